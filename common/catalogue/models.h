@@ -1,0 +1,22 @@
+#ifndef TANGRAM_COMMON_CATALOGUE_MODELS_H_
+#define TANGRAM_COMMON_CATALOGUE_MODELS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/domain/model_spec.h"
+
+namespace tangram {
+
+// The model of that name ("gpt3-6.7b", "mixtral-8x7b"), ignoring case.
+// kNotFound listing the known names.
+absl::StatusOr<ModelSpec> BuiltinModel(absl::string_view name);
+
+// All names, sorted.
+std::vector<std::string> BuiltinModelNames();
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_CATALOGUE_MODELS_H_

@@ -1,0 +1,77 @@
+#ifndef TANGRAM_COMMON_COST_OPERATOR_COST_H_
+#define TANGRAM_COMMON_COST_OPERATOR_COST_H_
+
+#include "common/base/fingerprint.h"
+#include "common/domain/device.h"
+#include "common/domain/island.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/stage_plan.h"
+#include "common/domain/training_options.h"
+
+namespace tangram {
+
+// How the GPUs of one stage are wired. A stage of at most gpus_per_node GPUs
+// lies in one node; a larger one takes whole nodes.
+struct StageWiring {
+  int gpus_per_node = 1;  // Of this stage, in each node that it uses.
+  Link intra_node;
+  Link inter_node;
+};
+
+StageWiring WiringOf(const IslandSpec& island, int num_gpus);
+
+// What all operators of one stage share. Refers to its arguments; cheap.
+struct StageEnvironment {
+  const DeviceSpec& device;
+  const TrainingOptions& training;
+  StageWiring wiring;
+  int pipeline_microbatch_size = 1;
+};
+
+// One operator on one GPU of a stage, for one pipeline microbatch. Each
+// replica runs pipeline_microbatch_size / dp samples.
+struct OperatorCost {
+  // Compute and the tp, cp and ep collectives on the critical path.
+  double forward_s = 0;
+  double backward_s = 0;
+  // The collectives' share of the two above.
+  double forward_comm_s = 0;
+  double backward_comm_s = 0;
+  // Parameters that one GPU holds after sharding by tp (and ep, fsep), before
+  // ZeRO. Expert parameters are replicated and reduced over a smaller group.
+  double dense_parameters = 0;
+  double expert_parameters = 0;
+  // Activation bytes that the operator keeps for its backward pass.
+  double saved_bytes = 0;
+  // Bytes that one GPU must hold at the operator's input, as the checkpoint
+  // when a recomputed segment begins here.
+  double input_bytes = 0;
+  // True if `forward_s` and `backward_s` came from DeviceSpec::measured.
+  bool measured = false;
+};
+
+// Formulas: Megatron-LM (2104.04473, 2205.05198) for FLOPs and activations,
+// α-β collectives, roofline with the size-dependent GEMM efficiency of
+// DeviceEfficiency. Thread-safe, deterministic.
+OperatorCost EstimateOperator(const LayerSpec& layer, OpKind op,
+                              const StageParallelism& parallelism,
+                              const StageEnvironment& environment);
+
+// The key under which DeviceSpec::measured may override an operator: the
+// layer, operator, tp and cp degree, samples per replica, and what of the
+// training options changes the kernel.
+Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,
+                           const StageParallelism& parallelism,
+                           int samples_per_replica,
+                           const TrainingOptions& training);
+
+// Bytes of one pipeline microbatch that cross the boundary before operator
+// `op_index` of `layer`, in one direction, over all replicas: the residual
+// stream and whatever else is live there.
+double BoundaryBytes(const LayerSpec& layer, int op_index,
+                     int pipeline_microbatch_size,
+                     const TrainingOptions& training);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_COST_OPERATOR_COST_H_

@@ -1,0 +1,74 @@
+#ifndef TANGRAM_COMMON_COST_STAGE_COST_H_
+#define TANGRAM_COMMON_COST_STAGE_COST_H_
+
+#include <algorithm>
+
+#include "absl/types/span.h"
+#include "common/cost/operator_cost.h"
+#include "common/domain/model_slice.h"
+
+namespace tangram {
+
+// What memory a stage needs on each of its GPUs.
+struct StageMemory {
+  // Weights, gradients and optimizer state under the stage's ZeRO stage, plus
+  // the runtime's reserve.
+  double static_bytes = 0;
+  // For each microbatch in flight.
+  double activation_bytes = 0;
+  // On top of all in flight, once: re-materialised activations of the largest
+  // recomputed segment, ZeRO-3 gathered weights, logits and other workspace.
+  double transient_bytes = 0;
+
+  // Peak with `in_flight` microbatches held at once, fragmentation included
+  // in all three.
+  double PeakBytes(int in_flight) const {
+    return static_bytes + transient_bytes + activation_bytes * in_flight;
+  }
+};
+
+// One stage: seconds of one pipeline microbatch, and what is paid once an
+// iteration.
+struct StageCost {
+  double forward_s = 0;
+  double backward_s = 0;   // Recomputation included.
+  double recompute_s = 0;  // Its share of backward_s.
+  double comm_s = 0;       // Collectives' share of forward_s + backward_s.
+  double sync_s = 0;       // Gradient reduction after the last backward pass.
+  double optimizer_s = 0;
+  double measured_s = 0;  // Share of forward_s + backward_s from measurements.
+  StageMemory memory;
+};
+
+// Parameters of a stage on one GPU (see OperatorCost).
+struct StageParameters {
+  double dense = 0;
+  double expert = 0;
+};
+
+// The cost of `stage`, whose cuts count from the first layer of `runs`.
+// O(distinct layers and recompute masks), not O(layers).
+StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
+                        const StageEnvironment& environment);
+
+// The parts of EstimateStage that a search needs on its own.
+// Weights, gradients, optimizer state; without the runtime's reserve.
+double ModelStateBytes(const StageParameters& parameters,
+                       const StageParallelism& parallelism,
+                       const TrainingOptions& training);
+double GradientSyncSeconds(const StageParameters& parameters,
+                           const StageParallelism& parallelism,
+                           const StageEnvironment& environment);
+double OptimizerSeconds(const StageParameters& parameters,
+                        const StageParallelism& parallelism,
+                        const StageEnvironment& environment);
+
+// Microbatches that a stage holds under 1F1B with `stages_behind` stages after
+// it and `num_microbatches` in all.
+inline int InFlightMicrobatches(int stages_behind, int num_microbatches) {
+  return std::min(stages_behind + 1, num_microbatches);
+}
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_COST_STAGE_COST_H_

@@ -1,0 +1,19 @@
+#include "common/domain/device.h"
+
+namespace tangram {
+
+double PeakFlops::At(Precision precision) const {
+  switch (precision) {
+    case Precision::kFp32:
+      return fp32;
+    case Precision::kFp16:
+      return fp16;
+    case Precision::kBf16:
+      return bf16;
+    case Precision::kFp8:
+      return fp8;
+  }
+  return 0;
+}
+
+}  // namespace tangram

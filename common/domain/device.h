@@ -1,0 +1,72 @@
+#ifndef TANGRAM_COMMON_DOMAIN_DEVICE_H_
+#define TANGRAM_COMMON_DOMAIN_DEVICE_H_
+
+#include <string>
+#include <vector>
+
+#include "common/base/fingerprint.h"
+
+namespace tangram {
+
+enum class Precision { kFp32, kFp16, kBf16, kFp8 };
+
+// Peak dense matrix throughput by precision. 0: the device has no such units.
+struct PeakFlops {
+  double fp32 = 0;
+  double fp16 = 0;
+  double bf16 = 0;
+  double fp8 = 0;
+
+  double At(Precision precision) const;
+  bool operator==(const PeakFlops&) const = default;
+};
+
+// How much of the datasheet a device delivers. Constants are data: they come
+// from the catalogue or from calibration, never from code.
+struct DeviceEfficiency {
+  // A matrix product of f FLOPs on one GPU runs at
+  //   peak · gemm_max_fraction · f / (f + gemm_half_flops).
+  double gemm_max_fraction = 0.7;
+  double gemm_half_flops = 1e9;
+  // Fraction of gemm efficiency that attention kernels reach.
+  double attention_fraction = 0.5;
+  // Fraction of the memory bandwidth that element-wise kernels reach.
+  double memory_fraction = 0.8;
+  // Fixed cost of one kernel.
+  double kernel_launch_s = 5e-6;
+  // Memory that the runtime takes before the first tensor: CUDA context,
+  // libraries, NCCL buffers.
+  double reserved_bytes = 1.2e9;
+  // Allocated bytes grow by this fraction through fragmentation.
+  double fragmentation = 0.05;
+
+  bool operator==(const DeviceEfficiency&) const = default;
+};
+
+// A measured operator time that overrides the analytic model where it matches.
+// Keyed by the fingerprint of OperatorWork's identity (see
+// cost/operator_cost.h).
+struct MeasuredOperator {
+  Fingerprint key = 0;
+  double forward_s = 0;
+  double backward_s = 0;
+  bool operator==(const MeasuredOperator&) const = default;
+};
+
+// One GPU type as planned for. All fields are resolved: whatever the user left
+// out was filled from the catalogue before this struct is built.
+struct DeviceSpec {
+  std::string type;  // "A100-80"; for messages only, nothing branches on it.
+  PeakFlops peak_flops;
+  double memory_bytes = 0;
+  double memory_bandwidth_bytes_per_s = 0;
+  bool supports_flash_attention = false;
+  DeviceEfficiency efficiency;
+  std::vector<MeasuredOperator> measured;  // Sorted by key.
+
+  bool operator==(const DeviceSpec&) const = default;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_DEVICE_H_

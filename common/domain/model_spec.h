@@ -1,0 +1,126 @@
+#ifndef TANGRAM_COMMON_DOMAIN_MODEL_SPEC_H_
+#define TANGRAM_COMMON_DOMAIN_MODEL_SPEC_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/base/fingerprint.h"
+
+namespace tangram {
+
+enum class LayerKind {
+  kEmbedding,    // Token (and learned position) embedding.
+  kTransformer,  // Attention and a dense or mixture-of-experts MLP.
+  kHead,         // Final norm, vocabulary projection and loss.
+};
+
+// The operators of a layer, in execution order. A pipeline stage may begin and
+// end between any two of them, and each may be recomputed.
+enum class OpKind {
+  kEmbedding,
+  kAttentionNorm,
+  kQkvProjection,
+  kAttentionCore,  // Scores, softmax, dropout, context; or flash attention.
+  kOutputProjection,
+  kAttentionResidual,  // Dropout and residual addition.
+  kMlpNorm,
+  kMlpUp,
+  kMlpActivation,
+  kMlpDown,
+  kRouter,
+  kExpertDispatch,  // All-to-all.
+  kExpertUp,
+  kExpertActivation,
+  kExpertDown,
+  kExpertCombine,  // All-to-all.
+  kMlpResidual,
+  kFinalNorm,
+  kHead,
+};
+
+// One layer, with all dimensions that costs depend on. Layers are compared by
+// value: equal layers have equal costs, which is what redundancy pruning uses.
+struct LayerSpec {
+  LayerKind kind = LayerKind::kTransformer;
+  int hidden_size = 0;
+
+  // Attention.
+  int num_heads = 0;
+  int num_kv_heads = 0;
+  int head_dim = 0;  // Of queries and keys.
+  int value_head_dim = 0;
+  int sliding_window = 0;  // Tokens; 0: full causal attention.
+  // Multi-head latent attention (DeepSeek-V2/V3); 0: not used.
+  int q_lora_rank = 0;
+  int kv_lora_rank = 0;
+  int rope_head_dim = 0;
+
+  // MLP. `ffn_hidden_size` is 0 in a mixture-of-experts layer.
+  int ffn_hidden_size = 0;
+  bool gated_mlp = false;  // SwiGLU: three matrices instead of two.
+
+  // Mixture of experts; num_experts is 0 in a dense layer.
+  int num_experts = 0;
+  int experts_per_token = 0;
+  int expert_ffn_hidden_size = 0;
+  int shared_expert_ffn_hidden_size = 0;
+
+  // Embedding and head.
+  int vocab_size = 0;
+  int max_position_embeddings = 0;  // Learned positions; 0: rotary or none.
+  bool tied_embeddings = false;     // The head uses the embedding's weights.
+
+  bool linear_bias = false;
+  bool norm_bias = false;
+  bool qkv_bias = false;  // Bias on Q, K, V alone (Qwen2).
+  bool qk_norm = false;   // Norms on queries and keys (Qwen3).
+
+  bool is_moe() const { return num_experts > 0; }
+  bool operator==(const LayerSpec&) const = default;
+};
+
+// Equal layers next to each other.
+struct LayerRun {
+  LayerSpec layer;
+  int count = 0;
+  bool operator==(const LayerRun&) const = default;
+};
+
+// A model is its layers in execution order: one embedding, transformer layers,
+// one head.
+struct ModelSpec {
+  std::string name;
+  std::vector<LayerSpec> layers;
+
+  int num_layers() const { return static_cast<int>(layers.size()); }
+};
+
+// The operators of `layer`, in execution order. The span is static.
+absl::Span<const OpKind> OperatorsOf(const LayerSpec& layer);
+
+// "qkv_projection"; as used in plan files.
+const char* OpName(OpKind op);
+
+// True where only the residual stream crosses the boundary before operator
+// `index` of `layer`: at its start, and between attention and MLP.
+bool IsResidualCut(const LayerSpec& layer, int index);
+
+Fingerprint FingerprintOf(const LayerSpec& layer);
+
+// Trainable parameters of one operator of `layer`, unsharded. A tied head
+// counts its matrix too: a pipeline stage that holds it stores a copy.
+double ParameterCount(const LayerSpec& layer, OpKind op);
+
+// True for the operators whose parameters belong to experts and are therefore
+// sharded by expert parallelism.
+bool IsExpertOp(OpKind op);
+
+// Trainable parameters of one layer and of the whole model. Here a tied head's
+// matrix is counted once, in the embedding.
+double ParameterCount(const LayerSpec& layer);
+double ParameterCount(const ModelSpec& model);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_MODEL_SPEC_H_

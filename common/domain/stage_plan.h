@@ -1,0 +1,73 @@
+#ifndef TANGRAM_COMMON_DOMAIN_STAGE_PLAN_H_
+#define TANGRAM_COMMON_DOMAIN_STAGE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace tangram {
+
+// How one stage is spread over its GPUs. tp·cp·dp GPUs; ranks are numbered
+// with tp fastest, then cp, then dp, so a tp group is adjacent.
+struct StageParallelism {
+  int tp_degree = 1;
+  int cp_degree = 1;
+  int dp_degree = 1;
+  // Experts are spread over ep_degree of the cp·dp ranks; divides cp·dp and
+  // the number of experts. Expert weights are further split by tp, and
+  // replicated over cp·dp / ep ranks.
+  int ep_degree = 1;
+  // Fully sharded expert parallelism (LAER-MoE): expert parameters and their
+  // optimizer state are sharded over the whole ep group and gathered on use,
+  // which lets the runtime place whole experts to even out the load.
+  bool fsep = false;
+  // 0: all replicated; 1: optimizer state, 2: and gradients, 3: and weights
+  // sharded over dp·cp (experts: over cp·dp/ep).
+  int zero_stage = 0;
+  // Megatron sequence parallelism: norms and residuals are split over tp.
+  bool sequence_parallel = false;
+
+  int num_gpus() const { return tp_degree * cp_degree * dp_degree; }
+  bool operator==(const StageParallelism&) const = default;
+};
+
+// A boundary between two operators: before operator `op` of layer `layer`.
+// The end of layer l is {l + 1, 0}.
+struct OperatorCut {
+  int layer = 0;
+  int op = 0;
+  auto operator<=>(const OperatorCut&) const = default;
+};
+
+// Bit i: operator i of the layer (OperatorsOf order) is recomputed in the
+// backward pass instead of being kept. Maximal runs of recomputed operators
+// inside one layer form a segment, of which only the input is kept.
+using OpMask = uint32_t;
+inline constexpr OpMask kRecomputeNone = 0;
+
+struct RecomputeRun {
+  int num_layers = 0;  // Layers next to each other with this mask.
+  OpMask mask = kRecomputeNone;
+  bool operator==(const RecomputeRun&) const = default;
+};
+
+// What runs on one stage. Layers are counted from the start of whatever holds
+// the stage: of the slice in a SlicePlan, of the model in a PipelinePlan.
+struct StagePlan {
+  OperatorCut begin;
+  OperatorCut end;
+  StageParallelism parallelism;
+  // One mask for every layer that the stage touches, partly or wholly, in
+  // order; run lengths add up to that number of layers.
+  std::vector<RecomputeRun> recompute;
+
+  bool operator==(const StagePlan&) const = default;
+};
+
+// Layers that [begin, end) touches.
+inline int LayersTouched(OperatorCut begin, OperatorCut end) {
+  return end.layer - begin.layer + (end.op > 0 ? 1 : 0);
+}
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_STAGE_PLAN_H_

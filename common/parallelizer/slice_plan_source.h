@@ -1,0 +1,66 @@
+#ifndef TANGRAM_COMMON_PARALLELIZER_SLICE_PLAN_SOURCE_H_
+#define TANGRAM_COMMON_PARALLELIZER_SLICE_PLAN_SOURCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/parallelizer/parallelizer.h"
+
+namespace tangram {
+
+struct ProfileQuery {
+  int slice = 0;   // Index into PairContext::slices.
+  int island = 0;  // Index into PairContext::islands.
+  int pipeline_microbatch_size = 1;
+};
+
+struct PairQuery {
+  int slice = 0;   // Index into PairContext::slices.
+  int island = 0;  // Index into PairContext::islands.
+  int pipeline_microbatch_size = 1;
+  int trailing_stages = 0;
+  int64_t max_search_steps = 0;
+};
+
+// What the queries of one batch refer to, so that it travels once.
+struct PairContext {
+  TrainingOptions training;
+  std::vector<ModelSlice> slices;
+  std::vector<IslandSpec> islands;
+};
+
+// Where the planner gets slice plans from: threads in this process, or workers
+// behind a coordinator. The planner asks in batches and never sees threads;
+// the source decides fan-out, cache, retry and deadline.
+//
+// Answers come in the order of the queries and do not depend on the number of
+// workers. Errors: what a query returned (the first failing query in order),
+// kCancelled, kDeadlineExceeded, kUnavailable if no worker is left.
+// Thread-safety: one call at a time.
+class SlicePlanSource {
+ public:
+  // Called now and then from any thread, one call at a time.
+  using Progress = std::function<void(int done, int total)>;
+
+  virtual ~SlicePlanSource() = default;
+
+  virtual absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) = 0;
+
+  virtual absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
+                                                 const ModelSlice& tail) = 0;
+
+  virtual absl::StatusOr<std::vector<PerformanceProfile>> Profile(
+      const PairContext& context, absl::Span<const ProfileQuery> queries) = 0;
+
+  virtual absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> queries,
+      const Progress& progress) = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_PARALLELIZER_SLICE_PLAN_SOURCE_H_

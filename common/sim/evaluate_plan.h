@@ -1,0 +1,77 @@
+#ifndef TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_
+#define TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/training_options.h"
+
+namespace tangram {
+
+// A plan that can be run but should not be: today, only memory.
+struct Violation {
+  int stage = 0;
+  std::string reason;
+  double bytes_short = 0;  // Per GPU.
+};
+
+struct StageEvaluation {
+  double forward_s = 0;     // One microbatch.
+  double backward_s = 0;    // One microbatch, recomputation included.
+  double recompute_s = 0;   // Its share of backward_s.
+  double collective_s = 0;  // Collectives' share of the two above.
+  double send_s = 0;        // To the next stage: one microbatch, both ways.
+  double sync_s = 0;        // Gradient reduction, once.
+  double optimizer_s = 0;   // Once.
+  double busy_s = 0;        // Whole iteration, forward and backward.
+  double idle_s = 0;        // iteration − busy − sync − optimizer.
+  int in_flight = 0;        // Microbatches held at the peak.
+  double static_bytes = 0;
+  double activation_bytes = 0;  // All in flight.
+  double transient_bytes = 0;
+  double peak_bytes = 0;
+  double capacity_bytes = 0;
+};
+
+struct Evaluation {
+  double iteration_time_s = 0;
+  double samples_per_s = 0;
+  double tokens_per_s = 0;
+  double model_flops_utilization = 0;  // Of the GPUs used; causal not halved.
+  double bubble_fraction = 0;          // Idle share of the used GPUs' time.
+  double measured_fraction = 0;  // Share of compute time that was measured.
+  std::vector<StageEvaluation> stages;
+  std::vector<Violation> violations;
+};
+
+// One interval of the schedule, for drawing.
+struct TimelineEvent {
+  enum class Kind { kForward, kBackward, kSend, kGradientSync, kOptimizer };
+  Kind kind = Kind::kForward;
+  int stage = 0;
+  int microbatch = 0;  // −1 for sync and optimizer.
+  double start_s = 0;
+  double end_s = 0;
+};
+
+// The one judge. Plays the 1F1B schedule of `plan` event by event: warm-up,
+// steady state, cool-down, transfers on the actual links between the stages'
+// GPUs, gradient reduction, optimizer step. Knows nothing of who made the plan
+// and reads none of the plan's own estimates.
+//
+// Returns kInvalidArgument where ValidatePlan does. A plan that does not fit in
+// memory is evaluated all the same and has violations. `timeline`, if given, is
+// filled with every event in order of stage, then start.
+// Thread-safe, deterministic.
+absl::StatusOr<Evaluation> EvaluatePlan(
+    const ModelSpec& model, const Cluster& cluster,
+    const TrainingOptions& training, const PipelinePlan& plan,
+    std::vector<TimelineEvent>* timeline = nullptr);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_

@@ -1,0 +1,37 @@
+#ifndef TANGRAM_COORDINATOR_ISLANDS_BUILD_ISLANDS_H_
+#define TANGRAM_COORDINATOR_ISLANDS_BUILD_ISLANDS_H_
+
+#include <vector>
+
+#include "common/domain/cluster.h"
+#include "common/domain/island.h"
+
+namespace tangram {
+
+// Largest relative spread inside an island: max / min ≤ 1 + tolerance.
+struct IslandTolerances {
+  double compute = 0.05;     // ε_c: peak throughput of the training precision.
+  double memory = 0.05;      // ε_m: bytes per GPU.
+  double intra_node = 0.10;  // ε_i: intra-node bandwidth.
+  // Constraint 3: slowest link inside ≥ fastest link leaving / (1 + ε_n).
+  // 0 is the paper's constraint; raise it when measured links are noisy.
+  double inter_node = 0.0;
+};
+
+// Groups the nodes of `cluster` into GPU islands (paper §4.1), disjoint and
+// covering. Steps: split by GPUs per node, compute and memory; split by
+// intra-node bandwidth; then merge nodes by agglomerative clustering on
+// inter-node bandwidth (the slower direction of each pair) and keep the
+// coarsest clusters whose inner links are at least as fast as their links to
+// the rest of the cluster. Ordered by the smallest node name; the order of
+// nodes in `cluster` changes nothing but the indices.
+std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
+                                 const IslandTolerances& tolerances);
+
+// The slowest link from any node of `from` to any node of `to`.
+Link LinkBetweenIslands(const Cluster& cluster, const Island& from,
+                        const Island& to);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_ISLANDS_BUILD_ISLANDS_H_

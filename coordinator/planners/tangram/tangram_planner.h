@@ -1,0 +1,39 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TANGRAM_PLANNER_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TANGRAM_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "common/parallelizer/slice_plan_source.h"
+#include "common/planner/cluster_planner.h"
+#include "coordinator/islands/build_islands.h"
+
+namespace tangram {
+
+// Each policy of the paper's §5.1 can be switched off; none changes the plan.
+struct PruningOptions {
+  bool redundancy = true;
+  bool imbalance = true;
+  bool infeasibility = true;
+  // Search effort in proportion to the slice's share of the model (§6.4).
+  bool early_stop = true;
+};
+
+struct TangramOptions {
+  IslandTolerances tolerances;
+  PruningOptions pruning;
+  // Effort for a slice that is the whole model. 0: the parallelizer's default.
+  int64_t max_search_steps = 0;
+  // Whole plans within this fraction of the best closed-form time are scored
+  // by the evaluator, which chooses among them.
+  double finalist_slack = 0.05;
+};
+
+// The paper's algorithm: islands, slices, pruned pairs, slice plans from
+// `source`, composition. `source` must outlive the planner.
+std::unique_ptr<ClusterPlanner> CreateTangramPlanner(
+    SlicePlanSource& source, const TangramOptions& options);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_TANGRAM_PLANNER_H_

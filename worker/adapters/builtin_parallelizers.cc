@@ -1,0 +1,43 @@
+#include "worker/adapters/builtin_parallelizers.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/parallelizer/validating_parallelizer.h"
+#include "worker/adapters/aceso/aceso_adapter.h"
+#include "worker/adapters/uniform/uniform_adapter.h"
+
+namespace tangram {
+namespace {
+
+struct Builtin {
+  absl::string_view name;
+  std::unique_ptr<Parallelizer> (*create)();
+};
+
+constexpr Builtin kBuiltins[] = {
+    {"aceso", CreateAcesoParallelizer},
+    {"uniform", CreateUniformParallelizer},
+};
+
+}  // namespace
+
+std::vector<std::string> BuiltinParallelizerNames() {
+  std::vector<std::string> names;
+  for (const Builtin& builtin : kBuiltins) names.emplace_back(builtin.name);
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<Parallelizer>> CreateBuiltinParallelizer(
+    absl::string_view name) {
+  for (const Builtin& builtin : kBuiltins) {
+    if (builtin.name == name) {
+      return CreateValidatingParallelizer(builtin.create());
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
+                   absl::StrJoin(BuiltinParallelizerNames(), ", ")));
+}
+
+}  // namespace tangram
