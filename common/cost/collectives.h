@@ -12,6 +12,9 @@ struct CommGroup {
   int size = 1;
   int ranks_per_node = 1;
   int groups_per_node = 1;
+  // Its ranks are next to each other in the rank order. Two such ranks are what
+  // a bridge joins, so they go at Link::pair_bandwidth_bytes_per_s.
+  bool adjacent = false;
 };
 
 // The group of `size` ranks that are `stride` apart in the rank order of a
@@ -23,7 +26,8 @@ CommGroup GroupOf(int size, int stride, const StageWiring& wiring);
 // before), the local tensor of one rank for all-to-all. 0 for one rank.
 // Ring: all-reduce moves 2(n-1)/n of the bytes, the others (n-1)/n. A group
 // that spans nodes goes at the slower of its intra-node rate and its share of
-// the node's network.
+// the node's network. In an all-to-all each rank sends directly: what leaves
+// the node shares the network with all ranks of the node, the rest does not.
 double AllReduceSeconds(double bytes, const CommGroup& group,
                         const StageWiring& wiring);
 double AllGatherSeconds(double bytes, const CommGroup& group,

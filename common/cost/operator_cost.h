@@ -37,6 +37,10 @@ struct OperatorCost {
   // The collectives' share of the two above.
   double forward_comm_s = 0;
   double backward_comm_s = 0;
+  // Compute beside which the operator's own collectives leave the links idle:
+  // where ZeRO's collectives of the layer can hide.
+  double forward_slack_s = 0;
+  double backward_slack_s = 0;
   // Parameters that one GPU holds after sharding by tp (and ep, fsep), before
   // ZeRO. Expert parameters are replicated and reduced over a smaller group.
   double dense_parameters = 0;
@@ -46,7 +50,10 @@ struct OperatorCost {
   // Bytes that one GPU must hold at the operator's input, as the checkpoint
   // when a recomputed segment begins here.
   double input_bytes = 0;
-  // True if `forward_s` and `backward_s` came from DeviceSpec::measured.
+  // Bytes held only while the operator runs: logits, gathered experts.
+  double workspace_bytes = 0;
+  // True if the compute in `forward_s` and `backward_s` came from
+  // DeviceSpec::measured; collectives are always modelled.
   bool measured = false;
 };
 
@@ -59,7 +66,8 @@ OperatorCost EstimateOperator(const LayerSpec& layer, OpKind op,
 
 // The key under which DeviceSpec::measured may override an operator: the
 // layer, operator, tp and cp degree, samples per replica, and what of the
-// training options changes the kernel.
+// training options changes the kernel. Experts add the ep degree; norms and
+// residuals add sequence parallelism.
 Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,
                            const StageParallelism& parallelism,
                            int samples_per_replica,
@@ -67,7 +75,7 @@ Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,
 
 // Bytes of one pipeline microbatch that cross the boundary before operator
 // `op_index` of `layer`, in one direction, over all replicas: the residual
-// stream and whatever else is live there.
+// stream and whatever else is live there. 0 before the embedding.
 double BoundaryBytes(const LayerSpec& layer, int op_index,
                      int pipeline_microbatch_size,
                      const TrainingOptions& training);

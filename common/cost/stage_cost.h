@@ -46,6 +46,37 @@ struct StageParameters {
   double expert = 0;
 };
 
+// Operators [op_begin, op_end) of one layer, recomputed as `mask` says: the
+// piece of which a stage is a sum, for searches to keep and reuse. Stage sums
+// are plain, but of transient_bytes the largest counts.
+struct LayerCost {
+  // As in StageCost, for one microbatch.
+  double forward_s = 0;
+  double backward_s = 0;
+  double recompute_s = 0;
+  double comm_s = 0;
+  double measured_s = 0;
+  StageParameters parameters;
+  // As in StageMemory, but before fragmentation.
+  double activation_bytes = 0;
+  double transient_bytes = 0;
+};
+
+// Includes what ZeRO pays each microbatch: stage 2 reduce-scatters the
+// gradients, stage 3 also gathers the weights in both passes; both are hidden
+// behind the layer's compute and only the excess is paid.
+LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
+                        OpMask mask, const StageParallelism& parallelism,
+                        const StageEnvironment& environment);
+
+// Adds `count` such layers to a sum that started as LayerCost{}.
+void AddLayers(const LayerCost& layer, int count, LayerCost& sum);
+
+// The stage that consists of the layers in `sum`: adds gradient reduction,
+// optimizer, model state, reserve and fragmentation.
+StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
+                      const StageEnvironment& environment);
+
 // The cost of `stage`, whose cuts count from the first layer of `runs`.
 // O(distinct layers and recompute masks), not O(layers).
 StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
@@ -56,9 +87,13 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
 double ModelStateBytes(const StageParameters& parameters,
                        const StageParallelism& parallelism,
                        const TrainingOptions& training);
+// Once an iteration, not overlapped. ZeRO 0: all-reduce; 1: reduce-scatter of
+// gradients and all-gather of weights; 2: the all-gather alone; 3: nothing (the
+// rest is paid each microbatch, see EstimateLayer).
 double GradientSyncSeconds(const StageParameters& parameters,
                            const StageParallelism& parallelism,
                            const StageEnvironment& environment);
+// One memory-bound pass over the optimizer state that the GPU owns.
 double OptimizerSeconds(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const StageEnvironment& environment);

@@ -30,7 +30,7 @@ Fingerprint FingerprintOf(const IslandSpec& spec);
 struct Island {
   int id = 0;              // Index in the list of islands.
   std::string name;        // "T4 x16"; for people.
-  std::vector<int> nodes;  // Indices into Cluster::nodes, ascending.
+  std::vector<int> nodes;  // Indices into Cluster::nodes, by name.
   IslandSpec spec;
   std::string reason;  // Why it is apart from the islands next to it.
 };

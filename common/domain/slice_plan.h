@@ -53,6 +53,11 @@ inline constexpr int kUnlimitedTrailingStages = 1 << 20;
 struct SlicePlanSet {
   std::vector<SlicePlan> plans;
   std::optional<Infeasible> infeasible;
+  // Asking again with up to this many trailing stages would return nothing
+  // that is not in `plans` already. A parallelizer that returns its whole
+  // Pareto set over trailing stages says kUnlimitedTrailingStages. Where
+  // nothing fits, nothing will with more trailing stages either.
+  int covers_trailing_stages = 0;
   int64_t search_steps = 0;  // Effort spent, in the adapter's own steps.
   bool truncated = false;    // Cut short by a time limit or cancellation.
   bool operator==(const SlicePlanSet&) const = default;

@@ -54,9 +54,10 @@ struct PlanningStats {
   int64_t pairs = 0;  // Slices × islands × microbatch sizes.
   int64_t pruned_redundant = 0;
   int64_t pruned_imbalanced = 0;
-  int64_t pruned_infeasible = 0;  // By minimum memory, before asking.
-  int64_t queries = 0;            // Parallelize calls, repeats included.
-  int64_t requeries = 0;          // Of these, for more trailing stages.
+  int64_t pruned_incompatible = 0;  // Fit no position in any pipeline.
+  int64_t pruned_infeasible = 0;    // By minimum memory, before asking.
+  int64_t queries = 0;              // Parallelize calls, repeats included.
+  int64_t requeries = 0;            // Of these, for more trailing stages.
   int64_t infeasible_answers = 0;
   int64_t slice_plans = 0;         // Received.
   int64_t incompatible_plans = 0;  // Received, but fit no pipeline position.
@@ -84,6 +85,8 @@ struct PlanResult {
   // No composition of any slice plans of this parallelizer on these islands
   // can be faster than this, by the planner's closed form.
   double lower_bound_s = 0;
+  // The closed form of `plan`; at least lower_bound_s.
+  double closed_form_s = 0;
   PlanningStats stats;
   std::vector<std::string> notes;  // For people; deterministic.
 };

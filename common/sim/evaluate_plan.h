@@ -50,9 +50,16 @@ struct Evaluation {
 
 // One interval of the schedule, for drawing.
 struct TimelineEvent {
-  enum class Kind { kForward, kBackward, kSend, kGradientSync, kOptimizer };
+  enum class Kind {
+    kForward,
+    kBackward,
+    kSendForward,   // Activations to the next stage.
+    kSendBackward,  // Gradients to the previous stage.
+    kGradientSync,
+    kOptimizer,
+  };
   Kind kind = Kind::kForward;
-  int stage = 0;
+  int stage = 0;       // Of a transfer: the sender.
   int microbatch = 0;  // −1 for sync and optimizer.
   double start_s = 0;
   double end_s = 0;

@@ -23,8 +23,8 @@ struct IslandTolerances {
 // intra-node bandwidth; then merge nodes by agglomerative clustering on
 // inter-node bandwidth (the slower direction of each pair) and keep the
 // coarsest clusters whose inner links are at least as fast as their links to
-// the rest of the cluster. Ordered by the smallest node name; the order of
-// nodes in `cluster` changes nothing but the indices.
+// the rest of the cluster. Islands and the nodes in each are ordered by node
+// name (NaturalLess); the order of nodes in `cluster` changes nothing else.
 std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
                                  const IslandTolerances& tolerances);
 

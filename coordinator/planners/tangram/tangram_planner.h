@@ -15,6 +15,7 @@ struct PruningOptions {
   bool redundancy = true;
   bool imbalance = true;
   bool infeasibility = true;
+  bool incompatibility = true;
   // Search effort in proportion to the slice's share of the model (§6.4).
   bool early_stop = true;
 };
@@ -22,11 +23,14 @@ struct PruningOptions {
 struct TangramOptions {
   IslandTolerances tolerances;
   PruningOptions pruning;
-  // Effort for a slice that is the whole model. 0: the parallelizer's default.
-  int64_t max_search_steps = 0;
+  // Effort for a slice that is the whole model, in the parallelizer's steps.
+  int64_t max_search_steps = 2000;
   // Whole plans within this fraction of the best closed-form time are scored
   // by the evaluator, which chooses among them.
   double finalist_slack = 0.05;
+  // A set of islands is used only if it is faster than every smaller one by
+  // this fraction: an island that brings less costs more than it is worth.
+  double min_island_gain = 0.01;
 };
 
 // The paper's algorithm: islands, slices, pruned pairs, slice plans from

@@ -1,0 +1,343 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace tangram {
+namespace {
+
+constexpr int kHelpColumn = 34;
+constexpr char kFooter[] = R"(
+Exit codes:
+  0    done
+  1    internal error
+  2    bad input or usage
+  3    no plan fits, or the evaluated plan has violations
+  4    coordinator or workers unavailable
+  5    deadline exceeded
+  130  interrupted
+)";
+
+// Runs on the text, so that the message shows what was typed.
+CLI::Validator Check(std::function<bool(const std::string&)> accepts,
+                     const std::string& expected) {
+  return CLI::Validator(
+      [accepts = std::move(accepts), expected](std::string& text) {
+        return accepts(text) ? "" : absl::StrCat(text, "; expected ", expected);
+      },
+      /*validator_desc=*/"");
+}
+
+CLI::Validator WholeNumber(int64_t at_least, int64_t at_most,
+                           const std::string& expected) {
+  return Check(
+      [=](const std::string& text) {
+        int64_t value = 0;
+        return absl::SimpleAtoi(text, &value) && value >= at_least &&
+               value <= at_most;
+      },
+      expected);
+}
+
+CLI::Validator PositiveInteger() {
+  return WholeNumber(1, INT32_MAX, "a positive integer");
+}
+
+CLI::Validator NumberAbove(double bound, bool inclusive,
+                           const std::string& expected) {
+  return Check(
+      [=](const std::string& text) {
+        double value = 0;
+        return absl::SimpleAtod(text, &value) && std::isfinite(value) &&
+               (value > bound || (inclusive && value == bound));
+      },
+      expected);
+}
+
+CLI::Validator HostAndPort() {
+  return Check(
+      [](const std::string& text) {
+        const size_t colon = text.rfind(':');
+        int port = 0;
+        return colon != std::string::npos && colon > 0 &&
+               absl::SimpleAtoi(text.substr(colon + 1), &port) && port > 0 &&
+               port <= 65535;
+      },
+      "host:port");
+}
+
+// A flag that switches something off that is on by default.
+void AddOffSwitch(CLI::App& app, const std::string& name, bool& value,
+                  const std::string& help) {
+  app.add_flag_callback(
+      name, [&value] { value = false; }, help);
+}
+
+template <typename T>
+CLI::Option* AddOptional(CLI::App& app, const std::string& name,
+                         std::optional<T>& value, const std::string& help) {
+  return app.add_option_function<T>(
+      name, [&value](const T& given) { value = given; }, help);
+}
+
+void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required) {
+  app.add_option("--cluster", cluster.file, "Cluster file (YAML or JSON)")
+      ->required(required)
+      ->type_name("FILE");
+  app.add_option("--nodes", cluster.nodes,
+                 "Keep only so many nodes of these groups")
+      ->type_name("GROUP=N,...");
+}
+
+void AddModel(CLI::App& app, ModelChoice& model, bool required) {
+  app.add_option("--model", model.name_or_file,
+                 "Built-in model, Hugging Face config.json or model file")
+      ->required(required)
+      ->type_name("NAME|FILE");
+  AddOptional(app, "--layers", model.num_layers,
+              "Change the number of transformer layers")
+      ->check(PositiveInteger());
+}
+
+void AddTraining(CLI::App& app, TrainingChoice& training) {
+  app.add_option("--global-batch", training.global_batch_size,
+                 "Sequences per iteration")
+      ->required()
+      ->check(PositiveInteger());
+  AddOptional(app, "--seq", training.sequence_length,
+              "Tokens per sequence [the model's usual length]")
+      ->check(PositiveInteger());
+  app.add_option("--precision", training.precision, "fp32, fp16, bf16 or fp8")
+      ->capture_default_str();
+  app.add_option("--optimizer", training.optimizer, "adam or sgd")
+      ->capture_default_str();
+  AddOffSwitch(app, "--no-flash-attention", training.flash_attention,
+               "Plan without flash attention");
+}
+
+void AddTolerances(CLI::App& app, IslandTolerances& tolerances) {
+  const auto add = [&app](const char* name, double& value, const char* help) {
+    app.add_option(name, value, help)
+        ->capture_default_str()
+        ->check(NumberAbove(0, /*inclusive=*/true, "a number of at least 0"))
+        ->group("Islands");
+  };
+  add("--compute-tolerance", tolerances.compute,
+      "Relative spread of peak throughput inside an island");
+  add("--memory-tolerance", tolerances.memory,
+      "Relative spread of memory per GPU inside an island");
+  add("--intra-node-tolerance", tolerances.intra_node,
+      "Relative spread of bandwidth inside nodes");
+  add("--inter-node-tolerance", tolerances.inter_node,
+      "How much slower than links that leave it the links of an island may be");
+}
+
+void AddSearch(CLI::App& app, PlanOptions& plan) {
+  app.add_option("--microbatch", plan.pipeline_microbatch_size,
+                 "Samples a stage processes as one microbatch; 0: search")
+      ->check(WholeNumber(0, INT32_MAX, "0 or a positive integer"))
+      ->group("Search");
+  app.add_option("--parallelizer", plan.parallelizer,
+                 "aceso or uniform [aceso for dense models, uniform for "
+                 "mixtures of experts]")
+      ->group("Search");
+  app.add_option("--threads", plan.num_threads,
+                 "Threads that search; 0: one a core")
+      ->check(WholeNumber(0, 1024, "0 to 1024"))
+      ->group("Search");
+  app.add_option("--effort", plan.search.max_search_steps,
+                 "Search steps for the whole model; slices get their share")
+      ->capture_default_str()
+      ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
+      ->group("Search");
+  PruningOptions& pruning = plan.search.pruning;
+  AddOffSwitch(app, "--no-prune-redundant", pruning.redundancy,
+               "Ask again for slices that were asked before");
+  AddOffSwitch(app, "--no-prune-imbalanced", pruning.imbalance,
+               "Keep slices too big or small for their island");
+  AddOffSwitch(app, "--no-prune-infeasible", pruning.infeasibility,
+               "Keep slices that cannot fit in memory");
+  AddOffSwitch(app, "--no-prune-incompatible", pruning.incompatibility,
+               "Keep slices that fit no position in a pipeline");
+  AddOffSwitch(app, "--no-early-stop", pruning.early_stop,
+               "Same effort for small and large slices");
+}
+
+std::optional<ProgressMode> ProgressModeOf(const std::string& name) {
+  if (name == "auto") return ProgressMode::kAuto;
+  if (name == "always") return ProgressMode::kAlways;
+  if (name == "never") return ProgressMode::kNever;
+  return std::nullopt;
+}
+
+void AddProgress(CLI::App& app, ProgressMode& progress) {
+  app.add_option_function<std::string>(
+         "--progress",
+         [&progress](const std::string& name) {
+           progress = *ProgressModeOf(name);
+         },
+         "Progress line on standard error: auto, always or never [auto: on a "
+         "terminal]")
+      ->check(Check(
+          [](const std::string& name) {
+            return ProgressModeOf(name).has_value();
+          },
+          "auto, always or never"))
+      ->type_name("WHEN");
+}
+
+void AddPlan(CLI::App& app, PlanOptions& plan) {
+  AddCluster(app, plan.cluster, /*required=*/true);
+  AddModel(app, plan.model, /*required=*/true);
+  AddTraining(app, plan.training);
+  AddSearch(app, plan);
+  AddTolerances(app, plan.search.tolerances);
+  app.add_option("--coordinator", plan.coordinator,
+                 "Plan on this coordinator's workers, not in this process")
+      ->check(HostAndPort())
+      ->type_name("HOST:PORT");
+  AddOptional(app, "--timeout", plan.timeout_s,
+              "Give up after this many seconds")
+      ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+  app.add_option("--output", plan.output_file,
+                 "Write the plan as JSON; -: to standard output")
+      ->type_name("FILE");
+  app.add_option("--timeline", plan.timeline_file,
+                 "Write the schedule of one iteration as a Chrome trace")
+      ->type_name("FILE");
+  app.add_flag("--verbose", plan.verbose, "Say where planning time went");
+  app.add_flag("--quiet", plan.quiet, "Print no plan and no progress");
+  AddProgress(app, plan.progress);
+}
+
+void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
+  app.add_option("plan", evaluate.plan_file, "Plan file")
+      ->required()
+      ->type_name("PLAN.json");
+  AddCluster(app, evaluate.cluster, /*required=*/false);
+  AddModel(app, evaluate.model, /*required=*/false);
+  app.add_option("--timeline", evaluate.timeline_file,
+                 "Write the schedule of one iteration as a Chrome trace")
+      ->type_name("FILE");
+  app.add_option("--output", evaluate.output_file,
+                 "Write the plan with its new evaluation; -: to standard "
+                 "output")
+      ->type_name("FILE");
+}
+
+// The subcommands with the values their options are read into. Must stay where
+// it is while CLI11 holds references into it.
+class Parser {
+ public:
+  Parser() : app_("Plans LLM training on heterogeneous GPU clusters.") {
+    app_.name("tangram");
+    app_.footer(kFooter);
+    app_.require_subcommand(1);
+    app_.get_formatter()->column_width(kHelpColumn);
+    AddPlan(*Add("plan", "Plan a model on a cluster", plan_), plan_);
+
+    CLI::App* islands =
+        Add("islands", "Show the GPU islands of a cluster", islands_);
+    AddCluster(*islands, islands_.cluster, /*required=*/true);
+    AddTolerances(*islands, islands_.tolerances);
+    islands
+        ->add_option("--precision", islands_.precision,
+                     "Precision whose throughput is compared")
+        ->capture_default_str();
+
+    AddEvaluate(
+        *Add("evaluate", "Predict time and memory of a plan", evaluate_),
+        evaluate_);
+
+    CLI::App* explain = Add("explain", "Say why a plan is as it is", explain_);
+    explain->add_option("plan", explain_.plan_file, "Plan file")
+        ->required()
+        ->type_name("PLAN.json");
+    explain
+        ->add_option("--against", explain_.against_file,
+                     "Compare with this plan")
+        ->type_name("OTHER.json");
+
+    Add("models", "List the built-in models", models_);
+    Add("devices", "List the GPUs of the catalogue", devices_);
+    Add("parallelizers", "List the parallelizers and what they search over",
+        parallelizers_);
+
+    CLI::App* health =
+        Add("health", "Ask whether a coordinator serves", health_);
+    health->add_option("--coordinator", health_.coordinator, "Whom to ask")
+        ->required()
+        ->check(HostAndPort())
+        ->type_name("HOST:PORT");
+    health->add_option("--timeout", health_.timeout_s, "Seconds to wait")
+        ->capture_default_str()
+        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+    Add("version", "Show the version", version_);
+  }
+
+  absl::StatusOr<Command> Parse(std::vector<std::string> arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // As CLI11 wants them.
+    try {
+      app_.parse(std::move(arguments));
+    } catch (const CLI::CallForHelp&) {
+      return HelpOptions{.text = app_.help()};
+    } catch (const CLI::ParseError& error) {
+      return UsageError(error.what());
+    }
+    for (const auto& [subcommand, command] : subcommands_) {
+      if (subcommand->parsed()) return command();
+    }
+    return HelpOptions{.text = app_.help()};
+  }
+
+ private:
+  // CLI11 looks for what is missing before what is misspelt, which is seldom
+  // the better answer.
+  absl::Status UsageError(const std::string& message) const {
+    const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+    if (unknown.empty()) return absl::InvalidArgumentError(message);
+    const bool is_command = app_.get_subcommands().empty();
+    return absl::InvalidArgumentError(absl::StrCat(
+        unknown.front(),
+        is_command ? ": unknown command" : ": unknown option or argument",
+        "; see tangram --help"));
+  }
+
+  template <typename Options>
+  CLI::App* Add(const std::string& name, const std::string& help,
+                const Options& options) {
+    CLI::App* subcommand = app_.add_subcommand(name, help);
+    subcommands_.emplace_back(subcommand,
+                              [&options] { return Command(options); });
+    return subcommand;
+  }
+
+  CLI::App app_;
+  std::vector<std::pair<CLI::App*, std::function<Command()>>> subcommands_;
+  PlanOptions plan_;
+  IslandsOptions islands_;
+  EvaluateOptions evaluate_;
+  ExplainOptions explain_;
+  ModelsOptions models_;
+  DevicesOptions devices_;
+  ParallelizersOptions parallelizers_;
+  HealthOptions health_;
+  VersionOptions version_;
+};
+
+}  // namespace
+
+absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
+  return Parser().Parse(std::move(arguments));
+}
+
+}  // namespace tangram

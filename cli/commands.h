@@ -1,0 +1,28 @@
+#ifndef TANGRAM_CLI_COMMANDS_H_
+#define TANGRAM_CLI_COMMANDS_H_
+
+#include "absl/status/statusor.h"
+#include "cli/console.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+
+// The subcommands, one <name>_command.cc each. What they were asked for goes
+// to console.out; an error is returned, not printed. "No plan fits" is no
+// error: kNoPlan.
+namespace tangram {
+
+using CommandResult = absl::StatusOr<ExitCode>;
+
+CommandResult Run(const PlanOptions& options, Console& console);
+CommandResult Run(const IslandsOptions& options, Console& console);
+CommandResult Run(const EvaluateOptions& options, Console& console);
+CommandResult Run(const ExplainOptions& options, Console& console);
+CommandResult Run(const ModelsOptions& options, Console& console);
+CommandResult Run(const DevicesOptions& options, Console& console);
+CommandResult Run(const ParallelizersOptions& options, Console& console);
+CommandResult Run(const HealthOptions& options, Console& console);
+CommandResult Run(const VersionOptions& options, Console& console);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_COMMANDS_H_

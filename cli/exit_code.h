@@ -1,0 +1,24 @@
+#ifndef TANGRAM_CLI_EXIT_CODE_H_
+#define TANGRAM_CLI_EXIT_CODE_H_
+
+#include "absl/status/status.h"
+
+namespace tangram {
+
+// What `tangram` exits with; scripts rely on the numbers (docs/cli.md).
+enum class ExitCode {
+  kOk = 0,
+  kInternal = 1,
+  kBadInput = 2,  // Bad input or usage.
+  kNoPlan = 3,    // No plan fits, or the evaluated plan has violations.
+  kUnavailable = 4,
+  kDeadlineExceeded = 5,
+  kInterrupted = 130,  // As shells report a process ended by SIGINT.
+};
+
+// What a command that failed with `status` exits with.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_EXIT_CODE_H_

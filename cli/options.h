@@ -1,0 +1,96 @@
+#ifndef TANGRAM_CLI_OPTIONS_H_
+#define TANGRAM_CLI_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "coordinator/islands/build_islands.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+// What each subcommand was asked to do, as plain values. Field comments say
+// what docs/cli.md says at more length.
+namespace tangram {
+
+// Which cluster: a file, and how many nodes of some of its groups.
+struct ClusterChoice {
+  std::string file;
+  std::string nodes;  // "t4=2,v100=2"; empty: all.
+};
+
+// Which model: a built-in name or a file, and how many transformer layers.
+struct ModelChoice {
+  std::string name_or_file;
+  std::optional<int> num_layers;
+};
+
+struct TrainingChoice {
+  int global_batch_size = 0;
+  std::optional<int> sequence_length;  // Empty: the model's usual one.
+  std::string precision = "fp16";
+  std::string optimizer = "adam";
+  bool flash_attention = true;
+};
+
+enum class ProgressMode { kAuto, kAlways, kNever };
+
+struct PlanOptions {
+  ClusterChoice cluster;
+  ModelChoice model;
+  TrainingChoice training;
+  int pipeline_microbatch_size = 0;  // 0: search.
+  std::string parallelizer;          // Empty: by the model.
+  int num_threads = 0;               // 0: one a core.
+  TangramOptions search;
+  std::string coordinator;          // "host:port"; empty: this process.
+  std::optional<double> timeout_s;  // Empty: none.
+  std::string output_file;          // "-": standard output.
+  std::string timeline_file;
+  ProgressMode progress = ProgressMode::kAuto;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+struct IslandsOptions {
+  ClusterChoice cluster;
+  IslandTolerances tolerances;
+  std::string precision = "fp16";
+};
+
+struct EvaluateOptions {
+  std::string plan_file;
+  ClusterChoice cluster;  // Empty file: the plan file's.
+  ModelChoice model;      // Empty name: the plan file's.
+  std::string timeline_file;
+  std::string output_file;
+};
+
+struct ExplainOptions {
+  std::string plan_file;
+  std::string against_file;
+};
+
+struct ModelsOptions {};
+struct DevicesOptions {};
+struct ParallelizersOptions {};
+struct VersionOptions {};
+
+struct HealthOptions {
+  std::string coordinator;
+  double timeout_s = 5;
+};
+
+// Print `text` and be done.
+struct HelpOptions {
+  std::string text;
+};
+
+using Command =
+    std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
+                 ModelsOptions, DevicesOptions, ParallelizersOptions,
+                 HealthOptions, VersionOptions, HelpOptions>;
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_OPTIONS_H_

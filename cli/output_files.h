@@ -1,0 +1,30 @@
+#ifndef TANGRAM_CLI_OUTPUT_FILES_H_
+#define TANGRAM_CLI_OUTPUT_FILES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace tangram {
+
+// kNotFound or kPermissionDenied if no file can be made at `path`. Asked before
+// a long computation whose answer goes there.
+absl::Status CheckWritable(const std::string& path);
+
+// Writes files whole or not at all: each goes to a temporary name in its own
+// folder, and only when all are written they are renamed. What exists and is
+// not a regular file (/dev/null, a pipe) is written in place.
+class OutputFiles {
+ public:
+  void Add(std::string path, std::string content);
+  absl::Status Write() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> files_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_OUTPUT_FILES_H_

@@ -1,0 +1,92 @@
+#include "cli/request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/catalogue/models.h"
+#include "common/config/cluster_file.h"
+#include "common/config/limit_nodes.h"
+#include "common/config/model_file.h"
+#include "common/config/training_names.h"
+
+namespace tangram {
+namespace {
+
+absl::StatusOr<int> SequenceLength(const PlanOptions& options,
+                                   const ModelSpec& model) {
+  const int learned_positions = model.layers.front().max_position_embeddings;
+  if (!options.training.sequence_length) {
+    if (const auto usual = BuiltinSequenceLength(options.model.name_or_file)) {
+      return *usual;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seq: missing; expected the tokens per sequence, which only built-in "
+        "models have a usual number of"));
+  }
+  const int length = *options.training.sequence_length;
+  if (learned_positions > 0 && length > learned_positions) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seq: ", length, "; expected at most the ", learned_positions,
+        " positions that ", model.name, " has learned"));
+  }
+  return length;
+}
+
+absl::StatusOr<TrainingOptions> MakeTraining(const PlanOptions& options,
+                                             const ModelSpec& model) {
+  const TrainingChoice& choice = options.training;
+  TrainingOptions training{.global_batch_size = choice.global_batch_size,
+                           .flash_attention = choice.flash_attention};
+  TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
+                           SequenceLength(options, model));
+  TANGRAM_ASSIGN_OR_RETURN(training.precision,
+                           ParsePrecision(choice.precision));
+  TANGRAM_ASSIGN_OR_RETURN(training.optimizer,
+                           ParseOptimizer(choice.optimizer));
+  const int microbatch = options.pipeline_microbatch_size;
+  if (microbatch > 0 && training.global_batch_size % microbatch != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--microbatch: ", microbatch,
+                     "; expected a divisor of the global batch, ",
+                     training.global_batch_size));
+  }
+  return training;
+}
+
+}  // namespace
+
+absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadClusterFile(choice.file));
+  if (choice.nodes.empty()) return cluster;
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> counts,
+                           ParseNodeCounts(choice.nodes));
+  TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, cluster));
+  return cluster;
+}
+
+absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
+  PlanRequest request{.pipeline_microbatch_size =
+                          options.pipeline_microbatch_size};
+  TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
+  TANGRAM_ASSIGN_OR_RETURN(
+      request.model,
+      LoadModel(options.model.name_or_file,
+                ModelOverrides{.num_layers = options.model.num_layers}));
+  TANGRAM_ASSIGN_OR_RETURN(request.training,
+                           MakeTraining(options, request.model));
+  return request;
+}
+
+bool HasExperts(const ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerSpec& layer) { return layer.is_moe(); });
+}
+
+std::string DefaultParallelizer(const ModelSpec& model) {
+  return HasExperts(model) ? "uniform" : "aceso";
+}
+
+}  // namespace tangram

@@ -1,0 +1,26 @@
+#ifndef TANGRAM_CLI_REQUEST_H_
+#define TANGRAM_CLI_REQUEST_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/options.h"
+#include "common/planner/cluster_planner.h"
+
+// From what was asked for to what can be planned: reads the files, fills what
+// was left out, and checks what concerns several options at once.
+namespace tangram {
+
+absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
+
+absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
+
+bool HasExperts(const ModelSpec& model);
+
+// Where none was asked for: Aceso, which knows no mixtures of experts, or
+// uniform, which does.
+std::string DefaultParallelizer(const ModelSpec& model);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_REQUEST_H_

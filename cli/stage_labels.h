@@ -1,0 +1,36 @@
+#ifndef TANGRAM_CLI_STAGE_LABELS_H_
+#define TANGRAM_CLI_STAGE_LABELS_H_
+
+#include <set>
+#include <string>
+
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/stage_plan.h"
+
+// Short names for what a stage runs, and where.
+namespace tangram {
+
+// "emb-4.5", "4.5-8", "9-head": transformer layers count from 1, ".5" is the
+// cut between attention and MLP, "+3" a cut after three operators.
+std::string LayersLabel(const ModelSpec& model, OperatorCut begin,
+                        OperatorCut end);
+
+// "t4-0": the whole node; "t4-0:0-3": some of its GPUs; "t4-0..t4-3": several
+// nodes, with the number of GPUs if it is not all of theirs.
+std::string GpusLabel(const Cluster& cluster, absl::Span<const GpuId> gpus);
+
+// "t4-0", "t4-0, t4-1" or "t4-0 .. t4-7".
+std::string NodesLabel(const Cluster& cluster, absl::Span<const int> nodes);
+
+// "0-3,5".
+std::string RangesLabel(const std::set<int>& numbers);
+
+// Which operators are recomputed: empty, "attn" (attention core alone), "full",
+// or the share of operators, "40 %".
+std::string RecomputeLabel(const ModelSpec& model, const StagePlan& stage);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_STAGE_LABELS_H_

@@ -1,0 +1,12 @@
+#include "cli/commands.h"
+#include "common/wire/plan_file.h"
+
+namespace tangram {
+
+CommandResult Run(const VersionOptions& /*options*/, Console& console) {
+  console.out << "tangram " << TANGRAM_VERSION << ", plan files "
+              << kPlanFileFormat << "\n";
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram

@@ -1,0 +1,15 @@
+#ifndef TANGRAM_COMMON_BASE_NATURAL_ORDER_H_
+#define TANGRAM_COMMON_BASE_NATURAL_ORDER_H_
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// Whether `a` comes before `b` as people number things: runs of digits compare
+// by value, so "node-2" comes before "node-10". A strict total order of
+// different names: where all values agree ("node-2", "node-02"), by characters.
+bool NaturalLess(absl::string_view a, absl::string_view b);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_BASE_NATURAL_ORDER_H_

@@ -1,0 +1,21 @@
+#ifndef TANGRAM_COMMON_CONFIG_HF_CONFIG_H_
+#define TANGRAM_COMMON_CONFIG_HF_CONFIG_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/config/config_field.h"
+#include "common/domain/model_spec.h"
+
+namespace tangram {
+
+// The model of a HuggingFace config.json, as downloaded: fields that are left
+// out have the defaults of their model_type. Unknown fields are ignored, and so
+// are multi-token prediction modules. `name` is used unless the file has a
+// _name_or_path. kUnimplemented for another model_type, listing the known ones.
+absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& root,
+                                       const std::string& name);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_CONFIG_HF_CONFIG_H_

@@ -1,0 +1,19 @@
+#ifndef TANGRAM_COMMON_CONFIG_MODEL_FIELDS_H_
+#define TANGRAM_COMMON_CONFIG_MODEL_FIELDS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/config/config_field.h"
+#include "common/domain/model_spec.h"
+
+namespace tangram {
+
+// The model of a file in our own form (docs/model-file.md). `name` is used
+// unless the file has one.
+absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
+                                          const std::string& name);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_CONFIG_MODEL_FIELDS_H_

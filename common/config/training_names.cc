@@ -1,0 +1,56 @@
+#include "common/config/training_names.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace tangram {
+
+absl::StatusOr<Precision> ParsePrecision(absl::string_view text) {
+  for (const Precision precision : {Precision::kFp32, Precision::kFp16,
+                                    Precision::kBf16, Precision::kFp8}) {
+    if (absl::EqualsIgnoreCase(text, PrecisionName(precision))) {
+      return precision;
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("precision: ", absl::Utf8SafeCEscape(text),
+                   "; expected fp32, fp16, bf16 or fp8"));
+}
+
+absl::string_view PrecisionName(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  return "";
+}
+
+absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text) {
+  if (absl::EqualsIgnoreCase(text, "adam") ||
+      absl::EqualsIgnoreCase(text, "adamw")) {
+    return Optimizer::kAdam;
+  }
+  if (absl::EqualsIgnoreCase(text, "sgd")) return Optimizer::kSgd;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "optimizer: ", absl::Utf8SafeCEscape(text), "; expected adam or sgd"));
+}
+
+absl::string_view OptimizerName(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kAdam:
+      return "adam";
+    case Optimizer::kSgd:
+      return "sgd";
+  }
+  return "";
+}
+
+}  // namespace tangram

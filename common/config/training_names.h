@@ -1,0 +1,21 @@
+#ifndef TANGRAM_COMMON_CONFIG_TRAINING_NAMES_H_
+#define TANGRAM_COMMON_CONFIG_TRAINING_NAMES_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/domain/training_options.h"
+
+namespace tangram {
+
+// "fp32", "fp16", "bf16", "fp8", ignoring case. kInvalidArgument
+// "precision: fp12; expected fp32, fp16, bf16 or fp8".
+absl::StatusOr<Precision> ParsePrecision(absl::string_view text);
+absl::string_view PrecisionName(Precision precision);
+
+// "adam" (also "adamw", which keeps the same state) or "sgd", ignoring case.
+absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text);
+absl::string_view OptimizerName(Optimizer optimizer);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_CONFIG_TRAINING_NAMES_H_

@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "common/cost/operator_work.h"
+
+namespace tangram {
+namespace {
+
+// One key and value of every head of this GPU.
+double KeyValueBytes(const LayerScope& scope) {
+  const double query =
+      1.0 * scope.layer.num_heads * scope.layer.head_dim / scope.tp;
+  return scope.element_bytes *
+         (InputElementsOnGpu(scope, OpKind::kAttentionCore) - query);
+}
+
+// Ring attention (2310.01889): keys and values of every rank pass by all
+// others while the scores of those at hand are computed; backward their
+// gradients travel along.
+void AddRingComm(const LayerScope& scope, OperatorWork& work) {
+  if (scope.parallelism.cp_degree == 1) return;
+  const double ring_bytes =
+      KeyValueBytes(scope) * scope.tokens * scope.parallelism.cp_degree;
+  work.forward_hidden_s =
+      AllGatherSeconds(ring_bytes, scope.cp_group, scope.environment.wiring);
+  work.backward_hidden_s = 2 * work.forward_hidden_s;
+}
+
+// FlashAttention-2 (2307.08691 §3.1): causal blocks above the diagonal are
+// skipped, backward recomputes the scores (5 products instead of 2), and only
+// Q, K, V and one fp32 log-sum a row are kept.
+OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
+  const LayerSpec& layer = scope.layer;
+  const double s = scope.environment.training.sequence_length;
+  // Mean number of keys that a query looks at: s/2 without a window.
+  const double seen = context - context * context / (2 * s);
+  const double flops = 2 * scope.tokens * seen * heads *
+                       (1.0 * layer.head_dim + layer.value_head_dim);
+  const double elements = InputElementsOnGpu(scope, OpKind::kAttentionCore) +
+                          heads * layer.value_head_dim;
+  const double bytes = scope.element_bytes * elements * scope.tokens;
+  constexpr double kLogSumBytes = 4;
+  return {.forward_compute_s = AttentionSeconds(flops, bytes, scope.rates),
+          .backward_compute_s =
+              AttentionSeconds(2.5 * flops, 2 * bytes, scope.rates),
+          .keeps_input = true,
+          .kept_bytes = kLogSumBytes * heads * scope.tokens};
+}
+
+// Separate kernels (2205.05198 §4.1): scores QKᵀ, softmax, dropout, times V.
+// With E bytes an element and a one-byte mask, softmax reads and writes 2E and
+// dropout 2E + 1 bytes a score; backward 3E and 2E + 1. Kept a score: the
+// outputs of softmax and dropout and the mask.
+OperatorWork UnfusedWork(const LayerScope& scope, double heads,
+                         double context) {
+  const LayerSpec& layer = scope.layer;
+  const double e = scope.element_bytes;
+  const double scores = heads * scope.tokens * context;
+  const double score_bytes = e * scores;
+  const KernelRates& rates = scope.rates;
+  const double products_s =
+      AttentionSeconds(2 * scores * layer.head_dim, score_bytes, rates) +
+      AttentionSeconds(2 * scores * layer.value_head_dim, score_bytes, rates);
+  return {.forward_compute_s = products_s +
+                               PassSeconds(2 * score_bytes, rates) +
+                               PassSeconds((2 * e + 1) * scores, rates),
+          .backward_compute_s = 2 * products_s +
+                                PassSeconds(3 * score_bytes, rates) +
+                                PassSeconds((2 * e + 1) * scores, rates),
+          .keeps_input = true,
+          .kept_bytes = (2 * e + 1) * scores};
+}
+
+}  // namespace
+
+OperatorWork AttentionCoreWork(const LayerScope& scope) {
+  const TrainingOptions& training = scope.environment.training;
+  const LayerSpec& layer = scope.layer;
+  const int window =
+      layer.sliding_window > 0
+          ? std::min(layer.sliding_window, training.sequence_length)
+          : training.sequence_length;
+  const double heads = layer.num_heads / scope.tp;
+  const bool flash = training.flash_attention &&
+                     scope.environment.device.supports_flash_attention;
+  OperatorWork work = flash ? FlashWork(scope, heads, window)
+                            : UnfusedWork(scope, heads, window);
+  AddRingComm(scope, work);
+  return work;
+}
+
+OperatorWork QkvWork(const LayerScope& scope) {
+  const LayerSpec& layer = scope.layer;
+  const double tokens = scope.tokens;
+  const QkvShape shape = QkvShapeOf(scope);
+  // Latent attention is two products in a row; as one of the same FLOPs it
+  // costs the same but for the launch.
+  OperatorWork work =
+      MatmulWork(GemmSeconds({.m = tokens,
+                              .k = 1.0 * layer.hidden_size,
+                              .n = shape.on_gpu / layer.hidden_size},
+                             scope.element_bytes, scope.rates));
+  work.keeps_input = true;
+  work.parameters = ParameterCount(layer, OpKind::kQkvProjection) *
+                    shape.on_gpu / shape.total;
+  // Latent ranks are kept before and after their norm.
+  work.kept_bytes = 2 * scope.element_bytes * tokens *
+                    (layer.q_lora_rank + layer.kv_lora_rank) /
+                    scope.residual_tp;
+  if (layer.qk_norm) {
+    const double bytes = scope.element_bytes * tokens *
+                         InputElementsOnGpu(scope, OpKind::kAttentionCore);
+    work.forward_compute_s += PassSeconds(2 * bytes, scope.rates);
+    work.backward_compute_s += PassSeconds(3 * bytes, scope.rates);
+    work.kept_bytes += bytes;
+  }
+  AddColumnParallelComm(scope, work);
+  return work;
+}
+
+}  // namespace tangram

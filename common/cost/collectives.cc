@@ -1,0 +1,132 @@
+#include "common/cost/collectives.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace tangram {
+namespace {
+
+bool SpansNodes(const CommGroup& group) {
+  return group.size > group.ranks_per_node;
+}
+
+// Two GPUs never get more than they would alone; next to each other they get
+// that even while all pairs communicate, since each has its own bridge.
+double IntraNodeRate(const CommGroup& group, const Link& link) {
+  if (group.ranks_per_node != 2) return link.bandwidth_bytes_per_s;
+  return group.adjacent ? link.pair_bandwidth_bytes_per_s
+                        : std::min(link.bandwidth_bytes_per_s,
+                                   link.pair_bandwidth_bytes_per_s);
+}
+
+// What one group gets of its node's network: its share of the node's total,
+// and no more than its ranks in the node can drive.
+double InterNodeRate(const CommGroup& group, const Link& link) {
+  return std::min(link.bandwidth_bytes_per_s / group.groups_per_node,
+                  link.pair_bandwidth_bytes_per_s * group.ranks_per_node);
+}
+
+double RingRate(const CommGroup& group, const StageWiring& wiring) {
+  const double intra = group.ranks_per_node > 1
+                           ? IntraNodeRate(group, wiring.intra_node)
+                           : InterNodeRate(group, wiring.inter_node);
+  if (!SpansNodes(group)) return intra;
+  return std::min(intra, InterNodeRate(group, wiring.inter_node));
+}
+
+// α of one sweep over the group: the depth of a tree of its ranks.
+double SweepLatency(const CommGroup& group, const StageWiring& wiring) {
+  const int depth = std::bit_width(static_cast<uint32_t>(group.size - 1));
+  return depth * (SpansNodes(group) ? wiring.inter_node.latency_s
+                                    : wiring.intra_node.latency_s);
+}
+
+// One pass round the ring: (n-1)/n of the bytes.
+double RingSweepSeconds(double bytes, const CommGroup& group,
+                        const StageWiring& wiring) {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const double n = group.size;
+  return SweepLatency(group, wiring) +
+         bytes * (n - 1) / (n * RingRate(group, wiring));
+}
+
+}  // namespace
+
+StageWiring WiringOf(const IslandSpec& island, int num_gpus) {
+  return {.gpus_per_node = std::min(num_gpus, island.gpus_per_node),
+          .intra_node = island.intra_node,
+          .inter_node = island.inter_node};
+}
+
+CommGroup GroupOf(int size, int stride, const StageWiring& wiring) {
+  if (size <= 1) return {};
+  const int in_node = std::max(1, wiring.gpus_per_node / stride);
+  const int ranks_per_node = std::min(size, in_node);
+  return {.size = size,
+          .ranks_per_node = ranks_per_node,
+          .groups_per_node = std::max(1, wiring.gpus_per_node / ranks_per_node),
+          .adjacent = stride == 1};
+}
+
+double AllReduceSeconds(double bytes, const CommGroup& group,
+                        const StageWiring& wiring) {
+  return 2 * RingSweepSeconds(bytes, group, wiring);
+}
+
+double AllGatherSeconds(double bytes, const CommGroup& group,
+                        const StageWiring& wiring) {
+  return RingSweepSeconds(bytes, group, wiring);
+}
+
+double ReduceScatterSeconds(double bytes, const CommGroup& group,
+                            const StageWiring& wiring) {
+  return RingSweepSeconds(bytes, group, wiring);
+}
+
+double AllToAllSeconds(double bytes, const CommGroup& group,
+                       const StageWiring& wiring) {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const double n = group.size;
+  const double inside = group.ranks_per_node;
+  double seconds = 0;
+  if (inside > 1) {
+    seconds =
+        bytes * (inside - 1) / (n * IntraNodeRate(group, wiring.intra_node));
+  }
+  if (SpansNodes(group)) {
+    const double rank_rate = InterNodeRate(group, wiring.inter_node) / inside;
+    seconds = std::max(seconds, bytes * (n - inside) / (n * rank_rate));
+  }
+  return SweepLatency(group, wiring) + seconds;
+}
+
+double TransferSeconds(double bytes, const TransferPath& path) {
+  if (bytes <= 0) return 0;
+  const Link& link = path.link;
+  const double all = link.bandwidth_bytes_per_s;
+  const double pair = link.pair_bandwidth_bytes_per_s;
+  const double rate = path.same_node
+                          ? std::max(pair, path.flows * std::min(all, pair))
+                          : std::min(path.node_pairs * all, path.flows * pair);
+  return link.latency_s + bytes / rate;
+}
+
+TransferPath PathWithin(const IslandSpec& island, int from_gpu, int from_count,
+                        int to_gpu, int to_count) {
+  const int per_node = island.gpus_per_node;
+  const int flows = std::min(from_count, to_count);
+  const int from_first = from_gpu / per_node;
+  const int from_last = (from_gpu + from_count - 1) / per_node;
+  const int to_first = to_gpu / per_node;
+  const int to_last = (to_gpu + to_count - 1) / per_node;
+  if (std::min(from_first, to_first) == std::max(from_last, to_last)) {
+    return {.link = island.intra_node, .same_node = true, .flows = flows};
+  }
+  return {
+      .link = island.inter_node,
+      .flows = flows,
+      .node_pairs = std::min(from_last - from_first, to_last - to_first) + 1};
+}
+
+}  // namespace tangram

@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include "common/cost/operator_work.h"
+
+namespace tangram {
+namespace {
+
+// The chosen experts and their weights, kept a token: an index and an fp32.
+constexpr double kRoutingBytes = 8;
+
+// All-to-all of the routed copies of this GPU's tokens. The rank whose experts
+// are most wanted sets the pace.
+double ExchangeSeconds(const LayerScope& scope) {
+  const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
+                       scope.layer.hidden_size / scope.residual_tp;
+  return AllToAllSeconds(bytes, scope.ep_group, scope.environment.wiring);
+}
+
+// With sequence parallelism every tp rank exchanges a share of the tokens, and
+// tp ranks, which share each expert's matrices, then need them all: gathered
+// after dispatch, reduced and scattered before combine, and mirrored backward.
+double RoutedGatherSeconds(const LayerScope& scope) {
+  if (scope.residual_tp == 1) return 0;
+  const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
+                       scope.layer.hidden_size;
+  return AllGatherSeconds(bytes, scope.tp_group, scope.environment.wiring);
+}
+
+// Without sequence parallelism each tp rank exchanges all tokens, and partial
+// sums are reduced once they are back in order.
+double TokenReduceSeconds(const LayerScope& scope) {
+  if (scope.residual_tp > 1) return 0;
+  const double bytes =
+      scope.tokens * scope.element_bytes * scope.layer.hidden_size;
+  return AllReduceSeconds(bytes, scope.tp_group, scope.environment.wiring);
+}
+
+}  // namespace
+
+// The router's product in full on each rank's tokens, then the shared experts,
+// a dense MLP.
+OperatorWork RouterWork(const LayerScope& scope) {
+  const LayerSpec& layer = scope.layer;
+  const double h = layer.hidden_size;
+  const double e = scope.element_bytes;
+  OperatorWork work =
+      MatmulWork(GemmSeconds({.m = scope.tokens / scope.residual_tp,
+                              .k = h,
+                              .n = 1.0 * layer.num_experts},
+                             e, scope.rates));
+  work.parameters = h * layer.num_experts;
+  work.keeps_input = true;
+  const double shared = layer.shared_expert_ffn_hidden_size;
+  if (shared == 0) return work;
+  const double width = shared / scope.tp;
+  const double up = layer.gated_mlp ? 2 * width : width;
+  const double products_s =
+      GemmSeconds({.m = scope.tokens, .k = h, .n = up}, e, scope.rates) +
+      GemmSeconds({.m = scope.tokens, .k = width, .n = h}, e, scope.rates);
+  work.forward_compute_s += products_s;
+  work.backward_compute_s += 2 * products_s;
+  work.parameters +=
+      (ParameterCount(layer, OpKind::kRouter) - work.parameters) / scope.tp;
+  work.kept_bytes = e * scope.tokens * (up + width);
+  AddActivation(scope, scope.tokens, width, work);
+  AddColumnParallelComm(scope, work);
+  AddRowParallelComm(scope, work);
+  return work;
+}
+
+OperatorWork ExpertDispatchWork(const LayerScope& scope) {
+  // Tokens are sorted by expert: read once, written once a choice.
+  const double h = scope.layer.hidden_size;
+  const double k = scope.layer.experts_per_token;
+  const double tokens = scope.tokens / scope.residual_tp;
+  const double pass_s =
+      PassSeconds(scope.element_bytes * tokens * h * (1 + k), scope.rates);
+  const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
+  return {.forward_compute_s = pass_s,
+          .backward_compute_s = pass_s,
+          .forward_comm_s = exchange_s,
+          .backward_comm_s = exchange_s + TokenReduceSeconds(scope),
+          .kept_bytes = kRoutingBytes * k * tokens};
+}
+
+// Grouped products, one an expert, each as efficient as its own size allows.
+// Fully sharded experts (LAER-MoE) fetch their weights by all-to-all in both
+// passes and send the gradients back the same way.
+OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
+  const LayerSpec& layer = scope.layer;
+  const double experts = 1.0 * layer.num_experts / scope.parallelism.ep_degree;
+  const double width = layer.expert_ffn_hidden_size / scope.tp;
+  Gemm gemm = {.m = scope.tokens * RoutedLoad(scope) / experts,
+               .k = 1.0 * layer.hidden_size,
+               .n = layer.gated_mlp ? 2 * width : width,
+               .count = experts};
+  if (op == OpKind::kExpertDown) {
+    gemm.k = width;
+    gemm.n = layer.hidden_size;
+  }
+  OperatorWork work =
+      MatmulWork(GemmSeconds(gemm, scope.element_bytes, scope.rates));
+  work.parameters =
+      ParameterCount(layer, op) / (scope.tp * scope.parallelism.ep_degree);
+  work.keeps_input = true;
+  if (scope.parallelism.fsep && scope.parallelism.ep_degree > 1) {
+    const double weight_bytes = work.parameters * scope.element_bytes;
+    work.workspace_bytes = weight_bytes;
+    work.forward_hidden_s =
+        AllToAllSeconds(weight_bytes, scope.ep_group, scope.environment.wiring);
+    work.backward_hidden_s = 2 * work.forward_hidden_s;
+  }
+  return work;
+}
+
+OperatorWork ExpertCombineWork(const LayerScope& scope) {
+  const double h = scope.layer.hidden_size;
+  const double k = scope.layer.experts_per_token;
+  const double tokens = scope.tokens / scope.residual_tp;
+  const double pass_s =
+      PassSeconds(scope.element_bytes * tokens * h * (1 + k), scope.rates);
+  const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
+  return {.forward_compute_s = pass_s,
+          .backward_compute_s = 2 * pass_s,
+          .forward_comm_s = exchange_s + TokenReduceSeconds(scope),
+          .backward_comm_s = exchange_s,
+          .keeps_input = true};
+}
+
+}  // namespace tangram

@@ -1,0 +1,68 @@
+#include "common/cost/kernels.h"
+
+#include <algorithm>
+
+namespace tangram {
+namespace {
+
+double FirstPositive(double a, double b, double c) {
+  if (a > 0) return a;
+  return b > 0 ? b : c;
+}
+
+}  // namespace
+
+double MatmulPeakFlops(const PeakFlops& peak, Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return peak.fp32;
+    case Precision::kFp16:
+      return FirstPositive(peak.fp16, peak.bf16, peak.fp32);
+    case Precision::kBf16:
+      return FirstPositive(peak.bf16, peak.fp16, peak.fp32);
+    case Precision::kFp8:
+      return peak.fp8 > 0 ? peak.fp8
+                          : FirstPositive(peak.bf16, peak.fp16, peak.fp32);
+  }
+  return peak.fp32;
+}
+
+KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
+  const DeviceEfficiency& efficiency = device.efficiency;
+  // fp8 training runs only the projections in 8 bits.
+  const Precision attention_precision =
+      precision == Precision::kFp8 ? Precision::kBf16 : precision;
+  const double gemm = MatmulPeakFlops(device.peak_flops, precision);
+  const double attention =
+      MatmulPeakFlops(device.peak_flops, attention_precision);
+  const double max_fraction = efficiency.gemm_max_fraction;
+  return {.gemm_s_per_flop = 1 / (gemm * max_fraction),
+          .attention_s_per_flop =
+              1 / (attention * max_fraction * efficiency.attention_fraction),
+          .half_flops = efficiency.gemm_half_flops,
+          .s_per_byte = 1 / (device.memory_bandwidth_bytes_per_s *
+                             efficiency.memory_fraction),
+          .launch_s = efficiency.kernel_launch_s};
+}
+
+double GemmSeconds(const Gemm& gemm, double element_bytes,
+                   const KernelRates& rates) {
+  const double bytes =
+      element_bytes * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
+  return gemm.count *
+             std::max((gemm.flops() + rates.half_flops) * rates.gemm_s_per_flop,
+                      bytes * rates.s_per_byte) +
+         rates.launch_s;
+}
+
+double AttentionSeconds(double flops, double bytes, const KernelRates& rates) {
+  return std::max((flops + rates.half_flops) * rates.attention_s_per_flop,
+                  bytes * rates.s_per_byte) +
+         rates.launch_s;
+}
+
+double PassSeconds(double bytes, const KernelRates& rates) {
+  return bytes * rates.s_per_byte + rates.launch_s;
+}
+
+}  // namespace tangram

@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "common/cost/model_state.h"
+#include "common/cost/operator_work.h"
+#include "common/cost/stage_cost.h"
+
+namespace tangram {
+namespace {
+
+// Follows the operators of a layer and knows which recomputed segment each is
+// in: a segment keeps its input alone, and while it is recomputed everything
+// that its operators save.
+class ActivationCount {
+ public:
+  void Add(const OperatorCost& cost, bool recomputed) {
+    if (!recomputed) {
+      kept_ += cost.saved_bytes;
+      segment_ = 0;
+    } else {
+      if (!in_segment_) kept_ += cost.input_bytes;
+      segment_ += cost.saved_bytes;
+      largest_segment_ = std::max(largest_segment_, segment_);
+    }
+    in_segment_ = recomputed;
+    workspace_ = std::max(workspace_, cost.workspace_bytes);
+  }
+  double kept_bytes() const { return kept_; }
+  double transient_bytes() const { return largest_segment_ + workspace_; }
+
+ private:
+  bool in_segment_ = false;
+  double kept_ = 0;
+  double segment_ = 0;
+  double largest_segment_ = 0;
+  double workspace_ = 0;
+};
+
+// Where collectives of a whole layer can hide, by pass.
+struct Slack {
+  double forward_s = 0;
+  double backward_s = 0;
+};
+
+void PayExcess(double collective_s, double slack_s, double& pass_s,
+               double& comm_s) {
+  const double excess_s = std::max(0.0, collective_s - slack_s);
+  pass_s += excess_s;
+  comm_s += excess_s;
+}
+
+// ZeRO 2 reduce-scatters the layer's gradients each microbatch, so that they
+// accumulate sharded; ZeRO 3 also gathers its weights before either pass. The
+// whole layer is held for that long.
+void AddShardedState(const StageParallelism& parallelism,
+                     const StageEnvironment& environment, const Slack& slack,
+                     LayerCost& cost) {
+  if (parallelism.zero_stage < 2) return;
+  const ReplicaGroups groups = ReplicaGroupsOf(parallelism, environment.wiring);
+  const double sweep_s =
+      ShardSweepSeconds(cost.parameters, groups, environment);
+  const bool gathers = parallelism.zero_stage >= 3;
+  if (gathers) {
+    PayExcess(sweep_s, slack.forward_s, cost.forward_s, cost.comm_s);
+  }
+  PayExcess(gathers ? 2 * sweep_s : sweep_s, slack.backward_s, cost.backward_s,
+            cost.comm_s);
+  const double held = (groups.dense.size > 1 ? cost.parameters.dense : 0) +
+                      (groups.expert.size > 1 ? cost.parameters.expert : 0);
+  cost.transient_bytes +=
+      held * (gathers ? 2 : 1) * ElementBytes(environment.training.precision);
+}
+
+// Adds one operator, apart from its activations.
+void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
+                 LayerCost& sum) {
+  const double again = recomputed ? 1 : 0;
+  sum.forward_s += op.forward_s;
+  sum.backward_s += op.backward_s + again * op.forward_s;
+  sum.recompute_s += again * op.forward_s;
+  sum.comm_s += (1 + again) * op.forward_comm_s + op.backward_comm_s;
+  if (op.measured) {
+    sum.measured_s += (1 + again) * (op.forward_s - op.forward_comm_s) +
+                      op.backward_s - op.backward_comm_s;
+  }
+  sum.parameters.dense += op.dense_parameters;
+  sum.parameters.expert += op.expert_parameters;
+  slack.forward_s += op.forward_slack_s;
+  slack.backward_s += op.backward_slack_s + again * op.forward_slack_s;
+}
+
+}  // namespace
+
+LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
+                        OpMask mask, const StageParallelism& parallelism,
+                        const StageEnvironment& environment) {
+  const LayerScope scope = ScopeOf(layer, parallelism, environment);
+  const absl::Span<const OpKind> ops = OperatorsOf(layer);
+  LayerCost sum;
+  Slack slack;
+  ActivationCount activations;
+  for (int i = op_begin; i < op_end; ++i) {
+    const OperatorCost op = EstimateInScope(scope, ops[i]);
+    const bool recomputed = (mask >> i & 1) != 0;
+    activations.Add(op, recomputed);
+    AddOperator(op, recomputed, slack, sum);
+  }
+  sum.activation_bytes = activations.kept_bytes();
+  sum.transient_bytes = activations.transient_bytes();
+  AddShardedState(parallelism, environment, slack, sum);
+  return sum;
+}
+
+void AddLayers(const LayerCost& layer, int count, LayerCost& sum) {
+  sum.forward_s += count * layer.forward_s;
+  sum.backward_s += count * layer.backward_s;
+  sum.recompute_s += count * layer.recompute_s;
+  sum.comm_s += count * layer.comm_s;
+  sum.measured_s += count * layer.measured_s;
+  sum.parameters.dense += count * layer.parameters.dense;
+  sum.parameters.expert += count * layer.parameters.expert;
+  sum.activation_bytes += count * layer.activation_bytes;
+  sum.transient_bytes = std::max(sum.transient_bytes, layer.transient_bytes);
+}
+
+}  // namespace tangram

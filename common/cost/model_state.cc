@@ -1,0 +1,104 @@
+#include "common/cost/model_state.h"
+
+#include "common/cost/kernels.h"
+
+namespace tangram {
+namespace {
+
+// Bytes of one parameter. Mixed precision: 16-bit weight and gradient, fp32
+// master copy and two fp32 moments, 2 + 2 + 12 = 16 with Adam (1910.02054
+// §3.1, and what Aceso measures); Megatron's optional fp32 gradients would add
+// 2. In fp32 there is no master copy: 4 + 4 + 8. SGD keeps one moment.
+struct ParameterBytes {
+  double weight = 0;
+  double gradient = 0;
+  double optimizer = 0;
+};
+
+ParameterBytes BytesOf(const TrainingOptions& training) {
+  constexpr double kFp32Bytes = 4;
+  const double element = ElementBytes(training.precision);
+  const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
+  const double moments = training.optimizer == Optimizer::kAdam ? 2 : 1;
+  return {.weight = element,
+          .gradient = element,
+          .optimizer = master + moments * kFp32Bytes};
+}
+
+// Replicas of dense and expert parameters.
+double DenseReplicas(const StageParallelism& parallelism) {
+  return 1.0 * parallelism.dp_degree * parallelism.cp_degree;
+}
+double ExpertReplicas(const StageParallelism& parallelism) {
+  return DenseReplicas(parallelism) / parallelism.ep_degree;
+}
+
+double ShardedBytes(const ParameterBytes& bytes, int zero_stage,
+                    double replicas) {
+  return bytes.weight / (zero_stage >= 3 ? replicas : 1) +
+         bytes.gradient / (zero_stage >= 2 ? replicas : 1) +
+         bytes.optimizer / (zero_stage >= 1 ? replicas : 1);
+}
+
+}  // namespace
+
+ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
+                              const StageWiring& wiring) {
+  const StageParallelism& p = parallelism;
+  const int replicas = p.dp_degree * p.cp_degree;
+  return {.dense = GroupOf(replicas, p.tp_degree, wiring),
+          .expert = GroupOf(replicas / p.ep_degree, p.tp_degree * p.ep_degree,
+                            wiring)};
+}
+
+double ShardSweepSeconds(const StageParameters& parameters,
+                         const ReplicaGroups& groups,
+                         const StageEnvironment& environment) {
+  const double element = ElementBytes(environment.training.precision);
+  return AllGatherSeconds(parameters.dense * element, groups.dense,
+                          environment.wiring) +
+         AllGatherSeconds(parameters.expert * element, groups.expert,
+                          environment.wiring);
+}
+
+double ModelStateBytes(const StageParameters& parameters,
+                       const StageParallelism& parallelism,
+                       const TrainingOptions& training) {
+  const ParameterBytes bytes = BytesOf(training);
+  const int zero = parallelism.zero_stage;
+  return parameters.dense *
+             ShardedBytes(bytes, zero, DenseReplicas(parallelism)) +
+         parameters.expert *
+             ShardedBytes(bytes, zero, ExpertReplicas(parallelism));
+}
+
+double GradientSyncSeconds(const StageParameters& parameters,
+                           const StageParallelism& parallelism,
+                           const StageEnvironment& environment) {
+  if (parallelism.zero_stage >= 3) return 0;
+  const double sweep_s = ShardSweepSeconds(
+      parameters, ReplicaGroupsOf(parallelism, environment.wiring),
+      environment);
+  // An all-reduce is a reduce-scatter and an all-gather; gradients and weights
+  // have the same size.
+  return parallelism.zero_stage == 2 ? sweep_s : 2 * sweep_s;
+}
+
+// Reads and writes the optimizer state, reads the gradient and writes the
+// weight; without a master copy the weight is read as well.
+double OptimizerSeconds(const StageParameters& parameters,
+                        const StageParallelism& parallelism,
+                        const StageEnvironment& environment) {
+  const ParameterBytes bytes = BytesOf(environment.training);
+  const bool master = environment.training.precision != Precision::kFp32;
+  const double traffic =
+      2 * bytes.optimizer + bytes.gradient + bytes.weight * (master ? 1 : 2);
+  const bool sharded = parallelism.zero_stage >= 1;
+  const double owned =
+      parameters.dense / (sharded ? DenseReplicas(parallelism) : 1) +
+      parameters.expert / (sharded ? ExpertReplicas(parallelism) : 1);
+  return PassSeconds(owned * traffic, RatesOf(environment.device,
+                                              environment.training.precision));
+}
+
+}  // namespace tangram

@@ -1,0 +1,218 @@
+#include "common/cost/operator_cost.h"
+
+#include <algorithm>
+
+#include "common/cost/operator_work.h"
+
+namespace tangram {
+namespace {
+
+// Bytes that the tp collectives of a dense block move: every token in full.
+double BlockBytes(const LayerScope& scope) {
+  return scope.tokens * scope.layer.hidden_size * scope.element_bytes;
+}
+
+// Reads and writes; backward also reads the incoming gradient and, for the
+// scale's gradient, both inputs once more.
+OperatorWork NormWork(const LayerScope& scope, OpKind op) {
+  const double bytes = BlockBytes(scope) / scope.residual_tp;
+  return {.forward_compute_s = PassSeconds(2 * bytes, scope.rates),
+          .backward_compute_s = PassSeconds(5 * bytes, scope.rates),
+          .parameters = ParameterCount(scope.layer, op),
+          .keeps_input = true};
+}
+
+// Dropout and addition: two inputs, one output and a one-byte mask, which is
+// all that is kept. Backward the sum's gradient passes through.
+OperatorWork ResidualWork(const LayerScope& scope) {
+  const double mask_bytes =
+      scope.tokens * scope.layer.hidden_size / scope.residual_tp;
+  const double bytes = mask_bytes * scope.element_bytes;
+  return {
+      .forward_compute_s = PassSeconds(3 * bytes + mask_bytes, scope.rates),
+      .backward_compute_s = PassSeconds(2 * bytes + mask_bytes, scope.rates),
+      .kept_bytes = mask_bytes};
+}
+
+OperatorWork ActivationWork(const LayerScope& scope, OpKind op) {
+  const bool expert = op == OpKind::kExpertActivation;
+  const double ffn =
+      expert ? scope.layer.expert_ffn_hidden_size : scope.layer.ffn_hidden_size;
+  const double tokens = scope.tokens * (expert ? RoutedLoad(scope) : 1.0);
+  OperatorWork work = {.keeps_input = true};
+  AddActivation(scope, tokens, ffn / scope.tp, work);
+  return work;
+}
+
+// A dense product with `in` and `out` elements of a token on this GPU.
+OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
+                            double out) {
+  OperatorWork work =
+      MatmulWork(GemmSeconds({.m = scope.tokens, .k = in, .n = out},
+                             scope.element_bytes, scope.rates));
+  work.parameters = ParameterCount(scope.layer, op) / scope.tp;
+  work.keeps_input = true;
+  return work;
+}
+
+OperatorWork DenseProjectionWork(const LayerScope& scope, OpKind op) {
+  const double h = scope.layer.hidden_size;
+  if (op == OpKind::kMlpUp) {
+    const double out = InputElementsOnGpu(scope, OpKind::kMlpActivation);
+    OperatorWork work = ProjectionWork(scope, op, h, out);
+    AddColumnParallelComm(scope, work);
+    return work;
+  }
+  OperatorWork work =
+      ProjectionWork(scope, op, InputElementsOnGpu(scope, op), h);
+  AddRowParallelComm(scope, work);
+  return work;
+}
+
+OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
+  switch (op) {
+    case OpKind::kEmbedding:
+      return EmbeddingWork(scope);
+    case OpKind::kAttentionNorm:
+    case OpKind::kMlpNorm:
+    case OpKind::kFinalNorm:
+      return NormWork(scope, op);
+    case OpKind::kQkvProjection:
+      return QkvWork(scope);
+    case OpKind::kAttentionCore:
+      return AttentionCoreWork(scope);
+    case OpKind::kOutputProjection:
+    case OpKind::kMlpUp:
+    case OpKind::kMlpDown:
+      return DenseProjectionWork(scope, op);
+    case OpKind::kAttentionResidual:
+    case OpKind::kMlpResidual:
+      return ResidualWork(scope);
+    case OpKind::kMlpActivation:
+    case OpKind::kExpertActivation:
+      return ActivationWork(scope, op);
+    case OpKind::kRouter:
+      return RouterWork(scope);
+    case OpKind::kExpertDispatch:
+      return ExpertDispatchWork(scope);
+    case OpKind::kExpertUp:
+    case OpKind::kExpertDown:
+      return ExpertProjectionWork(scope, op);
+    case OpKind::kExpertCombine:
+      return ExpertCombineWork(scope);
+    case OpKind::kHead:
+      return HeadWork(scope);
+  }
+  return {};
+}
+
+const MeasuredOperator* FindMeasured(const LayerScope& scope, OpKind op) {
+  const auto& measured = scope.environment.device.measured;
+  if (measured.empty()) return nullptr;
+  const Fingerprint key = MeasurementKey(scope.layer, op, scope.parallelism,
+                                         static_cast<int>(scope.samples),
+                                         scope.environment.training);
+  const auto it = std::lower_bound(measured.begin(), measured.end(), key,
+                                   [](const MeasuredOperator& entry,
+                                      Fingerprint k) { return entry.key < k; });
+  return it != measured.end() && it->key == key ? &*it : nullptr;
+}
+
+}  // namespace
+
+LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
+                   const StageEnvironment& environment) {
+  const StageParallelism& p = parallelism;
+  const TrainingOptions& training = environment.training;
+  const double samples =
+      1.0 * environment.pipeline_microbatch_size / p.dp_degree;
+  return {.layer = layer,
+          .parallelism = parallelism,
+          .environment = environment,
+          .rates = RatesOf(environment.device, training.precision),
+          .samples = samples,
+          .tokens = samples * training.sequence_length / p.cp_degree,
+          .element_bytes = ElementBytes(training.precision),
+          .tp = 1.0 * p.tp_degree,
+          .residual_tp = p.sequence_parallel ? 1.0 * p.tp_degree : 1.0,
+          .tp_group = GroupOf(p.tp_degree, 1, environment.wiring),
+          .cp_group = GroupOf(p.cp_degree, p.tp_degree, environment.wiring),
+          .ep_group = GroupOf(p.ep_degree, p.tp_degree, environment.wiring)};
+}
+
+OperatorWork MatmulWork(double compute_s) {
+  return {.forward_compute_s = compute_s, .backward_compute_s = 2 * compute_s};
+}
+
+void AddColumnParallelComm(const LayerScope& scope, OperatorWork& work) {
+  if (scope.tp_group.size == 1) return;
+  const StageWiring& wiring = scope.environment.wiring;
+  const double bytes = BlockBytes(scope);
+  if (scope.residual_tp == 1) {
+    work.backward_comm_s += AllReduceSeconds(bytes, scope.tp_group, wiring);
+    return;
+  }
+  const double gather_s = AllGatherSeconds(bytes, scope.tp_group, wiring);
+  work.forward_comm_s += gather_s;
+  work.backward_comm_s += ReduceScatterSeconds(bytes, scope.tp_group, wiring);
+  // The kept shard of the input is gathered again, beside the product for the
+  // input's gradient.
+  work.backward_hidden_s += gather_s;
+}
+
+void AddRowParallelComm(const LayerScope& scope, OperatorWork& work) {
+  if (scope.tp_group.size == 1) return;
+  const StageWiring& wiring = scope.environment.wiring;
+  const double bytes = BlockBytes(scope);
+  if (scope.residual_tp == 1) {
+    work.forward_comm_s += AllReduceSeconds(bytes, scope.tp_group, wiring);
+    return;
+  }
+  work.forward_comm_s += ReduceScatterSeconds(bytes, scope.tp_group, wiring);
+  work.backward_comm_s += AllGatherSeconds(bytes, scope.tp_group, wiring);
+}
+
+void AddActivation(const LayerScope& scope, double tokens, double width,
+                   OperatorWork& work) {
+  const double inputs = scope.layer.gated_mlp ? 2 : 1;
+  const double bytes = scope.element_bytes * tokens * width;
+  work.forward_compute_s += PassSeconds((inputs + 1) * bytes, scope.rates);
+  work.backward_compute_s += PassSeconds((2 * inputs + 1) * bytes, scope.rates);
+}
+
+OperatorCost EstimateInScope(const LayerScope& scope, OpKind op) {
+  OperatorWork work = WorkOf(scope, op);
+  OperatorCost cost;
+  if (const MeasuredOperator* measured = FindMeasured(scope, op)) {
+    work.forward_compute_s = measured->forward_s;
+    work.backward_compute_s = measured->backward_s;
+    cost.measured = true;
+  }
+  const double forward_excess_s =
+      work.forward_hidden_s - work.forward_compute_s;
+  const double backward_excess_s =
+      work.backward_hidden_s - work.backward_compute_s;
+  cost.forward_comm_s = work.forward_comm_s + std::max(0.0, forward_excess_s);
+  cost.backward_comm_s =
+      work.backward_comm_s + std::max(0.0, backward_excess_s);
+  cost.forward_slack_s = std::max(0.0, -forward_excess_s);
+  cost.backward_slack_s = std::max(0.0, -backward_excess_s);
+  cost.forward_s = work.forward_compute_s + cost.forward_comm_s;
+  cost.backward_s = work.backward_compute_s + cost.backward_comm_s;
+  (IsExpertOp(op) ? cost.expert_parameters : cost.dense_parameters) =
+      work.parameters;
+  cost.input_bytes =
+      InputElementsOnGpu(scope, op) * scope.tokens * scope.element_bytes;
+  cost.saved_bytes =
+      work.kept_bytes + (work.keeps_input ? cost.input_bytes : 0);
+  cost.workspace_bytes = work.workspace_bytes;
+  return cost;
+}
+
+OperatorCost EstimateOperator(const LayerSpec& layer, OpKind op,
+                              const StageParallelism& parallelism,
+                              const StageEnvironment& environment) {
+  return EstimateInScope(ScopeOf(layer, parallelism, environment), op);
+}
+
+}  // namespace tangram

@@ -1,0 +1,92 @@
+#include "common/cost/stage_cost.h"
+
+#include <algorithm>
+
+namespace tangram {
+namespace {
+
+// Goes along the recompute runs of a stage.
+class MaskCursor {
+ public:
+  explicit MaskCursor(absl::Span<const RecomputeRun> runs) : runs_(runs) {
+    SkipEmpty();
+  }
+  OpMask mask() const { return runs_.empty() ? kRecomputeNone : runs_[0].mask; }
+  // Layers from here on with this mask, at most `limit`.
+  int Length(int limit) const {
+    return runs_.empty() ? limit : std::min(limit, runs_[0].num_layers - used_);
+  }
+  void Advance(int num_layers) {
+    used_ += num_layers;
+    SkipEmpty();
+  }
+
+ private:
+  void SkipEmpty() {
+    while (!runs_.empty() && used_ >= runs_[0].num_layers) {
+      used_ -= runs_[0].num_layers;
+      runs_.remove_prefix(1);
+    }
+  }
+  absl::Span<const RecomputeRun> runs_;
+  int used_ = 0;
+};
+
+// Layers from `layer` on, at most `length`, that are touched from the same
+// first to the same last operator: the first and the last may be cut.
+int UniformLength(const StagePlan& stage, int layer, int length) {
+  if (layer == stage.end.layer) return 1;
+  if (layer == stage.begin.layer && stage.begin.op > 0) return 1;
+  return std::min(length, stage.end.layer - layer);
+}
+
+}  // namespace
+
+StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
+                        const StageEnvironment& environment) {
+  LayerCost sum;
+  MaskCursor masks(stage.recompute);
+  int layer = stage.begin.layer;
+  const int layers_end = stage.end.layer + (stage.end.op > 0 ? 1 : 0);
+  int run_end = 0;
+  for (const LayerRun& run : runs) {
+    run_end += run.count;
+    while (layer < std::min(run_end, layers_end)) {
+      const int length = UniformLength(
+          stage, layer, masks.Length(std::min(run_end, layers_end) - layer));
+      const int op_begin = layer == stage.begin.layer ? stage.begin.op : 0;
+      const int op_end = layer == stage.end.layer
+                             ? stage.end.op
+                             : static_cast<int>(OperatorsOf(run.layer).size());
+      AddLayers(EstimateLayer(run.layer, op_begin, op_end, masks.mask(),
+                              stage.parallelism, environment),
+                length, sum);
+      layer += length;
+      masks.Advance(length);
+    }
+  }
+  return StageCostOf(sum, stage.parallelism, environment);
+}
+
+StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
+                      const StageEnvironment& environment) {
+  const DeviceEfficiency& efficiency = environment.device.efficiency;
+  const double growth = 1 + efficiency.fragmentation;
+  return {
+      .forward_s = sum.forward_s,
+      .backward_s = sum.backward_s,
+      .recompute_s = sum.recompute_s,
+      .comm_s = sum.comm_s,
+      .sync_s = GradientSyncSeconds(sum.parameters, parallelism, environment),
+      .optimizer_s = OptimizerSeconds(sum.parameters, parallelism, environment),
+      .measured_s = sum.measured_s,
+      // The runtime's reserve is outside the allocator and does not fragment.
+      .memory = {
+          .static_bytes = efficiency.reserved_bytes +
+                          growth * ModelStateBytes(sum.parameters, parallelism,
+                                                   environment.training),
+          .activation_bytes = growth * sum.activation_bytes,
+          .transient_bytes = growth * sum.transient_bytes}};
+}
+
+}  // namespace tangram

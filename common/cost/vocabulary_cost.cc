@@ -1,0 +1,52 @@
+#include "common/cost/operator_work.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kFp32Bytes = 4;
+
+}  // namespace
+
+// Rows are looked up, summed over the ranks that share the vocabulary, dropped
+// out; backward they are added into the table's gradient.
+OperatorWork EmbeddingWork(const LayerScope& scope) {
+  const LayerSpec& layer = scope.layer;
+  const double h = layer.hidden_size;
+  const double elements = scope.tokens * h;
+  const double bytes = scope.element_bytes * elements;
+  OperatorWork work = {
+      .forward_compute_s = PassSeconds(2 * bytes + elements, scope.rates),
+      .backward_compute_s = PassSeconds(3 * bytes + elements, scope.rates),
+      .parameters =
+          h * layer.vocab_size / scope.tp + h * layer.max_position_embeddings,
+      .kept_bytes = elements / scope.residual_tp};
+  AddRowParallelComm(scope, work);
+  return work;
+}
+
+// Vocabulary projection and cross entropy in fp32 (2205.05198 §4.3): softmax
+// is kept in fp32, the 16-bit logits live only until it is made. The loss reads
+// and writes the logits a few times; ranks that share the vocabulary exchange
+// a maximum, a sum and the target's logit for each token.
+OperatorWork HeadWork(const LayerScope& scope) {
+  const LayerSpec& layer = scope.layer;
+  const double e = scope.element_bytes;
+  const double logits = scope.tokens * layer.vocab_size / scope.tp;
+  OperatorWork work = MatmulWork(GemmSeconds({.m = scope.tokens,
+                                              .k = 1.0 * layer.hidden_size,
+                                              .n = layer.vocab_size / scope.tp},
+                                             e, scope.rates));
+  const double loss_bytes = (e + 3 * kFp32Bytes) * logits;
+  work.forward_compute_s += PassSeconds(loss_bytes, scope.rates);
+  work.backward_compute_s += PassSeconds(loss_bytes, scope.rates);
+  work.parameters = ParameterCount(layer, OpKind::kHead) / scope.tp;
+  work.keeps_input = true;
+  work.kept_bytes = kFp32Bytes * logits;
+  work.workspace_bytes = e * logits;
+  AddColumnParallelComm(scope, work);
+  work.forward_comm_s += AllReduceSeconds(
+      3 * kFp32Bytes * scope.tokens, scope.tp_group, scope.environment.wiring);
+  return work;
+}
+
+}  // namespace tangram

@@ -1,0 +1,129 @@
+#include "common/obs/log.h"
+
+#include <grpc/support/log.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tangram {
+namespace {
+
+constexpr char kTextPattern[] = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+constexpr char kJsonPattern[] =
+    R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
+
+std::atomic<bool> started = false;
+std::atomic<LogFormat> log_format = LogFormat::kText;
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+std::string JsonString(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned char>(c));
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('"');
+  return out;
+}
+
+// gRPC's errors are about connections that it will make again.
+void LogFromGrpc(gpr_log_func_args* args) {
+  const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR
+                             ? LogLevel::kWarning
+                             : LogLevel::kDebug;
+  Log(level, args->message, {{"source", "grpc"}});
+}
+
+}  // namespace
+
+LogField::LogField(absl::string_view name, absl::string_view text)
+    : name_(name), value_(text), is_number_(false) {}
+LogField::LogField(absl::string_view name, int64_t number)
+    : name_(name), value_(absl::StrCat(number)), is_number_(true) {}
+LogField::LogField(absl::string_view name, double number)
+    : name_(name), value_(absl::StrFormat("%.6g", number)), is_number_(true) {}
+
+absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view text) {
+  if (text == "text") return LogFormat::kText;
+  if (text == "json") return LogFormat::kJson;
+  return absl::InvalidArgumentError(
+      absl::StrCat("log format: \"", text, "\"; expected text or json"));
+}
+
+absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view text) {
+  if (text == "debug") return LogLevel::kDebug;
+  if (text == "info") return LogLevel::kInfo;
+  if (text == "warning") return LogLevel::kWarning;
+  if (text == "error") return LogLevel::kError;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "log level: \"", text, "\"; expected debug, info, warning or error"));
+}
+
+void StartLog(LogFormat format, LogLevel level) {
+  log_format = format;
+  auto logger = std::make_shared<spdlog::logger>(
+      "tangram", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern(format == LogFormat::kJson ? kJsonPattern : kTextPattern,
+                      spdlog::pattern_time_type::utc);
+  logger->set_level(ToSpdlog(level));
+  logger->flush_on(spdlog::level::debug);
+  spdlog::set_default_logger(std::move(logger));
+  gpr_set_log_function(LogFromGrpc);
+  started = true;
+}
+
+void Log(LogLevel level, absl::string_view message, LogFields fields) {
+  const spdlog::level::level_enum spdlog_level = ToSpdlog(level);
+  if (!started || !spdlog::should_log(spdlog_level)) return;
+  spdlog::default_logger_raw()->log(
+      spdlog_level,
+      spdlog::string_view_t(FormatLogLine(log_format, message, fields)));
+}
+
+std::string FormatLogLine(LogFormat format, absl::string_view message,
+                          LogFields fields) {
+  if (format == LogFormat::kJson) {
+    std::string line = absl::StrCat("\"message\":", JsonString(message));
+    for (const LogField& field : fields) {
+      absl::StrAppend(
+          &line, ",", JsonString(field.name()), ":",
+          field.is_number() ? field.value() : JsonString(field.value()));
+    }
+    return line;
+  }
+  std::string line(message);
+  for (const LogField& field : fields) {
+    absl::StrAppend(&line, " ", field.name(), "=",
+                    absl::StrContains(field.value(), ' ')
+                        ? JsonString(field.value())
+                        : field.value());
+  }
+  return line;
+}
+
+}  // namespace tangram

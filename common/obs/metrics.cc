@@ -1,0 +1,76 @@
+#include "common/obs/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/exposer.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <exception>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/obs/build_info.h"
+
+namespace tangram {
+namespace {
+
+// One thread is enough for a scraper; each costs memory.
+constexpr size_t kServerThreads = 1;
+
+const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
+  static const auto* buckets = new prometheus::Histogram::BucketBoundaries{
+      0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3600};
+  return *buckets;
+}
+
+}  // namespace
+
+void Counter::Add(const MetricLabels& labels, double amount) {
+  family_->Add(labels).Increment(amount);
+}
+
+void Gauge::Set(const MetricLabels& labels, double value) {
+  family_->Add(labels).Set(value);
+}
+
+void DurationHistogram::Observe(const MetricLabels& labels, double seconds) {
+  family_->Add(labels, DurationBuckets()).Observe(seconds);
+}
+
+Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
+  AddGauge("tangram_build_info", "What runs; always 1.")
+      .Set({{"version", Version()}}, 1);
+}
+
+Metrics::~Metrics() = default;
+
+Counter Metrics::AddCounter(const std::string& name, const std::string& help) {
+  return Counter(
+      prometheus::BuildCounter().Name(name).Help(help).Register(*registry_));
+}
+
+Gauge Metrics::AddGauge(const std::string& name, const std::string& help) {
+  return Gauge(
+      prometheus::BuildGauge().Name(name).Help(help).Register(*registry_));
+}
+
+DurationHistogram Metrics::AddDurations(const std::string& name,
+                                        const std::string& help) {
+  return DurationHistogram(
+      prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_));
+}
+
+absl::StatusOr<int> Metrics::Serve(const std::string& address) {
+  try {
+    exposer_ = std::make_unique<prometheus::Exposer>(address, kServerThreads);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot serve metrics on ", address, ": ", error.what()));
+  }
+  exposer_->RegisterCollectable(registry_);
+  return exposer_->GetListeningPorts().front();
+}
+
+}  // namespace tangram

@@ -1,0 +1,79 @@
+#ifndef TANGRAM_COMMON_OBS_METRICS_H_
+#define TANGRAM_COMMON_OBS_METRICS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace prometheus {
+class Counter;
+class Exposer;
+class Gauge;
+class Histogram;
+class Registry;
+template <typename T>
+class Family;
+}  // namespace prometheus
+
+namespace tangram {
+
+using MetricLabels = std::map<std::string, std::string>;
+
+// Handles are cheap to copy and live as long as the Metrics that made them.
+// Labels must be few and bounded: never something a user names.
+class Counter {
+ public:
+  explicit Counter(prometheus::Family<prometheus::Counter>& family)
+      : family_(&family) {}
+  void Add(const MetricLabels& labels, double amount = 1);
+
+ private:
+  prometheus::Family<prometheus::Counter>* family_;
+};
+
+class Gauge {
+ public:
+  explicit Gauge(prometheus::Family<prometheus::Gauge>& family)
+      : family_(&family) {}
+  void Set(const MetricLabels& labels, double value);
+
+ private:
+  prometheus::Family<prometheus::Gauge>* family_;
+};
+
+// Of durations, with buckets from 1 ms to 1 h.
+class DurationHistogram {
+ public:
+  explicit DurationHistogram(prometheus::Family<prometheus::Histogram>& family)
+      : family_(&family) {}
+  void Observe(const MetricLabels& labels, double seconds);
+
+ private:
+  prometheus::Family<prometheus::Histogram>* family_;
+};
+
+// The metrics of a process. Starts with tangram_build_info. Thread-safe.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  Counter AddCounter(const std::string& name, const std::string& help);
+  Gauge AddGauge(const std::string& name, const std::string& help);
+  DurationHistogram AddDurations(const std::string& name,
+                                 const std::string& help);
+
+  // Serves GET /metrics on `address` ("127.0.0.1:9090"; port 0: any free one)
+  // as long as this object lives, and returns the port.
+  absl::StatusOr<int> Serve(const std::string& address);
+
+ private:
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_OBS_METRICS_H_

@@ -1,0 +1,326 @@
+#include "common/parallelizer/check_answers.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "common/parallelizer/check_arguments.h"
+#include "common/parallelizer/field_error.h"
+
+namespace tangram {
+namespace {
+
+bool IsNonNegative(double value) { return std::isfinite(value) && value >= 0; }
+
+std::string CutText(OperatorCut cut) {
+  return cut.op == 0 ? absl::StrCat("layer ", cut.layer)
+                     : absl::StrCat("layer ", cut.layer, " operator ", cut.op);
+}
+
+// Whether `holds` for the layer of every run that has a layer in [begin, end).
+// Plans are checked by run, not by layer: there are many plans.
+bool AllLayers(const ModelSlice& slice, int begin, int end,
+               absl::FunctionRef<bool(const LayerSpec&)> holds) {
+  int first = 0;
+  for (const LayerRun& run : slice.runs) {
+    if (first >= end) break;
+    if (first + run.count > begin && !holds(run.layer)) return false;
+    first += run.count;
+  }
+  return true;
+}
+
+// Checks one stage on the GPUs from `first_gpu` on.
+class StageCheck {
+ public:
+  StageCheck(const ModelSlice& slice, const IslandSpec& island,
+             const ParallelizeOptions& options, const SliceStage& stage)
+      : slice_(slice),
+        island_(island),
+        options_(options),
+        stage_(stage),
+        begin_(stage.plan.begin.layer),
+        end_(begin_ + LayersTouched(stage.plan.begin, stage.plan.end)) {}
+
+  absl::Status Run(int first_gpu) const {
+    TANGRAM_RETURN_IF_ERROR(CheckTimes());
+    TANGRAM_RETURN_IF_ERROR(CheckDegrees());
+    TANGRAM_RETURN_IF_ERROR(CheckSplits());
+    TANGRAM_RETURN_IF_ERROR(CheckGpus(first_gpu));
+    return CheckRecompute();
+  }
+
+ private:
+  absl::Status CheckTimes() const {
+    if (!std::isfinite(stage_.time_s) || stage_.time_s <= 0) {
+      return FieldError("time_s", stage_.time_s, "a positive number");
+    }
+    if (!IsNonNegative(stage_.backward_s) ||
+        stage_.backward_s > stage_.time_s) {
+      return FieldError("backward_s", stage_.backward_s,
+                        absl::StrCat("from 0 to time_s, ", stage_.time_s));
+    }
+    if (!IsNonNegative(stage_.sync_s)) {
+      return FieldError("sync_s", stage_.sync_s,
+                        "a number that is not negative");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckDegrees() const {
+    const StageParallelism& p = stage_.plan.parallelism;
+    const struct {
+      const char* name;
+      int value;
+    } degrees[] = {{"parallelism.tp_degree", p.tp_degree},
+                   {"parallelism.cp_degree", p.cp_degree},
+                   {"parallelism.dp_degree", p.dp_degree},
+                   {"parallelism.ep_degree", p.ep_degree}};
+    for (const auto& degree : degrees) {
+      if (degree.value < 1 || degree.value > island_.num_gpus()) {
+        return FieldError(
+            degree.name, degree.value,
+            absl::StrCat("from 1 to the island's ", island_.num_gpus()));
+      }
+    }
+    if (int64_t{p.tp_degree} * p.cp_degree * p.dp_degree > island_.num_gpus()) {
+      return FieldError(
+          "parallelism",
+          absl::StrFormat("tp %d x cp %d x dp %d", p.tp_degree, p.cp_degree,
+                          p.dp_degree),
+          absl::StrCat("at most the island's ", island_.num_gpus(), " GPUs"));
+    }
+    if (p.zero_stage < 0 || p.zero_stage > 3) {
+      return FieldError("parallelism.zero_stage", p.zero_stage, "0, 1, 2 or 3");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckSplits() const {
+    const StageParallelism& p = stage_.plan.parallelism;
+    if (options_.pipeline_microbatch_size % p.dp_degree != 0) {
+      return FieldError("parallelism.dp_degree", p.dp_degree,
+                        absl::StrCat("a divisor of the pipeline microbatch, ",
+                                     options_.pipeline_microbatch_size));
+    }
+    if (options_.training.sequence_length % p.cp_degree != 0) {
+      return FieldError("parallelism.cp_degree", p.cp_degree,
+                        absl::StrCat("a divisor of the sequence length, ",
+                                     options_.training.sequence_length));
+    }
+    if (p.cp_degree * p.dp_degree % p.ep_degree != 0) {
+      return FieldError(
+          "parallelism.ep_degree", p.ep_degree,
+          absl::StrCat("a divisor of cp x dp, ", p.cp_degree * p.dp_degree));
+    }
+    // Key and value heads are split over tp, or each is held by several ranks.
+    const bool heads_split = AllLayers(slice_, begin_, end_, [&p](auto& layer) {
+      return layer.num_heads % p.tp_degree == 0 &&
+             (layer.num_kv_heads == 0 ||
+              layer.num_kv_heads % p.tp_degree == 0 ||
+              p.tp_degree % layer.num_kv_heads == 0);
+    });
+    if (!heads_split) {
+      return FieldError("parallelism.tp_degree", p.tp_degree,
+                        "one that divides the heads of all its layers");
+    }
+    const bool experts_split = AllLayers(
+        slice_, begin_, end_,
+        [&p](auto& layer) { return layer.num_experts % p.ep_degree == 0; });
+    if (!experts_split) {
+      return FieldError("parallelism.ep_degree", p.ep_degree,
+                        "one that divides the experts of all its layers");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckGpus(int first_gpu) const {
+    const int num_gpus = stage_.plan.parallelism.num_gpus();
+    if (num_gpus > island_.num_gpus() - first_gpu) {
+      return FieldError(
+          "parallelism", absl::StrCat(num_gpus, " GPUs"),
+          absl::StrFormat("at most %d: the island has %d and the stages before "
+                          "take %d",
+                          island_.num_gpus() - first_gpu, island_.num_gpus(),
+                          first_gpu));
+    }
+    const int in_node = first_gpu % island_.gpus_per_node;
+    const bool fits_node = in_node + num_gpus <= island_.gpus_per_node;
+    const bool whole_nodes =
+        in_node == 0 && num_gpus % island_.gpus_per_node == 0;
+    if (fits_node || whole_nodes) return absl::OkStatus();
+    return FieldError("parallelism",
+                      absl::StrFormat("%d GPUs from GPU %d of a node of %d on",
+                                      num_gpus, in_node, island_.gpus_per_node),
+                      "GPUs of one node, or whole nodes");
+  }
+
+  absl::Status CheckRecompute() const {
+    int layer = begin_;
+    for (size_t r = 0; r < stage_.plan.recompute.size(); ++r) {
+      const RecomputeRun& run = stage_.plan.recompute[r];
+      if (run.num_layers < 1 || run.num_layers > end_ - layer) {
+        return FieldError(absl::StrCat("recompute[", r, "].num_layers"),
+                          run.num_layers,
+                          absl::StrCat("from 1 to the ", end_ - layer,
+                                       " layers that are left"));
+      }
+      const bool mask_fits =
+          AllLayers(slice_, layer, layer + run.num_layers, [&run](auto& spec) {
+            return run.mask >> OperatorsOf(spec).size() == 0;
+          });
+      if (!mask_fits) {
+        return FieldError(absl::StrCat("recompute[", r, "].mask"), run.mask,
+                          "bits of the layers' operators only");
+      }
+      layer += run.num_layers;
+    }
+    if (layer == end_) return absl::OkStatus();
+    return FieldError(
+        "recompute", absl::StrCat(layer - begin_, " layers"),
+        absl::StrCat(end_ - begin_, ", as many as the stage touches"));
+  }
+
+  const ModelSlice& slice_;
+  const IslandSpec& island_;
+  const ParallelizeOptions& options_;
+  const SliceStage& stage_;
+  const int begin_ = 0;  // The layers that it touches.
+  const int end_ = 0;
+};
+
+// `cut` is before an operator of the slice, or at its end.
+bool IsCutOf(const ModelSlice& slice, int num_layers, OperatorCut cut) {
+  if (cut.layer < 0 || cut.op < 0 || cut.layer > num_layers) return false;
+  if (cut.layer == num_layers) return cut.op == 0;
+  return AllLayers(slice, cut.layer, cut.layer + 1, [&](auto& layer) {
+    return cut.op < static_cast<int>(OperatorsOf(layer).size());
+  });
+}
+
+absl::Status CheckCuts(const SliceStage& stage, const ModelSlice& slice,
+                       OperatorCut covered) {
+  if (stage.plan.begin != covered) {
+    return FieldError("begin", CutText(stage.plan.begin), CutText(covered));
+  }
+  if (stage.plan.end <= covered ||
+      !IsCutOf(slice, slice.num_layers(), stage.plan.end)) {
+    return FieldError(
+        "end", CutText(stage.plan.end),
+        absl::StrCat("an operator of the slice after ", CutText(covered)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPlan(const SlicePlan& plan, const ModelSlice& slice,
+                       const IslandSpec& island,
+                       const ParallelizeOptions& options) {
+  if (plan.made_by.empty()) {
+    return FieldError("made_by", "empty", "the name of the parallelizer");
+  }
+  if (plan.max_trailing_stages < options.trailing_stages) {
+    return FieldError(
+        "max_trailing_stages", plan.max_trailing_stages,
+        absl::StrCat("at least what was asked, ", options.trailing_stages));
+  }
+  OperatorCut covered;
+  int num_gpus = 0;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const SliceStage& stage = plan.stages[i];
+    absl::Status status = CheckCuts(stage, slice, covered);
+    if (status.ok()) {
+      status = StageCheck(slice, island, options, stage).Run(num_gpus);
+    }
+    if (!status.ok()) {
+      return absl::InternalError(
+          absl::StrCat("stages[", i, "].", status.message()));
+    }
+    covered = stage.plan.end;
+    num_gpus += stage.plan.parallelism.num_gpus();
+  }
+  const OperatorCut end = {slice.num_layers(), 0};
+  if (covered == end) return absl::OkStatus();
+  return FieldError("stages", absl::StrCat("they end at ", CutText(covered)),
+                    absl::StrCat(CutText(end), ", the end of the slice"));
+}
+
+absl::Status CheckInfeasible(const SlicePlanSet& answer) {
+  if (!answer.plans.empty()) {
+    if (!answer.infeasible.has_value()) return absl::OkStatus();
+    return FieldError("infeasible", answer.infeasible->reason,
+                      "none, as there are plans");
+  }
+  if (!answer.infeasible.has_value() || answer.infeasible->reason.empty()) {
+    return FieldError("infeasible.reason", "empty",
+                      "a reason, as there is no plan");
+  }
+  if (!IsNonNegative(answer.infeasible->bytes_short)) {
+    return FieldError("infeasible.bytes_short", answer.infeasible->bytes_short,
+                      "a number that is not negative");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckAtoms(absl::Span<const ModelSlice> atoms,
+                        const ModelSpec& model) {
+  std::vector<LayerSpec> layers;
+  for (int i = 0; i < static_cast<int>(atoms.size()); ++i) {
+    const std::string field = absl::StrCat("atoms[", i, "]");
+    TANGRAM_RETURN_IF_ERROR(CheckSlice(atoms[i], field));
+    if (atoms[i].atoms != AtomRange{i, i + 1}) {
+      return FieldError(
+          field + ".atoms",
+          absl::StrFormat("[%d, %d)", atoms[i].atoms.begin, atoms[i].atoms.end),
+          absl::StrFormat("[%d, %d)", i, i + 1));
+    }
+    const std::vector<LayerSpec> own = LayersOf(atoms[i]);
+    layers.insert(layers.end(), own.begin(), own.end());
+  }
+  if (layers == model.layers) return absl::OkStatus();
+  return FieldError("atoms", absl::StrCat(layers.size(), " layers"),
+                    absl::StrCat("the ", model.layers.size(),
+                                 " layers of the model, in their order"));
+}
+
+absl::Status CheckProfile(const PerformanceProfile& profile) {
+  if (!IsNonNegative(profile.min_gpu_seconds)) {
+    return FieldError("min_gpu_seconds", profile.min_gpu_seconds,
+                      "a number that is not negative");
+  }
+  if (!IsNonNegative(profile.min_total_bytes)) {
+    return FieldError("min_total_bytes", profile.min_total_bytes,
+                      "a number that is not negative");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
+                               const ModelSlice& slice,
+                               const IslandSpec& island,
+                               const ParallelizeOptions& options) {
+  TANGRAM_RETURN_IF_ERROR(CheckInfeasible(answer));
+  if (answer.search_steps < 0 || answer.covers_trailing_stages < 0) {
+    return FieldError(
+        "search_steps, covers_trailing_stages",
+        absl::StrCat(answer.search_steps, ", ", answer.covers_trailing_stages),
+        "numbers that are not negative");
+  }
+  for (size_t i = 0; i < answer.plans.size(); ++i) {
+    const absl::Status status =
+        CheckPlan(answer.plans[i], slice, island, options);
+    if (!status.ok()) {
+      return absl::InternalError(
+          absl::StrCat("plans[", i, "].", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tangram

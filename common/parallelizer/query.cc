@@ -1,0 +1,69 @@
+#include "common/parallelizer/query.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tangram {
+namespace {
+
+absl::Status CheckIndex(const char* field, int index, size_t size) {
+  if (index >= 0 && index < static_cast<int>(size)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", index, "; expected an index below ", size));
+}
+
+struct IndexChecker {
+  const PairContext& context;
+
+  absl::Status operator()(const SliceModelQuery&) { return absl::OkStatus(); }
+  absl::Status operator()(const ConcatenateQuery&) { return absl::OkStatus(); }
+  template <typename PlacedQuery>
+  absl::Status operator()(const PlacedQuery& query) {
+    absl::Status status =
+        CheckIndex("slice", query.slice, context.slices.size());
+    status.Update(CheckIndex("island", query.island, context.islands.size()));
+    return status;
+  }
+};
+
+struct Caller {
+  const Parallelizer& parallelizer;
+  const PairContext& context;
+  const std::function<bool()>& should_stop;
+
+  absl::StatusOr<Answer> operator()(const SliceModelQuery& query) {
+    return parallelizer.SliceModel(query.model);
+  }
+  absl::StatusOr<Answer> operator()(const ConcatenateQuery& query) {
+    return parallelizer.Concatenate(query.head, query.tail);
+  }
+  absl::StatusOr<Answer> operator()(const ProfileQuery& query) {
+    return parallelizer.Profile(
+        context.slices[query.slice], context.islands[query.island],
+        {.training = context.training,
+         .pipeline_microbatch_size = query.pipeline_microbatch_size});
+  }
+  absl::StatusOr<Answer> operator()(const PairQuery& query) {
+    return parallelizer.Parallelize(
+        context.slices[query.slice], context.islands[query.island],
+        {.training = context.training,
+         .pipeline_microbatch_size = query.pipeline_microbatch_size,
+         .trailing_stages = query.trailing_stages,
+         .max_search_steps = query.max_search_steps,
+         .should_stop = should_stop});
+  }
+};
+
+}  // namespace
+
+absl::Status CheckIndices(const PairContext& context, const Query& query) {
+  return std::visit(IndexChecker{context}, query);
+}
+
+absl::StatusOr<Answer> AnswerQuery(const Parallelizer& parallelizer,
+                                   const PairContext& context,
+                                   const Query& query,
+                                   const std::function<bool()>& should_stop) {
+  return std::visit(Caller{parallelizer, context, should_stop}, query);
+}
+
+}  // namespace tangram

@@ -1,0 +1,57 @@
+#ifndef TANGRAM_COMMON_PARALLELIZER_QUERY_H_
+#define TANGRAM_COMMON_PARALLELIZER_QUERY_H_
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/parallelizer/parallelizer.h"
+#include "common/parallelizer/slice_plan_source.h"
+
+// Calls of the Parallelizer interface as data: what is queued, sent to workers
+// and cached.
+namespace tangram {
+
+struct SliceModelQuery {
+  ModelSpec model;
+};
+
+struct ConcatenateQuery {
+  ModelSlice head;
+  ModelSlice tail;
+};
+
+// The alternatives of a query and of its answer are in the same order.
+using Query =
+    std::variant<SliceModelQuery, ConcatenateQuery, ProfileQuery, PairQuery>;
+using Answer = std::variant<std::vector<ModelSlice>, ModelSlice,
+                            PerformanceProfile, SlicePlanSet>;
+
+// The adapter that must answer. Versions are never mixed: answers of two of
+// them may differ.
+struct AdapterId {
+  std::string name;
+  std::string version;
+  auto operator<=>(const AdapterId&) const = default;
+};
+
+struct AdapterInfo {
+  AdapterId id;
+  ParallelizerFeatures features;
+};
+
+// kInvalidArgument if `query` refers to what is not in `context`.
+absl::Status CheckIndices(const PairContext& context, const Query& query);
+
+// Makes the call. The indices of `query` must be in order.
+absl::StatusOr<Answer> AnswerQuery(const Parallelizer& parallelizer,
+                                   const PairContext& context,
+                                   const Query& query,
+                                   const std::function<bool()>& should_stop);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_PARALLELIZER_QUERY_H_

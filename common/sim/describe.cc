@@ -1,0 +1,53 @@
+#include "common/sim/describe.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace tangram {
+
+std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const GpuId& gpu : gpus) {
+    const std::string& type = cluster.nodes[gpu.node].device.type;
+    auto it = std::find_if(counts.begin(), counts.end(),
+                           [&](const auto& c) { return c.first == type; });
+    if (it == counts.end()) it = counts.insert(counts.end(), {type, 0});
+    ++it->second;
+  }
+  return absl::StrJoin(counts, " + ", [](std::string* out, const auto& count) {
+    absl::StrAppend(out, count.second, " x ", count.first);
+  });
+}
+
+std::string DescribeParallelism(const StageParallelism& parallelism) {
+  std::vector<std::string> degrees;
+  const auto add = [&](const char* name, int degree) {
+    if (degree > 1) degrees.push_back(absl::StrCat(name, " ", degree));
+  };
+  add("tp", parallelism.tp_degree);
+  add("cp", parallelism.cp_degree);
+  add("dp", parallelism.dp_degree);
+  add("ep", parallelism.ep_degree);
+  return degrees.empty() ? "1 GPU" : absl::StrJoin(degrees, ", ");
+}
+
+std::string Percent(double fraction) {
+  return absl::StrFormat("%.1f %%", 100 * fraction);
+}
+
+std::string Seconds(double seconds) {
+  if (seconds >= 1) return absl::StrFormat("%.2f s", seconds);
+  if (seconds >= 1e-3) return absl::StrFormat("%.1f ms", 1e3 * seconds);
+  return absl::StrFormat("%.0f us", 1e6 * seconds);
+}
+
+std::string GigaBytes(double bytes) {
+  return absl::StrFormat("%.2f GB", bytes / 1e9);
+}
+
+}  // namespace tangram

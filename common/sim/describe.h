@@ -1,0 +1,24 @@
+#ifndef TANGRAM_COMMON_SIM_DESCRIBE_H_
+#define TANGRAM_COMMON_SIM_DESCRIBE_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+#include "common/domain/pipeline_plan.h"
+
+namespace tangram {
+
+// "16 x T4", "8 x V100 + 8 x T4"; device types in order of appearance.
+std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
+
+// "tp 2, dp 4"; degrees of one are left out, "1 GPU" if all are.
+std::string DescribeParallelism(const StageParallelism& parallelism);
+
+std::string Percent(double fraction);  // "12.5 %"
+std::string Seconds(double seconds);   // "1.25 s", "12.5 ms", "125 us"
+std::string GigaBytes(double bytes);   // "15.75 GB"; 10^9 bytes
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_DESCRIBE_H_

@@ -1,0 +1,162 @@
+#include "common/sim/evaluate_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "common/cost/collectives.h"
+#include "common/cost/kernels.h"
+#include "common/cost/stage_cost.h"
+#include "common/domain/model_slice.h"
+#include "common/sim/model_flops.h"
+#include "common/sim/one_f_one_b.h"
+#include "common/sim/stage_placement.h"
+
+namespace tangram {
+namespace {
+
+StageTimes TimesOf(const StageCost& cost) {
+  return {.forward_s = cost.forward_s,
+          .backward_s = cost.backward_s,
+          .sync_s = cost.sync_s,
+          .optimizer_s = cost.optimizer_s};
+}
+
+// The transfers from stage `s` to the next one and back.
+void SetTransfers(const ModelSpec& model, const Cluster& cluster,
+                  const TrainingOptions& training, const PipelinePlan& plan,
+                  int s, StageTimes& times) {
+  if (s + 1 == plan.num_stages()) return;
+  const OperatorCut cut = plan.stages[s].plan.end;
+  const double bytes = BoundaryBytes(model.layers[cut.layer], cut.op,
+                                     plan.pipeline_microbatch_size, training);
+  const absl::Span<const GpuId> here = plan.stages[s].gpus;
+  const absl::Span<const GpuId> next = plan.stages[s + 1].gpus;
+  times.send_forward_s =
+      TransferSeconds(bytes, PathBetween(cluster, here, next));
+  times.send_backward_s =
+      TransferSeconds(bytes, PathBetween(cluster, next, here));
+}
+
+// All of a stage that does not depend on the schedule.
+StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
+                                 int in_flight, double capacity_bytes) {
+  return {.forward_s = cost.forward_s,
+          .backward_s = cost.backward_s,
+          .recompute_s = cost.recompute_s,
+          .collective_s = cost.comm_s,
+          .send_s = times.send_forward_s + times.send_backward_s,
+          .sync_s = cost.sync_s,
+          .optimizer_s = cost.optimizer_s,
+          .in_flight = in_flight,
+          .static_bytes = cost.memory.static_bytes,
+          .activation_bytes = cost.memory.activation_bytes * in_flight,
+          .transient_bytes = cost.memory.transient_bytes,
+          .peak_bytes = cost.memory.PeakBytes(in_flight),
+          .capacity_bytes = capacity_bytes};
+}
+
+void AddViolation(int s, Evaluation& evaluation) {
+  const StageEvaluation& stage = evaluation.stages[s];
+  const double bytes_short = stage.peak_bytes - stage.capacity_bytes;
+  if (bytes_short <= 0) return;
+  evaluation.violations.push_back(
+      {.stage = s,
+       .reason =
+           absl::StrFormat("needs %.2f GB on each GPU, which has %.2f GB",
+                           stage.peak_bytes / 1e9, stage.capacity_bytes / 1e9),
+       .bytes_short = bytes_short});
+}
+
+double MeasuredFraction(const PipelinePlan& plan,
+                        absl::Span<const StageCost> costs) {
+  double measured_gpu_s = 0;
+  double compute_gpu_s = 0;
+  for (size_t s = 0; s < costs.size(); ++s) {
+    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
+    measured_gpu_s += num_gpus * costs[s].measured_s;
+    compute_gpu_s +=
+        num_gpus * (costs[s].forward_s + costs[s].backward_s - costs[s].comm_s);
+  }
+  return measured_gpu_s / compute_gpu_s;
+}
+
+double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
+                   const PipelinePlan& plan) {
+  double total = 0;
+  for (const PlacedStage& stage : plan.stages) {
+    for (const GpuId& gpu : stage.gpus) {
+      total += MatmulPeakFlops(cluster.nodes[gpu.node].device.peak_flops,
+                               training.precision);
+    }
+  }
+  return total;
+}
+
+// Fills what is about the iteration as a whole.
+void SetTotals(const ModelSpec& model, const Cluster& cluster,
+               const TrainingOptions& training, const PipelinePlan& plan,
+               const PipelineRun& run, Evaluation& evaluation) {
+  const double iteration_s = run.iteration_time_s;
+  double gpu_s = 0;
+  double idle_gpu_s = 0;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    StageEvaluation& stage = evaluation.stages[s];
+    stage.busy_s = run.busy_s[s];
+    // Rounding may leave a stage that never waits a hair below zero.
+    stage.idle_s = std::max(
+        0.0, iteration_s - stage.busy_s - stage.sync_s - stage.optimizer_s);
+    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
+    gpu_s += num_gpus * iteration_s;
+    idle_gpu_s += num_gpus * stage.idle_s;
+  }
+  evaluation.iteration_time_s = iteration_s;
+  evaluation.samples_per_s = training.global_batch_size / iteration_s;
+  evaluation.tokens_per_s = evaluation.samples_per_s * training.sequence_length;
+  evaluation.model_flops_utilization = ModelFlops(model, training) *
+                                       evaluation.samples_per_s /
+                                       PeakFlopsOf(cluster, training, plan);
+  evaluation.bubble_fraction = idle_gpu_s / gpu_s;
+}
+
+}  // namespace
+
+absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
+                                        const Cluster& cluster,
+                                        const TrainingOptions& training,
+                                        const PipelinePlan& plan,
+                                        std::vector<TimelineEvent>* timeline) {
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
+  const std::vector<LayerRun> runs =
+      MakeSlice({0, model.num_layers()}, model.layers).runs;
+  const int num_microbatches =
+      training.global_batch_size / plan.pipeline_microbatch_size;
+
+  Evaluation evaluation;
+  std::vector<StageCost> costs;
+  std::vector<StageTimes> times;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const PlacedStage& stage = plan.stages[s];
+    const DeviceSpec device = WeakestDevice(cluster, stage.gpus);
+    const StageEnvironment environment = {
+        .device = device,
+        .training = training,
+        .wiring = WiringOfGpus(cluster, stage.gpus),
+        .pipeline_microbatch_size = plan.pipeline_microbatch_size};
+    costs.push_back(EstimateStage(runs, stage.plan, environment));
+    times.push_back(TimesOf(costs.back()));
+    SetTransfers(model, cluster, training, plan, s, times.back());
+    const int in_flight =
+        InFlightMicrobatches(plan.num_stages() - 1 - s, num_microbatches);
+    evaluation.stages.push_back(StaticEvaluation(
+        costs.back(), times.back(), in_flight, device.memory_bytes));
+    AddViolation(s, evaluation);
+  }
+  evaluation.measured_fraction = MeasuredFraction(plan, costs);
+  SetTotals(model, cluster, training, plan,
+            RunOneFOneB(times, num_microbatches, timeline), evaluation);
+  return evaluation;
+}
+
+}  // namespace tangram

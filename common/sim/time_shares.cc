@@ -1,0 +1,46 @@
+#include "common/sim/time_shares.h"
+
+namespace tangram {
+
+std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
+                                  const Evaluation& evaluation) {
+  // In GPU-seconds.
+  double passes = 0;
+  double collectives = 0;
+  double waiting = 0;
+  double sync = 0;
+  double optimizer = 0;
+  double all = 0;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const StageEvaluation& stage = evaluation.stages[s];
+    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
+    passes += num_gpus * stage.busy_s;
+    collectives += num_gpus * stage.busy_s * stage.collective_s /
+                   (stage.forward_s + stage.backward_s);
+    waiting += num_gpus * stage.idle_s;
+    sync += num_gpus * stage.sync_s;
+    optimizer += num_gpus * stage.optimizer_s;
+    all += num_gpus * evaluation.iteration_time_s;
+  }
+  return {{"computation", (passes - collectives) / all},
+          {"collectives", collectives / all},
+          {"waiting for other stages", waiting / all},
+          {"gradient synchronisation", sync / all},
+          {"the optimizer", optimizer / all}};
+}
+
+double RecomputationShare(const PipelinePlan& plan,
+                          const Evaluation& evaluation) {
+  double recompute = 0;
+  double all = 0;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const StageEvaluation& stage = evaluation.stages[s];
+    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
+    recompute += num_gpus * stage.busy_s * stage.recompute_s /
+                 (stage.forward_s + stage.backward_s);
+    all += num_gpus * evaluation.iteration_time_s;
+  }
+  return recompute / all;
+}
+
+}  // namespace tangram

@@ -1,0 +1,29 @@
+#ifndef TANGRAM_COMMON_SIM_TIME_SHARES_H_
+#define TANGRAM_COMMON_SIM_TIME_SHARES_H_
+
+#include <string>
+#include <vector>
+
+#include "common/domain/pipeline_plan.h"
+#include "common/sim/evaluate_plan.h"
+
+namespace tangram {
+
+struct TimeShare {
+  std::string name;
+  double fraction = 0;
+};
+
+// Where the time of the GPUs that a plan uses goes over one iteration:
+// computation, collectives, waiting, gradient synchronisation and optimizer,
+// always in this order. The fractions add up to one.
+std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
+                                  const Evaluation& evaluation);
+
+// What of it recomputation takes, its computation and its collectives.
+double RecomputationShare(const PipelinePlan& plan,
+                          const Evaluation& evaluation);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_TIME_SHARES_H_

@@ -1,0 +1,124 @@
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/wire/cluster_wire.h"
+#include "common/wire/field_checks.h"
+#include "tangram/v1/cluster.pb.h"
+
+namespace tangram {
+namespace {
+
+v1::PeakFlops ToProto(const PeakFlops& peak) {
+  v1::PeakFlops message;
+  message.set_fp32(peak.fp32);
+  message.set_fp16(peak.fp16);
+  message.set_bf16(peak.bf16);
+  message.set_fp8(peak.fp8);
+  return message;
+}
+
+v1::DeviceEfficiency ToProto(const DeviceEfficiency& efficiency) {
+  v1::DeviceEfficiency message;
+  message.set_gemm_max_fraction(efficiency.gemm_max_fraction);
+  message.set_gemm_half_flops(efficiency.gemm_half_flops);
+  message.set_attention_fraction(efficiency.attention_fraction);
+  message.set_memory_fraction(efficiency.memory_fraction);
+  message.set_kernel_launch_s(efficiency.kernel_launch_s);
+  message.set_reserved_bytes(efficiency.reserved_bytes);
+  message.set_fragmentation(efficiency.fragmentation);
+  return message;
+}
+
+absl::StatusOr<PeakFlops> FromProto(const v1::PeakFlops& message) {
+  TANGRAM_RETURN_IF_ERROR(FirstError({CheckNotNegative("fp32", message.fp32()),
+                                      CheckNotNegative("fp16", message.fp16()),
+                                      CheckNotNegative("bf16", message.bf16()),
+                                      CheckNotNegative("fp8", message.fp8())}));
+  return PeakFlops{.fp32 = message.fp32(),
+                   .fp16 = message.fp16(),
+                   .bf16 = message.bf16(),
+                   .fp8 = message.fp8()};
+}
+
+absl::StatusOr<DeviceEfficiency> FromProto(
+    const v1::DeviceEfficiency& message) {
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckPositive("gemm_max_fraction", message.gemm_max_fraction()),
+       CheckNotNegative("gemm_half_flops", message.gemm_half_flops()),
+       CheckPositive("attention_fraction", message.attention_fraction()),
+       CheckPositive("memory_fraction", message.memory_fraction()),
+       CheckNotNegative("kernel_launch_s", message.kernel_launch_s()),
+       CheckNotNegative("reserved_bytes", message.reserved_bytes()),
+       CheckNotNegative("fragmentation", message.fragmentation())}));
+  return DeviceEfficiency{.gemm_max_fraction = message.gemm_max_fraction(),
+                          .gemm_half_flops = message.gemm_half_flops(),
+                          .attention_fraction = message.attention_fraction(),
+                          .memory_fraction = message.memory_fraction(),
+                          .kernel_launch_s = message.kernel_launch_s(),
+                          .reserved_bytes = message.reserved_bytes(),
+                          .fragmentation = message.fragmentation()};
+}
+
+// Lookups search the list, hence the order.
+absl::Status AddMeasured(const v1::MeasuredOperator& message,
+                         std::vector<MeasuredOperator>& measured) {
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckNotNegative("forward_s", message.forward_s()),
+                  CheckNotNegative("backward_s", message.backward_s())}));
+  if (!measured.empty() && message.key() <= measured.back().key) {
+    return InvalidField("key", std::to_string(message.key()),
+                        "keys in ascending order");
+  }
+  measured.push_back({.key = message.key(),
+                      .forward_s = message.forward_s(),
+                      .backward_s = message.backward_s()});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::DeviceSpec ToProto(const DeviceSpec& device) {
+  v1::DeviceSpec message;
+  message.set_type(device.type);
+  *message.mutable_peak_flops() = ToProto(device.peak_flops);
+  message.set_memory_bytes(device.memory_bytes);
+  message.set_memory_bandwidth_bytes_per_s(device.memory_bandwidth_bytes_per_s);
+  message.set_supports_flash_attention(device.supports_flash_attention);
+  *message.mutable_efficiency() = ToProto(device.efficiency);
+  for (const MeasuredOperator& op : device.measured) {
+    v1::MeasuredOperator& measured = *message.add_measured();
+    measured.set_key(op.key);
+    measured.set_forward_s(op.forward_s);
+    measured.set_backward_s(op.backward_s);
+  }
+  return message;
+}
+
+absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
+  DeviceSpec device{
+      .type = message.type(),
+      .memory_bytes = message.memory_bytes(),
+      .memory_bandwidth_bytes_per_s = message.memory_bandwidth_bytes_per_s(),
+      .supports_flash_attention = message.supports_flash_attention()};
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckNotEmpty("type", device.type),
+                  CheckPositive("memory_bytes", device.memory_bytes),
+                  CheckPositive("memory_bandwidth_bytes_per_s",
+                                device.memory_bandwidth_bytes_per_s)}));
+  TANGRAM_ASSIGN_OR_RETURN(
+      device.peak_flops,
+      InField("peak_flops", FromProto(message.peak_flops())));
+  if (device.peak_flops == PeakFlops{}) {
+    return InvalidField("peak_flops", "all 0", "a positive one");
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      device.efficiency,
+      InField("efficiency", FromProto(message.efficiency())));
+  for (int i = 0; i < message.measured_size(); ++i) {
+    TANGRAM_RETURN_IF_ERROR(InField(
+        "measured", i, AddMeasured(message.measured(i), device.measured)));
+  }
+  return device;
+}
+
+}  // namespace tangram

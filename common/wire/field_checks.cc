@@ -1,0 +1,92 @@
+#include "common/wire/field_checks.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tangram {
+namespace {
+
+std::string Number(double value) { return absl::StrFormat("%.17g", value); }
+
+}  // namespace
+
+absl::Status InvalidField(absl::string_view field, absl::string_view value,
+                          absl::string_view expected) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", value, "; expected ", expected));
+}
+
+absl::Status CheckPositive(absl::string_view field, double value) {
+  if (std::isfinite(value) && value > 0) return absl::OkStatus();
+  return InvalidField(field, Number(value), "a positive number");
+}
+
+absl::Status CheckNotNegative(absl::string_view field, double value) {
+  if (std::isfinite(value) && value >= 0) return absl::OkStatus();
+  return InvalidField(field, Number(value), "a number of at least 0");
+}
+
+absl::Status CheckFinite(absl::string_view field, double value) {
+  if (std::isfinite(value)) return absl::OkStatus();
+  return InvalidField(field, Number(value), "a finite number");
+}
+
+absl::Status CheckPositive(absl::string_view field, int64_t value,
+                           int64_t max) {
+  if (value >= 1 && value <= max) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(value),
+                      value < 1 ? "a positive integer"
+                                : absl::StrCat("an integer of at most ", max));
+}
+
+absl::Status CheckNotNegative(absl::string_view field, int64_t value,
+                              int64_t max) {
+  if (value >= 0 && value <= max) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(value),
+                      absl::StrCat("an integer from 0 to ", max));
+}
+
+absl::Status CheckIndex(absl::string_view field, int64_t value, int64_t size) {
+  if (value >= 0 && value < size) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(value),
+                      absl::StrCat("an index below ", size));
+}
+
+absl::Status CheckCount(absl::string_view field, int64_t count, int64_t max) {
+  if (count <= max) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(count, " elements"),
+                      absl::StrCat("at most ", max));
+}
+
+absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value) {
+  if (!value.empty()) return absl::OkStatus();
+  return InvalidField(field, "empty", "a name");
+}
+
+absl::Status CheckPresent(absl::string_view field, bool present) {
+  if (present) return absl::OkStatus();
+  return InvalidField(field, "missing", "a value");
+}
+
+absl::Status FirstError(std::initializer_list<absl::Status> checks) {
+  for (const absl::Status& status : checks) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InField(absl::string_view field, absl::Status status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(field, ".", status.message()));
+}
+
+absl::Status InField(absl::string_view field, int index, absl::Status status) {
+  if (status.ok()) return status;
+  return InField(absl::StrCat(field, "[", index, "]"), std::move(status));
+}
+
+}  // namespace tangram

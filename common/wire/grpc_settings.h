@@ -1,0 +1,31 @@
+#ifndef TANGRAM_COMMON_WIRE_GRPC_SETTINGS_H_
+#define TANGRAM_COMMON_WIRE_GRPC_SETTINGS_H_
+
+#include <memory>
+#include <string>
+
+namespace grpc {
+class Channel;
+class ServerBuilder;
+}  // namespace grpc
+
+// What both ends of a connection must agree on.
+namespace tangram {
+
+// Large clusters, contexts and plan files are some megabytes; gRPC's default
+// limit is 4.
+inline constexpr int kMaxMessageBytes = 64 << 20;
+
+// Pings find a dead peer under a call of any length. A server must be told to
+// put up with them, or it ends the call with "too many pings".
+inline constexpr int kPingIntervalMs = 10'000;
+inline constexpr int kPingTimeoutMs = 5'000;
+
+void ApplySettings(grpc::ServerBuilder& builder);
+
+// Without transport security. Does not connect yet.
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_WIRE_GRPC_SETTINGS_H_

@@ -1,0 +1,25 @@
+#include "common/wire/grpc_status.h"
+
+#include <grpcpp/support/status.h>
+
+#include <string>
+
+namespace tangram {
+
+// Both enumerations are those of google.rpc.Code.
+static_assert(static_cast<int>(absl::StatusCode::kCancelled) ==
+              grpc::StatusCode::CANCELLED);
+static_assert(static_cast<int>(absl::StatusCode::kUnauthenticated) ==
+              grpc::StatusCode::UNAUTHENTICATED);
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      std::string(status.message()));
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      status.error_message());
+}
+
+}  // namespace tangram

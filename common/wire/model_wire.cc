@@ -1,0 +1,250 @@
+#include "common/wire/model_wire.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/field_checks.h"
+#include "tangram/v1/model.pb.h"
+
+namespace tangram {
+namespace {
+
+using LayerTypes = google::protobuf::RepeatedPtrField<v1::LayerSpec>;
+using LayerRuns = google::protobuf::RepeatedPtrField<v1::LayerRun>;
+
+v1::LayerSpec::Kind ToProto(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kEmbedding:
+      return v1::LayerSpec::EMBEDDING;
+    case LayerKind::kTransformer:
+      return v1::LayerSpec::TRANSFORMER;
+    case LayerKind::kHead:
+      return v1::LayerSpec::HEAD;
+  }
+  return v1::LayerSpec::KIND_UNSPECIFIED;
+}
+
+absl::StatusOr<LayerKind> FromProto(v1::LayerSpec::Kind kind) {
+  for (const LayerKind known :
+       {LayerKind::kEmbedding, LayerKind::kTransformer, LayerKind::kHead}) {
+    if (ToProto(known) == kind) return known;
+  }
+  return InvalidField("kind", absl::StrCat(static_cast<int>(kind)),
+                      "EMBEDDING, TRANSFORMER or HEAD");
+}
+
+// Writes runs that refer to a table of the distinct layers.
+class LayerTable {
+ public:
+  explicit LayerTable(LayerTypes& types) : types_(types) {}
+
+  void AddRun(const LayerSpec& layer, int count, LayerRuns& runs) {
+    const int type = IndexOf(layer);
+    if (!runs.empty() && runs.rbegin()->layer_type() == type) {
+      runs.rbegin()->set_count(runs.rbegin()->count() + count);
+      return;
+    }
+    v1::LayerRun& run = *runs.Add();
+    run.set_layer_type(type);
+    run.set_count(count);
+  }
+
+ private:
+  int IndexOf(const LayerSpec& layer) {
+    const auto it = std::find(layers_.begin(), layers_.end(), layer);
+    const int index = static_cast<int>(it - layers_.begin());
+    if (it == layers_.end()) {
+      layers_.push_back(layer);
+      *types_.Add() = tangram::ToProto(layer);
+    }
+    return index;
+  }
+
+  LayerTypes& types_;
+  std::vector<LayerSpec> layers_;
+};
+
+absl::StatusOr<std::vector<LayerSpec>> DecodeTypes(const LayerTypes& types) {
+  TANGRAM_RETURN_IF_ERROR(CheckCount("layer_types", types.size(), kMaxLayers));
+  std::vector<LayerSpec> layers;
+  for (int i = 0; i < types.size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const LayerSpec layer,
+        InField("layer_types", i, tangram::FromProto(types[i])));
+    layers.push_back(layer);
+  }
+  return layers;
+}
+
+absl::StatusOr<std::vector<LayerRun>> DecodeRuns(
+    absl::string_view field, const LayerRuns& runs,
+    const std::vector<LayerSpec>& types) {
+  std::vector<LayerRun> decoded;
+  int64_t num_layers = 0;
+  for (int i = 0; i < runs.size(); ++i) {
+    num_layers += runs[i].count();
+    TANGRAM_RETURN_IF_ERROR(InField(
+        field, i,
+        FirstError(
+            {CheckIndex("layer_type", runs[i].layer_type(), types.size()),
+             CheckPositive("count", runs[i].count(), kMaxLayers)})));
+    decoded.push_back(
+        {.layer = types[runs[i].layer_type()], .count = runs[i].count()});
+  }
+  TANGRAM_RETURN_IF_ERROR(CheckPositive(field, num_layers, kMaxLayers));
+  return decoded;
+}
+
+absl::StatusOr<ModelSlice> DecodeSlice(const v1::ModelSlice& message,
+                                       const std::vector<LayerSpec>& types) {
+  ModelSlice slice{.atoms = {message.begin_atom(), message.end_atom()}};
+  TANGRAM_RETURN_IF_ERROR(
+      CheckNotNegative("begin_atom", slice.atoms.begin, kMaxLayers));
+  if (slice.atoms.end <= slice.atoms.begin || slice.atoms.end > kMaxLayers) {
+    return InvalidField("end_atom", absl::StrCat(slice.atoms.end),
+                        absl::StrCat("an atom after ", slice.atoms.begin));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(slice.runs,
+                           DecodeRuns("runs", message.runs(), types));
+  // Joining to nothing makes the runs canonical and computes the fingerprint.
+  return JoinSlices({.atoms = {slice.atoms.begin, slice.atoms.begin}}, slice);
+}
+
+}  // namespace
+
+v1::LayerSpec ToProto(const LayerSpec& layer) {
+  v1::LayerSpec message;
+  message.set_kind(ToProto(layer.kind));
+  message.set_hidden_size(layer.hidden_size);
+  message.set_num_heads(layer.num_heads);
+  message.set_num_kv_heads(layer.num_kv_heads);
+  message.set_head_dim(layer.head_dim);
+  message.set_value_head_dim(layer.value_head_dim);
+  message.set_sliding_window(layer.sliding_window);
+  message.set_q_lora_rank(layer.q_lora_rank);
+  message.set_kv_lora_rank(layer.kv_lora_rank);
+  message.set_rope_head_dim(layer.rope_head_dim);
+  message.set_ffn_hidden_size(layer.ffn_hidden_size);
+  message.set_gated_mlp(layer.gated_mlp);
+  message.set_num_experts(layer.num_experts);
+  message.set_experts_per_token(layer.experts_per_token);
+  message.set_expert_ffn_hidden_size(layer.expert_ffn_hidden_size);
+  message.set_shared_expert_ffn_hidden_size(
+      layer.shared_expert_ffn_hidden_size);
+  message.set_vocab_size(layer.vocab_size);
+  message.set_max_position_embeddings(layer.max_position_embeddings);
+  message.set_tied_embeddings(layer.tied_embeddings);
+  message.set_linear_bias(layer.linear_bias);
+  message.set_norm_bias(layer.norm_bias);
+  message.set_qkv_bias(layer.qkv_bias);
+  message.set_qk_norm(layer.qk_norm);
+  return message;
+}
+
+v1::Model ToProto(const ModelSpec& model) {
+  v1::Model message;
+  message.set_name(model.name);
+  LayerTable table(*message.mutable_layer_types());
+  for (const LayerSpec& layer : model.layers) {
+    table.AddRun(layer, 1, *message.mutable_layers());
+  }
+  return message;
+}
+
+v1::SliceList ToProto(absl::Span<const ModelSlice> slices) {
+  v1::SliceList message;
+  LayerTable table(*message.mutable_layer_types());
+  for (const ModelSlice& slice : slices) {
+    v1::ModelSlice& encoded = *message.add_slices();
+    encoded.set_begin_atom(slice.atoms.begin);
+    encoded.set_end_atom(slice.atoms.end);
+    for (const LayerRun& run : slice.runs) {
+      table.AddRun(run.layer, run.count, *encoded.mutable_runs());
+    }
+  }
+  return message;
+}
+
+absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
+  LayerSpec layer;
+  TANGRAM_ASSIGN_OR_RETURN(layer.kind, FromProto(message.kind()));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckPositive("hidden_size", message.hidden_size(), kMaxDimension));
+  layer.hidden_size = message.hidden_size();
+
+  struct Dimension {
+    const char* field;
+    int value;
+    int LayerSpec::*member;
+  };
+  const Dimension dimensions[] = {
+      {"num_heads", message.num_heads(), &LayerSpec::num_heads},
+      {"num_kv_heads", message.num_kv_heads(), &LayerSpec::num_kv_heads},
+      {"head_dim", message.head_dim(), &LayerSpec::head_dim},
+      {"value_head_dim", message.value_head_dim(), &LayerSpec::value_head_dim},
+      {"sliding_window", message.sliding_window(), &LayerSpec::sliding_window},
+      {"q_lora_rank", message.q_lora_rank(), &LayerSpec::q_lora_rank},
+      {"kv_lora_rank", message.kv_lora_rank(), &LayerSpec::kv_lora_rank},
+      {"rope_head_dim", message.rope_head_dim(), &LayerSpec::rope_head_dim},
+      {"ffn_hidden_size", message.ffn_hidden_size(),
+       &LayerSpec::ffn_hidden_size},
+      {"num_experts", message.num_experts(), &LayerSpec::num_experts},
+      {"experts_per_token", message.experts_per_token(),
+       &LayerSpec::experts_per_token},
+      {"expert_ffn_hidden_size", message.expert_ffn_hidden_size(),
+       &LayerSpec::expert_ffn_hidden_size},
+      {"shared_expert_ffn_hidden_size", message.shared_expert_ffn_hidden_size(),
+       &LayerSpec::shared_expert_ffn_hidden_size},
+      {"vocab_size", message.vocab_size(), &LayerSpec::vocab_size},
+      {"max_position_embeddings", message.max_position_embeddings(),
+       &LayerSpec::max_position_embeddings},
+  };
+  for (const Dimension& dimension : dimensions) {
+    TANGRAM_RETURN_IF_ERROR(
+        CheckNotNegative(dimension.field, dimension.value, kMaxDimension));
+    layer.*dimension.member = dimension.value;
+  }
+  layer.gated_mlp = message.gated_mlp();
+  layer.tied_embeddings = message.tied_embeddings();
+  layer.linear_bias = message.linear_bias();
+  layer.norm_bias = message.norm_bias();
+  layer.qkv_bias = message.qkv_bias();
+  layer.qk_norm = message.qk_norm();
+  if (layer.kind == LayerKind::kTransformer) {
+    TANGRAM_RETURN_IF_ERROR(
+        FirstError({CheckPositive("num_heads", layer.num_heads, kMaxDimension),
+                    CheckPositive("head_dim", layer.head_dim, kMaxDimension)}));
+  }
+  return layer;
+}
+
+absl::StatusOr<ModelSpec> FromProto(const v1::Model& message) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerSpec> types,
+                           DecodeTypes(message.layer_types()));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerRun> runs,
+                           DecodeRuns("layers", message.layers(), types));
+  ModelSpec model{.name = message.name()};
+  for (const LayerRun& run : runs) {
+    model.layers.insert(model.layers.end(), run.count, run.layer);
+  }
+  return model;
+}
+
+absl::StatusOr<std::vector<ModelSlice>> FromProto(
+    const v1::SliceList& message) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerSpec> types,
+                           DecodeTypes(message.layer_types()));
+  std::vector<ModelSlice> slices;
+  slices.reserve(message.slices_size());
+  for (int i = 0; i < message.slices_size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        ModelSlice slice,
+        InField("slices", i, DecodeSlice(message.slices(i), types)));
+    slices.push_back(std::move(slice));
+  }
+  return slices;
+}
+
+}  // namespace tangram

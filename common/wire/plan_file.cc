@@ -1,0 +1,191 @@
+#include "common/wire/plan_file.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/cluster_wire.h"
+#include "common/wire/evaluation_wire.h"
+#include "common/wire/field_checks.h"
+#include "common/wire/model_wire.h"
+#include "common/wire/pipeline_plan_wire.h"
+#include "common/wire/slice_plan_wire.h"
+#include "common/wire/training_wire.h"
+#include "tangram/v1/plan.pb.h"
+
+namespace tangram {
+namespace {
+
+v1::UnusedIsland ToProto(const UnusedIsland& unused) {
+  v1::UnusedIsland message;
+  message.set_island(unused.island);
+  message.set_reason(unused.reason);
+  if (unused.best_with_it_s.has_value()) {
+    message.set_best_with_it_s(*unused.best_with_it_s);
+  }
+  return message;
+}
+
+absl::StatusOr<UnusedIsland> FromProto(const v1::UnusedIsland& message,
+                                       size_t num_islands) {
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckIndex("island", message.island(), num_islands),
+                  CheckFinite("best_with_it_s", message.best_with_it_s())}));
+  UnusedIsland unused{.island = message.island(), .reason = message.reason()};
+  if (message.has_best_with_it_s()) {
+    unused.best_with_it_s = message.best_with_it_s();
+  }
+  return unused;
+}
+
+v1::Provenance ToProto(const Provenance& provenance) {
+  v1::Provenance message;
+  message.set_tool_version(provenance.tool_version);
+  message.set_parallelizer(provenance.parallelizer);
+  for (const PhaseTime& time : provenance.phases) {
+    v1::PhaseTime& phase = *message.add_phases();
+    phase.set_phase(time.phase);
+    phase.set_wall_s(time.wall_s);
+  }
+  message.set_wall_s(provenance.wall_s);
+  message.set_num_workers(provenance.num_workers);
+  message.set_cache_hits(provenance.cache_hits);
+  message.set_coordinator(provenance.coordinator);
+  return message;
+}
+
+Provenance FromProto(const v1::Provenance& message) {
+  Provenance provenance{.tool_version = message.tool_version(),
+                        .parallelizer = message.parallelizer(),
+                        .wall_s = message.wall_s(),
+                        .num_workers = message.num_workers(),
+                        .cache_hits = message.cache_hits(),
+                        .coordinator = message.coordinator()};
+  for (const v1::PhaseTime& phase : message.phases()) {
+    provenance.phases.push_back(
+        {.phase = phase.phase(), .wall_s = phase.wall_s()});
+  }
+  return provenance;
+}
+
+void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
+  const PlanResult& result = file.result;
+  for (const Island& island : result.islands) {
+    *message.add_islands() = ToProto(island, file.cluster);
+  }
+  if (result.plan.has_value()) {
+    *message.mutable_plan() = ToProto(*result.plan, file.cluster, file.model);
+    *message.mutable_evaluation() = ToProto(result.evaluation);
+  }
+  if (result.infeasible.has_value()) {
+    *message.mutable_infeasible() = ToProto(*result.infeasible);
+  }
+  for (const UnusedIsland& unused : result.unused_islands) {
+    *message.add_unused_islands() = ToProto(unused);
+  }
+  message.set_lower_bound_s(result.lower_bound_s);
+  message.set_closed_form_s(result.closed_form_s);
+  *message.mutable_stats() = ToProto(result.stats);
+  message.mutable_notes()->Assign(result.notes.begin(), result.notes.end());
+}
+
+absl::Status DecodeAnswer(const v1::PlanFile& message, const Cluster& cluster,
+                          PlanResult& result) {
+  if (message.has_plan() == message.has_infeasible()) {
+    return InvalidField("plan", message.has_plan() ? "present" : "missing",
+                        "either plan or infeasible");
+  }
+  if (message.has_infeasible()) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        result.infeasible,
+        InField("infeasible", tangram::FromProto(message.infeasible())));
+    return absl::OkStatus();
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      result.plan,
+      InField("plan", tangram::FromProto(message.plan(), cluster)));
+  TANGRAM_ASSIGN_OR_RETURN(
+      result.evaluation,
+      InField("evaluation", tangram::FromProto(message.evaluation())));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlanResult> DecodeResult(const v1::PlanFile& message,
+                                        const Cluster& cluster) {
+  PlanResult result{.lower_bound_s = message.lower_bound_s(),
+                    .closed_form_s = message.closed_form_s(),
+                    .stats = tangram::FromProto(message.stats()),
+                    .notes = {message.notes().begin(), message.notes().end()}};
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckFinite("lower_bound_s", result.lower_bound_s),
+                  CheckFinite("closed_form_s", result.closed_form_s)}));
+  for (int i = 0; i < message.islands_size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        Island island,
+        InField("islands", i, tangram::FromProto(message.islands(i), cluster)));
+    result.islands.push_back(std::move(island));
+  }
+  TANGRAM_RETURN_IF_ERROR(DecodeAnswer(message, cluster, result));
+  for (int i = 0; i < message.unused_islands_size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        UnusedIsland unused,
+        InField("unused_islands", i,
+                FromProto(message.unused_islands(i), result.islands.size())));
+    result.unused_islands.push_back(std::move(unused));
+  }
+  return result;
+}
+
+}  // namespace
+
+v1::PlanFile ToProto(const PlanFile& file) {
+  v1::PlanFile message;
+  message.set_format_version(kPlanFileFormat);
+  *message.mutable_cluster() = ToProto(file.cluster);
+  *message.mutable_model() = ToProto(file.model);
+  *message.mutable_training() = ToProto(file.training);
+  EncodeResult(file, message);
+  message.mutable_explanation()->Assign(file.explanation.begin(),
+                                        file.explanation.end());
+  *message.mutable_provenance() = ToProto(file.provenance);
+  return message;
+}
+
+absl::StatusOr<PlanFile> FromProto(const v1::PlanFile& message) {
+  if (message.format_version() != kPlanFileFormat) {
+    return InvalidField("format_version",
+                        absl::StrCat("\"", message.format_version(), "\""),
+                        absl::StrCat("\"", kPlanFileFormat, "\""));
+  }
+  PlanFile file{.explanation = {message.explanation().begin(),
+                                message.explanation().end()},
+                .provenance = FromProto(message.provenance())};
+  TANGRAM_ASSIGN_OR_RETURN(file.cluster,
+                           InField("cluster", FromProto(message.cluster())));
+  TANGRAM_ASSIGN_OR_RETURN(file.model,
+                           InField("model", FromProto(message.model())));
+  TANGRAM_ASSIGN_OR_RETURN(file.training,
+                           InField("training", FromProto(message.training())));
+  TANGRAM_ASSIGN_OR_RETURN(file.result, DecodeResult(message, file.cluster));
+  return file;
+}
+
+const char* PhaseName(PlanPhase phase) {
+  switch (phase) {
+    case PlanPhase::kIslands:
+      return "islands";
+    case PlanPhase::kProfiling:
+      return "profiling";
+    case PlanPhase::kEnumeration:
+      return "enumeration";
+    case PlanPhase::kSlicePlans:
+      return "slice_plans";
+    case PlanPhase::kComposition:
+      return "composition";
+    case PlanPhase::kEvaluation:
+      return "evaluation";
+  }
+  return "unknown";
+}
+
+}  // namespace tangram

@@ -1,0 +1,76 @@
+#include <google/protobuf/util/json_util.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/json_text.h"
+#include "common/wire/plan_file.h"
+#include "tangram/v1/plan.pb.h"
+
+namespace tangram {
+namespace {
+
+namespace json = google::protobuf::util;
+
+constexpr size_t kMaxFileBytes = 256 << 20;
+
+absl::Status InSource(absl::string_view source_name,
+                      const absl::Status& error) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(source_name, ": ", error.message()));
+}
+
+absl::Status Parse(absl::string_view text, bool ignore_unknown_fields,
+                   v1::PlanFile& message) {
+  json::JsonParseOptions options;
+  options.ignore_unknown_fields = ignore_unknown_fields;
+  const auto status = json::JsonStringToMessage(
+      google::protobuf::StringPiece(text.data(), text.size()), &message,
+      options);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(status.message().as_string());
+}
+
+absl::StatusOr<PlanFile> FromJson(absl::string_view text) {
+  if (text.size() > kMaxFileBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(text.size(), " bytes; expected at most ", kMaxFileBytes));
+  }
+  TANGRAM_RETURN_IF_ERROR(CheckJsonSyntax(text));
+  // The version first: a newer file may well have fields that are not known.
+  v1::PlanFile lenient;
+  TANGRAM_RETURN_IF_ERROR(Parse(text, /*ignore_unknown_fields=*/true, lenient));
+  if (lenient.format_version() != kPlanFileFormat) {
+    return FromProto(lenient);
+  }
+  v1::PlanFile message;
+  TANGRAM_RETURN_IF_ERROR(
+      Parse(text, /*ignore_unknown_fields=*/false, message));
+  return FromProto(message);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> PlanFileToJson(const PlanFile& file) {
+  json::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string compact;
+  const auto status =
+      json::MessageToJsonString(ToProto(file), &compact, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("plan file: ", status.message().as_string()));
+  }
+  return LayOutJson(compact);
+}
+
+absl::StatusOr<PlanFile> PlanFileFromJson(absl::string_view text,
+                                          absl::string_view source_name) {
+  absl::StatusOr<PlanFile> file = FromJson(text);
+  if (!file.ok()) return InSource(source_name, file.status());
+  return file;
+}
+
+}  // namespace tangram

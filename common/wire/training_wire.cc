@@ -1,0 +1,80 @@
+#include "common/wire/training_wire.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/field_checks.h"
+#include "tangram/v1/training.pb.h"
+
+namespace tangram {
+namespace {
+
+using Wire = v1::TrainingOptions;
+
+Wire::Precision ToProto(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return Wire::FP32;
+    case Precision::kFp16:
+      return Wire::FP16;
+    case Precision::kBf16:
+      return Wire::BF16;
+    case Precision::kFp8:
+      return Wire::FP8;
+  }
+  return Wire::PRECISION_UNSPECIFIED;
+}
+
+Wire::Optimizer ToProto(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kAdam:
+      return Wire::ADAM;
+    case Optimizer::kSgd:
+      return Wire::SGD;
+  }
+  return Wire::OPTIMIZER_UNSPECIFIED;
+}
+
+absl::StatusOr<Precision> FromProto(Wire::Precision precision) {
+  for (const Precision known : {Precision::kFp32, Precision::kFp16,
+                                Precision::kBf16, Precision::kFp8}) {
+    if (ToProto(known) == precision) return known;
+  }
+  return InvalidField("precision", absl::StrCat(static_cast<int>(precision)),
+                      "FP32, FP16, BF16 or FP8");
+}
+
+absl::StatusOr<Optimizer> FromProto(Wire::Optimizer optimizer) {
+  for (const Optimizer known : {Optimizer::kAdam, Optimizer::kSgd}) {
+    if (ToProto(known) == optimizer) return known;
+  }
+  return InvalidField("optimizer", absl::StrCat(static_cast<int>(optimizer)),
+                      "ADAM or SGD");
+}
+
+}  // namespace
+
+v1::TrainingOptions ToProto(const TrainingOptions& training) {
+  v1::TrainingOptions message;
+  message.set_global_batch_size(training.global_batch_size);
+  message.set_sequence_length(training.sequence_length);
+  message.set_precision(ToProto(training.precision));
+  message.set_optimizer(ToProto(training.optimizer));
+  message.set_flash_attention(training.flash_attention);
+  return message;
+}
+
+absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckPositive("global_batch_size",
+                                message.global_batch_size(), kMaxBatch),
+                  CheckPositive("sequence_length", message.sequence_length(),
+                                kMaxDimension)}));
+  TrainingOptions training{.global_batch_size = message.global_batch_size(),
+                           .sequence_length = message.sequence_length(),
+                           .flash_attention = message.flash_attention()};
+  TANGRAM_ASSIGN_OR_RETURN(training.precision, FromProto(message.precision()));
+  TANGRAM_ASSIGN_OR_RETURN(training.optimizer, FromProto(message.optimizer()));
+  return training;
+}
+
+}  // namespace tangram

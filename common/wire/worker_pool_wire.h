@@ -1,0 +1,34 @@
+#ifndef TANGRAM_COMMON_WIRE_WORKER_POOL_WIRE_H_
+#define TANGRAM_COMMON_WIRE_WORKER_POOL_WIRE_H_
+
+#include "absl/status/statusor.h"
+#include "common/parallelizer/query.h"
+
+namespace tangram::v1 {
+class Adapter;
+class Answer;
+class Lease;
+class PairContext;
+}  // namespace tangram::v1
+
+namespace tangram {
+
+v1::Adapter ToProto(const AdapterInfo& adapter);
+absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message);
+
+// Without the id, which is the sender's.
+v1::PairContext ToProto(const PairContext& context);
+absl::StatusOr<PairContext> FromProto(const v1::PairContext& message);
+
+// The query of a lease. Indices are not checked: see CheckIndices.
+void EncodeQuery(const Query& query, v1::Lease& lease);
+absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease);
+
+// What a call returned, be it an answer or an error. Decoding returns the error
+// that was encoded, or kInternal for what is not an answer.
+void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message);
+absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_WIRE_WORKER_POOL_WIRE_H_

@@ -1,0 +1,84 @@
+#ifndef TANGRAM_COORDINATOR_COMPOSITION_COMPOSE_PIPELINE_H_
+#define TANGRAM_COORDINATOR_COMPOSITION_COMPOSE_PIPELINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "common/domain/model_slice.h"
+#include "coordinator/composition/candidate.h"
+
+namespace tangram {
+
+// The candidates of one pair at one place in the model.
+struct PlacedPair {
+  AtomRange atoms;
+  int island = 0;
+  const PairCandidates* pair = nullptr;
+};
+
+struct ComposeProblem {
+  int num_atoms = 0;
+  int num_islands = 0;
+  int num_microbatches = 1;  // B.
+  std::vector<PlacedPair> pairs;
+  // Seconds that one microbatch needs across the boundary before atom `atom`,
+  // both directions, from the last stage of one slice to the first of the next.
+  std::function<double(int atom, int from_island, int from_gpus, int to_island,
+                       int to_gpus)>
+      transfer_s;
+  // How much work each atom is, in any unit; every value positive. The better
+  // stage times follow it, the sooner the composition sees what is hopeless.
+  std::vector<double> atom_work;
+  // Compositions within this fraction of the best are returned too.
+  double slack = 0;
+  // A time that is known to be reachable: nothing slower is looked for.
+  double incumbent_s = std::numeric_limits<double>::infinity();
+  // Only compositions that use all of these islands.
+  uint32_t required_islands = 0;
+};
+
+struct ComposedSlice {
+  int pair = 0;       // Index into ComposeProblem::pairs.
+  int candidate = 0;  // Index into its candidates.
+  int trailing_stages = 0;
+  // The candidate does not fit with that many trailing stages, but the pair
+  // was not asked for so many yet: a bound on what asking might bring.
+  bool optimistic = false;
+};
+
+struct Composition {
+  double closed_form_s = 0;
+  std::vector<ComposedSlice> slices;  // In execution order.
+  bool optimistic = false;            // Some slice is.
+};
+
+// Pipeline composition (paper §5.2). Chooses slices that cover the model in
+// order, each on an island of its own, so that
+//
+//   J = Σ t_s + (B − 1)·max t_s + exposed synchronisation
+//
+// is least, where the stage before each boundary between islands also pays for
+// the transfer. A dynamic programme over (first atom not covered, islands used,
+// front stage) builds sequences from the back, because the memory that a slice
+// needs depends on the number of stages after it. Each state keeps the Pareto
+// set over (Σ t, max t, exposed synchronisation, stages); a bound on max t
+// rises until (B − 1)·bound alone is no better than the best found, and each
+// pass drops what the lower bounds of the islands left cannot make better.
+// Exact: the first answer has the least J of all compositions of the
+// candidates. Leaving islands out needs no special case.
+//
+// Where a plan no longer fits but the pair was not asked for that many trailing
+// stages, it stands in optimistically; the caller asks for those and composes
+// again until none is left (plans are reused until memory runs out).
+//
+// Returns the compositions within `slack` of the best (or of the incumbent),
+// best first, at most kMaxCompositions; empty if there is none. Deterministic.
+std::vector<Composition> ComposePipelines(const ComposeProblem& problem);
+
+inline constexpr int kMaxCompositions = 64;
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_COMPOSITION_COMPOSE_PIPELINE_H_

@@ -1,0 +1,67 @@
+#include "coordinator/dispatch/answer_cache.h"
+
+namespace tangram {
+namespace {
+
+struct ByteCounter {
+  int64_t operator()(const ModelSlice& slice) const {
+    return Size(sizeof(slice) + slice.runs.size() * sizeof(LayerRun));
+  }
+  int64_t operator()(const std::vector<ModelSlice>& slices) const {
+    int64_t total = 0;
+    for (const ModelSlice& slice : slices) total += (*this)(slice);
+    return total;
+  }
+  int64_t operator()(const PerformanceProfile& profile) const {
+    return Size(sizeof(profile));
+  }
+  int64_t operator()(const SlicePlanSet& set) const {
+    int64_t total = Size(sizeof(set));
+    for (const SlicePlan& plan : set.plans) {
+      total += Size(sizeof(plan));
+      for (const SliceStage& stage : plan.stages) {
+        total += Size(sizeof(stage) +
+                      stage.plan.recompute.size() * sizeof(RecomputeRun));
+      }
+    }
+    return total;
+  }
+  static int64_t Size(size_t bytes) { return static_cast<int64_t>(bytes); }
+};
+
+// List node, map node, allocator.
+constexpr int64_t kOverheadBytes = 200;
+
+bool IsTruncated(const Answer& answer) {
+  const auto* set = std::get_if<SlicePlanSet>(&answer);
+  return set != nullptr && set->truncated;
+}
+
+}  // namespace
+
+int64_t ApproximateBytes(const Answer& answer) {
+  return kOverheadBytes + std::visit(ByteCounter(), answer);
+}
+
+const Answer* AnswerCache::Find(Fingerprint key) {
+  const auto it = index_.find(key);
+  if (it == index_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, it->second);
+  return &it->second->answer;
+}
+
+void AnswerCache::Insert(Fingerprint key, const Answer& answer) {
+  if (IsTruncated(answer) || index_.count(key) > 0) return;
+  const int64_t bytes = ApproximateBytes(answer);
+  if (bytes > max_bytes_) return;
+  entries_.push_front({.key = key, .bytes = bytes, .answer = answer});
+  index_.emplace(key, entries_.begin());
+  num_bytes_ += bytes;
+  while (num_bytes_ > max_bytes_) {
+    num_bytes_ -= entries_.back().bytes;
+    index_.erase(entries_.back().key);
+    entries_.pop_back();
+  }
+}
+
+}  // namespace tangram

@@ -1,0 +1,102 @@
+#include "coordinator/dispatch/remote_slice_plan_source.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+class PooledSource : public RemoteSlicePlanSource {
+ public:
+  PooledSource(WorkerPool& pool, AdapterId adapter,
+               std::function<bool()> should_stop)
+      : pool_(pool),
+        adapter_(std::move(adapter)),
+        should_stop_(std::move(should_stop)) {}
+
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) override {
+    return AskOne<std::vector<ModelSlice>>(SliceModelQuery{model});
+  }
+
+  // Asked as if the head began at atom 0, so that the answer, which depends on
+  // the position in nothing else, is in the cache for every other position.
+  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
+                                         const ModelSlice& tail) override {
+    const int position = head.atoms.begin;
+    ConcatenateQuery query{head, tail};
+    Move(query.head, -position);
+    Move(query.tail, -position);
+    TANGRAM_ASSIGN_OR_RETURN(ModelSlice joined,
+                             AskOne<ModelSlice>(std::move(query)));
+    Move(joined, position);
+    return joined;
+  }
+
+  absl::StatusOr<std::vector<PerformanceProfile>> Profile(
+      const PairContext& context,
+      absl::Span<const ProfileQuery> queries) override {
+    return Ask<PerformanceProfile>(ContextOf(context),
+                                   {queries.begin(), queries.end()}, nullptr);
+  }
+
+  absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> queries,
+      const Progress& progress) override {
+    return Ask<SlicePlanSet>(ContextOf(context),
+                             {queries.begin(), queries.end()}, progress);
+  }
+
+  int64_t cache_hits() const override { return cache_hits_; }
+
+ private:
+  static void Move(ModelSlice& slice, int distance) {
+    slice.atoms.begin += distance;
+    slice.atoms.end += distance;
+  }
+
+  static SharedContext ContextOf(const PairContext& context) {
+    return std::make_shared<const QueryContext>(context);
+  }
+
+  template <typename T>
+  absl::StatusOr<T> AskOne(Query query) {
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<T> answers,
+                             Ask<T>(nullptr, {std::move(query)}, nullptr));
+    return std::move(answers.front());
+  }
+
+  template <typename T>
+  absl::StatusOr<std::vector<T>> Ask(const SharedContext& context,
+                                     const std::vector<Query>& queries,
+                                     const Progress& progress) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        WorkerPool::BatchResult result,
+        pool_.Run(adapter_, context, queries, progress, should_stop_));
+    cache_hits_ += result.cache_hits;
+    std::vector<T> answers;
+    answers.reserve(result.answers.size());
+    for (Answer& answer : result.answers) {
+      answers.push_back(std::get<T>(std::move(answer)));
+    }
+    return answers;
+  }
+
+  WorkerPool& pool_;
+  const AdapterId adapter_;
+  const std::function<bool()> should_stop_;
+  int64_t cache_hits_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
+    WorkerPool& pool, const AdapterId& adapter,
+    std::function<bool()> should_stop) {
+  return std::make_unique<PooledSource>(pool, adapter, std::move(should_stop));
+}
+
+}  // namespace tangram

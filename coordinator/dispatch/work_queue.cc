@@ -1,0 +1,285 @@
+#include "coordinator/dispatch/work_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace tangram {
+namespace {
+
+// Tasks leased to a worker beyond what it runs, for each one that it runs.
+constexpr int64_t kMaxPrefetch = 7;
+
+}  // namespace
+
+WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
+                              double now_s) {
+  workers_[++last_id_] = {.adapters = std::move(adapters),
+                          .capacity = capacity,
+                          .last_heard_s = now_s};
+  return last_id_;
+}
+
+void WorkQueue::Heard(WorkerId worker, double now_s) {
+  if (const auto it = workers_.find(worker); it != workers_.end()) {
+    it->second.last_heard_s = now_s;
+  }
+}
+
+void WorkQueue::Drain(WorkerId worker) {
+  if (const auto it = workers_.find(worker); it != workers_.end()) {
+    it->second.draining = true;
+  }
+}
+
+WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
+  const auto it = workers_.find(worker);
+  if (it == workers_.end()) return {};
+  const std::vector<TaskId> leases = it->second.leases;
+  const int num_started =
+      std::min(it->second.capacity, static_cast<int>(leases.size()));
+  LostLeases lost;
+  for (int i = static_cast<int>(leases.size()) - 1; i >= 0; --i) {
+    Task& task = tasks_.at(leases[i]);
+    Release(worker, leases[i]);
+    // Tasks that were only waiting in the worker are not to blame.
+    if (i < num_started) ++task.num_losses;
+    if (!task.holders.empty()) continue;
+    if (task.num_losses >= options_.max_losses) {
+      lost.given_up.push_back(leases[i]);
+    } else {
+      QueueFirst(leases[i]);
+      lost.requeued.push_back(leases[i]);
+    }
+  }
+  for (const TaskId task : lost.given_up) Forget(task);
+  workers_.erase(worker);
+  return lost;
+}
+
+std::vector<WorkerId> WorkQueue::SilentWorkers(double now_s) const {
+  std::vector<WorkerId> silent;
+  for (const auto& [id, worker] : workers_) {
+    if (now_s - worker.last_heard_s > options_.silence_limit_s) {
+      silent.push_back(id);
+    }
+  }
+  return silent;
+}
+
+BatchId WorkQueue::OpenBatch(const AdapterId& adapter) {
+  batches_[++last_id_].adapter = adapter;
+  return last_id_;
+}
+
+TaskId WorkQueue::AddTask(BatchId batch) {
+  const TaskId task = ++last_id_;
+  tasks_[task].batches = {batch};
+  batches_.at(batch).tasks.insert(task);
+  batches_.at(batch).pending.push_back(task);
+  ++num_pending_;
+  return task;
+}
+
+void WorkQueue::JoinTask(BatchId batch, TaskId task) {
+  if (batches_.at(batch).tasks.insert(task).second) {
+    tasks_.at(task).batches.push_back(batch);
+  }
+}
+
+WorkQueue::ClosedBatch WorkQueue::CloseBatch(BatchId batch) {
+  ClosedBatch closed;
+  const Batch closing = std::move(batches_.at(batch));
+  num_pending_ -= static_cast<int64_t>(closing.pending.size());
+  batches_.erase(batch);
+  for (const TaskId id : closing.tasks) {
+    Task& task = tasks_.at(id);
+    const bool was_first = task.batches.front() == batch;
+    task.batches.erase(
+        std::find(task.batches.begin(), task.batches.end(), batch));
+    if (!task.batches.empty()) {
+      if (was_first && task.holders.empty()) QueueFirst(id);
+      continue;
+    }
+    closed.dropped.push_back(id);
+    while (!task.holders.empty()) {
+      const WorkerId worker = task.holders.back().worker;
+      closed.revoked.push_back({worker, id});
+      Release(worker, id);
+    }
+    tasks_.erase(id);
+  }
+  return closed;
+}
+
+std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
+  std::vector<TaskId> leased;
+  const auto it = workers_.find(worker);
+  if (it == workers_.end() || it->second.draining) return leased;
+  const size_t limit = LeaseLimit(it->second);
+  TaskId task = 0;
+  while (it->second.leases.size() < limit && TakePending(it->second, &task)) {
+    Hold(worker, task, now_s);
+    leased.push_back(task);
+  }
+  while (static_cast<int>(it->second.leases.size()) < it->second.capacity &&
+         FindStraggler(worker, now_s, &task)) {
+    Hold(worker, task, now_s);
+    leased.push_back(task);
+  }
+  return leased;
+}
+
+bool WorkQueue::Complete(WorkerId worker, TaskId task,
+                         std::vector<WorkerId>* others) {
+  others->clear();
+  if (!Release(worker, task)) return false;
+  for (const Holder& holder : tasks_.at(task).holders) {
+    others->push_back(holder.worker);
+  }
+  Forget(task);
+  return true;
+}
+
+bool WorkQueue::HandBack(WorkerId worker, TaskId task) {
+  if (!Release(worker, task)) return false;
+  if (tasks_.at(task).holders.empty()) QueueFirst(task);
+  return true;
+}
+
+bool WorkQueue::CanServe(const AdapterId& adapter) const {
+  for (const auto& [id, worker] : workers_) {
+    if (worker.adapters.count(adapter) > 0 &&
+        (!worker.draining || !worker.leases.empty())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t WorkQueue::num_leased() const {
+  return static_cast<int64_t>(tasks_.size()) - num_pending_;
+}
+
+int WorkQueue::num_slots() const {
+  int total = 0;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.draining) total += worker.capacity;
+  }
+  return total;
+}
+
+size_t WorkQueue::LeaseLimit(const Worker& worker) const {
+  const int64_t slots = num_slots();
+  const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
+  return worker.capacity * (1 + std::min(kMaxPrefetch, behind / (2 * slots)));
+}
+
+bool WorkQueue::TakePending(const Worker& worker, TaskId* task) {
+  const auto serves = [&](const auto& entry) {
+    return !entry.second.pending.empty() &&
+           worker.adapters.count(entry.second.adapter) > 0;
+  };
+  // In turn: from the one after the last served, then round.
+  const auto after = batches_.upper_bound(last_served_);
+  auto it = std::find_if(after, batches_.end(), serves);
+  if (it == batches_.end()) {
+    it = std::find_if(batches_.begin(), after, serves);
+    if (it == after) return false;
+  }
+  last_served_ = it->first;
+  *task = it->second.pending.front();
+  it->second.pending.pop_front();
+  --num_pending_;
+  return true;
+}
+
+bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
+                              TaskId* task) const {
+  double oldest_s = now_s - options_.hedge_after_s;
+  bool found = false;
+  for (const auto& [other, state] : workers_) {
+    if (other == worker) continue;
+    for (const TaskId id : state.leases) {
+      const Task& candidate = tasks_.at(id);
+      const Batch& batch = batches_.at(candidate.batches.front());
+      if (candidate.holders.size() == 1 &&
+          candidate.holders.front().since_s < oldest_s &&
+          workers_.at(worker).adapters.count(batch.adapter) > 0) {
+        oldest_s = candidate.holders.front().since_s;
+        *task = id;
+        found = true;
+      }
+    }
+  }
+  return found;
+}
+
+void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
+  tasks_.at(task).holders.push_back({worker, now_s});
+  workers_.at(worker).leases.push_back(task);
+}
+
+bool WorkQueue::Release(WorkerId worker, TaskId task) {
+  const auto it = workers_.find(worker);
+  if (it == workers_.end()) return false;
+  std::vector<TaskId>& leases = it->second.leases;
+  const auto lease = std::find(leases.begin(), leases.end(), task);
+  if (lease == leases.end()) return false;
+  leases.erase(lease);
+  std::erase_if(tasks_.at(task).holders,
+                [&](const Holder& h) { return h.worker == worker; });
+  return true;
+}
+
+void WorkQueue::QueueFirst(TaskId task) {
+  batches_.at(tasks_.at(task).batches.front()).pending.push_front(task);
+  ++num_pending_;
+}
+
+// `task` must not be pending.
+void WorkQueue::Forget(TaskId task) {
+  const Task gone = std::move(tasks_.at(task));
+  for (const Holder& holder : gone.holders) {
+    std::erase(workers_.at(holder.worker).leases, task);
+  }
+  for (const BatchId batch : gone.batches) {
+    batches_.at(batch).tasks.erase(task);
+  }
+  tasks_.erase(task);
+}
+
+void WorkQueue::CheckInvariants() const {
+  int64_t num_pending = 0;
+  for (const auto& [id, batch] : batches_) {
+    for (const TaskId task : batch.pending) {
+      TANGRAM_CHECK(tasks_.at(task).batches.front() == id);
+      TANGRAM_CHECK(tasks_.at(task).holders.empty());
+      ++num_pending;
+    }
+    for (const TaskId task : batch.tasks) {
+      const std::vector<BatchId>& batches = tasks_.at(task).batches;
+      TANGRAM_CHECK(std::count(batches.begin(), batches.end(), id) == 1);
+    }
+  }
+  TANGRAM_CHECK(num_pending == num_pending_);
+  size_t num_held = 0;
+  for (const auto& [id, task] : tasks_) {
+    TANGRAM_CHECK(!task.batches.empty());
+    if (task.holders.empty()) --num_pending;
+    for (const Holder& holder : task.holders) {
+      const std::vector<TaskId>& leases = workers_.at(holder.worker).leases;
+      TANGRAM_CHECK(std::count(leases.begin(), leases.end(), id) == 1);
+      ++num_held;
+    }
+    for (const BatchId batch : task.batches) {
+      TANGRAM_CHECK(batches_.at(batch).tasks.count(id) == 1);
+    }
+  }
+  TANGRAM_CHECK(num_pending == 0);  // Each was seen once, in one queue.
+  for (const auto& [id, worker] : workers_) num_held -= worker.leases.size();
+  TANGRAM_CHECK(num_held == 0);
+}
+
+}  // namespace tangram

@@ -1,0 +1,130 @@
+#ifndef TANGRAM_COORDINATOR_DISPATCH_WORK_QUEUE_H_
+#define TANGRAM_COORDINATOR_DISPATCH_WORK_QUEUE_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "common/parallelizer/query.h"
+
+namespace tangram {
+
+using WorkerId = int64_t;
+using BatchId = int64_t;
+using TaskId = int64_t;
+
+struct WorkQueueOptions {
+  // A worker that was not heard of for longer than this is lost.
+  double silence_limit_s = 15;
+  // An idle worker doubles a task that another one has held for longer.
+  double hedge_after_s = 30;
+  // A task that this many workers were lost with is given up: it probably
+  // kills them.
+  int max_losses = 3;
+};
+
+// Who works on what: tasks wait in batches and are leased to workers, which
+// complete them, hand them back, or are lost. Knows nothing of what the tasks
+// are. The time is an argument; any origin will do, if it never goes back.
+//
+// Batches share the workers evenly. A worker is leased more than it can run at
+// once while much waits, so that short tasks do not wait for the network, and
+// no more than it can run when little does, so that none is left behind in a
+// slow worker's queue.
+//
+// Not thread-safe.
+class WorkQueue {
+ public:
+  explicit WorkQueue(const WorkQueueOptions& options) : options_(options) {}
+
+  WorkerId AddWorker(std::set<AdapterId> adapters, int capacity, double now_s);
+  void Heard(WorkerId worker, double now_s);
+  // Leases nothing more to `worker`.
+  void Drain(WorkerId worker);
+  struct LostLeases {
+    std::vector<TaskId> requeued;  // At the front of their batches.
+    std::vector<TaskId> given_up;  // Gone.
+  };
+  LostLeases RemoveWorker(WorkerId worker);
+  std::vector<WorkerId> SilentWorkers(double now_s) const;
+
+  BatchId OpenBatch(const AdapterId& adapter);
+  TaskId AddTask(BatchId batch);
+  // `batch` wants the answer to a task of another batch as well.
+  void JoinTask(BatchId batch, TaskId task);
+
+  struct Lease {
+    WorkerId worker = 0;
+    TaskId task = 0;
+    auto operator<=>(const Lease&) const = default;
+  };
+  struct ClosedBatch {
+    std::vector<TaskId> dropped;  // Nobody else wants them.
+    std::vector<Lease> revoked;   // Of these, the ones that were leased.
+  };
+  ClosedBatch CloseBatch(BatchId batch);
+
+  // What `worker` is to work on in addition to what it has.
+  std::vector<TaskId> LeaseTo(WorkerId worker, double now_s);
+
+  // False if `worker` does not hold `task` (any more): the answer comes too
+  // late. Otherwise the task is gone, and `others` are the workers that need
+  // not finish it.
+  bool Complete(WorkerId worker, TaskId task, std::vector<WorkerId>* others);
+  // False likewise. The task goes back to the front of its batch.
+  bool HandBack(WorkerId worker, TaskId task);
+
+  // Whether tasks for `adapter` can be hoped to be answered.
+  bool CanServe(const AdapterId& adapter) const;
+  int64_t num_pending() const { return num_pending_; }
+  int64_t num_leased() const;
+  int num_slots() const;  // Of the workers that are not draining.
+
+  // Aborts if the state is inconsistent.
+  void CheckInvariants() const;
+
+ private:
+  struct Holder {
+    WorkerId worker = 0;
+    double since_s = 0;
+  };
+  struct Task {
+    std::vector<BatchId> batches;  // The first one has it in its queue.
+    std::vector<Holder> holders;   // Empty: pending.
+    int num_losses = 0;
+  };
+  struct Batch {
+    AdapterId adapter;
+    std::deque<TaskId> pending;
+    std::set<TaskId> tasks;
+  };
+  struct Worker {
+    std::set<AdapterId> adapters;
+    int capacity = 0;
+    double last_heard_s = 0;
+    bool draining = false;
+    std::vector<TaskId> leases;  // In order of leasing, so of starting.
+  };
+
+  size_t LeaseLimit(const Worker& worker) const;
+  bool TakePending(const Worker& worker, TaskId* task);
+  bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
+  void Hold(WorkerId worker, TaskId task, double now_s);
+  bool Release(WorkerId worker, TaskId task);
+  void QueueFirst(TaskId task);
+  void Forget(TaskId task);
+
+  const WorkQueueOptions options_;
+  std::map<WorkerId, Worker> workers_;
+  std::map<BatchId, Batch> batches_;
+  std::map<TaskId, Task> tasks_;
+  int64_t num_pending_ = 0;
+  int64_t last_id_ = 0;
+  BatchId last_served_ = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_DISPATCH_WORK_QUEUE_H_

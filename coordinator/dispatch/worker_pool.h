@@ -1,0 +1,195 @@
+#ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
+#define TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/parallelizer/query.h"
+#include "coordinator/dispatch/answer_cache.h"
+#include "coordinator/dispatch/query_key.h"
+#include "coordinator/dispatch/work_queue.h"
+
+namespace tangram {
+
+// How a worker introduces itself.
+struct WorkerInfo {
+  std::string name;
+  int capacity = 1;  // Queries at once.
+  std::vector<AdapterInfo> adapters;
+};
+
+struct LeasedQuery {
+  TaskId task = 0;
+  AdapterId adapter;
+  SharedContext context;  // Null if the query refers to none.
+  Query query;
+};
+
+// The pool's way to one worker. Calls come one at a time and with the pool
+// locked: they must be short and must not call the pool.
+class WorkerConnection {
+ public:
+  virtual ~WorkerConnection() = default;
+  virtual void Lease(std::vector<LeasedQuery> queries) = 0;
+  // The answer is not needed any more.
+  virtual void Cancel(TaskId task) = 0;
+  // Tells the worker that it is still wanted.
+  virtual void Ping() = 0;
+  // The worker is given up for lost; nothing else will be called.
+  virtual void Close() = 0;
+};
+
+enum class QueryEvent {
+  kLeased,
+  kAnswered,
+  kFailed,
+  kLost,  // With its worker; will be leased again.
+  kHandedBack,
+  kCancelled,
+  kGivenUp,
+};
+
+// Told what happens to queries, for metrics. Same rules as for
+// WorkerConnection.
+class WorkerPoolObserver {
+ public:
+  virtual ~WorkerPoolObserver() = default;
+  virtual void OnQuery(const std::string& adapter, QueryEvent event) = 0;
+  virtual void OnCacheLookup(bool hit) = 0;
+  virtual void OnWorkerLost(const std::string& name) = 0;
+};
+
+struct WorkerPoolOptions {
+  WorkQueueOptions queue;
+  // How long to wait for a worker that can serve a query before failing.
+  // 0: fail at once.
+  double worker_wait_s = 30;
+  double ping_interval_s = 5;
+  int64_t cache_bytes = int64_t{256} << 20;
+  // Seconds of a clock that never goes back.
+  std::function<double()> now_s;
+};
+
+struct WorkerPoolCounts {
+  int workers = 0;
+  int draining = 0;
+  int slots = 0;
+  int64_t pending = 0;
+  int64_t leased = 0;
+  int64_t cache_entries = 0;
+  int64_t cache_bytes = 0;
+};
+
+// The workers that are connected now, the queries that wait for them, and the
+// answers that they gave. Equal queries are asked once, now and later. Has no
+// threads: the caller's threads wait in Run, and answers come in from whoever
+// listens to the workers.
+//
+// Thread-safe.
+class WorkerPool {
+ public:
+  // `observer` may be null.
+  WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer);
+
+  // For the workers' connections. Every id but that of a connected worker is
+  // ignored, so that late messages do no harm. After Disconnect returns,
+  // `connection` is not used any more.
+  WorkerId Connect(const WorkerInfo& info, WorkerConnection& connection);
+  void Disconnect(WorkerId worker);
+  void Heard(WorkerId worker);
+  void Drain(WorkerId worker);
+  void OnAnswer(WorkerId worker, TaskId task, absl::StatusOr<Answer> answer);
+  void OnHandedBack(WorkerId worker, TaskId task);
+
+  // To be called a few times a second: finds silent workers and stragglers, and
+  // pings.
+  void Tick();
+
+  // The adapter of that name; where workers offer several versions, the one
+  // with most slots. Waits as long as the options say: kUnavailable, or
+  // kCancelled once `should_stop` says so.
+  absl::StatusOr<AdapterInfo> FindAdapter(
+      absl::string_view name, const std::function<bool()>& should_stop);
+
+  struct BatchResult {
+    std::vector<Answer> answers;  // In the order of the queries.
+    int64_t cache_hits = 0;
+  };
+  // Asks `queries` and waits for the answers. Errors: the first failing query's
+  // in order, kCancelled once `should_stop` says so (polled), kUnavailable when
+  // no worker is left to serve them.
+  absl::StatusOr<BatchResult> Run(
+      const AdapterId& adapter, const SharedContext& context,
+      absl::Span<const Query> queries,
+      const std::function<void(int done, int total)>& progress,
+      const std::function<bool()>& should_stop);
+
+  WorkerPoolCounts Counts();
+
+ private:
+  struct Worker {
+    WorkerInfo info;
+    WorkerConnection* connection = nullptr;
+    bool draining = false;
+  };
+  // A batch while Run waits for it.
+  struct Waiter {
+    std::vector<std::optional<absl::StatusOr<Answer>>> slots;
+    int num_done = 0;
+    size_t prefix = 0;  // Slots before it hold answers.
+
+    bool Failed() const;
+    bool Finished() const { return prefix == slots.size() || Failed(); }
+    void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
+  };
+  struct Task {
+    Fingerprint key = 0;
+    AdapterId adapter;
+    SharedContext context;
+    Query query;
+    std::vector<std::pair<Waiter*, size_t>> waiting;  // And the slot there.
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  // All of these expect the lock to be held.
+  int64_t Enqueue(BatchId batch, const AdapterId& adapter,
+                  const SharedContext& context, absl::Span<const Query> queries,
+                  absl::Span<const Fingerprint> keys, Waiter& waiter);
+  absl::Status Await(Lock& lock, const AdapterId& adapter, Waiter& waiter,
+                     const std::function<void(int, int)>& progress,
+                     const std::function<bool()>& should_stop);
+  void Abandon(BatchId batch, const Waiter& waiter);
+  void LeaseToAll();
+  void LeaseTo(WorkerId id);
+  void Remove(WorkerId id);
+  void Finish(TaskId id, const absl::StatusOr<Answer>& answer);
+  std::optional<AdapterInfo> BestVersion(absl::string_view name) const;
+  absl::Status NoWorkerFor(absl::string_view adapter) const;
+  void Report(const AdapterId& adapter, QueryEvent event);
+
+  const WorkerPoolOptions options_;
+  WorkerPoolObserver* const observer_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // A batch or the set of workers.
+  WorkQueue queue_;
+  AnswerCache cache_;
+  std::map<WorkerId, Worker> workers_;
+  std::map<TaskId, Task> tasks_;
+  std::map<Fingerprint, TaskId> in_flight_;
+  double last_ping_s_ = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_

@@ -1,0 +1,113 @@
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
+#include "common/obs/log.h"
+#include "common/obs/metrics.h"
+#include "common/obs/termination.h"
+#include "coordinator/service/coordinator_server.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:7070",
+          "Address for workers and clients; port 0 takes any free one.");
+ABSL_FLAG(std::string, metrics, "127.0.0.1:9090",
+          "Address of GET /metrics; empty: none.");
+ABSL_FLAG(std::string, log_format, "text", "text or json.");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
+ABSL_FLAG(double, worker_wait_s, 30,
+          "How long a plan waits for a worker that offers its parallelizer; "
+          "0: not at all.");
+ABSL_FLAG(int, max_concurrent_plans, 4, "Plans under way at once.");
+ABSL_FLAG(int, max_queued_plans, 16,
+          "Plans that may wait for their turn; more are refused.");
+ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
+ABSL_FLAG(double, drain_s, 60,
+          "On SIGTERM, how long to wait for plans under way.");
+
+namespace tangram {
+namespace {
+
+absl::Status CheckNotNegative(absl::string_view flag, double value) {
+  if (value >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, ": ", value, "; expected at least 0"));
+}
+
+absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
+  const CoordinatorOptions options{
+      .listen = absl::GetFlag(FLAGS_listen),
+      .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
+      .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
+      .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
+      .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20};
+  TANGRAM_RETURN_IF_ERROR(
+      CheckNotNegative("worker_wait_s", options.worker_wait_s));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckNotNegative("max_queued_plans", options.max_queued_plans));
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
+      "cache_mb", static_cast<double>(absl::GetFlag(FLAGS_cache_mb))));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
+  if (options.max_concurrent_plans < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max_concurrent_plans: ", options.max_concurrent_plans,
+                     "; expected a positive integer"));
+  }
+  return options;
+}
+
+absl::Status StartLogFromFlags() {
+  TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
+                           ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
+  TANGRAM_ASSIGN_OR_RETURN(const LogLevel level,
+                           ParseLogLevel(absl::GetFlag(FLAGS_log_level)));
+  StartLog(format, level);
+  return absl::OkStatus();
+}
+
+absl::Status RunCoordinator() {
+  TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
+  TANGRAM_ASSIGN_OR_RETURN(const CoordinatorOptions options,
+                           OptionsFromFlags());
+  Metrics metrics;
+  int metrics_port = 0;
+  if (const std::string address = absl::GetFlag(FLAGS_metrics);
+      !address.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(address));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const auto server,
+                           CoordinatorServer::Start(options, metrics));
+  Log(LogLevel::kInfo, "coordinator ready",
+      {{"port", server->port()},
+       {"metrics_port", metrics_port},
+       {"version", Version()}});
+
+  const int signal = WaitForTermination();
+  Log(LogLevel::kInfo, "draining", {{"signal", signal}});
+  const bool finished = server->Drain(absl::GetFlag(FLAGS_drain_s));
+  Log(LogLevel::kInfo, "coordinator stopped",
+      {{"plans_ended", finished ? "no" : "yes"}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace tangram
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Plans LLM training on heterogeneous clusters with the workers that dial "
+      "in.\nusage: tangram-coordinator [--listen HOST:PORT] [flags]");
+  absl::ParseCommandLine(argc, argv);
+  tangram::HoldTerminationSignals();
+  const absl::Status status = tangram::RunCoordinator();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "tangram-coordinator: %s\n",
+               std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+}

@@ -1,0 +1,339 @@
+#include "coordinator/planners/tangram/pair_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/cost/collectives.h"
+#include "common/cost/operator_cost.h"
+#include "coordinator/planners/tangram/seed_pairs.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+int CeilDiv(int a, int b) { return (a + b - 1) / b; }
+
+// The layer at which atom `atom` begins.
+const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
+                         int atom) {
+  return model.layers[space.first_layer[atom]];
+}
+
+}  // namespace
+
+PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
+                       const TangramOptions& options, SlicePlanSource& source,
+                       PlanObserver& observer)
+    : space_(space),
+      request_(request),
+      options_(options),
+      source_(source),
+      observer_(observer),
+      store_(static_cast<int>(space.microbatch_sizes.size()),
+             space.slices.num_classes(),
+             static_cast<int>(space.island_classes.size())),
+      composed_(space.microbatch_sizes.size()) {
+  for (const Island& from : space.islands) {
+    std::vector<Link>& row = island_links_.emplace_back();
+    for (const Island& to : space.islands) {
+      row.push_back(from.id == to.id
+                        ? from.spec.inter_node
+                        : LinkBetweenIslands(request.cluster, from, to));
+    }
+  }
+  for (const int size : space.microbatch_sizes) {
+    std::vector<double>& bytes = boundary_bytes_.emplace_back();
+    for (int atom = 0; atom < space.num_atoms(); ++atom) {
+      bytes.push_back(BoundaryBytes(LayerAt(space, request.model, atom), 0,
+                                    size, request.training));
+    }
+  }
+}
+
+absl::Status PairSearch::Run() {
+  observer_.OnPhase(PlanPhase::kEnumeration);
+  std::vector<PairId> open = EnumeratePairs();
+  if (options_.pruning.imbalance) {
+    std::vector<PairId> seeds;
+    const std::vector<PairId> wanted = SeedPairs(space_);
+    std::set_intersection(open.begin(), open.end(), wanted.begin(),
+                          wanted.end(), std::back_inserter(seeds));
+    TANGRAM_RETURN_IF_ERROR(AskFirst(seeds));
+    std::erase_if(open, [&](const PairId& pair) { return store_.Asked(pair); });
+    TANGRAM_RETURN_IF_ERROR(ComposeAll());
+    // Half way between what cannot be beaten and what is known, first: its
+    // answers often lower the limit for the rest.
+    double least_s = kInfinity;
+    for (const WorkBounds& bounds : space_.bounds) {
+      least_s = std::min(least_s, bounds.IterationSeconds());
+    }
+    TANGRAM_RETURN_IF_ERROR(AskWave((least_s + Limit()) / 2, open));
+  }
+  TANGRAM_RETURN_IF_ERROR(
+      AskWave(options_.pruning.imbalance ? Limit() : kInfinity, open));
+  stats_.pruned_imbalanced = static_cast<int64_t>(open.size());
+  CollectFinalists();
+  return absl::OkStatus();
+}
+
+// Counts every slice with every island and microbatch size, and keeps what the
+// policies leave. Each pruned pair is counted once, by the first policy.
+std::vector<PairId> PairSearch::EnumeratePairs() {
+  const PruningOptions& pruning = options_.pruning;
+  const auto num_sizes = static_cast<int64_t>(space_.microbatch_sizes.size());
+  const auto num_classes = static_cast<int64_t>(space_.island_classes.size());
+  stats_.pairs = space_.slices.num_slices() * num_sizes * space_.num_islands();
+  stats_.pruned_redundant =
+      stats_.pairs - space_.slices.num_classes() * num_sizes * num_classes;
+  std::vector<PairId> open;
+  for (int m = 0; m < num_sizes; ++m) {
+    for (int s = 0; s < space_.slices.num_classes(); ++s) {
+      const bool fits_nowhere =
+          pruning.incompatibility && !space_.HasPosition(s);
+      for (int i = 0; i < num_classes; ++i) {
+        const PairId pair{m, s, i};
+        if (fits_nowhere) {
+          ++stats_.pruned_incompatible;
+        } else if (pruning.infeasibility && space_.ExceedsMemory(pair)) {
+          ++stats_.pruned_infeasible;
+        } else {
+          open.push_back(pair);
+        }
+      }
+    }
+  }
+  return open;
+}
+
+absl::Status PairSearch::Ask(const std::vector<Question>& questions) {
+  if (questions.empty()) return absl::OkStatus();
+  if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
+  observer_.OnPhase(PlanPhase::kSlicePlans);
+  std::vector<PairQuery> queries;
+  for (const Question& question : questions) {
+    const PairId& pair = question.pair;
+    int64_t steps = options_.max_search_steps;
+    if (options_.pruning.early_stop) {
+      // Search effort in proportion to the slice's share of the model (§6.4).
+      const double share = space_.bounds[pair.microbatch].WorkShare(
+          space_.slices.MembersOf(pair.slice_class).front());
+      steps = std::max<int64_t>(
+          1, std::llround(std::ceil(share * static_cast<double>(steps))));
+    }
+    queries.push_back(
+        {.slice = pair.slice_class,
+         .island = pair.island_class,
+         .pipeline_microbatch_size = space_.microbatch_sizes[pair.microbatch],
+         .trailing_stages = question.trailing_stages,
+         .max_search_steps = steps});
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::vector<SlicePlanSet> answers,
+      source_.Parallelize(space_.context, queries, [this](int done, int total) {
+        observer_.OnPairs(done, total);
+      }));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const Question& question = questions[i];
+    ++stats_.queries;
+    stats_.requeries += store_.Asked(question.pair) ? 1 : 0;
+    stats_.infeasible_answers += answers[i].plans.empty() ? 1 : 0;
+    stats_.slice_plans += static_cast<int64_t>(answers[i].plans.size());
+    stats_.search_steps += answers[i].search_steps;
+    stats_.truncated |= answers[i].truncated;
+    composed_[question.pair.microbatch].changed = true;
+    store_.Add(question.pair, question.trailing_stages, std::move(answers[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PairSearch::AskFirst(const std::vector<PairId>& pairs) {
+  std::vector<Question> questions;
+  for (const PairId& pair : pairs) {
+    questions.push_back({pair, space_.LeastTrailingStages(pair.slice_class)});
+  }
+  return Ask(questions);
+}
+
+absl::Status PairSearch::AskWave(double limit_s, std::vector<PairId>& open) {
+  std::vector<PairId> wave;
+  std::vector<PairId> rest;
+  for (const PairId& pair : open) {
+    const bool matters = !options_.pruning.imbalance ||
+                         space_.PairIterationSeconds(pair) <= limit_s;
+    (matters ? wave : rest).push_back(pair);
+  }
+  open = std::move(rest);
+  TANGRAM_RETURN_IF_ERROR(AskFirst(wave));
+  return ComposeAll();
+}
+
+absl::Status PairSearch::ComposeAll() {
+  while (true) {
+    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
+    observer_.OnPhase(PlanPhase::kComposition);
+    // A faster pipeline for one size may leave nothing to do for others.
+    while (ComposeChanged()) {
+    }
+    const std::vector<Question> questions = OpenQuestions();
+    if (questions.empty()) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(Ask(questions));
+  }
+}
+
+// Composes one microbatch size that has new answers; false if there is none.
+bool PairSearch::ComposeChanged() {
+  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
+    Composed& composed = composed_[m];
+    if (!composed.changed) continue;
+    composed.changed = false;
+    ComposeProblem problem = ProblemFor(m);
+    ++stats_.compositions;
+    composed.compositions = ComposePipelines(problem);
+    composed.pairs = std::move(problem.pairs);
+    for (const Composition& composition : composed.compositions) {
+      if (composition.optimistic || composition.closed_form_s >= best_s_) {
+        continue;
+      }
+      best_s_ = composition.closed_form_s;
+      observer_.OnBest(best_s_);
+    }
+    return true;
+  }
+  return false;
+}
+
+double PairSearch::Limit() const {
+  // A little more, so that rounding does not decide.
+  return best_s_ * (1 + options_.finalist_slack) * (1 + 1e-9);
+}
+
+// The plans of promising compositions that do not bear their trailing stages.
+std::vector<PairSearch::Question> PairSearch::OpenQuestions() const {
+  std::set<std::pair<PairId, int>> wanted;
+  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
+    const Composed& composed = composed_[m];
+    for (const Composition& composition : composed.compositions) {
+      if (composition.closed_form_s > Limit()) continue;
+      for (const ComposedSlice& slice : composition.slices) {
+        if (!slice.optimistic) continue;
+        wanted.insert(
+            {PairOf(m, composed.pairs[slice.pair]), slice.trailing_stages});
+      }
+    }
+  }
+  std::vector<Question> questions;
+  for (const auto& [pair, trailing_stages] : wanted) {
+    questions.push_back({pair, trailing_stages});
+  }
+  return questions;
+}
+
+PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
+  return {.microbatch = microbatch,
+          .slice_class = space_.slices.ClassOf(placed.atoms),
+          .island_class = space_.class_of_island[placed.island]};
+}
+
+ComposeProblem PairSearch::ProblemFor(int microbatch) const {
+  const WorkBounds& bounds = space_.bounds[microbatch];
+  ComposeProblem problem{
+      .num_atoms = space_.num_atoms(),
+      .num_islands = space_.num_islands(),
+      .num_microbatches = bounds.num_microbatches(),
+      .transfer_s =
+          [this, microbatch](int atom, int from, int from_gpus, int to,
+                             int to_gpus) {
+            return TransferSecondsBetween(microbatch, atom, from, from_gpus, to,
+                                          to_gpus);
+          },
+      .slack = options_.finalist_slack,
+      .incumbent_s = best_s_};
+  for (int atom = 0; atom < space_.num_atoms(); ++atom) {
+    problem.atom_work.push_back(bounds.MeanWork(atom + 1) -
+                                bounds.MeanWork(atom));
+  }
+  for (int begin = 0; begin < space_.num_atoms(); ++begin) {
+    for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
+      for (int island = 0; island < space_.num_islands(); ++island) {
+        PlacedPair placed{.atoms = {begin, end}, .island = island};
+        const PairId pair = PairOf(microbatch, placed);
+        placed.pair = &store_.CandidatesOf(pair);
+        if (!placed.pair->candidates.empty()) problem.pairs.push_back(placed);
+      }
+    }
+  }
+  return problem;
+}
+
+double PairSearch::TransferSecondsBetween(int microbatch, int atom,
+                                          int from_island, int from_gpus,
+                                          int to_island, int to_gpus) const {
+  const int from_nodes =
+      CeilDiv(from_gpus, space_.islands[from_island].spec.gpus_per_node);
+  const int to_nodes =
+      CeilDiv(to_gpus, space_.islands[to_island].spec.gpus_per_node);
+  TransferPath path{.flows = std::min(from_gpus, to_gpus),
+                    .node_pairs = std::min(from_nodes, to_nodes)};
+  const double bytes = boundary_bytes_[microbatch][atom];
+  path.link = island_links_[from_island][to_island];
+  const double forward_s = TransferSeconds(bytes, path);
+  path.link = island_links_[to_island][from_island];
+  return forward_s + TransferSeconds(bytes, path);
+}
+
+void PairSearch::CollectFinalists() {
+  for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
+    const Composed& composed = composed_[m];
+    for (const Composition& composition : composed.compositions) {
+      if (composition.closed_form_s > Limit()) continue;
+      Finalist& finalist = finalists_.emplace_back(Finalist{
+          .closed_form_s = composition.closed_form_s, .microbatch = m});
+      for (const ComposedSlice& slice : composition.slices) {
+        const PlacedPair& placed = composed.pairs[slice.pair];
+        finalist.slices.push_back({.pair = PairOf(m, placed),
+                                   .atoms = placed.atoms,
+                                   .island = placed.island,
+                                   .plan = slice.candidate});
+      }
+    }
+  }
+  std::stable_sort(finalists_.begin(), finalists_.end(),
+                   [](const Finalist& a, const Finalist& b) {
+                     return std::tie(a.closed_form_s, a.microbatch) <
+                            std::tie(b.closed_form_s, b.microbatch);
+                   });
+  if (finalists_.size() > kMaxCompositions) {
+    finalists_.resize(kMaxCompositions);
+  }
+}
+
+double PairSearch::BestWithIsland(int island, int microbatch, double limit_s) {
+  ComposeProblem problem = ProblemFor(microbatch);
+  problem.required_islands = uint32_t{1} << island;
+  problem.slack = 0;
+  problem.incumbent_s = limit_s;
+  ++stats_.compositions;
+  const std::vector<Composition> compositions = ComposePipelines(problem);
+  return compositions.empty() ? kInfinity : compositions.front().closed_form_s;
+}
+
+double PairSearch::LeastWithIsland(int island) const {
+  double least_s = kInfinity;
+  for (const WorkBounds& bounds : space_.bounds) {
+    for (int begin = 0; begin < space_.num_atoms(); ++begin) {
+      for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
+        if (bounds.ExceedsMemory({begin, end}, island)) continue;
+        least_s = std::min(least_s,
+                           bounds.PairIterationSeconds({begin, end}, island));
+      }
+    }
+  }
+  return least_s;
+}
+
+}  // namespace tangram

@@ -1,0 +1,111 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_SEARCH_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_SEARCH_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/parallelizer/slice_plan_source.h"
+#include "common/planner/cluster_planner.h"
+#include "coordinator/composition/compose_pipeline.h"
+#include "coordinator/planners/tangram/pair_store.h"
+#include "coordinator/planners/tangram/search_space.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+namespace tangram {
+
+// One slice of a whole pipeline.
+struct ChosenSlice {
+  PairId pair;
+  AtomRange atoms;
+  int island = 0;
+  int plan = 0;  // Index into PairStore::PlansOf(pair).
+};
+
+// A whole pipeline by the planner's closed form.
+struct Finalist {
+  double closed_form_s = 0;
+  int microbatch = 0;  // Index into SearchSpace::microbatch_sizes.
+  std::vector<ChosenSlice> slices;
+};
+
+// Which pairs are asked, in which order, and what is composed of the answers.
+// Asks a few seed pairs for a first pipeline; then only pairs whose lower bound
+// could still matter beside the best pipeline known, in two waves; then again
+// wherever a plan of a promising pipeline does not bear the stages that follow
+// it, until none of them does (paper §5.1 and §5.2).
+class PairSearch {
+ public:
+  // All arguments must outlive the search.
+  PairSearch(const SearchSpace& space, const PlanRequest& request,
+             const TangramOptions& options, SlicePlanSource& source,
+             PlanObserver& observer);
+
+  absl::Status Run();
+
+  // After Run: pipelines within the slack of the best, best first.
+  const std::vector<Finalist>& finalists() const { return finalists_; }
+  const PairStore& store() const { return store_; }
+  const PlanningStats& stats() const { return stats_; }
+
+  // The best closed form of any pipeline of the answers that uses `island` with
+  // that microbatch size, optimistic where a plan does not bear its trailing
+  // stages; infinite if there is none of at most `limit_s`.
+  double BestWithIsland(int island, int microbatch, double limit_s);
+
+  // A lower bound on the closed form of any pipeline that uses `island`, asked
+  // or not.
+  double LeastWithIsland(int island) const;
+
+ private:
+  struct Question {
+    PairId pair;
+    int trailing_stages = 0;
+  };
+
+  std::vector<PairId> EnumeratePairs();
+  absl::Status Ask(const std::vector<Question>& questions);
+  absl::Status AskFirst(const std::vector<PairId>& pairs);
+  // Asks those of `open` whose lower bound is at most `limit_s`; the others
+  // stay.
+  absl::Status AskWave(double limit_s, std::vector<PairId>& open);
+  // Composes, and asks for more trailing stages, until the compositions are
+  // made of plans that fit.
+  absl::Status ComposeAll();
+  bool ComposeChanged();
+  std::vector<Question> OpenQuestions() const;
+  ComposeProblem ProblemFor(int microbatch) const;
+  double TransferSecondsBetween(int microbatch, int atom, int from_island,
+                                int from_gpus, int to_island,
+                                int to_gpus) const;
+  PairId PairOf(int microbatch, const PlacedPair& placed) const;
+  double Limit() const;
+  void CollectFinalists();
+
+  const SearchSpace& space_;
+  const PlanRequest& request_;
+  const TangramOptions& options_;
+  SlicePlanSource& source_;
+  PlanObserver& observer_;
+
+  PairStore store_;
+  PlanningStats stats_;
+  std::vector<std::vector<Link>> island_links_;      // [from][to]
+  std::vector<std::vector<double>> boundary_bytes_;  // [microbatch][atom]
+
+  // The last composition for each microbatch size, and whether answers came
+  // since.
+  struct Composed {
+    bool changed = false;
+    std::vector<PlacedPair> pairs;
+    std::vector<Composition> compositions;
+  };
+  std::vector<Composed> composed_;
+  double best_s_ = std::numeric_limits<double>::infinity();
+  std::vector<Finalist> finalists_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_SEARCH_H_

@@ -1,0 +1,67 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_STORE_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_STORE_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/slice_plan.h"
+#include "coordinator/composition/candidate.h"
+
+namespace tangram {
+
+// One question to the parallelizer, up to the number of trailing stages. The
+// three are indices: into the microbatch sizes tried, the slice classes and
+// the island classes.
+struct PairId {
+  int microbatch = 0;
+  int slice_class = 0;
+  int island_class = 0;
+  auto operator<=>(const PairId&) const = default;
+};
+
+// Everything the parallelizer has answered, by pair. References stay valid.
+class PairStore {
+ public:
+  PairStore(int num_microbatch_sizes, int num_slice_classes,
+            int num_island_classes);
+
+  bool Asked(const PairId& id) const { return entries_[Index(id)].asked; }
+
+  // The answer to asking with `trailing_stages`. Plans add to those of earlier
+  // answers for the same pair.
+  void Add(const PairId& id, int trailing_stages, SlicePlanSet answer);
+
+  const PairCandidates& CandidatesOf(const PairId& id) const {
+    return entries_[Index(id)].candidates;
+  }
+  // In the order of CandidatesOf(id).candidates.
+  absl::Span<const SlicePlan> PlansOf(const PairId& id) const {
+    return entries_[Index(id)].plans;
+  }
+  const std::optional<Infeasible>& InfeasibleOf(const PairId& id) const {
+    return entries_[Index(id)].infeasible;
+  }
+
+ private:
+  struct Entry {
+    bool asked = false;
+    PairCandidates candidates;
+    std::vector<SlicePlan> plans;
+    std::optional<Infeasible> infeasible;
+  };
+
+  size_t Index(const PairId& id) const {
+    return (static_cast<size_t>(id.microbatch) * num_slice_classes_ +
+            id.slice_class) *
+               num_island_classes_ +
+           id.island_class;
+  }
+
+  int num_slice_classes_;
+  int num_island_classes_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_STORE_H_

@@ -1,0 +1,30 @@
+#include "coordinator/planners/tangram/place_plan.h"
+
+namespace tangram {
+
+PipelinePlan PlacePlan(const SearchSpace& space, const PairStore& store,
+                       const Finalist& finalist) {
+  PipelinePlan pipeline{.pipeline_microbatch_size =
+                            space.microbatch_sizes[finalist.microbatch]};
+  for (const ChosenSlice& slice : finalist.slices) {
+    const Island& island = space.islands[slice.island];
+    const SlicePlan& plan = store.PlansOf(slice.pair)[slice.plan];
+    const int first_layer = space.first_layer[slice.atoms.begin];
+    int next_gpu = 0;
+    for (const SliceStage& stage : plan.stages) {
+      PlacedStage& placed = pipeline.stages.emplace_back(PlacedStage{
+          .plan = stage.plan, .island = island.id, .made_by = plan.made_by});
+      placed.plan.begin.layer += first_layer;
+      placed.plan.end.layer += first_layer;
+      for (int i = stage.plan.parallelism.num_gpus(); i > 0; --i) {
+        const int per_node = island.spec.gpus_per_node;
+        placed.gpus.push_back({.node = island.nodes[next_gpu / per_node],
+                               .index = next_gpu % per_node});
+        ++next_gpu;
+      }
+    }
+  }
+  return pipeline;
+}
+
+}  // namespace tangram

@@ -1,0 +1,18 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLACE_PLAN_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLACE_PLAN_H_
+
+#include "common/domain/cluster.h"
+#include "common/domain/pipeline_plan.h"
+#include "coordinator/planners/tangram/pair_search.h"
+#include "coordinator/planners/tangram/search_space.h"
+
+namespace tangram {
+
+// The pipeline of `finalist` on the GPUs of the cluster: the stages of a slice
+// take the GPUs of their island in order.
+PipelinePlan PlacePlan(const SearchSpace& space, const PairStore& store,
+                       const Finalist& finalist);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLACE_PLAN_H_

@@ -1,0 +1,217 @@
+#include "coordinator/planners/tangram/search_space.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+// The composition keeps a bit for each island and may look at every subset.
+constexpr int kMaxIslands = 16;
+
+absl::StatusOr<std::vector<int>> MicrobatchSizes(const PlanRequest& request) {
+  const int batch = request.training.global_batch_size;
+  if (batch <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("training.global_batch_size: ", batch,
+                     "; expected a positive number of sequences"));
+  }
+  std::vector<int> sizes;
+  for (int size = 1; size <= batch; ++size) {
+    if (batch % size == 0) sizes.push_back(size);
+  }
+  const int wanted = request.pipeline_microbatch_size;
+  if (wanted == 0) return sizes;
+  if (wanted < 0 || batch % wanted != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pipeline_microbatch_size: ", wanted,
+                     "; expected a divisor of the global batch size ", batch,
+                     " (", absl::StrJoin(sizes, ", "), ") or 0 to try all"));
+  }
+  return std::vector<int>{wanted};
+}
+
+std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
+                                   bool merge_equal) {
+  std::vector<IslandClass> classes;
+  for (const Island& island : islands) {
+    const auto equal = std::find_if(
+        classes.begin(), classes.end(), [&](const IslandClass& other) {
+          return merge_equal &&
+                 islands[other.islands.front()].spec == island.spec;
+        });
+    if (equal != classes.end()) {
+      equal->islands.push_back(island.id);
+    } else {
+      classes.push_back({{island.id}});
+    }
+  }
+  return classes;
+}
+
+// One slice of each class, built from the left with the parallelizer's own
+// concatenation: a chain from each atom at which some class's first member
+// begins, as far as one of them reaches.
+absl::StatusOr<std::vector<ModelSlice>> RepresentativeSlices(
+    const SliceTable& table, absl::Span<const ModelSlice> atoms,
+    SlicePlanSource& source) {
+  std::vector<ModelSlice> slices(table.num_classes());
+  std::vector<int> last_end(table.num_atoms(), 0);
+  for (int c = 0; c < table.num_classes(); ++c) {
+    const AtomRange range = table.MembersOf(c).front();
+    last_end[range.begin] = std::max(last_end[range.begin], range.end);
+  }
+  for (int begin = 0; begin < table.num_atoms(); ++begin) {
+    if (last_end[begin] == 0) continue;
+    ModelSlice slice = atoms[begin];
+    for (int end = begin + 1;; ++end) {
+      const int slice_class = table.ClassOf({begin, end});
+      if (table.MembersOf(slice_class).front().begin == begin) {
+        slices[slice_class] = slice;
+      }
+      if (end == last_end[begin]) break;
+      TANGRAM_ASSIGN_OR_RETURN(slice, source.Concatenate(slice, atoms[end]));
+    }
+  }
+  return slices;
+}
+
+// Profiles of every distinct atom on every island class, per microbatch size.
+absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
+                                                      SlicePlanSource& source) {
+  const int num_atoms = space.num_atoms();
+  std::vector<int> atom_class(num_atoms);
+  std::vector<int> distinct;
+  for (int a = 0; a < num_atoms; ++a) {
+    atom_class[a] = space.slices.ClassOf({a, a + 1});
+    distinct.push_back(atom_class[a]);
+  }
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+
+  std::vector<ProfileQuery> queries;
+  for (const int size : space.microbatch_sizes) {
+    for (size_t island = 0; island < space.island_classes.size(); ++island) {
+      for (const int atom : distinct) {
+        queries.push_back({.slice = atom,
+                           .island = static_cast<int>(island),
+                           .pipeline_microbatch_size = size});
+      }
+    }
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<PerformanceProfile> answers,
+                           source.Profile(space.context, queries));
+
+  std::vector<IslandCapacity> capacities;
+  for (const Island& island : space.islands) {
+    const DeviceSpec& device = island.spec.device;
+    const int gpus = island.spec.num_gpus();
+    capacities.push_back(
+        {.num_gpus = gpus,
+         .usable_bytes =
+             gpus * (device.memory_bytes - device.efficiency.reserved_bytes)});
+  }
+  const size_t num_distinct = distinct.size();
+  std::vector<WorkBounds> bounds;
+  for (size_t m = 0; m < space.microbatch_sizes.size(); ++m) {
+    std::vector<std::vector<PerformanceProfile>> profiles(space.num_islands());
+    for (int i = 0; i < space.num_islands(); ++i) {
+      const size_t first =
+          (m * space.island_classes.size() + space.class_of_island[i]) *
+          num_distinct;
+      for (int a = 0; a < num_atoms; ++a) {
+        const auto it =
+            std::lower_bound(distinct.begin(), distinct.end(), atom_class[a]);
+        profiles[i].push_back(answers[first + (it - distinct.begin())]);
+      }
+    }
+    bounds.emplace_back(
+        capacities, profiles,
+        space.context.training.global_batch_size / space.microbatch_sizes[m]);
+  }
+  return bounds;
+}
+
+}  // namespace
+
+bool SearchSpace::HasPosition(int slice_class) const {
+  for (const AtomRange& range : slices.MembersOf(slice_class)) {
+    const int islands_needed =
+        1 + (range.begin > 0 ? 1 : 0) + (range.end < num_atoms() ? 1 : 0);
+    if (islands_needed <= num_islands()) return true;
+  }
+  return false;
+}
+
+int SearchSpace::LeastTrailingStages(int slice_class) const {
+  for (const AtomRange& range : slices.MembersOf(slice_class)) {
+    if (range.end == num_atoms()) return 0;
+  }
+  return 1;
+}
+
+double SearchSpace::PairIterationSeconds(const PairId& pair) const {
+  return bounds[pair.microbatch].PairIterationSeconds(
+      slices.MembersOf(pair.slice_class).front(),
+      island_classes[pair.island_class].islands.front());
+}
+
+bool SearchSpace::ExceedsMemory(const PairId& pair) const {
+  return bounds[pair.microbatch].ExceedsMemory(
+      slices.MembersOf(pair.slice_class).front(),
+      island_classes[pair.island_class].islands.front());
+}
+
+absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
+                                             const TangramOptions& options,
+                                             SlicePlanSource& source,
+                                             PlanObserver& observer) {
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<int> microbatch_sizes,
+                           MicrobatchSizes(request));
+  if (request.cluster.nodes.empty()) {
+    return absl::InvalidArgumentError("cluster.nodes: none; expected a node");
+  }
+  observer.OnPhase(PlanPhase::kIslands);
+  std::vector<Island> islands = BuildIslands(
+      request.cluster, request.training.precision, options.tolerances);
+  if (islands.size() > kMaxIslands) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cluster: ", islands.size(), " islands; expected at most ", kMaxIslands,
+        " (raise the tolerances so that more nodes are alike)"));
+  }
+
+  observer.OnPhase(PlanPhase::kProfiling);
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> atoms,
+                           source.SliceModel(request.model));
+  SliceTable slices(atoms, options.pruning.redundancy);
+  SearchSpace space{.islands = std::move(islands),
+                    .atoms = std::move(atoms),
+                    .slices = std::move(slices),
+                    .microbatch_sizes = std::move(microbatch_sizes)};
+  space.island_classes = ClassesOf(space.islands, options.pruning.redundancy);
+  space.class_of_island.resize(space.islands.size());
+  space.context.training = request.training;
+  for (size_t c = 0; c < space.island_classes.size(); ++c) {
+    for (const int island : space.island_classes[c].islands) {
+      space.class_of_island[island] = static_cast<int>(c);
+    }
+    space.context.islands.push_back(
+        space.islands[space.island_classes[c].islands.front()].spec);
+  }
+  space.first_layer.push_back(0);
+  for (const ModelSlice& atom : space.atoms) {
+    space.first_layer.push_back(space.first_layer.back() + atom.num_layers());
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      space.context.slices,
+      RepresentativeSlices(space.slices, space.atoms, source));
+  TANGRAM_ASSIGN_OR_RETURN(space.bounds, ProfileBounds(space, source));
+  return space;
+}
+
+}  // namespace tangram

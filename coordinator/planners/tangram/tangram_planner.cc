@@ -1,0 +1,214 @@
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/tangram/choose_islands.h"
+#include "coordinator/planners/tangram/pair_search.h"
+#include "coordinator/planners/tangram/place_plan.h"
+#include "coordinator/planners/tangram/search_space.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Pipelines that take this much longer need no exact figure.
+constexpr double kMuchLonger = 1.1;
+
+// Bytes that the model lacks even if every island held what it can: the least
+// any microbatch size needs, on the island that needs least for each atom.
+double ClusterBytesShort(const SearchSpace& space) {
+  double least = kInfinity;
+  for (const WorkBounds& bounds : space.bounds) {
+    double needed = 0;
+    for (int a = 0; a < space.num_atoms(); ++a) {
+      needed += bounds.LeastBytes({a, a + 1});
+    }
+    least = std::min(least, needed - bounds.UsableBytes());
+  }
+  return least;
+}
+
+Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
+  int num_gpus = 0;
+  for (const Island& island : space.islands) num_gpus += island.spec.num_gpus();
+  const double bytes_short = ClusterBytesShort(space);
+  if (bytes_short > 0) {
+    return {.reason = absl::StrFormat(
+                "the model does not fit in the memory of the cluster's %d "
+                "GPUs, however it is sharded: %.1f GB short in all",
+                num_gpus, bytes_short / 1e9),
+            .bytes_short = bytes_short / num_gpus};
+  }
+  Infeasible closest{.reason = "no slice plans cover the model"};
+  double least = kInfinity;
+  for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
+    for (int s = 0; s < space.slices.num_classes(); ++s) {
+      for (int i = 0; i < static_cast<int>(space.island_classes.size()); ++i) {
+        const auto& infeasible = store.InfeasibleOf({m, s, i});
+        if (!infeasible.has_value() || infeasible->bytes_short >= least) {
+          continue;
+        }
+        least = infeasible->bytes_short;
+        const AtomRange atoms = space.slices.MembersOf(s).front();
+        closest.reason = absl::StrCat(
+            "no slice plans cover the model; closest: ", atoms.size(), " of ",
+            space.num_atoms(), " atoms on ",
+            space.islands[space.island_classes[i].islands.front()].name, ": ",
+            infeasible->reason);
+        closest.bytes_short = least;
+      }
+    }
+  }
+  return closest;
+}
+
+uint32_t IslandsOf(const Finalist& finalist) {
+  uint32_t islands = 0;
+  for (const ChosenSlice& slice : finalist.slices) {
+    islands |= uint32_t{1} << slice.island;
+  }
+  return islands;
+}
+
+// "1.2 % longer" or "0.3 % shorter" than `reference_s`.
+std::string Compared(double seconds, double reference_s) {
+  const double percent = 100 * (seconds / reference_s - 1);
+  return absl::StrFormat("%.4g s, %.1f %% %s", seconds, std::abs(percent),
+                         percent < 0 ? "shorter" : "longer");
+}
+
+// Why `chosen`, the answer, does without `island`.
+UnusedIsland ExplainUnused(const Island& island, const Finalist& chosen,
+                           const ScoredPipeline& chosen_score,
+                           absl::Span<const ScoredPipeline> scored,
+                           double min_gain, PairSearch& search) {
+  UnusedIsland unused{.island = island.id};
+  for (const ScoredPipeline& pipeline : scored) {
+    if ((pipeline.islands >> island.id & 1) == 0) continue;
+    unused.best_with_it_s = std::min(unused.best_with_it_s.value_or(kInfinity),
+                                     pipeline.iteration_time_s);
+  }
+  if (unused.best_with_it_s.has_value()) {
+    unused.reason = absl::StrCat(
+        "the best pipeline found that uses it takes ",
+        Compared(*unused.best_with_it_s, chosen_score.iteration_time_s));
+    if (*unused.best_with_it_s < chosen_score.iteration_time_s) {
+      absl::StrAppendFormat(&unused.reason,
+                            "; more islands must bring at least %.1f %%",
+                            100 * min_gain);
+    }
+    return unused;
+  }
+  const double limit_s = chosen.closed_form_s * kMuchLonger;
+  const double with_s =
+      search.BestWithIsland(island.id, chosen.microbatch, limit_s);
+  const double least_s = search.LeastWithIsland(island.id);
+  if (with_s < kInfinity) {
+    unused.best_with_it_s = with_s;
+    unused.reason =
+        absl::StrCat("the best pipeline found that uses it takes about ",
+                     Compared(with_s, chosen.closed_form_s));
+  } else if (least_s == kInfinity) {
+    unused.reason = "not even one layer fits in its memory";
+  } else if (least_s > chosen.closed_form_s) {
+    unused.reason = absl::StrCat(
+        "even with perfect balance a pipeline that uses it takes at least ",
+        Compared(least_s, chosen.closed_form_s));
+  } else {
+    unused.reason = absl::StrFormat(
+        "no pipeline found that uses it is less than %.0f %% longer",
+        100 * (kMuchLonger - 1));
+  }
+  return unused;
+}
+
+class TangramPlanner : public ClusterPlanner {
+ public:
+  TangramPlanner(SlicePlanSource& source, const TangramOptions& options)
+      : source_(source), options_(options) {}
+
+  absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
+                                  PlanObserver& observer) override {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const SearchSpace space,
+        BuildSearchSpace(request, options_, source_, observer));
+    PairSearch search(space, request, options_, source_, observer);
+    TANGRAM_RETURN_IF_ERROR(search.Run());
+
+    PlanResult result{.islands = space.islands};
+    if (search.finalists().empty()) {
+      result.infeasible = WhyNothingFits(space, search.store());
+    } else {
+      TANGRAM_RETURN_IF_ERROR(
+          ChooseFinalist(request, space, search, observer, result));
+    }
+    result.notes.push_back(
+        absl::StrCat("pipeline microbatch sizes tried: ",
+                     absl::StrJoin(space.microbatch_sizes, ", ")));
+    const int64_t finalists = result.stats.finalists;
+    result.stats = search.stats();
+    result.stats.finalists = finalists;
+    return result;
+  }
+
+ private:
+  // The closed form chose the finalists; the evaluator chooses among them.
+  absl::Status ChooseFinalist(const PlanRequest& request,
+                              const SearchSpace& space, PairSearch& search,
+                              PlanObserver& observer, PlanResult& result) {
+    observer.OnPhase(PlanPhase::kEvaluation);
+    const std::vector<Finalist>& finalists = search.finalists();
+    result.lower_bound_s = finalists.front().closed_form_s;
+    std::vector<ScoredPipeline> scored;
+    std::vector<PipelinePlan> plans;
+    for (const Finalist& finalist : finalists) {
+      if (observer.ShouldStop()) {
+        return absl::CancelledError("planning stopped");
+      }
+      plans.push_back(PlacePlan(space, search.store(), finalist));
+      TANGRAM_ASSIGN_OR_RETURN(const Evaluation evaluation,
+                               EvaluatePlan(request.model, request.cluster,
+                                            request.training, plans.back()));
+      // The evaluator has the last word on memory too.
+      scored.push_back({IslandsOf(finalist), evaluation.violations.empty()
+                                                 ? evaluation.iteration_time_s
+                                                 : kInfinity});
+    }
+    result.stats.finalists = static_cast<int64_t>(finalists.size());
+    const int chosen = ChooseIslands(scored, options_.min_island_gain);
+    result.plan = std::move(plans[chosen]);
+    result.closed_form_s = finalists[chosen].closed_form_s;
+    TANGRAM_ASSIGN_OR_RETURN(result.evaluation,
+                             EvaluatePlan(request.model, request.cluster,
+                                          request.training, *result.plan));
+    for (const Island& island : space.islands) {
+      if (scored[chosen].islands >> island.id & 1) continue;
+      result.unused_islands.push_back(
+          ExplainUnused(island, finalists[chosen], scored[chosen], scored,
+                        options_.min_island_gain, search));
+    }
+    return absl::OkStatus();
+  }
+
+  SlicePlanSource& source_;
+  const TangramOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<ClusterPlanner> CreateTangramPlanner(
+    SlicePlanSource& source, const TangramOptions& options) {
+  return std::make_unique<TangramPlanner>(source, options);
+}
+
+}  // namespace tangram

@@ -1,0 +1,44 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_COORDINATOR_SERVER_H_
+#define TANGRAM_COORDINATOR_SERVICE_COORDINATOR_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/obs/metrics.h"
+#include "coordinator/dispatch/worker_pool.h"
+
+namespace tangram {
+
+struct CoordinatorOptions {
+  std::string listen = "127.0.0.1:0";
+  double worker_wait_s = 30;
+  int max_concurrent_plans = 4;
+  int max_queued_plans = 16;
+  int64_t cache_bytes = int64_t{256} << 20;
+  WorkQueueOptions queue;
+  double ping_interval_s = 5;
+};
+
+// The coordinator daemon without its process: both services, health, reflection
+// and metrics on one port. Thread-safe.
+class CoordinatorServer {
+ public:
+  // kUnavailable if the port cannot be had. `metrics` must outlive the server.
+  static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(
+      const CoordinatorOptions& options, Metrics& metrics);
+
+  virtual ~CoordinatorServer() = default;  // Ends what is under way.
+
+  virtual int port() const = 0;
+  virtual WorkerPool& pool() = 0;
+
+  // Says NOT_SERVING, refuses new plans, and waits for those under way. False
+  // if some had to be ended because the time was up.
+  virtual bool Drain(double timeout_s) = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_COORDINATOR_SERVER_H_

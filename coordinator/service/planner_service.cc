@@ -1,0 +1,233 @@
+#include "coordinator/service/planner_service.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "common/obs/log.h"
+#include "common/wire/grpc_status.h"
+#include "coordinator/service/plan_request_wire.h"
+#include "coordinator/service/planning_monitor.h"
+#include "coordinator/service/run_plan.h"
+#include "tangram/v1/planner_service.grpc.pb.h"
+
+namespace tangram {
+namespace {
+
+v1::PlanProgress::Phase ToProto(PlanPhase phase) {
+  switch (phase) {
+    case PlanPhase::kIslands:
+      return v1::PlanProgress::ISLANDS;
+    case PlanPhase::kProfiling:
+      return v1::PlanProgress::PROFILING;
+    case PlanPhase::kEnumeration:
+      return v1::PlanProgress::ENUMERATION;
+    case PlanPhase::kSlicePlans:
+      return v1::PlanProgress::SLICE_PLANS;
+    case PlanPhase::kComposition:
+      return v1::PlanProgress::COMPOSITION;
+    case PlanPhase::kEvaluation:
+      return v1::PlanProgress::EVALUATION;
+  }
+  return v1::PlanProgress::QUEUED;
+}
+
+v1::PlanUpdate ToProto(const PlanningProgress& progress, int num_workers) {
+  v1::PlanUpdate update;
+  v1::PlanProgress& message = *update.mutable_progress();
+  message.set_phase(ToProto(progress.phase));
+  message.set_pairs_done(progress.pairs_done);
+  message.set_pairs_total(progress.pairs_total);
+  if (progress.best_iteration_time_s.has_value()) {
+    message.set_best_iteration_time_s(*progress.best_iteration_time_s);
+  }
+  message.set_num_workers(num_workers);
+  return update;
+}
+
+// One call. The planner runs on the executor; the stream is written to from
+// there and from gRPC's threads. Lives until gRPC is done with it, which is
+// after Finish, so nothing is touched after that.
+class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
+ public:
+  PlanCall(const PlannerServiceParts& parts,
+           grpc::CallbackServerContext& context)
+      : parts_(parts), context_(context) {}
+
+  void Start(const v1::PlanRequest& message) {
+    absl::StatusOr<PlanOrder> order = FromProto(message);
+    if (!order.ok()) return Refuse(order.status());
+    order_ = *std::move(order);
+    if (parts_.is_draining()) {
+      return Refuse(absl::UnavailableError("the coordinator is shutting down"));
+    }
+    // With the lock, so that the job cannot end the call before it has its id.
+    std::unique_lock lock(mutex_);
+    job_ = parts_.executor.Submit([this] { Run(); });
+    if (job_.has_value()) return;
+    lock.unlock();
+    Refuse(absl::ResourceExhaustedError(
+        "too many plans at once; expected to be asked again later"));
+  }
+
+  void OnWriteDone(bool) override {
+    std::unique_lock lock(mutex_);
+    is_writing_ = false;
+    WriteNext(lock);
+  }
+
+  void OnCancel() override {
+    is_cancelled_ = true;
+    std::unique_lock lock(mutex_);
+    if (job_.has_value() && parts_.executor.Remove(*job_)) {
+      End(absl::CancelledError("cancelled"), std::nullopt, lock);
+    }
+  }
+
+  void OnDone() override { delete this; }
+
+ private:
+  void Refuse(const absl::Status& status) {
+    parts_.metrics.OnPlan(status, {}, {}, 0);
+    Log(LogLevel::kInfo, "plan refused", {{"reason", status.ToString()}});
+    Finish(ToGrpc(status));
+  }
+
+  bool ShouldStop() const { return is_cancelled_ || parts_.must_stop(); }
+
+  void Run() {
+    const auto should_stop = [this] { return ShouldStop(); };
+    PlanningMonitor monitor(
+        parts_.now_s,
+        [this](const PlanningProgress& progress) { Report(progress); },
+        should_stop);
+    LogStart();
+    absl::StatusOr<PlanFile> file =
+        RunPlan(parts_.pool, order_, monitor, should_stop);
+    absl::Status status = file.status();
+    if (absl::IsCancelled(status)) status = WhyCancelled();
+    parts_.metrics.OnPlan(status,
+                          file.ok() ? file->result.stats : PlanningStats{},
+                          monitor.Finish(), monitor.wall_s());
+    LogEnd(file, status, monitor.wall_s());
+
+    std::optional<v1::PlanUpdate> result;
+    if (status.ok())
+      *result.emplace().mutable_result() = tangram::ToProto(*file);
+    std::unique_lock lock(mutex_);
+    End(status, std::move(result), lock);
+  }
+
+  absl::Status WhyCancelled() const {
+    if (!is_cancelled_) {
+      return absl::UnavailableError("the coordinator is shutting down");
+    }
+    return std::chrono::system_clock::now() >= context_.deadline()
+               ? absl::DeadlineExceededError("no plan before the deadline")
+               : absl::CancelledError("cancelled");
+  }
+
+  void Report(const PlanningProgress& progress) {
+    v1::PlanUpdate update = ToProto(progress, parts_.pool.Counts().workers);
+    std::unique_lock lock(mutex_);
+    progress_ = std::move(update);
+    WriteNext(lock);
+  }
+
+  void End(const absl::Status& status, std::optional<v1::PlanUpdate> result,
+           std::unique_lock<std::mutex>& lock) {
+    outcome_ = status;
+    result_ = std::move(result);
+    WriteNext(lock);
+  }
+
+  // Writes what there is, if the stream is free. Gives the lock up before the
+  // call that ends the call.
+  void WriteNext(std::unique_lock<std::mutex>& lock) {
+    if (is_writing_) return;
+    is_writing_ = true;
+    if (outcome_.has_value()) {
+      const grpc::Status status = ToGrpc(*outcome_);
+      lock.unlock();
+      if (result_.has_value()) {
+        StartWriteAndFinish(&*result_, grpc::WriteOptions(), status);
+      } else {
+        Finish(status);
+      }
+    } else if (progress_.has_value()) {
+      written_ = *std::exchange(progress_, std::nullopt);
+      StartWrite(&written_);
+    } else {
+      is_writing_ = false;
+    }
+  }
+
+  void LogStart() const {
+    Log(LogLevel::kInfo, "plan started",
+        {{"peer", context_.peer()},
+         {"model", order_.request.model.name},
+         {"layers", order_.request.model.num_layers()},
+         {"gpus", order_.request.cluster.num_gpus()},
+         {"parallelizer", order_.parallelizer}});
+  }
+
+  static void LogEnd(const absl::StatusOr<PlanFile>& file,
+                     const absl::Status& status, double wall_s) {
+    if (!status.ok()) {
+      Log(LogLevel::kInfo, "plan failed",
+          {{"reason", status.ToString()}, {"wall_s", wall_s}});
+      return;
+    }
+    Log(LogLevel::kInfo, "plan finished",
+        {{"feasible", file->result.plan.has_value() ? "yes" : "no"},
+         {"iteration_time_s", file->result.evaluation.iteration_time_s},
+         {"queries", file->result.stats.queries},
+         {"cache_hits", file->provenance.cache_hits},
+         {"wall_s", wall_s}});
+  }
+
+  const PlannerServiceParts& parts_;
+  grpc::CallbackServerContext& context_;
+  PlanOrder order_;
+  std::atomic<bool> is_cancelled_ = false;
+
+  std::mutex mutex_;
+  std::optional<BoundedExecutor::JobId> job_;
+  bool is_writing_ = false;
+  v1::PlanUpdate written_;                  // Must live while it is written.
+  std::optional<v1::PlanUpdate> progress_;  // The latest, not yet written.
+  std::optional<absl::Status> outcome_;     // Set once the job has ended.
+  std::optional<v1::PlanUpdate> result_;
+};
+
+class PlannerService : public v1::Planner::CallbackService {
+ public:
+  explicit PlannerService(const PlannerServiceParts& parts) : parts_(parts) {}
+
+  grpc::ServerWriteReactor<v1::PlanUpdate>* Plan(
+      grpc::CallbackServerContext* context,
+      const v1::PlanRequest* request) override {
+    auto* call = new PlanCall(parts_, *context);
+    call->Start(*request);
+    return call;
+  }
+
+ private:
+  const PlannerServiceParts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> CreatePlannerService(
+    const PlannerServiceParts& parts) {
+  return std::make_unique<PlannerService>(parts);
+}
+
+}  // namespace tangram

@@ -1,0 +1,23 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_RUN_PLAN_H_
+#define TANGRAM_COORDINATOR_SERVICE_RUN_PLAN_H_
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "common/wire/plan_file.h"
+#include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/service/plan_request_wire.h"
+#include "coordinator/service/planning_monitor.h"
+
+namespace tangram {
+
+// One order from beginning to end, with slice plans from the workers of `pool`.
+// Errors: the planner's; kUnavailable, if no worker offers the parallelizer;
+// kCancelled soon after `should_stop` says so.
+absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
+                                 PlanningMonitor& monitor,
+                                 const std::function<bool()>& should_stop);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_RUN_PLAN_H_

@@ -1,0 +1,97 @@
+// The pruning ablation of the paper's §6.4: GPT-3 6.7B on 8 T4 and 8 V100, the
+// policies switched on one after another. Exits 1 if a policy changes the plan.
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "common/catalogue/models.h"
+#include "common/config/cluster_file.h"
+#include "common/config/limit_nodes.h"
+#include "tests/testing/planning/planning.h"
+
+namespace tangram {
+namespace {
+
+struct Row {
+  const char* name;
+  PruningOptions pruning;
+};
+
+constexpr PruningOptions kNone = {.redundancy = false,
+                                  .imbalance = false,
+                                  .infeasibility = false,
+                                  .incompatibility = false,
+                                  .early_stop = false};
+
+PruningOptions WithRedundancy() {
+  PruningOptions pruning = kNone;
+  pruning.redundancy = true;
+  return pruning;
+}
+
+PruningOptions WithImbalance() {
+  PruningOptions pruning = WithRedundancy();
+  pruning.imbalance = true;
+  return pruning;
+}
+
+PruningOptions WithInfeasibility() {
+  PruningOptions pruning = WithImbalance();
+  pruning.infeasibility = true;
+  pruning.incompatibility = true;
+  return pruning;
+}
+
+int Main() {
+  PlanRequest request{
+      .cluster = *LoadClusterFile(std::string(TANGRAM_SOURCE_DIR) +
+                                  "/deploy/clusters/c1-compute-het.yaml"),
+      .model = *BuiltinModel("gpt3-6.7b"),
+      .training = {.global_batch_size = 128, .sequence_length = 2048}};
+  const absl::Status status =
+      LimitNodes({{"t4", 2}, {"v100", 2}}, request.cluster);
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    return 1;
+  }
+  const Row rows[] = {{"none", kNone},
+                      {"+ redundancy", WithRedundancy()},
+                      {"+ imbalance", WithImbalance()},
+                      {"+ infeasibility", WithInfeasibility()},
+                      {"+ early stop", PruningOptions{}}};
+  std::printf("%-16s %8s %8s %10s %9s %11s %s\n", "pruning", "pairs", "queries",
+              "steps", "time [s]", "iteration", "plan");
+  PipelinePlan first;
+  bool same = true;
+  for (const Row& row : rows) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto result =
+        testing::PlanLocally(request, "aceso", {.pruning = row.pruning}, 0);
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    if (!result.ok() || !result->plan.has_value()) {
+      std::fprintf(stderr, "%s: no plan: %s\n", row.name,
+                   result.status().ToString().c_str());
+      return 1;
+    }
+    if (&row == rows) first = *result->plan;
+    const PlanningStats& stats = result->stats;
+    const int64_t pairs = stats.pairs - stats.pruned_redundant -
+                          stats.pruned_imbalanced - stats.pruned_infeasible -
+                          stats.pruned_incompatible;
+    same = same && *result->plan == first;
+    std::printf("%-16s %8lld %8lld %10lld %9.3f %9.3f s %s\n", row.name,
+                static_cast<long long>(pairs),
+                static_cast<long long>(stats.queries),
+                static_cast<long long>(stats.search_steps), seconds.count(),
+                result->evaluation.iteration_time_s,
+                *result->plan == first ? "same" : "DIFFERENT");
+  }
+  return same ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tangram
+
+int main() { return tangram::Main(); }

@@ -1,0 +1,332 @@
+"""Runs `tangram` as its users do: cli_e2e.py <binary> <source folder>."""
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TANGRAM, SOURCE = sys.argv[1:3]
+C1 = os.path.join(SOURCE, "deploy/clusters/c1-compute-het.yaml")
+# Small enough to plan in a second, on both kinds of GPU.
+CLUSTER = ["--cluster", C1, "--nodes", "t4=1,v100=1"]
+JOB = ["--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32"]
+# Would search for minutes.
+LONG_JOB = ["--model", "gpt3-13b", "--global-batch", "128", "--effort",
+            "1000000000", "--no-prune-redundant", "--no-early-stop"]
+
+OK, INTERNAL, BAD_INPUT, NO_PLAN, UNAVAILABLE, DEADLINE = range(6)
+INTERRUPTED = 130
+
+
+def environment():
+    env = dict(os.environ, TERM="xterm")
+    env.pop("NO_COLOR", None)
+    return env
+
+
+class Folder(unittest.TestCase):
+    """A test with an empty working folder."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = self._folder.name
+
+    def run_tangram(self, *arguments):
+        return subprocess.run([TANGRAM, *arguments], cwd=self.folder,
+                              env=environment(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120)
+
+    def tangram(self, *arguments):
+        """Standard output of a run that succeeds."""
+        run = self.run_tangram(*arguments)
+        self.assertEqual((run.returncode, run.stderr), (OK, ""))
+        return run.stdout
+
+    def fails(self, code, message, *arguments):
+        """Asserts that a run fails so and leaves no file that was not there."""
+        before = sorted(os.listdir(self.folder))
+        run = self.run_tangram(*arguments)
+        self.assertEqual((run.returncode, run.stdout), (code, ""), run.stderr)
+        self.assertRegex(run.stderr, r"\Atangram: [^\n]*\n\Z")
+        self.assertIn(message, run.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def write(self, name, content):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+            f.write(content)
+        return name
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return f.read()
+
+
+class PlanTest(Folder):
+    def setUp(self):
+        super().setUp()
+        self.shown = self.tangram("plan", *CLUSTER, *JOB, "--output",
+                                  "plan.json", "--timeline", "trace.json")
+        self.plan = json.loads(self.read("plan.json"))
+
+    def rewrite(self, edit):
+        plan = json.loads(self.read("plan.json"))
+        edit(plan)
+        return self.write("edited.json", json.dumps(plan))
+
+    def stage(self, plan, index):
+        return plan["plan"]["stages"][index]
+
+    def test_shows_the_plan(self):
+        for word in ("T4 x4", "V100-16 x4", "iteration time", "tokens/s",
+                     "bubble", "certificate", "Assumed", "aceso"):
+            self.assertIn(word, self.shown)
+        self.assertNotIn("\x1b", self.shown)
+        self.assertLessEqual(max(map(len, self.shown.splitlines())), 100)
+
+    def test_writes_whole_files_and_nothing_else(self):
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         ["plan.json", "trace.json"])
+        self.assertEqual(self.plan["format_version"], "tangram.plan/v1")
+        trace = json.loads(self.read("trace.json"))
+        self.assertTrue(trace["traceEvents"])
+
+    def test_evaluates_to_the_same_time(self):
+        shown = self.tangram("evaluate", "plan.json", "--output", "again.json")
+        again = json.loads(self.read("again.json"))
+        self.assertEqual(again["evaluation"], self.plan["evaluation"])
+        self.assertIn("iteration time", shown)
+
+    def test_does_not_depend_on_threads(self):
+        for threads in ("1", "5"):
+            self.tangram("plan", *CLUSTER, *JOB, "--threads", threads,
+                         "--output", "again.json")
+            again = json.loads(self.read("again.json"))
+            again["provenance"] = self.plan["provenance"]
+            self.assertEqual(again, self.plan)
+
+    def test_goes_to_standard_output(self):
+        shown = self.tangram("plan", *CLUSTER, *JOB, "--output", "-")
+        self.assertEqual(json.loads(shown)["plan"], self.plan["plan"])
+
+    def test_is_explained(self):
+        shown = self.tangram("explain", "plan.json")
+        self.assertIn("Why it is this fast", shown)
+        self.assertIn("- redundant", shown)
+        self.tangram("plan", *CLUSTER, *JOB, "--microbatch", "32", "--output",
+                     "other.json")
+        shown = self.tangram("explain", "plan.json", "--against", "other.json")
+        self.assertIn("Against other.json", shown)
+
+    def test_fits_a_cluster_with_more_nodes(self):
+        self.tangram("evaluate", "plan.json", "--cluster", C1)
+
+    def test_needs_its_nodes(self):
+        self.fails(BAD_INPUT, "v100-0", "evaluate", "plan.json", "--cluster",
+                   C1, "--nodes", "v100=0")
+
+    def test_needs_its_layers(self):
+        self.fails(BAD_INPUT, "plan.json: stages", "evaluate", "plan.json",
+                   "--model", "gpt3-1.3b", "--layers", "5")
+
+    def test_must_not_overlap(self):
+        def overlap(plan):
+            plan["plan"]["stages"][1]["plan"]["begin"] = {"layer": 0, "op": 0}
+        self.fails(BAD_INPUT, "edited.json: stages[1].begin", "evaluate",
+                   self.rewrite(overlap))
+
+    def test_must_not_use_a_gpu_twice(self):
+        def reuse(plan):
+            stages = plan["plan"]["stages"]
+            stages[1]["gpus"] = stages[0]["gpus"]
+            stages[1]["plan"]["parallelism"] = stages[0]["plan"]["parallelism"]
+        self.fails(BAD_INPUT, "stages[1].gpus[0]", "evaluate",
+                   self.rewrite(reuse), "--output", "out.json")
+
+    def test_must_be_whole(self):
+        text = self.read("plan.json")
+        self.write("cut.json", text[:len(text) // 2])
+        self.fails(BAD_INPUT, "cut.json: not valid JSON", "evaluate",
+                   "cut.json")
+
+    def test_must_be_of_this_version(self):
+        def age(plan):
+            plan["format_version"] = "tangram.plan/v9"
+        self.fails(BAD_INPUT, 'expected "tangram.plan/v1"', "explain",
+                   self.rewrite(age))
+
+    def test_violations_have_their_own_exit_code(self):
+        def shrink(plan):
+            for device in plan["cluster"]["devices"]:
+                device["memory_bytes"] = 2e9
+        run = self.run_tangram("evaluate", self.rewrite(shrink))
+        self.assertEqual(run.returncode, NO_PLAN)
+        self.assertIn("violation: stage 0", run.stdout)
+
+
+class NoPlanTest(Folder):
+    def test_says_what_is_missing(self):
+        run = self.run_tangram("plan", "--cluster", C1, "--nodes",
+                               "t4=1,v100=0", "--model", "gpt3-6.7b",
+                               "--global-batch", "8", "--output", "none.json")
+        self.assertEqual(run.returncode, NO_PLAN)
+        self.assertIn("No plan fits", run.stdout)
+        self.assertRegex(run.stdout, r"GB short")
+        answer = json.loads(self.read("none.json"))
+        self.assertGreater(answer["infeasible"]["bytes_short"], 0)
+
+
+class BadInputTest(Folder):
+    def plan_fails(self, message, cluster, *arguments):
+        self.fails(BAD_INPUT, message, "plan", "--cluster", cluster, *JOB,
+                   "--output", "plan.json", *arguments)
+
+    def cluster_fails(self, message, group):
+        self.write("c.yaml", "name: c\ngroups:\n  - " + group + "\n")
+        self.plan_fails(message, "c.yaml")
+
+    def test_unknown_gpu(self):
+        self.cluster_fails("XPU-9 is not in the catalogue; known types: T4",
+                           "{name: a, gpu: XPU-9, nodes: 1}")
+
+    def test_negative_bandwidth(self):
+        self.cluster_fails(
+            "c.yaml: groups[0].intra_node.bandwidth: -3",
+            "{name: a, gpu: T4, nodes: 1, intra_node: {bandwidth: -3}}")
+
+    def test_nan_bandwidth(self):
+        self.cluster_fails(
+            "c.yaml: groups[0].inter_node.bandwidth: .nan",
+            "{name: a, gpu: T4, nodes: 1, inter_node: {bandwidth: .nan}}")
+
+    def test_zero_nodes(self):
+        self.cluster_fails("c.yaml: groups[0].nodes: 0",
+                           "{name: a, gpu: T4, nodes: 0}")
+
+    def test_huge_file(self):
+        with open(os.path.join(self.folder, "huge.yaml"), "wb") as f:
+            f.write(b"# 50 MB\n" * (50_000_000 // 8))
+        self.plan_fails("huge.yaml: 50.0 MB", "huge.yaml")
+
+    def test_missing_file(self):
+        self.plan_fails("missing.yaml", "missing.yaml")
+
+    def test_too_many_nodes(self):
+        self.plan_fails("t4", C1, "--nodes", "t4=99")
+
+    def test_microbatch_that_does_not_divide(self):
+        self.plan_fails("--microbatch: 3; expected a divisor", C1,
+                        "--microbatch", "3")
+
+    def test_unsupported_model(self):
+        self.write("config.json", '{"model_type": "bert"}')
+        self.fails(BAD_INPUT, "bert", "plan", *CLUSTER, "--model",
+                   "config.json", "--global-batch", "32")
+
+    def test_unknown_model(self):
+        self.fails(BAD_INPUT, "gpt3-6.7b", "plan", *CLUSTER, "--model",
+                   "gpt9", "--global-batch", "32")
+
+    def test_unknown_parallelizer(self):
+        self.plan_fails("expected one of aceso, uniform", C1,
+                        "--parallelizer", "magic")
+
+    def test_unwritable_output(self):
+        self.fails(BAD_INPUT, "missing/plan.json", "plan", *CLUSTER, *JOB,
+                   "--output", "missing/plan.json")
+
+    def test_usage(self):
+        self.fails(BAD_INPUT, "--global-batch: x; expected", "plan",
+                   "--global-batch", "x")
+
+    def test_unreachable_coordinator(self):
+        with socket.socket() as probe:  # A port that nobody listens on.
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        address = f"127.0.0.1:{port}"
+        self.fails(UNAVAILABLE, address, "plan", *CLUSTER, *JOB,
+                   "--coordinator", address, "--output", "plan.json")
+        self.fails(UNAVAILABLE, address, "health", "--coordinator", address)
+
+
+class InterruptTest(Folder):
+    def interrupt(self, number):
+        process = subprocess.Popen(
+            [TANGRAM, "plan", "--cluster", C1, *LONG_JOB, "--output",
+             "plan.json", "--progress", "always"], cwd=self.folder,
+            env=environment(), stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL)
+        shown = b""
+        while b"slice plans" not in shown:
+            shown += process.stderr.read1()
+        began = time.monotonic()
+        process.send_signal(number)
+        _, rest = process.communicate(timeout=30)
+        took = time.monotonic() - began
+        self.assertEqual(process.returncode, INTERRUPTED, rest)
+        self.assertLess(took, 2)  # 1 s, and a busy machine.
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_sigint(self):
+        self.interrupt(signal.SIGINT)
+
+    def test_sigterm(self):
+        self.interrupt(signal.SIGTERM)
+
+    def test_deadline(self):
+        self.fails(DEADLINE, "no plan within 0.2 s", "plan", "--cluster", C1,
+                   *LONG_JOB, "--timeout", "0.2", "--output", "plan.json")
+
+
+class TerminalTest(Folder):
+    def on_terminal(self, *arguments):
+        """Everything that a terminal gets to see."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([TANGRAM, *arguments], cwd=self.folder,
+                                   env=environment(), stdout=slave,
+                                   stderr=slave)
+        os.close(slave)
+        seen = b""
+        try:
+            while chunk := os.read(master, 65536):
+                seen += chunk
+        except OSError:  # The other end is closed.
+            pass
+        os.close(master)
+        self.assertEqual(process.wait(), OK)
+        return seen.decode()
+
+    def test_shows_progress_and_colour(self):
+        seen = self.on_terminal("plan", *CLUSTER, *JOB)
+        self.assertIn("\r\x1b[K", seen)
+        self.assertIn("\x1b[1mPrediction", seen)
+
+    def test_progress_can_be_switched_off(self):
+        seen = self.on_terminal("plan", *CLUSTER, *JOB, "--progress", "never")
+        self.assertNotIn("\r\x1b[K", seen)
+
+
+class OtherCommandsTest(Folder):
+    def test_islands(self):
+        shown = self.tangram("islands", "--cluster", C1)
+        self.assertIn("T4 x16", shown)
+        self.assertIn("V100-16 x16", shown)
+        self.assertIn("spread", shown)
+        self.assertIn("groups[0] (catalogue: T4): ", shown)
+
+    def test_lists(self):
+        self.assertIn("gpt3-6.7b", self.tangram("models"))
+        self.assertIn("A100-80", self.tangram("devices"))
+        self.assertIn("aceso", self.tangram("parallelizers"))
+        self.assertRegex(self.tangram("version"), r"\Atangram \d+\.\d+\.\d+")
+        self.assertIn("Exit codes:", self.tangram("--help"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,133 @@
+"""Who may include whom, and other rules that no compiler checks.
+
+Usage: layers_test.py <repository root>
+"""
+
+import pathlib
+import re
+import sys
+
+# Folder -> folders of ours that it may include, besides itself. A folder that
+# is not listed is an error: decide where it belongs.
+LAYERS = {
+    "common/base": "",
+    "common/domain": "common/base",
+    "common/catalogue": "common/base common/domain",
+    "common/cost": "common/base common/domain",
+    "common/sim": "common/base common/domain common/cost",
+    "common/parallelizer": "common/base common/domain",
+    "common/planner": "common/base common/domain common/sim",
+    "common/config": "common/base common/domain common/catalogue",
+    "common/obs": "common/base",
+    "common/wire": "common/base common/domain common/sim common/parallelizer"
+                   " common/planner tangram",
+    "worker/adapters": "common/parallelizer worker/adapters/aceso"
+                       " worker/adapters/uniform",
+    "worker/adapters/aceso": "common/base common/domain common/cost"
+                             " common/parallelizer",
+    "worker/adapters/uniform": "common/base common/domain common/cost"
+                               " common/parallelizer",
+    "worker/service": "common worker/adapters tangram",
+    "coordinator/islands": "common/base common/domain common/cost",
+    "coordinator/enumeration": "common/base common/domain common/cost"
+                               " common/parallelizer",
+    "coordinator/composition": "common/base common/domain common/cost"
+                               " common/sim common/parallelizer",
+    "coordinator/planners/tangram":
+        "common/base common/domain common/cost common/sim common/parallelizer"
+        " common/planner coordinator/islands coordinator/enumeration"
+        " coordinator/composition",
+    "coordinator/dispatch": "common/base common/domain common/parallelizer",
+    "coordinator/service": "common coordinator tangram",
+    "cli": "common coordinator worker/adapters tangram",
+}
+# May wire anything to anything.
+MAINS = {"coordinator/main.cc", "worker/main.cc"}
+
+# No protobuf, gRPC, log, thread, clock, environment or file.
+PURE = [folder for folder in LAYERS
+        if folder not in ("common/config", "common/obs", "common/wire",
+                          "worker/service", "coordinator/dispatch",
+                          "coordinator/service", "cli")]
+IMPURE = re.compile(
+    r"#include <(thread|mutex|shared_mutex|condition_variable|atomic|future|"
+    r"stop_token|chrono|ctime|fstream|iostream|filesystem|csignal|unistd\.h|"
+    r"sys/.*)>|#include \"absl/(time|synchronization|log)/|\bgetenv\b")
+
+# What is included -> where from.
+SERVICES = "common/wire coordinator/service worker/service cli"
+THIRD_PARTY = {
+    r"\.pb\.h|google/protobuf/": SERVICES,
+    r"grpc(pp)?/": SERVICES + " common/obs",
+    r"(spdlog|prometheus)/": "common/obs",
+    r"(yaml-cpp|nlohmann)/": "common/config",
+    r"CLI/": "cli",
+    r"(gtest|gmock|benchmark)/|tests/": "",
+}
+
+MAX_LINES = {"source": 600, "test": 1000}
+
+INCLUDE = re.compile(r'#include ["<]([^">]+)[">]')
+
+
+def is_in(path, folders):
+    return any(path == f or path.startswith(f + "/") for f in folders)
+
+
+def include_errors(folder, included):
+    if re.match(r"(common|coordinator|worker|cli|tangram)/", included):
+        target = included.rpartition("/")[0]
+        allowed = LAYERS[folder].split()
+        if target != folder and not is_in(target, allowed):
+            yield f"{folder} may not include {target}"
+    for pattern, users in THIRD_PARTY.items():
+        if re.search(pattern if pattern.startswith(r"\.") else "^" + pattern,
+                     included) and folder not in users.split():
+            yield f"{folder} may not include {included}"
+
+
+def source_errors(path, lines):
+    folder = path.rpartition("/")[0]
+    if folder not in LAYERS:
+        yield 1, f"folder {folder} is not in the table of layers"
+        return
+    for number, line in lines:
+        if folder in PURE and IMPURE.search(line):
+            yield number, f"{folder} is pure"
+        for included in INCLUDE.findall(line):
+            for error in include_errors(folder, included):
+                yield number, error
+
+
+def file_errors(root, path):
+    text = (root / path).read_text(encoding="utf-8").splitlines()
+    lines = [(n, line.split("//")[0]) for n, line in enumerate(text, 1)]
+    is_test = path.startswith("tests/")
+    limit = MAX_LINES["test" if is_test else "source"]
+    if len(text) > limit:
+        yield limit, f"{len(text)} lines; at most {limit}"
+    for number, line in lines:
+        if "std::string_view" in line or "#include <string_view>" in line:
+            yield number, "std::string_view; use absl::string_view"
+    if not is_test and path not in MAINS:
+        yield from source_errors(path, lines)
+    if path.startswith("tests/unit/") and path.endswith("_test.cc"):
+        twin = root / path[len("tests/unit/"):-len("_test.cc")]
+        if not any(twin.with_suffix(s).exists() for s in (".h", ".cc")):
+            yield 1, f"there is no source {twin.relative_to(root)}.h or .cc"
+
+
+def main(root):
+    paths = sorted(p for top in ("common", "coordinator", "worker", "cli",
+                                 "tests") for p in (root / top).rglob("*.*"))
+    paths = [str(p.relative_to(root)) for p in paths
+             if p.suffix in (".h", ".cc")]
+    errors = [f"{path}:{line}: {error}" for path in paths
+              for line, error in file_errors(root, path)]
+    print(*errors, sep="\n", end="\n" if errors else "")
+    print(f"{len(paths)} files, {len(errors)} errors")
+    return 1 if errors or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))

@@ -1,0 +1,178 @@
+// Properties of whole plans, over random small clusters and both adapters.
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/catalogue/devices.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/planning/planning.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::PlanLocally;
+using ::testing::SizeIs;
+using testing::TestGroup;
+
+constexpr int kSeeds = 6;
+// The evaluator chooses among pipelines within the finalist slack of the
+// closed form's best, so its time may move a little against the closed form's.
+constexpr double kTolerance = 1e-9;
+
+// One to three groups of catalogue devices over links of random speed.
+std::vector<TestGroup> RandomGroups(std::mt19937& rng) {
+  const std::vector<std::string> types = {"T4", "V100-16", "V100-32", "A100-40",
+                                          "L4"};
+  std::vector<TestGroup> groups;
+  const int num_groups = 2 + static_cast<int>(rng() % 2);
+  for (int g = 0; g < num_groups; ++g) {
+    const DeviceSpec& device =
+        FindDevice(types[(rng() + g) % types.size()])->device;
+    groups.push_back({.name = "g" + std::to_string(g),
+                      .num_nodes = 1 + static_cast<int>(rng() % 2),
+                      .gpus_per_node = 2 << (rng() % 2),
+                      .device = device});
+  }
+  return groups;
+}
+
+PlanRequest RequestFor(const std::vector<TestGroup>& groups) {
+  return {.cluster = testing::TestCluster(groups, 2e9),
+          .model = testing::TestModel(6, 2048),
+          .training = testing::TestTraining(16)};
+}
+
+class PlannerPropertyTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  PlanResult Plan(const PlanRequest& request,
+                  const TangramOptions& options = {}, int num_threads = 1) {
+    auto result = PlanLocally(request, GetParam(), options, num_threads);
+    EXPECT_THAT(result, testing::IsOk());
+    EXPECT_TRUE(result->plan.has_value());
+    EXPECT_THAT(result->evaluation.violations, IsEmpty());
+    return *std::move(result);
+  }
+};
+
+TEST_P(PlannerPropertyTest, AddingAnIslandNeverMakesItSlower) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::vector<TestGroup> groups = RandomGroups(rng);
+    const double all_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    groups.pop_back();
+    const double fewer_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    EXPECT_LE(all_s, fewer_s * (1 + kTolerance));
+  }
+}
+
+TEST_P(PlannerPropertyTest, DoublingComputeNeverSlowsThePlan) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::vector<TestGroup> groups = RandomGroups(rng);
+    const double before_s =
+        Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    for (TestGroup& group : groups) {
+      PeakFlops& peak = group.device.peak_flops;
+      peak = {2 * peak.fp32, 2 * peak.fp16, 2 * peak.bf16, 2 * peak.fp8};
+    }
+    const double after_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    EXPECT_LE(after_s, before_s * (1 + kTolerance));
+  }
+}
+
+TEST_P(PlannerPropertyTest, MoreMemoryNeverMakesItWorse) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::vector<TestGroup> groups = RandomGroups(rng);
+    const double before_s =
+        Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    for (TestGroup& group : groups) group.device.memory_bytes *= 2;
+    const double after_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    EXPECT_LE(after_s, before_s * (1 + kTolerance));
+  }
+}
+
+TEST_P(PlannerPropertyTest, NumberOfThreadsChangesNothing) {
+  std::mt19937 rng(1);
+  const PlanRequest request = RequestFor(RandomGroups(rng));
+  const PlanResult one = Plan(request, {}, 1);
+  const PlanResult three = Plan(request, {}, 3);
+  EXPECT_EQ(one.plan, three.plan);
+  EXPECT_EQ(one.evaluation.iteration_time_s, three.evaluation.iteration_time_s);
+  EXPECT_EQ(one.stats.queries, three.stats.queries);
+}
+
+// GPUs by node name, so that plans on permuted clusters compare.
+std::vector<std::vector<std::string>> NodesOfStages(const Cluster& cluster,
+                                                    const PipelinePlan& plan) {
+  std::vector<std::vector<std::string>> stages;
+  for (const PlacedStage& stage : plan.stages) {
+    std::vector<std::string>& gpus = stages.emplace_back();
+    for (const GpuId& gpu : stage.gpus) {
+      gpus.push_back(cluster.nodes[gpu.node].name + "/" +
+                     std::to_string(gpu.index));
+    }
+  }
+  return stages;
+}
+
+TEST_P(PlannerPropertyTest, OrderOfNodesChangesNothing) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    PlanRequest request = RequestFor(RandomGroups(rng));
+    const PlanResult before = Plan(request);
+    const Cluster original = request.cluster;
+    std::shuffle(request.cluster.nodes.begin(), request.cluster.nodes.end(),
+                 rng);
+    const PlanResult after = Plan(request);
+    EXPECT_EQ(NodesOfStages(original, *before.plan),
+              NodesOfStages(request.cluster, *after.plan));
+    EXPECT_EQ(before.evaluation.iteration_time_s,
+              after.evaluation.iteration_time_s);
+  }
+}
+
+TEST_P(PlannerPropertyTest, NoPruningPolicyChangesThePlan) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const PlanRequest request = RequestFor(RandomGroups(rng));
+    const PlanResult pruned = Plan(request);
+    const PlanResult naive =
+        Plan(request, {.pruning = {.redundancy = false,
+                                   .imbalance = false,
+                                   .infeasibility = false,
+                                   .incompatibility = false,
+                                   .early_stop = true}});
+    EXPECT_EQ(pruned.plan, naive.plan);
+    EXPECT_LT(pruned.stats.queries, naive.stats.queries);
+  }
+}
+
+TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
+  const PlanResult result =
+      Plan(RequestFor({{.name = "only",
+                        .num_nodes = 2,
+                        .gpus_per_node = 4,
+                        .device = FindDevice("V100-32")->device}}));
+  EXPECT_THAT(result.islands, SizeIs(1));
+  // The whole model, once for each microbatch size: 1, 2, 4, 8, 16.
+  EXPECT_EQ(result.stats.queries, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Adapters, PlannerPropertyTest,
+                         ::testing::Values("aceso", "uniform"),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,29 @@
+#ifndef TANGRAM_TESTS_TESTING_PLANNING_PLANNING_H_
+#define TANGRAM_TESTS_TESTING_PLANNING_PLANNING_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/planner/cluster_planner.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+namespace tangram::testing {
+
+// Ignores everything and never stops.
+class SilentObserver : public PlanObserver {
+ public:
+  void OnPhase(PlanPhase) override {}
+  void OnPairs(int, int) override {}
+  void OnBest(double) override {}
+  bool ShouldStop() override { return false; }
+};
+
+// Plans in this process with a built-in parallelizer.
+absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
+                                       const std::string& parallelizer,
+                                       const TangramOptions& options = {},
+                                       int num_threads = 1);
+
+}  // namespace tangram::testing
+
+#endif  // TANGRAM_TESTS_TESTING_PLANNING_PLANNING_H_

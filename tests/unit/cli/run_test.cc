@@ -1,0 +1,62 @@
+#include "cli/run.h"
+
+#include <sstream>
+
+#include "gmock/gmock.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+struct Outcome {
+  ExitCode code;
+  std::string out;
+  std::string err;
+};
+
+Outcome RunWith(std::vector<std::string> arguments) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{.out = out, .err = err};
+  const ExitCode code = RunTangram(std::move(arguments), console);
+  return {code, out.str(), err.str()};
+}
+
+TEST(RunTangramTest, AnswersGoToStandardOutput) {
+  const Outcome outcome = RunWith({"parallelizers"});
+
+  EXPECT_EQ(outcome.code, ExitCode::kOk);
+  EXPECT_THAT(outcome.out, HasSubstr("aceso"));
+  EXPECT_THAT(outcome.err, IsEmpty());
+}
+
+TEST(RunTangramTest, HelpIsNoError) {
+  const Outcome outcome = RunWith({"--help"});
+
+  EXPECT_EQ(outcome.code, ExitCode::kOk);
+  EXPECT_THAT(outcome.out, HasSubstr("Exit codes"));
+}
+
+TEST(RunTangramTest, ErrorsAreOneLine) {
+  const Outcome outcome = RunWith({"islands", "--cluster", "/no/such.yaml"});
+
+  EXPECT_EQ(outcome.code, ExitCode::kBadInput);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, StartsWith("tangram: /no/such.yaml: "));
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
+}
+
+TEST(RunTangramTest, FailedOutputIsAnError) {
+  std::ostringstream out;
+  std::ostringstream err;
+  out.setstate(std::ios::badbit);
+  Console console{.out = out, .err = err};
+
+  EXPECT_EQ(RunTangram({"version"}, console), ExitCode::kInternal);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,122 @@
+#include "common/cost/operator_cost.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestDevice;
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestMoeModel;
+using ::tangram::testing::TestTraining;
+
+// 8 experts of ffn 4,096, 2 a token, hidden 1,024. Each replica has 2 samples
+// of 512 tokens: 1,024 tokens, 2,048 routed.
+class ExpertCostTest : public ::testing::Test {
+ protected:
+  OperatorCost Estimate(OpKind op, const StageParallelism& parallelism = {}) {
+    return EstimateOperator(
+        layer_, op, parallelism,
+        {device_, training_, WiringOf(TestIsland(2, 4), parallelism.num_gpus()),
+         2 * parallelism.dp_degree});
+  }
+
+  LayerSpec layer_ = TestMoeModel(1).layers[1];
+  DeviceSpec device_ = TestDevice();
+  TrainingOptions training_ = TestTraining();
+};
+
+constexpr StageParallelism kSpread = {.dp_degree = 4, .ep_degree = 4};
+constexpr StageParallelism kSharded = {
+    .dp_degree = 4, .ep_degree = 4, .fsep = true};
+
+TEST_F(ExpertCostTest, ProductsServeTheRoutedTokens) {
+  const OperatorCost up = Estimate(OpKind::kExpertUp);
+  // 2,048 tokens · 2·1024·4096 FLOPs, whatever the number of experts.
+  EXPECT_DOUBLE_EQ(up.forward_s, 2048.0 * 2 * 1024 * 4096 / 1e14);
+  EXPECT_EQ(up.expert_parameters, 8.0 * 1024 * 4096);
+  EXPECT_EQ(up.dense_parameters, 0);
+  EXPECT_EQ(up.saved_bytes, 2.0 * 2048 * 1024);
+}
+
+TEST_F(ExpertCostTest, SmallExpertsAreLessEfficient) {
+  device_.efficiency.gemm_half_flops = 1e9;
+  const double few = Estimate(OpKind::kExpertUp).forward_s;
+  layer_.num_experts = 64;
+  EXPECT_GT(Estimate(OpKind::kExpertUp).forward_s, 2 * few);
+}
+
+TEST_F(ExpertCostTest, ExpertParallelismSpreadsParametersAndUnevenLoad) {
+  const OperatorCost one = Estimate(OpKind::kExpertUp);
+  const OperatorCost spread = Estimate(OpKind::kExpertUp, kSpread);
+  EXPECT_DOUBLE_EQ(spread.expert_parameters, one.expert_parameters / 4);
+  // The busiest rank receives 1.25 times its share.
+  EXPECT_DOUBLE_EQ(spread.forward_s, 1.25 * one.forward_s);
+}
+
+TEST_F(ExpertCostTest, DispatchExchangesTokens) {
+  EXPECT_EQ(Estimate(OpKind::kExpertDispatch).forward_comm_s, 0);
+  const OperatorCost dispatch = Estimate(OpKind::kExpertDispatch, kSpread);
+  // 1.25·2,048 tokens of 2,048 bytes, 3/4 of them to others at 100 GB/s.
+  const double exchange_s = 0.75 * 1.25 * 2048 * 2048 / 100e9;
+  EXPECT_DOUBLE_EQ(dispatch.forward_comm_s, exchange_s);
+  EXPECT_DOUBLE_EQ(dispatch.backward_comm_s, exchange_s);
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertCombine, kSpread).forward_comm_s,
+                   exchange_s);
+}
+
+TEST_F(ExpertCostTest, FullyShardedExpertsAreEvenButFetched) {
+  const OperatorCost up = Estimate(OpKind::kExpertUp, kSharded);
+  const OperatorCost one = Estimate(OpKind::kExpertUp);
+  // 2·1024·4096 parameters of 2 bytes, 3/4 of them from others: 1.26e-4 s,
+  // hidden behind 1.72e-4 s of compute.
+  EXPECT_DOUBLE_EQ(up.forward_s, one.forward_s);
+  EXPECT_DOUBLE_EQ(up.expert_parameters, one.expert_parameters / 4);
+  EXPECT_EQ(up.workspace_bytes, 2.0 * 2 * 1024 * 4096);
+  device_.peak_flops.fp16 *= 2;
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertUp, kSharded).forward_s,
+                   0.75 * 2 * 2 * 1024 * 4096 / 100e9);
+}
+
+TEST_F(ExpertCostTest, TensorParallelismReducesTheCombinedTokens) {
+  const OperatorCost combine =
+      Estimate(OpKind::kExpertCombine, {.tp_degree = 4});
+  // All-reduce of 2^21 bytes over 4 ranks.
+  EXPECT_DOUBLE_EQ(combine.forward_comm_s, 3.145728e-5);
+  EXPECT_EQ(combine.backward_comm_s, 0);
+  EXPECT_DOUBLE_EQ(
+      Estimate(OpKind::kExpertDispatch, {.tp_degree = 4}).backward_comm_s,
+      3.145728e-5);
+}
+
+TEST_F(ExpertCostTest, SequenceParallelRanksExchangeAShareAndGather) {
+  const OperatorCost dispatch = Estimate(
+      OpKind::kExpertDispatch, {.tp_degree = 4, .sequence_parallel = true});
+  // 2·2^21 routed bytes gathered over 4 ranks: 3/4·2^22 / 1e11.
+  EXPECT_DOUBLE_EQ(dispatch.forward_comm_s, 3.145728e-5);
+  EXPECT_DOUBLE_EQ(dispatch.backward_comm_s, 3.145728e-5);
+}
+
+TEST_F(ExpertCostTest, SharedExpertsRunBesideTheRouter) {
+  const OperatorCost gate = Estimate(OpKind::kRouter);
+  EXPECT_EQ(gate.dense_parameters, 1024 * 8);
+  layer_.shared_expert_ffn_hidden_size = 2048;
+  const OperatorCost both = Estimate(OpKind::kRouter);
+  EXPECT_EQ(both.dense_parameters, 1024 * 8 + 2 * 1024 * 2048);
+  // Two products of 2·1024·1024·2048 FLOPs and one pass of 4 bytes.
+  EXPECT_DOUBLE_EQ(
+      both.forward_s - gate.forward_s,
+      2 * 2.0 * 1024 * 1024 * 2048 / 1e14 + 4.0 * 1024 * 2048 / 1e12);
+  EXPECT_EQ(both.saved_bytes - gate.saved_bytes, 2.0 * 1024 * 2 * 2048);
+}
+
+TEST_F(ExpertCostTest, GatedExpertsHaveThreeMatrices) {
+  const OperatorCost plain = Estimate(OpKind::kExpertUp);
+  layer_.gated_mlp = true;
+  const OperatorCost gated = Estimate(OpKind::kExpertUp);
+  EXPECT_DOUBLE_EQ(gated.forward_s, 2 * plain.forward_s);
+  EXPECT_DOUBLE_EQ(gated.expert_parameters, 2 * plain.expert_parameters);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,65 @@
+#include "common/cost/kernels.h"
+
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestDevice;
+
+TEST(MatmulPeakFlopsTest, FallsBackWhereTheDeviceLacksUnits) {
+  const PeakFlops volta = {.fp32 = 15, .fp16 = 125};
+  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kFp32), 15);
+  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kFp16), 125);
+  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kBf16), 125);
+  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kFp8), 125);
+  EXPECT_EQ(MatmulPeakFlops({.fp32 = 10}, Precision::kFp16), 10);
+}
+
+TEST(GemmSecondsTest, IsBoundByArithmeticWhereThatIsSlower) {
+  const KernelRates rates = RatesOf(TestDevice(), Precision::kFp16);
+  // 2·1000³ / 1e14 = 2e-5; memory 2·3·1e6 / 1e12 = 6e-6.
+  EXPECT_DOUBLE_EQ(GemmSeconds({.m = 1000, .k = 1000, .n = 1000}, 2, rates),
+                   2e-5);
+}
+
+TEST(GemmSecondsTest, IsBoundByMemoryWhereThatIsSlower) {
+  const KernelRates rates = RatesOf(TestDevice(), Precision::kFp16);
+  // Bytes 2·(1000 + 1e6 + 1000) = 2.004e6; arithmetic only 2e-8.
+  EXPECT_DOUBLE_EQ(GemmSeconds({.m = 1, .k = 1000, .n = 1000}, 2, rates),
+                   2.004e-6);
+}
+
+TEST(GemmSecondsTest, PaysForSmallProductsAndLaunches) {
+  DeviceSpec device = TestDevice();
+  device.efficiency.gemm_max_fraction = 0.5;
+  device.efficiency.gemm_half_flops = 2e9;
+  device.efficiency.kernel_launch_s = 1e-5;
+  const KernelRates rates = RatesOf(device, Precision::kFp16);
+  // f = 2e9 = half, so half of half the peak: 2e9 / 25e12 = 8e-5, + 1e-5.
+  EXPECT_DOUBLE_EQ(GemmSeconds({.m = 1000, .k = 1000, .n = 1000}, 2, rates),
+                   9e-5);
+}
+
+TEST(GemmSecondsTest, GroupedProductsAreAsInefficientAsTheirParts) {
+  DeviceSpec device = TestDevice();
+  device.efficiency.gemm_half_flops = 2e9;
+  const KernelRates rates = RatesOf(device, Precision::kFp16);
+  const double whole = GemmSeconds({.m = 8000, .k = 1000, .n = 1000}, 2, rates);
+  const double parts =
+      GemmSeconds({.m = 1000, .k = 1000, .n = 1000, .count = 8}, 2, rates);
+  EXPECT_DOUBLE_EQ(whole, (16e9 + 2e9) / 1e14);
+  EXPECT_DOUBLE_EQ(parts, 8 * (2e9 + 2e9) / 1e14);
+}
+
+TEST(RatesOfTest, AttentionStaysIn16BitsUnderFp8) {
+  DeviceSpec device = TestDevice();
+  device.peak_flops.fp8 = 200e12;
+  const KernelRates rates = RatesOf(device, Precision::kFp8);
+  EXPECT_DOUBLE_EQ(rates.gemm_s_per_flop, 1 / 200e12);
+  EXPECT_DOUBLE_EQ(rates.attention_s_per_flop, 1 / 100e12);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,146 @@
+#include "common/cost/operator_cost.h"
+
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestDevice;
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestTraining;
+
+// Hidden 1,024, 16 heads of 64, ffn 4,096, vocabulary 1,000; sequence 512; two
+// samples a microbatch. So 1,024 tokens and 2^20 elements of residual stream.
+constexpr double kElements = 1 << 20;
+
+class OperatorCostTest : public ::testing::Test {
+ protected:
+  OperatorCost Estimate(OpKind op, const StageParallelism& parallelism = {}) {
+    const ModelSpec model = TestModel(1);
+    const int layer = op == OpKind::kEmbedding                          ? 0
+                      : op == OpKind::kHead || op == OpKind::kFinalNorm ? 2
+                                                                        : 1;
+    return EstimateOperator(
+        model.layers[layer], op, parallelism,
+        {device_, training_, WiringOf(TestIsland(2, 4), parallelism.num_gpus()),
+         2 * parallelism.dp_degree});
+  }
+
+  DeviceSpec device_ = TestDevice();
+  TrainingOptions training_ = TestTraining();
+};
+
+TEST_F(OperatorCostTest, ProjectionsGoByFlops) {
+  // 2·1024·1024·3072 FLOPs at 1e14 a second; backward twice.
+  const OperatorCost qkv = Estimate(OpKind::kQkvProjection);
+  EXPECT_DOUBLE_EQ(qkv.forward_s, 6442450944.0 / 1e14);
+  EXPECT_DOUBLE_EQ(qkv.backward_s, 2 * qkv.forward_s);
+  EXPECT_EQ(qkv.forward_comm_s, 0);
+  EXPECT_EQ(qkv.dense_parameters, 1024 * 3072);
+  EXPECT_EQ(qkv.expert_parameters, 0);
+  EXPECT_EQ(qkv.input_bytes, 2 * kElements);
+  EXPECT_EQ(qkv.saved_bytes, 2 * kElements);
+}
+
+TEST_F(OperatorCostTest, TensorParallelismSplitsProductsAndReducesResults) {
+  const OperatorCost up = Estimate(OpKind::kMlpUp, {.tp_degree = 4});
+  // 2·1024·1024·4096/4 FLOPs. Backward also all-reduces 2^21 bytes over 4
+  // ranks at 100 GB/s: 2·3/4·2^21 / 1e11 = 3.145728e-5.
+  EXPECT_DOUBLE_EQ(up.forward_s, 2147483648.0 / 1e14);
+  EXPECT_DOUBLE_EQ(up.backward_comm_s, 3.145728e-5);
+  EXPECT_DOUBLE_EQ(up.backward_s, 2 * up.forward_s + 3.145728e-5);
+  EXPECT_EQ(up.dense_parameters, 1024 * 1024);
+
+  const OperatorCost down = Estimate(OpKind::kMlpDown, {.tp_degree = 4});
+  EXPECT_DOUBLE_EQ(down.forward_comm_s, 3.145728e-5);
+  EXPECT_EQ(down.backward_comm_s, 0);
+}
+
+TEST_F(OperatorCostTest, SequenceParallelismMovesTheSameBytes) {
+  const StageParallelism p = {.tp_degree = 4, .sequence_parallel = true};
+  const double sweep_s = 3.145728e-5 / 2;
+  const OperatorCost up = Estimate(OpKind::kMlpUp, p);
+  const OperatorCost down = Estimate(OpKind::kMlpDown, p);
+  EXPECT_DOUBLE_EQ(up.forward_comm_s, sweep_s);
+  // The second gather hides behind the 4.3e-5 s of compute.
+  EXPECT_DOUBLE_EQ(up.backward_comm_s, sweep_s);
+  EXPECT_DOUBLE_EQ(down.forward_comm_s, sweep_s);
+  EXPECT_DOUBLE_EQ(down.backward_comm_s, sweep_s);
+}
+
+TEST_F(OperatorCostTest, ElementwiseOperatorsGoByBytes) {
+  // Norm: 2 + 2 bytes an element at 1e12 a second; with a tp of 4 the same,
+  // with sequence parallelism a quarter.
+  const double norm_s = 4 * kElements / 1e12;
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpNorm).forward_s, norm_s);
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpNorm, {.tp_degree = 4}).forward_s,
+                   norm_s);
+  EXPECT_DOUBLE_EQ(
+      Estimate(OpKind::kMlpNorm, {.tp_degree = 4, .sequence_parallel = true})
+          .forward_s,
+      norm_s / 4);
+  // Residual: 2 + 2 read, 2 written, 1 of mask, which is what is kept.
+  const OperatorCost residual = Estimate(OpKind::kMlpResidual);
+  EXPECT_DOUBLE_EQ(residual.forward_s, 7 * kElements / 1e12);
+  EXPECT_EQ(residual.saved_bytes, kElements);
+}
+
+TEST_F(OperatorCostTest, HeadKeepsItsLogitsInFp32) {
+  const OperatorCost head = Estimate(OpKind::kHead);
+  // Product 2·1024·1024·1000 / 1e14; loss (2 + 12) bytes a logit.
+  const double logits = 1024.0 * 1000;
+  EXPECT_DOUBLE_EQ(head.forward_s, 2097152000.0 / 1e14 + 14 * logits / 1e12);
+  EXPECT_EQ(head.saved_bytes, 2 * kElements + 4 * logits);
+  EXPECT_EQ(head.workspace_bytes, 2 * logits);
+  EXPECT_EQ(Estimate(OpKind::kHead, {.tp_degree = 2}).workspace_bytes, logits);
+}
+
+TEST_F(OperatorCostTest, VocabularyIsSharedByTensorParallelRanks) {
+  EXPECT_EQ(Estimate(OpKind::kEmbedding).dense_parameters, 1024 * 1000);
+  const OperatorCost split = Estimate(OpKind::kEmbedding, {.tp_degree = 4});
+  EXPECT_EQ(split.dense_parameters, 256 * 1000);
+  EXPECT_DOUBLE_EQ(split.forward_comm_s, 3.145728e-5);
+  // A mask byte an element, which sequence parallelism shares.
+  EXPECT_EQ(split.saved_bytes, kElements);
+  EXPECT_EQ(
+      Estimate(OpKind::kEmbedding, {.tp_degree = 4, .sequence_parallel = true})
+          .saved_bytes,
+      kElements / 4);
+}
+
+TEST_F(OperatorCostTest, ReplicasAndContextRanksShareTheTokens) {
+  const OperatorCost one = Estimate(OpKind::kMlpUp);
+  // The builder keeps two samples a replica.
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpUp, {.dp_degree = 2}).forward_s,
+                   one.forward_s);
+  const OperatorCost half = Estimate(OpKind::kMlpUp, {.cp_degree = 2});
+  EXPECT_DOUBLE_EQ(half.forward_s, one.forward_s / 2);
+  EXPECT_DOUBLE_EQ(half.saved_bytes, one.saved_bytes / 2);
+}
+
+TEST_F(OperatorCostTest, MeasurementsReplaceComputeButNotCollectives) {
+  const StageParallelism p = {.tp_degree = 4};
+  const ModelSpec model = TestModel(1);
+  device_.measured = {
+      {.key = MeasurementKey(model.layers[1], OpKind::kMlpUp, p, 2, training_),
+       .forward_s = 1,
+       .backward_s = 3}};
+  const OperatorCost up = Estimate(OpKind::kMlpUp, p);
+  EXPECT_TRUE(up.measured);
+  EXPECT_DOUBLE_EQ(up.forward_s, 1);
+  EXPECT_DOUBLE_EQ(up.backward_s, 3 + 3.145728e-5);
+  EXPECT_FALSE(Estimate(OpKind::kMlpUp, {.tp_degree = 2}).measured);
+  EXPECT_FALSE(Estimate(OpKind::kMlpDown, p).measured);
+}
+
+TEST_F(OperatorCostTest, Bf16RunsAsFp16WhereThereIsNoBf16) {
+  const double fp16_s = Estimate(OpKind::kMlpUp).forward_s;
+  device_.peak_flops.bf16 = 0;
+  training_.precision = Precision::kBf16;
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpUp).forward_s, fp16_s);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,189 @@
+#include "common/cost/stage_cost.h"
+
+#include <random>
+#include <vector>
+
+#include "common/catalogue/models.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestDevice;
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestMoeModel;
+using ::tangram::testing::TestTraining;
+
+std::vector<LayerRun> RunsOf(const ModelSpec& model) {
+  return MakeSlice({0, model.num_layers()}, model.layers).runs;
+}
+
+class StageCostTest : public ::testing::Test {
+ protected:
+  StageEnvironment Environment(const StageParallelism& p) {
+    return {device_, training_, WiringOf(TestIsland(2, 4), p.num_gpus()), 8};
+  }
+  StageCost Estimate(const StagePlan& stage) {
+    return EstimateStage(RunsOf(model_), stage, Environment(stage.parallelism));
+  }
+  LayerCost Layer(int layer, int begin, int end, OpMask mask = kRecomputeNone) {
+    return EstimateLayer(model_.layers[layer], begin, end, mask, {},
+                         Environment({}));
+  }
+
+  ModelSpec model_ = TestModel(4);
+  DeviceSpec device_ = TestDevice();
+  TrainingOptions training_ = TestTraining();
+};
+
+TEST_F(StageCostTest, SumsItsLayers) {
+  LayerCost sum;
+  AddLayers(Layer(0, 0, 1), 1, sum);
+  AddLayers(Layer(1, 0, 10), 4, sum);
+  AddLayers(Layer(5, 0, 2), 1, sum);
+  const StageCost cost =
+      Estimate({.begin = {0, 0}, .end = {6, 0}, .recompute = {{6, 0}}});
+  EXPECT_DOUBLE_EQ(cost.forward_s, sum.forward_s);
+  EXPECT_DOUBLE_EQ(cost.backward_s, sum.backward_s);
+  EXPECT_DOUBLE_EQ(cost.memory.activation_bytes, sum.activation_bytes);
+  // Logits of 8 samples, 512 tokens, 1,000 words in two bytes.
+  EXPECT_DOUBLE_EQ(cost.memory.transient_bytes, 2.0 * 8 * 512 * 1000);
+  EXPECT_DOUBLE_EQ(cost.memory.static_bytes, 16 * sum.parameters.dense);
+}
+
+TEST_F(StageCostTest, FollowsCutsInsideLayersAndMasks) {
+  LayerCost sum;
+  AddLayers(Layer(1, 5, 10, 4), 1, sum);
+  AddLayers(Layer(2, 0, 10, 4), 1, sum);
+  AddLayers(Layer(3, 0, 10, 1023), 1, sum);
+  AddLayers(Layer(4, 0, 2, 1023), 1, sum);
+  const StageCost cost = Estimate(
+      {.begin = {1, 5}, .end = {4, 2}, .recompute = {{2, 4}, {2, 1023}}});
+  EXPECT_DOUBLE_EQ(cost.forward_s, sum.forward_s);
+  EXPECT_DOUBLE_EQ(cost.backward_s, sum.backward_s);
+  EXPECT_DOUBLE_EQ(cost.recompute_s, sum.recompute_s);
+  EXPECT_DOUBLE_EQ(cost.memory.activation_bytes, sum.activation_bytes);
+  EXPECT_DOUBLE_EQ(cost.memory.transient_bytes, sum.transient_bytes);
+}
+
+TEST_F(StageCostTest, MayLieInsideOneLayer) {
+  const StageCost cost =
+      Estimate({.begin = {2, 3}, .end = {2, 7}, .recompute = {{1, 0}}});
+  EXPECT_DOUBLE_EQ(cost.forward_s, Layer(2, 3, 7).forward_s);
+}
+
+TEST_F(StageCostTest, ReserveDoesNotFragmentButTensorsDo) {
+  const StagePlan stage = {
+      .begin = {0, 0}, .end = {6, 0}, .recompute = {{6, 0}}};
+  const StageMemory plain = Estimate(stage).memory;
+  device_.efficiency.reserved_bytes = 1e9;
+  device_.efficiency.fragmentation = 0.1;
+  const StageMemory memory = Estimate(stage).memory;
+  EXPECT_DOUBLE_EQ(memory.static_bytes, 1e9 + 1.1 * plain.static_bytes);
+  EXPECT_DOUBLE_EQ(memory.activation_bytes, 1.1 * plain.activation_bytes);
+  EXPECT_DOUBLE_EQ(memory.transient_bytes, 1.1 * plain.transient_bytes);
+  EXPECT_DOUBLE_EQ(memory.PeakBytes(3), memory.static_bytes +
+                                            memory.transient_bytes +
+                                            3 * memory.activation_bytes);
+}
+
+TEST(StageCostOfBuiltinTest, CountsTheParametersOfGpt3) {
+  ASSERT_OK_AND_ASSIGN(const ModelSpec model, BuiltinModel("gpt3-6.7b"));
+  EXPECT_GT(ParameterCount(model), 6.6e9);
+  EXPECT_LT(ParameterCount(model), 6.9e9);
+  const DeviceSpec device = TestDevice();
+  const TrainingOptions training = TestTraining();
+  const StagePlan stage = {.begin = {0, 0},
+                           .end = {model.num_layers(), 0},
+                           .recompute = {{model.num_layers(), 0}}};
+  const StageCost cost =
+      EstimateStage(RunsOf(model), stage,
+                    {device, training, WiringOf(TestIsland(1, 1), 1), 1});
+  // A tied head holds a copy of its matrix.
+  const LayerSpec& head = model.layers.back();
+  const double copy =
+      head.tied_embeddings ? ParameterCount(head, OpKind::kHead) : 0;
+  EXPECT_NEAR(cost.memory.static_bytes / 16, ParameterCount(model) + copy, 1);
+}
+
+// Random stages of dense and expert models on devices of realistic efficiency.
+class MonotoneTest : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    std::mt19937 rng(GetParam());
+    const auto pick = [&rng](int n) { return static_cast<int>(rng() % n); };
+    const bool moe = pick(2) == 0;
+    runs_ = RunsOf(moe ? TestMoeModel(3) : TestModel(3));
+    stage_ = {.begin = {pick(2), 0}, .end = {3 + pick(3), 0}};
+    StageParallelism& p = stage_.parallelism;
+    p = {.tp_degree = 1 << pick(3),
+         .cp_degree = 1 << pick(2),
+         .dp_degree = 1 << pick(2),
+         .zero_stage = pick(4),
+         .sequence_parallel = pick(2) == 0};
+    if (moe) p.ep_degree = p.cp_degree * p.dp_degree;
+    p.fsep = moe && pick(2) == 0;
+    stage_.recompute = {{LayersTouched(stage_.begin, stage_.end),
+                         static_cast<OpMask>(pick(1024))}};
+    island_ = TestIsland(4, 4);
+    island_.device.efficiency = {.gemm_half_flops = 5e9};
+    island_.device.supports_flash_attention = pick(2) == 0;
+    island_.intra_node.latency_s = 1e-5;
+    island_.intra_node.pair_bandwidth_bytes_per_s = 300e9;
+  }
+
+  double Seconds(const IslandSpec& island) const {
+    const TrainingOptions training = TestTraining();
+    const StageCost cost =
+        EstimateStage(runs_, stage_,
+                      {island.device, training,
+                       WiringOf(island, stage_.parallelism.num_gpus()), 4});
+    return cost.forward_s + cost.backward_s + cost.sync_s + cost.optimizer_s;
+  }
+
+  std::vector<LayerRun> runs_;
+  StagePlan stage_;
+  IslandSpec island_;
+};
+
+constexpr double kRounding = 1 + 1e-12;
+
+TEST_P(MonotoneTest, FasterHardwareIsNeverSlower) {
+  const double base = Seconds(island_) * kRounding;
+  IslandSpec flops = island_;
+  flops.device.peak_flops.fp16 *= 2;
+  EXPECT_LT(Seconds(flops), base);
+  IslandSpec memory = island_;
+  memory.device.memory_bandwidth_bytes_per_s *= 2;
+  EXPECT_LT(Seconds(memory), base);
+  for (Link IslandSpec::*link :
+       {&IslandSpec::intra_node, &IslandSpec::inter_node}) {
+    for (double Link::*rate :
+         {&Link::bandwidth_bytes_per_s, &Link::pair_bandwidth_bytes_per_s}) {
+      IslandSpec faster = island_;
+      faster.*link.*rate *= 2;
+      EXPECT_LE(Seconds(faster), base);
+    }
+  }
+}
+
+TEST_P(MonotoneTest, TwiceAsFastEverywhereTakesHalfTheTime) {
+  IslandSpec twice = island_;
+  twice.device.peak_flops.fp16 *= 2;
+  twice.device.memory_bandwidth_bytes_per_s *= 2;
+  twice.device.efficiency.kernel_launch_s /= 2;
+  for (Link* link : {&twice.intra_node, &twice.inter_node}) {
+    link->bandwidth_bytes_per_s *= 2;
+    link->pair_bandwidth_bytes_per_s *= 2;
+    link->latency_s /= 2;
+  }
+  EXPECT_NEAR(Seconds(twice) / Seconds(island_), 0.5, 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, MonotoneTest, ::testing::Range(0, 300));
+
+}  // namespace
+}  // namespace tangram

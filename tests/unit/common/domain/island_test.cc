@@ -1,0 +1,88 @@
+#include "common/domain/island.h"
+
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using Change = std::function<void(IslandSpec&)>;
+
+std::vector<Change> DeviceChanges() {
+  return {
+      [](IslandSpec& i) { i.device.type = "OTHER"; },
+      [](IslandSpec& i) { ++i.device.peak_flops.fp32; },
+      [](IslandSpec& i) { ++i.device.peak_flops.fp16; },
+      [](IslandSpec& i) { ++i.device.peak_flops.bf16; },
+      [](IslandSpec& i) { ++i.device.peak_flops.fp8; },
+      [](IslandSpec& i) { ++i.device.memory_bytes; },
+      [](IslandSpec& i) { ++i.device.memory_bandwidth_bytes_per_s; },
+      [](IslandSpec& i) { i.device.supports_flash_attention = false; },
+      [](IslandSpec& i) { i.device.measured = {{.key = 1}}; },
+      [](IslandSpec& i) { i.device.measured = {{.key = 2}}; },
+      [](IslandSpec& i) { i.device.measured = {{.key = 1, .forward_s = 1}}; },
+      [](IslandSpec& i) { i.device.measured = {{.key = 1, .backward_s = 1}}; },
+  };
+}
+
+std::vector<Change> EfficiencyChanges() {
+  return {
+      [](IslandSpec& i) { ++i.device.efficiency.gemm_max_fraction; },
+      [](IslandSpec& i) { ++i.device.efficiency.gemm_half_flops; },
+      [](IslandSpec& i) { ++i.device.efficiency.attention_fraction; },
+      [](IslandSpec& i) { ++i.device.efficiency.memory_fraction; },
+      [](IslandSpec& i) { ++i.device.efficiency.kernel_launch_s; },
+      [](IslandSpec& i) { ++i.device.efficiency.reserved_bytes; },
+      [](IslandSpec& i) { ++i.device.efficiency.fragmentation; },
+  };
+}
+
+std::vector<Change> WiringChanges() {
+  return {
+      [](IslandSpec& i) { ++i.num_nodes; },
+      [](IslandSpec& i) { ++i.gpus_per_node; },
+      [](IslandSpec& i) { ++i.intra_node.bandwidth_bytes_per_s; },
+      [](IslandSpec& i) { ++i.intra_node.pair_bandwidth_bytes_per_s; },
+      [](IslandSpec& i) { ++i.intra_node.latency_s; },
+      [](IslandSpec& i) { ++i.inter_node.bandwidth_bytes_per_s; },
+      [](IslandSpec& i) { ++i.inter_node.pair_bandwidth_bytes_per_s; },
+      [](IslandSpec& i) { ++i.inter_node.latency_s; },
+  };
+}
+
+TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
+  const IslandSpec plain = testing::TestIsland(2, 3);
+  // These do not compile once a field is added; add it above too.
+  const auto& [device, nodes, gpus, intra, inter] = plain;
+  const auto& [type, peak, memory, bandwidth, flash, efficiency, measured] =
+      device;
+  const auto& [gemm, half, attention, element, launch, reserved, fragments] =
+      efficiency;
+  (void)gemm;
+
+  std::set<Fingerprint> fingerprints = {FingerprintOf(plain)};
+  size_t num_changes = 0;
+  for (const auto& changes :
+       {DeviceChanges(), EfficiencyChanges(), WiringChanges()}) {
+    num_changes += changes.size();
+    for (const Change& change : changes) {
+      IslandSpec spec = plain;
+      change(spec);
+      fingerprints.insert(FingerprintOf(spec));
+    }
+  }
+  EXPECT_EQ(fingerprints.size(), 1 + num_changes);
+}
+
+TEST(IslandSpecTest, AddsUpGpusAndMemory) {
+  const IslandSpec spec = testing::TestIsland(2, 3);
+  EXPECT_EQ(spec.num_gpus(), 6);
+  EXPECT_EQ(spec.memory_bytes(), 6 * 16e9);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,37 @@
+#include "common/domain/training_options.h"
+
+#include <set>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
+  const std::vector<TrainingOptions> all = {{},
+                                            {.global_batch_size = 1},
+                                            {.sequence_length = 1},
+                                            {.precision = Precision::kBf16},
+                                            {.optimizer = Optimizer::kSgd},
+                                            {.flash_attention = false}};
+  // Does not compile once a field is added; add it above too.
+  const auto& [batch, sequence, precision, optimizer, flash] = all[0];
+  (void)batch;
+
+  std::set<Fingerprint> fingerprints;
+  for (const TrainingOptions& options : all) {
+    fingerprints.insert(FingerprintOf(options));
+  }
+  EXPECT_EQ(fingerprints.size(), all.size());
+}
+
+TEST(ElementBytesTest, IsTwoForAllButFullPrecision) {
+  EXPECT_EQ(ElementBytes(Precision::kFp32), 4);
+  EXPECT_EQ(ElementBytes(Precision::kFp16), 2);
+  EXPECT_EQ(ElementBytes(Precision::kBf16), 2);
+  EXPECT_EQ(ElementBytes(Precision::kFp8), 2);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,67 @@
+#include "common/domain/weaker.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
+  const DeviceSpec fast_but_small = {
+      .type = "A",
+      .peak_flops = {.fp32 = 2, .fp16 = 4, .bf16 = 0, .fp8 = 8},
+      .memory_bytes = 16,
+      .memory_bandwidth_bytes_per_s = 900,
+      .supports_flash_attention = false,
+      .efficiency = {.gemm_max_fraction = 0.5,
+                     .gemm_half_flops = 10,
+                     .attention_fraction = 0.7,
+                     .memory_fraction = 0.6,
+                     .kernel_launch_s = 1,
+                     .reserved_bytes = 4,
+                     .fragmentation = 0.1}};
+  const DeviceSpec slow_but_large = {
+      .type = "B",
+      .peak_flops = {.fp32 = 1, .fp16 = 5, .bf16 = 5, .fp8 = 9},
+      .memory_bytes = 24,
+      .memory_bandwidth_bytes_per_s = 300,
+      .supports_flash_attention = true,
+      .efficiency = {.gemm_max_fraction = 0.6,
+                     .gemm_half_flops = 20,
+                     .attention_fraction = 0.5,
+                     .memory_fraction = 0.8,
+                     .kernel_launch_s = 2,
+                     .reserved_bytes = 3,
+                     .fragmentation = 0.05}};
+  EXPECT_EQ(
+      Weaker(fast_but_small, slow_but_large),
+      (DeviceSpec{.type = "A",
+                  .peak_flops = {.fp32 = 1, .fp16 = 4, .bf16 = 0, .fp8 = 8},
+                  .memory_bytes = 16,
+                  .memory_bandwidth_bytes_per_s = 300,
+                  .supports_flash_attention = false,
+                  .efficiency = {.gemm_max_fraction = 0.5,
+                                 .gemm_half_flops = 20,
+                                 .attention_fraction = 0.5,
+                                 .memory_fraction = 0.6,
+                                 .kernel_launch_s = 2,
+                                 .reserved_bytes = 4,
+                                 .fragmentation = 0.1}}));
+}
+
+TEST(WeakerTest, KeepsMeasurementsThatBothDevicesHave) {
+  const DeviceSpec a = {.measured = {{1, 5, 5}, {3, 1, 9}, {4, 2, 2}}};
+  const DeviceSpec b = {.measured = {{2, 7, 7}, {3, 2, 8}, {5, 1, 1}}};
+  EXPECT_THAT(Weaker(a, b).measured, ElementsAre(MeasuredOperator{3, 2, 9}));
+}
+
+TEST(WeakerTest, TakesTheSlowerOfEachFieldOfTwoLinks) {
+  const Link near = {10, 20, 1e-6};
+  const Link far = {5, 30, 5e-6};
+  EXPECT_EQ(Weaker(near, far), (Link{5, 20, 5e-6}));
+}
+
+}  // namespace
+}  // namespace tangram

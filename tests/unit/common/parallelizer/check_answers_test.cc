@@ -1,0 +1,263 @@
+#include "common/parallelizer/check_answers.h"
+
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::IsOk;
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestMoeModel;
+using ::tangram::testing::TestTraining;
+using ::testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Embedding, four layers with 16 heads, head.
+ModelSlice Slice() { return MakeSlice({0, 6}, TestModel(4).layers); }
+
+// Stages of 4 + 4 + 8 GPUs on 4 nodes of 4: layers 0-1, 2-3 up to its MLP,
+// the rest.
+SlicePlanSet GoodAnswer() {
+  const auto stage = [](OperatorCut begin, OperatorCut end, int tp, int dp) {
+    const int touched = LayersTouched(begin, end);
+    return SliceStage{
+        .plan = {.begin = begin,
+                 .end = end,
+                 .parallelism = {.tp_degree = tp, .dp_degree = dp},
+                 .recompute = {{.num_layers = 1, .mask = 1},
+                               {.num_layers = touched - 1}}},
+        .time_s = 3,
+        .backward_s = 2};
+  };
+  return {.plans = {{.stages = {stage({0, 0}, {2, 0}, 2, 2),
+                                stage({2, 0}, {3, 5}, 4, 1),
+                                stage({3, 5}, {6, 0}, 4, 2)},
+                     .max_trailing_stages = 3,
+                     .made_by = "test"}}};
+}
+
+absl::Status Check(const SlicePlanSet& answer) {
+  return CheckSlicePlanSet(answer, Slice(), TestIsland(4, 4),
+                           {.training = TestTraining(32),
+                            .pipeline_microbatch_size = 4,
+                            .trailing_stages = 3});
+}
+
+TEST(CheckSlicePlanSetTest, AcceptsAGoodAnswer) {
+  EXPECT_THAT(Check(GoodAnswer()), IsOk());
+}
+
+TEST(CheckSlicePlanSetTest, AcceptsAReasonInsteadOfPlans) {
+  EXPECT_THAT(Check({.infeasible = Infeasible{.reason = "too big"}}), IsOk());
+}
+
+struct Case {
+  std::string name;
+  std::function<void(SlicePlanSet&)> spoil;
+  std::string message;
+};
+
+class BadAnswerTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(BadAnswerTest, IsSaidToBeBad) {
+  SlicePlanSet answer = GoodAnswer();
+  GetParam().spoil(answer);
+
+  const absl::Status status = Check(answer);
+
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+StagePlan& Stage(SlicePlanSet& answer, int i) {
+  return answer.plans[0].stages[i].plan;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Plans, BadAnswerTest,
+    ::testing::Values(
+        Case{"NoReason", [](SlicePlanSet& a) { a.plans.clear(); },
+             "infeasible.reason: empty; expected a reason"},
+        Case{"NegativeShortage",
+             [](SlicePlanSet& a) {
+               a.plans.clear();
+               a.infeasible = {.reason = "x", .bytes_short = -1};
+             },
+             "infeasible.bytes_short: -1"},
+        Case{"PlansAndAReason",
+             [](SlicePlanSet& a) { a.infeasible = Infeasible{.reason = "x"}; },
+             "infeasible: x; expected none"},
+        Case{"NegativeSteps", [](SlicePlanSet& a) { a.search_steps = -1; },
+             "search_steps"},
+        Case{"Anonymous", [](SlicePlanSet& a) { a.plans[0].made_by.clear(); },
+             "plans[0].made_by: empty"},
+        Case{"TooFewTrailing",
+             [](SlicePlanSet& a) { a.plans[0].max_trailing_stages = 2; },
+             "plans[0].max_trailing_stages: 2; expected at least what was "
+             "asked, 3"},
+        Case{"NoStages", [](SlicePlanSet& a) { a.plans[0].stages.clear(); },
+             "plans[0].stages: they end at layer 0; expected layer 6"},
+        Case{"LastStageMissing",
+             [](SlicePlanSet& a) { a.plans[0].stages.pop_back(); },
+             "plans[0].stages: they end at layer 3 operator 5; expected layer "
+             "6"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Stages, BadAnswerTest,
+    ::testing::Values(
+        Case{"Gap",
+             [](SlicePlanSet& a) {
+               Stage(a, 2).begin = {4, 0};
+             },
+             "plans[0].stages[2].begin: layer 4; expected layer 3 operator 5"},
+        Case{"EmptyStage",
+             [](SlicePlanSet& a) {
+               Stage(a, 1).end = {2, 0};
+             },
+             "plans[0].stages[1].end: layer 2; expected"},
+        Case{"NoSuchOperator",
+             [](SlicePlanSet& a) {
+               Stage(a, 1).end = {3, 10};  // A dense layer has 10: 0 to 9.
+             },
+             "plans[0].stages[1].end: layer 3 operator 10; expected"},
+        Case{"PastTheEnd",
+             [](SlicePlanSet& a) {
+               Stage(a, 2).end = {7, 0};
+             },
+             "plans[0].stages[2].end: layer 7; expected"},
+        Case{"NanTime",
+             [](SlicePlanSet& a) { a.plans[0].stages[0].time_s = kNan; },
+             "stages[0].time_s: nan"},
+        Case{"ZeroTime",
+             [](SlicePlanSet& a) { a.plans[0].stages[0].time_s = 0; },
+             "stages[0].time_s: 0; expected a positive number"},
+        Case{"BackwardAboveTime",
+             [](SlicePlanSet& a) { a.plans[0].stages[0].backward_s = 4; },
+             "stages[0].backward_s: 4; expected from 0 to time_s, 3"},
+        Case{"NegativeSync",
+             [](SlicePlanSet& a) { a.plans[0].stages[1].sync_s = -1; },
+             "stages[1].sync_s: -1"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Parallelism, BadAnswerTest,
+    ::testing::Values(
+        Case{"ZeroDegree",
+             [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_degree = 0; },
+             "stages[0].parallelism.tp_degree: 0; expected from 1 to"},
+        Case{"OverflowingDegrees",
+             [](SlicePlanSet& a) {
+               Stage(a, 0).parallelism = {.tp_degree = 16, .cp_degree = 16};
+             },
+             "stages[0].parallelism: tp 16 x cp 16 x dp 1; expected at most"},
+        Case{"ZeroStage",
+             [](SlicePlanSet& a) { Stage(a, 0).parallelism.zero_stage = 4; },
+             "stages[0].parallelism.zero_stage: 4"},
+        Case{"DpDoesNotDivideMicrobatch",
+             [](SlicePlanSet& a) {
+               Stage(a, 2).parallelism = {.tp_degree = 1, .dp_degree = 8};
+             },
+             "stages[2].parallelism.dp_degree: 8; expected a divisor of the "
+             "pipeline microbatch, 4"},
+        Case{"CpDoesNotDivideSequence",
+             [](SlicePlanSet& a) {
+               Stage(a, 0).parallelism = {.cp_degree = 3};  // 512 tokens.
+             },
+             "stages[0].parallelism.cp_degree: 3"},
+        Case{
+            "TpDoesNotDivideHeads",
+            [](SlicePlanSet& a) { Stage(a, 0).parallelism = {.tp_degree = 3}; },
+            "stages[0].parallelism.tp_degree: 3; expected one that divides "
+            "the heads"},
+        Case{"EpDoesNotDivideRanks",
+             [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 4; },
+             "stages[0].parallelism.ep_degree: 4; expected a divisor of cp x "
+             "dp, 2"},
+        Case{"MoreGpusThanTheIsland",
+             [](SlicePlanSet& a) {
+               Stage(a, 2).parallelism = {.tp_degree = 4, .dp_degree = 4};
+             },
+             "stages[2].parallelism: 16 GPUs; expected at most 8"},
+        Case{
+            "StraddlesNodes",
+            [](SlicePlanSet& a) { Stage(a, 0).parallelism = {.tp_degree = 2}; },
+            "stages[1].parallelism: 4 GPUs from GPU 2 of a node of 4 on"},
+        Case{"PartOfANode",
+             [](SlicePlanSet& a) {
+               Stage(a, 2).parallelism = {.tp_degree = 2};
+               Stage(a, 1).parallelism = {.tp_degree = 2, .dp_degree = 4};
+               Stage(a, 0).parallelism = {.tp_degree = 2};
+             },
+             "stages[1].parallelism: 8 GPUs from GPU 2 of a node of 4 on"},
+        Case{"RecomputeTooShort",
+             [](SlicePlanSet& a) { Stage(a, 2).recompute.pop_back(); },
+             "stages[2].recompute: 1 layers; expected 3"},
+        Case{"RecomputeTooLong",
+             [](SlicePlanSet& a) { Stage(a, 2).recompute[1].num_layers = 3; },
+             "stages[2].recompute[1].num_layers: 3; expected from 1 to the 2"},
+        Case{"MaskOfNoOperator",
+             // The embedding has one operator.
+             [](SlicePlanSet& a) { Stage(a, 0).recompute[0].mask = 2; },
+             "stages[0].recompute[0].mask: 2"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(BadMoeAnswerTest, EpMustDivideTheExperts) {
+  const ModelSlice slice = MakeSlice({0, 1}, {TestMoeModel(1).layers[1]});
+  SlicePlanSet answer{
+      .plans = {{.stages = {{.plan = {.end = {1, 0},
+                                      .parallelism = {.dp_degree = 16,
+                                                      .ep_degree = 16},
+                                      .recompute = {{.num_layers = 1}}},
+                             .time_s = 1}},
+                 .made_by = "test"}}};
+  const ParallelizeOptions options{.training = TestTraining(32),
+                                   .pipeline_microbatch_size = 16};
+
+  const absl::Status status =
+      CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("ep_degree: 16; expected one that divides the "
+                        "experts"));
+
+  answer.plans[0].stages[0].plan.parallelism.ep_degree = 8;
+  EXPECT_THAT(CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options),
+              IsOk());
+}
+
+TEST(CheckAtomsTest, AtomsHoldTheModelInOrder) {
+  const ModelSpec model = TestModel(2);
+  std::vector<ModelSlice> atoms = SliceByLayer(model);
+  EXPECT_THAT(CheckAtoms(atoms, model), IsOk());
+
+  atoms.pop_back();
+  EXPECT_THAT(std::string(CheckAtoms(atoms, model).message()),
+              HasSubstr("atoms: 3 layers; expected the 4 layers"));
+}
+
+TEST(CheckAtomsTest, AtomsAreNumbered) {
+  std::vector<ModelSlice> atoms = SliceByLayer(TestModel(2));
+  atoms[1].atoms = {2, 3};
+
+  EXPECT_THAT(std::string(CheckAtoms(atoms, TestModel(2)).message()),
+              HasSubstr("atoms[1].atoms: [2, 3); expected [1, 2)"));
+}
+
+TEST(CheckProfileTest, FiguresAreFiniteAndNotNegative) {
+  EXPECT_THAT(CheckProfile({.min_gpu_seconds = 0, .min_total_bytes = 1}),
+              IsOk());
+  EXPECT_FALSE(CheckProfile({.min_gpu_seconds = kNan}).ok());
+  EXPECT_FALSE(CheckProfile({.min_total_bytes = -1}).ok());
+}
+
+}  // namespace
+}  // namespace tangram

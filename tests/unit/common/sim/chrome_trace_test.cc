@@ -1,0 +1,95 @@
+#include "common/sim/chrome_trace.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/plan_builders.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using Kind = TimelineEvent::Kind;
+using nlohmann::json;
+
+Cluster OneNode(const std::string& type = "T4") {
+  return testing::TestCluster(
+      {{.name = "a", .device = testing::TestDevice(type)}});
+}
+
+PipelinePlan TwoStages() {
+  PipelinePlan plan = {
+      .stages = {testing::StageOn(0, 3, {}, testing::NodeGpus(0, 1)),
+                 testing::StageOn(3, 6, {.dp_degree = 2},
+                                  testing::NodeGpus(0, 2, 1))}};
+  plan.stages[0].island = 0;
+  plan.stages[1].island = 1;
+  return plan;
+}
+
+// Names of the metadata or events with `phase`, in order.
+std::vector<std::string> Names(const json& trace, const std::string& phase) {
+  std::vector<std::string> names;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != phase) continue;
+    names.push_back(phase == "M" ? event["args"]["name"] : event["name"]);
+  }
+  return names;
+}
+
+TEST(ToChromeTraceTest, NamesIslandsStagesAndTransfers) {
+  const json trace = json::parse(ToChromeTrace(OneNode(), TwoStages(), {}));
+  EXPECT_THAT(Names(trace, "M"),
+              ElementsAre("island 0: 1 x T4", "island 1: 2 x T4",
+                          "stage 0: 1 x T4, 1 GPU", "stage 0 to 1",
+                          "stage 1: 2 x T4, dp 2", "stage 1 to 0"));
+}
+
+TEST(ToChromeTraceTest, NamesEveryKindOfEvent) {
+  const std::vector<TimelineEvent> timeline = {
+      {Kind::kForward, 0, 3, 0, 1},       {Kind::kSendForward, 0, 3, 1, 2},
+      {Kind::kBackward, 1, 2, 2, 3},      {Kind::kSendBackward, 1, 2, 3, 4},
+      {Kind::kGradientSync, 1, -1, 4, 5}, {Kind::kOptimizer, 1, -1, 5, 6}};
+  const json trace =
+      json::parse(ToChromeTrace(OneNode(), TwoStages(), timeline));
+  EXPECT_THAT(Names(trace, "X"), ElementsAre("F3", "send F3", "B2", "send B2",
+                                             "gradient sync", "optimizer"));
+}
+
+TEST(ToChromeTraceTest, WritesMicrosecondsToTheNanosecond) {
+  const json trace = json::parse(ToChromeTrace(
+      OneNode(), TwoStages(), {{Kind::kBackward, 1, 0, 123.456789012, 124}}));
+  const json& event = trace["traceEvents"].back();
+  EXPECT_EQ(event["ts"], 123456789.012);
+  EXPECT_EQ(event["dur"], 543210.988);
+  EXPECT_EQ(event["pid"], 2);  // Island 1.
+}
+
+TEST(ToChromeTraceTest, KeepsEventsThatOverlapOnTracksOfTheirOwn) {
+  const std::vector<TimelineEvent> timeline = {
+      {Kind::kForward, 1, 1, 0, 2},
+      {Kind::kSendForward, 1, 0, 0, 2},
+      {Kind::kSendBackward, 1, 0, 0, 2}};
+  const json trace =
+      json::parse(ToChromeTrace(OneNode(), TwoStages(), timeline));
+  std::vector<int> threads;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") threads.push_back(event["tid"]);
+  }
+  EXPECT_THAT(threads, ElementsAre(3, 4, 5));
+}
+
+TEST(ToChromeTraceTest, EscapesNamesFromOutside) {
+  const std::string odd = "A\"\\\n\x01µ";
+  PipelinePlan plan = TwoStages();
+  plan.stages[0].island = plan.stages[1].island = -1;
+  const json trace = json::parse(ToChromeTrace(OneNode(odd), plan, {}));
+  EXPECT_EQ(Names(trace, "M")[0], "GPUs: 3 x " + odd);
+}
+
+}  // namespace
+}  // namespace tangram

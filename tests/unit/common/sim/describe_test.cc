@@ -1,0 +1,35 @@
+#include "common/sim/describe.h"
+
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+TEST(DescribeGpusTest, CountsByTypeInOrderOfAppearance) {
+  const Cluster cluster = testing::TestCluster(
+      {{.name = "a", .device = testing::TestDevice("V100")},
+       {.name = "b", .device = testing::TestDevice("T4")}});
+  EXPECT_EQ(DescribeGpus(cluster, {{0, 0}, {0, 1}}), "2 x V100");
+  EXPECT_EQ(DescribeGpus(cluster, {{1, 0}, {0, 1}, {1, 2}}),
+            "2 x T4 + 1 x V100");
+}
+
+TEST(DescribeParallelismTest, LeavesOutDegreesOfOne) {
+  EXPECT_EQ(DescribeParallelism({}), "1 GPU");
+  EXPECT_EQ(DescribeParallelism({.tp_degree = 2, .dp_degree = 4}),
+            "tp 2, dp 4");
+  EXPECT_EQ(DescribeParallelism({.cp_degree = 2, .ep_degree = 2}),
+            "cp 2, ep 2");
+}
+
+TEST(DescribeTest, FormatsQuantitiesForPeople) {
+  EXPECT_EQ(Percent(0.1254), "12.5 %");
+  EXPECT_EQ(Seconds(1.254), "1.25 s");
+  EXPECT_EQ(Seconds(0.01254), "12.5 ms");
+  EXPECT_EQ(Seconds(0.0001254), "125 us");
+  EXPECT_EQ(GigaBytes(15.754e9), "15.75 GB");
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,230 @@
+#include "common/sim/evaluate_plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/cost/operator_cost.h"
+#include "common/cost/stage_cost.h"
+#include "common/domain/model_slice.h"
+#include "common/sim/model_flops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/plan_builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::NodeGpus;
+using ::testing::SizeIs;
+using testing::StageOn;
+using testing::StatusIs;
+
+// Two nodes of four GPUs; embedding, four layers, head; batch 32 in eight
+// microbatches of four.
+struct Inputs {
+  ModelSpec model = testing::TestModel(4);
+  Cluster cluster = testing::TestCluster(
+      {{.name = "a", .num_nodes = 2, .device = testing::TestDevice()}});
+  TrainingOptions training = testing::TestTraining();
+  PipelinePlan plan = {
+      .pipeline_microbatch_size = 4,
+      .stages = {StageOn(0, 3, {.dp_degree = 4}, NodeGpus(0, 4)),
+                 StageOn(3, 6, {.dp_degree = 4}, NodeGpus(1, 4))}};
+
+  Evaluation Evaluate() const {
+    const absl::StatusOr<Evaluation> evaluation =
+        EvaluatePlan(model, cluster, training, plan);
+    EXPECT_THAT(evaluation, testing::IsOk());
+    return evaluation.ok() ? *evaluation : Evaluation();
+  }
+};
+
+TEST(EvaluatePlanTest, RefusesWhatValidatePlanRefuses) {
+  Inputs in;
+  in.plan.stages[0].gpus[0].node = 9;
+  EXPECT_THAT(EvaluatePlan(in.model, in.cluster, in.training, in.plan),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("stages[0].gpus[0]")));
+}
+
+TEST(EvaluatePlanTest, OneStageTakesItsPassesSynchronisationAndOptimizer) {
+  Inputs in;
+  in.plan.stages = {StageOn(0, 6, {.dp_degree = 4}, NodeGpus(0, 4))};
+  const IslandSpec island = testing::TestIsland(1, 4);
+  const StageCost cost = EstimateStage(MakeSlice({0, 6}, in.model.layers).runs,
+                                       in.plan.stages[0].plan,
+                                       {.device = island.device,
+                                        .training = in.training,
+                                        .wiring = WiringOf(island, 4),
+                                        .pipeline_microbatch_size = 4});
+
+  const Evaluation evaluation = in.Evaluate();
+
+  EXPECT_DOUBLE_EQ(
+      evaluation.iteration_time_s,
+      8 * (cost.forward_s + cost.backward_s) + cost.sync_s + cost.optimizer_s);
+  EXPECT_EQ(evaluation.stages[0].peak_bytes, cost.memory.PeakBytes(1));
+  EXPECT_NEAR(evaluation.bubble_fraction, 0, 1e-12);
+  EXPECT_EQ(evaluation.stages[0].send_s, 0);
+}
+
+TEST(EvaluatePlanTest, ChargesTransfersOverTheActualLink) {
+  // 4 samples · 512 tokens · 1024 · 2 bytes = 4,194,304 bytes, both ways. One
+  // pair of nodes: 10 GB/s. Inside a node, four flows of 100 GB/s.
+  Inputs in;
+  EXPECT_DOUBLE_EQ(in.Evaluate().stages[0].send_s, 2 * 4'194'304 / 10e9);
+  EXPECT_EQ(in.Evaluate().stages[1].send_s, 0);
+
+  in.plan.stages[0] = StageOn(0, 3, {.dp_degree = 2}, NodeGpus(0, 2));
+  in.plan.stages[1] = StageOn(3, 6, {.dp_degree = 2}, NodeGpus(0, 2, 2));
+  EXPECT_DOUBLE_EQ(in.Evaluate().stages[0].send_s, 2 * 4'194'304 / 200e9);
+}
+
+TEST(EvaluatePlanTest, ChargesEachDirectionOverItsOwnLink) {
+  Inputs in;
+  in.cluster =
+      testing::TestCluster({{.name = "a", .device = testing::TestDevice()},
+                            {.name = "b", .device = testing::TestDevice()}});
+  in.cluster.links[0][1] = {2e9, 2e9, 0};
+  in.cluster.links[1][0] = {1e9, 1e9, 0.5};
+  EXPECT_DOUBLE_EQ(in.Evaluate().stages[0].send_s,
+                   4'194'304 / 2e9 + 4'194'304 / 1e9 + 0.5);
+}
+
+TEST(EvaluatePlanTest, HoldsAMicrobatchForEachStageFromHereOn) {
+  Inputs in;
+  const Evaluation eight = in.Evaluate();
+  EXPECT_EQ(eight.stages[0].in_flight, 2);
+  EXPECT_EQ(eight.stages[1].in_flight, 1);
+  in.plan.pipeline_microbatch_size = 32;
+  EXPECT_EQ(in.Evaluate().stages[0].in_flight, 1);
+  for (const StageEvaluation& stage : eight.stages) {
+    EXPECT_DOUBLE_EQ(
+        stage.peak_bytes,
+        stage.static_bytes + stage.activation_bytes + stage.transient_bytes);
+  }
+}
+
+TEST(EvaluatePlanTest, ReportsWhatDoesNotFitAndStillTimesIt) {
+  Inputs in;
+  EXPECT_THAT(in.Evaluate().violations, IsEmpty());
+  const double peak_bytes = in.Evaluate().stages[0].peak_bytes;
+  in.cluster.nodes[0].device.memory_bytes = peak_bytes - 1e6;
+
+  const Evaluation evaluation = in.Evaluate();
+
+  ASSERT_THAT(evaluation.violations, SizeIs(1));
+  EXPECT_EQ(evaluation.violations[0].stage, 0);
+  EXPECT_NEAR(evaluation.violations[0].bytes_short, 1e6, 1);
+  EXPECT_THAT(evaluation.violations[0].reason, HasSubstr("GB on each GPU"));
+  EXPECT_GT(evaluation.iteration_time_s, 0);
+}
+
+TEST(EvaluatePlanTest, SplitsEachStagesTimeWithoutRest) {
+  const Evaluation evaluation = Inputs().Evaluate();
+  double idle_s = 0;
+  for (const StageEvaluation& stage : evaluation.stages) {
+    EXPECT_DOUBLE_EQ(stage.busy_s, 8 * (stage.forward_s + stage.backward_s));
+    EXPECT_NEAR(stage.busy_s + stage.idle_s + stage.sync_s + stage.optimizer_s,
+                evaluation.iteration_time_s, 1e-12);
+    idle_s += stage.idle_s;
+  }
+  // Both stages have four GPUs.
+  EXPECT_DOUBLE_EQ(evaluation.bubble_fraction,
+                   idle_s / (2 * evaluation.iteration_time_s));
+}
+
+TEST(EvaluatePlanTest, UtilizationIsModelFlopsOverPeak) {
+  const Inputs in;
+  const Evaluation evaluation = in.Evaluate();
+  // Eight GPUs of 100 TFLOP/s.
+  EXPECT_DOUBLE_EQ(evaluation.model_flops_utilization,
+                   32 * ModelFlops(in.model, in.training) /
+                       (evaluation.iteration_time_s * 8 * 100e12));
+  EXPECT_DOUBLE_EQ(evaluation.samples_per_s, 32 / evaluation.iteration_time_s);
+  EXPECT_DOUBLE_EQ(evaluation.tokens_per_s,
+                   32 * 512 / evaluation.iteration_time_s);
+}
+
+TEST(EvaluatePlanTest, RecomputationDoesNotRaiseUtilization) {
+  Inputs in;
+  const Evaluation plain = in.Evaluate();
+  in.plan.stages[0].plan.recompute = {{.num_layers = 1},
+                                      {.num_layers = 2, .mask = 0x3ff}};
+  const Evaluation recomputed = in.Evaluate();
+  EXPECT_GT(recomputed.stages[0].recompute_s, 0);
+  EXPECT_LT(recomputed.stages[0].activation_bytes,
+            plain.stages[0].activation_bytes);
+  EXPECT_LT(recomputed.model_flops_utilization, plain.model_flops_utilization);
+}
+
+TEST(EvaluatePlanTest, AMixedStageGoesAtTheWeakestDevicesPace) {
+  Inputs in;
+  in.plan.stages = {StageOn(0, 6, {.dp_degree = 2}, {{0, 0}, {1, 0}})};
+  DeviceSpec slow = testing::TestDevice();
+  slow.peak_flops = {50e12, 50e12, 50e12, 50e12};
+  in.cluster =
+      testing::TestCluster({{.name = "a", .device = testing::TestDevice()},
+                            {.name = "b", .device = slow}});
+  const Evaluation mixed = in.Evaluate();
+  in.cluster.nodes[0].device = slow;
+  const Evaluation all_slow = in.Evaluate();
+  EXPECT_EQ(mixed.iteration_time_s, all_slow.iteration_time_s);
+  // The same work counts against 150 instead of 100 TFLOP/s.
+  EXPECT_DOUBLE_EQ(mixed.model_flops_utilization,
+                   all_slow.model_flops_utilization * 100 / 150);
+}
+
+TEST(EvaluatePlanTest, DoesNotReadWhoMadeThePlan) {
+  Inputs in;
+  const Evaluation before = in.Evaluate();
+  in.plan.stages[0].island = 7;
+  in.plan.stages[0].made_by = "someone";
+  EXPECT_EQ(in.Evaluate().iteration_time_s, before.iteration_time_s);
+}
+
+TEST(EvaluatePlanTest, TellsHowMuchOfTheComputeWasMeasured) {
+  Inputs in;
+  in.plan.stages[0].plan.parallelism = {.tp_degree = 4};
+  in.plan.stages[1].plan.parallelism = {.tp_degree = 4};
+  EXPECT_EQ(in.Evaluate().measured_fraction, 0);
+  in.cluster.nodes[0].device.measured = in.cluster.nodes[1].device.measured = {
+      {.key = MeasurementKey(in.model.layers[1], OpKind::kQkvProjection,
+                             {.tp_degree = 4}, 4, in.training),
+       .forward_s = 1e-3,
+       .backward_s = 2e-3}};
+
+  const Evaluation evaluation = in.Evaluate();
+
+  double compute_s = 0;
+  for (const StageEvaluation& stage : evaluation.stages) {
+    EXPECT_GT(stage.collective_s, 0);
+    compute_s += stage.forward_s + stage.backward_s - stage.collective_s;
+  }
+  // Four layers.
+  EXPECT_DOUBLE_EQ(evaluation.measured_fraction, 4 * 3e-3 / compute_s);
+}
+
+TEST(EvaluatePlanTest, FillsTheTimelineUpToTheEnd) {
+  const Inputs in;
+  std::vector<TimelineEvent> timeline;
+  ASSERT_OK_AND_ASSIGN(
+      const Evaluation evaluation,
+      EvaluatePlan(in.model, in.cluster, in.training, in.plan, &timeline));
+  // Per stage 8 passes each way, synchronisation and optimizer; 8 transfers
+  // each way.
+  EXPECT_THAT(timeline, SizeIs(2 * (8 + 8 + 2) + 16));
+  double end_s = 0;
+  for (const TimelineEvent& event : timeline) {
+    end_s = std::max(end_s, event.end_s);
+  }
+  EXPECT_EQ(end_s, evaluation.iteration_time_s);
+}
+
+}  // namespace
+}  // namespace tangram

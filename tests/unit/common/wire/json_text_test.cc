@@ -1,0 +1,75 @@
+#include "common/wire/json_text.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+
+TEST(CheckJsonSyntaxTest, AcceptsEveryKindOfValue) {
+  EXPECT_THAT(CheckJsonSyntax(R"( {"a": [1, -2.5e+3, true, null], "b\"": {},
+                                   "c": [], "d": "\\"} )"),
+              IsOk());
+}
+
+struct BadJson {
+  std::string name;
+  std::string text;
+  std::string error;
+};
+
+class BadJsonTest : public ::testing::TestWithParam<BadJson> {};
+
+TEST_P(BadJsonTest, IsRefusedWithItsOffset) {
+  EXPECT_THAT(CheckJsonSyntax(GetParam().text),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr(GetParam().error)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CheckJsonSyntaxTest, BadJsonTest,
+    ::testing::Values(
+        BadJson{"Empty", "", "not valid JSON at offset 0: expected a value"},
+        BadJson{"Truncated", R"({"a": [1, 2)",
+                "offset 11: expected ',' or ']'"},
+        BadJson{"OpenString", R"({"a)", "offset 3: expected the end of a str"},
+        BadJson{"OpenEscape", "\"\\", "offset 2: expected the end of a string"},
+        BadJson{"NoColon", R"({"a" 1})", "offset 5: expected ':'"},
+        BadJson{"TwoValues", "1 2", "offset 2: expected the end of the text"},
+        BadJson{"Number", "[1.]", "offset 3: expected a digit"},
+        BadJson{"Yaml", "cluster: c1", "offset 0: expected a value"},
+        BadJson{"Deep", std::string(100000, '['), "expected less nesting"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(LayOutJsonTest, KeepsShortContainersOnOneLine) {
+  EXPECT_EQ(LayOutJson(R"({"a":[1,2,{"b":"x,y:z"}],"c":{}})"),
+            "{\"a\": [1, 2, {\"b\": \"x,y:z\"}], \"c\": {}}\n");
+}
+
+TEST(LayOutJsonTest, BreaksLongObjectsByMember) {
+  const std::string long_name(70, 'n');
+  EXPECT_EQ(LayOutJson("{\"name\":\"" + long_name + "\",\"gpus\":[1,2]}"),
+            "{\n  \"name\": \"" + long_name + "\",\n  \"gpus\": [1, 2]\n}\n");
+}
+
+TEST(LayOutJsonTest, FillsLinesWithScalars) {
+  std::string compact = "[";
+  for (int i = 0; i < 20; ++i) compact += "\"node-1\",";
+  compact.back() = ']';
+  // Seven elements of 8 columns with ", " between them: 2 + 7 · 10 − 1 = 71.
+  const std::string line =
+      "  \"node-1\", \"node-1\", \"node-1\", \"node-1\", \"node-1\", "
+      "\"node-1\", \"node-1\"";
+  EXPECT_EQ(LayOutJson(compact),
+            "[\n" + line + ",\n" + line + ",\n" + line.substr(0, 60) + "\n]\n");
+}
+
+}  // namespace
+}  // namespace tangram

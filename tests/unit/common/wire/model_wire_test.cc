@@ -1,0 +1,105 @@
+#include "common/wire/model_wire.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tangram/v1/model.pb.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/common/wire/random_values.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOkAndHolds;
+using testing::RandomValues;
+using testing::StatusIs;
+using testing::TestModel;
+
+TEST(ModelWireTest, ModelsSurviveTheRoundTrip) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const ModelSpec model = RandomValues(seed).Model();
+    ASSERT_OK_AND_ASSIGN(const ModelSpec decoded, FromProto(ToProto(model)));
+    EXPECT_EQ(decoded.name, model.name);
+    EXPECT_EQ(decoded.layers, model.layers);
+  }
+}
+
+TEST(ModelWireTest, SlicesSurviveTheRoundTrip) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::vector<ModelSlice> slices = SliceByLayer(RandomValues(seed).Model());
+    for (size_t i = slices.size() - 1; i > 0; --i) {
+      slices.push_back(JoinSlices(slices[i - 1], slices[i]));
+    }
+    EXPECT_THAT(FromProto(ToProto(slices)), IsOkAndHolds(slices));
+  }
+}
+
+TEST(ModelWireTest, EqualLayersAreWrittenOnce) {
+  const v1::Model message = ToProto(TestModel(100));
+  EXPECT_EQ(message.layer_types_size(), 3);  // Embedding, layer, head.
+  ASSERT_EQ(message.layers_size(), 3);
+  EXPECT_EQ(message.layers(1).count(), 100);
+}
+
+TEST(ModelWireTest, FingerprintsAreOfTheContent) {
+  v1::SliceList message = ToProto(SliceByLayer(TestModel(2)));
+  // The two equal layers in one slice, as two runs of one.
+  v1::ModelSlice& slice = *message.mutable_slices(1);
+  slice.set_end_atom(3);
+  *slice.add_runs() = slice.runs(0);
+  const std::vector<LayerSpec> layers = TestModel(2).layers;
+  ASSERT_OK_AND_ASSIGN(const std::vector<ModelSlice> decoded,
+                       FromProto(message));
+  EXPECT_EQ(decoded[1], MakeSlice({1, 3}, {&layers[1], 2}));
+}
+
+TEST(ModelWireTest, BadLayersAreRefusedByFieldPath) {
+  v1::Model message = ToProto(TestModel(4));
+  message.mutable_layer_types(1)->set_num_heads(-3);
+  EXPECT_THAT(
+      FromProto(message),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("layer_types[1].num_heads: -3; expected an integer")));
+  message.mutable_layer_types(1)->set_num_heads(0);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("layer_types[1].num_heads: 0")));
+  message.mutable_layer_types(1)->clear_kind();
+  EXPECT_THAT(
+      FromProto(message),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("layer_types[1].kind: 0; expected EMBEDDING")));
+}
+
+TEST(ModelWireTest, BadRunsAreRefusedByFieldPath) {
+  v1::Model message = ToProto(TestModel(4));
+  message.mutable_layers(1)->set_count(1 << 30);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("layers[1].count: 1073741824; expected")));
+  message.mutable_layers(1)->set_count(1);
+  message.mutable_layers(2)->set_layer_type(3);
+  EXPECT_THAT(
+      FromProto(message),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("layers[2].layer_type: 3; expected an index")));
+  message.clear_layers();
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("layers: 0; expected a positive integer")));
+}
+
+TEST(ModelWireTest, EmptySlicesAreRefused) {
+  v1::SliceList message = ToProto(SliceByLayer(TestModel(2)));
+  message.mutable_slices(2)->set_end_atom(2);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("slices[2].end_atom: 2; expected an atom "
+                                 "after 2")));
+}
+
+}  // namespace
+}  // namespace tangram

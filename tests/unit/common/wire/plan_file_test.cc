@@ -1,0 +1,174 @@
+#include "common/wire/plan_file.h"
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing::StatusIs;
+using testing::TestCluster;
+using testing::TestDevice;
+using testing::TestModel;
+using testing::TestTraining;
+
+// Two stages on one group of two nodes of four GPUs.
+PlanFile ExampleFile() {
+  PlanFile file{.cluster = TestCluster({{"t4", 2, 4, TestDevice("T4")}}),
+                .model = TestModel(4),
+                .training = TestTraining(),
+                .explanation = {"stage 1 is the slowest"},
+                .provenance = {.tool_version = "0.1",
+                               .parallelizer = "aceso 1",
+                               .phases = {{"islands", 0.25}},
+                               .wall_s = 1.5,
+                               .num_workers = 3,
+                               .cache_hits = 7,
+                               .coordinator = "host:7070"}};
+  const StageParallelism parallelism{.tp_degree = 2, .dp_degree = 2};
+  PipelinePlan plan{.pipeline_microbatch_size = 4};
+  plan.stages = {{.plan = {.begin = {0, 0},
+                           .end = {3, 5},
+                           .parallelism = parallelism,
+                           .recompute = {{1, 0}, {3, 0b110}}},
+                  .gpus = {{0, 0}, {0, 1}, {0, 2}, {0, 3}},
+                  .island = 0,
+                  .made_by = "aceso"},
+                 {.plan = {.begin = {3, 5},
+                           .end = {6, 0},
+                           .parallelism = parallelism,
+                           .recompute = {{3, 0}}},
+                  .gpus = {{1, 2}, {1, 3}, {1, 0}, {1, 1}},
+                  .island = 0,
+                  .made_by = "aceso"}};
+  file.result = {
+      .islands = {{.id = 0,
+                   .name = "T4 x8",
+                   .nodes = {0, 1},
+                   .spec = testing::TestIsland(2, 4),
+                   .reason = "homogeneous"}},
+      .plan = plan,
+      .evaluation = {.iteration_time_s = 1.25,
+                     .stages = {{.busy_s = 1}, {.busy_s = 0.5}},
+                     .violations = {{1, "does not fit in memory", 1e9}}},
+      .unused_islands = {{0, "slow", 2.5}},
+      .lower_bound_s = 1.2,
+      .closed_form_s = 1.24,
+      .stats = {.pairs = 12, .search_steps = int64_t{1} << 40},
+      .notes = {"a note"}};
+  return file;
+}
+
+TEST(PlanFileTest, SurvivesTheRoundTrip) {
+  const PlanFile file = ExampleFile();
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
+  ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+
+  EXPECT_EQ(decoded.result.plan, file.result.plan);
+  EXPECT_EQ(decoded.model.layers, file.model.layers);
+  EXPECT_EQ(decoded.training, file.training);
+  EXPECT_EQ(decoded.cluster.links, file.cluster.links);
+  EXPECT_EQ(decoded.provenance, file.provenance);
+  // What has no operator== is compared by its text.
+  EXPECT_EQ(*PlanFileToJson(decoded), text);
+}
+
+TEST(PlanFileTest, NoPlanSurvivesTheRoundTrip) {
+  PlanFile file = ExampleFile();
+  file.result.plan.reset();
+  file.result.infeasible = {"does not fit in memory", 3e9};
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
+  ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+  EXPECT_FALSE(decoded.result.plan.has_value());
+  EXPECT_EQ(decoded.result.infeasible, file.result.infeasible);
+}
+
+TEST(PlanFileTest, ReadsWellToPeople) {
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(ExampleFile()));
+  EXPECT_THAT(text, StartsWith("{\n  \"format_version\": \"tangram.plan/v1\""));
+  EXPECT_THAT(text, HasSubstr("\"precision\": \"FP16\""));
+  EXPECT_THAT(text, HasSubstr(R"({"layer_type": 1, "count": 4})"));
+  EXPECT_THAT(
+      text, HasSubstr(R"("gpus": [{"node": "t4-0", "first": 0, "count": 4}])"));
+  EXPECT_THAT(
+      text, HasSubstr(R"("end": {"layer": 3, "op": 5, "before": "mlp_norm"})"));
+  EXPECT_THAT(
+      text, HasSubstr(R"("operators": ["qkv_projection", "attention_core"])"));
+}
+
+absl::Status StatusOfEdited(const char* from, const std::string& to) {
+  const std::string text = *PlanFileToJson(ExampleFile());
+  EXPECT_THAT(text, HasSubstr(from));
+  return PlanFileFromJson(absl::StrReplaceAll(text, {{from, to}}), "plan.json")
+      .status();
+}
+
+TEST(PlanFileTest, TruncatedTextIsRefusedWithItsOffset) {
+  const std::string text = *PlanFileToJson(ExampleFile());
+  for (size_t size = 0; size + 2 < text.size(); size += 97) {
+    EXPECT_THAT(PlanFileFromJson(text.substr(0, size), "plan.json"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         StartsWith("plan.json: not valid JSON at offset ")));
+  }
+}
+
+TEST(PlanFileTest, NewerFilesAreRefusedByTheirVersion) {
+  const std::string text = *PlanFileToJson(ExampleFile());
+  const std::string newer = absl::StrReplaceAll(
+      text, {{"tangram.plan/v1\"", "tangram.plan/v9\", \"new_field\": 3"}});
+  EXPECT_THAT(PlanFileFromJson(newer, "plan.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "plan.json: format_version: \"tangram.plan/v9\"; "
+                       "expected \"tangram.plan/v1\""));
+}
+
+TEST(PlanFileTest, ForeignFilesAreRefused) {
+  EXPECT_THAT(PlanFileFromJson(R"({"hidden_size": 4096})", "config.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("config.json: format_version: \"\"")));
+  EXPECT_THAT(
+      PlanFileFromJson("[1, 2]", "list.json"),
+      StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("list.json: ")));
+}
+
+TEST(PlanFileTest, UnknownFieldsAreRefused) {
+  EXPECT_THAT(
+      StatusOfEdited("\"tp_degree\": 2", "\"tensor_degree\": 2"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(StartsWith("plan.json: "), HasSubstr("tensor_degree"))));
+}
+
+TEST(PlanFileTest, BadValuesAreRefusedByFieldPath) {
+  EXPECT_THAT(StatusOfEdited("\"tp_degree\": 2", "\"tp_degree\": 0"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "plan.json: plan.stages[0].plan.parallelism.tp_degree: "
+                       "0; expected a positive integer"));
+  EXPECT_THAT(StatusOfEdited("{\"node\": \"t4-0\"", "{\"node\": \"t5-0\""),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "plan.json: plan.stages[0].gpus[0].node: \"t5-0\"; "
+                       "expected a node of the cluster"));
+  EXPECT_THAT(
+      StatusOfEdited("\"latency_s\": 0", "\"latency_s\": \"NaN\""),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("cluster.nodes[0].intra_node.latency_s: nan")));
+}
+
+TEST(PlanFileTest, AFileWithoutAnAnswerIsRefused) {
+  PlanFile file = ExampleFile();
+  file.result.plan.reset();
+  EXPECT_THAT(PlanFileFromJson(*PlanFileToJson(file), "plan.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "plan.json: plan: missing; expected either plan or "
+                       "infeasible"));
+}
+
+}  // namespace
+}  // namespace tangram

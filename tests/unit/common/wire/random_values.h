@@ -1,0 +1,166 @@
+#ifndef TANGRAM_TESTS_UNIT_COMMON_WIRE_RANDOM_VALUES_H_
+#define TANGRAM_TESTS_UNIT_COMMON_WIRE_RANDOM_VALUES_H_
+
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/domain/cluster.h"
+#include "common/domain/island.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/slice_plan.h"
+#include "common/domain/stage_plan.h"
+#include "common/domain/training_options.h"
+
+// Values with every field drawn at random, for round trips.
+namespace tangram::testing {
+
+class RandomValues {
+ public:
+  explicit RandomValues(uint32_t seed) : rng_(seed) {}
+
+  int Int(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(rng_);
+  }
+  double Real() {
+    return std::ldexp(std::uniform_real_distribution<double>(0.5, 1)(rng_),
+                      Int(-40, 50));
+  }
+  bool Bool() { return Int(0, 1) == 1; }
+  std::string Name(const char* prefix) {
+    return absl::StrCat(prefix, "-", Int(0, 1 << 30));
+  }
+
+  tangram::Link Link() {
+    return {.bandwidth_bytes_per_s = Real(),
+            .pair_bandwidth_bytes_per_s = Real(),
+            .latency_s = Real()};
+  }
+
+  DeviceSpec Device() {
+    DeviceSpec device{
+        .type = Name("device"),
+        .peak_flops = {Real(), Real(), Real(), Real()},
+        .memory_bytes = Real(),
+        .memory_bandwidth_bytes_per_s = Real(),
+        .supports_flash_attention = Bool(),
+        .efficiency = {Real(), Real(), Real(), Real(), Real(), Real(), Real()}};
+    Fingerprint key = 0;
+    for (int i = Int(0, 3); i > 0; --i) {
+      key += Int(1, 1 << 30);
+      device.measured.push_back({key << 30, Real(), Real()});
+    }
+    return device;
+  }
+
+  IslandSpec Island() {
+    return {.device = Device(),
+            .num_nodes = Int(1, 64),
+            .gpus_per_node = Int(1, 16),
+            .intra_node = Link(),
+            .inter_node = Link()};
+  }
+
+  tangram::Cluster Cluster() {
+    tangram::Cluster cluster{.name = Name("cluster")};
+    const int num_groups = Int(1, 4);
+    for (int g = 0; g < num_groups; ++g) {
+      cluster.groups.push_back(Name("group"));
+      cluster.links.emplace_back();
+      for (int b = 0; b < num_groups; ++b) {
+        cluster.links.back().push_back(Link());
+      }
+    }
+    const tangram::DeviceSpec devices[] = {Device(), Device()};
+    for (int i = Int(1, 12); i > 0; --i) {
+      cluster.nodes.push_back(
+          {.name = absl::StrCat("node-", cluster.nodes.size()),
+           .group = Int(0, num_groups - 1),
+           .num_gpus = Int(1, 16),
+           .device = devices[Int(0, 1)],
+           .intra_node = Link()});
+    }
+    cluster.assumptions.push_back({Name("f"), Name("v"), Name("s")});
+    return cluster;
+  }
+
+  LayerSpec Layer() {
+    LayerSpec layer{.kind = static_cast<LayerKind>(Int(0, 2))};
+    for (int LayerSpec::*dimension :
+         {&LayerSpec::hidden_size, &LayerSpec::num_heads,
+          &LayerSpec::num_kv_heads, &LayerSpec::head_dim,
+          &LayerSpec::value_head_dim, &LayerSpec::sliding_window,
+          &LayerSpec::q_lora_rank, &LayerSpec::kv_lora_rank,
+          &LayerSpec::rope_head_dim, &LayerSpec::ffn_hidden_size,
+          &LayerSpec::num_experts, &LayerSpec::experts_per_token,
+          &LayerSpec::expert_ffn_hidden_size,
+          &LayerSpec::shared_expert_ffn_hidden_size, &LayerSpec::vocab_size,
+          &LayerSpec::max_position_embeddings}) {
+      layer.*dimension = Int(1, 100000);
+    }
+    for (bool LayerSpec::*flag :
+         {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,
+          &LayerSpec::linear_bias, &LayerSpec::norm_bias, &LayerSpec::qkv_bias,
+          &LayerSpec::qk_norm}) {
+      layer.*flag = Bool();
+    }
+    return layer;
+  }
+
+  // Up to 3 kinds of layers in random order.
+  ModelSpec Model() {
+    const LayerSpec kinds[] = {Layer(), Layer(), Layer()};
+    ModelSpec model{.name = Name("model")};
+    for (int i = Int(1, 20); i > 0; --i) {
+      model.layers.push_back(kinds[Int(0, 2)]);
+    }
+    return model;
+  }
+
+  TrainingOptions Training() {
+    return {.global_batch_size = Int(1, 4096),
+            .sequence_length = Int(1, 1 << 20),
+            .precision = static_cast<Precision>(Int(0, 3)),
+            .optimizer = static_cast<Optimizer>(Int(0, 1)),
+            .flash_attention = Bool()};
+  }
+
+  StagePlan Stage() {
+    StagePlan stage{.begin = {Int(0, 9), Int(0, 9)},
+                    .end = {Int(10, 19), Int(0, 9)},
+                    .parallelism = {.tp_degree = Int(1, 8),
+                                    .cp_degree = Int(1, 8),
+                                    .dp_degree = Int(1, 8),
+                                    .ep_degree = Int(1, 8),
+                                    .fsep = Bool(),
+                                    .zero_stage = Int(0, 3),
+                                    .sequence_parallel = Bool()}};
+    for (int i = Int(1, 3); i > 0; --i) {
+      stage.recompute.push_back({Int(1, 9), static_cast<OpMask>(Int(0, 8191))});
+    }
+    return stage;
+  }
+
+  SlicePlanSet PlanSet() {
+    SlicePlanSet set{.covers_trailing_stages = Int(0, 64),
+                     .search_steps = int64_t{Int(0, 1 << 30)} << 10,
+                     .truncated = Bool()};
+    for (int i = Int(0, 3); i > 0; --i) {
+      SlicePlan plan{.max_trailing_stages = Int(0, 64),
+                     .made_by = Name("maker")};
+      for (int s = Int(1, 3); s > 0; --s) {
+        plan.stages.push_back({Stage(), Real(), Real(), Real()});
+      }
+      set.plans.push_back(plan);
+    }
+    if (set.plans.empty()) set.infeasible = {Name("reason"), Real()};
+    return set;
+  }
+
+ private:
+  std::mt19937 rng_;
+};
+
+}  // namespace tangram::testing
+
+#endif  // TANGRAM_TESTS_UNIT_COMMON_WIRE_RANDOM_VALUES_H_

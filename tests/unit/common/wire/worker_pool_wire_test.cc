@@ -1,0 +1,143 @@
+#include "common/wire/worker_pool_wire.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tangram/v1/worker_pool_service.pb.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/common/wire/random_values.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOkAndHolds;
+using testing::RandomValues;
+using testing::StatusIs;
+
+absl::StatusOr<Query> Sent(const Query& query) {
+  v1::Lease lease;
+  EncodeQuery(query, lease);
+  return DecodeQuery(lease);
+}
+
+absl::StatusOr<Answer> Sent(const absl::StatusOr<Answer>& answer) {
+  v1::Answer message;
+  EncodeAnswer(answer, message);
+  return DecodeAnswer(message);
+}
+
+TEST(WorkerPoolWireTest, QueriesSurviveTheRoundTrip) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    RandomValues random(seed);
+    const ModelSpec model = random.Model();
+    const std::vector<ModelSlice> atoms = SliceByLayer(model);
+
+    ASSERT_OK_AND_ASSIGN(const Query slice, Sent(SliceModelQuery{model}));
+    EXPECT_EQ(std::get<SliceModelQuery>(slice).model.layers, model.layers);
+
+    ASSERT_OK_AND_ASSIGN(const Query join,
+                         Sent(ConcatenateQuery{atoms.front(), atoms.back()}));
+    EXPECT_EQ(std::get<ConcatenateQuery>(join).head, atoms.front());
+    EXPECT_EQ(std::get<ConcatenateQuery>(join).tail, atoms.back());
+
+    const ProfileQuery profile{random.Int(0, 99), random.Int(0, 99),
+                               random.Int(1, 99)};
+    ASSERT_OK_AND_ASSIGN(const Query sent_profile, Sent(profile));
+    const auto& got_profile = std::get<ProfileQuery>(sent_profile);
+    EXPECT_EQ(got_profile.slice, profile.slice);
+    EXPECT_EQ(got_profile.island, profile.island);
+    EXPECT_EQ(got_profile.pipeline_microbatch_size,
+              profile.pipeline_microbatch_size);
+
+    const PairQuery pair{random.Int(0, 99), random.Int(0, 99),
+                         random.Int(1, 99), random.Int(0, 99),
+                         int64_t{random.Int(0, 1 << 30)} << 8};
+    ASSERT_OK_AND_ASSIGN(const Query sent_pair, Sent(pair));
+    const auto& got_pair = std::get<PairQuery>(sent_pair);
+    EXPECT_EQ(got_pair.slice, pair.slice);
+    EXPECT_EQ(got_pair.island, pair.island);
+    EXPECT_EQ(got_pair.pipeline_microbatch_size, pair.pipeline_microbatch_size);
+    EXPECT_EQ(got_pair.trailing_stages, pair.trailing_stages);
+    EXPECT_EQ(got_pair.max_search_steps, pair.max_search_steps);
+  }
+}
+
+TEST(WorkerPoolWireTest, AnswersSurviveTheRoundTrip) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    RandomValues random(seed);
+    const std::vector<ModelSlice> atoms = SliceByLayer(random.Model());
+    for (const Answer& answer :
+         {Answer(atoms), Answer(atoms.back()),
+          Answer(PerformanceProfile{random.Real(), random.Real()}),
+          Answer(random.PlanSet())}) {
+      EXPECT_THAT(Sent(answer), IsOkAndHolds(answer));
+    }
+  }
+}
+
+TEST(WorkerPoolWireTest, ErrorsSurviveTheRoundTrip) {
+  const absl::Status error = absl::UnimplementedError("no experts");
+  EXPECT_EQ(Sent(absl::StatusOr<Answer>(error)).status(), error);
+}
+
+TEST(WorkerPoolWireTest, ContextsSurviveTheRoundTrip) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    RandomValues random(seed);
+    const PairContext context{.training = random.Training(),
+                              .slices = SliceByLayer(random.Model()),
+                              .islands = {random.Island(), random.Island()}};
+    ASSERT_OK_AND_ASSIGN(const PairContext sent, FromProto(ToProto(context)));
+    EXPECT_EQ(sent.training, context.training);
+    EXPECT_EQ(sent.slices, context.slices);
+    EXPECT_EQ(sent.islands, context.islands);
+  }
+}
+
+TEST(WorkerPoolWireTest, AdaptersSurviveTheRoundTrip) {
+  AdapterInfo adapter{.id = {"aceso", "3"}};
+  for (bool ParallelizerFeatures::*feature :
+       {&ParallelizerFeatures::data_parallel,
+        &ParallelizerFeatures::pipeline_parallel,
+        &ParallelizerFeatures::tensor_parallel,
+        &ParallelizerFeatures::context_parallel,
+        &ParallelizerFeatures::expert_parallel,
+        &ParallelizerFeatures::gradient_accumulation,
+        &ParallelizerFeatures::recompute, &ParallelizerFeatures::offload,
+        &ParallelizerFeatures::zero, &ParallelizerFeatures::moe_models}) {
+    adapter.features = {};
+    adapter.features.*feature = true;
+    ASSERT_OK_AND_ASSIGN(const AdapterInfo sent, FromProto(ToProto(adapter)));
+    EXPECT_EQ(sent.id, adapter.id);
+    EXPECT_EQ(sent.features, adapter.features);
+  }
+}
+
+TEST(WorkerPoolWireTest, WhatIsNoAnswerIsTheWorkersFault) {
+  EXPECT_THAT(DecodeAnswer(v1::Answer()),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("answer: missing; expected a value")));
+  v1::Answer no_error;
+  no_error.mutable_error();
+  EXPECT_THAT(DecodeAnswer(no_error),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("missing")));
+  v1::Answer no_slice;
+  no_slice.mutable_concatenate();
+  EXPECT_THAT(DecodeAnswer(no_slice),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("slices: 0")));
+}
+
+TEST(WorkerPoolWireTest, BadContextsAreRefusedByFieldPath) {
+  v1::PairContext message =
+      ToProto(PairContext{.training = RandomValues(1).Training(),
+                          .islands = {RandomValues(1).Island()}});
+  message.mutable_islands(0)->set_gpus_per_node(0);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("islands[0].gpus_per_node: 0; expected")));
+}
+
+}  // namespace
+}  // namespace tangram

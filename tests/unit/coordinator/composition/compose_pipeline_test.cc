@@ -1,0 +1,264 @@
+#include "coordinator/composition/compose_pipeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Candidate OneStage(double seconds, int max_trailing_stages = 100) {
+  return {.slowest_s = seconds,
+          .latency_s = seconds,
+          .last_stage_s = seconds,
+          .backward_s = seconds * 2 / 3,
+          .num_stages = 1,
+          .max_trailing_stages = max_trailing_stages,
+          .first_stage_gpus = 1,
+          .last_stage_gpus = 1};
+}
+
+// Holds what a ComposeProblem points to.
+struct Instance {
+  ComposeProblem problem;
+  std::vector<PairCandidates> pairs;
+
+  Instance(int num_atoms, int num_islands, int num_microbatches) {
+    problem.num_atoms = num_atoms;
+    problem.num_islands = num_islands;
+    problem.num_microbatches = num_microbatches;
+    problem.transfer_s = [](int, int, int, int, int) { return 0.0; };
+    problem.atom_work.assign(num_atoms, 1.0);
+    pairs.reserve(1000);  // problem.pairs points into it.
+  }
+
+  void Add(AtomRange atoms, int island, std::vector<Candidate> candidates,
+           int covers = kUnlimitedTrailingStages) {
+    pairs.push_back({std::move(candidates), covers});
+    problem.pairs.push_back({atoms, island, &pairs.back()});
+  }
+};
+
+// Two islands, four atoms. {0, 2} + {2, 4} balances; {0, 3} + {3, 4} does not.
+Instance FourAtomsTwoIslands() {
+  Instance instance(4, 2, /*num_microbatches=*/4);
+  instance.Add({0, 3}, 0, {OneStage(1.5)});
+  instance.Add({0, 2}, 0, {OneStage(1.0)});
+  instance.Add({3, 4}, 1, {OneStage(0.4)});
+  instance.Add({2, 4}, 1, {OneStage(1.1)});
+  return instance;
+}
+
+TEST(ComposePipelinesTest, BalancesTheSlowestStage) {
+  const Instance instance = FourAtomsTwoIslands();
+  const auto compositions = ComposePipelines(instance.problem);
+  ASSERT_THAT(compositions, SizeIs(1));
+  // 1.0 + 1.1 + 3·1.1 = 5.4 < 1.5 + 0.4 + 3·1.5 = 6.4
+  EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 5.4);
+  ASSERT_THAT(compositions[0].slices, SizeIs(2));
+  EXPECT_EQ(compositions[0].slices[0].pair, 1);
+  EXPECT_EQ(compositions[0].slices[0].trailing_stages, 1);
+  EXPECT_EQ(compositions[0].slices[1].pair, 3);
+}
+
+TEST(ComposePipelinesTest, SlackBringsTheRunnerUpToo) {
+  Instance instance = FourAtomsTwoIslands();
+  instance.problem.slack = 0.2;  // 6.4 ≤ 1.2 · 5.4
+  EXPECT_THAT(ComposePipelines(instance.problem), SizeIs(2));
+}
+
+TEST(ComposePipelinesTest, LeavesASlowIslandOut) {
+  Instance instance = FourAtomsTwoIslands();
+  instance.Add({0, 4}, 0, {OneStage(1.2)});
+  const auto compositions = ComposePipelines(instance.problem);
+  ASSERT_THAT(compositions, SizeIs(1));
+  EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 4.8);  // 1.2 + 3·1.2
+  EXPECT_THAT(compositions[0].slices, SizeIs(1));
+}
+
+TEST(ComposePipelinesTest, KeepsRequiredIslandsIn) {
+  Instance instance = FourAtomsTwoIslands();
+  instance.Add({0, 4}, 0, {OneStage(1.2)});
+  instance.problem.required_islands = 0b10;
+  const auto compositions = ComposePipelines(instance.problem);
+  ASSERT_THAT(compositions, SizeIs(1));
+  EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 5.4);
+}
+
+TEST(ComposePipelinesTest, TheStageBeforeTheBoundaryPaysForTheTransfer) {
+  Instance instance = FourAtomsTwoIslands();
+  instance.problem.transfer_s = [](int atom, int from, int, int to, int) {
+    EXPECT_EQ(from, 0);
+    EXPECT_EQ(to, 1);
+    return atom == 2 ? 0.5 : 0.0;
+  };
+  const auto compositions = ComposePipelines(instance.problem);
+  ASSERT_THAT(compositions, SizeIs(1));
+  // 1.0 + 0.5 + 1.1 + 3·1.5 = 7.1 > 6.4: the cut moves to the free boundary.
+  EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 6.4);
+}
+
+TEST(ComposePipelinesTest, SynchronisationHidesBehindCoolDown) {
+  Instance instance(2, 2, /*num_microbatches=*/1);
+  Candidate head = OneStage(3);  // 2 s of them backward.
+  Candidate tail = OneStage(1);
+  tail.exposed_sync_s = 2.5;
+  instance.Add({0, 1}, 0, {head});
+  instance.Add({1, 2}, 1, {tail});
+  const auto compositions = ComposePipelines(instance.problem);
+  ASSERT_THAT(compositions, SizeIs(1));
+  EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 4.5);  // 3 + 1 + (2.5 − 2)
+}
+
+TEST(ComposePipelinesTest, CoveredPairsThatDoNotFitAreDropped) {
+  Instance instance(2, 2, 2);
+  instance.Add({0, 1}, 0, {OneStage(1, /*max_trailing_stages=*/0)});
+  instance.Add({1, 2}, 1, {OneStage(1)});
+  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+}
+
+TEST(ComposePipelinesTest, UncoveredPairsStandInOptimistically) {
+  Instance instance(2, 2, 2);
+  instance.Add({0, 1}, 0, {OneStage(1, /*max_trailing_stages=*/0)},
+               /*covers=*/0);
+  instance.Add({1, 2}, 1, {OneStage(1)});
+  const auto compositions = ComposePipelines(instance.problem);
+  ASSERT_THAT(compositions, SizeIs(1));
+  EXPECT_TRUE(compositions[0].optimistic);
+  EXPECT_TRUE(compositions[0].slices[0].optimistic);
+  EXPECT_EQ(compositions[0].slices[0].trailing_stages, 1);
+  EXPECT_FALSE(compositions[0].slices[1].optimistic);
+}
+
+TEST(ComposePipelinesTest, NothingToCoverTheModelIsNoComposition) {
+  Instance instance(3, 2, 2);
+  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+  instance.Add({0, 2}, 0, {OneStage(1)});
+  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+}
+
+TEST(ComposePipelinesTest, SlowerThanTheIncumbentIsNotLookedFor) {
+  Instance instance = FourAtomsTwoIslands();
+  instance.problem.incumbent_s = 5.3;
+  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+  instance.problem.incumbent_s = 5.4;
+  EXPECT_THAT(ComposePipelines(instance.problem), SizeIs(1));
+}
+
+// Tries every sequence of slices from the back; the definition, not the
+// algorithm.
+struct BruteForce {
+  const ComposeProblem& problem;
+  double best_s = kInfinity;
+
+  struct State {
+    int atom;
+    uint32_t islands = 0;
+    double latency_s = 0, slowest_s = 0, exposed_s = 0;
+    int num_stages = 0;
+    int front_island = -1, front_gpus = 0;
+  };
+
+  void Extend(const State& tail) {
+    if (tail.atom == 0) {
+      best_s =
+          std::min(best_s, tail.latency_s + tail.exposed_s +
+                               (problem.num_microbatches - 1) * tail.slowest_s);
+      return;
+    }
+    for (const PlacedPair& placed : problem.pairs) {
+      const uint32_t bit = uint32_t{1} << placed.island;
+      if (placed.atoms.end != tail.atom || (tail.islands & bit)) continue;
+      for (const Candidate& head : placed.pair->candidates) {
+        if (head.max_trailing_stages < tail.num_stages) continue;
+        const double transfer_s =
+            tail.front_island < 0
+                ? 0
+                : problem.transfer_s(tail.atom, placed.island,
+                                     head.last_stage_gpus, tail.front_island,
+                                     tail.front_gpus);
+        Extend({.atom = placed.atoms.begin,
+                .islands = tail.islands | bit,
+                .latency_s = tail.latency_s + head.latency_s + transfer_s,
+                .slowest_s = std::max({tail.slowest_s, head.slowest_s,
+                                       head.last_stage_s + transfer_s}),
+                .exposed_s = std::max(head.exposed_sync_s,
+                                      tail.exposed_s - head.backward_s),
+                .num_stages = tail.num_stages + head.num_stages,
+                .front_island = placed.island,
+                .front_gpus = head.first_stage_gpus});
+      }
+    }
+  }
+};
+
+Candidate RandomCandidate(std::mt19937& rng, int atoms) {
+  std::uniform_real_distribution<double> unit(0.5, 1.5);
+  Candidate candidate{.num_stages = 1 + static_cast<int>(rng() % 3)};
+  double before_s = 0;
+  for (int s = 0; s < candidate.num_stages; ++s) {
+    const double stage_s = atoms * unit(rng) / candidate.num_stages;
+    candidate.latency_s += stage_s;
+    candidate.slowest_s = std::max(candidate.slowest_s, stage_s);
+    candidate.last_stage_s = stage_s;
+    candidate.exposed_sync_s =
+        std::max(candidate.exposed_sync_s, 3 * unit(rng) - before_s);
+    before_s += stage_s * 2 / 3;
+  }
+  candidate.backward_s = before_s;
+  candidate.max_trailing_stages = static_cast<int>(rng() % 6);
+  candidate.first_stage_gpus = 1 << (rng() % 3);
+  candidate.last_stage_gpus = 1 << (rng() % 3);
+  return candidate;
+}
+
+TEST(ComposePipelinesTest, AgreesWithBruteForce) {
+  int feasible = 0;
+  constexpr int kSeeds = 300;
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const int num_atoms = 1 + static_cast<int>(rng() % 6);
+    const int num_islands = 1 + static_cast<int>(rng() % 3);
+    Instance instance(num_atoms, num_islands, 1 << (rng() % 5));
+    for (double& work : instance.problem.atom_work) work = 1.0 + static_cast<int>(rng() % 3);
+    instance.problem.transfer_s = [](int atom, int from, int from_gpus, int to,
+                                     int to_gpus) {
+      return 0.05 * (1 + atom % 3) * (1 + from + 2 * to) /
+             std::min(from_gpus, to_gpus);
+    };
+    for (int i = 0; i < num_islands; ++i) {
+      for (int begin = 0; begin < num_atoms; ++begin) {
+        for (int end = begin + 1; end <= num_atoms; ++end) {
+          std::vector<Candidate> candidates;
+          for (int c = static_cast<int>(rng() % 4); c > 0; --c) {
+            candidates.push_back(RandomCandidate(rng, end - begin));
+          }
+          instance.Add({begin, end}, i, candidates);
+        }
+      }
+    }
+    BruteForce oracle{instance.problem};
+    oracle.Extend({.atom = num_atoms});
+
+    const auto compositions = ComposePipelines(instance.problem);
+    ASSERT_EQ(compositions.empty(), oracle.best_s == kInfinity);
+    if (compositions.empty()) continue;
+    ++feasible;
+    EXPECT_NEAR(compositions[0].closed_form_s, oracle.best_s, 1e-9);
+  }
+  EXPECT_GT(feasible, kSeeds / 2);  // Not vacuous, in either direction.
+  EXPECT_LT(feasible, kSeeds);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,345 @@
+#include "coordinator/dispatch/work_queue.h"
+
+#include <algorithm>
+#include <random>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const AdapterId kAceso{"aceso", "1"};
+const AdapterId kUniform{"uniform", "1"};
+
+constexpr WorkQueueOptions kOptions = {
+    .silence_limit_s = 15, .hedge_after_s = 30, .max_losses = 3};
+
+std::vector<TaskId> AddTasks(WorkQueue& queue, BatchId batch, int count) {
+  std::vector<TaskId> tasks;
+  for (int i = 0; i < count; ++i) tasks.push_back(queue.AddTask(batch));
+  return tasks;
+}
+
+bool Complete(WorkQueue& queue, WorkerId worker, TaskId task) {
+  std::vector<WorkerId> others;
+  return queue.Complete(worker, task, &others);
+}
+
+TEST(WorkQueueTest, LeasesInOrderUpToTheCapacity) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, batch, 3);
+  const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
+
+  EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0], tasks[1]));
+  EXPECT_THAT(queue.LeaseTo(worker, 0), IsEmpty());
+  EXPECT_TRUE(Complete(queue, worker, tasks[1]));
+  EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[2]));
+  EXPECT_EQ(queue.num_pending(), 0);
+  EXPECT_EQ(queue.num_leased(), 2);
+}
+
+TEST(WorkQueueTest, LeasesAheadWhileMuchWaits) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  AddTasks(queue, batch, 15);
+  const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
+  queue.AddWorker({kAceso}, 1, 0);
+  // (15 − 3 that can run) / (2 · 3 slots) = 2 for each one that runs.
+  EXPECT_THAT(queue.LeaseTo(worker, 0), SizeIs(2 * (1 + 2)));
+}
+
+TEST(WorkQueueTest, LeasesOnlyWhatTheWorkerOffers) {
+  WorkQueue queue(kOptions);
+  AddTasks(queue, queue.OpenBatch(kUniform), 1);
+  AddTasks(queue, queue.OpenBatch({"aceso", "2"}), 1);
+  const WorkerId worker = queue.AddWorker({kAceso}, 4, 0);
+  EXPECT_THAT(queue.LeaseTo(worker, 0), IsEmpty());
+  EXPECT_FALSE(queue.CanServe(kUniform));
+  EXPECT_TRUE(queue.CanServe(kAceso));
+}
+
+TEST(WorkQueueTest, BatchesTakeTurns) {
+  WorkQueue queue(kOptions);
+  const std::vector<TaskId> large =
+      AddTasks(queue, queue.OpenBatch(kAceso), 100);
+  const std::vector<TaskId> small = AddTasks(queue, queue.OpenBatch(kAceso), 2);
+  const WorkerId worker = queue.AddWorker({kAceso}, 4, 0);
+  const std::vector<TaskId> leased = queue.LeaseTo(worker, 0);
+  ASSERT_GE(leased.size(), 4u);
+  EXPECT_THAT(std::vector<TaskId>(leased.begin(), leased.begin() + 4),
+              ElementsAre(large[0], small[0], large[1], small[1]));
+}
+
+TEST(WorkQueueTest, ALostWorkersTasksComeFirstAgain) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, batch, 4);
+  const WorkerId lost = queue.AddWorker({kAceso}, 2, 0);
+  queue.LeaseTo(lost, 0);
+
+  const WorkQueue::LostLeases leases = queue.RemoveWorker(lost);
+  EXPECT_THAT(leases.requeued, SizeIs(2));
+  EXPECT_THAT(leases.given_up, IsEmpty());
+  const WorkerId next = queue.AddWorker({kAceso}, 2, 0);
+  EXPECT_THAT(queue.LeaseTo(next, 0), ElementsAre(tasks[0], tasks[1]));
+  EXPECT_FALSE(Complete(queue, lost, tasks[0]));  // Too late.
+  EXPECT_TRUE(Complete(queue, next, tasks[0]));
+}
+
+TEST(WorkQueueTest, HeartbeatsKeepAWorker) {
+  WorkQueue queue(kOptions);
+  const WorkerId heard = queue.AddWorker({kAceso}, 1, 0);
+  const WorkerId silent = queue.AddWorker({kAceso}, 1, 0);
+  queue.Heard(heard, 14);
+  EXPECT_THAT(queue.SilentWorkers(15), IsEmpty());
+  EXPECT_THAT(queue.SilentWorkers(15.1), ElementsAre(silent));
+  EXPECT_THAT(queue.SilentWorkers(29.1), ElementsAre(heard, silent));
+}
+
+TEST(WorkQueueTest, ATaskThatKillsWorkersIsGivenUp) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, batch, 1);
+  for (int loss = 1; loss <= 3; ++loss) {
+    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
+    ASSERT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
+    const WorkQueue::LostLeases leases = queue.RemoveWorker(worker);
+    EXPECT_EQ(leases.given_up.size(), loss == 3 ? 1u : 0u);
+  }
+  EXPECT_EQ(queue.num_pending(), 0);
+}
+
+TEST(WorkQueueTest, TasksThatHadNotBegunAreNotBlamed) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  AddTasks(queue, batch, 5);
+  for (int loss = 1; loss <= 3; ++loss) {
+    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
+    // (5 − 1) / (2 · 1) = 2 more than the one that runs.
+    ASSERT_THAT(queue.LeaseTo(worker, 0), SizeIs(3));
+    EXPECT_EQ(queue.RemoveWorker(worker).given_up.size(), loss == 3 ? 1u : 0u);
+  }
+  EXPECT_EQ(queue.num_pending(), 4);
+}
+
+TEST(WorkQueueTest, StragglersAreDoubledAndTheFirstAnswerWins) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const TaskId task = queue.AddTask(batch);
+  const WorkerId slow = queue.AddWorker({kAceso}, 1, 0);
+  const WorkerId idle = queue.AddWorker({kAceso}, 1, 0);
+  ASSERT_THAT(queue.LeaseTo(slow, 0), ElementsAre(task));
+  EXPECT_THAT(queue.LeaseTo(idle, 30), IsEmpty());
+  EXPECT_THAT(queue.LeaseTo(idle, 30.1), ElementsAre(task));
+
+  std::vector<WorkerId> others;
+  EXPECT_TRUE(queue.Complete(idle, task, &others));
+  EXPECT_THAT(others, ElementsAre(slow));
+  EXPECT_FALSE(Complete(queue, slow, task));
+}
+
+TEST(WorkQueueTest, ADoubledTaskSurvivesEitherWorker) {
+  WorkQueue queue(kOptions);
+  const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
+  const WorkerId slow = queue.AddWorker({kAceso}, 1, 0);
+  const WorkerId idle = queue.AddWorker({kAceso}, 1, 0);
+  queue.LeaseTo(slow, 0);
+  queue.LeaseTo(idle, 31);
+  EXPECT_THAT(queue.RemoveWorker(slow).requeued, IsEmpty());
+  EXPECT_EQ(queue.num_pending(), 0);
+  EXPECT_TRUE(Complete(queue, idle, task));
+}
+
+TEST(WorkQueueTest, ClosingABatchRevokesWhatNobodyElseWants) {
+  WorkQueue queue(kOptions);
+  const BatchId first = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, first, 3);
+  const BatchId second = queue.OpenBatch(kAceso);
+  queue.JoinTask(second, tasks[1]);
+  queue.JoinTask(second, tasks[2]);
+  const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
+  ASSERT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0], tasks[1]));
+
+  const WorkQueue::ClosedBatch closed = queue.CloseBatch(first);
+  EXPECT_THAT(closed.dropped, ElementsAre(tasks[0]));
+  EXPECT_THAT(closed.revoked, ElementsAre(WorkQueue::Lease{worker, tasks[0]}));
+  EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[2]));
+  EXPECT_TRUE(Complete(queue, worker, tasks[1]));
+  EXPECT_FALSE(Complete(queue, worker, tasks[0]));
+  queue.CheckInvariants();
+}
+
+TEST(WorkQueueTest, DrainingWorkersFinishButGetNothingNew) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, batch, 2);
+  const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
+  ASSERT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
+  queue.Drain(worker);
+  EXPECT_TRUE(queue.CanServe(kAceso));  // It still holds one.
+  EXPECT_TRUE(Complete(queue, worker, tasks[0]));
+  EXPECT_THAT(queue.LeaseTo(worker, 0), IsEmpty());
+  EXPECT_FALSE(queue.CanServe(kAceso));
+}
+
+TEST(WorkQueueTest, WhatIsHandedBackComesFirstAgain) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, batch, 2);
+  const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
+  queue.LeaseTo(worker, 0);
+  EXPECT_TRUE(queue.HandBack(worker, tasks[0]));
+  EXPECT_FALSE(queue.HandBack(worker, tasks[0]));
+  EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
+}
+
+// A queue driven at random beside a naive record of what it should hold.
+class QueueState {
+ public:
+  explicit QueueState(uint32_t seed) : rng_(seed) {}
+
+  void Step() {
+    now_s_ += Int(0, 3);
+    switch (Int(0, 9)) {
+      case 0:
+        return Connect();
+      case 1:
+        return Lose();
+      case 2:
+        return Open();
+      case 3:
+        return Close();
+      case 4:
+        return Join();
+      case 5:
+        return HandBack();
+      default:
+        return Int(0, 1) == 0 ? Lease() : Answer();
+    }
+  }
+
+  void Check() {
+    queue_.CheckInvariants();
+    EXPECT_EQ(queue_.num_pending() + queue_.num_leased(),
+              static_cast<int64_t>(open_.size()));
+  }
+
+  // With everybody honest from here on, all tasks are answered.
+  void Finish() {
+    while (!workers_.empty()) Lose();
+    const WorkerId worker = queue_.AddWorker({kAceso, kUniform}, 3, now_s_);
+    for (int round = 0; !open_.empty() && round < 10000; ++round) {
+      for (const TaskId task : queue_.LeaseTo(worker, now_s_)) {
+        EXPECT_TRUE(Complete(queue_, worker, task));
+        open_.erase(task);
+      }
+    }
+    EXPECT_THAT(open_, IsEmpty());
+    EXPECT_EQ(queue_.num_pending(), 0);
+  }
+
+  int num_answered() const { return num_answered_; }
+  int num_given_up() const { return num_given_up_; }
+
+ private:
+  int Int(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(rng_);
+  }
+  template <typename T>
+  T Any(const std::vector<T>& values) {
+    return values[Int(0, static_cast<int>(values.size()) - 1)];
+  }
+
+  void Connect() {
+    workers_.push_back(
+        queue_.AddWorker(Int(0, 1) == 0 ? std::set<AdapterId>{kAceso}
+                                        : std::set<AdapterId>{kAceso, kUniform},
+                         Int(1, 3), now_s_));
+  }
+  void Lose() {
+    if (workers_.empty()) return;
+    const WorkerId worker = Any(workers_);
+    std::erase(workers_, worker);
+    for (const TaskId task : queue_.RemoveWorker(worker).given_up) {
+      open_.erase(task);
+      ++num_given_up_;
+    }
+    EXPECT_THAT(queue_.LeaseTo(worker, now_s_), IsEmpty());
+  }
+  void Open() {
+    batches_.push_back(queue_.OpenBatch(Int(0, 1) == 0 ? kAceso : kUniform));
+    for (int i = Int(0, 8); i > 0; --i) {
+      open_.insert(queue_.AddTask(batches_.back()));
+    }
+  }
+  void Close() {
+    if (batches_.empty()) return;
+    const BatchId batch = Any(batches_);
+    std::erase(batches_, batch);
+    for (const TaskId task : queue_.CloseBatch(batch).dropped) {
+      EXPECT_EQ(open_.erase(task), 1u);
+    }
+  }
+  void Join() {
+    if (batches_.empty() || open_.empty()) return;
+    queue_.JoinTask(Any(batches_), *open_.begin());
+  }
+  void Lease() {
+    if (workers_.empty()) return;
+    const WorkerId worker = Any(workers_);
+    for (const TaskId task : queue_.LeaseTo(worker, now_s_)) {
+      EXPECT_EQ(open_.count(task), 1u);
+      leases_.push_back({worker, task});
+    }
+  }
+  void Answer() {
+    if (leases_.empty()) return;
+    const WorkQueue::Lease lease = Any(leases_);  // Perhaps an old one.
+    if (Complete(queue_, lease.worker, lease.task)) {
+      EXPECT_EQ(open_.erase(lease.task), 1u);
+      ++num_answered_;
+    }
+  }
+  void HandBack() {
+    if (leases_.empty()) return;
+    const WorkQueue::Lease lease = Any(leases_);
+    queue_.HandBack(lease.worker, lease.task);
+  }
+
+  std::mt19937 rng_;
+  WorkQueue queue_{kOptions};
+  double now_s_ = 0;
+  std::vector<WorkerId> workers_;
+  std::vector<BatchId> batches_;
+  std::vector<WorkQueue::Lease> leases_;
+  std::set<TaskId> open_;  // Neither answered nor dropped nor given up.
+  int num_answered_ = 0;
+  int num_given_up_ = 0;
+};
+
+TEST(WorkQueueTest, NoTaskIsEverLostOrAnsweredTwice) {
+  int num_answered = 0;
+  int num_given_up = 0;
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    QueueState state(seed);
+    for (int i = 0; i < 200; ++i) {
+      state.Step();
+      state.Check();
+    }
+    state.Finish();
+    num_answered += state.num_answered();
+    num_given_up += state.num_given_up();
+  }
+  EXPECT_GT(num_answered, 500);
+  EXPECT_GT(num_given_up, 10);
+}
+
+}  // namespace
+}  // namespace tangram

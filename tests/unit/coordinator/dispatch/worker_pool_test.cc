@@ -1,0 +1,375 @@
+#include "coordinator/dispatch/worker_pool.h"
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/dispatch/counting_parallelizer.h"
+#include "tests/unit/coordinator/dispatch/pool_workers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::_;
+using testing::CountingParallelizer;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::InfoOf;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::StatusIs;
+using testing::ThreadWorker;
+
+const AdapterId kCounting{"counting", "1"};
+
+// Keeps what it is told. The pool calls it with its lock held, from whichever
+// thread waits in Run.
+class RecordingWorker : public WorkerConnection {
+ public:
+  void Lease(std::vector<LeasedQuery> queries) override {
+    const std::lock_guard lock(mutex_);
+    for (LeasedQuery& query : queries) leases_.push_back(std::move(query));
+    changed_.notify_all();
+  }
+  void Cancel(TaskId task) override {
+    const std::lock_guard lock(mutex_);
+    cancelled_.push_back(task);
+  }
+  void Ping() override {
+    const std::lock_guard lock(mutex_);
+    ++num_pings_;
+  }
+  void Close() override {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+
+  // Waits until there are that many.
+  std::vector<TaskId> AwaitLeases(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return leases_.size() >= count; });
+    std::vector<TaskId> tasks;
+    for (const LeasedQuery& lease : leases_) tasks.push_back(lease.task);
+    return tasks;
+  }
+  std::vector<TaskId> cancelled() {
+    const std::lock_guard lock(mutex_);
+    return cancelled_;
+  }
+  int num_pings() {
+    const std::lock_guard lock(mutex_);
+    return num_pings_;
+  }
+  bool is_closed() {
+    const std::lock_guard lock(mutex_);
+    return is_closed_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<LeasedQuery> leases_;
+  std::vector<TaskId> cancelled_;
+  int num_pings_ = 0;
+  bool is_closed_ = false;
+};
+
+class CountingObserver : public WorkerPoolObserver {
+ public:
+  void OnQuery(const std::string&, QueryEvent event) override {
+    ++events[event];
+  }
+  void OnCacheLookup(bool hit) override { ++(hit ? hits : misses); }
+  void OnWorkerLost(const std::string&) override { ++workers_lost; }
+
+  std::map<QueryEvent, int> events;
+  std::atomic<int> hits = 0;  // Read while callers wait in the pool.
+  std::atomic<int> misses = 0;
+  int workers_lost = 0;
+};
+
+class WorkerPoolTest : public ::testing::Test {
+ protected:
+  explicit WorkerPoolTest(double worker_wait_s = 1000)
+      : pool_({.worker_wait_s = worker_wait_s,
+               .now_s = [this] { return now_s_.load(); }},
+              &observer_) {}
+
+  static std::vector<Query> Queries(int count, int first = 0) {
+    std::vector<Query> queries;
+    for (int i = 0; i < count; ++i) {
+      queries.push_back(PairQuery{.max_search_steps = first + i});
+    }
+    return queries;
+  }
+
+  absl::StatusOr<WorkerPool::BatchResult> Run(
+      const std::vector<Query>& queries) {
+    return pool_.Run(kCounting, context_, queries, nullptr,
+                     [this] { return stop_.load(); });
+  }
+  std::future<absl::StatusOr<WorkerPool::BatchResult>> RunAside(
+      std::vector<Query> queries) {
+    return std::async(std::launch::async, [this, queries = std::move(queries)] {
+      return Run(queries);
+    });
+  }
+
+  static std::vector<int64_t> StepsOf(const WorkerPool::BatchResult& result) {
+    std::vector<int64_t> steps;
+    for (const Answer& answer : result.answers) {
+      steps.push_back(std::get<SlicePlanSet>(answer).search_steps);
+    }
+    return steps;
+  }
+  void AnswerWith(WorkerId worker, TaskId task, int64_t steps) {
+    pool_.OnAnswer(worker, task, Answer(SlicePlanSet{.search_steps = steps}));
+  }
+
+  std::atomic<double> now_s_ = 0;
+  std::atomic<bool> stop_ = false;
+  CountingParallelizer parallelizer_;
+  const SharedContext context_ =
+      std::make_shared<const QueryContext>(testing::CountingContext());
+  CountingObserver observer_;
+  WorkerPool pool_;
+};
+
+TEST_F(WorkerPoolTest, AnswersComeInTheOrderOfTheQueries) {
+  const ThreadWorker a(pool_, parallelizer_);
+  const ThreadWorker b(pool_, parallelizer_);
+  ASSERT_OK_AND_ASSIGN(const auto result, Run(Queries(200)));
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(StepsOf(result)[i], i);
+  EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 200);
+}
+
+TEST_F(WorkerPoolTest, ReportsProgressUpToTheEnd) {
+  const ThreadWorker worker(pool_, parallelizer_);
+  std::vector<int> reports;
+  ASSERT_OK_AND_ASSIGN(const auto result, pool_.Run(
+                                              kCounting, context_, Queries(50),
+                                              [&](int done, int total) {
+                                                EXPECT_EQ(total, 50);
+                                                reports.push_back(done);
+                                              },
+                                              nullptr));
+  EXPECT_EQ(result.answers.size(), 50u);
+  EXPECT_EQ(reports.back(), 50);
+  EXPECT_TRUE(std::is_sorted(reports.begin(), reports.end()));
+}
+
+TEST_F(WorkerPoolTest, EqualQueriesAreAskedOnce) {
+  const ThreadWorker worker(pool_, parallelizer_);
+  std::vector<Query> queries = Queries(10);
+  const std::vector<Query> again = Queries(10);
+  queries.insert(queries.end(), again.begin(), again.end());
+  ASSERT_OK_AND_ASSIGN(const auto first, Run(queries));
+  EXPECT_EQ(parallelizer_.num_calls, 10);
+  EXPECT_EQ(first.cache_hits, 0);
+  EXPECT_EQ(StepsOf(first)[13], 3);
+
+  ASSERT_OK_AND_ASSIGN(const auto second, Run(Queries(12)));
+  EXPECT_EQ(parallelizer_.num_calls, 12);
+  EXPECT_EQ(second.cache_hits, 10);
+  EXPECT_EQ(observer_.hits, 10);
+  EXPECT_EQ(observer_.misses, 22);  // 20, then the 2 that were new.
+}
+
+TEST_F(WorkerPoolTest, TheFirstFailingQueryDecidesTheError) {
+  parallelizer_.fail = [](int64_t step) { return step % 10 == 7; };
+  const ThreadWorker a(pool_, parallelizer_);
+  const ThreadWorker b(pool_, parallelizer_);
+  EXPECT_THAT(Run(Queries(100)),
+              StatusIs(absl::StatusCode::kInvalidArgument, "step 7"));
+}
+
+TEST_F(WorkerPoolTest, ABatchThatIsInFlightIsShared) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 2), worker);
+  auto first = RunAside(Queries(2));
+  const std::vector<TaskId> tasks = worker.AwaitLeases(2);
+  auto second = RunAside(Queries(2));
+  while (observer_.misses < 4) std::this_thread::yield();
+  AnswerWith(id, tasks[0], 10);
+  AnswerWith(id, tasks[1], 11);
+  EXPECT_THAT(StepsOf(*first.get()), ElementsAre(10, 11));
+  EXPECT_THAT(StepsOf(*second.get()), ElementsAre(10, 11));
+  EXPECT_THAT(worker.AwaitLeases(2), SizeIs(2));
+}
+
+TEST_F(WorkerPoolTest, StoppingRevokesTheLeases) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 2), worker);
+  auto run = RunAside(Queries(5));
+  const std::vector<TaskId> tasks = worker.AwaitLeases(2);
+  stop_ = true;
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kCancelled, _));
+  EXPECT_THAT(worker.cancelled(),
+              ::testing::IsSupersetOf({tasks[0], tasks[1]}));
+  EXPECT_EQ(pool_.Counts().pending, 0);
+  EXPECT_EQ(pool_.Counts().leased, 0);
+  AnswerWith(id, tasks[0], 10);  // Too late, and harmless.
+}
+
+TEST_F(WorkerPoolTest, ALostWorkersQueriesGoToAnother) {
+  auto doomed = std::make_unique<RecordingWorker>();
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 3), *doomed);
+  auto run = RunAside(Queries(3));
+  doomed->AwaitLeases(3);
+  const ThreadWorker heir(pool_, parallelizer_);
+  pool_.Disconnect(id);
+  doomed.reset();
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(0, 1, 2));
+  EXPECT_EQ(observer_.events[QueryEvent::kLost], 3);
+  EXPECT_EQ(observer_.workers_lost, 1);
+}
+
+TEST_F(WorkerPoolTest, ASilentWorkerIsClosedAndReplaced) {
+  RecordingWorker silent;
+  pool_.Connect(InfoOf(parallelizer_, 3), silent);
+  auto run = RunAside(Queries(3));
+  silent.AwaitLeases(3);
+  now_s_ = 14;
+  RecordingWorker loud;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 3), loud);
+  pool_.Tick();
+  EXPECT_FALSE(silent.is_closed());
+  now_s_ = 16;
+  pool_.Heard(id);
+  pool_.Tick();
+  EXPECT_TRUE(silent.is_closed());
+  EXPECT_FALSE(loud.is_closed());
+  for (const TaskId task : loud.AwaitLeases(3)) AnswerWith(id, task, 5);
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(5, 5, 5));
+}
+
+TEST_F(WorkerPoolTest, ATaskThatKillsWorkersIsAnError) {
+  auto run = RunAside(Queries(1));
+  for (int i = 0; i < 3; ++i) {
+    RecordingWorker worker;
+    const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+    worker.AwaitLeases(1);
+    pool_.Disconnect(id);
+  }
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
+                                  HasSubstr("given up after 3 workers")));
+}
+
+TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto run = RunAside(Queries(1));
+  pool_.OnAnswer(id, worker.AwaitLeases(1)[0], Answer(PerformanceProfile()));
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
+                                  HasSubstr("worker test answered another")));
+}
+
+TEST_F(WorkerPoolTest, ADrainingWorkerHandsBackAndLeaves) {
+  RecordingWorker leaving;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 2), leaving);
+  auto run = RunAside(Queries(2));
+  const std::vector<TaskId> tasks = leaving.AwaitLeases(2);
+  pool_.Drain(id);
+  EXPECT_EQ(pool_.Counts().draining, 1);
+  AnswerWith(id, tasks[0], 10);
+  pool_.OnHandedBack(id, tasks[1]);
+  const ThreadWorker heir(pool_, parallelizer_);
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(10, 1));
+  pool_.Disconnect(id);
+  EXPECT_EQ(observer_.workers_lost, 0);
+}
+
+TEST_F(WorkerPoolTest, PingsNowAndThen) {
+  RecordingWorker worker;
+  pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  EXPECT_EQ(worker.num_pings(), 1);  // On joining.
+  now_s_ = 6;
+  pool_.Tick();
+  pool_.Tick();
+  EXPECT_EQ(worker.num_pings(), 2);
+}
+
+TEST_F(WorkerPoolTest, WaitsForAWorkerThatOffersTheAdapter) {
+  auto found = std::async(std::launch::async, [this] {
+    return pool_.FindAdapter("counting", nullptr);
+  });
+  const ThreadWorker worker(pool_, parallelizer_);
+  EXPECT_EQ(found.get()->id, kCounting);
+}
+
+TEST_F(WorkerPoolTest, TheVersionWithMostSlotsIsUsed) {
+  RecordingWorker worker;
+  WorkerInfo info = InfoOf(parallelizer_, 2);
+  pool_.Connect(info, worker);
+  info.capacity = 1;
+  info.adapters[0].id.version = "2";
+  pool_.Connect(info, worker);
+  EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id.version, "1");
+  pool_.Connect(info, worker);
+  EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id.version, "2");
+}
+
+class ImpatientPoolTest : public WorkerPoolTest {
+ protected:
+  ImpatientPoolTest() : WorkerPoolTest(/*worker_wait_s=*/0) {}
+};
+
+TEST_F(ImpatientPoolTest, FailsAtOnceWithoutAWorker) {
+  EXPECT_THAT(pool_.FindAdapter("aceso", nullptr),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "no worker offers adapter \"aceso\" (0 workers "
+                       "connected)"));
+  EXPECT_THAT(Run(Queries(1)), StatusIs(absl::StatusCode::kUnavailable,
+                                        HasSubstr("\"counting\"")));
+}
+
+TEST_F(ImpatientPoolTest, FailsOnceTheLastWorkerIsLost) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto run = RunAside(Queries(2));
+  worker.AwaitLeases(1);
+  pool_.Disconnect(id);
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+// Workers come and go while several callers ask overlapping questions.
+TEST_F(WorkerPoolTest, EveryAnswerIsRightWhateverHappensToWorkers) {
+  constexpr int kCallers = 3;
+  constexpr int kRounds = 20;
+  const ThreadWorker steady(pool_, parallelizer_);
+  std::atomic<int> callers_left = kCallers;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < kCallers; ++c) {
+    callers.emplace_back([&, c] {
+      std::mt19937 rng(c);
+      for (int round = 0; round < kRounds; ++round) {
+        const int first = std::uniform_int_distribution<int>(0, 500)(rng);
+        const auto result = Run(Queries(40, first));
+        ASSERT_TRUE(result.ok()) << result.status();
+        for (int i = 0; i < 40; ++i) {
+          ASSERT_EQ(StepsOf(*result)[i], first + i);
+        }
+      }
+      --callers_left;
+    });
+  }
+  std::thread visitors([&] {
+    while (callers_left > 0) {
+      const ThreadWorker visitor(pool_, parallelizer_);
+      pool_.Tick();
+      std::this_thread::yield();
+    }
+  });
+  for (std::thread& caller : callers) caller.join();
+  visitors.join();
+  EXPECT_EQ(pool_.Counts().pending, 0);
+  EXPECT_EQ(pool_.Counts().leased, 0);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,194 @@
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/fake_slice_plan_source.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using testing::FakeSlicePlanSource;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+class Observer : public PlanObserver {
+ public:
+  bool stop = false;
+  void OnPhase(PlanPhase) override {}
+  void OnPairs(int, int) override {}
+  void OnBest(double) override {}
+  bool ShouldStop() override { return stop; }
+};
+
+// One fast and one slow GPU, 4 layers between embedding and head, 8 samples.
+// Links are so fast that transfers do not matter.
+PlanRequest FastAndSlow() {
+  DeviceSpec slow = testing::TestDevice("SLOW");
+  slow.peak_flops = {.fp32 = 50e12, .fp16 = 50e12, .bf16 = 50e12};
+  return {.cluster = testing::TestCluster(
+              {{.name = "fast",
+                .gpus_per_node = 1,
+                .device = testing::TestDevice("FAST")},
+               {.name = "slow", .gpus_per_node = 1, .device = slow}},
+              1e15),
+          .model = testing::TestModel(4),
+          .training = testing::TestTraining(8)};
+}
+
+double SlowIsHalfAsFast(const IslandSpec& island) {
+  return island.device.type == "SLOW" ? 2 : 1;
+}
+
+absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
+                                FakeSlicePlanSource& source,
+                                const TangramOptions& options = {}) {
+  Observer observer;
+  return CreateTangramPlanner(source, options)->Plan(request, observer);
+}
+
+TEST(TangramPlannerTest, TheFasterGpuGetsMoreLayers) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
+  ASSERT_TRUE(result.plan.has_value());
+  // 6 layers: 4 at 1 s on the fast GPU and 2 at 2 s on the slow one, and one
+  // sample at a time: 4 + 4 + 7 · 4 = 36.
+  EXPECT_NEAR(result.lower_bound_s, 36, 1e-6);
+  EXPECT_THAT(result.plan->stages, SizeIs(2));
+  EXPECT_THAT(result.unused_islands, IsEmpty());
+}
+
+TEST(TangramPlannerTest, AUselessIslandIsLeftOutWithItsReason) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = [](const IslandSpec& island) {
+    return island.device.type == "SLOW" ? 100 : 1;
+  };
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
+  ASSERT_TRUE(result.plan.has_value());
+  EXPECT_THAT(result.plan->stages, SizeIs(1));
+  EXPECT_NEAR(result.lower_bound_s, 48, 1e-6);  // 6 + 7 · 6
+  ASSERT_THAT(result.unused_islands, SizeIs(1));
+  EXPECT_THAT(result.islands[result.unused_islands[0].island].name,
+              HasSubstr("SLOW"));
+  EXPECT_THAT(result.unused_islands[0].reason, HasSubstr("takes"));
+}
+
+TEST(TangramPlannerTest, AsksAgainOnlyWhereTrailingStagesDoNotFit) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  // Slices that may stand last are asked with no stage behind them first.
+  source.bears = [](int trailing) { return trailing; };
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
+  EXPECT_NEAR(result.lower_bound_s, 36, 1e-6);
+  EXPECT_EQ(result.stats.requeries, 0);  // Two slices: never more than one.
+}
+
+TEST(TangramPlannerTest, ReusesPlansUntilTheyStopFitting) {
+  // Three equal GPUs on different networks are three islands.
+  PlanRequest request = FastAndSlow();
+  request.cluster = testing::TestCluster(
+      {{.name = "a", .gpus_per_node = 1, .device = testing::TestDevice("A")},
+       {.name = "b", .gpus_per_node = 2, .device = testing::TestDevice("B")},
+       {.name = "c", .gpus_per_node = 4, .device = testing::TestDevice("C")}},
+      1e15);
+  FakeSlicePlanSource source;
+  source.bears = [](int trailing) { return trailing; };
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
+  // 2 + 2 + 2 layers: 6 + 7 · 2 = 20. The first of three slices was asked for
+  // one trailing stage and is asked again for two.
+  EXPECT_NEAR(result.lower_bound_s, 20, 1e-6);
+  EXPECT_GT(result.stats.requeries, 0);
+}
+
+TEST(TangramPlannerTest, NothingFitsIsAnAnswer) {
+  FakeSlicePlanSource source;
+  source.infeasible = true;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
+  EXPECT_FALSE(result.plan.has_value());
+  ASSERT_TRUE(result.infeasible.has_value());
+  EXPECT_THAT(result.infeasible->reason, HasSubstr("does not fit in memory"));
+  EXPECT_DOUBLE_EQ(result.infeasible->bytes_short, 5e9);
+}
+
+TEST(TangramPlannerTest, MicrobatchMustDivideTheBatch) {
+  FakeSlicePlanSource source;
+  PlanRequest request = FastAndSlow();
+  request.pipeline_microbatch_size = 3;
+  EXPECT_THAT(Plan(request, source),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("pipeline_microbatch_size: 3"),
+                             HasSubstr("1, 2, 4, 8"))));
+}
+
+TEST(TangramPlannerTest, AGivenMicrobatchIsTheOnlyOneTried) {
+  FakeSlicePlanSource source;
+  PlanRequest request = FastAndSlow();
+  request.pipeline_microbatch_size = 4;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
+  EXPECT_EQ(result.plan->pipeline_microbatch_size, 4);
+  EXPECT_THAT(source.queries,
+              Each(Field(&PairQuery::pipeline_microbatch_size, 4)));
+}
+
+TEST(TangramPlannerTest, ErrorsOfTheSourceAreReturned) {
+  FakeSlicePlanSource source;
+  source.parallelize_status = absl::UnavailableError("no worker");
+  EXPECT_THAT(Plan(FastAndSlow(), source),
+              StatusIs(absl::StatusCode::kUnavailable, "no worker"));
+}
+
+TEST(TangramPlannerTest, StopsWhenTold) {
+  FakeSlicePlanSource source;
+  Observer observer;
+  observer.stop = true;
+  EXPECT_THAT(CreateTangramPlanner(source, {})->Plan(FastAndSlow(), observer),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+}
+
+TEST(TangramPlannerTest, EarlyStopScalesEffortWithTheSlice) {
+  FakeSlicePlanSource source;
+  ASSERT_OK_AND_ASSIGN(const PlanResult scaled,
+                       Plan(FastAndSlow(), source, {.max_search_steps = 600}));
+  int64_t least = 600, most = 0;
+  for (const PairQuery& query : source.queries) {
+    least = std::min(least, query.max_search_steps);
+    most = std::max(most, query.max_search_steps);
+  }
+  EXPECT_EQ(most, 600);  // The whole model.
+  EXPECT_EQ(least % 100, 0);
+  EXPECT_LT(least, 600);
+
+  source.queries.clear();
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult full,
+      Plan(FastAndSlow(), source,
+           {.pruning = {.early_stop = false}, .max_search_steps = 600}));
+  EXPECT_THAT(source.queries, Each(Field(&PairQuery::max_search_steps, 600)));
+}
+
+TEST(TangramPlannerTest, RedundancyAsksOnceForEachComposition) {
+  FakeSlicePlanSource merged;
+  FakeSlicePlanSource all;
+  const TangramOptions no_bounds = {
+      .pruning = {.imbalance = false, .incompatibility = false}};
+  TangramOptions naive = no_bounds;
+  naive.pruning.redundancy = false;
+  PlanRequest request = FastAndSlow();
+  request.pipeline_microbatch_size = 1;
+  ASSERT_OK_AND_ASSIGN(const PlanResult once, Plan(request, merged, no_bounds));
+  ASSERT_OK_AND_ASSIGN(const PlanResult every, Plan(request, all, naive));
+  EXPECT_THAT(all.queries, SizeIs(2 * 21));     // 2 islands · 6 · 7 / 2
+  EXPECT_THAT(merged.queries, SizeIs(2 * 15));  // 4 + 4 + 4 + 1 + 2
+  EXPECT_EQ(once.stats.pruned_redundant, 2 * 6);
+  EXPECT_EQ(once.plan, every.plan);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,163 @@
+#include "worker/adapters/uniform/uniform_evaluator.h"
+
+#include "common/cost/collectives.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestMoeModel;
+using ::tangram::testing::TestTraining;
+using ::testing::ElementsAre;
+
+ModelSlice Slice() { return MakeSlice({0, 10}, TestModel(8).layers); }
+
+ParallelizeOptions Options(int trailing_stages = 0) {
+  return {.training = TestTraining(32),
+          .pipeline_microbatch_size = 4,
+          .trailing_stages = trailing_stages};
+}
+
+UniformChoice Choice(int num_stages, StageParallelism parallelism) {
+  return {.layout = {.num_stages = num_stages,
+                     .gpus_per_stage = parallelism.num_gpus()},
+          .parallelism = parallelism,
+          .recompute = UniformRecompute::kWholeLayer};
+}
+
+// 4 stages of 2 GPUs on 2 nodes of 4.
+UniformChoice FourStages() { return Choice(4, {.dp_degree = 2}); }
+
+StageCost EstimateOf(const ModelSlice& slice, const IslandSpec& island,
+                     const SliceStage& stage) {
+  const ParallelizeOptions options = Options();
+  const StageEnvironment environment = {
+      .device = island.device,
+      .training = options.training,
+      .wiring = WiringOf(island, stage.plan.parallelism.num_gpus()),
+      .pipeline_microbatch_size = options.pipeline_microbatch_size};
+  return EstimateStage(slice.runs, stage.plan, environment);
+}
+
+TEST(UniformEvaluatorTest, KindsAreTheDifferentLayers) {
+  const ModelSpec model = TestModel(3);
+  const LayerSpec other = TestMoeModel(1).layers[1];
+  const ModelSlice slice = MakeSlice(
+      {0, 4}, {model.layers[1], other, model.layers[1], model.layers[1]});
+  const IslandSpec island = TestIsland(1, 1);
+  const ParallelizeOptions options = Options();
+
+  const UniformEvaluator evaluator(slice, island, options);
+
+  EXPECT_THAT(evaluator.kinds(), ElementsAre(model.layers[1], other));
+  EXPECT_EQ(evaluator.num_layers(), 4);
+}
+
+TEST(UniformEvaluatorTest, StagesCostWhatTheCostModelSays) {
+  const ModelSlice slice = Slice();
+  const IslandSpec island = TestIsland(2, 4);
+  const ParallelizeOptions options = Options();
+  UniformEvaluator evaluator(slice, island, options);
+
+  const SlicePlan plan = evaluator.PlanOf(FourStages());
+
+  ASSERT_EQ(plan.num_stages(), 4);
+  for (int i = 0; i < 4; ++i) {
+    const StageCost cost = EstimateOf(slice, island, plan.stages[i]);
+    EXPECT_NEAR(plan.stages[i].backward_s, cost.backward_s,
+                1e-12 * cost.backward_s);
+    EXPECT_NEAR(plan.stages[i].sync_s, cost.sync_s + cost.optimizer_s, 1e-12);
+  }
+}
+
+TEST(UniformEvaluatorTest, StagesButTheLastPayForTransfersBothWays) {
+  const ModelSlice slice = Slice();
+  const IslandSpec island = TestIsland(2, 4);
+  const ParallelizeOptions options = Options();
+  UniformEvaluator evaluator(slice, island, options);
+  // 4 samples · 512 tokens · 1,024 · 2 bytes, there and back: 8,388,608 bytes.
+  // Stages 0 and 1 share a node, where two GPU pairs at 100 GB/s each carry
+  // them; 1 and 2 are joined by one pair of nodes at 10 GB/s.
+  const double bytes = 2.0 * 4 * 512 * 1024 * 2;
+  const double transfers[] = {bytes / 200e9, bytes / 10e9, bytes / 200e9, 0};
+
+  const SlicePlan plan = evaluator.PlanOf(FourStages());
+
+  for (int i = 0; i < 4; ++i) {
+    const StageCost cost = EstimateOf(slice, island, plan.stages[i]);
+    EXPECT_NEAR(plan.stages[i].time_s - cost.forward_s - cost.backward_s,
+                transfers[i], 1e-12);
+  }
+}
+
+TEST(UniformEvaluatorTest, OnlyTransformerLayersAreRecomputed) {
+  const ModelSlice slice = Slice();
+  const IslandSpec island = TestIsland(1, 2);
+  const ParallelizeOptions options = Options();
+  UniformEvaluator evaluator(slice, island, options);
+
+  const SlicePlan plan = evaluator.PlanOf(Choice(1, {.tp_degree = 2}));
+
+  EXPECT_THAT(plan.stages[0].plan.recompute,
+              ElementsAre(RecomputeRun{.num_layers = 1},
+                          RecomputeRun{.num_layers = 8, .mask = 0x3ff},
+                          RecomputeRun{.num_layers = 1}));
+}
+
+// With one more stage behind than max_trailing_stages, some stage is full.
+TEST(UniformEvaluatorTest, TrailingStagesAreWhatMemoryAllows) {
+  const ModelSlice slice = Slice();
+  IslandSpec island = TestIsland(2, 4);
+  ParallelizeOptions options = Options();
+  const UniformChoice choice = FourStages();
+  const SlicePlan roomy =
+      UniformEvaluator(slice, island, options).PlanOf(choice);
+  EXPECT_EQ(roomy.max_trailing_stages, kUnlimitedTrailingStages);
+
+  // Room on stage 0 for 6.5 microbatches: 4 of its own and 2 trailing.
+  const StageMemory first = EstimateOf(slice, island, roomy.stages[0]).memory;
+  island.device.memory_bytes =
+      first.static_bytes + first.transient_bytes + 6.5 * first.activation_bytes;
+  UniformEvaluator tight(slice, island, options);
+  const UniformFigures figures = tight.Evaluate(choice);
+
+  int borne = 100;
+  for (int i = 0; i < 4; ++i) {
+    const StageMemory memory =
+        EstimateOf(slice, island, roomy.stages[i]).memory;
+    int trailing = -1;
+    while (trailing < 10 &&
+           memory.PeakBytes(InFlightMicrobatches(3 - i + trailing + 1, 8)) <=
+               island.device.memory_bytes) {
+      ++trailing;
+    }
+    borne = std::min(borne, trailing);
+  }
+  EXPECT_EQ(figures.max_trailing_stages, borne);
+  EXPECT_EQ(figures.bytes_short, 0);
+}
+
+TEST(UniformEvaluatorTest, BytesShortAreThoseOfTheFullestStage) {
+  const ModelSlice slice = Slice();
+  IslandSpec island = TestIsland(1, 1);
+  const ParallelizeOptions options = Options(/*trailing_stages=*/3);
+  const UniformChoice choice = Choice(1, {});
+  const SlicePlan plan =
+      UniformEvaluator(slice, island, options).PlanOf(choice);
+  const StageMemory memory = EstimateOf(slice, island, plan.stages[0]).memory;
+  island.device.memory_bytes = 1e9;
+
+  const UniformFigures figures =
+      UniformEvaluator(slice, island, options).Evaluate(choice);
+
+  // Three stages behind: four microbatches in flight.
+  EXPECT_NEAR(figures.bytes_short, memory.PeakBytes(4) - 1e9, 1);
+  EXPECT_LT(figures.max_trailing_stages, 3);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,221 @@
+#include "worker/adapters/uniform/uniform_search.h"
+
+#include <random>
+#include <set>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "worker/adapters/uniform/uniform_evaluator.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestMoeModel;
+using ::tangram::testing::TestTraining;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+ModelSlice WholeModel(const ModelSpec& model) {
+  return MakeSlice({0, model.num_layers()}, model.layers);
+}
+
+ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
+  return {.training = TestTraining(32),
+          .pipeline_microbatch_size = microbatch,
+          .trailing_stages = trailing_stages};
+}
+
+// Every choice there is, ZeRO 0 to 3 and all recomputation included.
+std::vector<UniformChoice> AllChoices(UniformEvaluator& evaluator,
+                                      const IslandSpec& island,
+                                      const ParallelizeOptions& options) {
+  const SplitLimits limits(evaluator.kinds(), options.pipeline_microbatch_size,
+                           options.training.sequence_length);
+  std::vector<UniformChoice> choices;
+  for (const UniformLayout& layout :
+       LayoutsOf(island, evaluator.num_layers(), StageSizes(island, limits))) {
+    for (StageParallelism parallelism :
+         ParallelismsOf(layout.gpus_per_stage, island, limits)) {
+      for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
+        parallelism.zero_stage = zero_stage;
+        for (const UniformRecompute recompute : kUniformRecomputes) {
+          choices.push_back({layout, parallelism, recompute});
+        }
+      }
+    }
+  }
+  return choices;
+}
+
+double Sync(const SlicePlan& plan) {
+  double most = 0;
+  for (const SliceStage& stage : plan.stages) {
+    most = std::max(most, stage.sync_s);
+  }
+  return most;
+}
+
+// `plan` is as good as the figures in every respect, up to rounding.
+bool Covers(const SlicePlan& plan, const UniformChoice& choice,
+            const UniformFigures& figures) {
+  constexpr double kRounding = 1 + 1e-9;
+  return plan.slowest_stage_s() <= figures.slowest_s * kRounding &&
+         plan.latency_s() <= figures.latency_s * kRounding &&
+         plan.latency_s() + Sync(plan) <=
+             (figures.latency_s + figures.sync_s) * kRounding &&
+         plan.num_stages() <= choice.layout.num_stages &&
+         plan.max_trailing_stages >= figures.max_trailing_stages;
+}
+
+struct Query {
+  ModelSpec model;
+  IslandSpec island;
+  ParallelizeOptions options;
+};
+
+Query RandomQuery(int seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](std::vector<int> values) {
+    return values[random() % values.size()];
+  };
+  const int layers = 1 + static_cast<int>(random() % 8);
+  Query query{.model = random() % 3 == 0 ? TestMoeModel(layers)
+                                         : TestModel(layers, 2048),
+              .island = TestIsland(pick({1, 2, 4}), pick({1, 2, 4, 8})),
+              .options = Options(pick({1, 2, 4, 8}), pick({0, 1, 3}))};
+  query.island.device.memory_bytes = 1e8 * pick({1, 3, 6, 10, 20, 50, 200});
+  query.island.device.supports_flash_attention = random() % 2 == 0;
+  return query;
+}
+
+TEST(SearchUniformPropertyTest, AnswerIsTheParetoSetOfAllChoices) {
+  int with_plans = 0;
+  int without = 0;
+  for (int seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Query query = RandomQuery(seed);
+    const ModelSlice slice = WholeModel(query.model);
+    const SlicePlanSet answer =
+        SearchUniform(slice, query.island, query.options);
+    (answer.plans.empty() ? without : with_plans)++;
+
+    UniformEvaluator evaluator(slice, query.island, query.options);
+    for (const UniformChoice& choice :
+         AllChoices(evaluator, query.island, query.options)) {
+      const UniformFigures figures = evaluator.Evaluate(choice);
+      if (figures.max_trailing_stages < query.options.trailing_stages) continue;
+      EXPECT_TRUE(absl::c_any_of(answer.plans, [&](const SlicePlan& plan) {
+        return Covers(plan, choice, figures);
+      }));
+    }
+  }
+  EXPECT_GT(with_plans, 30);
+  EXPECT_GT(without, 10);
+}
+
+TEST(SearchUniformPropertyTest, NoPlanIsAsGoodAsAnother) {
+  for (int seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Query query = RandomQuery(seed);
+    const SlicePlanSet answer =
+        SearchUniform(WholeModel(query.model), query.island, query.options);
+    for (const SlicePlan& a : answer.plans) {
+      for (const SlicePlan& b : answer.plans) {
+        if (&a == &b) continue;
+        EXPECT_FALSE(a.slowest_stage_s() <= b.slowest_stage_s() &&
+                     a.latency_s() <= b.latency_s() &&
+                     a.latency_s() + Sync(a) <= b.latency_s() + Sync(b) &&
+                     a.num_stages() <= b.num_stages() &&
+                     a.max_trailing_stages >= b.max_trailing_stages);
+      }
+    }
+  }
+}
+
+TEST(SearchUniformTest, AnswerCoversAllTrailingStages) {
+  IslandSpec island = TestIsland(1, 4);
+  island.device.memory_bytes = 1.5e9;
+  const ModelSlice slice = WholeModel(TestModel(8));
+  const SlicePlanSet now = SearchUniform(slice, island, Options(4));
+  const SlicePlanSet later = SearchUniform(slice, island, Options(4, 5));
+
+  EXPECT_EQ(now.covers_trailing_stages, kUnlimitedTrailingStages);
+  ASSERT_FALSE(later.plans.empty());
+  EXPECT_LT(later.plans.size(), now.plans.size());
+  for (const SlicePlan& plan : later.plans) {
+    EXPECT_THAT(now.plans, ::testing::Contains(plan));
+  }
+}
+
+TEST(SearchUniformTest, SaysHowFarTheClosestPlanIsFromFitting) {
+  IslandSpec island = TestIsland(1, 2);
+  const ModelSlice slice = WholeModel(TestModel(8));
+  island.device.memory_bytes = 1e8;
+  const SlicePlanSet none = SearchUniform(slice, island, Options(4));
+  ASSERT_TRUE(none.infeasible.has_value());
+  EXPECT_THAT(none.plans, IsEmpty());
+  EXPECT_EQ(none.infeasible->reason, "does not fit in memory");
+  ASSERT_GT(none.infeasible->bytes_short, 0);
+
+  // With just that much more per GPU something fits; with less nothing does.
+  island.device.memory_bytes = 1e8 + none.infeasible->bytes_short - 1000;
+  EXPECT_THAT(SearchUniform(slice, island, Options(4)).plans, IsEmpty());
+  island.device.memory_bytes += 2000;
+  EXPECT_THAT(SearchUniform(slice, island, Options(4)).plans, SizeIs(1));
+}
+
+TEST(SearchUniformTest, LeavesGpusOutWhereTheMicrobatchIsTooSmall) {
+  // One sample: no data parallelism, so each of three layers has one tp group.
+  const ModelSlice slice =
+      MakeSlice({1, 4}, std::vector(3, TestModel(1).layers[1]));
+
+  const SlicePlanSet answer =
+      SearchUniform(slice, TestIsland(4, 2), Options(/*microbatch=*/1));
+
+  ASSERT_FALSE(answer.plans.empty());
+  for (const SlicePlan& plan : answer.plans) {
+    EXPECT_LE(plan.num_stages(), 2);  // 1 and 2 divide 8, 4 is too many.
+    EXPECT_EQ(plan.stages[0].plan.parallelism.dp_degree, 1);
+  }
+}
+
+TEST(SearchUniformTest, StopsWhenTold) {
+  ParallelizeOptions options = Options(4);
+  int polls = 0;
+  options.should_stop = [&polls] { return ++polls > 1; };
+  const ModelSlice slice = WholeModel(TestModel(8));
+
+  const SlicePlanSet some = SearchUniform(slice, TestIsland(1, 4), options);
+  EXPECT_TRUE(some.truncated);
+  EXPECT_EQ(some.covers_trailing_stages, 0);
+  EXPECT_FALSE(some.plans.empty());
+
+  options.should_stop = [] { return true; };
+  const SlicePlanSet none = SearchUniform(slice, TestIsland(1, 4), options);
+  EXPECT_TRUE(none.truncated);
+  EXPECT_EQ(none.search_steps, 0);
+  EXPECT_EQ(none.infeasible->reason, "stopped before any plan");
+}
+
+TEST(SearchUniformTest, SplitsExpertsWhereTheyDoNotFitWhole) {
+  // 8 experts · 2 · 1,024 · 4,096 parameters a layer, 16 bytes each with Adam:
+  // 1.07 GB a layer and 4.3 GB in all, on 4 GPUs of 2 GB.
+  IslandSpec island = TestIsland(1, 4);
+  island.device.memory_bytes = 2e9;
+  const SlicePlanSet answer =
+      SearchUniform(WholeModel(TestMoeModel(4)), island, Options(4));
+
+  std::set<int> ep_degrees;
+  for (const SlicePlan& plan : answer.plans) {
+    ep_degrees.insert(plan.stages[0].plan.parallelism.ep_degree);
+  }
+  EXPECT_GT(*ep_degrees.rbegin(), 1);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,152 @@
+#include "worker/adapters/uniform/uniform_space.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestIsland;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestMoeModel;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+SplitLimits DenseLimits(int pipeline_microbatch_size) {
+  return SplitLimits(TestModel(1).layers, pipeline_microbatch_size, 512);
+}
+
+UniformLayout Layout(int num_stages, int gpus_per_stage) {
+  return {.num_stages = num_stages, .gpus_per_stage = gpus_per_stage};
+}
+
+auto Tp(int tp) { return Field("tp", &StageParallelism::tp_degree, tp); }
+auto Dp(int dp) { return Field("dp", &StageParallelism::dp_degree, dp); }
+auto Ep(int ep) { return Field("ep", &StageParallelism::ep_degree, ep); }
+
+TEST(MaskOfTest, CoversTheAttentionCoreOrTheWholeLayer) {
+  const LayerSpec dense = TestModel(1).layers[1];
+  const LayerSpec moe = TestMoeModel(1).layers[1];
+  const LayerSpec head = TestModel(1).layers[2];
+
+  EXPECT_EQ(MaskOf(dense, UniformRecompute::kNone), 0);
+  EXPECT_EQ(MaskOf(dense, UniformRecompute::kAttentionCore), 0b100);
+  EXPECT_EQ(MaskOf(dense, UniformRecompute::kWholeLayer), 0x3ff);  // 10 ops.
+  EXPECT_EQ(MaskOf(moe, UniformRecompute::kWholeLayer), 0x1fff);   // 13 ops.
+  EXPECT_EQ(MaskOf(head, UniformRecompute::kWholeLayer), 0);
+}
+
+TEST(SplitLimitsTest, TpDividesTheHeads) {
+  LayerSpec layer = TestModel(1).layers[1];
+  layer.num_heads = 24;
+  layer.num_kv_heads = 3;
+  const SplitLimits limits({layer}, 1, 512);
+
+  EXPECT_TRUE(limits.AllowsTp(1));
+  EXPECT_FALSE(limits.AllowsTp(2));   // Neither 3 | 2 nor 2 | 3.
+  EXPECT_FALSE(limits.AllowsTp(16));  // 24 heads.
+  EXPECT_TRUE(limits.AllowsTp(3));
+  EXPECT_TRUE(limits.AllowsTp(6));  // Each key head on two ranks.
+}
+
+TEST(SplitLimitsTest, ExpertsAreThoseThatAllLayersCanSplit) {
+  LayerSpec few = TestMoeModel(1).layers[1];
+  LayerSpec many = few;
+  few.num_experts = 12;
+  many.num_experts = 32;
+  const LayerSpec dense = TestModel(1).layers[1];
+
+  EXPECT_EQ(SplitLimits({few, dense, many}, 1, 512).num_experts(), 4);
+  EXPECT_EQ(SplitLimits({dense}, 1, 512).num_experts(), 0);
+}
+
+TEST(StageSizesTest, DivideANodeOrTakeWholeNodes) {
+  // tp up to 4, dp 1, 2 or 4: products 1 to 16, those above 4 in whole nodes.
+  EXPECT_THAT(StageSizes(TestIsland(3, 4), DenseLimits(4)),
+              ElementsAre(1, 2, 4, 8));
+  // dp 3 makes 3 (no divisor of 4), 6, and 12.
+  EXPECT_THAT(StageSizes(TestIsland(3, 4), DenseLimits(6)),
+              ElementsAre(1, 2, 4, 8, 12));
+}
+
+TEST(StageSizesTest, NodesNeedNotBePowersOfTwo) {
+  // tp 1 and 2 divide 6. dp 1 and 3: sizes 1, 3, 2, 6.
+  EXPECT_THAT(StageSizes(TestIsland(1, 6), DenseLimits(3)),
+              ElementsAre(1, 2, 3, 6));
+}
+
+TEST(LayoutsOfTest, UseAllGpus) {
+  EXPECT_THAT(
+      LayoutsOf(TestIsland(2, 4), 10, {1, 2, 4, 8}),
+      ElementsAre(Layout(1, 8), Layout(2, 4), Layout(4, 2), Layout(8, 1)));
+}
+
+TEST(LayoutsOfTest, HaveNoMoreStagesThanLayers) {
+  EXPECT_THAT(LayoutsOf(TestIsland(2, 4), 3, {1, 2, 4, 8}),
+              ElementsAre(Layout(1, 8), Layout(2, 4)));
+}
+
+TEST(LayoutsOfTest, LeaveGpusOutOnlyWhereNoLayoutUsesAll) {
+  // Stages of at most 4 GPUs, two layers: at most 8 of 16 GPUs.
+  EXPECT_THAT(LayoutsOf(TestIsland(4, 4), 2, {1, 2, 4}),
+              ElementsAre(Layout(1, 4), Layout(2, 4)));
+  EXPECT_THAT(LayoutsOf(TestIsland(4, 4), 4, {1, 2, 4}),
+              ElementsAre(Layout(4, 4)));
+}
+
+TEST(ParallelismsOfTest, DegreesMakeUpTheStage) {
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(2, 4), DenseLimits(8)),
+              ElementsAre(AllOf(Tp(1), Dp(8)), AllOf(Tp(2), Dp(4)),
+                          AllOf(Tp(4), Dp(2))));
+}
+
+TEST(ParallelismsOfTest, DpDividesTheMicrobatch) {
+  EXPECT_THAT(ParallelismsOf(4, TestIsland(2, 4), DenseLimits(2)),
+              ElementsAre(AllOf(Tp(2), Dp(2)), AllOf(Tp(4), Dp(1))));
+}
+
+TEST(ParallelismsOfTest, SequenceIsSplitWithTp) {
+  const auto all = ParallelismsOf(4, TestIsland(1, 4), DenseLimits(4));
+
+  EXPECT_FALSE(all[0].sequence_parallel);  // tp 1
+  EXPECT_TRUE(all[1].sequence_parallel);
+}
+
+TEST(ParallelismsOfTest, DenseModelsHaveNoExpertParallelism) {
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(1, 8), DenseLimits(8)), Each(Ep(1)));
+}
+
+TEST(ParallelismsOfTest, EpDividesDpAndTheExperts) {
+  // 8 experts, dp 16: ep 1, 2, 4, 8.
+  const SplitLimits limits(TestMoeModel(1).layers, 16, 512);
+  const auto all = ParallelismsOf(16, TestIsland(4, 4), limits);
+
+  EXPECT_THAT(all, IsSupersetOf({AllOf(Dp(16), Ep(1)), AllOf(Dp(16), Ep(2)),
+                                 AllOf(Dp(16), Ep(4)), AllOf(Dp(16), Ep(8))}));
+  EXPECT_THAT(all, Not(Contains(Ep(16))));
+}
+
+TEST(ParallelismsOfTest, ExpertsAreFullyShardedOverTheWholeStageOnly) {
+  const SplitLimits limits(TestMoeModel(1).layers, 8, 512);
+  for (const StageParallelism& p :
+       ParallelismsOf(8, TestIsland(1, 8), limits)) {
+    if (!p.fsep) continue;
+    EXPECT_EQ(p.tp_degree * p.ep_degree, 8);
+  }
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(1, 8), limits),
+              Contains(Field(&StageParallelism::fsep, true)).Times(3));
+}
+
+TEST(ZeroStagesOfTest, NeedReplicas) {
+  EXPECT_THAT(ZeroStagesOf({.tp_degree = 4}), ElementsAre(0));
+  EXPECT_THAT(ZeroStagesOf({.dp_degree = 4}), ElementsAre(1, 2, 3));
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,29 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_ESTIMATE_H_
+#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_ESTIMATE_H_
+
+#include "common/cost/collectives.h"
+#include "worker/adapters/aceso/aceso_config.h"
+#include "worker/adapters/aceso/aceso_tables.h"
+
+namespace tangram::aceso {
+
+// The path from one stage of a configuration to the next.
+TransferPath PathBetween(const CostTables& tables, const ConfiguredStage& from,
+                         const ConfiguredStage& to);
+
+// Activations over the cut at `position`, and their gradients back.
+double SendSeconds(const CostTables& tables, const TransferPath& path,
+                   int position);
+
+// Gradient reduction and optimizer step of a stage.
+double SyncSeconds(CostTables& tables, const StageShape& shape);
+
+// Fills all that follows from the stages' shapes. With stage times t_s,
+// B microbatches and synchronisation g_s, in seconds:
+//   score = Σ t_s + (B − 1)·max t_s + max_s (g_s − Σ_{i<s} backward_i)⁺
+// Deviates from the paper, whose score has no synchronisation.
+void Complete(CostTables& tables, Configuration& configuration);
+
+}  // namespace tangram::aceso
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_ESTIMATE_H_

@@ -1,0 +1,109 @@
+#include "worker/adapters/aceso/aceso_ladder.h"
+
+#include <array>
+
+namespace tangram::aceso {
+namespace {
+
+constexpr int kMaxOperators = 32;  // Bits of an OpMask.
+
+struct Corner {
+  OpMask mask = kRecomputeNone;
+  double kept_bytes = 0;
+  double recompute_s = 0;
+};
+
+// argmin over masks of  byte_weight · kept + second_weight · seconds:
+//   best(0) = 0
+//   best(j) = min(best(j-1) + w_b·saved_{j-1},
+//                 min_{i<j} best(i) + w_b·input_i + w_s·Σ_{i≤k<j} forward_k)
+// Two segments next to each other are counted as two inputs; the single longer
+// segment is among the choices and never worse.
+Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
+                    double byte_weight, double second_weight) {
+  const int n = static_cast<int>(operators.size());
+  std::array<double, kMaxOperators + 1> best{};
+  std::array<Corner, kMaxOperators + 1> corner{};
+  for (int j = 1; j <= n; ++j) {
+    const RecomputeOperator& last = operators[j - 1];
+    best[j] = best[j - 1] + byte_weight * last.saved_bytes;
+    corner[j] = corner[j - 1];
+    corner[j].kept_bytes += last.saved_bytes;
+    double forward_s = 0;
+    OpMask segment = kRecomputeNone;
+    for (int i = j - 1; i >= 0; --i) {
+      forward_s += operators[i].forward_s;
+      segment |= OpMask{1} << i;
+      const double input_bytes = operators[i].input_bytes;
+      const double cost =
+          best[i] + byte_weight * input_bytes + second_weight * forward_s;
+      if (cost >= best[j]) continue;
+      best[j] = cost;
+      corner[j] = {.mask = corner[i].mask | segment,
+                   .kept_bytes = corner[i].kept_bytes + input_bytes,
+                   .recompute_s = corner[i].recompute_s + forward_s};
+    }
+  }
+  return corner[n];
+}
+
+// Appends the hull's corners strictly between two of them, then `below`.
+void AppendBetween(absl::Span<const RecomputeOperator> operators,
+                   const Corner& above, const Corner& below,
+                   std::vector<OpMask>& ladder) {
+  const double seconds = below.recompute_s - above.recompute_s;
+  const double bytes = above.kept_bytes - below.kept_bytes;
+  const Corner found = CheapestMask(operators, seconds, bytes);
+  const auto weigh = [&](const Corner& corner) {
+    return seconds * corner.kept_bytes + bytes * corner.recompute_s;
+  };
+  // A corner that is hardly off the line between its neighbours is not worth
+  // its rung: a mix of them does as well.
+  constexpr double kWorthARung = 0.005;
+  if (weigh(found) < weigh(below) * (1 - kWorthARung)) {
+    AppendBetween(operators, above, found, ladder);
+    AppendBetween(operators, found, below, ladder);
+  } else {
+    ladder.push_back(below.mask);
+  }
+}
+
+}  // namespace
+
+double KeptBytes(absl::Span<const RecomputeOperator> operators, OpMask mask) {
+  double kept = 0;
+  bool in_segment = false;
+  for (const RecomputeOperator& op : operators) {
+    const bool recomputed = (mask & 1) != 0;
+    if (!recomputed) kept += op.saved_bytes;
+    if (recomputed && !in_segment) kept += op.input_bytes;
+    in_segment = recomputed;
+    mask >>= 1;
+  }
+  return kept;
+}
+
+std::vector<OpMask> RecomputeLadder(
+    absl::Span<const RecomputeOperator> operators) {
+  Corner none;
+  double total_forward_s = 0;
+  for (const RecomputeOperator& op : operators) {
+    none.kept_bytes += op.saved_bytes;
+    total_forward_s += op.forward_s;
+  }
+  // A weight of time so small that it only decides between equal bytes.
+  constexpr double kTieBreak = 1e-6;
+  const double second_weight =
+      total_forward_s > 0 ? kTieBreak * none.kept_bytes / total_forward_s : 0;
+  const Corner least = CheapestMask(operators, 1, second_weight);
+
+  std::vector<OpMask> ladder = {kRecomputeNone};
+  if (least.kept_bytes < none.kept_bytes && least.recompute_s > 0) {
+    AppendBetween(operators, none, least, ladder);
+  } else if (least.kept_bytes < none.kept_bytes) {
+    ladder.push_back(least.mask);
+  }
+  return ladder;
+}
+
+}  // namespace tangram::aceso

@@ -1,0 +1,57 @@
+#include "worker/adapters/aceso/aceso_layout.h"
+
+#include <algorithm>
+
+namespace tangram::aceso {
+int SliceLayout::KindOf(const LayerSpec& layer) {
+  const auto it = std::find(kinds_.begin(), kinds_.end(), layer);
+  if (it != kinds_.end()) return static_cast<int>(it - kinds_.begin());
+  first_slots_.push_back(first_slots_.back() +
+                         static_cast<int>(OperatorsOf(layer).size()));
+  kinds_.push_back(layer);
+  return num_kinds() - 1;
+}
+
+SliceLayout::SliceLayout(const ModelSlice& slice) {
+  int layer = 0;
+  for (const LayerRun& run : slice.runs) {
+    const int kind = KindOf(run.layer);
+    const int num_ops = static_cast<int>(OperatorsOf(run.layer).size());
+    for (int i = 0; i < run.count; ++i, ++layer) {
+      layer_starts_.push_back(static_cast<int>(operators_.size()));
+      for (int op = 0; op < num_ops; ++op) {
+        if (IsResidualCut(run.layer, op)) {
+          residual_before_.push_back(static_cast<int>(operators_.size()));
+        } else {
+          residual_before_.push_back(residual_before_.back());
+        }
+        operators_.push_back({.layer = layer,
+                              .index = op,
+                              .kind = kind,
+                              .slot = first_slots_[kind] + op});
+      }
+    }
+  }
+  layer_starts_.push_back(static_cast<int>(operators_.size()));
+  residual_before_.push_back(static_cast<int>(operators_.size()));
+  operators_.push_back({.layer = layer});
+
+  const int end = num_ops();
+  latest_begin_.resize(end + 1, 0);
+  earliest_end_.resize(end + 1, end);
+  int residual_after = end;
+  for (int p = end - 1; p >= 0; --p) {
+    latest_begin_[p + 1] = std::min(residual_before_[p + 1], p);
+    if (residual_before_[p] == p) residual_after = p;
+    earliest_end_[p] = std::max(residual_after, p + 1);
+  }
+  for (int p = end; p > 0; p = latest_begin_[p]) ++max_stages_;
+
+  next_of_kind_.assign(kinds_.size(), std::vector<int>(layer + 1, layer));
+  for (int l = layer - 1; l >= 0; --l) {
+    for (std::vector<int>& next : next_of_kind_) next[l] = next[l + 1];
+    next_of_kind_[at(StartOfLayer(l)).kind][l] = l;
+  }
+}
+
+}  // namespace tangram::aceso

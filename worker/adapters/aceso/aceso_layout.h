@@ -1,0 +1,85 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LAYOUT_H_
+#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LAYOUT_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/model_slice.h"
+#include "common/domain/stage_plan.h"
+
+namespace tangram::aceso {
+
+// One operator of a slice at its place in its layer.
+struct LayoutOperator {
+  int layer = 0;  // Of the slice.
+  int index = 0;  // In OperatorsOf(layer).
+  int kind = 0;   // Index of the layer's LayerSpec in SliceLayout::kinds().
+  int slot = 0;   // Operators of equal layers share one: see OfKind.
+};
+
+// The operators of a slice, one after another. Position p is the boundary
+// before operator p; num_ops() is the end of the slice.
+//
+// A stage may begin and end at any position, but must hold a residual cut, its
+// own two boundaries included. So at most one cut falls strictly inside an
+// attention or MLP half, and a tensor that skips operators (the residual)
+// crosses at most one stage boundary, which is what Aceso's runtime can run.
+class SliceLayout {
+ public:
+  explicit SliceLayout(const ModelSlice& slice);
+
+  int num_ops() const { return static_cast<int>(operators_.size()) - 1; }
+  int num_layers() const { return operators_.back().layer; }
+  // Distinct layers, in order of first appearance.
+  const std::vector<LayerSpec>& kinds() const { return kinds_; }
+  int num_kinds() const { return static_cast<int>(kinds_.size()); }
+  int SlotOf(int kind) const { return first_slots_[kind]; }
+  // The entries for one kind's operators of values by slot, that is of the
+  // operators of all kinds in a row.
+  template <typename T>
+  absl::Span<T> OfKind(int kind, absl::Span<T> by_slot) const {
+    return by_slot.subspan(first_slots_[kind],
+                           first_slots_[kind + 1] - first_slots_[kind]);
+  }
+
+  // At num_ops(): the first operator of a layer after the last.
+  const LayoutOperator& at(int position) const { return operators_[position]; }
+  OperatorCut CutAt(int position) const {
+    return {.layer = at(position).layer, .op = at(position).index};
+  }
+  int StartOfLayer(int layer) const { return layer_starts_[layer]; }
+
+  // Whether one of the layers [begin, end) is of that kind.
+  bool HasKind(int kind, int begin_layer, int end_layer) const {
+    return next_of_kind_[kind][begin_layer] < end_layer;
+  }
+
+  // The last residual cut at or before `position`.
+  int ResidualCutBefore(int position) const {
+    return residual_before_[position];
+  }
+  // The shortest stages that begin or end at `position`.
+  int EarliestEnd(int begin) const { return earliest_end_[begin]; }
+  int LatestBegin(int end) const { return latest_begin_[end]; }
+
+  // The most stages the slice can be cut into.
+  int max_stages() const { return max_stages_; }
+
+ private:
+  int KindOf(const LayerSpec& layer);
+
+  std::vector<LayerSpec> kinds_;
+  std::vector<int> first_slots_ = {0};
+  std::vector<LayoutOperator> operators_;
+  std::vector<int> layer_starts_;
+  // By kind and layer: the next layer of that kind, or num_layers().
+  std::vector<std::vector<int>> next_of_kind_;
+  std::vector<int> residual_before_;
+  std::vector<int> earliest_end_;
+  std::vector<int> latest_begin_;
+  int max_stages_ = 0;
+};
+
+}  // namespace tangram::aceso
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LAYOUT_H_

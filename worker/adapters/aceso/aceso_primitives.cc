@@ -1,0 +1,271 @@
+#include "worker/adapters/aceso/aceso_primitives.h"
+
+#include <algorithm>
+#include <array>
+
+#include "worker/adapters/aceso/aceso_balance.h"
+#include "worker/adapters/aceso/aceso_estimate.h"
+#include "worker/adapters/aceso/aceso_recompute.h"
+
+namespace tangram::aceso {
+namespace {
+
+constexpr int kNone = -1;
+
+int GpusInUse(const DegreeSpace& space, const Configuration& configuration) {
+  int gpus = 0;
+  for (const ConfiguredStage& stage : configuration.stages) {
+    gpus += space.num_gpus(stage.shape.degrees);
+  }
+  return gpus;
+}
+
+bool IsPlaceable(const DegreeSpace& space, const Configuration& configuration) {
+  absl::InlinedVector<int, 16> sizes;
+  for (const ConfiguredStage& stage : configuration.stages) {
+    sizes.push_back(space.num_gpus(stage.shape.degrees));
+  }
+  return space.IsPlaceable(sizes);
+}
+
+// A stage with other degrees, and its time with the same operators.
+struct Regraded {
+  int stage = kNone;
+  int degrees = kNoDegrees;
+  double compute_s = 0;
+};
+
+// One attempt to hand GPUs from stage to stage.
+class GpuExchange {
+ public:
+  GpuExchange(CostTables& tables, const Configuration& configuration)
+      : tables_(tables),
+        space_(tables.space()),
+        configuration_(configuration),
+        touched_(configuration.stages.size(), false),
+        spare_gpus_(tables.island().num_gpus() -
+                    GpusInUse(space_, configuration)) {}
+
+  int spare_gpus() const { return spare_gpus_; }
+
+  void Regrade(int stage, int degrees) {
+    StageShape& shape = configuration_.stages[stage].shape;
+    spare_gpus_ += space_.num_gpus(shape.degrees) - space_.num_gpus(degrees);
+    shape.degrees = degrees;
+    touched_[stage] = true;
+  }
+
+  // Untouched stages with fewer GPUs, the fastest that results first.
+  std::vector<Regraded> Givers() {
+    std::vector<Regraded> givers;
+    for (int i = 0; i < configuration_.num_stages(); ++i) {
+      const Regraded giver =
+          Best(i, {DegreeStep::kLessTp, DegreeStep::kLessDp});
+      if (giver.stage != kNone) givers.push_back(giver);
+    }
+    std::stable_sort(givers.begin(), givers.end(),
+                     [](const Regraded& a, const Regraded& b) {
+                       return a.compute_s < b.compute_s;
+                     });
+    return givers;
+  }
+
+  // Hands out GPUs to untouched stages, the slowest first, while any can use
+  // them.
+  void HandOutSpareGpus() {
+    while (spare_gpus_ > 0) {
+      Regraded taker;
+      double slowest_s = 0;
+      for (int i = 0; i < configuration_.num_stages(); ++i) {
+        const double time_s = configuration_.stages[i].time_s();
+        if (time_s <= slowest_s) continue;
+        const Regraded grown =
+            Best(i, {DegreeStep::kMoreTp, DegreeStep::kMoreDp});
+        if (grown.stage == kNone) continue;
+        slowest_s = time_s;
+        taker = grown;
+      }
+      if (taker.stage == kNone) return;
+      Regrade(taker.stage, taker.degrees);
+    }
+  }
+
+  // The configuration with the cuts between the touched stages balanced; empty
+  // if its stages cannot be placed.
+  std::optional<Configuration> Finish() {
+    if (spare_gpus_ < 0 || !IsPlaceable(space_, configuration_)) return {};
+    Complete(tables_, configuration_);
+    const auto first = std::find(touched_.begin(), touched_.end(), true);
+    const auto last = std::find(touched_.rbegin(), touched_.rend(), true);
+    const Metric metric =
+        configuration_.bytes_short > 0 ? Metric::kMemory : Metric::kTime;
+    if (BalanceCuts(tables_, static_cast<int>(first - touched_.begin()),
+                    static_cast<int>(touched_.rend() - last) - 1, metric,
+                    configuration_)) {
+      Complete(tables_, configuration_);
+    }
+    return configuration_;
+  }
+
+ private:
+  // The better of the steps that the spare GPUs allow for an untouched stage.
+  Regraded Best(int stage, const std::array<DegreeStep, 2>& steps) {
+    Regraded best;
+    if (touched_[stage]) return best;
+    const StageShape& shape = configuration_.stages[stage].shape;
+    for (const DegreeStep step : steps) {
+      StageShape stepped = shape;
+      stepped.degrees = space_.Step(shape.degrees, step);
+      if (stepped.degrees == kNoDegrees) continue;
+      const int more =
+          space_.num_gpus(stepped.degrees) - space_.num_gpus(shape.degrees);
+      if (more > std::max(0, spare_gpus_)) continue;
+      const double compute_s = EstimateFigures(tables_, stepped).compute_s;
+      if (best.stage != kNone && best.compute_s <= compute_s) continue;
+      best = {stage, stepped.degrees, compute_s};
+    }
+    return best;
+  }
+
+  CostTables& tables_;
+  const DegreeSpace& space_;
+  Configuration configuration_;
+  std::vector<bool> touched_;
+  int spare_gpus_;  // Negative while GPUs are still owed.
+};
+
+std::optional<Configuration> Grow(CostTables& tables,
+                                  const Configuration& configuration,
+                                  int bottleneck, int degrees) {
+  GpuExchange start(tables, configuration);
+  start.Regrade(bottleneck, degrees);
+  if (start.spare_gpus() >= 0) return start.Finish();
+  for (const Regraded& first : start.Givers()) {
+    GpuExchange exchange = start;
+    exchange.Regrade(first.stage, first.degrees);
+    while (exchange.spare_gpus() < 0) {
+      const std::vector<Regraded> givers = exchange.Givers();
+      if (givers.empty()) return {};
+      exchange.Regrade(givers[0].stage, givers[0].degrees);
+    }
+    exchange.HandOutSpareGpus();
+    if (auto result = exchange.Finish()) return result;
+  }
+  return {};
+}
+
+std::optional<Configuration> Shrink(CostTables& tables,
+                                    const Configuration& configuration,
+                                    int bottleneck, int degrees) {
+  GpuExchange exchange(tables, configuration);
+  exchange.Regrade(bottleneck, degrees);
+  exchange.HandOutSpareGpus();
+  return exchange.Finish();
+}
+
+// The stage of [begin, end) that has most of what the bottleneck lacks.
+int LeastLoaded(const Configuration& configuration, Metric metric, int begin,
+                int end) {
+  const auto load = [&](int i) {
+    const ConfiguredStage& stage = configuration.stages[i];
+    return metric == Metric::kMemory ? stage.figures.peak_bytes
+                                     : stage.time_s();
+  };
+  int least = begin < end ? begin : kNone;
+  for (int i = begin + 1; i < end; ++i) {
+    if (load(i) < load(least)) least = i;
+  }
+  return least;
+}
+
+std::optional<Configuration> MoveOperators(CostTables& tables,
+                                           const Configuration& configuration,
+                                           int bottleneck) {
+  const Metric metric =
+      configuration.bytes_short > 0 ? Metric::kMemory : Metric::kTime;
+  const int before = LeastLoaded(configuration, metric, 0, bottleneck);
+  const int after = LeastLoaded(configuration, metric, bottleneck + 1,
+                                configuration.num_stages());
+  const int first = before == kNone ? bottleneck : before;
+  const int last = after == kNone ? bottleneck : after;
+  Configuration result = configuration;
+  if (!BalanceCuts(tables, first, last, metric, result)) return {};
+  Complete(tables, result);
+  return result;
+}
+
+std::optional<Configuration> Exchange(CostTables& tables,
+                                      const Configuration& configuration,
+                                      int bottleneck, int degrees) {
+  GpuExchange exchange(tables, configuration);
+  exchange.Regrade(bottleneck, degrees);
+  return exchange.Finish();
+}
+
+DegreeStep StepOf(Primitive primitive) {
+  switch (primitive) {
+    case Primitive::kMoreTp:
+      return DegreeStep::kMoreTp;
+    case Primitive::kMoreDp:
+      return DegreeStep::kMoreDp;
+    case Primitive::kLessTp:
+      return DegreeStep::kLessTp;
+    case Primitive::kLessDp:
+      return DegreeStep::kLessDp;
+    case Primitive::kMoveOperators:
+    case Primitive::kTpForDp:
+      return DegreeStep::kTpForDp;
+    case Primitive::kDpForTp:
+      return DegreeStep::kDpForTp;
+  }
+  return DegreeStep::kTpForDp;
+}
+
+}  // namespace
+
+PrimitiveEffects EffectsOf(Primitive primitive) {
+  constexpr Effect kLess = Effect::kLess;
+  constexpr Effect kSame = Effect::kSame;
+  constexpr Effect kMore = Effect::kMore;
+  switch (primitive) {
+    case Primitive::kMoveOperators:
+      return {.time = kLess, .memory = kLess, .communication = kSame};
+    case Primitive::kMoreTp:
+    case Primitive::kMoreDp:
+      return {.time = kLess, .memory = kLess, .communication = kMore};
+    case Primitive::kLessTp:
+    case Primitive::kLessDp:
+      return {.time = kMore, .memory = kMore, .communication = kLess};
+    case Primitive::kTpForDp:
+      return {.time = kSame, .memory = kLess, .communication = kMore};
+    case Primitive::kDpForTp:
+      return {.time = kSame, .memory = kMore, .communication = kLess};
+  }
+  return {};
+}
+
+std::optional<Configuration> Apply(CostTables& tables, Primitive primitive,
+                                   const Configuration& configuration,
+                                   int bottleneck) {
+  if (primitive == Primitive::kMoveOperators) {
+    return MoveOperators(tables, configuration, bottleneck);
+  }
+  const int degrees = tables.space().Step(
+      configuration.stages[bottleneck].shape.degrees, StepOf(primitive));
+  if (degrees == kNoDegrees) return {};
+  switch (primitive) {
+    case Primitive::kMoreTp:
+    case Primitive::kMoreDp:
+      return Grow(tables, configuration, bottleneck, degrees);
+    case Primitive::kLessTp:
+    case Primitive::kLessDp:
+      return Shrink(tables, configuration, bottleneck, degrees);
+    case Primitive::kMoveOperators:
+    case Primitive::kTpForDp:
+    case Primitive::kDpForTp:
+      break;
+  }
+  return Exchange(tables, configuration, bottleneck, degrees);
+}
+
+}  // namespace tangram::aceso

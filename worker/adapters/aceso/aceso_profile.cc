@@ -1,0 +1,90 @@
+#include "worker/adapters/aceso/aceso_profile.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "common/cost/operator_cost.h"
+#include "common/cost/stage_cost.h"
+#include "worker/adapters/aceso/aceso_ladder.h"
+#include "worker/adapters/aceso/aceso_layout.h"
+#include "worker/adapters/aceso/aceso_space.h"
+
+namespace tangram::aceso {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// The least of each quantity over all degrees, each summed over the GPUs.
+struct OperatorBounds {
+  double gpu_seconds = kInfinite;
+  double state_bytes = kInfinite;
+  double saved_bytes = kInfinite;
+  double input_bytes = kInfinite;
+};
+
+OperatorBounds BoundsOf(const LayerSpec& layer, OpKind op,
+                        const DegreeSpace& space, const IslandSpec& island,
+                        const ProfileOptions& options) {
+  OperatorBounds bounds;
+  for (const Degrees& degrees : space.choices()) {
+    const StageParallelism parallelism = {.tp_degree = degrees.tp_degree,
+                                          .dp_degree = degrees.dp_degree};
+    const double gpus = degrees.num_gpus();
+    const OperatorCost cost = EstimateOperator(
+        layer, op, parallelism,
+        {.device = island.device,
+         .training = options.training,
+         .wiring = WiringOf(island, degrees.num_gpus()),
+         .pipeline_microbatch_size = options.pipeline_microbatch_size});
+    const double state_bytes = ModelStateBytes({.dense = cost.dense_parameters},
+                                               parallelism, options.training);
+    bounds.gpu_seconds =
+        std::min(bounds.gpu_seconds, gpus * (cost.forward_s + cost.backward_s));
+    bounds.state_bytes = std::min(bounds.state_bytes, gpus * state_bytes);
+    bounds.saved_bytes = std::min(bounds.saved_bytes, gpus * cost.saved_bytes);
+    bounds.input_bytes = std::min(bounds.input_bytes, gpus * cost.input_bytes);
+  }
+  return bounds;
+}
+
+// Activations of one microbatch under the mask that keeps the fewest. A cut
+// inside a layer only adds an input to them.
+double LeastKeptBytes(const LayerSpec& layer,
+                      const std::vector<OperatorBounds>& operators) {
+  // Without times the ladder ends in the fewest bytes of all.
+  std::vector<RecomputeOperator> free_to_recompute;
+  for (const OperatorBounds& op : operators) {
+    free_to_recompute.push_back(
+        {.saved_bytes = op.saved_bytes, .input_bytes = op.input_bytes});
+  }
+  const OpMask mask = layer.kind == LayerKind::kTransformer
+                          ? RecomputeLadder(free_to_recompute).back()
+                          : kRecomputeNone;
+  return KeptBytes(free_to_recompute, mask);
+}
+
+}  // namespace
+
+PerformanceProfile LowerBounds(const ModelSlice& slice,
+                               const IslandSpec& island,
+                               const ProfileOptions& options) {
+  const SliceLayout layout(slice);
+  const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
+  const double growth = 1 + island.device.efficiency.fragmentation;
+  PerformanceProfile profile;
+  for (const LayerRun& run : slice.runs) {
+    std::vector<OperatorBounds> operators;
+    for (const OpKind op : OperatorsOf(run.layer)) {
+      operators.push_back(BoundsOf(run.layer, op, space, island, options));
+      profile.min_gpu_seconds += run.count * operators.back().gpu_seconds;
+      profile.min_total_bytes +=
+          run.count * growth * operators.back().state_bytes;
+    }
+    profile.min_total_bytes +=
+        run.count * growth * LeastKeptBytes(run.layer, operators);
+  }
+  return profile;
+}
+
+}  // namespace tangram::aceso

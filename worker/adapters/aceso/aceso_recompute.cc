@@ -1,0 +1,191 @@
+#include "worker/adapters/aceso/aceso_recompute.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tangram::aceso {
+namespace {
+
+OpMask BitsOf(int begin_op, int end_op) {
+  const OpMask below_end =
+      end_op >= 32 ? ~OpMask{0} : (OpMask{1} << end_op) - 1;
+  return below_end & ~((OpMask{1} << begin_op) - 1);
+}
+
+// The memory and recomputation of one stage under any choice.
+class StageRecompute {
+ public:
+  StageRecompute(CostTables& tables, const StageShape& shape)
+      : layout_(tables.layout()),
+        shape_(shape),
+        table_(tables.At(shape.degrees)),
+        begin_(layout_.at(shape.begin)),
+        end_(layout_.at(shape.end)),
+        num_layers_(layout_.at(shape.end - 1).layer + 1 - begin_.layer) {
+    const DeviceEfficiency& efficiency = tables.island().device.efficiency;
+    growth_ = 1 + efficiency.fragmentation;
+    static_bytes_ =
+        efficiency.reserved_bytes + growth_ * table_.state_bytes_per_parameter *
+                                        table_.parameters.Over(begin_, end_);
+  }
+
+  const DegreeTable& table() const { return table_; }
+  int num_layers() const { return num_layers_; }
+
+  double PeakBytes(const RecomputeChoice& choice) const {
+    const Rung& lower = table_.rungs[choice.rung];
+    if (choice.upper_layers == 0) {
+      return PeakOf(LargestTransient(lower, begin_, end_),
+                    lower.cut_input_bytes[begin_.slot] +
+                        lower.kept_bytes.Over(begin_, end_));
+    }
+    const Rung& upper = table_.rungs[choice.rung + 1];
+    const LayoutOperator& split = SplitOf(choice);
+    return PeakOf(std::max(LargestTransient(upper, begin_, split),
+                           LargestTransient(lower, split, end_)),
+                  upper.cut_input_bytes[begin_.slot] +
+                      upper.kept_bytes.Over(begin_, split) +
+                      lower.kept_bytes.Over(split, end_));
+  }
+
+  double RecomputeSeconds(const RecomputeChoice& choice) const {
+    const Rung& lower = table_.rungs[choice.rung];
+    if (choice.upper_layers == 0) return lower.recompute_s.Over(begin_, end_);
+    const LayoutOperator& split = SplitOf(choice);
+    return table_.rungs[choice.rung + 1].recompute_s.Over(begin_, split) +
+           lower.recompute_s.Over(split, end_);
+  }
+
+ private:
+  double PeakOf(double transient_bytes, double kept_bytes) const {
+    return static_bytes_ +
+           growth_ * (transient_bytes + kept_bytes * shape_.in_flight);
+  }
+
+  // Where the layers of the upper rung end.
+  const LayoutOperator& SplitOf(const RecomputeChoice& choice) const {
+    return layout_.at(std::min(
+        shape_.end, layout_.StartOfLayer(begin_.layer + choice.upper_layers)));
+  }
+
+  // The most that one layer of [begin, end) needs beside what is kept.
+  double LargestTransient(const Rung& rung, const LayoutOperator& begin,
+                          const LayoutOperator& end) const {
+    if (begin.layer == end.layer) {
+      return TransientBytes(absl::MakeSpan(table_.costs)
+                                .subspan(begin.slot, end.index - begin.index),
+                            rung.masks[begin.kind] >> begin.index);
+    }
+    double largest = rung.transient_from[begin.slot];
+    if (end.index > 0) {
+      largest = std::max(largest, rung.transient_until[end.slot]);
+    }
+    for (int kind = 0; kind < layout_.num_kinds(); ++kind) {
+      if (layout_.HasKind(kind, begin.layer + 1, end.layer)) {
+        largest = std::max(largest, rung.transient_from[layout_.SlotOf(kind)]);
+      }
+    }
+    return largest;
+  }
+
+  const SliceLayout& layout_;
+  const StageShape& shape_;
+  const DegreeTable& table_;
+  const LayoutOperator& begin_;
+  const LayoutOperator& end_;
+  int num_layers_;
+  double growth_ = 1;
+  double static_bytes_ = 0;
+};
+
+struct Chosen {
+  RecomputeChoice choice;
+  double peak_bytes = 0;
+};
+
+// The fewest layers on the rung above `rung` that fit, given the peaks with
+// none and with all of them there; the latter fits. Interpolates, since every
+// layer frees about the same.
+Chosen FewestLayers(const StageRecompute& stage, int rung, double none_bytes,
+                    double all_bytes, double capacity) {
+  int too_few = 0;
+  int enough = stage.num_layers();
+  while (enough - too_few > 1) {
+    const double share = (none_bytes - capacity) / (none_bytes - all_bytes);
+    const int guess = std::clamp(
+        too_few + static_cast<int>(std::ceil(share * (enough - too_few))),
+        too_few + 1, enough - 1);
+    const double peak = stage.PeakBytes({.rung = rung, .upper_layers = guess});
+    if (peak <= capacity) {
+      enough = guess;
+      all_bytes = peak;
+    } else {
+      too_few = guess;
+      none_bytes = peak;
+    }
+  }
+  if (enough == stage.num_layers()) return {{.rung = rung + 1}, all_bytes};
+  return {{.rung = rung, .upper_layers = enough}, all_bytes};
+}
+
+Chosen ChooseRecompute(const StageRecompute& stage, double capacity) {
+  Chosen least = {.peak_bytes = stage.PeakBytes({})};
+  if (least.peak_bytes <= capacity) return least;
+  double below = least.peak_bytes;
+  const int num_rungs = static_cast<int>(stage.table().rungs.size());
+  for (int rung = 1; rung < num_rungs; ++rung) {
+    const double peak = stage.PeakBytes({.rung = rung});
+    if (peak <= capacity) {
+      return FewestLayers(stage, rung - 1, below, peak, capacity);
+    }
+    if (peak < least.peak_bytes) {
+      least = {.choice = {.rung = rung}, .peak_bytes = peak};
+    }
+    below = peak;
+  }
+  return least;
+}
+
+}  // namespace
+
+StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
+  const StageRecompute stage(tables, shape);
+  const double capacity = tables.capacity_bytes();
+  const Chosen chosen = ChooseRecompute(stage, capacity);
+  const DegreeTable& table = stage.table();
+  StageFigures figures = {.recompute = chosen.choice,
+                          .recompute_s = stage.RecomputeSeconds(chosen.choice),
+                          .peak_bytes = chosen.peak_bytes,
+                          .fits = chosen.peak_bytes <= capacity};
+  const LayoutOperator& begin = tables.layout().at(shape.begin);
+  const LayoutOperator& end = tables.layout().at(shape.end);
+  figures.backward_s = table.backward_s.Over(begin, end) + figures.recompute_s;
+  figures.compute_s = table.time_s.Over(begin, end) + figures.recompute_s;
+  return figures;
+}
+
+std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
+                                          const StageShape& shape,
+                                          const RecomputeChoice& choice) {
+  const SliceLayout& layout = tables.layout();
+  const DegreeTable& table = tables.At(shape.degrees);
+  const int first_layer = layout.at(shape.begin).layer;
+  std::vector<RecomputeRun> runs;
+  for (int p = shape.begin; p < shape.end;) {
+    const LayoutOperator& op = layout.at(p);
+    const int next = std::min(shape.end, layout.StartOfLayer(op.layer + 1));
+    const bool upper = op.layer - first_layer < choice.upper_layers;
+    const Rung& rung = table.rungs[choice.rung + (upper ? 1 : 0)];
+    const OpMask mask =
+        rung.masks[op.kind] & BitsOf(op.index, op.index + next - p);
+    if (!runs.empty() && runs.back().mask == mask) {
+      ++runs.back().num_layers;
+    } else {
+      runs.push_back({.num_layers = 1, .mask = mask});
+    }
+    p = next;
+  }
+  return runs;
+}
+
+}  // namespace tangram::aceso

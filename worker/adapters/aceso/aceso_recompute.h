@@ -1,0 +1,24 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_RECOMPUTE_H_
+#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_RECOMPUTE_H_
+
+#include <vector>
+
+#include "common/domain/stage_plan.h"
+#include "worker/adapters/aceso/aceso_config.h"
+#include "worker/adapters/aceso/aceso_tables.h"
+
+namespace tangram::aceso {
+
+// As little recomputation as lets the stage fit in memory: the lowest rung that
+// fits, with as few layers on it as fit. Where none fits, the rung that needs
+// the fewest bytes. O(rungs + log layers).
+StageFigures EstimateFigures(CostTables& tables, const StageShape& shape);
+
+// The masks of the stage's layers, clipped to the operators it holds.
+std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
+                                          const StageShape& shape,
+                                          const RecomputeChoice& choice);
+
+}  // namespace tangram::aceso
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_RECOMPUTE_H_

@@ -1,0 +1,124 @@
+#include "worker/adapters/aceso/aceso_search.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "worker/adapters/aceso/aceso_policy.h"
+#include "worker/adapters/aceso/aceso_primitives.h"
+
+namespace tangram::aceso {
+namespace {
+
+constexpr int kMaxHops = 7;  // Paper §5.1.
+// Configurations this much slower than the best are not gone back to.
+constexpr double kWorthResuming = 1.2;
+
+class BottleneckSearch {
+ public:
+  BottleneckSearch(CostTables& tables, const Configuration& start,
+                   int64_t max_steps)
+      : tables_(tables), max_steps_(max_steps), best_(start) {
+    seen_.insert(FingerprintOf(start));
+  }
+
+  SearchResult Run() {
+    Configuration current = best_;
+    while (!IsOver()) {
+      if (std::optional<Configuration> better = Alleviate(current)) {
+        best_ = current = *std::move(better);
+      } else if (!Resume(current)) {
+        break;
+      }
+    }
+    return {.best = std::move(best_), .steps = steps_, .truncated = stopped_};
+  }
+
+ private:
+  bool IsOver() {
+    if (stopped_ || steps_ >= max_steps_) return true;
+    const std::function<bool()>& should_stop = tables_.options().should_stop;
+    stopped_ = should_stop && should_stop();
+    return stopped_;
+  }
+
+  // Something better than the best, found from `from` by alleviating its
+  // bottleneck, or else its next worst stage.
+  std::optional<Configuration> Alleviate(const Configuration& from) {
+    gone_on_from_.insert(FingerprintOf(from));
+    for (const int stage : StagesByBottleneck(from)) {
+      if (auto better = Hop(from, stage, 0)) return better;
+      if (IsOver()) break;
+    }
+    return {};
+  }
+
+  std::optional<Configuration> Hop(const Configuration& from, int stage,
+                                   int hop) {
+    if (hop == kMaxHops) return {};
+    for (const PrimitiveGroup& group : PrimitiveGroups(tables_, from, stage)) {
+      std::vector<Configuration> found = Expand(from, stage, group);
+      if (!found.empty() && IsBetter(found[0], best_)) {
+        return std::move(found[0]);
+      }
+      for (const Configuration& next : found) {
+        if (IsOver()) return {};
+        gone_on_from_.insert(FingerprintOf(next));
+        const int bottleneck = StagesByBottleneck(next)[0];
+        if (auto better = Hop(next, bottleneck, hop + 1)) return better;
+      }
+    }
+    return {};
+  }
+
+  // The new configurations that a group of primitives leads to, best first.
+  std::vector<Configuration> Expand(const Configuration& from, int stage,
+                                    const PrimitiveGroup& group) {
+    std::vector<Configuration> found;
+    for (const Primitive primitive : group) {
+      if (IsOver()) break;
+      ++steps_;
+      std::optional<Configuration> next =
+          Apply(tables_, primitive, from, stage);
+      if (!next || !seen_.insert(FingerprintOf(*next)).second) continue;
+      if (next->bytes_short > 0 ||
+          next->score_s < kWorthResuming * best_.score_s) {
+        resumable_.push_back(*next);
+      }
+      found.push_back(*std::move(next));
+    }
+    std::stable_sort(found.begin(), found.end(), IsBetter);
+    return found;
+  }
+
+  // Moves the best configuration that was not gone on from into `current`.
+  bool Resume(Configuration& current) {
+    auto best = resumable_.end();
+    for (auto it = resumable_.begin(); it != resumable_.end(); ++it) {
+      if (gone_on_from_.contains(FingerprintOf(*it))) continue;
+      if (best == resumable_.end() || IsBetter(*it, *best)) best = it;
+    }
+    if (best == resumable_.end()) return false;
+    current = *best;
+    return true;
+  }
+
+  CostTables& tables_;
+  int64_t max_steps_;
+  Configuration best_;
+  int64_t steps_ = 0;
+  bool stopped_ = false;
+  absl::flat_hash_set<Fingerprint> seen_;
+  absl::flat_hash_set<Fingerprint> gone_on_from_;
+  std::vector<Configuration> resumable_;
+};
+
+}  // namespace
+
+SearchResult Search(CostTables& tables, const Configuration& start,
+                    int64_t max_steps) {
+  return BottleneckSearch(tables, start, max_steps).Run();
+}
+
+}  // namespace tangram::aceso

@@ -1,0 +1,119 @@
+#include "worker/adapters/aceso/aceso_space.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tangram::aceso {
+namespace {
+
+// tp must divide this: 0, which everything divides, without attention.
+int CommonHeads(const SliceLayout& layout) {
+  int common = 0;
+  for (const LayerSpec& layer : layout.kinds()) {
+    common = std::gcd(common, std::gcd(layer.num_heads, layer.num_kv_heads));
+  }
+  return common;
+}
+
+// All ways to spread `num_gpus` GPUs, `in_node` of them in each node.
+void AppendChoices(int num_gpus, int in_node, int heads, int microbatch_size,
+                   std::vector<Degrees>& choices) {
+  for (int tp = 1; tp <= in_node; ++tp) {
+    if (in_node % tp != 0 || heads % tp != 0) continue;
+    const int dp = num_gpus / tp;
+    if (microbatch_size % dp != 0) continue;
+    choices.push_back({.tp_degree = tp, .dp_degree = dp});
+  }
+}
+
+}  // namespace
+
+DegreeSpace::DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
+                         int pipeline_microbatch_size)
+    : island_gpus_(island.num_gpus()), gpus_per_node_(island.gpus_per_node) {
+  const int heads = CommonHeads(layout);
+  for (int gpus = 1; gpus < gpus_per_node_; gpus *= 2) {
+    AppendChoices(gpus, gpus, heads, pipeline_microbatch_size, choices_);
+  }
+  for (int nodes = 1; nodes <= island.num_nodes; ++nodes) {
+    AppendChoices(nodes * gpus_per_node_, gpus_per_node_, heads,
+                  pipeline_microbatch_size, choices_);
+  }
+  for (const Degrees& degrees : choices_) {
+    if (stage_sizes_.empty() || stage_sizes_.back() != degrees.num_gpus()) {
+      stage_sizes_.push_back(degrees.num_gpus());
+    }
+    std::array<int, kNumDegreeSteps>& steps = steps_.emplace_back();
+    for (int step = 0; step < kNumDegreeSteps; ++step) {
+      steps[step] = FindStep(degrees, static_cast<DegreeStep>(step));
+    }
+  }
+}
+
+int DegreeSpace::FindStep(const Degrees& from, DegreeStep step) const {
+  const auto leads_there = [&](const Degrees& to) {
+    switch (step) {
+      case DegreeStep::kMoreTp:
+        return to.dp_degree == from.dp_degree && to.tp_degree > from.tp_degree;
+      case DegreeStep::kMoreDp:
+        return to.tp_degree == from.tp_degree && to.dp_degree > from.dp_degree;
+      case DegreeStep::kLessTp:
+        return to.dp_degree == from.dp_degree && to.tp_degree < from.tp_degree;
+      case DegreeStep::kLessDp:
+        return to.tp_degree == from.tp_degree && to.dp_degree < from.dp_degree;
+      case DegreeStep::kTpForDp:
+        return to.num_gpus() == from.num_gpus() &&
+               to.tp_degree > from.tp_degree;
+      case DegreeStep::kDpForTp:
+        return to.num_gpus() == from.num_gpus() &&
+               to.tp_degree < from.tp_degree;
+    }
+    return false;
+  };
+  // Choices ascend, so the nearest one up is the first, down the last.
+  const bool up = step == DegreeStep::kMoreTp || step == DegreeStep::kMoreDp ||
+                  step == DegreeStep::kTpForDp;
+  int found = kNoDegrees;
+  for (int i = 0; i < static_cast<int>(choices_.size()); ++i) {
+    if (!leads_there(choices_[i])) continue;
+    found = i;
+    if (up) break;
+  }
+  return found;
+}
+
+bool DegreeSpace::IsPlaceable(absl::Span<const int> sizes) const {
+  int first_gpu = 0;
+  for (const int size : sizes) {
+    const int in_node = first_gpu % gpus_per_node_;
+    const bool fits =
+        size < gpus_per_node_ ? in_node + size <= gpus_per_node_ : in_node == 0;
+    if (!fits) return false;
+    first_gpu += size;
+  }
+  return first_gpu <= island_gpus_;
+}
+
+std::vector<int> BalancedStageSizes(const DegreeSpace& space,
+                                    const IslandSpec& island, int num_stages) {
+  if (num_stages > island.num_gpus()) return {};
+  const absl::Span<const int> choices = space.stage_sizes();
+  std::vector<int> levels(num_stages, 0);
+  std::vector<int> sizes(num_stages, choices[0]);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = 0; i < num_stages; ++i) {
+      if (levels[i] + 1 == static_cast<int>(choices.size())) continue;
+      sizes[i] = choices[levels[i] + 1];
+      if (space.IsPlaceable(sizes)) {
+        ++levels[i];
+        changed = true;
+      } else {
+        sizes[i] = choices[levels[i]];
+      }
+    }
+  }
+  return sizes;
+}
+
+}  // namespace tangram::aceso

@@ -1,0 +1,109 @@
+#include "worker/adapters/aceso/aceso_balance.h"
+#include "worker/adapters/aceso/aceso_estimate.h"
+#include "worker/adapters/aceso/aceso_recompute.h"
+#include "worker/adapters/aceso/aceso_search.h"
+
+namespace tangram::aceso {
+namespace {
+
+// Cuts that share out the slice's single-GPU time by the stages' GPUs; false if
+// there are too few operators.
+bool CutInProportion(CostTables& tables, Configuration& configuration) {
+  const SliceLayout& layout = tables.layout();
+  const DegreeTable& single = tables.At(0);
+  const auto seconds = [&](int end) {
+    return single.time_s.Over(layout.at(0), layout.at(end));
+  };
+  std::vector<ConfiguredStage>& stages = configuration.stages;
+  const int num_stages = configuration.num_stages();
+  double all_gpus = 0;
+  stages.back().shape.end = layout.num_ops();
+  for (int i = num_stages - 1; i >= 0; --i) {
+    all_gpus += tables.space().num_gpus(stages[i].shape.degrees);
+    if (i == 0) break;
+    // For now the latest end that leaves room for the stages behind.
+    stages[i - 1].shape.end = layout.LatestBegin(stages[i].shape.end);
+  }
+  double gpus = 0;
+  int begin = 0;
+  for (int i = 0; i < num_stages; ++i) {
+    StageShape& shape = stages[i].shape;
+    gpus += tables.space().num_gpus(shape.degrees);
+    const double share_s = seconds(layout.num_ops()) * gpus / all_gpus;
+    int end = layout.EarliestEnd(begin);
+    if (end > shape.end) return false;
+    while (end < shape.end && (i + 1 == num_stages || seconds(end) < share_s)) {
+      ++end;
+    }
+    shape.begin = begin;
+    shape.end = end;
+    begin = end;
+  }
+  return true;
+}
+
+// Gives every stage the degrees with the least iteration time of its own, or
+// the least memory where none fits. Returns whether any changed.
+bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
+  const DegreeSpace& space = tables.space();
+  const double num_microbatches = tables.num_microbatches();
+  bool changed = false;
+  for (ConfiguredStage& stage : configuration.stages) {
+    ConfiguredStage best = stage;
+    for (const DegreeStep step : {DegreeStep::kTpForDp, DegreeStep::kDpForTp}) {
+      StageShape shape = stage.shape;
+      while ((shape.degrees = space.Step(shape.degrees, step)) != kNoDegrees) {
+        ConfiguredStage other = {.shape = shape};
+        other.figures = EstimateFigures(tables, shape);
+        other.sync_s = SyncSeconds(tables, shape);
+        const auto burden_s = [&](const ConfiguredStage& s) {
+          return num_microbatches * s.figures.compute_s + s.sync_s;
+        };
+        const bool better =
+            other.figures.fits != best.figures.fits ? other.figures.fits
+            : other.figures.fits
+                ? burden_s(other) < burden_s(best)
+                : other.figures.peak_bytes < best.figures.peak_bytes;
+        if (better) best = other;
+      }
+    }
+    changed |= best.shape.degrees != stage.shape.degrees;
+    stage.shape.degrees = best.shape.degrees;
+  }
+  return changed;
+}
+
+int FirstDegreesOf(const DegreeSpace& space, int num_gpus) {
+  int degrees = 0;
+  while (space.num_gpus(degrees) != num_gpus) ++degrees;
+  return degrees;
+}
+
+}  // namespace
+
+std::optional<Configuration> StartConfiguration(CostTables& tables,
+                                                int num_stages) {
+  Configuration start = {.trailing_stages = tables.options().trailing_stages};
+  for (const int size :
+       BalancedStageSizes(tables.space(), tables.island(), num_stages)) {
+    start.stages.push_back(
+        {.shape = {.degrees = FirstDegreesOf(tables.space(), size)}});
+  }
+  if (start.stages.empty() || !CutInProportion(tables, start)) return {};
+  Complete(tables, start);
+  // Degrees depend on the cuts through memory, and the cuts on the degrees.
+  constexpr int kRounds = 2;
+  for (int round = 0; round < kRounds; ++round) {
+    const bool changed = ChooseDegrees(tables, start);
+    if (round > 0 && !changed) break;
+    Complete(tables, start);
+    const Metric metric =
+        start.bytes_short > 0 ? Metric::kMemory : Metric::kTime;
+    if (BalanceCuts(tables, 0, num_stages - 1, metric, start)) {
+      Complete(tables, start);
+    }
+  }
+  return start;
+}
+
+}  // namespace tangram::aceso

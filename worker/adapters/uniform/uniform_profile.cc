@@ -1,0 +1,71 @@
+#include "worker/adapters/uniform/uniform_profile.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/cost/stage_cost.h"
+#include "worker/adapters/uniform/uniform_space.h"
+
+namespace tangram {
+namespace {
+
+// Sums over a plan's stages round otherwise than sums over layers.
+constexpr double kRounding = 1 - 1e-9;
+
+// Bytes of the layer on all GPUs of a stage.
+double StageBytes(const LayerCost& cost, StageParallelism parallelism,
+                  const StageEnvironment& environment) {
+  parallelism.zero_stage = 3;
+  const double on_gpu =
+      cost.activation_bytes +
+      ModelStateBytes(cost.parameters, parallelism, environment.training);
+  return parallelism.num_gpus() * on_gpu *
+         (1 + environment.device.efficiency.fragmentation);
+}
+
+PerformanceProfile ProfileLayer(const LayerSpec& layer,
+                                const IslandSpec& island,
+                                const ProfileOptions& options) {
+  const SplitLimits limits({&layer, 1}, options.pipeline_microbatch_size,
+                           options.training.sequence_length);
+  const int num_ops = static_cast<int>(OperatorsOf(layer).size());
+  constexpr double kNothingYet = std::numeric_limits<double>::infinity();
+  PerformanceProfile best = {.min_gpu_seconds = kNothingYet,
+                             .min_total_bytes = kNothingYet};
+  for (const int size : StageSizes(island, limits)) {
+    const StageEnvironment environment = {
+        .device = island.device,
+        .training = options.training,
+        .wiring = WiringOf(island, size),
+        .pipeline_microbatch_size = options.pipeline_microbatch_size};
+    for (const StageParallelism& parallelism :
+         ParallelismsOf(size, island, limits)) {
+      for (const UniformRecompute recompute : kUniformRecomputes) {
+        const LayerCost cost =
+            EstimateLayer(layer, 0, num_ops, MaskOf(layer, recompute),
+                          parallelism, environment);
+        best.min_gpu_seconds = std::min(
+            best.min_gpu_seconds, size * (cost.forward_s + cost.backward_s));
+        best.min_total_bytes = std::min(
+            best.min_total_bytes, StageBytes(cost, parallelism, environment));
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+PerformanceProfile ProfileUniform(const ModelSlice& slice,
+                                  const IslandSpec& island,
+                                  const ProfileOptions& options) {
+  PerformanceProfile sum;
+  for (const LayerRun& run : slice.runs) {
+    const PerformanceProfile layer = ProfileLayer(run.layer, island, options);
+    sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRounding;
+    sum.min_total_bytes += run.count * layer.min_total_bytes * kRounding;
+  }
+  return sum;
+}
+
+}  // namespace tangram

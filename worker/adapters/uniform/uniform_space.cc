@@ -1,0 +1,130 @@
+#include "worker/adapters/uniform/uniform_space.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tangram {
+namespace {
+
+bool FitsNodes(int num_gpus, int gpus_per_node) {
+  return num_gpus < gpus_per_node ? gpus_per_node % num_gpus == 0
+                                  : num_gpus % gpus_per_node == 0;
+}
+
+// tp groups lie in one node.
+bool TpFitsNode(int tp_degree, int num_gpus, int gpus_per_node) {
+  return std::min(num_gpus, gpus_per_node) % tp_degree == 0;
+}
+
+}  // namespace
+
+OpMask MaskOf(const LayerSpec& layer, UniformRecompute recompute) {
+  if (layer.kind != LayerKind::kTransformer) return kRecomputeNone;
+  const absl::Span<const OpKind> ops = OperatorsOf(layer);
+  switch (recompute) {
+    case UniformRecompute::kNone:
+      return kRecomputeNone;
+    case UniformRecompute::kAttentionCore: {
+      const auto core =
+          std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
+      return OpMask{1} << (core - ops.begin());
+    }
+    case UniformRecompute::kWholeLayer:
+      return (OpMask{1} << ops.size()) - 1;
+  }
+  return kRecomputeNone;
+}
+
+SplitLimits::SplitLimits(absl::Span<const LayerSpec> layers,
+                         int pipeline_microbatch_size, int sequence_length)
+    : pipeline_microbatch_size_(pipeline_microbatch_size),
+      sequence_length_(sequence_length) {
+  for (const LayerSpec& layer : layers) {
+    if (layer.kind != LayerKind::kTransformer) continue;
+    layers_.push_back(layer);
+    num_experts_ = std::gcd(num_experts_, layer.num_experts);
+  }
+}
+
+bool SplitLimits::AllowsTp(int tp_degree) const {
+  return std::all_of(layers_.begin(), layers_.end(),
+                     [tp_degree](const LayerSpec& layer) {
+                       const int kv_heads = layer.num_kv_heads;
+                       return layer.num_heads % tp_degree == 0 &&
+                              (kv_heads == 0 || kv_heads % tp_degree == 0 ||
+                               tp_degree % kv_heads == 0);
+                     });
+}
+
+std::vector<int> StageSizes(const IslandSpec& island,
+                            const SplitLimits& limits) {
+  std::vector<int> sizes;
+  const int max_dp =
+      std::min(limits.pipeline_microbatch_size(), island.num_gpus());
+  for (int tp = 1; tp <= island.gpus_per_node; tp *= 2) {
+    if (!limits.AllowsTp(tp)) continue;
+    for (int dp = 1; dp <= max_dp; ++dp) {
+      const int size = tp * dp;
+      if (size > island.num_gpus()) break;
+      if (limits.AllowsDp(dp) && FitsNodes(size, island.gpus_per_node) &&
+          TpFitsNode(tp, size, island.gpus_per_node)) {
+        sizes.push_back(size);
+      }
+    }
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+std::vector<UniformLayout> LayoutsOf(const IslandSpec& island, int num_layers,
+                                     absl::Span<const int> stage_sizes) {
+  std::vector<UniformLayout> all_gpus;
+  std::vector<UniformLayout> fewer_gpus;
+  const int num_gpus = island.num_gpus();
+  for (int stages = 1; stages <= std::min(num_layers, num_gpus); ++stages) {
+    if (num_gpus % stages != 0) continue;
+    const int share = num_gpus / stages;
+    const auto above =
+        std::upper_bound(stage_sizes.begin(), stage_sizes.end(), share);
+    if (above == stage_sizes.begin()) continue;
+    const UniformLayout layout = {.num_stages = stages,
+                                  .gpus_per_stage = *(above - 1)};
+    (layout.gpus_per_stage == share ? all_gpus : fewer_gpus).push_back(layout);
+  }
+  return all_gpus.empty() ? fewer_gpus : all_gpus;
+}
+
+std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
+                                             const IslandSpec& island,
+                                             const SplitLimits& limits) {
+  std::vector<StageParallelism> all;
+  for (int tp = 1; tp <= island.gpus_per_node; tp *= 2) {
+    if (!TpFitsNode(tp, gpus_per_stage, island.gpus_per_node)) continue;
+    const int dp = gpus_per_stage / tp;
+    if (!limits.AllowsTp(tp) || !limits.AllowsDp(dp)) continue;
+    const int max_ep =
+        limits.num_experts() == 0 ? 1 : std::gcd(dp, limits.num_experts());
+    for (int ep = 1; ep <= max_ep; ++ep) {
+      if (max_ep % ep != 0) continue;
+      all.push_back({.tp_degree = tp,
+                     .dp_degree = dp,
+                     .ep_degree = ep,
+                     .sequence_parallel = limits.AllowsSequenceParallel(tp)});
+      if (ep > 1 && tp * ep == gpus_per_stage) {
+        all.push_back(all.back());
+        all.back().fsep = true;
+      }
+    }
+  }
+  return all;
+}
+
+absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism) {
+  static constexpr int kReplicated[] = {1, 2, 3};
+  static constexpr int kAlone[] = {0};
+  return parallelism.dp_degree > 1 ? absl::Span<const int>(kReplicated)
+                                   : absl::Span<const int>(kAlone);
+}
+
+}  // namespace tangram

@@ -1,0 +1,89 @@
+#include "worker/adapters/uniform/uniform_split.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tangram {
+namespace {
+
+// Sums of the same layers differ in their last digits with where they start.
+constexpr double kRounding = 1 + 1e-9;
+
+class Splitter {
+ public:
+  Splitter(absl::Span<const double> layer_seconds, int num_stages)
+      : num_layers_(static_cast<int>(layer_seconds.size())),
+        num_stages_(num_stages),
+        before_(layer_seconds.size() + 1, 0.0) {
+    for (int i = 0; i < num_layers_; ++i) {
+      before_[i + 1] = before_[i] + layer_seconds[i];
+    }
+    const double longest =
+        *std::max_element(layer_seconds.begin(), layer_seconds.end());
+    bound_ = std::max(longest, before_[num_layers_] / num_stages);
+    while (!FitsWithinBound()) {
+    }
+  }
+
+  // From the back: each stage takes its share of what is left, rounded up to
+  // whole layers, as far as the stages before it can take the rest.
+  std::vector<int> Run() const {
+    std::vector<int> ends(num_stages_);
+    int end = num_layers_;
+    for (int stage = num_stages_ - 1; stage >= 0; --stage) {
+      ends[stage] = end;
+      const double share = before_[end] / (stage + 1);
+      int begin = end - 1;
+      while (begin > 0 && Seconds(begin, end) * kRounding < share &&
+             Fits(begin - 1, end)) {
+        --begin;
+      }
+      const int most_before = stage > 0 ? reach_[stage - 1] : 0;
+      end = std::max(std::min(begin, most_before), stage);
+    }
+    return ends;
+  }
+
+ private:
+  double Seconds(int begin, int end) const {
+    return before_[end] - before_[begin];
+  }
+  bool Fits(int begin, int end) const {
+    return Seconds(begin, end) <= bound_ * kRounding;
+  }
+
+  // Fills every stage from the front up to the bound. If layers are left over,
+  // raises the bound to the next value at which some stage takes one more.
+  bool FitsWithinBound() {
+    reach_.clear();
+    double next_bound = std::numeric_limits<double>::infinity();
+    int begin = 0;
+    for (int stage = 0; stage < num_stages_; ++stage) {
+      int end = begin;
+      while (end < num_layers_ && Fits(begin, end + 1)) ++end;
+      if (end < num_layers_) {
+        next_bound = std::min(next_bound, Seconds(begin, end + 1));
+      }
+      reach_.push_back(end);
+      begin = end;
+    }
+    if (begin == num_layers_) return true;
+    bound_ = next_bound;
+    return false;
+  }
+
+  int num_layers_ = 0;
+  int num_stages_ = 0;
+  std::vector<double> before_;  // Seconds of all layers before each.
+  double bound_ = 0;            // Of the slowest stage.
+  std::vector<int> reach_;      // Layers that the first stages can take in all.
+};
+
+}  // namespace
+
+std::vector<int> SplitLayers(absl::Span<const double> layer_seconds,
+                             int num_stages) {
+  return Splitter(layer_seconds, num_stages).Run();
+}
+
+}  // namespace tangram

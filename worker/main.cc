@@ -1,0 +1,117 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
+#include "common/obs/log.h"
+#include "common/obs/metrics.h"
+#include "common/obs/termination.h"
+#include "worker/adapters/builtin_parallelizers.h"
+#include "worker/service/worker.h"
+
+ABSL_FLAG(std::string, coordinator, "127.0.0.1:7070",
+          "Where the coordinator listens.");
+ABSL_FLAG(std::string, name, "",
+          "Name in logs; empty: host name and process id.");
+ABSL_FLAG(int, threads, 0, "Queries at once; 0: one for each core.");
+ABSL_FLAG(std::vector<std::string>, adapters, {},
+          "Parallelizers to offer, separated by commas; empty: all.");
+ABSL_FLAG(std::string, metrics, "127.0.0.1:9091",
+          "Address of GET /metrics; empty: none.");
+ABSL_FLAG(std::string, log_format, "text", "text or json.");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
+ABSL_FLAG(double, drain_s, 20,
+          "On SIGTERM, how long to go on with queries that have begun before "
+          "handing them back.");
+
+namespace tangram {
+namespace {
+
+std::string DefaultName() {
+  char host[256] = "worker";
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat(host, "-", getpid());
+}
+
+absl::StatusOr<WorkerOptions> OptionsFromFlags() {
+  WorkerOptions options{.coordinator = absl::GetFlag(FLAGS_coordinator),
+                        .name = absl::GetFlag(FLAGS_name),
+                        .num_threads = absl::GetFlag(FLAGS_threads)};
+  if (options.name.empty()) options.name = DefaultName();
+  if (options.num_threads < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--threads: ", options.num_threads, "; expected at least 0"));
+  }
+  if (options.num_threads == 0) {
+    options.num_threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  std::vector<std::string> adapters = absl::GetFlag(FLAGS_adapters);
+  if (adapters.empty()) adapters = BuiltinParallelizerNames();
+  for (const std::string& adapter : adapters) {
+    TANGRAM_ASSIGN_OR_RETURN(auto parallelizer,
+                             CreateBuiltinParallelizer(adapter));
+    options.parallelizers.push_back(std::move(parallelizer));
+  }
+  return options;
+}
+
+absl::Status StartLogFromFlags() {
+  TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
+                           ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
+  TANGRAM_ASSIGN_OR_RETURN(const LogLevel level,
+                           ParseLogLevel(absl::GetFlag(FLAGS_log_level)));
+  StartLog(format, level);
+  return absl::OkStatus();
+}
+
+absl::Status RunWorker() {
+  TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
+  TANGRAM_ASSIGN_OR_RETURN(WorkerOptions options, OptionsFromFlags());
+  Metrics metrics;
+  int metrics_port = 0;
+  if (const std::string address = absl::GetFlag(FLAGS_metrics);
+      !address.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(address));
+  }
+  Log(LogLevel::kInfo, "worker ready",
+      {{"worker", options.name},
+       {"coordinator", options.coordinator},
+       {"threads", options.num_threads},
+       {"metrics_port", metrics_port},
+       {"version", Version()}});
+  const auto worker = Worker::Start(std::move(options), metrics);
+
+  const int signal = WaitForTermination();
+  Log(LogLevel::kInfo, "draining", {{"signal", signal}});
+  worker->Drain(absl::GetFlag(FLAGS_drain_s));
+  Log(LogLevel::kInfo, "worker stopped");
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace tangram
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Answers a coordinator's queries.\nusage: tangram-worker --coordinator "
+      "HOST:PORT [flags]");
+  absl::ParseCommandLine(argc, argv);
+  tangram::HoldTerminationSignals();
+  const absl::Status status = tangram::RunWorker();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "tangram-worker: %s\n",
+               std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+}

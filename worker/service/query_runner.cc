@@ -1,0 +1,100 @@
+#include "worker/service/query_runner.h"
+
+#include <chrono>
+#include <utility>
+
+namespace tangram {
+namespace {
+
+const PairContext kNoContext;
+
+}  // namespace
+
+QueryRunner::QueryRunner(int num_threads, std::function<double()> now_s,
+                         OnAnswer on_answer)
+    : now_s_(std::move(now_s)), on_answer_(std::move(on_answer)) {
+  for (int i = 0; i < num_threads; ++i) {
+    threads_.emplace_back([this] { Work(); });
+  }
+}
+
+QueryRunner::~QueryRunner() {
+  CancelAll();
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    work_available_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void QueryRunner::Submit(LeasedJob job) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(job));
+  work_available_.notify_one();
+}
+
+void QueryRunner::Cancel(int64_t id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(waiting_, [id](const LeasedJob& job) { return job.id == id; });
+  for (Running& running : running_) {
+    if (running.job.id == id) running.is_cancelled = true;
+  }
+}
+
+std::vector<int64_t> QueryRunner::TakeWaiting() {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> ids;
+  for (const LeasedJob& job : waiting_) ids.push_back(job.id);
+  waiting_.clear();
+  return ids;
+}
+
+std::vector<int64_t> QueryRunner::CancelAll() {
+  std::vector<int64_t> ids = TakeWaiting();
+  const std::lock_guard lock(mutex_);
+  for (Running& running : running_) {
+    if (!running.is_cancelled.exchange(true)) ids.push_back(running.job.id);
+  }
+  return ids;
+}
+
+bool QueryRunner::WaitUntilIdle(double timeout_s) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, std::chrono::duration<double>(timeout_s), [this] {
+    return waiting_.empty() && running_.empty();
+  });
+}
+
+int QueryRunner::num_running() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(running_.size());
+}
+
+void QueryRunner::Work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_available_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const auto running = running_.emplace(running_.end());
+    running->job = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+
+    const LeasedJob& job = running->job;
+    const double began_s = now_s_();
+    absl::StatusOr<Answer> answer = AnswerQuery(
+        *job.parallelizer, job.context == nullptr ? kNoContext : *job.context,
+        job.query, [&] { return running->is_cancelled.load(); });
+    // A cancelled job has no answer: the flag decides, once and for all.
+    if (!running->is_cancelled.exchange(true)) {
+      on_answer_(job, std::move(answer), now_s_() - began_s);
+    }
+
+    lock.lock();
+    running_.erase(running);
+    if (waiting_.empty() && running_.empty()) idle_.notify_all();
+  }
+}
+
+}  // namespace tangram

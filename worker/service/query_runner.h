@@ -1,0 +1,73 @@
+#ifndef TANGRAM_WORKER_SERVICE_QUERY_RUNNER_H_
+#define TANGRAM_WORKER_SERVICE_QUERY_RUNNER_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/parallelizer/query.h"
+
+namespace tangram {
+
+// A query that a coordinator leased to this worker.
+struct LeasedJob {
+  int64_t id = 0;
+  const Parallelizer* parallelizer = nullptr;
+  std::shared_ptr<const PairContext> context;
+  Query query;
+};
+
+// Answers queries on a fixed number of threads, in the order in which they
+// came. Thread-safe.
+class QueryRunner {
+ public:
+  // Called from the threads of the runner, several at once.
+  using OnAnswer =
+      std::function<void(const LeasedJob&, absl::StatusOr<Answer>, double)>;
+
+  // `on_answer` also gets the seconds that the answer took, by `now_s`.
+  QueryRunner(int num_threads, std::function<double()> now_s,
+              OnAnswer on_answer);
+  ~QueryRunner();  // Cancels what is left and waits for it.
+
+  void Submit(LeasedJob job);
+  // There will be no answer. Unknown ids are ignored.
+  void Cancel(int64_t id);
+  // Takes back what has not begun, in order.
+  std::vector<int64_t> TakeWaiting();
+  // Cancels everything and returns what there will be no answer to.
+  std::vector<int64_t> CancelAll();
+  // False if jobs are left when the time is up.
+  bool WaitUntilIdle(double timeout_s);
+  int num_running();
+
+ private:
+  struct Running {
+    LeasedJob job;
+    std::atomic<bool> is_cancelled = false;
+  };
+
+  void Work();
+
+  const std::function<double()> now_s_;
+  const OnAnswer on_answer_;
+  std::mutex mutex_;
+  std::condition_variable work_available_;
+  std::condition_variable idle_;
+  std::deque<LeasedJob> waiting_;
+  std::list<Running> running_;
+  bool closed_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WORKER_SERVICE_QUERY_RUNNER_H_

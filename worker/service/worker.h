@@ -1,0 +1,42 @@
+#ifndef TANGRAM_WORKER_SERVICE_WORKER_H_
+#define TANGRAM_WORKER_SERVICE_WORKER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/obs/metrics.h"
+#include "common/parallelizer/parallelizer.h"
+
+namespace tangram {
+
+struct WorkerOptions {
+  std::string coordinator;  // "host:port"
+  std::string name;         // For people.
+  int num_threads = 1;      // Queries at once.
+  std::vector<std::unique_ptr<Parallelizer>> parallelizers;
+  double heartbeat_s = 4;
+  // A coordinator that was not heard of for longer is left and dialled anew.
+  double silence_limit_s = 15;
+  // Between attempts to connect, doubling.
+  double min_backoff_s = 0.2;
+  double max_backoff_s = 5;
+};
+
+// The worker daemon without its process: dials the coordinator, answers its
+// queries, and dials again whenever the stream ends.
+class Worker {
+ public:
+  // Starts at once. `metrics` must outlive the worker.
+  static std::unique_ptr<Worker> Start(WorkerOptions options, Metrics& metrics);
+
+  virtual ~Worker() = default;  // Drain(0).
+
+  // Finishes the queries that have begun, hands back the others (and all of
+  // them after `timeout_s`), and leaves. Returns when that is done.
+  virtual void Drain(double timeout_s) = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WORKER_SERVICE_WORKER_H_

@@ -1,0 +1,29 @@
+#ifndef TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
+#define TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
+
+#include "absl/status/status.h"
+#include "common/obs/metrics.h"
+#include "common/parallelizer/query.h"
+
+namespace tangram {
+
+// A worker's metrics; docs/operations.md lists them. Thread-safe.
+class WorkerMetrics {
+ public:
+  explicit WorkerMetrics(Metrics& metrics);
+
+  void OnAnswer(const std::string& adapter, const Query& query,
+                const absl::Status& status, double seconds);
+  void SetConnected(bool connected);
+  void SetRunning(int running);
+
+ private:
+  Counter queries_;
+  DurationHistogram query_duration_;
+  Gauge connected_;
+  Gauge running_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
