@@ -56,11 +56,13 @@ std::string FormatPercent(double fraction) {
 }
 
 std::string FormatThousands(int64_t value) {
-  std::string digits = absl::StrCat(value < 0 ? -value : value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(at, ",");
+  const std::string digits = absl::StrCat(value < 0 ? -value : value);
+  std::string text = value < 0 ? "-" : "";
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  return value < 0 ? "-" + digits : digits;
+  return text;
 }
 
 std::string FormatItems(int64_t n, const char* noun) {

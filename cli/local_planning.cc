@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
@@ -41,7 +42,7 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
       .model = request.model,
       .training = request.training,
       .result = *std::move(result),
-      .provenance = {.tool_version = TANGRAM_VERSION,
+      .provenance = {.tool_version = Version(),
                      .parallelizer = absl::StrCat(parallelizer->name(), " ",
                                                   parallelizer->version()),
                      .num_workers = num_threads}};

@@ -1,10 +1,11 @@
 #include "cli/commands.h"
+#include "common/obs/build_info.h"
 #include "common/wire/plan_file.h"
 
 namespace tangram {
 
 CommandResult Run(const VersionOptions& /*options*/, Console& console) {
-  console.out << "tangram " << TANGRAM_VERSION << ", plan files "
+  console.out << "tangram " << Version() << ", plan files "
               << kPlanFileFormat << "\n";
   return ExitCode::kOk;
 }

@@ -13,8 +13,8 @@ namespace tangram {
 absl::Status CheckJsonSyntax(absl::string_view text);
 
 // Lays out JSON for people: what fits on one line of 80 columns stays on one
-// line. `compact` must be valid JSON without white space between tokens. Ends
-// in a newline.
+// line. `compact` must be valid
+// JSON without white space between tokens. Ends in a newline.
 std::string LayOutJson(absl::string_view compact);
 
 }  // namespace tangram

@@ -30,6 +30,8 @@ double SteadySeconds() {
       .count();
 }
 
+using SharedContext = std::shared_ptr<const PairContext>;
+
 class StreamLink : public CoordinatorLink {
  public:
   StreamLink(const std::shared_ptr<grpc::Channel>& channel,
@@ -127,18 +129,10 @@ class StreamLink : public CoordinatorLink {
   void Handle(const v1::CoordinatorMessage& message) {
     for (const Fingerprint id : message.dropped_contexts()) contexts_.erase(id);
     for (const v1::PairContext& context : message.contexts()) {
-      absl::StatusOr<PairContext> decoded = FromProto(context);
-      if (decoded.ok()) {
-        contexts_[context.id()] =
-            std::make_shared<const PairContext>(*std::move(decoded));
-      } else {
-        // Its queries will be refused.
-        Log(LogLevel::kError, "bad context",
-            {{"reason", decoded.status().ToString()}});
-      }
+      contexts_.insert_or_assign(context.id(), DecodeContext(context));
     }
     for (const v1::Lease& lease : message.leases()) Accept(lease);
-    for (const int64_t id : message.cancelled()) runner_.Cancel(id);
+    runner_.Cancel({message.cancelled().begin(), message.cancelled().end()});
     if (is_draining_ && message.leases_size() > 0) {
       v1::WorkerMessage reply;
       AddHandedBack(runner_.TakeWaiting(), reply);
@@ -153,6 +147,12 @@ class StreamLink : public CoordinatorLink {
     } else {
       Send(LeasedJob{.id = lease.id()}, job.status(), 0);
     }
+  }
+
+  static absl::StatusOr<SharedContext> DecodeContext(
+      const v1::PairContext& message) {
+    TANGRAM_ASSIGN_OR_RETURN(PairContext context, FromProto(message));
+    return std::make_shared<const PairContext>(std::move(context));
   }
 
   absl::StatusOr<LeasedJob> Decode(const v1::Lease& lease) const {
@@ -176,7 +176,7 @@ class StreamLink : public CoordinatorLink {
     if (context == contexts_.end()) {
       return absl::InvalidArgumentError("context: unknown");
     }
-    job.context = context->second;
+    TANGRAM_ASSIGN_OR_RETURN(job.context, context->second);
     TANGRAM_RETURN_IF_ERROR(CheckIndices(*job.context, job.query));
     return job;
   }
@@ -217,7 +217,8 @@ class StreamLink : public CoordinatorLink {
   std::atomic<double> last_heard_s_;
   std::atomic<bool> is_connected_ = false;  // Heard of the coordinator.
   std::atomic<bool> is_draining_ = false;
-  std::map<Fingerprint, std::shared_ptr<const PairContext>> contexts_;
+  // Queries about a bad context are answered with what is wrong with it.
+  std::map<Fingerprint, absl::StatusOr<SharedContext>> contexts_;
   QueryRunner runner_;  // Last, so that its threads end first.
 };
 

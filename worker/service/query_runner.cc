@@ -34,11 +34,12 @@ void QueryRunner::Submit(LeasedJob job) {
   work_available_.notify_one();
 }
 
-void QueryRunner::Cancel(int64_t id) {
+void QueryRunner::Cancel(const std::set<int64_t>& ids) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(waiting_, [id](const LeasedJob& job) { return job.id == id; });
+  std::erase_if(waiting_,
+                [&](const LeasedJob& job) { return ids.count(job.id) > 0; });
   for (Running& running : running_) {
-    if (running.job.id == id) running.is_cancelled = true;
+    if (ids.count(running.job.id) > 0) running.is_cancelled = true;
   }
 }
 

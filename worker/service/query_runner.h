@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -39,8 +40,8 @@ class QueryRunner {
   ~QueryRunner();  // Cancels what is left and waits for it.
 
   void Submit(LeasedJob job);
-  // There will be no answer. Unknown ids are ignored.
-  void Cancel(int64_t id);
+  // There will be no answers. Unknown ids are ignored.
+  void Cancel(const std::set<int64_t>& ids);
   // Takes back what has not begun, in order.
   std::vector<int64_t> TakeWaiting();
   // Cancels everything and returns what there will be no answer to.

@@ -17,6 +17,11 @@
 namespace tangram {
 namespace {
 
+// How soon a worker that has no coordinator notices that it should stop, and
+// how often it says that it has none.
+constexpr std::chrono::milliseconds kPollInterval(200);
+constexpr std::chrono::seconds kComplainInterval(10);
+
 class Daemon : public Worker {
  public:
   Daemon(WorkerOptions options, Metrics& metrics)
@@ -43,7 +48,9 @@ class Daemon : public Worker {
  private:
   void Run() {
     double backoff_s = options_.min_backoff_s;
-    while (std::shared_ptr<CoordinatorLink> link = OpenLink()) {
+    while (WaitForCoordinator()) {
+      const std::shared_ptr<CoordinatorLink> link = OpenLink();
+      if (link == nullptr) return;
       const auto began = std::chrono::steady_clock::now();
       const absl::Status status = link->Run();
       const std::chrono::duration<double> lasted =
@@ -55,7 +62,7 @@ class Daemon : public Worker {
       std::unique_lock lock(mutex_);
       link_ = nullptr;
       if (stopping_) return;
-      Log(LogLevel::kWarning, "no coordinator",
+      Log(LogLevel::kWarning, "disconnected",
           {{"coordinator", options_.coordinator},
            {"reason", status.ToString()},
            {"retry_in_s", backoff_s}});
@@ -63,6 +70,22 @@ class Daemon : public Worker {
                      [this] { return stopping_; });
       backoff_s = std::min(2 * backoff_s, options_.max_backoff_s);
     }
+  }
+
+  // False when it is time to stop. The channel connects by itself, again and
+  // again.
+  bool WaitForCoordinator() {
+    auto complain = std::chrono::steady_clock::now() + kPollInterval;
+    while (!channel_->WaitForConnected(std::chrono::system_clock::now() +
+                                       kPollInterval)) {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return false;
+      if (std::chrono::steady_clock::now() < complain) continue;
+      complain = std::chrono::steady_clock::now() + kComplainInterval;
+      Log(LogLevel::kWarning, "coordinator cannot be reached",
+          {{"coordinator", options_.coordinator}});
+    }
+    return true;
   }
 
   // Null when it is time to stop.

@@ -1,33 +1,15 @@
 #include "worker/adapters/aceso/aceso_adapter.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "worker/adapters/aceso/aceso_estimate.h"
-#include "worker/adapters/aceso/aceso_plan.h"
+#include "worker/adapters/aceso/aceso_answer.h"
 #include "worker/adapters/aceso/aceso_profile.h"
-#include "worker/adapters/aceso/aceso_search.h"
 
 namespace tangram {
 namespace {
-
-constexpr int64_t kDefaultSearchSteps = 200;
-
-// Stage counts tried. Beyond 16 a few, so that big islands can be used up; the
-// paper's implementation stops at 16.
-constexpr int kStageCounts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-                                11, 12, 13, 14, 15, 16, 24, 32, 48, 64};
-
-// Stage counts whose start is this much slower than the best start's are not
-// searched further.
-constexpr double kPromising = 1.1;
-
-// Plans of one configuration that bear more trailing stages by recomputing
-// more. Each asks for twice as many more as the one before.
-constexpr int kMaxTrailingVariants = 3;
 
 absl::Status CheckDense(absl::Span<const LayerRun> runs) {
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -70,67 +52,6 @@ absl::Status CheckQuery(const ModelSlice& slice, const IslandSpec& island,
                      training.global_batch_size));
   }
   return CheckDense(slice.runs);
-}
-
-// Whether a stage count is worth searching from its start, given the best start
-// of all stage counts.
-bool IsPromising(const aceso::Configuration& start,
-                 const aceso::Configuration& best_start) {
-  if (best_start.bytes_short > 0) return true;
-  return start.bytes_short == 0 &&
-         start.score_s <= kPromising * best_start.score_s;
-}
-
-// Appends the plan of a configuration that fits, and those that bear more
-// trailing stages.
-void AppendPlans(aceso::CostTables& tables, const ModelSlice& slice,
-                 aceso::Configuration configuration,
-                 std::vector<SlicePlan>& plans) {
-  int more = 1;
-  for (int variant = 0;; ++variant, more *= 2) {
-    plans.push_back(aceso::PlanOf(tables, slice, configuration));
-    const int borne = plans.back().max_trailing_stages;
-    if (variant == kMaxTrailingVariants || borne == kUnlimitedTrailingStages) {
-      return;
-    }
-    configuration.trailing_stages = borne + more;
-    aceso::Complete(tables, configuration);
-    if (configuration.bytes_short > 0) return;
-  }
-}
-
-SlicePlanSet SearchAll(aceso::CostTables& tables, const ModelSlice& slice) {
-  std::vector<aceso::Configuration> starts;
-  for (const int num_stages : kStageCounts) {
-    auto start = aceso::StartConfiguration(tables, num_stages);
-    if (start) starts.push_back(*std::move(start));
-  }
-  const aceso::Configuration best_start =
-      *std::min_element(starts.begin(), starts.end(), aceso::IsBetter);
-  const int64_t num_promising = std::count_if(
-      starts.begin(), starts.end(), [&](const aceso::Configuration& start) {
-        return IsPromising(start, best_start);
-      });
-  const int64_t all_steps = tables.options().max_search_steps;
-  const int64_t steps_each =
-      (all_steps == 0 ? kDefaultSearchSteps : all_steps) / num_promising;
-  SlicePlanSet answer;
-  Infeasible closest = {.reason = "does not fit in memory"};
-  for (const aceso::Configuration& start : starts) {
-    const aceso::SearchResult result = aceso::Search(
-        tables, start, IsPromising(start, best_start) ? steps_each : 0);
-    answer.search_steps += result.steps;
-    answer.truncated |= result.truncated;
-    if (result.best.bytes_short == 0) {
-      AppendPlans(tables, slice, result.best, answer.plans);
-    } else if (closest.bytes_short == 0 ||
-               result.best.bytes_short < closest.bytes_short) {
-      closest.bytes_short = result.best.bytes_short;
-    }
-  }
-  aceso::KeepNonDominated(answer.plans);
-  if (answer.plans.empty()) answer.infeasible = closest;
-  return answer;
 }
 
 class AcesoParallelizer : public Parallelizer {
@@ -190,11 +111,7 @@ class AcesoParallelizer : public Parallelizer {
           absl::StrCat("options.max_search_steps: ", options.max_search_steps,
                        "; expected no negative number"));
     }
-    const aceso::SliceLayout layout(slice);
-    const aceso::DegreeSpace space(layout, island,
-                                   options.pipeline_microbatch_size);
-    aceso::CostTables tables(layout, space, island, options);
-    return SearchAll(tables, slice);
+    return aceso::SearchAllStageCounts(slice, island, options);
   }
 };
 

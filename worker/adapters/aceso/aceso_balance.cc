@@ -9,8 +9,11 @@
 namespace tangram::aceso {
 namespace {
 
+// A stage that does not fit in memory is infinitely slow.
+enum class Metric { kTime, kMemory };
+
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kRelativeTolerance = 2e-3;
+constexpr double kRelativeTolerance = 5e-3;
 constexpr double kFirstStride = 0.01;  // Of the first guess.
 constexpr int kMaxProbes = 12;
 
@@ -18,8 +21,8 @@ class CutBalancer {
  public:
   CutBalancer(CostTables& tables, Metric metric,
               absl::Span<const ConfiguredStage> stages)
-      : tables_(tables),
-        layout_(tables.layout()),
+      : tables_(&tables),
+        layout_(&tables.layout()),
         metric_(metric),
         stages_(stages),
         latest_end_(stages.size()),
@@ -31,25 +34,26 @@ class CutBalancer {
       paths_.push_back(PathBetween(tables, stages[i], stages[i + 1]));
     }
     for (size_t i = stages.size() - 1; i > 0; --i) {
-      latest_end_[i - 1] = layout_.LatestBegin(latest_end_[i]);
+      latest_end_[i - 1] = layout_->LatestBegin(latest_end_[i]);
     }
   }
 
   // Lowers the worst stage as far as it goes: gallops from a guess until the
-  // bound is between one that fails and one that does, then bisects.
-  void Balance() {
+  // bound is between one that fails and one that does, then bisects. False if
+  // the worst is infinite and stays so.
+  bool Balance() {
     double fails = 0;
     double works = 0;
     for (const ConfiguredStage& stage : stages_) {
       works = std::max(works, ValueOf(stage.figures) + SendOf(stage));
     }
-    if (works == kInfinite && !Fill(kInfinite, works)) return;
+    if (works == kInfinite && !Fill(kInfinite, works)) return false;
     double bound = std::min(GuessBound(), works);
     double stride = kFirstStride * bound;
     bool found_fails = false;
     bool found_works = false;
     for (int i = 0; i < kMaxProbes; ++i) {
-      if (works - fails <= kRelativeTolerance * works) return;
+      if (works - fails <= kRelativeTolerance * works) break;
       if (bound <= fails || bound >= works) bound = (fails + works) / 2;
       if (double reached = 0; Fill(bound, reached)) {
         works = reached;
@@ -65,6 +69,7 @@ class CutBalancer {
         stride *= 2;
       }
     }
+    return true;
   }
 
   const std::vector<int>& ends() const { return ends_; }
@@ -96,11 +101,11 @@ class CutBalancer {
     StageShape shape = stages_[i].shape;
     shape.begin = begin;
     shape.end = end;
-    return ValueOf(EstimateFigures(tables_, shape));
+    return ValueOf(EstimateFigures(*tables_, shape));
   }
 
   double SendAt(size_t i, int end) const {
-    return metric_ == Metric::kTime ? SendSeconds(tables_, paths_[i], end) : 0;
+    return metric_ == Metric::kTime ? SendSeconds(*tables_, paths_[i], end) : 0;
   }
 
   // Cuts under which no stage passes `bound`; `reached` is then the worst of
@@ -128,14 +133,14 @@ class CutBalancer {
   // The last end of stage `i` with which it keeps to `bound`, and its value
   // there; −1 if none.
   int FurthestEnd(size_t i, int begin, double bound, double& value) const {
-    const int earliest = layout_.EarliestEnd(begin);
+    const int earliest = layout_->EarliestEnd(begin);
     if (earliest > latest_end_[i]) return -1;
-    const int last_residual = layout_.ResidualCutBefore(latest_end_[i]);
+    const int last_residual = layout_->ResidualCutBefore(latest_end_[i]);
     const int end =
         FurthestEndByValue(i, begin, bound - SendAt(i, last_residual), value);
     if (end < earliest) return -1;
     // Cuts inside a half send more than the residual cut before them.
-    const int residual = std::max(earliest, layout_.ResidualCutBefore(end));
+    const int residual = std::max(earliest, layout_->ResidualCutBefore(end));
     for (int e = end; e >= residual; --e) {
       if (e < end) value = ValueOf(i, begin, e);
       value += SendAt(i, e);
@@ -149,15 +154,15 @@ class CutBalancer {
   // much slower the stage is than that, which gives the next.
   int FurthestEndByValue(size_t i, int begin, double bound,
                          double& value_there) const {
-    const DegreeTable& table = tables_.At(stages_[i].shape.degrees);
-    const int earliest = layout_.EarliestEnd(begin);
+    const DegreeTable& table = tables_->At(stages_[i].shape.degrees);
+    const int earliest = layout_->EarliestEnd(begin);
     int good = earliest - 1;
     int bad = latest_end_[i] + 1;
     double slowdown = metric_ == Metric::kTime ? 1 : kInfinite;
     while (bad - good > 1) {
       int probe = (good + bad) / 2;
       if (slowdown < kInfinite) {
-        probe = table.time_s.LastEndWithin(layout_, begin, bad - 1,
+        probe = table.time_s.LastEndWithin(*layout_, begin, bad - 1,
                                            bound / slowdown);
         if (probe <= good && good >= earliest) break;
         probe = std::max(probe, good + 1);
@@ -171,14 +176,14 @@ class CutBalancer {
       }
       if (metric_ == Metric::kTime) {
         slowdown =
-            value / table.time_s.Over(layout_.at(begin), layout_.at(probe));
+            value / table.time_s.Over(layout_->at(begin), layout_->at(probe));
       }
     }
     return good;
   }
 
-  CostTables& tables_;
-  const SliceLayout& layout_;
+  CostTables* tables_;
+  const SliceLayout* layout_;
   Metric metric_;
   absl::Span<const ConfiguredStage> stages_;
   std::vector<TransferPath> paths_;  // Behind each stage but the last.
@@ -188,12 +193,16 @@ class CutBalancer {
 
 }  // namespace
 
-bool BalanceCuts(CostTables& tables, int first, int last, Metric metric,
+bool BalanceCuts(CostTables& tables, int first, int last,
                  Configuration& configuration) {
   std::vector<ConfiguredStage>& stages = configuration.stages;
-  CutBalancer balancer(tables, metric,
-                       absl::MakeSpan(stages).subspan(first, last - first + 1));
-  balancer.Balance();
+  const absl::Span<const ConfiguredStage> chain =
+      absl::MakeSpan(stages).subspan(first, last - first + 1);
+  CutBalancer balancer(tables, Metric::kTime, chain);
+  if (!balancer.Balance()) {
+    balancer = CutBalancer(tables, Metric::kMemory, chain);
+    balancer.Balance();
+  }
   bool moved = false;
   for (int i = first; i < last; ++i) {
     const int end = balancer.ends()[i - first];
@@ -201,6 +210,7 @@ bool BalanceCuts(CostTables& tables, int first, int last, Metric metric,
     stages[i].shape.end = end;
     stages[i + 1].shape.begin = end;
   }
+  if (moved) Complete(tables, configuration);
   return moved;
 }
 

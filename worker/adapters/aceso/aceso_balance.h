@@ -6,16 +6,14 @@
 
 namespace tangram::aceso {
 
-enum class Metric { kTime, kMemory };
-
-// Moves the cuts between stages [first, last] of a completed configuration so
-// that the worst of them by `metric` is as good as can be with their degrees.
-// By time, a stage that does not fit in memory is infinitely slow.
+// Moves the cuts between stages [first, last] of a complete configuration so
+// that the slowest of them is as fast as can be with their degrees and still
+// fits in memory. Where no cuts fit, so that the largest is as small as can be.
 //
 // Bisects on a bound that no stage may pass; for one bound, stages take as many
 // operators as they may, from the front. Returns whether a cut moved; the
-// configuration is to be completed again.
-bool BalanceCuts(CostTables& tables, int first, int last, Metric metric,
+// configuration is complete again.
+bool BalanceCuts(CostTables& tables, int first, int last,
                  Configuration& configuration);
 
 }  // namespace tangram::aceso

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "common/cost/stage_cost.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
@@ -50,20 +49,27 @@ SliceStage StageOf(CostTables& tables, const ModelSlice& slice,
 struct Merits {
   double slowest_s = 0;
   double latency_s = 0;
+  double most_sync_s = 0;
   int num_stages = 0;
   int trailing_stages = 0;
 };
 
 Merits MeritsOf(const SlicePlan& plan) {
+  double most_sync_s = 0;
+  for (const SliceStage& stage : plan.stages) {
+    most_sync_s = std::max(most_sync_s, stage.sync_s);
+  }
   return {.slowest_s = plan.slowest_stage_s(),
           .latency_s = plan.latency_s(),
+          .most_sync_s = most_sync_s,
           .num_stages = plan.num_stages(),
           .trailing_stages = plan.max_trailing_stages};
 }
 
 bool AtLeastAsGood(const Merits& a, const Merits& b) {
   return a.slowest_s <= b.slowest_s && a.latency_s <= b.latency_s &&
-         a.num_stages <= b.num_stages && a.trailing_stages >= b.trailing_stages;
+         a.most_sync_s <= b.most_sync_s && a.num_stages <= b.num_stages &&
+         a.trailing_stages >= b.trailing_stages;
 }
 
 }  // namespace
@@ -83,19 +89,20 @@ SlicePlan PlanOf(CostTables& tables, const ModelSlice& slice,
   return plan;
 }
 
-void KeepNonDominated(std::vector<SlicePlan>& plans) {
+std::vector<int> NonDominated(absl::Span<const SlicePlan* const> plans) {
   std::vector<Merits> merits;
-  for (const SlicePlan& plan : plans) merits.push_back(MeritsOf(plan));
-  std::vector<SlicePlan> kept;
-  for (size_t i = 0; i < plans.size(); ++i) {
+  for (const SlicePlan* plan : plans) merits.push_back(MeritsOf(*plan));
+  const int num_plans = static_cast<int>(plans.size());
+  std::vector<int> kept;
+  for (int i = 0; i < num_plans; ++i) {
     bool dominated = false;
-    for (size_t j = 0; j < plans.size() && !dominated; ++j) {
+    for (int j = 0; j < num_plans && !dominated; ++j) {
       dominated = j != i && AtLeastAsGood(merits[j], merits[i]) &&
                   (j < i || !AtLeastAsGood(merits[i], merits[j]));
     }
-    if (!dominated) kept.push_back(std::move(plans[i]));
+    if (!dominated) kept.push_back(i);
   }
-  plans = std::move(kept);
+  return kept;
 }
 
 }  // namespace tangram::aceso

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/slice_plan.h"
 #include "worker/adapters/aceso/aceso_config.h"
@@ -15,10 +16,10 @@ namespace tangram::aceso {
 SlicePlan PlanOf(CostTables& tables, const ModelSlice& slice,
                  const Configuration& configuration);
 
-// Drops plans that another is at least as good as in every respect: slowest
-// stage, latency, number of stages and trailing stages borne. Of equals the
-// first stays.
-void KeepNonDominated(std::vector<SlicePlan>& plans);
+// Indices, ascending, of the plans that no other is at least as good as in
+// every respect: slowest stage, latency, longest synchronisation of a stage,
+// number of stages, trailing stages borne. Of equals the first counts.
+std::vector<int> NonDominated(absl::Span<const SlicePlan* const> plans);
 
 }  // namespace tangram::aceso
 

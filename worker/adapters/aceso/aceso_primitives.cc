@@ -97,13 +97,8 @@ class GpuExchange {
     Complete(tables_, configuration_);
     const auto first = std::find(touched_.begin(), touched_.end(), true);
     const auto last = std::find(touched_.rbegin(), touched_.rend(), true);
-    const Metric metric =
-        configuration_.bytes_short > 0 ? Metric::kMemory : Metric::kTime;
-    if (BalanceCuts(tables_, static_cast<int>(first - touched_.begin()),
-                    static_cast<int>(touched_.rend() - last) - 1, metric,
-                    configuration_)) {
-      Complete(tables_, configuration_);
-    }
+    BalanceCuts(tables_, static_cast<int>(first - touched_.begin()),
+                static_cast<int>(touched_.rend() - last) - 1, configuration_);
     return configuration_;
   }
 
@@ -163,13 +158,13 @@ std::optional<Configuration> Shrink(CostTables& tables,
   return exchange.Finish();
 }
 
-// The stage of [begin, end) that has most of what the bottleneck lacks.
-int LeastLoaded(const Configuration& configuration, Metric metric, int begin,
-                int end) {
+// The stage of [begin, end) with the most room for what the pipeline lacks:
+// memory while some stage does not fit, else time. The first of equals.
+int LeastLoaded(const Configuration& configuration, int begin, int end) {
+  const bool by_memory = configuration.bytes_short > 0;
   const auto load = [&](int i) {
     const ConfiguredStage& stage = configuration.stages[i];
-    return metric == Metric::kMemory ? stage.figures.peak_bytes
-                                     : stage.time_s();
+    return by_memory ? stage.figures.peak_bytes : stage.time_s();
   };
   int least = begin < end ? begin : kNone;
   for (int i = begin + 1; i < end; ++i) {
@@ -178,19 +173,17 @@ int LeastLoaded(const Configuration& configuration, Metric metric, int begin,
   return least;
 }
 
+// The bottleneck has one partner on either side, if there are stages.
 std::optional<Configuration> MoveOperators(CostTables& tables,
                                            const Configuration& configuration,
                                            int bottleneck) {
-  const Metric metric =
-      configuration.bytes_short > 0 ? Metric::kMemory : Metric::kTime;
-  const int before = LeastLoaded(configuration, metric, 0, bottleneck);
-  const int after = LeastLoaded(configuration, metric, bottleneck + 1,
-                                configuration.num_stages());
+  const int before = LeastLoaded(configuration, 0, bottleneck);
+  const int after =
+      LeastLoaded(configuration, bottleneck + 1, configuration.num_stages());
   const int first = before == kNone ? bottleneck : before;
   const int last = after == kNone ? bottleneck : after;
   Configuration result = configuration;
-  if (!BalanceCuts(tables, first, last, metric, result)) return {};
-  Complete(tables, result);
+  if (!BalanceCuts(tables, first, last, result)) return {};
   return result;
 }
 

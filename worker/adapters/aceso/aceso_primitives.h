@@ -13,7 +13,7 @@ namespace tangram::aceso {
 // microbatch primitives are out and the exchange of tp and dp is in;
 // recomputation follows from memory.
 enum class Primitive {
-  kMoveOperators,  // To a partner, over the stages between.
+  kMoveOperators,  // To partners, over the stages between.
   kMoreTp,         // GPUs from a partner.
   kMoreDp,
   kLessTp,  // GPUs to a partner.

@@ -71,6 +71,9 @@ PerformanceProfile LowerBounds(const ModelSlice& slice,
                                const ProfileOptions& options) {
   const SliceLayout layout(slice);
   const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
+  // Plans add the same terms up in other orders: rounding must not lift the
+  // bound above them.
+  constexpr double kRoundingMargin = 1 - 1e-9;
   const double growth = 1 + island.device.efficiency.fragmentation;
   PerformanceProfile profile;
   for (const LayerRun& run : slice.runs) {
@@ -84,6 +87,8 @@ PerformanceProfile LowerBounds(const ModelSlice& slice,
     profile.min_total_bytes +=
         run.count * growth * LeastKeptBytes(run.layer, operators);
   }
+  profile.min_gpu_seconds *= kRoundingMargin;
+  profile.min_total_bytes *= kRoundingMargin;
   return profile;
 }
 

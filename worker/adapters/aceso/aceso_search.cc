@@ -14,6 +14,7 @@ namespace {
 constexpr int kMaxHops = 7;  // Paper §5.1.
 // Configurations this much slower than the best are not gone back to.
 constexpr double kWorthResuming = 1.2;
+constexpr size_t kMaxResumable = 4096;
 
 class BottleneckSearch {
  public:
@@ -82,26 +83,34 @@ class BottleneckSearch {
       std::optional<Configuration> next =
           Apply(tables_, primitive, from, stage);
       if (!next || !seen_.insert(FingerprintOf(*next)).second) continue;
-      if (next->bytes_short > 0 ||
-          next->score_s < kWorthResuming * best_.score_s) {
-        resumable_.push_back(*next);
-      }
+      KeepForLater(*next);
       found.push_back(*std::move(next));
     }
     std::stable_sort(found.begin(), found.end(), IsBetter);
     return found;
   }
 
+  void KeepForLater(const Configuration& configuration) {
+    const bool worth = configuration.bytes_short > 0 ||
+                       configuration.score_s < kWorthResuming * best_.score_s;
+    if (!worth || resumable_.size() == kMaxResumable) return;
+    resumable_.push_back(configuration);
+    std::push_heap(resumable_.begin(), resumable_.end(), IsWorse);
+  }
+
   // Moves the best configuration that was not gone on from into `current`.
   bool Resume(Configuration& current) {
-    auto best = resumable_.end();
-    for (auto it = resumable_.begin(); it != resumable_.end(); ++it) {
-      if (gone_on_from_.contains(FingerprintOf(*it))) continue;
-      if (best == resumable_.end() || IsBetter(*it, *best)) best = it;
+    while (!resumable_.empty()) {
+      std::pop_heap(resumable_.begin(), resumable_.end(), IsWorse);
+      current = std::move(resumable_.back());
+      resumable_.pop_back();
+      if (!gone_on_from_.contains(FingerprintOf(current))) return true;
     }
-    if (best == resumable_.end()) return false;
-    current = *best;
-    return true;
+    return false;
+  }
+
+  static bool IsWorse(const Configuration& a, const Configuration& b) {
+    return IsBetter(b, a);
   }
 
   CostTables& tables_;
@@ -111,7 +120,7 @@ class BottleneckSearch {
   bool stopped_ = false;
   absl::flat_hash_set<Fingerprint> seen_;
   absl::flat_hash_set<Fingerprint> gone_on_from_;
-  std::vector<Configuration> resumable_;
+  std::vector<Configuration> resumable_;  // Heap, the best on top.
 };
 
 }  // namespace

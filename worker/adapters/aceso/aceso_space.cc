@@ -1,28 +1,27 @@
 #include "worker/adapters/aceso/aceso_space.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tangram::aceso {
 namespace {
 
-// tp must divide this: 0, which everything divides, without attention.
-int CommonHeads(const SliceLayout& layout) {
-  int common = 0;
-  for (const LayerSpec& layer : layout.kinds()) {
-    common = std::gcd(common, std::gcd(layer.num_heads, layer.num_kv_heads));
-  }
-  return common;
+// Key and value heads are split over the tp ranks, or each is held by several.
+bool SplitsHeads(const LayerSpec& layer, int tp) {
+  const int kv_heads = layer.num_kv_heads;
+  return layer.num_heads % tp == 0 &&
+         (kv_heads == 0 || kv_heads % tp == 0 || tp % kv_heads == 0);
 }
 
 // All ways to spread `num_gpus` GPUs, `in_node` of them in each node.
-void AppendChoices(int num_gpus, int in_node, int heads, int microbatch_size,
-                   std::vector<Degrees>& choices) {
+void AppendChoices(const SliceLayout& layout, int num_gpus, int in_node,
+                   int microbatch_size, std::vector<Degrees>& choices) {
   for (int tp = 1; tp <= in_node; ++tp) {
-    if (in_node % tp != 0 || heads % tp != 0) continue;
     const int dp = num_gpus / tp;
-    if (microbatch_size % dp != 0) continue;
-    choices.push_back({.tp_degree = tp, .dp_degree = dp});
+    if (in_node % tp != 0 || microbatch_size % dp != 0) continue;
+    const bool splits = std::all_of(
+        layout.kinds().begin(), layout.kinds().end(),
+        [tp](const LayerSpec& layer) { return SplitsHeads(layer, tp); });
+    if (splits) choices.push_back({.tp_degree = tp, .dp_degree = dp});
   }
 }
 
@@ -31,12 +30,11 @@ void AppendChoices(int num_gpus, int in_node, int heads, int microbatch_size,
 DegreeSpace::DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
                          int pipeline_microbatch_size)
     : island_gpus_(island.num_gpus()), gpus_per_node_(island.gpus_per_node) {
-  const int heads = CommonHeads(layout);
   for (int gpus = 1; gpus < gpus_per_node_; gpus *= 2) {
-    AppendChoices(gpus, gpus, heads, pipeline_microbatch_size, choices_);
+    AppendChoices(layout, gpus, gpus, pipeline_microbatch_size, choices_);
   }
   for (int nodes = 1; nodes <= island.num_nodes; ++nodes) {
-    AppendChoices(nodes * gpus_per_node_, gpus_per_node_, heads,
+    AppendChoices(layout, nodes * gpus_per_node_, gpus_per_node_,
                   pipeline_microbatch_size, choices_);
   }
   for (const Degrees& degrees : choices_) {

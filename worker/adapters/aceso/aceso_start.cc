@@ -97,11 +97,7 @@ std::optional<Configuration> StartConfiguration(CostTables& tables,
     const bool changed = ChooseDegrees(tables, start);
     if (round > 0 && !changed) break;
     Complete(tables, start);
-    const Metric metric =
-        start.bytes_short > 0 ? Metric::kMemory : Metric::kTime;
-    if (BalanceCuts(tables, 0, num_stages - 1, metric, start)) {
-      Complete(tables, start);
-    }
+    BalanceCuts(tables, 0, num_stages - 1, start);
   }
   return start;
 }

@@ -1,0 +1,374 @@
+#ifndef TANGRAM_TESTS_CONFORMANCE_PARALLELIZER_CONFORMANCE_H_
+#define TANGRAM_TESTS_CONFORMANCE_PARALLELIZER_CONFORMANCE_H_
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "common/parallelizer/check_answers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/parallelizer_conformance_fixture.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+// What every Parallelizer promises, whatever is behind it: a native adapter, a
+// wrapper, a stub of a remote one. Differences come from features() alone.
+//
+// Include it in one source file of a test binary and instantiate:
+//
+//   INSTANTIATE_TEST_SUITE_P(
+//       Remote, ParallelizerConformanceTest,
+//       ::testing::Values(ConformanceSubject{
+//           .name = "aceso", .create = [] { return ...; }}),
+//       ConformanceName);
+namespace tangram::testing {
+
+// A binary may include the suite and instantiate nothing yet.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ParallelizerConformanceTest);
+
+TEST_P(ParallelizerConformanceTest, HasNameAndVersion) {
+  EXPECT_FALSE(parallelizer().name().empty());
+  EXPECT_FALSE(parallelizer().version().empty());
+}
+
+TEST_P(ParallelizerConformanceTest, AtomsCoverTheModel) {
+  const ModelSpec model = TestModel(6);
+
+  ASSERT_OK_AND_ASSIGN(const std::vector<ModelSlice> atoms,
+                       parallelizer().SliceModel(model));
+
+  EXPECT_THAT(CheckAtoms(atoms, model), IsOk());
+}
+
+TEST_P(ParallelizerConformanceTest, EqualAtomsHaveEqualFingerprints) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<ModelSlice> atoms,
+                       parallelizer().SliceModel(TestModel(6)));
+
+  for (const ModelSlice& a : atoms) {
+    for (const ModelSlice& b : atoms) {
+      EXPECT_EQ(a.fingerprint == b.fingerprint, a.runs == b.runs);
+    }
+  }
+}
+
+TEST_P(ParallelizerConformanceTest, ConcatenateJoinsAtomsOneByOne) {
+  const ModelSpec model = TestModel(6);
+  ASSERT_OK_AND_ASSIGN(const std::vector<ModelSlice> atoms,
+                       parallelizer().SliceModel(model));
+
+  ModelSlice joined = atoms.front();
+  for (size_t i = 1; i < atoms.size(); ++i) {
+    ASSERT_OK_AND_ASSIGN(joined, parallelizer().Concatenate(joined, atoms[i]));
+  }
+
+  const int num_atoms = static_cast<int>(atoms.size());
+  EXPECT_EQ(joined, MakeSlice({0, num_atoms}, model.layers));
+}
+
+TEST_P(ParallelizerConformanceTest, AnswersAreWellFormed) {
+  bool some_plan = false;
+  for (const Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    const SlicePlanSet answer = Ask(query);
+
+    EXPECT_THAT(
+        CheckSlicePlanSet(answer, query.slice, query.island, query.options),
+        IsOk());
+    some_plan |= !answer.plans.empty();
+    for (const SlicePlan& plan : answer.plans) {
+      EXPECT_EQ(plan.made_by, parallelizer().name());
+    }
+  }
+  EXPECT_TRUE(some_plan);
+}
+
+TEST_P(ParallelizerConformanceTest, NoPlanIsRedundant) {
+  for (const Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    const SlicePlanSet answer = Ask(query);
+    const auto most_sync = [](const SlicePlan& plan) {
+      double most = 0;
+      for (const SliceStage& stage : plan.stages) {
+        most = std::max(most, stage.sync_s);
+      }
+      return most;
+    };
+
+    for (const SlicePlan& a : answer.plans) {
+      for (const SlicePlan& b : answer.plans) {
+        if (&a == &b) continue;
+        EXPECT_FALSE(a.slowest_stage_s() <= b.slowest_stage_s() &&
+                     a.latency_s() <= b.latency_s() &&
+                     most_sync(a) <= most_sync(b) &&
+                     a.num_stages() <= b.num_stages() &&
+                     a.max_trailing_stages >= b.max_trailing_stages);
+      }
+    }
+  }
+}
+
+TEST_P(ParallelizerConformanceTest, ProfileIsALowerBound) {
+  for (const Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    ASSERT_OK_AND_ASSIGN(
+        const PerformanceProfile profile,
+        parallelizer().Profile(query.slice, query.island,
+                               ProfileOptionsOf(query.options)));
+    EXPECT_GT(profile.min_gpu_seconds, 0);
+    EXPECT_GT(profile.min_total_bytes, 0);
+
+    for (const SlicePlan& plan : Ask(query).plans) {
+      double gpu_seconds = 0;
+      double bytes = 0;
+      for (int i = 0; i < plan.num_stages(); ++i) {
+        const int num_gpus = plan.stages[i].plan.parallelism.num_gpus();
+        gpu_seconds += num_gpus * plan.stages[i].time_s;
+        bytes += num_gpus *
+                 (PeakBytes(query, plan, i, query.options.trailing_stages) -
+                  query.island.device.efficiency.reserved_bytes);
+      }
+      EXPECT_LE(profile.min_gpu_seconds, gpu_seconds);
+      EXPECT_LE(profile.min_total_bytes, bytes);
+    }
+  }
+}
+
+// So that the bound of a slice may be had by adding up those of its atoms.
+TEST_P(ParallelizerConformanceTest, ProfileAddsUpOverAtoms) {
+  const ModelSpec model = TestModel(4);
+  const IslandSpec island = Island(2, 4, 16e9);
+  const ProfileOptions options = ProfileOptionsOf(Options(8));
+  ASSERT_OK_AND_ASSIGN(const std::vector<ModelSlice> atoms,
+                       parallelizer().SliceModel(model));
+  PerformanceProfile sum;
+  for (const ModelSlice& atom : atoms) {
+    ASSERT_OK_AND_ASSIGN(const PerformanceProfile profile,
+                         parallelizer().Profile(atom, island, options));
+    sum.min_gpu_seconds += profile.min_gpu_seconds;
+    sum.min_total_bytes += profile.min_total_bytes;
+  }
+
+  ASSERT_OK_AND_ASSIGN(
+      const PerformanceProfile whole,
+      parallelizer().Profile(SliceOf(model, 0, 6), island, options));
+
+  EXPECT_NEAR(whole.min_gpu_seconds, sum.min_gpu_seconds,
+              1e-6 * sum.min_gpu_seconds);
+  EXPECT_NEAR(whole.min_total_bytes, sum.min_total_bytes,
+              1e-6 * sum.min_total_bytes);
+}
+
+TEST_P(ParallelizerConformanceTest, PlansFitInMemory) {
+  constexpr double kRounding = 1 + 1e-9;
+  for (const Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    for (const SlicePlan& plan : Ask(query).plans) {
+      for (int i = 0; i < plan.num_stages(); ++i) {
+        EXPECT_LE(PeakBytes(query, plan, i, plan.max_trailing_stages),
+                  query.island.device.memory_bytes * kRounding);
+      }
+    }
+  }
+}
+
+TEST_P(ParallelizerConformanceTest, PlansBearTheTrailingStagesAskedFor) {
+  const ModelSlice slice = SliceOf(TestModel(8), 1, 9);
+  const IslandSpec island = Island(1, 4, 4e9);
+  bool some_plan = false;
+  for (const int trailing_stages : {0, 1, 4, 9}) {
+    SCOPED_TRACE(absl::StrCat("trailing ", trailing_stages));
+    for (const SlicePlan& plan :
+         Ask(slice, island, Options(2, trailing_stages)).plans) {
+      some_plan = true;
+      EXPECT_GE(plan.max_trailing_stages, trailing_stages);
+    }
+  }
+  EXPECT_TRUE(some_plan);
+}
+
+// What a parallelizer says it covers it need not be asked again.
+TEST_P(ParallelizerConformanceTest, CoveredTrailingStagesBringNothingNew) {
+  const ModelSlice slice = SliceOf(TestModel(8), 0, 10);
+  const IslandSpec island = Island(1, 4, 3e9);
+  const SlicePlanSet first = Ask(slice, island, Options(4));
+
+  for (const int trailing_stages : {1, 3, 6}) {
+    if (trailing_stages > first.covers_trailing_stages) continue;
+    for (const SlicePlan& plan :
+         Ask(slice, island, Options(4, trailing_stages)).plans) {
+      EXPECT_THAT(first.plans, ::testing::Contains(plan));
+    }
+  }
+}
+
+TEST_P(ParallelizerConformanceTest, SameQuestionHasTheSameAnswer) {
+  for (const Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    const SlicePlanSet first = Ask(query);
+    EXPECT_EQ(Ask(query), first);
+
+    std::optional<SlicePlanSet> from_threads[2];
+    std::vector<std::thread> threads;
+    for (auto& answer : from_threads) {
+      threads.emplace_back([&] { answer = Ask(query); });
+    }
+    for (std::thread& thread : threads) thread.join();
+
+    EXPECT_EQ(from_threads[0], first);
+    EXPECT_EQ(from_threads[1], first);
+  }
+}
+
+// Where a slice stands in the model changes nothing, so answers can be reused.
+TEST_P(ParallelizerConformanceTest, PositionOfTheSliceDoesNotMatter) {
+  const ModelSpec model = TestModel(8);
+  const IslandSpec island = Island(1, 4, 8e9);
+
+  EXPECT_EQ(Ask(SliceOf(model, 1, 5), island, Options(4)),
+            Ask(SliceOf(model, 4, 8), island, Options(4)));
+}
+
+TEST_P(ParallelizerConformanceTest, SaysWhyNothingFits) {
+  // 40 layers of 12 · 8,192² parameters, 16 bytes each: 515 GB.
+  const ModelSpec model = TestModel(40, 8192);
+  const IslandSpec island = Island(1, 2, 16e9);
+
+  const SlicePlanSet answer = Ask(SliceOf(model, 0, 42), island, Options(4));
+
+  EXPECT_TRUE(answer.plans.empty());
+  ASSERT_TRUE(answer.infeasible.has_value());
+  EXPECT_FALSE(answer.infeasible->reason.empty());
+  EXPECT_GT(answer.infeasible->bytes_short, 0);
+}
+
+TEST_P(ParallelizerConformanceTest, MoeModelsAreAcceptedOrUnimplemented) {
+  const ModelSpec model = TestMoeModel(4);
+  const ModelSlice slice = SliceOf(model, 0, 6);
+  const IslandSpec island = Island(2, 4, 16e9);
+
+  const auto atoms = parallelizer().SliceModel(model);
+  const auto profile =
+      parallelizer().Profile(slice, island, ProfileOptionsOf(Options(8)));
+  const auto plans = parallelizer().Parallelize(slice, island, Options(8));
+
+  if (features().moe_models) {
+    EXPECT_THAT(atoms, IsOk());
+    EXPECT_THAT(profile, IsOk());
+    ASSERT_THAT(plans, IsOk());
+    EXPECT_FALSE(plans->plans.empty());
+  } else {
+    constexpr absl::StatusCode kCode = absl::StatusCode::kUnimplemented;
+    EXPECT_EQ(atoms.status().code(), kCode);
+    EXPECT_EQ(profile.status().code(), kCode);
+    EXPECT_EQ(plans.status().code(), kCode);
+  }
+}
+
+TEST_P(ParallelizerConformanceTest, StopsWhenTold) {
+  const ModelSlice slice = SliceOf(TestModel(8), 0, 10);
+  const IslandSpec island = Island(2, 4, 16e9);
+  ParallelizeOptions options = Options(8);
+  const SlicePlanSet complete = Ask(slice, island, options);
+  options.should_stop = [] { return true; };
+
+  const SlicePlanSet stopped = Ask(slice, island, options);
+
+  EXPECT_TRUE(stopped.truncated || stopped == complete);
+  EXPECT_LE(stopped.search_steps, complete.search_steps);
+}
+
+TEST_P(ParallelizerConformanceTest, BadArgumentsAreTheCallersFault) {
+  if (!GetParam().validates_arguments) {
+    GTEST_SKIP() << "relies on a ValidatingParallelizer";
+  }
+  constexpr absl::StatusCode kBad = absl::StatusCode::kInvalidArgument;
+  const std::vector<ModelSlice> atoms = SliceByLayer(TestModel(3));
+  const IslandSpec island = Island(1, 2, 16e9);
+  ModelSlice empty;
+  IslandSpec no_nodes = island;
+  no_nodes.num_nodes = 0;
+  ParallelizeOptions odd = Options(5);  // Does not divide 32.
+  ParallelizeOptions negative = Options(4, -1);
+
+  const auto code = [&](const ModelSlice& slice, const IslandSpec& on,
+                        const ParallelizeOptions& options) {
+    return parallelizer().Parallelize(slice, on, options).status().code();
+  };
+  EXPECT_EQ(code(empty, island, Options(4)), kBad);
+  EXPECT_EQ(code(atoms[1], no_nodes, Options(4)), kBad);
+  EXPECT_EQ(code(atoms[1], island, odd), kBad);
+  EXPECT_EQ(code(atoms[1], island, negative), kBad);
+  EXPECT_EQ(parallelizer()
+                .Profile(atoms[1], no_nodes, ProfileOptionsOf(Options(4)))
+                .status()
+                .code(),
+            kBad);
+  EXPECT_EQ(parallelizer().Concatenate(atoms[0], atoms[2]).status().code(),
+            kBad);
+  EXPECT_EQ(parallelizer().SliceModel(ModelSpec()).status().code(), kBad);
+}
+
+// Shrinks the memory of one GPU until nothing fits.
+TEST_P(ParallelizerConformanceTest, RecomputesWhereMemoryIsTight) {
+  const ModelSlice slice = SliceOf(TestModel(4), 0, 6);
+  bool recomputed = false;
+  bool infeasible = false;
+  for (double memory_bytes = 16e9; memory_bytes > 1e9; memory_bytes *= 0.9) {
+    const SlicePlanSet answer =
+        Ask(slice, Island(1, 1, memory_bytes), Options(1, 8));
+    infeasible |= answer.plans.empty();
+    recomputed |= AnyStage(answer, [](const StagePlan& stage) {
+      return absl::c_any_of(stage.recompute, [](const RecomputeRun& run) {
+        return run.mask != kRecomputeNone;
+      });
+    });
+  }
+  EXPECT_TRUE(infeasible);
+  EXPECT_EQ(recomputed, features().recompute);
+}
+
+TEST_P(ParallelizerConformanceTest, ReplicatesWhereMemoryIsAmple) {
+  const SlicePlanSet answer =
+      Ask(SliceOf(TestModel(4), 1, 3), Island(1, 4, 64e9), Options(8));
+
+  EXPECT_EQ(AnyStage(answer,
+                     [](const StagePlan& stage) {
+                       return stage.parallelism.dp_degree > 1;
+                     }),
+            features().data_parallel);
+}
+
+// One sample has no replicas, and between nodes only pipelines are cheap.
+TEST_P(ParallelizerConformanceTest, PipelinesWhereThereIsOneSample) {
+  const SlicePlanSet answer =
+      Ask(SliceOf(TestModel(4), 0, 6), Island(2, 1, 64e9), Options(1));
+
+  EXPECT_EQ(absl::c_any_of(
+                answer.plans,
+                [](const SlicePlan& plan) { return plan.num_stages() > 1; }),
+            features().pipeline_parallel);
+}
+
+TEST_P(ParallelizerConformanceTest, PlansStayWithinItsFeatures) {
+  const ParallelizerFeatures may = features();
+  for (const Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    const SlicePlanSet answer = Ask(query);
+    EXPECT_FALSE(AnyStage(answer, [&may](const StagePlan& stage) {
+      const StageParallelism& p = stage.parallelism;
+      return (p.dp_degree > 1 && !may.data_parallel) ||
+             (p.tp_degree > 1 && !may.tensor_parallel) ||
+             (p.cp_degree > 1 && !may.context_parallel) ||
+             (p.ep_degree > 1 && !may.expert_parallel) ||
+             (p.zero_stage > 0 && !may.zero);
+    }));
+  }
+}
+
+}  // namespace tangram::testing
+
+#endif  // TANGRAM_TESTS_CONFORMANCE_PARALLELIZER_CONFORMANCE_H_

@@ -1,0 +1,36 @@
+#include "tests/conformance/parallelizer_conformance.h"
+
+#include "worker/adapters/aceso/aceso_adapter.h"
+#include "worker/adapters/builtin_parallelizers.h"
+#include "worker/adapters/uniform/uniform_adapter.h"
+
+namespace tangram::testing {
+namespace {
+
+ConformanceSubject Builtin(const std::string& name) {
+  return {.name = name,
+          .create = [name] { return *CreateBuiltinParallelizer(name); }};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bare, ParallelizerConformanceTest,
+    ::testing::Values(ConformanceSubject{.name = "aceso",
+                                         .create = CreateAcesoParallelizer,
+                                         .validates_arguments = false},
+                      ConformanceSubject{.name = "uniform",
+                                         .create = CreateUniformParallelizer,
+                                         .validates_arguments = false}),
+    ConformanceName);
+
+INSTANTIATE_TEST_SUITE_P(Validating, ParallelizerConformanceTest,
+                         ::testing::Values(Builtin("aceso"),
+                                           Builtin("uniform")),
+                         ConformanceName);
+
+TEST(BuiltinParallelizersTest, EachHasAConformanceTest) {
+  EXPECT_THAT(BuiltinParallelizerNames(),
+              ::testing::ElementsAre("aceso", "uniform"));
+}
+
+}  // namespace
+}  // namespace tangram::testing

@@ -1,0 +1,136 @@
+"""The paper's workloads, in this process and through a coordinator.
+
+plan_matrix.py <tangram> <tangram-coordinator> <tangram-worker> <source folder>
+
+Every row must give a valid plan, and the same bytes in this process and on 1, 2
+and 4 workers (provenance apart). Prints the predicted iteration times beside
+the paper's.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TANGRAM, COORDINATOR, WORKER, SOURCE = sys.argv[1:5]
+CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
+
+
+def job(cluster, nodes, model, *more):
+    arguments = ["--cluster", f"{CLUSTERS}/{cluster}.yaml", "--model", model,
+                 "--global-batch", "128", *more]
+    return arguments + (["--nodes", nodes] if nodes else [])
+
+
+def dense(cluster, nodes, model):
+    return job(cluster, nodes, model, "--seq", "2048")
+
+
+C1, C2, C3 = "c1-compute-het", "c2-modern-het", "c3-full-het"
+# Name: arguments, and the iteration time that the paper gives (seconds).
+ROWS = {
+    "GPT-3 6.7B, C1 16:0": (dense(C1, "t4=4,v100=0", "gpt3-6.7b"), 47),
+    "GPT-3 6.7B, C1 12:4": (dense(C1, "t4=3,v100=1", "gpt3-6.7b"), None),
+    "GPT-3 6.7B, C1 8:8": (dense(C1, "t4=2,v100=2", "gpt3-6.7b"), None),
+    "GPT-3 6.7B, C1 4:12": (dense(C1, "t4=1,v100=3", "gpt3-6.7b"), None),
+    "GPT-3 6.7B, C1 0:16": (dense(C1, "t4=0,v100=4", "gpt3-6.7b"), 26),
+    "GPT-3 13B, C3 A100": (
+        dense(C3, "t4=0,v100-16=0,v100-32=0", "gpt3-13b"), 32),
+    "GPT-3 13B, C3 +V100-32": (dense(C3, "t4=0,v100-16=0", "gpt3-13b"), 20),
+    "GPT-3 13B, C3 +V100-16": (dense(C3, "t4=0", "gpt3-13b"), 20),
+    "GPT-3 13B, C3 all": (dense(C3, "", "gpt3-13b"), None),
+    "GShard-MoE 7.1B, C1 8:8": (
+        job(C1, "t4=2,v100=2", "gshard-moe-7.1b", "--seq", "1024"), 5.8),
+    "Mixtral-8x7B, C2": (job(C2, "", "mixtral-8x7b", "--seq", "4096"), 23),
+    "Qwen3-30B-A3B, C2": (job(C2, "", "qwen3-30b-a3b", "--seq", "4096"), 16),
+}
+# Each row of a chain adds GPUs, or swaps slow for fast ones.
+CHAINS = [[f"GPT-3 6.7B, C1 {r}" for r in ("16:0", "12:4", "8:8", "4:12", "0:16")],
+          [f"GPT-3 13B, C3 {r}" for r in ("A100", "+V100-32", "+V100-16", "all")]]
+
+
+class Service:
+    """A coordinator with workers, as processes on free ports."""
+
+    def __init__(self, num_workers):
+        self.processes = []
+        address = self.start([COORDINATOR, "--listen=127.0.0.1:0",
+                              "--metrics=", "--log_format=json"])
+        self.address = f"127.0.0.1:{address['port']}"
+        for i in range(num_workers):
+            self.start([WORKER, f"--coordinator={self.address}",
+                        f"--name=worker-{i}", "--threads=1", "--metrics=",
+                        "--log_format=json"])
+
+    def start(self, command):
+        """Starts a daemon; its log line that says it is ready."""
+        process = subprocess.Popen(command, stderr=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, text=True)
+        self.processes.append(process)
+        for line in process.stderr:
+            if re.search(r"ready|connected", line):
+                return json.loads(line)
+        raise RuntimeError(f"{command[0]} ended with {process.wait()}")
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            process.communicate(timeout=30)
+
+
+def plan(arguments, *more):
+    """The plan file without provenance."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "plan.json")
+        subprocess.run([TANGRAM, "plan", *arguments, *more, "--quiet",
+                        "--output", file], check=True, timeout=300)
+        with open(file, encoding="utf-8") as f:
+            document = json.load(f)
+    del document["provenance"]
+    return document
+
+
+class PlanMatrix(unittest.TestCase):
+    plans = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.plans = {name: plan(arguments)
+                     for name, (arguments, _) in ROWS.items()}
+
+    def seconds(self, name):
+        return self.plans[name]["evaluation"]["iteration_time_s"]
+
+    def test_every_row_has_a_valid_plan(self):
+        print(f"\n{'workload':26} {'predicted':>10} {'paper':>7} {'ratio':>6}")
+        for name, (_, paper_s) in ROWS.items():
+            with self.subTest(name):
+                self.assertIn("plan", self.plans[name])
+                self.assertFalse(self.plans[name]["evaluation"]["violations"])
+                beside = (f"{paper_s:5} s {self.seconds(name) / paper_s:6.2f}"
+                          if paper_s else "")
+                print(f"{name:26} {self.seconds(name):8.2f} s {beside}")
+
+    def test_more_or_faster_gpus_are_never_slower(self):
+        for chain in CHAINS:
+            times = [self.seconds(name) for name in chain]
+            self.assertEqual(times, sorted(times, reverse=True), chain)
+
+    def test_workers_change_nothing(self):
+        for num_workers in (1, 2, 4):
+            service = Service(num_workers)
+            self.addCleanup(service.stop)
+            for name, (arguments, _) in ROWS.items():
+                with self.subTest(name, workers=num_workers):
+                    remote = plan(arguments, "--coordinator", service.address)
+                    self.assertEqual(json.dumps(remote),
+                                     json.dumps(self.plans[name]))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

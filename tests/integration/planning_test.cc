@@ -1,0 +1,116 @@
+#include <grpcpp/client_context.h>
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tangram/v1/planner_service.pb.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/service/test_service.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class WorkersTest : public ::testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Planning, WorkersTest, ::testing::Values(1, 2, 4));
+
+TEST_P(WorkersTest, ThePlanIsThatOfOneProcess) {
+  TestService service;
+  for (int i = 0; i < GetParam(); ++i) service.AddWorker("uniform");
+
+  ASSERT_OK_AND_ASSIGN(
+      const PlanFile file,
+      CallPlan(service.address(), Encode(SmallRequest(), "uniform")));
+  EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
+  EXPECT_TRUE(file.result.plan.has_value());
+  EXPECT_EQ(file.provenance.num_workers, GetParam());
+  EXPECT_FALSE(file.provenance.phases.empty());
+}
+
+TEST(PlanningTest, NoPlanFitsIsAnAnswer) {
+  TestService service;
+  service.AddWorker("uniform");
+  PlanRequest request = SmallRequest();
+  for (Node& node : request.cluster.nodes) node.device.memory_bytes = 1e6;
+  ASSERT_OK_AND_ASSIGN(const PlanFile file,
+                       CallPlan(service.address(), Encode(request, "uniform")));
+  EXPECT_FALSE(file.result.plan.has_value());
+  EXPECT_FALSE(file.result.infeasible->reason.empty());
+}
+
+TEST(PlanningTest, AskedAgainTheCacheAnswers) {
+  TestService service;
+  service.AddWorker("uniform");
+  const v1::PlanRequest request = Encode(SmallRequest(), "uniform");
+  ASSERT_OK_AND_ASSIGN(const PlanFile first,
+                       CallPlan(service.address(), request));
+  ASSERT_OK_AND_ASSIGN(const PlanFile second,
+                       CallPlan(service.address(), request));
+  EXPECT_EQ(Essence(first), Essence(second));
+  EXPECT_GE(second.provenance.cache_hits, second.result.stats.queries);
+}
+
+TEST(PlanningTest, ReportsProgress) {
+  TestService service;
+  service.AddWorker("uniform");
+  int num_reports = 0;
+  grpc::ClientContext context;
+  ASSERT_OK_AND_ASSIGN(
+      const PlanFile file,
+      CallPlan(service.address(), Encode(SmallRequest(), "uniform"), context,
+               [&](const v1::PlanProgress& progress) {
+                 ++num_reports;
+                 EXPECT_EQ(progress.num_workers(), 1);
+               }));
+  EXPECT_GE(num_reports, 1);
+}
+
+TEST(PlanningTest, BadRequestsNameTheField) {
+  TestService service;
+  v1::PlanRequest request = Encode(SmallRequest(), "uniform");
+  request.mutable_cluster()->mutable_nodes(1)->set_num_gpus(0);
+  EXPECT_THAT(CallPlan(service.address(), request),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "cluster.nodes[1].num_gpus: 0; expected a positive "
+                       "integer"));
+  request = Encode(SmallRequest(), "");
+  EXPECT_THAT(CallPlan(service.address(), request),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("parallelizer: empty")));
+  request = Encode(SmallRequest(), "uniform");
+  request.mutable_options()->set_compute_tolerance(-1);
+  EXPECT_THAT(CallPlan(service.address(), request),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("options.compute_tolerance: -1; expected")));
+}
+
+TEST(PlanningTest, OptionsReachThePlanner) {
+  TestService service;
+  service.AddWorker("uniform");
+  v1::PlanRequest request = Encode(SmallRequest(), "uniform");
+  request.mutable_options()->set_pipeline_microbatch_size(2);
+  request.mutable_options()->set_prune_redundant(false);
+  ASSERT_OK_AND_ASSIGN(const PlanFile file,
+                       CallPlan(service.address(), request));
+  ASSERT_TRUE(file.result.plan.has_value());
+  EXPECT_EQ(file.result.plan->pipeline_microbatch_size, 2);
+  EXPECT_EQ(file.result.stats.pruned_redundant, 0);
+}
+
+TEST(PlanningTest, WithoutAWorkerItFailsAtOnceIfToldTo) {
+  TestService service({.worker_wait_s = 0});
+  service.AddWorker("uniform");
+  EXPECT_THAT(
+      CallPlan(service.address(), Encode(SmallRequest(), "aceso")),
+      StatusIs(absl::StatusCode::kUnavailable,
+               "no worker offers adapter \"aceso\" (1 workers connected)"));
+}
+
+}  // namespace
+}  // namespace tangram::testing

@@ -1,0 +1,88 @@
+#include "worker/adapters/aceso/aceso_ladder.h"
+
+#include <algorithm>
+#include <random>
+
+#include "gmock/gmock.h"
+
+namespace tangram::aceso {
+namespace {
+
+using ::testing::ElementsAre;
+
+double SecondsOf(const std::vector<RecomputeOperator>& operators, OpMask mask) {
+  double seconds = 0;
+  for (size_t i = 0; i < operators.size(); ++i) {
+    if ((mask >> i & 1) != 0) seconds += operators[i].forward_s;
+  }
+  return seconds;
+}
+
+TEST(KeptBytesTest, ASegmentKeepsItsInputAlone) {
+  const std::vector<RecomputeOperator> operators = {
+      {.saved_bytes = 10, .input_bytes = 1},
+      {.saved_bytes = 20, .input_bytes = 2},
+      {.saved_bytes = 40, .input_bytes = 4}};
+
+  EXPECT_EQ(KeptBytes(operators, 0b000), 70);  // 10 + 20 + 40
+  EXPECT_EQ(KeptBytes(operators, 0b110), 12);  // 10 + 2
+  EXPECT_EQ(KeptBytes(operators, 0b101), 25);  // 1 + 20 + 4
+  EXPECT_EQ(KeptBytes(operators, 0b111), 1);
+}
+
+// The second operator frees 30 − 2 bytes a second, the first 9 − 0, the third
+// nothing. Together the first two are one segment: 1 byte kept.
+TEST(RecomputeLadderTest, TakesBytesPerSecondInOrder) {
+  const std::vector<RecomputeOperator> operators = {
+      {.forward_s = 1, .saved_bytes = 10, .input_bytes = 1},
+      {.forward_s = 1, .saved_bytes = 30, .input_bytes = 2},
+      {.forward_s = 1, .saved_bytes = 5, .input_bytes = 5}};
+
+  // Kept: 45; 10 + 2 + 5 = 17; 1 + 5 = 6; 1.
+  EXPECT_THAT(RecomputeLadder(operators),
+              ElementsAre(0b000, 0b010, 0b011, 0b111));
+}
+
+TEST(RecomputeLadderTest, HasOneRungWhereNothingCanBeFreed) {
+  EXPECT_THAT(
+      RecomputeLadder({{.forward_s = 1, .saved_bytes = 1, .input_bytes = 1}}),
+      ElementsAre(kRecomputeNone));
+}
+
+// Against all 2^7 masks: whatever a second is worth in bytes, some rung is
+// within a hundredth of the best mask.
+TEST(RecomputeLadderTest, IsAboutTheConvexHullOfAllMasks) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const auto draw = [&rng](int low, int high) {
+      return low + static_cast<int>(rng() % static_cast<uint32_t>(high - low));
+    };
+    std::vector<RecomputeOperator> operators(7);
+    for (RecomputeOperator& op : operators) {
+      op = {.forward_s = 1.0 * draw(1, 20),
+            .saved_bytes = 1.0 * draw(0, 30),
+            .input_bytes = 1.0 * draw(1, 10)};
+    }
+    const std::vector<OpMask> ladder = RecomputeLadder(operators);
+
+    for (const double bytes_per_second : {0.01, 0.3, 1.0, 3.0, 100.0}) {
+      const auto cost = [&](OpMask mask) {
+        return KeptBytes(operators, mask) +
+               bytes_per_second * SecondsOf(operators, mask);
+      };
+      double best = cost(0);
+      for (OpMask mask = 1; mask < 128; ++mask) {
+        best = std::min(best, cost(mask));
+      }
+      double best_rung = cost(0);
+      for (const OpMask mask : ladder) {
+        best_rung = std::min(best_rung, cost(mask));
+      }
+      EXPECT_LE(best_rung, best * 1.01);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tangram::aceso
