@@ -159,6 +159,11 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
       ->capture_default_str()
       ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
       ->group("Search");
+  app.add_option("--min-island-gain", plan.search.min_island_gain,
+                 "Use more islands only if they are faster by this fraction")
+      ->capture_default_str()
+      ->check(NumberAbove(0, /*inclusive=*/true, "a number of at least 0"))
+      ->group("Search");
   PruningOptions& pruning = plan.search.pruning;
   AddOffSwitch(app, "--no-prune-redundant", pruning.redundancy,
                "Ask again for slices that were asked before");

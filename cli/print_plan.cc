@@ -136,7 +136,7 @@ void PrintStages(const PlanFile& file, Console& console) {
   const std::string common_maker = CommonMaker(plan);
   Table table({{"#", Table::kRight},
                {"GPUs"},
-               {"of"},
+               {"where"},
                {"layers"},
                {"tp", Table::kRight},
                {"dp", Table::kRight},

@@ -38,6 +38,7 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   const TangramOptions& search = setup.search;
   options.set_max_search_steps(search.max_search_steps);
   options.set_finalist_slack(search.finalist_slack);
+  options.set_min_island_gain(search.min_island_gain);
   options.set_compute_tolerance(search.tolerances.compute);
   options.set_memory_tolerance(search.tolerances.memory);
   options.set_intra_node_tolerance(search.tolerances.intra_node);
@@ -45,6 +46,7 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   options.set_prune_redundant(search.pruning.redundancy);
   options.set_prune_imbalanced(search.pruning.imbalance);
   options.set_prune_infeasible(search.pruning.infeasibility);
+  options.set_prune_incompatible(search.pruning.incompatibility);
   options.set_early_stop(search.pruning.early_stop);
   return message;
 }

@@ -26,7 +26,14 @@ bool WorkerPool::Waiter::Failed() const {
 
 void WorkerPool::Waiter::Deliver(size_t slot,
                                  const absl::StatusOr<Answer>& answer) {
-  slots[slot] = answer;
+  if (answer.ok()) {
+    slots[slot] = answer;
+  } else {
+    // Built anew: threads that share a Status count its references in a library
+    // that ThreadSanitizer does not see into.
+    slots[slot] = absl::Status(answer.status().code(),
+                               std::string(answer.status().message()));
+  }
   ++num_done;
   while (prefix < slots.size() && slots[prefix].has_value() &&
          slots[prefix]->ok()) {

@@ -21,6 +21,8 @@ absl::StatusOr<TangramOptions> FromProto(const v1::PlannerOptions& message) {
        options.max_search_steps);
   take(message.has_finalist_slack(), message.finalist_slack(),
        options.finalist_slack);
+  take(message.has_min_island_gain(), message.min_island_gain(),
+       options.min_island_gain);
   take(message.has_compute_tolerance(), message.compute_tolerance(),
        options.tolerances.compute);
   take(message.has_memory_tolerance(), message.memory_tolerance(),
@@ -43,6 +45,7 @@ absl::StatusOr<TangramOptions> FromProto(const v1::PlannerOptions& message) {
       {CheckNotNegative("max_search_steps", options.max_search_steps,
                         std::numeric_limits<int64_t>::max()),
        CheckNotNegative("finalist_slack", options.finalist_slack),
+       CheckNotNegative("min_island_gain", options.min_island_gain),
        CheckNotNegative("compute_tolerance", options.tolerances.compute),
        CheckNotNegative("memory_tolerance", options.tolerances.memory),
        CheckNotNegative("intra_node_tolerance", options.tolerances.intra_node),

@@ -71,7 +71,12 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
     // With the lock, so that the job cannot end the call before it has its id.
     std::unique_lock lock(mutex_);
     job_ = parts_.executor.Submit([this] { Run(); });
-    if (job_.has_value()) return;
+    if (job_.has_value()) {
+      progress_.emplace().mutable_progress()->set_num_workers(
+          parts_.pool.Counts().workers);
+      WriteNext(lock);  // Queued.
+      return;
+    }
     lock.unlock();
     Refuse(absl::ResourceExhaustedError(
         "too many plans at once; expected to be asked again later"));

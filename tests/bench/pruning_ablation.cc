@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "common/catalogue/models.h"
@@ -43,7 +44,7 @@ PruningOptions WithInfeasibility() {
   return pruning;
 }
 
-int Main() {
+int Main(int64_t effort) {
   PlanRequest request{
       .cluster = *LoadClusterFile(std::string(TANGRAM_SOURCE_DIR) +
                                   "/deploy/clusters/c1-compute-het.yaml"),
@@ -66,8 +67,9 @@ int Main() {
   bool same = true;
   for (const Row& row : rows) {
     const auto start = std::chrono::steady_clock::now();
-    const auto result =
-        testing::PlanLocally(request, "aceso", {.pruning = row.pruning}, 0);
+    const auto result = testing::PlanLocally(
+        request, "aceso", {.pruning = row.pruning, .max_search_steps = effort},
+        0);
     const std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
     if (!result.ok() || !result->plan.has_value()) {
@@ -94,4 +96,7 @@ int Main() {
 }  // namespace
 }  // namespace tangram
 
-int main() { return tangram::Main(); }
+int main(int argc, char** argv) {
+  return tangram::Main(argc > 1 ? std::atoll(argv[1])
+                                : tangram::TangramOptions().max_search_steps);
+}

@@ -61,15 +61,21 @@ class ChildProcess {
     return line;
   }
 
-  // What follows `key` and an equals sign on the first line that has it.
-  std::string AwaitValue(const std::string& key) {
-    for (std::string line = NextLine(); !line.empty(); line = NextLine()) {
-      const size_t at = line.find(" " + key + "=");
-      if (at == std::string::npos) continue;
-      const std::string rest = line.substr(at + key.size() + 2);
-      return rest.substr(0, rest.find(' '));
+  // The next line that has `text`; empty if there is none.
+  std::string AwaitLine(const std::string& text) {
+    std::string line = NextLine();
+    while (!line.empty() && line.find(text) == std::string::npos) {
+      line = NextLine();
     }
-    return "";
+    return line;
+  }
+
+  // What follows `key` and an equals sign on a line of the log.
+  static std::string ValueIn(const std::string& line, const std::string& key) {
+    const size_t at = line.find(" " + key + "=");
+    if (at == std::string::npos) return "";
+    const std::string rest = line.substr(at + key.size() + 2);
+    return rest.substr(0, rest.find(' '));
   }
 
   void Signal(int signal) { kill(pid_, signal); }

@@ -32,21 +32,19 @@ class DaemonsTest : public ::testing::Test {
   DaemonsTest()
       : coordinator_("tangram-coordinator",
                      {"--listen=127.0.0.1:0", "--metrics=127.0.0.1:0"}) {
-    const std::string line = coordinator_.NextLine();
-    address_ = absl::StrCat("127.0.0.1:", ValueIn(line, "port"));
-    metrics_port_ = std::stoi(ValueIn(line, "metrics_port"));
+    const std::string line = coordinator_.AwaitLine("coordinator ready");
+    address_ = absl::StrCat("127.0.0.1:", ChildProcess::ValueIn(line, "port"));
+    metrics_port_ = std::stoi(ChildProcess::ValueIn(line, "metrics_port"));
   }
 
-  static std::string ValueIn(const std::string& line, const std::string& key) {
-    const size_t at = line.find(" " + key + "=");
-    return line.substr(at + key.size() + 2, line.find(' ', at + 1) - at);
-  }
-
+  // Returns once it is connected.
   std::unique_ptr<ChildProcess> StartWorker() {
-    return std::make_unique<ChildProcess>(
+    auto worker = std::make_unique<ChildProcess>(
         "tangram-worker",
         std::vector<std::string>{absl::StrCat("--coordinator=", address_),
                                  "--metrics=", "--threads=1"});
+    EXPECT_THAT(worker->AwaitLine(" connected"), HasSubstr(address_));
+    return worker;
   }
 
   std::string address_;
@@ -64,10 +62,6 @@ PlanRequest LongerRequest() {
 TEST_F(DaemonsTest, AKilledWorkerChangesNothing) {
   std::vector<std::unique_ptr<ChildProcess>> workers;
   for (int i = 0; i < 3; ++i) workers.push_back(StartWorker());
-  for (const auto& worker : workers) {
-    ASSERT_EQ(worker->AwaitValue("coordinator"), address_);  // Ready.
-    ASSERT_EQ(worker->AwaitValue("coordinator"), address_);  // Connected.
-  }
 
   int pairs_left = 0;
   grpc::ClientContext context;
@@ -85,24 +79,16 @@ TEST_F(DaemonsTest, AKilledWorkerChangesNothing) {
 
 TEST_F(DaemonsTest, WorkersFindACoordinatorThatCameBack) {
   const auto worker = StartWorker();
-  ASSERT_EQ(worker->AwaitValue("coordinator"), address_);
-  ASSERT_EQ(worker->AwaitValue("coordinator"), address_);
   coordinator_.Signal(SIGKILL);
   coordinator_.Wait();
-  EXPECT_THAT(worker->NextLine(), HasSubstr("disconnected"));
+  EXPECT_THAT(worker->AwaitLine("disconnected"), HasSubstr(address_));
   ChildProcess successor("tangram-coordinator",
                          {absl::StrCat("--listen=", address_), "--metrics="});
-  std::string line = worker->NextLine();
-  while (line.find("cannot be reached") != std::string::npos) {
-    line = worker->NextLine();
-  }
-  EXPECT_THAT(line, HasSubstr("connected"));
+  EXPECT_THAT(worker->AwaitLine(" connected"), HasSubstr(address_));
 }
 
 TEST_F(DaemonsTest, BothEndCleanlyWhenTold) {
   const auto worker = StartWorker();
-  ASSERT_EQ(worker->AwaitValue("coordinator"), address_);
-  ASSERT_EQ(worker->AwaitValue("coordinator"), address_);
   worker->Signal(SIGTERM);
   EXPECT_EQ(worker->Wait(), 0);
   coordinator_.Signal(SIGTERM);

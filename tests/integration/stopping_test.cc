@@ -1,5 +1,6 @@
 #include <grpcpp/client_context.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -33,7 +34,11 @@ class StoppingTest : public ::testing::Test {
       grpc::ClientContext& context) {
     return std::async(std::launch::async, [this, &context] {
       return CallPlan(service_.address(), Encode(SmallRequest(), "uniform"),
-                      context);
+                      context, [this](const v1::PlanProgress& progress) {
+                        if (progress.phase() == v1::PlanProgress::QUEUED) {
+                          ++num_queued_;
+                        }
+                      });
     });
   }
 
@@ -48,6 +53,7 @@ class StoppingTest : public ::testing::Test {
   }
 
   Gate gate_;
+  std::atomic<int> num_queued_ = 0;
   TestService service_;
   Worker* worker_ = nullptr;
   grpc::ClientContext context_;
@@ -145,16 +151,12 @@ TEST_F(BusyCoordinatorTest, TooManyPlansAreRefused) {
   AddWorker();
   auto first = StartPlan(context_);
   ASSERT_TRUE(AwaitSearches(1));
+  ASSERT_TRUE(Eventually([this] { return num_queued_ == 1; }));
   grpc::ClientContext second_context;
   auto second = StartPlan(second_context);
-  EXPECT_TRUE(Eventually([this] {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::milliseconds(100));
-    return absl::IsResourceExhausted(
-        CallPlan(service_.address(), Encode(SmallRequest(), "uniform"), context)
-            .status());
-  }));
+  ASSERT_TRUE(Eventually([this] { return num_queued_ == 2; }));
+  EXPECT_THAT(CallPlan(service_.address(), Encode(SmallRequest(), "uniform")),
+              StatusIs(absl::StatusCode::kResourceExhausted, _));
 
   // One that only waits makes room as soon as it is cancelled.
   second_context.TryCancel();

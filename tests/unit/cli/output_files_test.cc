@@ -1,6 +1,8 @@
 #include "cli/output_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,6 +70,19 @@ TEST_F(OutputFilesTest, LeavesSpecialFilesInPlace) {
 
   ASSERT_THAT(files.Write(), IsOk());
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(OutputFilesTest, WritesIntoPipes) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const int reader = open(Path("pipe").c_str(), O_RDWR | O_NONBLOCK);
+  OutputFiles files;
+  files.Add(Path("pipe"), "content");
+  ASSERT_THAT(files.Write(), IsOk());
+
+  char text[16] = {};
+  EXPECT_EQ(read(reader, text, sizeof(text)), 7);
+  EXPECT_STREQ(text, "content");
+  close(reader);
 }
 
 TEST_F(OutputFilesTest, ChecksBeforehand) {

@@ -74,7 +74,7 @@ TEST(RecomputeLabelTest, IgnoresOperatorsOutsideTheCuts) {
   const StagePlan mlp_only = {
       .begin = {1, kMlpBegin},
       .end = {2, 0},
-      .recompute = {{.num_layers = 1, .mask = 0b11111'00000}}};
+      .recompute = {{.num_layers = 1, .mask = 0b11111'00011}}};
 
   EXPECT_EQ(RecomputeLabel(model, mlp_only), "full");
 }

@@ -8,12 +8,14 @@
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_plan.h"
 #include "worker/adapters/aceso/aceso_search.h"
+#include "worker/adapters/aceso/aceso_start.h"
 
 namespace tangram::aceso {
 namespace {
 
 // Primitives applied for one query, over all stage counts: about half a
-// millisecond. Eight times as many gain about 0.3 %.
+// millisecond for 20 layers on 4 to 8 GPUs. 32 times as many gain 0.1 % on
+// average.
 constexpr int64_t kDefaultSearchSteps = 128;
 
 // Stage counts tried. Beyond 16 a few, so that big islands can be used up; the

@@ -15,7 +15,7 @@ enum class Metric { kTime, kMemory };
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kRelativeTolerance = 5e-3;
 constexpr double kFirstStride = 0.01;  // Of the first guess.
-constexpr int kMaxProbes = 12;
+constexpr int kMaxProbes = 16;
 
 class CutBalancer {
  public:
@@ -66,7 +66,7 @@ class CutBalancer {
         bound = (fails + works) / 2;
       } else {
         bound = found_works ? works - stride : fails + stride;
-        stride *= 2;
+        stride *= 3;
       }
     }
     return true;
@@ -81,16 +81,18 @@ class CutBalancer {
   }
 
   // The bound that all stages would reach together if each went on at the rate
-  // at which it has its operators now.
+  // at which it does its work now; in seconds on one GPU.
   double GuessBound() const {
-    double operators = 0;
+    const DegreeTable& single = tables_->At(0);
+    double all_work_s = 0;
     double rate = 0;
     for (const ConfiguredStage& stage : stages_) {
-      const double held = stage.shape.end - stage.shape.begin;
-      operators += held;
-      rate += held / (ValueOf(stage.figures) + SendOf(stage));
+      const double work_s = single.time_s.Over(layout_->at(stage.shape.begin),
+                                               layout_->at(stage.shape.end));
+      all_work_s += work_s;
+      rate += work_s / (ValueOf(stage.figures) + SendOf(stage));
     }
-    return rate > 0 ? operators / rate : kInfinite;
+    return rate > 0 ? all_work_s / rate : kInfinite;
   }
 
   double SendOf(const ConfiguredStage& stage) const {
@@ -108,52 +110,81 @@ class CutBalancer {
     return metric_ == Metric::kTime ? SendSeconds(*tables_, paths_[i], end) : 0;
   }
 
+  // A stage's end, and its value with that end.
+  struct Part {
+    int end = -1;
+    double value = kInfinite;
+  };
+
   // Cuts under which no stage passes `bound`; `reached` is then the worst of
   // them. False if there are none.
   bool Fill(double bound, double& reached) {
-    std::vector<int> ends(stages_.size());
-    double worst = 0;
-    int begin = stages_[0].shape.begin;
-    for (size_t i = 0; i + 1 < stages_.size(); ++i) {
-      double value = 0;
-      ends[i] = FurthestEnd(i, begin, bound, value);
-      if (ends[i] < 0) return false;
-      worst = std::max(worst, value);
-      begin = ends[i];
+    std::vector<Part> parts(stages_.size());
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      parts[i] = Take(i, BeginOf(i, parts), bound);
+      if (parts[i].end < 0 && i > 0 && Retreat(i - 1, parts)) {
+        parts[i] = Take(i, BeginOf(i, parts), bound);
+      }
+      if (parts[i].end < 0) return false;
     }
-    ends.back() = latest_end_.back();
-    worst = std::max(worst, ValueOf(stages_.size() - 1, begin, ends.back()) +
-                                SendOf(stages_.back()));
-    if (worst > bound || worst == kInfinite) return false;
-    ends_ = std::move(ends);
-    reached = worst;
+    reached = 0;
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      ends_[i] = parts[i].end;
+      reached = std::max(reached, parts[i].value);
+    }
     return true;
   }
 
-  // The last end of stage `i` with which it keeps to `bound`, and its value
-  // there; −1 if none.
-  int FurthestEnd(size_t i, int begin, double bound, double& value) const {
-    const int earliest = layout_->EarliestEnd(begin);
-    if (earliest > latest_end_[i]) return -1;
-    const int last_residual = layout_->ResidualCutBefore(latest_end_[i]);
-    const int end =
-        FurthestEndByValue(i, begin, bound - SendAt(i, last_residual), value);
-    if (end < earliest) return -1;
-    // Cuts inside a half send more than the residual cut before them.
-    const int residual = std::max(earliest, layout_->ResidualCutBefore(end));
-    for (int e = end; e >= residual; --e) {
-      if (e < end) value = ValueOf(i, begin, e);
-      value += SendAt(i, e);
-      if (value <= bound) return e;
-    }
-    return -1;
+  int BeginOf(size_t i, const std::vector<Part>& parts) const {
+    return i == 0 ? stages_[0].shape.begin : parts[i - 1].end;
   }
 
-  // The same without sending; stages only get worse with more operators. Times
-  // without recomputation are sums and need no probing: each probe tells how
-  // much slower the stage is than that, which gives the next.
-  int FurthestEndByValue(size_t i, int begin, double bound,
-                         double& value_there) const {
+  // A stage that begins inside a half has to reach the half's end. Where it
+  // cannot, the one before it may end at the residual cut instead.
+  bool Retreat(size_t i, std::vector<Part>& parts) const {
+    const int begin = BeginOf(i, parts);
+    const int residual = layout_->ResidualCutBefore(parts[i].end);
+    if (residual == parts[i].end || residual < layout_->EarliestEnd(begin)) {
+      return false;
+    }
+    parts[i] = {.end = residual,
+                .value = ValueOf(i, begin, residual) + SendAt(i, residual)};
+    return true;
+  }
+
+  // The last end of stage `i` with which it keeps to `bound`, if any. The last
+  // stage's end is given.
+  Part Take(size_t i, int begin, double bound) const {
+    if (i + 1 < stages_.size()) return FurthestEnd(i, begin, bound);
+    const double value =
+        ValueOf(i, begin, latest_end_[i]) + SendOf(stages_.back());
+    if (value > bound || value == kInfinite) return {};
+    return {.end = latest_end_[i], .value = value};
+  }
+
+  Part FurthestEnd(size_t i, int begin, double bound) const {
+    const int earliest = layout_->EarliestEnd(begin);
+    if (earliest > latest_end_[i]) return {};
+    const int last_residual = layout_->ResidualCutBefore(latest_end_[i]);
+    Part part = FurthestEndByValue(i, begin, bound - SendAt(i, last_residual));
+    if (part.end < 0) return {};
+    // Cuts inside a half send more than the residual cut before them.
+    const int residual =
+        std::max(earliest, layout_->ResidualCutBefore(part.end));
+    for (int end = part.end; end >= residual; --end) {
+      if (end < part.end) part = {end, ValueOf(i, begin, end)};
+      const double value = part.value + SendAt(i, end);
+      if (value <= bound) return {.end = end, .value = value};
+    }
+    return {};
+  }
+
+  // The last end by the stage's value without sending; stages only get worse
+  // with more operators. Times without recomputation are sums and need no
+  // probing: each probe tells how much slower the stage is than that, which
+  // gives the next.
+  Part FurthestEndByValue(size_t i, int begin, double bound) const {
+    Part found;
     const DegreeTable& table = tables_->At(stages_[i].shape.degrees);
     const int earliest = layout_->EarliestEnd(begin);
     int good = earliest - 1;
@@ -170,7 +201,7 @@ class CutBalancer {
       const double value = ValueOf(i, begin, probe);
       if (value <= bound && value < kInfinite) {
         good = probe;
-        value_there = value;
+        found = {.end = probe, .value = value};
       } else {
         bad = probe;
       }
@@ -179,7 +210,7 @@ class CutBalancer {
             value / table.time_s.Over(layout_->at(begin), layout_->at(probe));
       }
     }
-    return good;
+    return found;
   }
 
   CostTables* tables_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/container/inlined_vector.h"
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"

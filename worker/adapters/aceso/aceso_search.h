@@ -2,18 +2,11 @@
 #define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_SEARCH_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "worker/adapters/aceso/aceso_config.h"
 #include "worker/adapters/aceso/aceso_tables.h"
 
 namespace tangram::aceso {
-
-// A complete configuration of `num_stages` stages to search from: about equal
-// numbers of GPUs, the degrees that suit each stage best, balanced cuts. Empty
-// if the slice or the island is too small for so many stages.
-std::optional<Configuration> StartConfiguration(CostTables& tables,
-                                                int num_stages);
 
 struct SearchResult {
   Configuration best;  // Least short of memory where none fits.

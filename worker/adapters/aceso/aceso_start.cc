@@ -1,7 +1,8 @@
+#include "worker/adapters/aceso/aceso_start.h"
+
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
-#include "worker/adapters/aceso/aceso_search.h"
 
 namespace tangram::aceso {
 namespace {
@@ -42,11 +43,22 @@ bool CutInProportion(CostTables& tables, Configuration& configuration) {
   return true;
 }
 
-// Gives every stage the degrees with the least iteration time of its own, or
-// the least memory where none fits. Returns whether any changed.
+// Whether a stage is better off as `a` than as `b`: it fits, or needs the
+// fewest bytes where neither does, and takes the least time of an iteration.
+bool SuitsBetter(const ConfiguredStage& a, const ConfiguredStage& b,
+                 int num_microbatches) {
+  if (a.figures.fits != b.figures.fits) return a.figures.fits;
+  if (!a.figures.fits) return a.figures.peak_bytes < b.figures.peak_bytes;
+  const auto iteration_s = [num_microbatches](const ConfiguredStage& stage) {
+    return num_microbatches * stage.figures.compute_s + stage.sync_s;
+  };
+  return iteration_s(a) < iteration_s(b);
+}
+
+// Gives every stage of a complete configuration the degrees that suit it best
+// on its GPUs. Returns whether any changed.
 bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
   const DegreeSpace& space = tables.space();
-  const double num_microbatches = tables.num_microbatches();
   bool changed = false;
   for (ConfiguredStage& stage : configuration.stages) {
     ConfiguredStage best = stage;
@@ -56,15 +68,7 @@ bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
         ConfiguredStage other = {.shape = shape};
         other.figures = EstimateFigures(tables, shape);
         other.sync_s = SyncSeconds(tables, shape);
-        const auto burden_s = [&](const ConfiguredStage& s) {
-          return num_microbatches * s.figures.compute_s + s.sync_s;
-        };
-        const bool better =
-            other.figures.fits != best.figures.fits ? other.figures.fits
-            : other.figures.fits
-                ? burden_s(other) < burden_s(best)
-                : other.figures.peak_bytes < best.figures.peak_bytes;
-        if (better) best = other;
+        if (SuitsBetter(other, best, tables.num_microbatches())) best = other;
       }
     }
     changed |= best.shape.degrees != stage.shape.degrees;

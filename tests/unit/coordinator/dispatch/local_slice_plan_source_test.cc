@@ -50,7 +50,14 @@ TEST_P(LocalSlicePlanSourceTest, AnswersInTheOrderOfTheQueries) {
 }
 
 TEST_P(LocalSlicePlanSourceTest, TheFirstFailingQueryDecidesTheError) {
-  parallelizer_.fail = [](int64_t step) { return step == 60 || step == 61; };
+  // With two threads, the first in order is not the first in time.
+  std::atomic<bool> second_failed = GetParam() < 2;
+  parallelizer_.fail = [&](int64_t step) {
+    if (step == 60) second_failed.wait(false);
+    if (step == 61) second_failed = true;
+    second_failed.notify_all();
+    return step == 60 || step == 61;
+  };
   EXPECT_THAT(Source()->Parallelize(context_, Queries(100), nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument, "step 60"));
 }

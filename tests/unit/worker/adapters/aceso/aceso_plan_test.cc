@@ -3,7 +3,7 @@
 #include "common/cost/stage_cost.h"
 #include "gmock/gmock.h"
 #include "tests/unit/worker/adapters/aceso/aceso_query.h"
-#include "worker/adapters/aceso/aceso_search.h"
+#include "worker/adapters/aceso/aceso_start.h"
 
 namespace tangram::aceso {
 namespace {

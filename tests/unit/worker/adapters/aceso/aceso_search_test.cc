@@ -1,11 +1,12 @@
 #include "worker/adapters/aceso/aceso_search.h"
 
-#include <functional>
+#include <algorithm>
 #include <limits>
 
 #include "gmock/gmock.h"
 #include "tests/unit/worker/adapters/aceso/aceso_query.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
+#include "worker/adapters/aceso/aceso_start.h"
 
 namespace tangram::aceso {
 namespace {
@@ -92,29 +93,6 @@ class Exhaustive {
   std::vector<ConfiguredStage> stages_;
   double best_s_ = kNothingFits;
 };
-
-TEST(StartConfigurationTest, UsesAllGpusAndCoversTheSlice) {
-  Query query(BodySlice(8), testing::TestIsland(1, 8), Options(8));
-
-  const auto start = StartConfiguration(query.tables, 3);
-
-  ASSERT_TRUE(start.has_value());
-  EXPECT_EQ(start->num_stages(), 3);
-  EXPECT_EQ(start->stages.front().shape.begin, 0);
-  EXPECT_EQ(start->stages.back().shape.end, 80);
-  EXPECT_EQ(start->stages.back().first_gpu +
-                query.space.num_gpus(start->stages.back().shape.degrees),
-            8);
-}
-
-TEST(StartConfigurationTest, IsEmptyWhereTheSliceOrTheIslandIsTooSmall) {
-  Query small_slice(BodySlice(1), testing::TestIsland(1, 8), Options(8));
-  EXPECT_TRUE(StartConfiguration(small_slice.tables, 4).has_value());
-  EXPECT_FALSE(StartConfiguration(small_slice.tables, 5).has_value());
-
-  Query small_island(BodySlice(8), testing::TestIsland(1, 2), Options(8));
-  EXPECT_FALSE(StartConfiguration(small_island.tables, 3).has_value());
-}
 
 TEST(SearchTest, NeverEndsBehindItsStart) {
   for (uint32_t seed = 0; seed < 30; ++seed) {

@@ -1,0 +1,68 @@
+"""What the end-to-end tests share. Run as <test>.py <bin folder> <sources>."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN, SOURCE = sys.argv[1:3]
+TANGRAM = os.path.join(BIN, "tangram")
+C1 = os.path.join(SOURCE, "deploy/clusters/c1-compute-het.yaml")
+# Small enough to plan in a second, on both kinds of GPU.
+CLUSTER = ["--cluster", C1, "--nodes", "t4=1,v100=1"]
+JOB = ["--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32"]
+# Would search for minutes.
+LONG_JOB = ["--model", "gpt3-13b", "--global-batch", "128", "--effort",
+            "1000000000", "--no-prune-redundant", "--no-early-stop"]
+
+OK, INTERNAL, BAD_INPUT, NO_PLAN, UNAVAILABLE, DEADLINE = range(6)
+INTERRUPTED = 130
+
+
+def environment():
+    env = dict(os.environ, TERM="xterm")
+    env.pop("NO_COLOR", None)
+    return env
+
+
+class Folder(unittest.TestCase):
+    """A test with an empty working folder."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = self._folder.name
+
+    def run_tangram(self, *arguments):
+        return subprocess.run([TANGRAM, *arguments], cwd=self.folder,
+                              env=environment(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120)
+
+    def tangram(self, *arguments):
+        """Standard output of a run that succeeds."""
+        run = self.run_tangram(*arguments)
+        self.assertEqual((run.returncode, run.stderr), (OK, ""))
+        return run.stdout
+
+    def fails(self, code, message, *arguments):
+        """Asserts that a run fails so and leaves no file that was not there."""
+        before = sorted(os.listdir(self.folder))
+        run = self.run_tangram(*arguments)
+        self.assertEqual((run.returncode, run.stdout), (code, ""), run.stderr)
+        self.assertRegex(run.stderr, r"\Atangram: [^\n]*\n\Z")
+        self.assertIn(message, run.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def write(self, name, content):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+            f.write(content)
+        return name
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return f.read()
+
+
+def main():
+    unittest.main(module="__main__", argv=sys.argv[:1])
