@@ -5,8 +5,8 @@
 namespace tangram {
 
 CommandResult Run(const VersionOptions& /*options*/, Console& console) {
-  console.out << "tangram " << Version() << ", plan files "
-              << kPlanFileFormat << "\n";
+  console.out << "tangram " << Version() << ", plan files " << kPlanFileFormat
+              << "\n";
   return ExitCode::kOk;
 }
 

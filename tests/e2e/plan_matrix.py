@@ -1,6 +1,6 @@
 """The paper's workloads, in this process and through a coordinator.
 
-plan_matrix.py <tangram> <tangram-coordinator> <tangram-worker> <source folder>
+plan_matrix.py <bin folder> <source folder>
 
 Every row must give a valid plan, and the same bytes in this process and on 1, 2
 and 4 workers (provenance apart). Prints the predicted iteration times beside
@@ -16,7 +16,9 @@ import sys
 import tempfile
 import unittest
 
-TANGRAM, COORDINATOR, WORKER, SOURCE = sys.argv[1:5]
+BIN, SOURCE = sys.argv[1:3]
+TANGRAM, COORDINATOR, WORKER = (os.path.join(BIN, name) for name in (
+    "tangram", "tangram-coordinator", "tangram-worker"))
 CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 
 

@@ -52,7 +52,8 @@ class DaemonsTest : public ::testing::Test {
   ChildProcess coordinator_;
 };
 
-// Long enough to kill somebody in the middle.
+// With so much effort, long enough to kill somebody in the middle.
+constexpr int64_t kLongerSearchSteps = 20'000;
 PlanRequest LongerRequest() {
   PlanRequest request = SmallRequest();
   request.model = TestModel(24, 2048);
@@ -63,18 +64,22 @@ TEST_F(DaemonsTest, AKilledWorkerChangesNothing) {
   std::vector<std::unique_ptr<ChildProcess>> workers;
   for (int i = 0; i < 3; ++i) workers.push_back(StartWorker());
 
+  v1::PlanRequest request = Encode(LongerRequest(), "aceso");
+  request.mutable_options()->set_max_search_steps(kLongerSearchSteps);
   int pairs_left = 0;
   grpc::ClientContext context;
   ASSERT_OK_AND_ASSIGN(
       const PlanFile file,
-      CallPlan(address_, Encode(LongerRequest(), "aceso"), context,
+      CallPlan(address_, request, context,
                [&](const v1::PlanProgress& progress) {
                  if (progress.pairs_done() == 0 || pairs_left > 0) return;
                  pairs_left = progress.pairs_total() - progress.pairs_done();
                  workers[1]->Signal(SIGKILL);
                }));
   EXPECT_GT(pairs_left, 0) << "the plan was over before the worker was killed";
-  EXPECT_EQ(Essence(file), LocalEssence(LongerRequest(), "aceso"));
+  EXPECT_EQ(Essence(file),
+            LocalEssence(LongerRequest(), "aceso",
+                         {.max_search_steps = kLongerSearchSteps}));
 }
 
 TEST_F(DaemonsTest, WorkersFindACoordinatorThatCameBack) {

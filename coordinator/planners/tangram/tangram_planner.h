@@ -30,7 +30,7 @@ struct TangramOptions {
   double finalist_slack = 0.05;
   // A set of islands is used only if it is faster than every smaller one by
   // this fraction: an island that brings less costs more than it is worth.
-  double min_island_gain = 0.01;
+  double min_island_gain = 0.02;
 };
 
 // The paper's algorithm: islands, slices, pruned pairs, slice plans from

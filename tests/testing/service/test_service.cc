@@ -104,8 +104,10 @@ std::string Essence(PlanFile file) {
 }
 
 std::string LocalEssence(const PlanRequest& request,
-                         const std::string& parallelizer) {
-  const absl::StatusOr<PlanResult> result = PlanLocally(request, parallelizer);
+                         const std::string& parallelizer,
+                         const TangramOptions& options) {
+  const absl::StatusOr<PlanResult> result =
+      PlanLocally(request, parallelizer, options);
   TANGRAM_CHECK(result.ok());
   PlanFile file{.cluster = request.cluster,
                 .model = request.model,

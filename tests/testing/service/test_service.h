@@ -10,6 +10,7 @@
 #include "common/obs/metrics.h"
 #include "common/planner/cluster_planner.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/service/coordinator_server.h"
 #include "tangram/v1/planner_service.pb.h"
 #include "worker/service/worker.h"
@@ -60,7 +61,8 @@ std::string Essence(PlanFile file);
 
 // Essence of planning in this process, with one thread.
 std::string LocalEssence(const PlanRequest& request,
-                         const std::string& parallelizer);
+                         const std::string& parallelizer,
+                         const TangramOptions& options = {});
 
 // Waits until `condition` holds; false after 30 s.
 bool Eventually(const std::function<bool()>& condition);
