@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/natural_order.h"
+#include "common/domain/weaker.h"
 #include "coordinator/islands/agglomerate.h"
 #include "coordinator/islands/homogeneous_classes.h"
 #include "coordinator/islands/island_reasons.h"
@@ -88,7 +89,7 @@ Link LinkBetweenIslands(const Cluster& cluster, const Island& from,
   for (const GroupShare& a : GroupsOf(cluster, from.nodes)) {
     for (const GroupShare& b : to_groups) {
       const Link& link = cluster.links[a.group][b.group];
-      slowest = slowest.has_value() ? WeakerLink(*slowest, link) : link;
+      slowest = slowest.has_value() ? Weaker(*slowest, link) : link;
     }
   }
   return slowest.value_or(Link());

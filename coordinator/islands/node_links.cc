@@ -24,12 +24,4 @@ std::vector<GroupShare> GroupsOf(const Cluster& cluster,
   return shares;
 }
 
-Link WeakerLink(const Link& a, const Link& b) {
-  return {.bandwidth_bytes_per_s =
-              std::min(a.bandwidth_bytes_per_s, b.bandwidth_bytes_per_s),
-          .pair_bandwidth_bytes_per_s = std::min(a.pair_bandwidth_bytes_per_s,
-                                                 b.pair_bandwidth_bytes_per_s),
-          .latency_s = std::max(a.latency_s, b.latency_s)};
-}
-
 }  // namespace tangram

@@ -21,9 +21,6 @@ struct GroupShare {
 std::vector<GroupShare> GroupsOf(const Cluster& cluster,
                                  absl::Span<const int> nodes);
 
-// The link that is as slow as either in every respect.
-Link WeakerLink(const Link& a, const Link& b);
-
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_ISLANDS_NODE_LINKS_H_

@@ -230,7 +230,8 @@ TEST(ComposePipelinesTest, AgreesWithBruteForce) {
     const int num_atoms = 1 + static_cast<int>(rng() % 6);
     const int num_islands = 1 + static_cast<int>(rng() % 3);
     Instance instance(num_atoms, num_islands, 1 << (rng() % 5));
-    for (double& work : instance.problem.atom_work) work = 1.0 + static_cast<int>(rng() % 3);
+    for (double& work : instance.problem.atom_work)
+      work = 1.0 + static_cast<int>(rng() % 3);
     instance.problem.transfer_s = [](int atom, int from, int from_gpus, int to,
                                      int to_gpus) {
       return 0.05 * (1 + atom % 3) * (1 + from + 2 * to) /
