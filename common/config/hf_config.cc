@@ -174,7 +174,7 @@ absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(const std::string model_name, ReadName(root, name));
   TANGRAM_ASSIGN_OR_RETURN(
       const int num_layers,
-      ReadAny(root, {"num_hidden_layers", "n_layer"}, kMaxLayers));
+      ReadAny(root, {"num_hidden_layers", "n_layer"}, kMaxModelLayers));
   LayerSpec layer;
   TANGRAM_ASSIGN_OR_RETURN(
       layer.hidden_size,

@@ -61,8 +61,8 @@ absl::Status ReadSizes(const ConfigField& root, ExpertRule rule,
 absl::Status MarkSparseSteps(const ConfigField& root,
                              std::vector<bool>& is_moe_layer) {
   const int num_layers = static_cast<int>(is_moe_layer.size());
-  TANGRAM_ASSIGN_OR_RETURN(
-      const int step, ReadInt(root, "decoder_sparse_step", 1, 1, kMaxLayers));
+  TANGRAM_ASSIGN_OR_RETURN(const int step, ReadInt(root, "decoder_sparse_step",
+                                                   1, 1, kMaxModelLayers));
   for (int i = 0; i < num_layers; ++i) is_moe_layer[i] = (i + 1) % step == 0;
   const std::optional<ConfigField> dense = root.Find("mlp_only_layers");
   if (!dense.has_value()) return absl::OkStatus();
@@ -82,9 +82,10 @@ absl::Status MarkAfterFirstDense(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       const ConfigField first_moe,
       root.Require("first_k_dense_replace", "a non-negative integer"));
-  TANGRAM_ASSIGN_OR_RETURN(const int first, first_moe.AsInt(0, kMaxLayers));
-  TANGRAM_ASSIGN_OR_RETURN(const int frequency,
-                           ReadInt(root, "moe_layer_freq", 1, 1, kMaxLayers));
+  TANGRAM_ASSIGN_OR_RETURN(const int first,
+                           first_moe.AsInt(0, kMaxModelLayers));
+  TANGRAM_ASSIGN_OR_RETURN(const int frequency, ReadInt(root, "moe_layer_freq",
+                                                        1, 1, kMaxModelLayers));
   for (int i = first; i < num_layers; ++i) is_moe_layer[i] = i % frequency == 0;
   return absl::OkStatus();
 }

@@ -36,7 +36,7 @@ absl::StatusOr<size_t> FirstEnabledLayer(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       const int first,
       ReadOr(root, "max_window_layers", 0, [](const ConfigField& field) {
-        return field.AsInt(0, kMaxLayers);
+        return field.AsInt(0, kMaxModelLayers);
       }));
   return static_cast<size_t>(first);
 }

@@ -119,17 +119,17 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
   TANGRAM_ASSIGN_OR_RETURN(
       moe.shared_expert_ffn_hidden_size,
       ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
-  TANGRAM_ASSIGN_OR_RETURN(experts.first_layer,
-                           ReadInt(field, "first_layer", 0, 0, kMaxLayers));
+  TANGRAM_ASSIGN_OR_RETURN(experts.first_layer, ReadInt(field, "first_layer", 0,
+                                                        0, kMaxModelLayers));
   TANGRAM_ASSIGN_OR_RETURN(experts.every,
-                           ReadInt(field, "every", 1, 1, kMaxLayers));
+                           ReadInt(field, "every", 1, 1, kMaxModelLayers));
   return experts;
 }
 
 absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
                                                   const LayerSpec& attention) {
   TANGRAM_ASSIGN_OR_RETURN(const int num_layers,
-                           RequireInt(root, "layers", kMaxLayers));
+                           RequireInt(root, "layers", kMaxModelLayers));
   Experts experts{.first_layer = num_layers};
   if (const auto field = root.Find("experts")) {
     TANGRAM_ASSIGN_OR_RETURN(experts, ReadExperts(*field, attention));

@@ -5,7 +5,7 @@ namespace tangram {
 
 // Several times beyond any model that exists, and small enough that products
 // of two sizes of a layer fit an int.
-inline constexpr int kMaxLayers = 10'000;
+inline constexpr int kMaxModelLayers = 10'000;
 inline constexpr int kMaxHiddenSize = 1 << 20;
 inline constexpr int kMaxHeads = 1 << 12;
 inline constexpr int kMaxHeadDim = 1 << 14;

@@ -31,10 +31,10 @@ int PeriodOf(absl::Span<const LayerSpec> layers) {
 }  // namespace
 
 absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers) {
-  if (num_layers < 1 || num_layers > kMaxLayers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_layers: ", num_layers,
-                     "; expected a positive integer, at most ", kMaxLayers));
+  if (num_layers < 1 || num_layers > kMaxModelLayers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "num_layers: ", num_layers, "; expected a positive integer, at most ",
+        kMaxModelLayers));
   }
   std::vector<LayerSpec> layers(model.layers.begin() + 1,
                                 model.layers.end() - 1);

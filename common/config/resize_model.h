@@ -11,7 +11,7 @@ namespace tangram {
 // and then more in the same pattern (experts in every second layer stay in
 // every second layer, leading dense layers stay at the front). Named
 // "mixtral-8x7b (16 layers)". kInvalidArgument unless 1 <= num_layers <=
-// kMaxLayers.
+// kMaxModelLayers.
 absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers);
 
 }  // namespace tangram

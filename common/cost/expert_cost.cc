@@ -35,6 +35,19 @@ double TokenReduceSeconds(const LayerScope& scope) {
   return AllReduceSeconds(bytes, scope.tp_group, scope.environment.wiring);
 }
 
+// Tokens that one rank routes.
+double RoutedTokens(const LayerScope& scope) {
+  return scope.tokens / scope.residual_tp;
+}
+
+// Tokens are sorted by expert: read once, written once a choice; or back.
+double SortSeconds(const LayerScope& scope) {
+  const double h = scope.layer.hidden_size;
+  const double k = scope.layer.experts_per_token;
+  return PassSeconds(scope.element_bytes * RoutedTokens(scope) * h * (1 + k),
+                     scope.rates);
+}
+
 }  // namespace
 
 // The router's product in full on each rank's tokens, then the shared experts,
@@ -69,18 +82,14 @@ OperatorWork RouterWork(const LayerScope& scope) {
 }
 
 OperatorWork ExpertDispatchWork(const LayerScope& scope) {
-  // Tokens are sorted by expert: read once, written once a choice.
-  const double h = scope.layer.hidden_size;
-  const double k = scope.layer.experts_per_token;
-  const double tokens = scope.tokens / scope.residual_tp;
-  const double pass_s =
-      PassSeconds(scope.element_bytes * tokens * h * (1 + k), scope.rates);
+  const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
   return {.forward_compute_s = pass_s,
           .backward_compute_s = pass_s,
           .forward_comm_s = exchange_s,
           .backward_comm_s = exchange_s + TokenReduceSeconds(scope),
-          .kept_bytes = kRoutingBytes * k * tokens};
+          .kept_bytes = kRoutingBytes * scope.layer.experts_per_token *
+                        RoutedTokens(scope)};
 }
 
 // Grouped products, one an expert, each as efficient as its own size allows.
@@ -114,11 +123,7 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
 }
 
 OperatorWork ExpertCombineWork(const LayerScope& scope) {
-  const double h = scope.layer.hidden_size;
-  const double k = scope.layer.experts_per_token;
-  const double tokens = scope.tokens / scope.residual_tp;
-  const double pass_s =
-      PassSeconds(scope.element_bytes * tokens * h * (1 + k), scope.rates);
+  const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
   return {.forward_compute_s = pass_s,
           .backward_compute_s = 2 * pass_s,

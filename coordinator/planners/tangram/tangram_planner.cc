@@ -112,13 +112,15 @@ UnusedIsland ExplainUnused(const Island& island, const Finalist& chosen,
   const double limit_s = chosen.closed_form_s * kMuchLonger;
   const double with_s =
       search.BestWithIsland(island.id, chosen.microbatch, limit_s);
-  const double least_s = search.LeastWithIsland(island.id);
   if (with_s < kInfinity) {
     unused.best_with_it_s = with_s;
     unused.reason =
         absl::StrCat("the best pipeline found that uses it takes about ",
                      Compared(with_s, chosen.closed_form_s));
-  } else if (least_s == kInfinity) {
+    return unused;
+  }
+  const double least_s = search.LeastWithIsland(island.id);
+  if (least_s == kInfinity) {
     unused.reason = "not even one layer fits in its memory";
   } else if (least_s > chosen.closed_form_s) {
     unused.reason = absl::StrCat(
@@ -155,9 +157,8 @@ class TangramPlanner : public ClusterPlanner {
     result.notes.push_back(
         absl::StrCat("pipeline microbatch sizes tried: ",
                      absl::StrJoin(space.microbatch_sizes, ", ")));
-    const int64_t finalists = result.stats.finalists;
     result.stats = search.stats();
-    result.stats.finalists = finalists;
+    result.stats.finalists = static_cast<int64_t>(search.finalists().size());
     return result;
   }
 
@@ -171,26 +172,25 @@ class TangramPlanner : public ClusterPlanner {
     result.lower_bound_s = finalists.front().closed_form_s;
     std::vector<ScoredPipeline> scored;
     std::vector<PipelinePlan> plans;
+    std::vector<Evaluation> evaluations;
     for (const Finalist& finalist : finalists) {
       if (observer.ShouldStop()) {
         return absl::CancelledError("planning stopped");
       }
       plans.push_back(PlacePlan(space, search.store(), finalist));
-      TANGRAM_ASSIGN_OR_RETURN(const Evaluation evaluation,
+      TANGRAM_ASSIGN_OR_RETURN(Evaluation evaluation,
                                EvaluatePlan(request.model, request.cluster,
                                             request.training, plans.back()));
       // The evaluator has the last word on memory too.
       scored.push_back({IslandsOf(finalist), evaluation.violations.empty()
                                                  ? evaluation.iteration_time_s
                                                  : kInfinity});
+      evaluations.push_back(std::move(evaluation));
     }
-    result.stats.finalists = static_cast<int64_t>(finalists.size());
     const int chosen = ChooseIslands(scored, options_.min_island_gain);
     result.plan = std::move(plans[chosen]);
     result.closed_form_s = finalists[chosen].closed_form_s;
-    TANGRAM_ASSIGN_OR_RETURN(result.evaluation,
-                             EvaluatePlan(request.model, request.cluster,
-                                          request.training, *result.plan));
+    result.evaluation = std::move(evaluations[chosen]);
     for (const Island& island : space.islands) {
       if (scored[chosen].islands >> island.id & 1) continue;
       result.unused_islands.push_back(
