@@ -19,20 +19,6 @@ absl::StatusOr<Precision> ParsePrecision(absl::string_view text) {
                    "; expected fp32, fp16, bf16 or fp8"));
 }
 
-absl::string_view PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  return "";
-}
-
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text) {
   if (absl::EqualsIgnoreCase(text, "adam") ||
       absl::EqualsIgnoreCase(text, "adamw")) {

@@ -10,7 +10,6 @@ namespace tangram {
 // "fp32", "fp16", "bf16", "fp8", ignoring case. kInvalidArgument
 // "precision: fp12; expected fp32, fp16, bf16 or fp8".
 absl::StatusOr<Precision> ParsePrecision(absl::string_view text);
-absl::string_view PrecisionName(Precision precision);
 
 // "adam" (also "adamw", which keeps the same state) or "sgd", ignoring case.
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text);

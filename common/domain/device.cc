@@ -2,6 +2,20 @@
 
 namespace tangram {
 
+absl::string_view PrecisionName(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFp8:
+      return "fp8";
+  }
+  return "";
+}
+
 double PeakFlops::At(Precision precision) const {
   switch (precision) {
     case Precision::kFp32:

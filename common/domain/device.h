@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "common/base/fingerprint.h"
 
 namespace tangram {
 
 enum class Precision { kFp32, kFp16, kBf16, kFp8 };
+
+// "fp32", "fp16", "bf16", "fp8".
+absl::string_view PrecisionName(Precision precision);
 
 // Peak dense matrix throughput by precision. 0: the device has no such units.
 struct PeakFlops {

@@ -60,12 +60,14 @@ class Pass {
   // The best J found, or the one known before.
   double best_s() const { return best_s_; }
 
-  void Run() {
+  // False if it was stopped.
+  bool Run() {
     for (const int pair : ending_at_[problem_.num_atoms]) {
       PrependPair(pair, TailKey{}, {});
     }
     for (int atom = problem_.num_atoms - 1; atom > 0; --atom) {
       for (const auto& [key, tails] : tables_[atom]) {
+        if (problem_.should_stop && problem_.should_stop()) return false;
         for (const int pair : ending_at_[atom]) {
           if (key.islands & IslandBit(pair)) continue;
           PrependPair(pair, key, tails);
@@ -73,6 +75,7 @@ class Pass {
       }
       tables_[atom].clear();
     }
+    return true;
   }
 
   // Complete pipelines within the cut-off, best first.
@@ -237,7 +240,8 @@ StageRange StagesOf(const ComposeProblem& problem) {
 
 }  // namespace
 
-std::vector<Composition> ComposePipelines(const ComposeProblem& problem) {
+absl::StatusOr<std::vector<Composition>> ComposePipelines(
+    const ComposeProblem& problem) {
   const std::vector<std::vector<int>> ending_at = PairsByEnd(problem);
   const PrefixBounds bounds(problem);
   const StageRange range = StagesOf(problem);
@@ -249,7 +253,7 @@ std::vector<Composition> ComposePipelines(const ComposeProblem& problem) {
         best_s * (1 + problem.slack + kRounding) / problem.num_microbatches;
     if (best_s < kInfinity || bound_s > range.slowest_s) bound_s = last_bound_s;
     Pass pass(problem, bounds, ending_at, bound_s, best_s);
-    pass.Run();
+    if (!pass.Run()) return absl::CancelledError("composition stopped");
     if (bound_s == last_bound_s) return pass.Compositions();
     best_s = pass.best_s();
     bound_s *= kBoundGrowth;

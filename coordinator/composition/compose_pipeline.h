@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/domain/model_slice.h"
 #include "coordinator/composition/candidate.h"
 
@@ -37,6 +38,8 @@ struct ComposeProblem {
   double incumbent_s = std::numeric_limits<double>::infinity();
   // Only compositions that use all of these islands.
   uint32_t required_islands = 0;
+  // Polled now and then; true ends the search.
+  std::function<bool()> should_stop;
 };
 
 struct ComposedSlice {
@@ -75,7 +78,9 @@ struct Composition {
 //
 // Returns the compositions within `slack` of the best (or of the incumbent),
 // best first, at most kMaxCompositions; empty if there is none. Deterministic.
-std::vector<Composition> ComposePipelines(const ComposeProblem& problem);
+// The one error is kCancelled, when `should_stop` says so.
+absl::StatusOr<std::vector<Composition>> ComposePipelines(
+    const ComposeProblem& problem);
 
 inline constexpr int kMaxCompositions = 64;
 

@@ -18,20 +18,6 @@ int SeparatingCriterion(const HomogeneousClass& a, const HomogeneousClass& b) {
   return kNumNodeCriteria;
 }
 
-std::string PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kBf16:
-      return "bf16";
-    case Precision::kFp8:
-      return "fp8";
-  }
-  return "";
-}
-
 struct Quantity {
   double scale = 1;
   std::string unit;

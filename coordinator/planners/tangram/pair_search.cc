@@ -177,7 +177,8 @@ absl::Status PairSearch::ComposeAll() {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     observer_.OnPhase(PlanPhase::kComposition);
     // A faster pipeline for one size may leave nothing to do for others.
-    while (ComposeChanged()) {
+    for (bool changed = true; changed;) {
+      TANGRAM_ASSIGN_OR_RETURN(changed, ComposeChanged());
     }
     const std::vector<Question> questions = OpenQuestions();
     if (questions.empty()) return absl::OkStatus();
@@ -186,14 +187,14 @@ absl::Status PairSearch::ComposeAll() {
 }
 
 // Composes one microbatch size that has new answers; false if there is none.
-bool PairSearch::ComposeChanged() {
+absl::StatusOr<bool> PairSearch::ComposeChanged() {
   for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
     Composed& composed = composed_[m];
     if (!composed.changed) continue;
     composed.changed = false;
     ComposeProblem problem = ProblemFor(m);
     ++stats_.compositions;
-    composed.compositions = ComposePipelines(problem);
+    TANGRAM_ASSIGN_OR_RETURN(composed.compositions, ComposePipelines(problem));
     composed.pairs = std::move(problem.pairs);
     for (const Composition& composition : composed.compositions) {
       if (composition.optimistic || composition.closed_form_s >= best_s_) {
@@ -252,7 +253,8 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) const {
                                           to_gpus);
           },
       .slack = options_.finalist_slack,
-      .incumbent_s = best_s_};
+      .incumbent_s = best_s_,
+      .should_stop = [this] { return observer_.ShouldStop(); }};
   for (int atom = 0; atom < space_.num_atoms(); ++atom) {
     problem.atom_work.push_back(bounds.MeanWork(atom + 1) -
                                 bounds.MeanWork(atom));
@@ -312,13 +314,15 @@ void PairSearch::CollectFinalists() {
   }
 }
 
-double PairSearch::BestWithIsland(int island, int microbatch, double limit_s) {
+absl::StatusOr<double> PairSearch::BestWithIsland(int island, int microbatch,
+                                                  double limit_s) {
   ComposeProblem problem = ProblemFor(microbatch);
   problem.required_islands = uint32_t{1} << island;
   problem.slack = 0;
   problem.incumbent_s = limit_s;
   ++stats_.compositions;
-  const std::vector<Composition> compositions = ComposePipelines(problem);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<Composition> compositions,
+                           ComposePipelines(problem));
   return compositions.empty() ? kInfinity : compositions.front().closed_form_s;
 }
 

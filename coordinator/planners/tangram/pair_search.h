@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
 #include "coordinator/composition/compose_pipeline.h"
@@ -52,7 +53,8 @@ class PairSearch {
   // The best closed form of any pipeline of the answers that uses `island` with
   // that microbatch size, optimistic where a plan does not bear its trailing
   // stages; infinite if there is none of at most `limit_s`.
-  double BestWithIsland(int island, int microbatch, double limit_s);
+  absl::StatusOr<double> BestWithIsland(int island, int microbatch,
+                                        double limit_s);
 
   // A lower bound on the closed form of any pipeline that uses `island`, asked
   // or not.
@@ -73,7 +75,7 @@ class PairSearch {
   // Composes, and asks for more trailing stages, until the compositions are
   // made of plans that fit.
   absl::Status ComposeAll();
-  bool ComposeChanged();
+  absl::StatusOr<bool> ComposeChanged();
   std::vector<Question> OpenQuestions() const;
   ComposeProblem ProblemFor(int microbatch) const;
   double TransferSecondsBetween(int microbatch, int atom, int from_island,

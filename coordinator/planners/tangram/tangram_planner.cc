@@ -88,10 +88,10 @@ std::string Compared(double seconds, double reference_s) {
 }
 
 // Why `chosen`, the answer, does without `island`.
-UnusedIsland ExplainUnused(const Island& island, const Finalist& chosen,
-                           const ScoredPipeline& chosen_score,
-                           absl::Span<const ScoredPipeline> scored,
-                           double min_gain, PairSearch& search) {
+absl::StatusOr<UnusedIsland> ExplainUnused(
+    const Island& island, const Finalist& chosen,
+    const ScoredPipeline& chosen_score, absl::Span<const ScoredPipeline> scored,
+    double min_gain, PairSearch& search) {
   UnusedIsland unused{.island = island.id};
   for (const ScoredPipeline& pipeline : scored) {
     if ((pipeline.islands >> island.id & 1) == 0) continue;
@@ -110,8 +110,9 @@ UnusedIsland ExplainUnused(const Island& island, const Finalist& chosen,
     return unused;
   }
   const double limit_s = chosen.closed_form_s * kMuchLonger;
-  const double with_s =
-      search.BestWithIsland(island.id, chosen.microbatch, limit_s);
+  TANGRAM_ASSIGN_OR_RETURN(
+      const double with_s,
+      search.BestWithIsland(island.id, chosen.microbatch, limit_s));
   if (with_s < kInfinity) {
     unused.best_with_it_s = with_s;
     unused.reason =
@@ -193,7 +194,8 @@ class TangramPlanner : public ClusterPlanner {
     result.evaluation = std::move(evaluations[chosen]);
     for (const Island& island : space.islands) {
       if (scored[chosen].islands >> island.id & 1) continue;
-      result.unused_islands.push_back(
+      TANGRAM_ASSIGN_OR_RETURN(
+          result.unused_islands.emplace_back(),
           ExplainUnused(island, finalists[chosen], scored[chosen], scored,
                         options_.min_island_gain, search));
     }

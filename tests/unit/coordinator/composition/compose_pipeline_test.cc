@@ -60,7 +60,7 @@ Instance FourAtomsTwoIslands() {
 
 TEST(ComposePipelinesTest, BalancesTheSlowestStage) {
   const Instance instance = FourAtomsTwoIslands();
-  const auto compositions = ComposePipelines(instance.problem);
+  const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
   // 1.0 + 1.1 + 3·1.1 = 5.4 < 1.5 + 0.4 + 3·1.5 = 6.4
   EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 5.4);
@@ -73,13 +73,13 @@ TEST(ComposePipelinesTest, BalancesTheSlowestStage) {
 TEST(ComposePipelinesTest, SlackBringsTheRunnerUpToo) {
   Instance instance = FourAtomsTwoIslands();
   instance.problem.slack = 0.2;  // 6.4 ≤ 1.2 · 5.4
-  EXPECT_THAT(ComposePipelines(instance.problem), SizeIs(2));
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), SizeIs(2));
 }
 
 TEST(ComposePipelinesTest, LeavesASlowIslandOut) {
   Instance instance = FourAtomsTwoIslands();
   instance.Add({0, 4}, 0, {OneStage(1.2)});
-  const auto compositions = ComposePipelines(instance.problem);
+  const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
   EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 4.8);  // 1.2 + 3·1.2
   EXPECT_THAT(compositions[0].slices, SizeIs(1));
@@ -89,7 +89,7 @@ TEST(ComposePipelinesTest, KeepsRequiredIslandsIn) {
   Instance instance = FourAtomsTwoIslands();
   instance.Add({0, 4}, 0, {OneStage(1.2)});
   instance.problem.required_islands = 0b10;
-  const auto compositions = ComposePipelines(instance.problem);
+  const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
   EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 5.4);
 }
@@ -101,7 +101,7 @@ TEST(ComposePipelinesTest, TheStageBeforeTheBoundaryPaysForTheTransfer) {
     EXPECT_EQ(to, 1);
     return atom == 2 ? 0.5 : 0.0;
   };
-  const auto compositions = ComposePipelines(instance.problem);
+  const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
   // 1.0 + 0.5 + 1.1 + 3·1.5 = 7.1 > 6.4: the cut moves to the free boundary.
   EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 6.4);
@@ -114,7 +114,7 @@ TEST(ComposePipelinesTest, SynchronisationHidesBehindCoolDown) {
   tail.exposed_sync_s = 2.5;
   instance.Add({0, 1}, 0, {head});
   instance.Add({1, 2}, 1, {tail});
-  const auto compositions = ComposePipelines(instance.problem);
+  const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
   EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 4.5);  // 3 + 1 + (2.5 − 2)
 }
@@ -123,7 +123,7 @@ TEST(ComposePipelinesTest, CoveredPairsThatDoNotFitAreDropped) {
   Instance instance(2, 2, 2);
   instance.Add({0, 1}, 0, {OneStage(1, /*max_trailing_stages=*/0)});
   instance.Add({1, 2}, 1, {OneStage(1)});
-  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
 }
 
 TEST(ComposePipelinesTest, UncoveredPairsStandInOptimistically) {
@@ -131,7 +131,7 @@ TEST(ComposePipelinesTest, UncoveredPairsStandInOptimistically) {
   instance.Add({0, 1}, 0, {OneStage(1, /*max_trailing_stages=*/0)},
                /*covers=*/0);
   instance.Add({1, 2}, 1, {OneStage(1)});
-  const auto compositions = ComposePipelines(instance.problem);
+  const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
   EXPECT_TRUE(compositions[0].optimistic);
   EXPECT_TRUE(compositions[0].slices[0].optimistic);
@@ -141,17 +141,24 @@ TEST(ComposePipelinesTest, UncoveredPairsStandInOptimistically) {
 
 TEST(ComposePipelinesTest, NothingToCoverTheModelIsNoComposition) {
   Instance instance(3, 2, 2);
-  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
   instance.Add({0, 2}, 0, {OneStage(1)});
-  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
+}
+
+TEST(ComposePipelinesTest, StopsWhenAsked) {
+  Instance instance = FourAtomsTwoIslands();
+  instance.problem.should_stop = [] { return true; };
+  EXPECT_EQ(ComposePipelines(instance.problem).status().code(),
+            absl::StatusCode::kCancelled);
 }
 
 TEST(ComposePipelinesTest, SlowerThanTheIncumbentIsNotLookedFor) {
   Instance instance = FourAtomsTwoIslands();
   instance.problem.incumbent_s = 5.3;
-  EXPECT_THAT(ComposePipelines(instance.problem), IsEmpty());
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
   instance.problem.incumbent_s = 5.4;
-  EXPECT_THAT(ComposePipelines(instance.problem), SizeIs(1));
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), SizeIs(1));
 }
 
 // Tries every sequence of slices from the back; the definition, not the
@@ -251,7 +258,7 @@ TEST(ComposePipelinesTest, AgreesWithBruteForce) {
     BruteForce oracle{instance.problem};
     oracle.Extend({.atom = num_atoms});
 
-    const auto compositions = ComposePipelines(instance.problem);
+    const auto compositions = ComposePipelines(instance.problem).value();
     ASSERT_EQ(compositions.empty(), oracle.best_s == kInfinity);
     if (compositions.empty()) continue;
     ++feasible;
