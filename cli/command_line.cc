@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/profile_command_line.h"
 
 namespace tangram {
 namespace {
@@ -122,6 +123,12 @@ void AddTraining(CLI::App& app, TrainingChoice& training) {
       ->capture_default_str();
   AddOffSwitch(app, "--no-flash-attention", training.flash_attention,
                "Plan without flash attention");
+  AddOffSwitch(app, "--no-dropout", training.dropout,
+               "The model is trained without dropout");
+  app.add_flag("--accumulate-allreduce-grads-in-fp32", training.fp32_gradients,
+               "Gradients are kept and reduced in fp32");
+  app.add_flag("--overlap-grad-reduce", training.overlap_grad_reduce,
+               "Gradients are reduced beside the last backward pass");
 }
 
 void AddTolerances(CLI::App& app, IslandTolerances& tolerances) {
@@ -200,8 +207,17 @@ void AddProgress(CLI::App& app, ProgressMode& progress) {
       ->type_name("WHEN");
 }
 
+void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
+  app.add_option("--profile", cluster.profiles,
+                 "Use these measurements for GPUs of their type; may be given "
+                 "several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
 void AddPlan(CLI::App& app, PlanOptions& plan) {
   AddCluster(app, plan.cluster, /*required=*/true);
+  AddProfiles(app, plan.cluster);
   AddModel(app, plan.model, /*required=*/true);
   AddTraining(app, plan.training);
   AddSearch(app, plan);
@@ -229,6 +245,7 @@ void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
       ->required()
       ->type_name("PLAN.json");
   AddCluster(app, evaluate.cluster, /*required=*/false);
+  AddProfiles(app, evaluate.cluster);
   AddModel(app, evaluate.model, /*required=*/false);
   app.add_option("--timeline", evaluate.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
@@ -236,6 +253,32 @@ void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
   app.add_option("--output", evaluate.output_file,
                  "Write the plan with its new evaluation; -: to standard "
                  "output")
+      ->type_name("FILE");
+}
+
+void AddValidate(CLI::App& app, ValidateOptions& validate) {
+  app.add_option("measurements", validate.files, "Files of measured runs")
+      ->required()
+      ->type_name("RUNS.csv");
+  app.add_option("--profile", validate.profiles,
+                 "Measured times that override the cost model")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--calibrate", validate.calibration_rows,
+                 "Fit the constants of each cluster to this many rows, score "
+                 "the rest")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--seed", validate.seed, "Chooses the rows to calibrate on")
+      ->capture_default_str();
+  app.add_flag("--include-flagged", validate.include_flagged,
+               "Score rows that the source doubts too");
+  app.add_option("--worst", validate.worst_rows,
+                 "How many of the worst rows to list, of each source")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--output", validate.output_file,
+                 "Write measured and predicted values of each row as CSV")
       ->type_name("FILE");
 }
 
@@ -272,8 +315,27 @@ class Parser {
                      "Compare with this plan")
         ->type_name("OTHER.json");
 
+    CLI::App* profile = app_.add_subcommand(
+        "profile", "Measured times that override the cost model");
+    profile->require_subcommand(1);
+    AddImportProfile(
+        *Add(*profile, "import", "Make a profile of other tools' measurements",
+             import_profile_),
+        import_profile_);
+    AddShowProfile(
+        *Add(*profile, "show", "Say what a profile holds", show_profile_),
+        show_profile_);
+
+    AddValidate(
+        *Add("validate", "Compare predictions with measured training runs",
+             validate_),
+        validate_);
+
     Add("models", "List the built-in models", models_);
-    Add("devices", "List the GPUs of the catalogue", devices_);
+    Add("devices", "List the GPUs of the catalogue, or show one", devices_)
+        ->add_option("gpu", devices_.device,
+                     "Show this GPU with the source of every value")
+        ->type_name("GPU");
     Add("parallelizers", "List the parallelizers and what they search over",
         parallelizers_);
 
@@ -320,7 +382,13 @@ class Parser {
   template <typename Options>
   CLI::App* Add(const std::string& name, const std::string& help,
                 const Options& options) {
-    CLI::App* subcommand = app_.add_subcommand(name, help);
+    return Add(app_, name, help, options);
+  }
+
+  template <typename Options>
+  CLI::App* Add(CLI::App& parent, const std::string& name,
+                const std::string& help, const Options& options) {
+    CLI::App* subcommand = parent.add_subcommand(name, help);
     subcommands_.emplace_back(subcommand,
                               [&options] { return Command(options); });
     return subcommand;
@@ -332,6 +400,9 @@ class Parser {
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;
+  ImportProfileOptions import_profile_;
+  ShowProfileOptions show_profile_;
+  ValidateOptions validate_;
   ModelsOptions models_;
   DevicesOptions devices_;
   ParallelizersOptions parallelizers_;

@@ -10,6 +10,7 @@
 #include "cli/print_plan.h"
 #include "cli/request.h"
 #include "common/base/status_macros.h"
+#include "common/config/attach_profile_files.h"
 #include "common/config/model_file.h"
 
 namespace tangram {
@@ -60,6 +61,10 @@ absl::Status Override(const EvaluateOptions& options, PlanFile& file) {
     TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(options.cluster));
     TANGRAM_RETURN_IF_ERROR(MovePlan(file.cluster, cluster, *file.result.plan));
     file.cluster = std::move(cluster);
+    file.result = PlanAlone(*std::move(file.result.plan));
+  } else if (!options.cluster.profiles.empty()) {
+    TANGRAM_RETURN_IF_ERROR(
+        AttachProfileFiles(options.cluster.profiles, file.cluster));
     file.result = PlanAlone(*std::move(file.result.plan));
   }
   return absl::OkStatus();

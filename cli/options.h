@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
@@ -16,7 +17,8 @@ namespace tangram {
 // Which cluster: a file, and how many nodes of some of its groups.
 struct ClusterChoice {
   std::string file;
-  std::string nodes;  // "t4=2,v100=2"; empty: all.
+  std::string nodes;                  // "t4=2,v100=2"; empty: all.
+  std::vector<std::string> profiles;  // Files, for devices of their type.
 };
 
 // Which model: a built-in name or a file, and how many transformer layers.
@@ -31,6 +33,9 @@ struct TrainingChoice {
   std::string precision = "fp16";
   std::string optimizer = "adam";
   bool flash_attention = true;
+  bool dropout = true;
+  bool fp32_gradients = false;
+  bool overlap_grad_reduce = false;
 };
 
 enum class ProgressMode { kAuto, kAlways, kNever };
@@ -71,8 +76,34 @@ struct ExplainOptions {
   std::string against_file;
 };
 
+struct ImportProfileOptions {
+  std::string format;
+  std::vector<std::string> files;
+  std::string output_file;  // "-": standard output.
+  std::string device;       // Empty: as in the files.
+  ModelChoice model;        // Empty name: as in the files.
+  std::string precision;    // Empty: as in the files.
+  std::optional<int> sequence_length;
+};
+
+struct ShowProfileOptions {
+  std::string file;
+};
+
+struct ValidateOptions {
+  std::vector<std::string> files;  // CSV, see docs/validation.md.
+  std::vector<std::string> profiles;
+  int calibration_rows = 0;
+  uint64_t seed = 0;
+  bool include_flagged = false;
+  int worst_rows = 3;
+  std::string output_file;  // Predictions as CSV; empty: none.
+};
+
 struct ModelsOptions {};
-struct DevicesOptions {};
+struct DevicesOptions {
+  std::string device;  // Empty: all.
+};
 struct ParallelizersOptions {};
 struct VersionOptions {};
 
@@ -88,6 +119,7 @@ struct HelpOptions {
 
 using Command =
     std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
+                 ImportProfileOptions, ShowProfileOptions, ValidateOptions,
                  ModelsOptions, DevicesOptions, ParallelizersOptions,
                  HealthOptions, VersionOptions, HelpOptions>;
 

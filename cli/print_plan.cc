@@ -126,6 +126,9 @@ void PrintRequest(const Cluster& cluster, const ModelSpec& model,
               << PrecisionName(training.precision) << ", "
               << OptimizerName(training.optimizer)
               << (training.flash_attention ? "" : ", no flash attention")
+              << (training.dropout ? "" : ", no dropout")
+              << (training.fp32_gradients ? ", fp32 gradients" : "")
+              << (training.overlap_grad_reduce ? ", overlapped reduction" : "")
               << "\n";
 }
 
@@ -175,6 +178,9 @@ void PrintStages(const PlanFile& file, Console& console) {
               << FormatItems(plan.num_stages(), "stage") << ", "
               << file.training.global_batch_size / microbatch
               << " microbatches of " << FormatItems(microbatch, "sample");
+  if (plan.schedule != PipelineSchedule::kOneFOneB) {
+    console.out << ", schedule " << ScheduleName(plan.schedule);
+  }
   if (!common_maker.empty()) console.out << ", made by " << common_maker;
   console.out << "\n" << table.ToString();
 }

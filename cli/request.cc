@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/catalogue/models.h"
+#include "common/config/attach_profile_files.h"
 #include "common/config/cluster_file.h"
 #include "common/config/limit_nodes.h"
 #include "common/config/model_file.h"
@@ -39,7 +40,10 @@ absl::StatusOr<TrainingOptions> MakeTraining(const PlanOptions& options,
                                              const ModelSpec& model) {
   const TrainingChoice& choice = options.training;
   TrainingOptions training{.global_batch_size = choice.global_batch_size,
-                           .flash_attention = choice.flash_attention};
+                           .flash_attention = choice.flash_attention,
+                           .dropout = choice.dropout,
+                           .fp32_gradients = choice.fp32_gradients,
+                           .overlap_grad_reduce = choice.overlap_grad_reduce};
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
                            SequenceLength(options, model));
   TANGRAM_ASSIGN_OR_RETURN(training.precision,
@@ -60,6 +64,7 @@ absl::StatusOr<TrainingOptions> MakeTraining(const PlanOptions& options,
 
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
   TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadClusterFile(choice.file));
+  TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
   if (choice.nodes.empty()) return cluster;
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> counts,
                            ParseNodeCounts(choice.nodes));

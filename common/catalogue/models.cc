@@ -125,6 +125,89 @@ constexpr BuiltinEntry Qwen330bA3b() {
           .vocabulary = {.size = 151936}};
 }
 
+// Qwen3 technical report (2505.09388), Tab. 2; widths from the published
+// config.json.
+constexpr BuiltinEntry Qwen3235bA22b() {
+  LayerSpec layer = Attention({4096, 64, 4, 128});
+  layer.gated_mlp = true;
+  layer.num_experts = 128;
+  layer.experts_per_token = 8;
+  layer.expert_ffn_hidden_size = 1536;
+  layer.qk_norm = true;
+  return {.name = "qwen3-235b-a22b",
+          .sequence_length = 4096,
+          .num_layers = 94,
+          .moe = layer,
+          .vocabulary = {.size = 151936}};
+}
+
+// gpt-oss model card (2508.10925), §2; sliding windows on every second layer
+// are left out.
+constexpr BuiltinEntry GptOss(absl::string_view name, int num_layers,
+                              int num_experts) {
+  LayerSpec layer = Attention({2880, 64, 8, 64});
+  layer.gated_mlp = true;
+  layer.linear_bias = true;
+  layer.num_experts = num_experts;
+  layer.experts_per_token = 4;
+  layer.expert_ffn_hidden_size = 2880;
+  return {.name = name,
+          .sequence_length = 4096,
+          .num_layers = num_layers,
+          .moe = layer,
+          .vocabulary = {.size = 201088}};
+}
+
+// Llama 2 (2307.09288), Tab. 1.
+constexpr BuiltinEntry Llama2(absl::string_view name, int num_layers,
+                              int hidden, int heads, int kv_heads,
+                              int ffn_hidden) {
+  LayerSpec layer = Attention({hidden, heads, kv_heads, 128});
+  layer.ffn_hidden_size = ffn_hidden;
+  layer.gated_mlp = true;
+  return {.name = name,
+          .sequence_length = 4096,
+          .num_layers = num_layers,
+          .dense = layer,
+          .vocabulary = {.size = 32000}};
+}
+
+// Nemotron-4 (2402.16819, 2406.11704): squared ReLU, no gate, no biases.
+constexpr BuiltinEntry Nemotron4(absl::string_view name, int num_layers,
+                                 int hidden, int heads, int kv_heads) {
+  LayerSpec layer = Attention({hidden, heads, kv_heads, hidden / heads});
+  layer.ffn_hidden_size = 4 * hidden;
+  layer.norm_bias = true;
+  return {.name = name,
+          .sequence_length = 4096,
+          .num_layers = num_layers,
+          .dense = layer,
+          .vocabulary = {.size = 256000}};
+}
+
+// Kimi K2 (2507.20534), §2.3: DeepSeek-V3's architecture, wider and sparser.
+constexpr BuiltinEntry KimiK2() {
+  LayerSpec dense = Attention({7168, 64, 64, 128 + 64});
+  dense.value_head_dim = 128;
+  dense.q_lora_rank = 1536;
+  dense.kv_lora_rank = 512;
+  dense.rope_head_dim = 64;
+  dense.gated_mlp = true;
+  LayerSpec moe = dense;
+  dense.ffn_hidden_size = 18432;
+  moe.num_experts = 384;
+  moe.experts_per_token = 8;
+  moe.expert_ffn_hidden_size = 2048;
+  moe.shared_expert_ffn_hidden_size = 2048;
+  return {.name = "kimi-k2",
+          .sequence_length = 4096,
+          .num_layers = 61,
+          .dense = dense,
+          .moe = moe,
+          .first_dense = 1,
+          .vocabulary = {.size = 163840}};
+}
+
 // DeepSeek-V3 (2412.19437), §4.2, without the multi-token prediction module.
 constexpr BuiltinEntry DeepseekV3() {
   LayerSpec dense = Attention({7168, 128, 128, 128 + 64});
@@ -162,6 +245,15 @@ constexpr BuiltinEntry kEntries[] = {
     Llama3("llama3-70b", 80, 8192, 64, 28672),
     Llama3("llama3-405b", 126, 16384, 128, 53248),
     DeepseekV3(),
+    Qwen3235bA22b(),
+    GptOss("gpt-oss-20b", 24, 32),
+    GptOss("gpt-oss-120b", 36, 128),
+    Llama2("llama2-7b", 32, 4096, 32, 32, 11008),
+    Llama2("llama2-13b", 40, 5120, 40, 40, 13824),
+    Llama2("llama2-70b", 80, 8192, 64, 8, 28672),
+    Nemotron4("nemotron4-15b", 32, 6144, 48, 8),
+    Nemotron4("nemotron4-340b", 96, 18432, 96, 8),
+    KimiK2(),
 };
 
 const BuiltinEntry* FindEntry(absl::string_view name) {

@@ -14,6 +14,7 @@ namespace tangram {
 namespace {
 
 constexpr size_t kMaxNameLength = 128;
+constexpr size_t kMaxNoteLength = 2000;
 constexpr size_t kMaxShownLength = 60;
 
 // Untrusted text as it may stand in a message.
@@ -130,6 +131,14 @@ absl::StatusOr<std::string> ConfigField::AsText() const {
     return Error(absl::StrCat("a text of 1 to ", kMaxNameLength, " bytes"));
   }
   return text;
+}
+
+absl::StatusOr<std::string> ConfigField::AsNote() const {
+  if (!IsKind(ConfigValue::Kind::kScalar) ||
+      value_->scalar.size() > kMaxNoteLength) {
+    return Error(absl::StrCat("a text of at most ", kMaxNoteLength, " bytes"));
+  }
+  return value_->scalar;
 }
 
 absl::StatusOr<std::string> ConfigField::AsName() const {

@@ -28,6 +28,8 @@ class ConfigField {
   const std::string& path() const { return path_; }  // "groups[1].memory"
   const std::string& source_name() const { return source_name_; }
   bool is_mapping() const { return IsKind(ConfigValue::Kind::kMapping); }
+  bool is_sequence() const { return IsKind(ConfigValue::Kind::kSequence); }
+  absl::Span<const std::string> Keys() const { return value_->keys; }
 
   // Of a mapping. A key without a value ("memory:" or null) is not given.
   std::optional<ConfigField> Find(absl::string_view key) const;
@@ -41,6 +43,7 @@ class ConfigField {
   absl::StatusOr<std::vector<ConfigField>> Elements() const;
 
   absl::StatusOr<std::string> AsText() const;  // Not empty, not long.
+  absl::StatusOr<std::string> AsNote() const;  // A text of a few lines.
   // Letters, digits, '.', '_', '-': names appear in messages and on command
   // lines.
   absl::StatusOr<std::string> AsName() const;

@@ -5,13 +5,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/config/attach_profile_files.h"
+#include "common/config/device_catalogue.h"
+#include "common/config/efficiency_fields.h"
 
 namespace tangram {
 namespace {
 
-constexpr absl::string_view kDeviceKeys[] = {"memory", "memory_bandwidth",
+constexpr absl::string_view kDeviceKeys[] = {"memory",      "memory_bandwidth",
                                              "peak_tflops", "flash_attention",
-                                             "efficiency"};
+                                             "efficiency",  "profile"};
 constexpr absl::string_view kNotGiven = "not given";
 
 std::string Path(const ConfigField& fields, absl::string_view key) {
@@ -80,54 +83,25 @@ absl::Status ReadPeakFlops(const ConfigField& fields,
   return absl::OkStatus();
 }
 
-struct EfficiencyField {
-  absl::string_view key;
-  double DeviceEfficiency::*value;
-  std::optional<Dimension> dimension;  // Empty: a number from min to max.
-  double min = 0;
-  double max = 1;
-};
-
-constexpr double kSmallestFraction = 0.001;
-constexpr double kMostFlops = 1e15;
-constexpr EfficiencyField kEfficiencyFields[] = {
-    {"gemm_max_fraction", &DeviceEfficiency::gemm_max_fraction, std::nullopt,
-     kSmallestFraction},
-    {"gemm_half_flops", &DeviceEfficiency::gemm_half_flops, std::nullopt, 0,
-     kMostFlops},
-    {"attention_fraction", &DeviceEfficiency::attention_fraction, std::nullopt,
-     kSmallestFraction},
-    {"memory_fraction", &DeviceEfficiency::memory_fraction, std::nullopt,
-     kSmallestFraction},
-    {"kernel_launch", &DeviceEfficiency::kernel_launch_s, Dimension::kSeconds},
-    {"reserved_memory", &DeviceEfficiency::reserved_bytes, Dimension::kBytes},
-    {"fragmentation", &DeviceEfficiency::fragmentation, std::nullopt}};
-
 absl::Status ReadEfficiency(const ConfigField& fields,
                             const CatalogueDevice* known,
                             DeviceEfficiency& efficiency,
                             std::vector<Assumption>& assumptions) {
   const std::optional<ConfigField> mapping = fields.Find("efficiency");
   if (mapping.has_value()) {
-    std::vector<absl::string_view> keys;
-    for (const EfficiencyField& f : kEfficiencyFields) keys.push_back(f.key);
-    TANGRAM_RETURN_IF_ERROR(mapping->CheckKeys(keys));
+    TANGRAM_RETURN_IF_ERROR(mapping->CheckKeys(EfficiencyKeys()));
   }
   std::vector<std::string> assumed;
-  for (const EfficiencyField& f : kEfficiencyFields) {
-    double& value = efficiency.*f.value;
+  for (const EfficiencyField& constant : EfficiencyFields()) {
+    double& value = efficiency.*constant.value;
     const auto given =
-        mapping.has_value() ? mapping->Find(f.key) : std::nullopt;
+        mapping.has_value() ? mapping->Find(constant.key) : std::nullopt;
     if (!given.has_value()) {
-      assumed.push_back(absl::StrCat(f.key, " ",
-                                     f.dimension.has_value()
-                                         ? FormatQuantity(value, *f.dimension)
-                                         : absl::StrCat(value)));
+      assumed.push_back(
+          absl::StrCat(constant.key, " ", FormatConstant(value, constant)));
       continue;
     }
-    TANGRAM_ASSIGN_OR_RETURN(value, f.dimension.has_value()
-                                        ? given->AsQuantity(*f.dimension)
-                                        : given->AsNumber(f.min, f.max));
+    TANGRAM_ASSIGN_OR_RETURN(value, ReadConstant(*given, constant));
   }
   if (assumed.empty()) return absl::OkStatus();
   assumptions.push_back(
@@ -144,10 +118,10 @@ std::string CatalogueSource(const CatalogueDevice& known) {
   return absl::StrCat("catalogue: ", known.device.type);
 }
 
-absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
-                                      const std::string& type,
-                                      const CatalogueDevice* known,
-                                      std::vector<Assumption>& assumptions) {
+absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
+                                         const std::string& type,
+                                         const CatalogueDevice* known,
+                                         std::vector<Assumption>& assumptions) {
   DeviceSpec device;
   if (known != nullptr) {
     device = known->device;
@@ -170,8 +144,18 @@ absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
          device.supports_flash_attention ? "true" : "false",
          known == nullptr ? std::string(kNotGiven) : CatalogueSource(*known)});
   }
+  return device;
+}
+
+absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
+                                      const std::string& type,
+                                      const CatalogueDevice* known,
+                                      std::vector<Assumption>& assumptions) {
+  TANGRAM_ASSIGN_OR_RETURN(DeviceSpec device,
+                           ReadDatasheet(fields, type, known, assumptions));
   TANGRAM_RETURN_IF_ERROR(
       ReadEfficiency(fields, known, device.efficiency, assumptions));
+  TANGRAM_RETURN_IF_ERROR(AttachNamedProfiles(fields, device));
   return device;
 }
 

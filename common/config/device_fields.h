@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/catalogue/devices.h"
 #include "common/config/config_field.h"
+#include "common/config/device_list.h"
 #include "common/domain/cluster.h"
 #include "common/domain/device.h"
 
@@ -24,6 +24,12 @@ absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
                                       const std::string& type,
                                       const CatalogueDevice* known,
                                       std::vector<Assumption>& assumptions);
+
+// The same without the efficiency constants.
+absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
+                                         const std::string& type,
+                                         const CatalogueDevice* known,
+                                         std::vector<Assumption>& assumptions);
 
 // "catalogue: T4".
 std::string CatalogueSource(const CatalogueDevice& known);

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/catalogue/devices.h"
+#include "common/config/device_catalogue.h"
 #include "common/config/device_fields.h"
 #include "common/config/link_fields.h"
 

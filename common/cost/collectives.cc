@@ -51,12 +51,31 @@ double RingSweepSeconds(double bytes, const CommGroup& group,
          bytes * (n - 1) / (n * RingRate(group, wiring));
 }
 
+// A group of several nodes is looked up only if no other shares their network.
+const MeasuredCollective* FindMeasured(CollectiveOp op, const CommGroup& group,
+                                       const StageWiring& wiring) {
+  if (wiring.measured.empty()) return nullptr;
+  if (SpansNodes(group) && group.groups_per_node > 1) return nullptr;
+  if (group.size % group.ranks_per_node != 0) return nullptr;
+  return FindCollective(wiring.measured, op, group.size,
+                        group.size / group.ranks_per_node);
+}
+
+// As measured, or else `modelled_s`.
+double MeasuredOr(CollectiveOp op, double bytes, const CommGroup& group,
+                  const StageWiring& wiring, double modelled_s) {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const MeasuredCollective* table = FindMeasured(op, group, wiring);
+  return table == nullptr ? modelled_s : SecondsOf(*table, bytes);
+}
+
 }  // namespace
 
 StageWiring WiringOf(const IslandSpec& island, int num_gpus) {
   return {.gpus_per_node = std::min(num_gpus, island.gpus_per_node),
           .intra_node = island.intra_node,
-          .inter_node = island.inter_node};
+          .inter_node = island.inter_node,
+          .measured = island.device.collectives};
 }
 
 CommGroup GroupOf(int size, int stride, const StageWiring& wiring) {
@@ -71,17 +90,20 @@ CommGroup GroupOf(int size, int stride, const StageWiring& wiring) {
 
 double AllReduceSeconds(double bytes, const CommGroup& group,
                         const StageWiring& wiring) {
-  return 2 * RingSweepSeconds(bytes, group, wiring);
+  return MeasuredOr(CollectiveOp::kAllReduce, bytes, group, wiring,
+                    2 * RingSweepSeconds(bytes, group, wiring));
 }
 
 double AllGatherSeconds(double bytes, const CommGroup& group,
                         const StageWiring& wiring) {
-  return RingSweepSeconds(bytes, group, wiring);
+  return MeasuredOr(CollectiveOp::kAllGather, bytes, group, wiring,
+                    RingSweepSeconds(bytes, group, wiring));
 }
 
 double ReduceScatterSeconds(double bytes, const CommGroup& group,
                             const StageWiring& wiring) {
-  return RingSweepSeconds(bytes, group, wiring);
+  return MeasuredOr(CollectiveOp::kReduceScatter, bytes, group, wiring,
+                    RingSweepSeconds(bytes, group, wiring));
 }
 
 double AllToAllSeconds(double bytes, const CommGroup& group,
@@ -98,7 +120,8 @@ double AllToAllSeconds(double bytes, const CommGroup& group,
     const double rank_rate = InterNodeRate(group, wiring.inter_node) / inside;
     seconds = std::max(seconds, bytes * (n - inside) / (n * rank_rate));
   }
-  return SweepLatency(group, wiring) + seconds;
+  return MeasuredOr(CollectiveOp::kAllToAll, bytes, group, wiring,
+                    SweepLatency(group, wiring) + seconds);
 }
 
 double TransferSeconds(double bytes, const TransferPath& path) {
@@ -106,6 +129,16 @@ double TransferSeconds(double bytes, const TransferPath& path) {
   const Link& link = path.link;
   const double all = link.bandwidth_bytes_per_s;
   const double pair = link.pair_bandwidth_bytes_per_s;
+  if (path.same_node && !path.measured.empty()) {
+    const MeasuredCollective* table =
+        FindCollective(path.measured, CollectiveOp::kPointToPoint, 2, 1);
+    // Where the link says that pairs slow each other down, they do.
+    const double slowdown =
+        path.flows > 1 && all < pair && all > 0 ? pair / all : 1;
+    if (table != nullptr) {
+      return slowdown * SecondsOf(*table, bytes / path.flows);
+    }
+  }
   const double rate = path.same_node
                           ? std::max(pair, path.flows * std::min(all, pair))
                           : std::min(path.node_pairs * all, path.flows * pair);
@@ -121,7 +154,10 @@ TransferPath PathWithin(const IslandSpec& island, int from_gpu, int from_count,
   const int to_first = to_gpu / per_node;
   const int to_last = (to_gpu + to_count - 1) / per_node;
   if (std::min(from_first, to_first) == std::max(from_last, to_last)) {
-    return {.link = island.intra_node, .same_node = true, .flows = flows};
+    return {.link = island.intra_node,
+            .same_node = true,
+            .flows = flows,
+            .measured = island.device.collectives};
   }
   return {
       .link = island.inter_node,

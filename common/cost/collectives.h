@@ -28,6 +28,8 @@ CommGroup GroupOf(int size, int stride, const StageWiring& wiring);
 // that spans nodes goes at the slower of its intra-node rate and its share of
 // the node's network. In an all-to-all each rank sends directly: what leaves
 // the node shares the network with all ranks of the node, the rest does not.
+// A measured table of that operation, number of ranks and of nodes overrides
+// them: inside a node always, beyond if the group has the network for itself.
 double AllReduceSeconds(double bytes, const CommGroup& group,
                         const StageWiring& wiring);
 double AllGatherSeconds(double bytes, const CommGroup& group,
@@ -44,6 +46,8 @@ struct TransferPath {
   bool same_node = false;
   int flows = 1;
   int node_pairs = 1;
+  // Of the GPUs' device; override the link inside a node. Refers to the device.
+  absl::Span<const MeasuredCollective> measured;
 };
 
 double TransferSeconds(double bytes, const TransferPath& path);

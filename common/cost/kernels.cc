@@ -1,6 +1,7 @@
 #include "common/cost/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tangram {
 namespace {
@@ -42,16 +43,29 @@ KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
           .half_flops = efficiency.gemm_half_flops,
           .s_per_byte = 1 / (device.memory_bandwidth_bytes_per_s *
                              efficiency.memory_fraction),
-          .launch_s = efficiency.kernel_launch_s};
+          .launch_s = efficiency.kernel_launch_s,
+          .host_launch_s = efficiency.host_launch_s,
+          .unaligned_penalty = efficiency.unaligned_penalty,
+          .odd_penalty = efficiency.odd_penalty};
+}
+
+double AlignmentPenalty(double dimension, const KernelRates& rates) {
+  constexpr double kTile = 64;
+  constexpr double kLane = 8;
+  if (std::fmod(dimension, kTile) == 0) return 0;
+  return std::fmod(dimension, kLane) == 0 ? rates.unaligned_penalty
+                                          : rates.odd_penalty;
 }
 
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates) {
+  const double slowdown = 1 + std::max(AlignmentPenalty(gemm.k, rates),
+                                       AlignmentPenalty(gemm.n, rates));
   const double bytes =
       element_bytes * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
-  return gemm.count *
-             std::max((gemm.flops() + rates.half_flops) * rates.gemm_s_per_flop,
-                      bytes * rates.s_per_byte) +
+  return gemm.count * std::max(slowdown * (gemm.flops() + rates.half_flops) *
+                                   rates.gemm_s_per_flop,
+                               bytes * rates.s_per_byte) +
          rates.launch_s;
 }
 

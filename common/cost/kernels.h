@@ -17,13 +17,17 @@ struct KernelRates {
   double half_flops = 0;
   double s_per_byte = 0;
   double launch_s = 0;
+  double host_launch_s = 0;
+  double unaligned_penalty = 0;
+  double odd_penalty = 0;
 };
 
 KernelRates RatesOf(const DeviceSpec& device, Precision precision);
 
 // Roofline: the slower of arithmetic and memory traffic. With the efficiency
 // f / (f + half) of DeviceEfficiency, f FLOPs take (f + half) / (peak · max).
-// `count` equal products run as one grouped kernel.
+// `count` equal products run as one grouped kernel. A product whose k or n
+// does not fit the tiles takes the device's penalty longer.
 struct Gemm {
   double m = 0;
   double k = 0;
@@ -31,6 +35,8 @@ struct Gemm {
   double count = 1;
   double flops() const { return 2 * m * k * n; }
 };
+// The fraction by which a product with this inner or last dimension is slower.
+double AlignmentPenalty(double dimension, const KernelRates& rates);
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates);
 

@@ -41,9 +41,10 @@ struct Slack {
   double backward_s = 0;
 };
 
-void PayExcess(double collective_s, double slack_s, double& pass_s,
-               double& comm_s) {
-  const double excess_s = std::max(0.0, collective_s - slack_s);
+void PayExcess(double collective_s, double slack_s, double overlap_penalty,
+               double& pass_s, double& comm_s) {
+  const double excess_s =
+      ExposedSeconds(collective_s, slack_s, overlap_penalty);
   pass_s += excess_s;
   comm_s += excess_s;
 }
@@ -56,13 +57,17 @@ void AddShardedState(const StageParallelism& parallelism,
                      LayerCost& cost) {
   if (parallelism.zero_stage < 2) return;
   const ReplicaGroups groups = ReplicaGroupsOf(parallelism, environment.wiring);
-  const double sweep_s =
-      ShardSweepSeconds(cost.parameters, groups, environment);
+  const auto sweep_s = [&](double bytes_per_parameter) {
+    return ShardSweepSeconds(cost.parameters, bytes_per_parameter, groups,
+                             environment);
+  };
   const bool gathers = parallelism.zero_stage >= 3;
-  if (gathers) {
-    PayExcess(sweep_s, slack.forward_s, cost.forward_s, cost.comm_s);
-  }
-  PayExcess(gathers ? 2 * sweep_s : sweep_s, slack.backward_s, cost.backward_s,
+  const double gather_s =
+      gathers ? sweep_s(ElementBytes(environment.training.precision)) : 0;
+  const double reduce_s = sweep_s(GradientBytes(environment.training));
+  const double penalty = environment.device.efficiency.overlap_penalty;
+  PayExcess(gather_s, slack.forward_s, penalty, cost.forward_s, cost.comm_s);
+  PayExcess(gather_s + reduce_s, slack.backward_s, penalty, cost.backward_s,
             cost.comm_s);
   const double held = (groups.dense.size > 1 ? cost.parameters.dense : 0) +
                       (groups.expert.size > 1 ? cost.parameters.expert : 0);
@@ -76,6 +81,8 @@ void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
   const double again = recomputed ? 1 : 0;
   sum.forward_s += op.forward_s;
   sum.backward_s += op.backward_s + again * op.forward_s;
+  sum.forward_host_s += op.forward_host_s;
+  sum.backward_host_s += op.backward_host_s + again * op.forward_host_s;
   sum.recompute_s += again * op.forward_s;
   sum.comm_s += (1 + again) * op.forward_comm_s + op.backward_comm_s;
   if (op.measured) {
@@ -86,6 +93,32 @@ void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
   sum.parameters.expert += op.expert_parameters;
   slack.forward_s += op.forward_slack_s;
   slack.backward_s += op.backward_slack_s + again * op.forward_slack_s;
+}
+
+// What is measured of a whole layer's parameters is for all that a GPU holds;
+// of that, ZeRO leaves it the fraction that the model says.
+void AddMeasuredState(const MeasuredLayer& measured,
+                      const StageParallelism& parallelism,
+                      const StageEnvironment& environment, LayerCost& cost) {
+  const StageParallelism unsharded = {.tp_degree = parallelism.tp_degree};
+  const auto beyond_model = [&](double measured_all, const auto& modelled) {
+    const double all = modelled(unsharded);
+    return all > 0 ? modelled(parallelism) * (measured_all / all - 1) : 0;
+  };
+  if (measured.optimizer_s.has_value()) {
+    // The launch is paid once a stage.
+    const double launch_s = environment.device.efficiency.kernel_launch_s;
+    cost.optimizer_beyond_model_s =
+        beyond_model(*measured.optimizer_s, [&](const StageParallelism& p) {
+          return OptimizerSeconds(cost.parameters, p, environment) - launch_s;
+        });
+  }
+  if (measured.state_bytes.has_value()) {
+    cost.state_beyond_model_bytes =
+        beyond_model(*measured.state_bytes, [&](const StageParallelism& p) {
+          return ModelStateBytes(cost.parameters, p, environment.training);
+        });
+  }
 }
 
 }  // namespace
@@ -107,17 +140,26 @@ LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
   sum.activation_bytes = activations.kept_bytes();
   sum.transient_bytes = activations.transient_bytes();
   AddShardedState(parallelism, environment, slack, sum);
+  const bool whole = op_begin == 0 && op_end == static_cast<int>(ops.size());
+  if (whole && scope.calibration.measured != nullptr) {
+    AddMeasuredState(*scope.calibration.measured, parallelism, environment,
+                     sum);
+  }
   return sum;
 }
 
 void AddLayers(const LayerCost& layer, int count, LayerCost& sum) {
   sum.forward_s += count * layer.forward_s;
   sum.backward_s += count * layer.backward_s;
+  sum.forward_host_s += count * layer.forward_host_s;
+  sum.backward_host_s += count * layer.backward_host_s;
   sum.recompute_s += count * layer.recompute_s;
   sum.comm_s += count * layer.comm_s;
   sum.measured_s += count * layer.measured_s;
   sum.parameters.dense += count * layer.parameters.dense;
   sum.parameters.expert += count * layer.parameters.expert;
+  sum.optimizer_beyond_model_s += count * layer.optimizer_beyond_model_s;
+  sum.state_beyond_model_bytes += count * layer.state_beyond_model_bytes;
   sum.activation_bytes += count * layer.activation_bytes;
   sum.transient_bytes = std::max(sum.transient_bytes, layer.transient_bytes);
 }

@@ -1,5 +1,7 @@
 #include "common/cost/model_state.h"
 
+#include <algorithm>
+
 #include "common/cost/kernels.h"
 
 namespace tangram {
@@ -7,8 +9,8 @@ namespace {
 
 // Bytes of one parameter. Mixed precision: 16-bit weight and gradient, fp32
 // master copy and two fp32 moments, 2 + 2 + 12 = 16 with Adam (1910.02054
-// §3.1, and what Aceso measures); Megatron's optional fp32 gradients would add
-// 2. In fp32 there is no master copy: 4 + 4 + 8. SGD keeps one moment.
+// §3.1, and what Aceso measures); fp32 gradients add 2. In fp32 there is no
+// master copy: 4 + 4 + 8. SGD keeps one moment.
 struct ParameterBytes {
   double weight = 0;
   double gradient = 0;
@@ -21,7 +23,7 @@ ParameterBytes BytesOf(const TrainingOptions& training) {
   const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
   const double moments = training.optimizer == Optimizer::kAdam ? 2 : 1;
   return {.weight = element,
-          .gradient = element,
+          .gradient = GradientBytes(training),
           .optimizer = master + moments * kFp32Bytes};
 }
 
@@ -51,14 +53,20 @@ ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
                             wiring)};
 }
 
+double GradientBytes(const TrainingOptions& training) {
+  constexpr double kFp32Bytes = 4;
+  return training.fp32_gradients ? kFp32Bytes
+                                 : ElementBytes(training.precision);
+}
+
 double ShardSweepSeconds(const StageParameters& parameters,
+                         double bytes_per_parameter,
                          const ReplicaGroups& groups,
                          const StageEnvironment& environment) {
-  const double element = ElementBytes(environment.training.precision);
-  return AllGatherSeconds(parameters.dense * element, groups.dense,
+  return AllGatherSeconds(parameters.dense * bytes_per_parameter, groups.dense,
                           environment.wiring) +
-         AllGatherSeconds(parameters.expert * element, groups.expert,
-                          environment.wiring);
+         AllGatherSeconds(parameters.expert * bytes_per_parameter,
+                          groups.expert, environment.wiring);
 }
 
 double ModelStateBytes(const StageParameters& parameters,
@@ -72,16 +80,35 @@ double ModelStateBytes(const StageParameters& parameters,
              ShardedBytes(bytes, zero, ExpertReplicas(parallelism));
 }
 
+double ExposedSeconds(double collective_s, double compute_s,
+                      double overlap_penalty) {
+  return std::max(0.0, collective_s - compute_s) +
+         overlap_penalty * std::min(collective_s, compute_s);
+}
+
 double GradientSyncSeconds(const StageParameters& parameters,
+                           const PassTimes& passes,
                            const StageParallelism& parallelism,
                            const StageEnvironment& environment) {
   if (parallelism.zero_stage >= 3) return 0;
-  const double sweep_s = ShardSweepSeconds(
-      parameters, ReplicaGroupsOf(parallelism, environment.wiring),
-      environment);
-  // An all-reduce is a reduce-scatter and an all-gather; gradients and weights
-  // have the same size.
-  return parallelism.zero_stage == 2 ? sweep_s : 2 * sweep_s;
+  const ReplicaGroups groups = ReplicaGroupsOf(parallelism, environment.wiring);
+  const auto sweep_s = [&](double bytes_per_parameter) {
+    return ShardSweepSeconds(parameters, bytes_per_parameter, groups,
+                             environment);
+  };
+  const double gradient_s = sweep_s(GradientBytes(environment.training));
+  double reduce_s = gradient_s;
+  double gather_s = 0;
+  if (parallelism.zero_stage == 0) {
+    reduce_s += gradient_s;  // An all-reduce gathers what it has reduced.
+  } else {
+    if (parallelism.zero_stage == 2) reduce_s = 0;
+    gather_s = sweep_s(ElementBytes(environment.training.precision));
+  }
+  if (!environment.training.overlap_grad_reduce) return reduce_s + gather_s;
+  const double penalty = environment.device.efficiency.overlap_penalty;
+  return ExposedSeconds(reduce_s, passes.backward_s, penalty) +
+         ExposedSeconds(gather_s, passes.forward_s, penalty);
 }
 
 // Reads and writes the optimizer state, reads the gradient and writes the

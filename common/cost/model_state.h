@@ -17,9 +17,18 @@ struct ReplicaGroups {
 ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
                               const StageWiring& wiring);
 
-// One all-gather (or, the same, one reduce-scatter) of 16- or 32-bit values,
-// one a parameter.
+// Bytes in which one gradient is kept and reduced.
+double GradientBytes(const TrainingOptions& training);
+
+// What is left to pay of a collective that runs beside compute: what does not
+// fit, and the time by which it slows the compute down (Galvatron's overlap
+// coefficient, 2211.13878 §3.2, less one).
+double ExposedSeconds(double collective_s, double compute_s,
+                      double overlap_penalty);
+
+// One all-gather (or, the same, one reduce-scatter) of one value a parameter.
 double ShardSweepSeconds(const StageParameters& parameters,
+                         double bytes_per_parameter,
                          const ReplicaGroups& groups,
                          const StageEnvironment& environment);
 

@@ -23,11 +23,16 @@ OperatorWork NormWork(const LayerScope& scope, OpKind op) {
 }
 
 // Dropout and addition: two inputs, one output and a one-byte mask, which is
-// all that is kept. Backward the sum's gradient passes through.
+// all that is kept. Backward the sum's gradient passes through; without dropout
+// that is no work at all.
 OperatorWork ResidualWork(const LayerScope& scope) {
-  const double mask_bytes =
+  const double elements =
       scope.tokens * scope.layer.hidden_size / scope.residual_tp;
-  const double bytes = mask_bytes * scope.element_bytes;
+  const double bytes = elements * scope.element_bytes;
+  if (!scope.environment.training.dropout) {
+    return {.forward_compute_s = PassSeconds(3 * bytes, scope.rates)};
+  }
+  const double mask_bytes = elements;
   return {
       .forward_compute_s = PassSeconds(3 * bytes + mask_bytes, scope.rates),
       .backward_compute_s = PassSeconds(2 * bytes + mask_bytes, scope.rates),
@@ -106,16 +111,79 @@ OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
   return {};
 }
 
+// Kernels that an eager runtime issues for one pass of an operator, with those
+// for biases, casts and copies between layouts.
+double KernelCount(const LayerScope& scope, OpKind op) {
+  switch (op) {
+    case OpKind::kAttentionCore: {
+      const bool flash = scope.environment.training.flash_attention &&
+                         scope.environment.device.supports_flash_attention;
+      return flash ? 3 : 8;
+    }
+    case OpKind::kEmbedding:
+    case OpKind::kQkvProjection:
+    case OpKind::kOutputProjection:
+    case OpKind::kMlpUp:
+    case OpKind::kMlpDown:
+    case OpKind::kExpertUp:
+    case OpKind::kExpertDown:
+      return 4;
+    case OpKind::kRouter:
+    case OpKind::kExpertDispatch:
+    case OpKind::kExpertCombine:
+    case OpKind::kHead:
+      return 8;
+    default:
+      return 2;
+  }
+}
+
+// fp8 products keep their input in the 8 bits in which they read it.
+double KeptShare(const LayerScope& scope, OpKind op) {
+  if (scope.environment.training.precision != Precision::kFp8) return 1;
+  switch (op) {
+    case OpKind::kQkvProjection:
+    case OpKind::kOutputProjection:
+    case OpKind::kMlpUp:
+    case OpKind::kMlpDown:
+    case OpKind::kExpertUp:
+    case OpKind::kExpertDown:
+      return 1 / scope.element_bytes;
+    default:
+      return 1;
+  }
+}
+
 const MeasuredOperator* FindMeasured(const LayerScope& scope, OpKind op) {
   const auto& measured = scope.environment.device.measured;
   if (measured.empty()) return nullptr;
-  const Fingerprint key = MeasurementKey(scope.layer, op, scope.parallelism,
-                                         static_cast<int>(scope.samples),
-                                         scope.environment.training);
+  TrainingOptions training = scope.environment.training;
+  training.flash_attention = training.flash_attention &&
+                             scope.environment.device.supports_flash_attention;
+  const Fingerprint key =
+      MeasurementKey(scope.layer, op, scope.parallelism,
+                     static_cast<int>(scope.samples), training);
   const auto it = std::lower_bound(measured.begin(), measured.end(), key,
                                    [](const MeasuredOperator& entry,
                                       Fingerprint k) { return entry.key < k; });
   return it != measured.end() && it->key == key ? &*it : nullptr;
+}
+
+void Calibrate(const LayerCalibration& calibration, OperatorCost& cost) {
+  const double forward_compute_s =
+      calibration.forward * (cost.forward_s - cost.forward_comm_s);
+  const double backward_compute_s =
+      calibration.backward * (cost.backward_s - cost.backward_comm_s);
+  if (calibration.with_collectives) {
+    cost.forward_comm_s *= calibration.forward;
+    cost.backward_comm_s *= calibration.backward;
+  }
+  cost.forward_s = forward_compute_s + cost.forward_comm_s;
+  cost.backward_s = backward_compute_s + cost.backward_comm_s;
+  cost.forward_slack_s *= calibration.forward;
+  cost.backward_slack_s *= calibration.backward;
+  cost.saved_bytes *= calibration.saved;
+  cost.measured = true;
 }
 
 }  // namespace
@@ -126,18 +194,23 @@ LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
   const TrainingOptions& training = environment.training;
   const double samples =
       1.0 * environment.pipeline_microbatch_size / p.dp_degree;
-  return {.layer = layer,
-          .parallelism = parallelism,
-          .environment = environment,
-          .rates = RatesOf(environment.device, training.precision),
-          .samples = samples,
-          .tokens = samples * training.sequence_length / p.cp_degree,
-          .element_bytes = ElementBytes(training.precision),
-          .tp = 1.0 * p.tp_degree,
-          .residual_tp = p.sequence_parallel ? 1.0 * p.tp_degree : 1.0,
-          .tp_group = GroupOf(p.tp_degree, 1, environment.wiring),
-          .cp_group = GroupOf(p.cp_degree, p.tp_degree, environment.wiring),
-          .ep_group = GroupOf(p.ep_degree, p.tp_degree, environment.wiring)};
+  LayerScope scope = {
+      .layer = layer,
+      .parallelism = parallelism,
+      .environment = environment,
+      .rates = RatesOf(environment.device, training.precision),
+      .samples = samples,
+      .tokens = samples * training.sequence_length / p.cp_degree,
+      .element_bytes = ElementBytes(training.precision),
+      .tp = 1.0 * p.tp_degree,
+      .residual_tp = p.sequence_parallel ? 1.0 * p.tp_degree : 1.0,
+      .tp_group = GroupOf(p.tp_degree, 1, environment.wiring),
+      .cp_group = GroupOf(p.cp_degree, p.tp_degree, environment.wiring),
+      .ep_group = GroupOf(p.ep_degree, p.tp_degree, environment.wiring)};
+  if (!environment.device.measured_layers.empty()) {
+    scope.calibration = CalibrationOf(scope);
+  }
+  return scope;
 }
 
 OperatorWork MatmulWork(double compute_s) {
@@ -180,13 +253,16 @@ void AddActivation(const LayerScope& scope, double tokens, double width,
   work.backward_compute_s += PassSeconds((2 * inputs + 1) * bytes, scope.rates);
 }
 
-OperatorCost EstimateInScope(const LayerScope& scope, OpKind op) {
+OperatorCost EstimateUncalibrated(const LayerScope& scope, OpKind op) {
   OperatorWork work = WorkOf(scope, op);
   OperatorCost cost;
   if (const MeasuredOperator* measured = FindMeasured(scope, op)) {
     work.forward_compute_s = measured->forward_s;
     work.backward_compute_s = measured->backward_s;
     cost.measured = true;
+  } else {
+    cost.forward_host_s = scope.rates.host_launch_s * KernelCount(scope, op);
+    cost.backward_host_s = cost.forward_host_s;
   }
   const double forward_excess_s =
       work.forward_hidden_s - work.forward_compute_s;
@@ -203,9 +279,19 @@ OperatorCost EstimateInScope(const LayerScope& scope, OpKind op) {
       work.parameters;
   cost.input_bytes =
       InputElementsOnGpu(scope, op) * scope.tokens * scope.element_bytes;
-  cost.saved_bytes =
-      work.kept_bytes + (work.keeps_input ? cost.input_bytes : 0);
+  cost.saved_bytes = work.kept_bytes;
+  if (work.keeps_input) {
+    cost.saved_bytes += cost.input_bytes * KeptShare(scope, op);
+  }
   cost.workspace_bytes = work.workspace_bytes;
+  return cost;
+}
+
+OperatorCost EstimateInScope(const LayerScope& scope, OpKind op) {
+  OperatorCost cost = EstimateUncalibrated(scope, op);
+  if (scope.calibration.measured != nullptr) {
+    Calibrate(scope.calibration, cost);
+  }
   return cost;
 }
 

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_COST_OPERATOR_COST_H_
 #define TANGRAM_COMMON_COST_OPERATOR_COST_H_
 
+#include "absl/types/span.h"
 #include "common/base/fingerprint.h"
 #include "common/domain/device.h"
 #include "common/domain/island.h"
@@ -16,6 +17,9 @@ struct StageWiring {
   int gpus_per_node = 1;  // Of this stage, in each node that it uses.
   Link intra_node;
   Link inter_node;
+  // Of the stage's device; override the links where they match. Refers to the
+  // device.
+  absl::Span<const MeasuredCollective> measured;
 };
 
 StageWiring WiringOf(const IslandSpec& island, int num_gpus);
@@ -34,7 +38,11 @@ struct OperatorCost {
   // Compute and the tp, cp and ep collectives on the critical path.
   double forward_s = 0;
   double backward_s = 0;
-  // The collectives' share of the two above.
+  // What the host needs to issue the kernels of each pass. A stage is never
+  // faster than the sum of its operators'; device time above is without it.
+  double forward_host_s = 0;
+  double backward_host_s = 0;
+  // The collectives' share of forward_s and backward_s.
   double forward_comm_s = 0;
   double backward_comm_s = 0;
   // Compute beside which the operator's own collectives leave the links idle:
@@ -53,7 +61,8 @@ struct OperatorCost {
   // Bytes held only while the operator runs: logits, gathered experts.
   double workspace_bytes = 0;
   // True if the compute in `forward_s` and `backward_s` came from
-  // DeviceSpec::measured; collectives are always modelled.
+  // DeviceSpec::measured, or is the operator's share of a layer in
+  // DeviceSpec::measured_layers.
   bool measured = false;
 };
 

@@ -8,6 +8,16 @@
 // How the cost of one operator is put together; inside common/cost only.
 namespace tangram {
 
+// By what the times and saved bytes of a layer's operators are multiplied so
+// that their sum is what was measured of the layer.
+struct LayerCalibration {
+  double forward = 1;
+  double backward = 1;
+  double saved = 1;
+  bool with_collectives = false;            // They are multiplied as well.
+  const MeasuredLayer* measured = nullptr;  // Null: the layer was not.
+};
+
 // What the operators of one layer share, worked out once a layer.
 struct LayerScope {
   const LayerSpec& layer;
@@ -22,6 +32,7 @@ struct LayerScope {
   CommGroup tp_group;
   CommGroup cp_group;
   CommGroup ep_group;
+  LayerCalibration calibration;
 };
 
 LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
@@ -84,7 +95,12 @@ void AddRowParallelComm(const LayerScope& scope, OperatorWork& work);
 void AddActivation(const LayerScope& scope, double tokens, double width,
                    OperatorWork& work);
 
+// By the model and measurements of single operators alone.
+OperatorCost EstimateUncalibrated(const LayerScope& scope, OpKind op);
+
 OperatorCost EstimateInScope(const LayerScope& scope, OpKind op);
+
+LayerCalibration CalibrationOf(const LayerScope& scope);
 
 }  // namespace tangram
 

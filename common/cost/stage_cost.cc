@@ -72,19 +72,26 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
                       const StageEnvironment& environment) {
   const DeviceEfficiency& efficiency = environment.device.efficiency;
   const double growth = 1 + efficiency.fragmentation;
+  const PassTimes passes = {
+      .forward_s = std::max(sum.forward_s, sum.forward_host_s),
+      .backward_s = std::max(sum.backward_s, sum.backward_host_s)};
   return {
-      .forward_s = sum.forward_s,
-      .backward_s = sum.backward_s,
+      .forward_s = passes.forward_s,
+      .backward_s = passes.backward_s,
       .recompute_s = sum.recompute_s,
       .comm_s = sum.comm_s,
-      .sync_s = GradientSyncSeconds(sum.parameters, parallelism, environment),
-      .optimizer_s = OptimizerSeconds(sum.parameters, parallelism, environment),
+      .sync_s =
+          GradientSyncSeconds(sum.parameters, passes, parallelism, environment),
+      .optimizer_s =
+          OptimizerSeconds(sum.parameters, parallelism, environment) +
+          sum.optimizer_beyond_model_s,
       .measured_s = sum.measured_s,
       // The runtime's reserve is outside the allocator and does not fragment.
       .memory = {
           .static_bytes = efficiency.reserved_bytes +
-                          growth * ModelStateBytes(sum.parameters, parallelism,
-                                                   environment.training),
+                          growth * (ModelStateBytes(sum.parameters, parallelism,
+                                                    environment.training) +
+                                    sum.state_beyond_model_bytes),
           .activation_bytes = growth * sum.activation_bytes,
           .transient_bytes = growth * sum.transient_bytes}};
 }

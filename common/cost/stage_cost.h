@@ -50,13 +50,20 @@ struct StageParameters {
 // piece of which a stage is a sum, for searches to keep and reuse. Stage sums
 // are plain, but of transient_bytes the largest counts.
 struct LayerCost {
-  // As in StageCost, for one microbatch.
+  // As in StageCost, for one microbatch, but of the device alone: StageCostOf
+  // makes a stage wait for the host.
   double forward_s = 0;
   double backward_s = 0;
+  double forward_host_s = 0;
+  double backward_host_s = 0;
   double recompute_s = 0;
   double comm_s = 0;
   double measured_s = 0;
   StageParameters parameters;
+  // By how much the measured optimizer step and model state of the layer differ
+  // from the model's, ZeRO applied.
+  double optimizer_beyond_model_s = 0;
+  double state_beyond_model_bytes = 0;
   // As in StageMemory, but before fragmentation.
   double activation_bytes = 0;
   double transient_bytes = 0;
@@ -87,10 +94,17 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
 double ModelStateBytes(const StageParameters& parameters,
                        const StageParallelism& parallelism,
                        const TrainingOptions& training);
-// Once an iteration, not overlapped. ZeRO 0: all-reduce; 1: reduce-scatter of
-// gradients and all-gather of weights; 2: the all-gather alone; 3: nothing (the
-// rest is paid each microbatch, see EstimateLayer).
+// Once an iteration. ZeRO 0: all-reduce; 1: reduce-scatter of gradients and
+// all-gather of weights; 2: the all-gather alone; 3: nothing (the rest is paid
+// each microbatch, see EstimateLayer). With overlap_grad_reduce the gradients
+// are reduced beside the last backward pass and the weights gathered beside the
+// first forward pass, of which `passes` has the seconds; what is left is paid.
+struct PassTimes {
+  double forward_s = 0;
+  double backward_s = 0;
+};
 double GradientSyncSeconds(const StageParameters& parameters,
+                           const PassTimes& passes,
                            const StageParallelism& parallelism,
                            const StageEnvironment& environment);
 // One memory-bound pass over the optimizer state that the GPU owns.

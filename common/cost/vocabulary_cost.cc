@@ -12,14 +12,15 @@ constexpr double kFp32Bytes = 4;
 OperatorWork EmbeddingWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double h = layer.hidden_size;
-  const double elements = scope.tokens * h;
-  const double bytes = scope.element_bytes * elements;
+  const double bytes = scope.element_bytes * scope.tokens * h;
+  const double mask_bytes =
+      scope.environment.training.dropout ? scope.tokens * h : 0;
   OperatorWork work = {
-      .forward_compute_s = PassSeconds(2 * bytes + elements, scope.rates),
-      .backward_compute_s = PassSeconds(3 * bytes + elements, scope.rates),
+      .forward_compute_s = PassSeconds(2 * bytes + mask_bytes, scope.rates),
+      .backward_compute_s = PassSeconds(3 * bytes + mask_bytes, scope.rates),
       .parameters =
           h * layer.vocab_size / scope.tp + h * layer.max_position_embeddings,
-      .kept_bytes = elements / scope.residual_tp};
+      .kept_bytes = mask_bytes / scope.residual_tp};
   AddRowParallelComm(scope, work);
   return work;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/fingerprint.h"
+#include "common/domain/measurements.h"
 
 namespace tangram {
 
@@ -36,8 +37,19 @@ struct DeviceEfficiency {
   double attention_fraction = 0.5;
   // Fraction of the memory bandwidth that element-wise kernels reach.
   double memory_fraction = 0.8;
-  // Fixed cost of one kernel.
+  // Fixed cost of one kernel on the device.
   double kernel_launch_s = 5e-6;
+  // What the host needs to issue one kernel. An operator never takes less than
+  // this times its kernels: small problems are bound by it.
+  double host_launch_s = 0;
+  // How much longer a matrix product takes, as a fraction, whose inner or last
+  // dimension fills no whole tiles (is not a multiple of 64), and one where it
+  // is not even a multiple of the 8 elements that tensor cores read at once.
+  double unaligned_penalty = 0;
+  double odd_penalty = 0;
+  // How much longer compute takes, as a fraction, while a collective runs
+  // beside it.
+  double overlap_penalty = 0;
   // Memory that the runtime takes before the first tensor: CUDA context,
   // libraries, NCCL buffers.
   double reserved_bytes = 1.2e9;
@@ -66,7 +78,10 @@ struct DeviceSpec {
   double memory_bandwidth_bytes_per_s = 0;
   bool supports_flash_attention = false;
   DeviceEfficiency efficiency;
-  std::vector<MeasuredOperator> measured;  // Sorted by key.
+  std::vector<MeasuredOperator> measured;      // Sorted by key.
+  std::vector<MeasuredLayer> measured_layers;  // Sorted by key, then samples.
+  // Between devices of this type. Sorted by operation, ranks, nodes.
+  std::vector<MeasuredCollective> collectives;
 
   bool operator==(const DeviceSpec&) const = default;
 };

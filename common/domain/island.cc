@@ -1,5 +1,10 @@
 #include "common/domain/island.h"
 
+#include <cstdint>
+#include <optional>
+
+#include "absl/types/span.h"
+
 namespace tangram {
 namespace {
 
@@ -7,6 +12,39 @@ void AddLink(const Link& link, Fingerprinter& fp) {
   fp.Add(link.bandwidth_bytes_per_s)
       .Add(link.pair_bandwidth_bytes_per_s)
       .Add(link.latency_s);
+}
+
+void AddOptional(std::optional<double> value, Fingerprinter& fp) {
+  fp.Add(value.has_value()).Add(value.value_or(0));
+}
+
+void AddMeasuredLayers(absl::Span<const MeasuredLayer> layers,
+                       Fingerprinter& fp) {
+  fp.Add(static_cast<int64_t>(layers.size()));
+  for (const MeasuredLayer& layer : layers) {
+    fp.Add(layer.key)
+        .Add(layer.samples)
+        .Add(layer.forward_s)
+        .Add(layer.backward_s)
+        .Add(layer.collectives_included);
+    AddOptional(layer.saved_bytes, fp);
+    AddOptional(layer.optimizer_s, fp);
+    AddOptional(layer.state_bytes, fp);
+  }
+}
+
+void AddCollectives(absl::Span<const MeasuredCollective> tables,
+                    Fingerprinter& fp) {
+  fp.Add(static_cast<int64_t>(tables.size()));
+  for (const MeasuredCollective& table : tables) {
+    fp.Add(static_cast<int>(table.op))
+        .Add(table.ranks)
+        .Add(table.nodes)
+        .Add(static_cast<int64_t>(table.points.size()));
+    for (const CollectivePoint& point : table.points) {
+      fp.Add(point.bytes).Add(point.seconds);
+    }
+  }
 }
 
 void AddDevice(const DeviceSpec& device, Fingerprinter& fp) {
@@ -24,11 +62,17 @@ void AddDevice(const DeviceSpec& device, Fingerprinter& fp) {
       .Add(e.attention_fraction)
       .Add(e.memory_fraction)
       .Add(e.kernel_launch_s)
+      .Add(e.host_launch_s)
+      .Add(e.unaligned_penalty)
+      .Add(e.odd_penalty)
+      .Add(e.overlap_penalty)
       .Add(e.reserved_bytes)
       .Add(e.fragmentation);
   for (const MeasuredOperator& op : device.measured) {
     fp.Add(op.key).Add(op.forward_s).Add(op.backward_s);
   }
+  AddMeasuredLayers(device.measured_layers, fp);
+  AddCollectives(device.collectives, fp);
 }
 
 }  // namespace

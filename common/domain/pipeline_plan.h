@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
+#include "common/domain/pipeline_schedule.h"
 #include "common/domain/stage_plan.h"
 #include "common/domain/training_options.h"
 
@@ -22,24 +23,31 @@ struct PlacedStage {
   bool operator==(const PlacedStage&) const = default;
 };
 
-// A 1F1B pipeline over the whole model, in execution order.
+// A pipeline over the whole model. It has num_devices() groups of GPUs, and
+// stage i runs on group i mod num_devices(): with virtual_stages of one, each
+// stage has GPUs of its own; with more, the stages are the chunks of the
+// interleaved schedule, and those of one group share its GPUs and parallelism.
 struct PipelinePlan {
   // Samples that all replicas of a stage together process as one microbatch;
   // the same for every stage. A stage of dp_degree d gives each replica its
   // d-th part.
   int pipeline_microbatch_size = 0;
-  std::vector<PlacedStage> stages;
+  PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
+  int virtual_stages = 1;           // Chunks of the model on each device.
+  std::vector<PlacedStage> stages;  // In execution order.
 
   int num_stages() const { return static_cast<int>(stages.size()); }
+  int num_devices() const { return num_stages() / virtual_stages; }
   bool operator==(const PipelinePlan&) const = default;
 };
 
 // OK if the plan is one that can be run on this cluster at all: stages cover
-// every operator once and in order, no GPU is used twice or unknown, degrees
-// multiply to the number of GPUs and divide what they split (heads, experts,
-// microbatch, global batch). Otherwise kInvalidArgument naming the field, the
-// value and what was expected: "stages[1].begin: layer 12; expected layer 10".
-// Memory is not looked at: see EvaluatePlan.
+// every operator once and in order, no GPU is unknown or used by two devices,
+// degrees multiply to the number of GPUs and divide what they split (heads,
+// experts, microbatch, global batch), and the stages are what the schedule
+// runs. Otherwise kInvalidArgument naming the field, the value and what was
+// expected: "stages[1].begin: layer 12; expected layer 10". Memory is not
+// looked at: see EvaluatePlan.
 absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
                           const TrainingOptions& training,
                           const PipelinePlan& plan);

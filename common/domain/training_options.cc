@@ -9,6 +9,9 @@ Fingerprint FingerprintOf(const TrainingOptions& options) {
       .Add(static_cast<int>(options.precision))
       .Add(static_cast<int>(options.optimizer))
       .Add(options.flash_attention)
+      .Add(options.dropout)
+      .Add(options.fp32_gradients)
+      .Add(options.overlap_grad_reduce)
       .Finish();
 }
 

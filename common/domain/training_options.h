@@ -16,6 +16,15 @@ struct TrainingOptions {
   Optimizer optimizer = Optimizer::kAdam;
   // Use flash attention on devices that support it.
   bool flash_attention = true;
+  // Dropout on the embedding, on attention scores that are not fused, and before
+  // each residual addition. GPT-3 was trained with it, Llama was not.
+  bool dropout = true;
+  // Keep and reduce gradients in fp32 (Megatron-LM's
+  // --accumulate-allreduce-grads-in-fp32).
+  bool fp32_gradients = false;
+  // Reduce the gradients of a layer as soon as the last backward pass has them,
+  // beside the passes of the layers before it (--overlap-grad-reduce).
+  bool overlap_grad_reduce = false;
 
   bool operator==(const TrainingOptions&) const = default;
 };

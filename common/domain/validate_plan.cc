@@ -193,6 +193,54 @@ absl::Status CheckRecompute(const ModelSpec& model, const StagePlan& stage,
              absl::StrCat(touched, ", as many as the stage touches"));
 }
 
+// Megatron-LM's interleaved schedule takes the microbatches in groups of as
+// many as there are devices (2104.04473 §2.2).
+absl::Status CheckSchedule(const TrainingOptions& training,
+                           const PipelinePlan& plan) {
+  const int chunks = plan.virtual_stages;
+  if (chunks <= 0) {
+    return Bad("virtual_stages", absl::StrCat(chunks), "a positive integer");
+  }
+  const bool interleaved = plan.schedule == PipelineSchedule::kInterleaved;
+  if (!interleaved && chunks > 1) {
+    return Bad(
+        "virtual_stages", absl::StrCat(chunks),
+        absl::StrCat("1, as the schedule is ", ScheduleName(plan.schedule),
+                     " and not interleaved"));
+  }
+  if (plan.num_stages() % chunks != 0) {
+    return Bad("stages", absl::StrCat(plan.num_stages()),
+               absl::StrCat("a multiple of virtual_stages, ", chunks));
+  }
+  const int num_microbatches =
+      training.global_batch_size / plan.pipeline_microbatch_size;
+  if (!interleaved || num_microbatches % plan.num_devices() == 0) {
+    return absl::OkStatus();
+  }
+  return Bad("pipeline_microbatch_size",
+             absl::StrCat(plan.pipeline_microbatch_size),
+             absl::StrFormat("a number of microbatches, here %d, that is a "
+                             "multiple of the interleaved schedule's %d "
+                             "devices",
+                             num_microbatches, plan.num_devices()));
+}
+
+// A device runs all its chunks as it runs the first.
+absl::Status CheckChunk(const PipelinePlan& plan, int chunk,
+                        const std::string& field) {
+  const int first = chunk % plan.num_devices();
+  const std::string wanted =
+      absl::StrFormat("those of stages[%d], a chunk of the same device", first);
+  if (plan.stages[chunk].gpus != plan.stages[first].gpus) {
+    return Bad(field + ".gpus", "other GPUs or another order", wanted);
+  }
+  if (plan.stages[chunk].plan.parallelism !=
+      plan.stages[first].plan.parallelism) {
+    return Bad(field + ".parallelism", "other degrees or options", wanted);
+  }
+  return absl::OkStatus();
+}
+
 // Which stage uses each GPU of the cluster, so far.
 class GpuOwners {
  public:
@@ -240,6 +288,7 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
                           const PipelinePlan& plan) {
   TANGRAM_RETURN_IF_ERROR(CheckBatch(training, plan.pipeline_microbatch_size));
   TANGRAM_RETURN_IF_ERROR(CheckCoverage(model, plan.stages));
+  TANGRAM_RETURN_IF_ERROR(CheckSchedule(training, plan));
   GpuOwners owners(cluster);
   for (int i = 0; i < plan.num_stages(); ++i) {
     const PlacedStage& stage = plan.stages[i];
@@ -248,6 +297,10 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
     TANGRAM_RETURN_IF_ERROR(CheckSplits(
         model, training, plan.pipeline_microbatch_size, stage.plan, field));
     TANGRAM_RETURN_IF_ERROR(CheckRecompute(model, stage.plan, field));
+    if (i >= plan.num_devices()) {
+      TANGRAM_RETURN_IF_ERROR(CheckChunk(plan, i, field));
+      continue;
+    }
     for (size_t j = 0; j < stage.gpus.size(); ++j) {
       TANGRAM_RETURN_IF_ERROR(owners.Claim(
           stage.gpus[j], i, absl::StrCat(field, ".gpus[", j, "]")));

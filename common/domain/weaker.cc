@@ -1,6 +1,7 @@
 #include "common/domain/weaker.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -23,6 +24,10 @@ DeviceEfficiency Weaker(const DeviceEfficiency& a, const DeviceEfficiency& b) {
           std::min(a.attention_fraction, b.attention_fraction),
       .memory_fraction = std::min(a.memory_fraction, b.memory_fraction),
       .kernel_launch_s = std::max(a.kernel_launch_s, b.kernel_launch_s),
+      .host_launch_s = std::max(a.host_launch_s, b.host_launch_s),
+      .unaligned_penalty = std::max(a.unaligned_penalty, b.unaligned_penalty),
+      .odd_penalty = std::max(a.odd_penalty, b.odd_penalty),
+      .overlap_penalty = std::max(a.overlap_penalty, b.overlap_penalty),
       .reserved_bytes = std::max(a.reserved_bytes, b.reserved_bytes),
       .fragmentation = std::max(a.fragmentation, b.fragmentation)};
 }
@@ -43,6 +48,52 @@ std::vector<MeasuredOperator> SlowerOfBoth(
   return both;
 }
 
+std::optional<double> LargerOfBoth(std::optional<double> a,
+                                   std::optional<double> b) {
+  if (!a.has_value() || !b.has_value()) return std::nullopt;
+  return std::max(*a, *b);
+}
+
+std::vector<MeasuredLayer> SlowerOfBoth(absl::Span<const MeasuredLayer> a,
+                                        absl::Span<const MeasuredLayer> b) {
+  std::vector<MeasuredLayer> both;
+  auto other = b.begin();
+  for (const MeasuredLayer& layer : a) {
+    while (other != b.end() && ComesBefore(*other, layer)) ++other;
+    if (other == b.end() || ComesBefore(layer, *other) ||
+        layer.collectives_included != other->collectives_included) {
+      continue;
+    }
+    both.push_back(
+        {.key = layer.key,
+         .samples = layer.samples,
+         .forward_s = std::max(layer.forward_s, other->forward_s),
+         .backward_s = std::max(layer.backward_s, other->backward_s),
+         .collectives_included = layer.collectives_included,
+         .saved_bytes = LargerOfBoth(layer.saved_bytes, other->saved_bytes),
+         .optimizer_s = LargerOfBoth(layer.optimizer_s, other->optimizer_s),
+         .state_bytes = LargerOfBoth(layer.state_bytes, other->state_bytes)});
+  }
+  return both;
+}
+
+// At the sizes of `a`.
+std::vector<MeasuredCollective> SlowerOfBoth(
+    absl::Span<const MeasuredCollective> a,
+    absl::Span<const MeasuredCollective> b) {
+  std::vector<MeasuredCollective> both;
+  for (const MeasuredCollective& table : a) {
+    const MeasuredCollective* other =
+        FindCollective(b, table.op, table.ranks, table.nodes);
+    if (other == nullptr) continue;
+    both.push_back(table);
+    for (CollectivePoint& point : both.back().points) {
+      point.seconds = std::max(point.seconds, SecondsOf(*other, point.bytes));
+    }
+  }
+  return both;
+}
+
 }  // namespace
 
 DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b) {
@@ -54,7 +105,9 @@ DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b) {
           .supports_flash_attention =
               a.supports_flash_attention && b.supports_flash_attention,
           .efficiency = Weaker(a.efficiency, b.efficiency),
-          .measured = SlowerOfBoth(a.measured, b.measured)};
+          .measured = SlowerOfBoth(a.measured, b.measured),
+          .measured_layers = SlowerOfBoth(a.measured_layers, b.measured_layers),
+          .collectives = SlowerOfBoth(a.collectives, b.collectives)};
 }
 
 Link Weaker(const Link& a, const Link& b) {

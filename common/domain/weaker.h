@@ -8,8 +8,8 @@ namespace tangram {
 
 // What two devices that work in step can be taken for: each field is the
 // weaker one's, since collectives make the faster device wait for the slower.
-// Of measurements, only operators that both have: the cost model stands for
-// the others. The type is `a`'s.
+// Of measurements, only what both have: the cost model stands for the others.
+// The type is `a`'s.
 DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b);
 
 // Likewise of two links that one collective uses.

@@ -122,6 +122,10 @@ absl::Status CheckDevice(const DeviceSpec& device, absl::string_view field) {
   return CheckNonNegative(
       {{"efficiency.gemm_half_flops", efficiency.gemm_half_flops},
        {"efficiency.kernel_launch_s", efficiency.kernel_launch_s},
+       {"efficiency.host_launch_s", efficiency.host_launch_s},
+       {"efficiency.unaligned_penalty", efficiency.unaligned_penalty},
+       {"efficiency.odd_penalty", efficiency.odd_penalty},
+       {"efficiency.overlap_penalty", efficiency.overlap_penalty},
        {"efficiency.reserved_bytes", efficiency.reserved_bytes},
        {"efficiency.fragmentation", efficiency.fragmentation}},
       field);

@@ -16,9 +16,9 @@ namespace {
 
 using Kind = TimelineEvent::Kind;
 
-// A stage's tracks. Transfers overlap with passes and with each other, and
+// A device's tracks. Transfers overlap with passes and with each other, and
 // events of one track may not.
-enum Track { kPasses, kSendsForward, kSendsBackward, kTracksPerStage };
+enum Track { kPasses, kSendsForward, kSendsBackward, kTracksPerDevice };
 
 Track TrackOf(Kind kind) {
   switch (kind) {
@@ -28,6 +28,7 @@ Track TrackOf(Kind kind) {
       return kSendsBackward;
     case Kind::kForward:
     case Kind::kBackward:
+    case Kind::kWeightGradient:
     case Kind::kGradientSync:
     case Kind::kOptimizer:
       return kPasses;
@@ -41,6 +42,8 @@ std::string EventName(const TimelineEvent& event) {
       return absl::StrCat("F", event.microbatch);
     case Kind::kBackward:
       return absl::StrCat("B", event.microbatch);
+    case Kind::kWeightGradient:
+      return absl::StrCat("W", event.microbatch);
     case Kind::kSendForward:
       return absl::StrCat("send F", event.microbatch);
     case Kind::kSendBackward:
@@ -53,6 +56,12 @@ std::string EventName(const TimelineEvent& event) {
   return "";
 }
 
+// " chunk 1" where the device has several.
+std::string ChunkName(const PipelinePlan& plan, const TimelineEvent& event) {
+  if (plan.virtual_stages == 1) return "";
+  return absl::StrCat(" chunk ", event.stage / plan.num_devices());
+}
+
 // Kinds share a colour by category.
 const char* Category(Kind kind) {
   switch (kind) {
@@ -60,6 +69,8 @@ const char* Category(Kind kind) {
       return "forward";
     case Kind::kBackward:
       return "backward";
+    case Kind::kWeightGradient:
+      return "weight gradient";
     case Kind::kSendForward:
     case Kind::kSendBackward:
       return "send";
@@ -91,7 +102,9 @@ std::string Quoted(absl::string_view text) {
 // Islands count from 0; stages without one share process 0.
 int ProcessOf(const PlacedStage& stage) { return stage.island + 1; }
 
-int ThreadOf(int stage, Track track) { return stage * kTracksPerStage + track; }
+int ThreadOf(int device, Track track) {
+  return device * kTracksPerDevice + track;
+}
 
 void AppendMetadata(absl::string_view what, int process, int thread,
                     absl::string_view name, std::string& json) {
@@ -103,7 +116,8 @@ void AppendMetadata(absl::string_view what, int process, int thread,
 void AppendProcessNames(const Cluster& cluster, const PipelinePlan& plan,
                         std::string& json) {
   std::map<int, std::vector<GpuId>> gpus_of;
-  for (const PlacedStage& stage : plan.stages) {
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    const PlacedStage& stage = plan.stages[d];
     std::vector<GpuId>& gpus = gpus_of[ProcessOf(stage)];
     gpus.insert(gpus.end(), stage.gpus.begin(), stage.gpus.end());
   }
@@ -118,21 +132,26 @@ void AppendProcessNames(const Cluster& cluster, const PipelinePlan& plan,
 
 void AppendThreadNames(const Cluster& cluster, const PipelinePlan& plan,
                        std::string& json) {
-  for (int s = 0; s < plan.num_stages(); ++s) {
-    const PlacedStage& stage = plan.stages[s];
-    const std::string name = absl::StrCat("stage ", s);
+  const int num_devices = plan.num_devices();
+  // With several chunks on each, what leaves the last device goes to the first.
+  const bool is_ring = plan.virtual_stages > 1 && num_devices > 1;
+  for (int d = 0; d < num_devices; ++d) {
+    const PlacedStage& stage = plan.stages[d];
+    const std::string name = DeviceName(plan, d);
     const std::string passes =
         absl::StrCat(name, ": ", DescribeGpus(cluster, stage.gpus), ", ",
                      DescribeParallelism(stage.plan.parallelism));
     const int process = ProcessOf(stage);
-    AppendMetadata("thread_name", process, ThreadOf(s, kPasses), passes, json);
-    if (s + 1 < plan.num_stages()) {
-      AppendMetadata("thread_name", process, ThreadOf(s, kSendsForward),
-                     absl::StrCat(name, " to ", s + 1), json);
+    AppendMetadata("thread_name", process, ThreadOf(d, kPasses), passes, json);
+    if (d + 1 < num_devices || is_ring) {
+      AppendMetadata("thread_name", process, ThreadOf(d, kSendsForward),
+                     absl::StrCat(name, " to ", (d + 1) % num_devices), json);
     }
-    if (s > 0) {
-      AppendMetadata("thread_name", process, ThreadOf(s, kSendsBackward),
-                     absl::StrCat(name, " to ", s - 1), json);
+    if (d > 0 || is_ring) {
+      AppendMetadata(
+          "thread_name", process, ThreadOf(d, kSendsBackward),
+          absl::StrCat(name, " to ", (d + num_devices - 1) % num_devices),
+          json);
     }
   }
 }
@@ -145,15 +164,17 @@ std::string Microseconds(int64_t nanoseconds) {
   return absl::StrFormat("%d.%03d", nanoseconds / 1000, nanoseconds % 1000);
 }
 
-void AppendEvent(const PlacedStage& stage, const TimelineEvent& event,
+void AppendEvent(const PipelinePlan& plan, const TimelineEvent& event,
                  std::string& json) {
+  const int device = event.stage % plan.num_devices();
   const int64_t start_ns = Nanoseconds(event.start_s);
   const int64_t duration_ns = Nanoseconds(event.end_s) - start_ns;
-  absl::StrAppend(
-      &json, R"({"ph":"X","name":")", EventName(event), R"(","cat":")",
-      Category(event.kind), R"(","pid":)", ProcessOf(stage), R"(,"tid":)",
-      ThreadOf(event.stage, TrackOf(event.kind)), R"(,"ts":)",
-      Microseconds(start_ns), R"(,"dur":)", Microseconds(duration_ns), "},\n");
+  absl::StrAppend(&json, R"({"ph":"X","name":")", EventName(event),
+                  ChunkName(plan, event), R"(","cat":")", Category(event.kind),
+                  R"(","pid":)", ProcessOf(plan.stages[device]), R"(,"tid":)",
+                  ThreadOf(device, TrackOf(event.kind)), R"(,"ts":)",
+                  Microseconds(start_ns), R"(,"dur":)",
+                  Microseconds(duration_ns), "},\n");
 }
 
 }  // namespace
@@ -164,7 +185,7 @@ std::string ToChromeTrace(const Cluster& cluster, const PipelinePlan& plan,
   AppendProcessNames(cluster, plan, json);
   AppendThreadNames(cluster, plan, json);
   for (const TimelineEvent& event : timeline) {
-    AppendEvent(plan.stages[event.stage], event, json);
+    AppendEvent(plan, event, json);
   }
   // JSON allows no comma after the last one.
   constexpr absl::string_view kSeparator = ",\n";

@@ -27,8 +27,8 @@ double MemoryFraction(const Evaluation& evaluation) {
 
 int NumGpus(const PipelinePlan& plan) {
   int total = 0;
-  for (const PlacedStage& stage : plan.stages) {
-    total += static_cast<int>(stage.gpus.size());
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    total += static_cast<int>(plan.stages[d].gpus.size());
   }
   return total;
 }
@@ -36,6 +36,11 @@ int NumGpus(const PipelinePlan& plan) {
 class Comparison {
  public:
   void Count(absl::string_view what, size_t before, size_t after) {
+    if (before == after) return;
+    lines_.push_back(absl::StrCat(what, ": ", before, " -> ", after));
+  }
+  void Name(absl::string_view what, absl::string_view before,
+            absl::string_view after) {
     if (before == after) return;
     lines_.push_back(absl::StrCat(what, ": ", before, " -> ", after));
   }
@@ -67,6 +72,10 @@ std::vector<std::string> ComparePlans(const EvaluatedPlan& a,
               after.violations.size());
   lines.Count("GPUs used", NumGpus(a.plan), NumGpus(b.plan));
   lines.Count("stages", a.plan.stages.size(), b.plan.stages.size());
+  lines.Name("schedule", ScheduleName(a.plan.schedule),
+             ScheduleName(b.plan.schedule));
+  lines.Count("chunks on each device", a.plan.virtual_stages,
+              b.plan.virtual_stages);
   lines.Count("pipeline microbatch size", a.plan.pipeline_microbatch_size,
               b.plan.pipeline_microbatch_size);
   const std::vector<TimeShare> shares_before = TimeShares(a.plan, before);

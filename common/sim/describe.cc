@@ -36,6 +36,10 @@ std::string DescribeParallelism(const StageParallelism& parallelism) {
   return degrees.empty() ? "1 GPU" : absl::StrJoin(degrees, ", ");
 }
 
+std::string DeviceName(const PipelinePlan& plan, int device) {
+  return absl::StrCat(plan.virtual_stages == 1 ? "stage " : "device ", device);
+}
+
 std::string Percent(double fraction) {
   return absl::StrFormat("%.1f %%", 100 * fraction);
 }

@@ -15,6 +15,9 @@ std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 // "tp 2, dp 4"; degrees of one are left out, "1 GPU" if all are.
 std::string DescribeParallelism(const StageParallelism& parallelism);
 
+// "stage 2", or "device 2" where it runs several chunks.
+std::string DeviceName(const PipelinePlan& plan, int device);
+
 std::string Percent(double fraction);  // "12.5 %"
 std::string Seconds(double seconds);   // "1.25 s", "12.5 ms", "125 us"
 std::string GigaBytes(double bytes);   // "15.75 GB"; 10^9 bytes

@@ -9,9 +9,11 @@
 #include "common/cost/kernels.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/model_slice.h"
+#include "common/sim/held_microbatches.h"
 #include "common/sim/model_flops.h"
-#include "common/sim/one_f_one_b.h"
+#include "common/sim/play_pipeline.h"
 #include "common/sim/stage_placement.h"
+#include "common/sim/weight_gradient.h"
 
 namespace tangram {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 StageTimes TimesOf(const StageCost& cost) {
   return {.forward_s = cost.forward_s,
           .backward_s = cost.backward_s,
+          .weight_gradient_s = WeightGradientSeconds(cost),
           .sync_s = cost.sync_s,
           .optimizer_s = cost.optimizer_s};
 }
@@ -27,7 +30,8 @@ StageTimes TimesOf(const StageCost& cost) {
 void SetTransfers(const ModelSpec& model, const Cluster& cluster,
                   const TrainingOptions& training, const PipelinePlan& plan,
                   int s, StageTimes& times) {
-  if (s + 1 == plan.num_stages()) return;
+  // Of one device, the chunks have their inputs where they are.
+  if (s + 1 == plan.num_stages() || plan.num_devices() == 1) return;
   const OperatorCut cut = plan.stages[s].plan.end;
   const double bytes = BoundaryBytes(model.layers[cut.layer], cut.op,
                                      plan.pipeline_microbatch_size, training);
@@ -41,7 +45,7 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
 
 // All of a stage that does not depend on the schedule.
 StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
-                                 int in_flight, double capacity_bytes) {
+                                 double capacity_bytes) {
   return {.forward_s = cost.forward_s,
           .backward_s = cost.backward_s,
           .recompute_s = cost.recompute_s,
@@ -49,12 +53,36 @@ StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
           .send_s = times.send_forward_s + times.send_backward_s,
           .sync_s = cost.sync_s,
           .optimizer_s = cost.optimizer_s,
-          .in_flight = in_flight,
           .static_bytes = cost.memory.static_bytes,
-          .activation_bytes = cost.memory.activation_bytes * in_flight,
           .transient_bytes = cost.memory.transient_bytes,
-          .peak_bytes = cost.memory.PeakBytes(in_flight),
           .capacity_bytes = capacity_bytes};
+}
+
+// What the schedule makes the stages hold, and the peak of each device: static
+// memory and activations of all its stages, and the one transient that is
+// largest, since one pass runs at a time.
+void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
+               Evaluation& evaluation) {
+  std::vector<double> activation_bytes;
+  for (const StageCost& cost : costs) {
+    activation_bytes.push_back(cost.memory.activation_bytes);
+  }
+  const std::vector<int> held = MicrobatchesHeldAtPeak(shape, activation_bytes);
+  std::vector<StageMemory> devices(shape.num_devices);
+  for (int s = 0; s < shape.num_stages(); ++s) {
+    StageEvaluation& stage = evaluation.stages[s];
+    stage.in_flight = held[s];
+    stage.activation_bytes = held[s] * activation_bytes[s];
+    StageMemory& device = devices[s % shape.num_devices];
+    device.static_bytes += stage.static_bytes;
+    device.activation_bytes += stage.activation_bytes;
+    device.transient_bytes =
+        std::max(device.transient_bytes, stage.transient_bytes);
+  }
+  for (int s = 0; s < shape.num_stages(); ++s) {
+    evaluation.stages[s].peak_bytes =
+        devices[s % shape.num_devices].PeakBytes(/*in_flight=*/1);
+  }
 }
 
 void AddViolation(int s, Evaluation& evaluation) {
@@ -85,8 +113,8 @@ double MeasuredFraction(const PipelinePlan& plan,
 double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
                    const PipelinePlan& plan) {
   double total = 0;
-  for (const PlacedStage& stage : plan.stages) {
-    for (const GpuId& gpu : stage.gpus) {
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    for (const GpuId& gpu : plan.stages[d].gpus) {
       total += MatmulPeakFlops(cluster.nodes[gpu.node].device.peak_flops,
                                training.precision);
     }
@@ -94,24 +122,37 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
   return total;
 }
 
+// The time in which no stage of device `d` has anything to do.
+double IdleSeconds(const PipelinePlan& plan, const Evaluation& evaluation,
+                   int d) {
+  double idle_s = evaluation.iteration_time_s;
+  for (int s = d; s < plan.num_stages(); s += plan.num_devices()) {
+    const StageEvaluation& stage = evaluation.stages[s];
+    idle_s -= stage.busy_s + stage.sync_s + stage.optimizer_s;
+  }
+  // Rounding may leave a device that never waits a hair below zero.
+  return std::max(0.0, idle_s);
+}
+
 // Fills what is about the iteration as a whole.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
                const TrainingOptions& training, const PipelinePlan& plan,
                const PipelineRun& run, Evaluation& evaluation) {
   const double iteration_s = run.iteration_time_s;
+  evaluation.iteration_time_s = iteration_s;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    evaluation.stages[s].busy_s = run.busy_s[s];
+  }
   double gpu_s = 0;
   double idle_gpu_s = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
-    StageEvaluation& stage = evaluation.stages[s];
-    stage.busy_s = run.busy_s[s];
-    // Rounding may leave a stage that never waits a hair below zero.
-    stage.idle_s = std::max(
-        0.0, iteration_s - stage.busy_s - stage.sync_s - stage.optimizer_s);
+    const int device = s % plan.num_devices();
+    evaluation.stages[s].idle_s = IdleSeconds(plan, evaluation, device);
+    if (s != device) continue;
     const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
     gpu_s += num_gpus * iteration_s;
-    idle_gpu_s += num_gpus * stage.idle_s;
+    idle_gpu_s += num_gpus * evaluation.stages[s].idle_s;
   }
-  evaluation.iteration_time_s = iteration_s;
   evaluation.samples_per_s = training.global_batch_size / iteration_s;
   evaluation.tokens_per_s = evaluation.samples_per_s * training.sequence_length;
   evaluation.model_flops_utilization = ModelFlops(model, training) *
@@ -130,8 +171,12 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
   const std::vector<LayerRun> runs =
       MakeSlice({0, model.num_layers()}, model.layers).runs;
-  const int num_microbatches =
-      training.global_batch_size / plan.pipeline_microbatch_size;
+  const PipelineShape shape = {
+      .schedule = plan.schedule,
+      .num_devices = plan.num_devices(),
+      .virtual_stages = plan.virtual_stages,
+      .num_microbatches =
+          training.global_batch_size / plan.pipeline_microbatch_size};
 
   Evaluation evaluation;
   std::vector<StageCost> costs;
@@ -139,23 +184,28 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
   for (int s = 0; s < plan.num_stages(); ++s) {
     const PlacedStage& stage = plan.stages[s];
     const DeviceSpec device = WeakestDevice(cluster, stage.gpus);
+    StageWiring wiring = WiringOfGpus(cluster, stage.gpus);
+    wiring.measured = device.collectives;
     const StageEnvironment environment = {
         .device = device,
         .training = training,
-        .wiring = WiringOfGpus(cluster, stage.gpus),
+        .wiring = wiring,
         .pipeline_microbatch_size = plan.pipeline_microbatch_size};
     costs.push_back(EstimateStage(runs, stage.plan, environment));
+    // The runtime's reserve is once a GPU.
+    if (s >= plan.num_devices()) {
+      costs.back().memory.static_bytes -= device.efficiency.reserved_bytes;
+    }
     times.push_back(TimesOf(costs.back()));
     SetTransfers(model, cluster, training, plan, s, times.back());
-    const int in_flight =
-        InFlightMicrobatches(plan.num_stages() - 1 - s, num_microbatches);
-    evaluation.stages.push_back(StaticEvaluation(
-        costs.back(), times.back(), in_flight, device.memory_bytes));
-    AddViolation(s, evaluation);
+    evaluation.stages.push_back(
+        StaticEvaluation(costs.back(), times.back(), device.memory_bytes));
   }
+  SetMemory(shape, costs, evaluation);
+  for (int d = 0; d < plan.num_devices(); ++d) AddViolation(d, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
   SetTotals(model, cluster, training, plan,
-            RunOneFOneB(times, num_microbatches, timeline), evaluation);
+            PlayPipeline(shape, times, timeline), evaluation);
   return evaluation;
 }
 

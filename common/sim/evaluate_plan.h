@@ -14,11 +14,14 @@ namespace tangram {
 
 // A plan that can be run but should not be: today, only memory.
 struct Violation {
-  int stage = 0;
+  int stage = 0;  // The first of its device.
   std::string reason;
   double bytes_short = 0;  // Per GPU.
 };
 
+// Where a device runs several stages (PipelinePlan::virtual_stages), its
+// idle_s, peak_bytes and capacity_bytes are in each of them; all else is the
+// stage's own share.
 struct StageEvaluation {
   double forward_s = 0;     // One microbatch.
   double backward_s = 0;    // One microbatch, recomputation included.
@@ -29,8 +32,8 @@ struct StageEvaluation {
   double optimizer_s = 0;   // Once.
   double busy_s = 0;        // Whole iteration, forward and backward.
   double idle_s = 0;        // iteration − busy − sync − optimizer.
-  int in_flight = 0;        // Microbatches held at the peak.
-  double static_bytes = 0;
+  int in_flight = 0;        // Microbatches held at the device's peak.
+  double static_bytes = 0;  // The runtime's reserve: in a device's first stage.
   double activation_bytes = 0;  // All in flight.
   double transient_bytes = 0;
   double peak_bytes = 0;
@@ -52,7 +55,8 @@ struct Evaluation {
 struct TimelineEvent {
   enum class Kind {
     kForward,
-    kBackward,
+    kBackward,  // Without weight gradients where these are passes of their own.
+    kWeightGradient,
     kSendForward,   // Activations to the next stage.
     kSendBackward,  // Gradients to the previous stage.
     kGradientSync,
@@ -65,7 +69,7 @@ struct TimelineEvent {
   double end_s = 0;
 };
 
-// The one judge. Plays the 1F1B schedule of `plan` event by event: warm-up,
+// The one judge. Plays the schedule of `plan` event by event: warm-up,
 // steady state, cool-down, transfers on the actual links between the stages'
 // GPUs, gradient reduction, optimizer step. Knows nothing of who made the plan
 // and reads none of the plan's own estimates.

@@ -1,12 +1,13 @@
 #include "common/sim/explain_plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/numeric/bits.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
 #include "common/sim/describe.h"
 #include "common/sim/time_shares.h"
 
@@ -16,22 +17,20 @@ namespace {
 // Differences below this are not worth a reader's time.
 constexpr double kNegligible = 0.005;
 
-// What a stage must find time for in each microbatch; what the composition
-// calls its stage time.
-double PaceSeconds(const StageEvaluation& stage) {
-  return stage.forward_s + stage.backward_s + stage.send_s;
+// What each device must find time for in a microbatch, over all its stages;
+// what the composition calls its stage time.
+std::vector<double> PaceSeconds(const PipelinePlan& plan,
+                                const Evaluation& evaluation) {
+  std::vector<double> paces(plan.num_devices());
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const StageEvaluation& stage = evaluation.stages[s];
+    paces[s % plan.num_devices()] +=
+        stage.forward_s + stage.backward_s + stage.send_s;
+  }
+  return paces;
 }
 
-int SlowestStage(const Evaluation& evaluation) {
-  const auto slowest =
-      std::max_element(evaluation.stages.begin(), evaluation.stages.end(),
-                       [](const auto& a, const auto& b) {
-                         return PaceSeconds(a) < PaceSeconds(b);
-                       });
-  return static_cast<int>(slowest - evaluation.stages.begin());
-}
-
-int FullestStage(const Evaluation& evaluation, int begin, int end) {
+int FullestDevice(const Evaluation& evaluation, int begin, int end) {
   const auto first = evaluation.stages.begin();
   const auto fullest = std::max_element(
       first + begin, first + end, [](const auto& a, const auto& b) {
@@ -46,6 +45,26 @@ int SlowestSend(const Evaluation& evaluation) {
       evaluation.stages.begin(), evaluation.stages.end(),
       [](const auto& a, const auto& b) { return a.send_s < b.send_s; });
   return static_cast<int>(slowest - evaluation.stages.begin());
+}
+
+// What runs on its own GPUs: a stage, or a device with its chunks.
+std::string DeviceNoun(const PipelinePlan& plan) {
+  return plan.virtual_stages == 1 ? "stage" : "device";
+}
+
+std::string Capitalised(std::string text) {
+  text[0] = absl::ascii_toupper(static_cast<unsigned char>(text[0]));
+  return text;
+}
+
+std::string ExplainSchedule(const PipelinePlan& plan) {
+  std::string text =
+      absl::StrCat("The schedule is ", ScheduleName(plan.schedule));
+  if (plan.virtual_stages > 1) {
+    absl::StrAppend(&text, ": stage i is a chunk of device i mod ",
+                    plan.num_devices());
+  }
+  return text + ".";
 }
 
 std::string ExplainTime(const PipelinePlan& plan,
@@ -72,39 +91,42 @@ std::string ExplainTime(const PipelinePlan& plan,
 
 std::string ExplainPace(const Cluster& cluster, const PipelinePlan& plan,
                         const Evaluation& evaluation) {
-  const int slowest = SlowestStage(evaluation);
-  const double slowest_s = PaceSeconds(evaluation.stages[slowest]);
-  const double all_but_it = plan.num_stages() - 1;
-  double sum_s = 0;
-  double fastest_s = slowest_s;
-  double most_idle_s = 0;
-  for (const StageEvaluation& stage : evaluation.stages) {
-    sum_s += PaceSeconds(stage);
-    fastest_s = std::min(fastest_s, PaceSeconds(stage));
-    most_idle_s = std::max(most_idle_s, stage.idle_s);
-  }
+  const std::vector<double> paces = PaceSeconds(plan, evaluation);
+  const auto slowest = std::max_element(paces.begin(), paces.end());
+  const double slowest_s = *slowest;
+  const double fastest_s = *std::min_element(paces.begin(), paces.end());
+  const std::string noun = DeviceNoun(plan);
   if (fastest_s >= (1 - kNegligible) * slowest_s) {
-    return absl::StrCat("All stages take ", Seconds(slowest_s),
+    return absl::StrCat("All ", noun, "s take ", Seconds(slowest_s),
                         " a microbatch: the pipeline is balanced.");
   }
-  const double others_s = (sum_s - slowest_s) / all_but_it;
-  return absl::StrCat(
-      "Stage ", slowest, " (", DescribeGpus(cluster, plan.stages[slowest].gpus),
-      ") sets the pace: ", Seconds(slowest_s),
-      " a microbatch; the others take ", Seconds(others_s),
-      " on average. The most idle stage waits ",
-      Percent(most_idle_s / evaluation.iteration_time_s), " of the time.");
+  double most_idle_s = 0;
+  for (const StageEvaluation& stage : evaluation.stages) {
+    most_idle_s = std::max(most_idle_s, stage.idle_s);
+  }
+  const int device = static_cast<int>(slowest - paces.begin());
+  const double others_s =
+      (std::accumulate(paces.begin(), paces.end(), 0.0) - slowest_s) /
+      (plan.num_devices() - 1);
+  return absl::StrCat(Capitalised(DeviceName(plan, device)), " (",
+                      DescribeGpus(cluster, plan.stages[device].gpus),
+                      ") sets the pace: ", Seconds(slowest_s),
+                      " a microbatch; the others take ", Seconds(others_s),
+                      " on average. The most idle ", noun, " waits ",
+                      Percent(most_idle_s / evaluation.iteration_time_s),
+                      " of the time.");
 }
 
-std::string ExplainSends(const Evaluation& evaluation) {
+std::string ExplainSends(const PipelinePlan& plan,
+                         const Evaluation& evaluation) {
   const int s = SlowestSend(evaluation);
   const double send_s = evaluation.stages[s].send_s;
+  const std::vector<double> paces = PaceSeconds(plan, evaluation);
   return absl::StrCat(
       "The slowest transfer, between stages ", s, " and ", s + 1, ", takes ",
       Seconds(send_s), " a microbatch, ",
-      Percent(send_s /
-              PaceSeconds(evaluation.stages[SlowestStage(evaluation)])),
-      " of the slowest stage.");
+      Percent(send_s / *std::max_element(paces.begin(), paces.end())),
+      " of the slowest ", DeviceNoun(plan), ".");
 }
 
 // Operators of a stage that are recomputed, and all.
@@ -128,18 +150,22 @@ std::pair<int, int> RecomputedOperators(const ModelSpec& model,
   return {recomputed, all};
 }
 
-std::string MemoryTechniques(const ModelSpec& model,
-                             absl::Span<const PlacedStage> stages) {
+// Of the stages of devices [begin, end).
+std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
+                             int begin, int end) {
   int recomputed = 0;
   int all = 0;
   int zero_stage = 0;
   bool sequence_parallel = false;
-  for (const PlacedStage& stage : stages) {
-    const auto [some, of] = RecomputedOperators(model, stage.plan);
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const int device = s % plan.num_devices();
+    if (device < begin || device >= end) continue;
+    const StagePlan& stage = plan.stages[s].plan;
+    const auto [some, of] = RecomputedOperators(model, stage);
     recomputed += some;
     all += of;
-    zero_stage = std::max(zero_stage, stage.plan.parallelism.zero_stage);
-    sequence_parallel |= stage.plan.parallelism.sequence_parallel;
+    zero_stage = std::max(zero_stage, stage.parallelism.zero_stage);
+    sequence_parallel |= stage.parallelism.sequence_parallel;
   }
   std::vector<std::string> parts = {
       recomputed == 0
@@ -150,25 +176,35 @@ std::string MemoryTechniques(const ModelSpec& model,
   return absl::StrJoin(parts, ", ");
 }
 
-// Stages [begin, end), all of one island.
+// "2 microbatches"; of several chunks: "3 + 2 microbatches".
+std::string InFlight(const PipelinePlan& plan, const Evaluation& evaluation,
+                     int device) {
+  std::vector<int> counts;
+  for (int s = device; s < plan.num_stages(); s += plan.num_devices()) {
+    counts.push_back(evaluation.stages[s].in_flight);
+  }
+  const bool one = counts.size() == 1 && counts[0] == 1;
+  return absl::StrCat(absl::StrJoin(counts, " + "),
+                      one ? " microbatch" : " microbatches");
+}
+
+// Devices [begin, end), all of one island.
 std::string ExplainMemory(const ModelSpec& model, const PipelinePlan& plan,
                           const Evaluation& evaluation, int begin, int end) {
   const int island = plan.stages[begin].island;
-  const std::string stages =
-      end - begin == 1 ? absl::StrCat("stage ", begin)
-                       : absl::StrCat("stages ", begin, " to ", end - 1);
-  const int fullest = FullestStage(evaluation, begin, end);
+  const std::string devices =
+      end - begin == 1
+          ? DeviceName(plan, begin)
+          : absl::StrCat(DeviceNoun(plan), "s ", begin, " to ", end - 1);
+  const int fullest = FullestDevice(evaluation, begin, end);
   const StageEvaluation& stage = evaluation.stages[fullest];
   return absl::StrCat(
       "Memory of ", island < 0 ? "" : absl::StrCat("island ", island, ", "),
-      stages, ": ",
-      MemoryTechniques(model,
-                       absl::MakeSpan(plan.stages).subspan(begin, end - begin)),
-      "; the fullest GPUs (stage ", fullest, ", ", stage.in_flight,
-      stage.in_flight == 1 ? " microbatch" : " microbatches",
-      " in flight) need ", GigaBytes(stage.peak_bytes), " of ",
-      GigaBytes(stage.capacity_bytes), ", ",
-      Percent(stage.peak_bytes / stage.capacity_bytes), ".");
+      devices, ": ", MemoryTechniques(model, plan, begin, end),
+      "; the fullest GPUs (", DeviceName(plan, fullest), ", ",
+      InFlight(plan, evaluation, fullest), " in flight) need ",
+      GigaBytes(stage.peak_bytes), " of ", GigaBytes(stage.capacity_bytes),
+      ", ", Percent(stage.peak_bytes / stage.capacity_bytes), ".");
 }
 
 std::string ExplainMeasured(const Evaluation& evaluation) {
@@ -188,23 +224,26 @@ std::vector<std::string> ExplainPlan(const ModelSpec& model,
                                      const Evaluation& evaluation) {
   std::vector<std::string> lines;
   for (const Violation& violation : evaluation.violations) {
-    lines.push_back(absl::StrCat("Stage ", violation.stage,
+    lines.push_back(absl::StrCat(Capitalised(DeviceName(plan, violation.stage)),
                                  " does not fit: it ", violation.reason, ", ",
                                  GigaBytes(violation.bytes_short), " short."));
   }
   lines.push_back(ExplainTime(plan, evaluation));
-  if (plan.num_stages() > 1) {
+  if (plan.schedule != PipelineSchedule::kOneFOneB) {
+    lines.push_back(ExplainSchedule(plan));
+  }
+  if (plan.num_devices() > 1) {
     lines.push_back(ExplainPace(cluster, plan, evaluation));
-    lines.push_back(ExplainSends(evaluation));
+    lines.push_back(ExplainSends(plan, evaluation));
   }
   int begin = 0;
-  for (int s = 1; s <= plan.num_stages(); ++s) {
-    const bool same_island = s < plan.num_stages() &&
-                             plan.stages[s].island >= 0 &&
-                             plan.stages[s].island == plan.stages[begin].island;
+  for (int d = 1; d <= plan.num_devices(); ++d) {
+    const bool same_island = d < plan.num_devices() &&
+                             plan.stages[d].island >= 0 &&
+                             plan.stages[d].island == plan.stages[begin].island;
     if (same_island) continue;
-    lines.push_back(ExplainMemory(model, plan, evaluation, begin, s));
-    begin = s;
+    lines.push_back(ExplainMemory(model, plan, evaluation, begin, d));
+    begin = d;
   }
   lines.push_back(ExplainMeasured(evaluation));
   return lines;

@@ -5,29 +5,11 @@
 
 #include "absl/types/span.h"
 #include "common/sim/evaluate_plan.h"
+#include "common/sim/play_pipeline.h"
 
 namespace tangram {
 
-// Durations of one stage for one microbatch, and once an iteration.
-struct StageTimes {
-  double forward_s = 0;
-  double backward_s = 0;
-  double send_forward_s = 0;   // Activations to the next stage; last: 0.
-  double send_backward_s = 0;  // Gradients back from the next stage; last: 0.
-  double sync_s = 0;           // After the last backward pass.
-  double optimizer_s = 0;      // After sync.
-};
-
-struct PipelineRun {
-  double iteration_time_s = 0;
-  std::vector<double> busy_s;  // Per stage: forward + backward.
-};
-
-// Plays the schedule of PipeDream-flush (1F1B): stage s of p first runs
-// min(p − s, B) forward passes, then alternates. A stage runs one pass at a
-// time and takes them in that fixed order. A transfer starts when the sender
-// has finished the pass and the link is free in that direction; the sender does
-// not wait for it, the receiver does.
+// The 1F1B schedule, each stage on a device of its own.
 PipelineRun RunOneFOneB(absl::Span<const StageTimes> stages,
                         int num_microbatches,
                         std::vector<TimelineEvent>* timeline = nullptr);

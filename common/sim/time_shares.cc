@@ -1,6 +1,13 @@
 #include "common/sim/time_shares.h"
 
 namespace tangram {
+namespace {
+
+double NumGpus(const PipelinePlan& plan, int stage) {
+  return static_cast<double>(plan.stages[stage].gpus.size());
+}
+
+}  // namespace
 
 std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
                                   const Evaluation& evaluation) {
@@ -13,14 +20,16 @@ std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
   double all = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
     const StageEvaluation& stage = evaluation.stages[s];
-    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
+    const double num_gpus = NumGpus(plan, s);
     passes += num_gpus * stage.busy_s;
     collectives += num_gpus * stage.busy_s * stage.collective_s /
                    (stage.forward_s + stage.backward_s);
-    waiting += num_gpus * stage.idle_s;
     sync += num_gpus * stage.sync_s;
     optimizer += num_gpus * stage.optimizer_s;
-    all += num_gpus * evaluation.iteration_time_s;
+  }
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    waiting += NumGpus(plan, d) * evaluation.stages[d].idle_s;
+    all += NumGpus(plan, d) * evaluation.iteration_time_s;
   }
   return {{"computation", (passes - collectives) / all},
           {"collectives", collectives / all},
@@ -35,10 +44,12 @@ double RecomputationShare(const PipelinePlan& plan,
   double all = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
     const StageEvaluation& stage = evaluation.stages[s];
-    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
+    const double num_gpus = NumGpus(plan, s);
     recompute += num_gpus * stage.busy_s * stage.recompute_s /
                  (stage.forward_s + stage.backward_s);
-    all += num_gpus * evaluation.iteration_time_s;
+  }
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    all += NumGpus(plan, d) * evaluation.iteration_time_s;
   }
   return recompute / all;
 }

@@ -3,6 +3,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/field_checks.h"
+#include "common/wire/measurements_wire.h"
 #include "tangram/v1/cluster.pb.h"
 
 namespace tangram {
@@ -26,6 +27,10 @@ v1::DeviceEfficiency ToProto(const DeviceEfficiency& efficiency) {
   message.set_kernel_launch_s(efficiency.kernel_launch_s);
   message.set_reserved_bytes(efficiency.reserved_bytes);
   message.set_fragmentation(efficiency.fragmentation);
+  message.set_host_launch_s(efficiency.host_launch_s);
+  message.set_unaligned_penalty(efficiency.unaligned_penalty);
+  message.set_odd_penalty(efficiency.odd_penalty);
+  message.set_overlap_penalty(efficiency.overlap_penalty);
   return message;
 }
 
@@ -49,12 +54,20 @@ absl::StatusOr<DeviceEfficiency> FromProto(
        CheckPositive("memory_fraction", message.memory_fraction()),
        CheckNotNegative("kernel_launch_s", message.kernel_launch_s()),
        CheckNotNegative("reserved_bytes", message.reserved_bytes()),
-       CheckNotNegative("fragmentation", message.fragmentation())}));
+       CheckNotNegative("fragmentation", message.fragmentation()),
+       CheckNotNegative("host_launch_s", message.host_launch_s()),
+       CheckNotNegative("unaligned_penalty", message.unaligned_penalty()),
+       CheckNotNegative("odd_penalty", message.odd_penalty()),
+       CheckNotNegative("overlap_penalty", message.overlap_penalty())}));
   return DeviceEfficiency{.gemm_max_fraction = message.gemm_max_fraction(),
                           .gemm_half_flops = message.gemm_half_flops(),
                           .attention_fraction = message.attention_fraction(),
                           .memory_fraction = message.memory_fraction(),
                           .kernel_launch_s = message.kernel_launch_s(),
+                          .host_launch_s = message.host_launch_s(),
+                          .unaligned_penalty = message.unaligned_penalty(),
+                          .odd_penalty = message.odd_penalty(),
+                          .overlap_penalty = message.overlap_penalty(),
                           .reserved_bytes = message.reserved_bytes(),
                           .fragmentation = message.fragmentation()};
 }
@@ -91,6 +104,7 @@ v1::DeviceSpec ToProto(const DeviceSpec& device) {
     measured.set_forward_s(op.forward_s);
     measured.set_backward_s(op.backward_s);
   }
+  MeasurementsToProto(device, message);
   return message;
 }
 
@@ -118,6 +132,7 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
     TANGRAM_RETURN_IF_ERROR(InField(
         "measured", i, AddMeasured(message.measured(i), device.measured)));
   }
+  TANGRAM_RETURN_IF_ERROR(MeasurementsFromProto(message, device));
   return device;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/slice_plan_wire.h"
@@ -109,12 +111,44 @@ absl::StatusOr<PlacedStage> DecodeStage(const v1::PlacedStage& message,
   return stage;
 }
 
+// What is as in most plans is left out.
+void EncodeSchedule(const PipelinePlan& plan, v1::PipelinePlan& message) {
+  const PipelinePlan usual;
+  if (plan.schedule != usual.schedule) {
+    message.set_schedule(ScheduleName(plan.schedule));
+  }
+  if (plan.virtual_stages != usual.virtual_stages) {
+    message.set_virtual_stages(plan.virtual_stages);
+  }
+}
+
+absl::Status DecodeSchedule(const v1::PipelinePlan& message,
+                            PipelinePlan& plan) {
+  if (message.has_schedule()) {
+    const std::optional<PipelineSchedule> known =
+        FindSchedule(message.schedule());
+    if (!known.has_value()) {
+      return InvalidField("schedule",
+                          absl::StrCat("\"", message.schedule(), "\""),
+                          absl::StrJoin(kPipelineSchedules, " or ",
+                                        [](std::string* out, auto schedule) {
+                                          *out += ScheduleName(schedule);
+                                        }));
+    }
+    plan.schedule = *known;
+  }
+  if (!message.has_virtual_stages()) return absl::OkStatus();
+  plan.virtual_stages = message.virtual_stages();
+  return CheckPositive("virtual_stages", message.virtual_stages(), kMaxLayers);
+}
+
 }  // namespace
 
 v1::PipelinePlan ToProto(const PipelinePlan& plan, const Cluster& cluster,
                          const ModelSpec& model) {
   v1::PipelinePlan message;
   message.set_pipeline_microbatch_size(plan.pipeline_microbatch_size);
+  EncodeSchedule(plan, message);
   for (const PlacedStage& stage : plan.stages) {
     v1::PlacedStage& encoded = *message.add_stages();
     *encoded.mutable_plan() = ToProto(stage.plan);
@@ -134,6 +168,7 @@ absl::StatusOr<PipelinePlan> FromProto(const v1::PipelinePlan& message,
                   CheckPositive("stages", message.stages_size(), kMaxGpus)}));
   PipelinePlan plan{.pipeline_microbatch_size =
                         message.pipeline_microbatch_size()};
+  TANGRAM_RETURN_IF_ERROR(DecodeSchedule(message, plan));
   const NodeIndex nodes = IndexNodes(cluster);
   for (int i = 0; i < message.stages_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(

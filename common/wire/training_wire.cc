@@ -60,6 +60,9 @@ v1::TrainingOptions ToProto(const TrainingOptions& training) {
   message.set_precision(ToProto(training.precision));
   message.set_optimizer(ToProto(training.optimizer));
   message.set_flash_attention(training.flash_attention);
+  message.set_no_dropout(!training.dropout);
+  message.set_fp32_gradients(training.fp32_gradients);
+  message.set_overlap_grad_reduce(training.overlap_grad_reduce);
   return message;
 }
 
@@ -71,7 +74,11 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
                                 kMaxDimension)}));
   TrainingOptions training{.global_batch_size = message.global_batch_size(),
                            .sequence_length = message.sequence_length(),
-                           .flash_attention = message.flash_attention()};
+                           .flash_attention = message.flash_attention(),
+                           .dropout = !message.no_dropout(),
+                           .fp32_gradients = message.fp32_gradients(),
+                           .overlap_grad_reduce =
+                               message.overlap_grad_reduce()};
   TANGRAM_ASSIGN_OR_RETURN(training.precision, FromProto(message.precision()));
   TANGRAM_ASSIGN_OR_RETURN(training.optimizer, FromProto(message.optimizer()));
   return training;

@@ -17,7 +17,14 @@ LAYERS = {
     "common/sim": "common/base common/domain common/cost",
     "common/parallelizer": "common/base common/domain",
     "common/planner": "common/base common/domain common/sim",
-    "common/config": "common/base common/domain common/catalogue",
+    "common/profile": "common/base common/domain common/cost",
+    "common/config": "common/base common/domain common/catalogue"
+                     " common/profile",
+    "common/import_profile": "common/base common/domain common/catalogue"
+                             " common/profile common/config",
+    "common/validation": "common/base common/domain common/catalogue"
+                         " common/cost common/sim common/config"
+                         " common/profile",
     "common/obs": "common/base",
     "common/wire": "common/base common/domain common/sim common/parallelizer"
                    " common/planner tangram",
@@ -46,7 +53,8 @@ MAINS = {"coordinator/main.cc", "worker/main.cc"}
 
 # No protobuf, gRPC, log, thread, clock, environment or file.
 PURE = [folder for folder in LAYERS
-        if folder not in ("common/config", "common/obs", "common/wire",
+        if folder not in ("common/config", "common/import_profile",
+                          "common/obs", "common/wire",
                           "worker/service", "coordinator/dispatch",
                           "coordinator/service", "cli")]
 IMPURE = re.compile(

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/catalogue/devices.h"
+#include "common/config/device_catalogue.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"

@@ -44,6 +44,7 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
       const PlanOptions plan,
       ParsePlan(" --nodes t4=2,v100=1 --layers 8 --seq 512 --microbatch 4"
                 " --precision bf16 --optimizer sgd --no-flash-attention"
+                " --no-dropout --accumulate-allreduce-grads-in-fp32 --overlap-grad-reduce"
                 " --parallelizer uniform --threads 3 --effort 77"
                 " --compute-tolerance 0.5 --no-prune-redundant"
                 " --no-prune-imbalanced --no-prune-infeasible"
@@ -58,6 +59,9 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
   EXPECT_EQ(plan.training.precision, "bf16");
   EXPECT_EQ(plan.training.optimizer, "sgd");
   EXPECT_FALSE(plan.training.flash_attention);
+  EXPECT_FALSE(plan.training.dropout);
+  EXPECT_TRUE(plan.training.fp32_gradients);
+  EXPECT_TRUE(plan.training.overlap_grad_reduce);
   EXPECT_EQ(plan.parallelizer, "uniform");
   EXPECT_EQ(plan.num_threads, 3);
   EXPECT_EQ(plan.search.max_search_steps, 77);
@@ -91,7 +95,8 @@ TEST(ParseCommandLineTest, EverySubcommandHasItsOptions) {
       std::get<HealthOptions>(parse("health --coordinator h:1")).coordinator,
       "h:1");
   EXPECT_TRUE(std::holds_alternative<ModelsOptions>(parse("models")));
-  EXPECT_TRUE(std::holds_alternative<DevicesOptions>(parse("devices")));
+  EXPECT_EQ(std::get<DevicesOptions>(parse("devices")).device, "");
+  EXPECT_EQ(std::get<DevicesOptions>(parse("devices t4")).device, "t4");
   EXPECT_TRUE(
       std::holds_alternative<ParallelizersOptions>(parse("parallelizers")));
   EXPECT_TRUE(std::holds_alternative<VersionOptions>(parse("version")));

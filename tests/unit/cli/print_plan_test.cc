@@ -80,6 +80,14 @@ TEST(PrintPlanTest, HasALineForEachStage) {
   EXPECT_THAT(text, HasSubstr("1  2 x S  slow-0  4-head"));
 }
 
+TEST(PrintPlanTest, NamesAScheduleOtherThanTheUsualOne) {
+  PlanFile file = TwoStagePlan();
+  EXPECT_THAT(Printed(PrintPlanFile, file), Not(HasSubstr("schedule")));
+  file.result.plan->schedule = PipelineSchedule::kZeroBubbleH1;
+  EXPECT_THAT(Printed(PrintPlanFile, file),
+              HasSubstr("8 microbatches of 4 samples, schedule zb-h1"));
+}
+
 TEST(PrintPlanTest, PredictsTimeAndCertifiesIt) {
   const std::string text = Printed(PrintPlanFile, TwoStagePlan());
 

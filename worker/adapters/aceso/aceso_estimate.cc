@@ -37,13 +37,18 @@ double SendSeconds(const CostTables& tables, const TransferPath& path,
   return 2 * TransferSeconds(tables.BoundaryBytesAt(position), path);
 }
 
-double SyncSeconds(CostTables& tables, const StageShape& shape) {
+double SyncSeconds(CostTables& tables, const StageShape& shape,
+                   const StageFigures& figures) {
   const DegreeTable& table = tables.At(shape.degrees);
   const StageParameters parameters = {
       .dense = table.parameters.Over(tables.layout().at(shape.begin),
                                      tables.layout().at(shape.end))};
   const StageEnvironment environment = tables.EnvironmentOf(table);
-  return GradientSyncSeconds(parameters, table.parallelism, environment) +
+  return GradientSyncSeconds(
+             parameters,
+             {.forward_s = figures.compute_s - figures.backward_s,
+              .backward_s = figures.backward_s},
+             table.parallelism, environment) +
          OptimizerSeconds(parameters, table.parallelism, environment);
 }
 
@@ -62,7 +67,7 @@ void Complete(CostTables& tables, Configuration& configuration) {
         InFlightMicrobatches(behind, tables.num_microbatches());
     if (stage.shape != stage.estimated) {
       stage.figures = EstimateFigures(tables, stage.shape);
-      stage.sync_s = SyncSeconds(tables, stage.shape);
+      stage.sync_s = SyncSeconds(tables, stage.shape, stage.figures);
       stage.estimated = stage.shape;
     }
     configuration.bytes_short = std::max(configuration.bytes_short,

@@ -16,7 +16,8 @@ double SendSeconds(const CostTables& tables, const TransferPath& path,
                    int position);
 
 // Gradient reduction and optimizer step of a stage.
-double SyncSeconds(CostTables& tables, const StageShape& shape);
+double SyncSeconds(CostTables& tables, const StageShape& shape,
+                   const StageFigures& figures);
 
 // Fills all that follows from the stages' shapes. With stage times t_s,
 // B microbatches and synchronisation g_s, in seconds:

@@ -48,12 +48,14 @@ class StageRecompute {
                       lower.kept_bytes.Over(split, end_));
   }
 
-  double RecomputeSeconds(const RecomputeChoice& choice) const {
+  // `sums`: Rung::recompute_s or Rung::recompute_host_s.
+  double RecomputeSeconds(const RecomputeChoice& choice,
+                          RangeSums Rung::*sums) const {
     const Rung& lower = table_.rungs[choice.rung];
-    if (choice.upper_layers == 0) return lower.recompute_s.Over(begin_, end_);
+    if (choice.upper_layers == 0) return (lower.*sums).Over(begin_, end_);
     const LayoutOperator& split = SplitOf(choice);
-    return table_.rungs[choice.rung + 1].recompute_s.Over(begin_, split) +
-           lower.recompute_s.Over(split, end_);
+    return (table_.rungs[choice.rung + 1].*sums).Over(begin_, split) +
+           (lower.*sums).Over(split, end_);
   }
 
  private:
@@ -153,14 +155,23 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
   const double capacity = tables.capacity_bytes();
   const Chosen chosen = ChooseRecompute(stage, capacity);
   const DegreeTable& table = stage.table();
-  StageFigures figures = {.recompute = chosen.choice,
-                          .recompute_s = stage.RecomputeSeconds(chosen.choice),
-                          .peak_bytes = chosen.peak_bytes,
-                          .fits = chosen.peak_bytes <= capacity};
+  StageFigures figures = {
+      .recompute = chosen.choice,
+      .recompute_s = stage.RecomputeSeconds(chosen.choice, &Rung::recompute_s),
+      .peak_bytes = chosen.peak_bytes,
+      .fits = chosen.peak_bytes <= capacity};
   const LayoutOperator& begin = tables.layout().at(shape.begin);
   const LayoutOperator& end = tables.layout().at(shape.end);
-  figures.backward_s = table.backward_s.Over(begin, end) + figures.recompute_s;
-  figures.compute_s = table.time_s.Over(begin, end) + figures.recompute_s;
+  // Each pass waits for the device or for the host, whichever is slower.
+  const double backward_s = table.backward_s.Over(begin, end);
+  const double forward_s = std::max(table.time_s.Over(begin, end) - backward_s,
+                                    table.forward_host_s.Over(begin, end));
+  const double backward_host_s =
+      table.backward_host_s.Over(begin, end) +
+      stage.RecomputeSeconds(chosen.choice, &Rung::recompute_host_s);
+  figures.backward_s =
+      std::max(backward_s + figures.recompute_s, backward_host_s);
+  figures.compute_s = forward_s + figures.backward_s;
   return figures;
 }
 

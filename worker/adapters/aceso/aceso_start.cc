@@ -67,7 +67,7 @@ bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
       while ((shape.degrees = space.Step(shape.degrees, step)) != kNoDegrees) {
         ConfiguredStage other = {.shape = shape};
         other.figures = EstimateFigures(tables, shape);
-        other.sync_s = SyncSeconds(tables, shape);
+        other.sync_s = SyncSeconds(tables, shape, other.figures);
         if (SuitsBetter(other, best, tables.num_microbatches())) best = other;
       }
     }

@@ -37,6 +37,7 @@ Rung MakeRung(const SliceLayout& layout,
               const std::vector<OperatorCost>& all_costs,
               std::vector<OpMask> masks) {
   std::vector<double> recompute_s;
+  std::vector<double> recompute_host_s;
   std::vector<double> kept_bytes;
   std::vector<double> transient_until;
   std::vector<double> transient_from;
@@ -50,6 +51,7 @@ Rung MakeRung(const SliceLayout& layout,
       const bool recomputed = IsRecomputed(mask, op);
       const bool inside = recomputed && op > 0 && IsRecomputed(mask, op - 1);
       recompute_s.push_back(recomputed ? cost.forward_s : 0);
+      recompute_host_s.push_back(recomputed ? cost.forward_host_s : 0);
       kept_bytes.push_back(!recomputed ? cost.saved_bytes
                            : inside    ? 0
                                        : cost.input_bytes);
@@ -60,6 +62,7 @@ Rung MakeRung(const SliceLayout& layout,
   }
   return {.masks = std::move(masks),
           .recompute_s = RangeSums(layout, recompute_s),
+          .recompute_host_s = RangeSums(layout, recompute_host_s),
           .kept_bytes = RangeSums(layout, kept_bytes),
           .transient_until = std::move(transient_until),
           .transient_from = std::move(transient_from),
@@ -184,6 +187,10 @@ std::unique_ptr<DegreeTable> CostTables::MakeTable(
       }),
       .backward_s =
           sums([](const OperatorCost& cost) { return cost.backward_s; }),
+      .forward_host_s =
+          sums([](const OperatorCost& cost) { return cost.forward_host_s; }),
+      .backward_host_s =
+          sums([](const OperatorCost& cost) { return cost.backward_host_s; }),
       .parameters =
           sums([](const OperatorCost& cost) { return cost.dense_parameters; }),
       .rungs = MakeRungs(layout_, costs)});

@@ -41,6 +41,7 @@ class RangeSums {
 struct Rung {
   std::vector<OpMask> masks;  // By kind.
   RangeSums recompute_s;
+  RangeSums recompute_host_s;
   RangeSums kept_bytes;  // Activations kept for the backward pass.
   // Bytes that a layer needs on top of the activations in flight, by slot:
   // its operators before that one, and from it on.
@@ -63,6 +64,8 @@ struct DegreeTable {
   double state_bytes_per_parameter = 0;
   RangeSums time_s;  // Forward and backward, without recomputation.
   RangeSums backward_s;
+  RangeSums forward_host_s;  // What the host needs to issue the kernels.
+  RangeSums backward_host_s;
   RangeSums parameters;
   std::vector<Rung> rungs;  // From no recomputation to the fewest bytes.
 };

@@ -40,7 +40,8 @@ TEST_P(BuiltinTotalTest, HasThePublishedNumberOfParameters) {
 //   8 · (4,202,496 + 16 · 16,786,432 + 16h) with experts, and
 //   (32,000 + 1,024)·h + 2h outside.
 // The others are the sizes of the published checkpoints (DeepSeek-V3 without
-// its 58 · 256 routing biases, which gradients do not train).
+// its 58 · 256 routing biases, which gradients do not train; gpt-oss without a
+// bias for each expert's routing and a sink for each head).
 INSTANTIATE_TEST_SUITE_P(
     Models, BuiltinTotalTest,
     ::testing::Values(TotalCase{"gpt3-1.3b", 1'317'654'528, 26},
@@ -55,7 +56,13 @@ INSTANTIATE_TEST_SUITE_P(
                       TotalCase{"llama3-8b", 8'030'261'248, 34},
                       TotalCase{"llama3-70b", 70'553'706'496, 82},
                       TotalCase{"llama3-405b", 405'853'388'800, 128},
-                      TotalCase{"deepseek-v3", 671'026'404'352, 63}),
+                      TotalCase{"deepseek-v3", 671'026'404'352, 63},
+                      TotalCase{"llama2-7b", 6'738'415'616, 34},
+                      TotalCase{"llama2-13b", 13'015'864'320, 42},
+                      TotalCase{"llama2-70b", 68'976'648'192, 82},
+                      TotalCase{"qwen3-235b-a22b", 235'093'634'560, 96},
+                      TotalCase{"gpt-oss-20b", 20'914'754'880, 26},
+                      TotalCase{"gpt-oss-120b", 116'829'149'760, 38}),
     [](const auto& test) {
       std::string name = test.param.name;
       std::replace(name.begin(), name.end(), '.', 'p');
@@ -65,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(BuiltinModelTest, ListsEveryModelOnceSorted) {
   const std::vector<std::string> names = BuiltinModelNames();
-  EXPECT_EQ(names.size(), 13);
+  EXPECT_EQ(names.size(), 22);
   EXPECT_EQ(names.front(), "deepseek-v3");
   EXPECT_EQ(names.back(), "qwen3-30b-a3b");
   for (const std::string& name : names) EXPECT_THAT(BuiltinModel(name), IsOk());

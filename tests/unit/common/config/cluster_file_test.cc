@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/catalogue/devices.h"
+#include "common/config/device_catalogue.h"
 #include "common/config/units.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -40,7 +40,9 @@ groups:
     flash_attention: false
     efficiency: {gemm_max_fraction: 0.5, gemm_half_flops: 2e9,
                  attention_fraction: 0.3, memory_fraction: 0.7,
-                 kernel_launch: 7us, reserved_memory: 2 GB, fragmentation: 0.1}
+                 kernel_launch: 7us, host_launch: 9us, unaligned_penalty: 0.2,
+                 odd_penalty: 0.5, overlap_penalty: 0.1, reserved_memory: 2 GB,
+                 fragmentation: 0.1}
     intra_node: {bandwidth: 6 GB/s, pair_bandwidth: 10 GB/s, latency: 10us}
     inter_node: {bandwidth: 4 GB/s, pair_bandwidth: 3 GB/s, latency: 50us}
   - name: fast
@@ -49,7 +51,9 @@ groups:
           flash_attention: true,
           efficiency: {gemm_max_fraction: 0.8, gemm_half_flops: 9e9,
                        attention_fraction: 0.6, memory_fraction: 0.75,
-                       kernel_launch: 4us, reserved_memory: 1 GB,
+                       kernel_launch: 4us, host_launch: 8us,
+                       unaligned_penalty: 0.1, odd_penalty: 0.4,
+                       overlap_penalty: 0, reserved_memory: 1 GB,
                        fragmentation: 0}}
     nodes: 1
     gpus_per_node: 8
@@ -90,6 +94,10 @@ TEST(ParseClusterTest, ReadsEveryField) {
                                                .attention_fraction = 0.3,
                                                .memory_fraction = 0.7,
                                                .kernel_launch_s = 7e-6,
+                                               .host_launch_s = 9e-6,
+                                               .unaligned_penalty = 0.2,
+                                               .odd_penalty = 0.5,
+                                               .overlap_penalty = 0.1,
                                                .reserved_bytes = 2e9,
                                                .fragmentation = 0.1}));
   const DeviceSpec& fast = cluster.nodes[2].device;
@@ -140,7 +148,9 @@ TEST(ParseClusterTest, FillsFromTheCatalogueAndSaysSo) {
                    "peak_tflops: {fp16: 50}, efficiency: "
                    "{gemm_max_fraction: 0.3, attention_fraction: 0.4, "
                    "memory_fraction: 0.5, kernel_launch: 1us, "
-                   "reserved_memory: 1 GB, fragmentation: 0}}]",
+                   "host_launch: 2us, unaligned_penalty: 0, odd_penalty: 0, "
+                   "overlap_penalty: 0, reserved_memory: 1 GB, "
+                   "fragmentation: 0}}]",
                    "f"));
   const CatalogueDevice& t4 = *FindDevice("T4");
   const Node& node = cluster.nodes[0];

@@ -42,12 +42,32 @@ TEST_F(AttentionCostTest, FlashSkipsHalfTheScores) {
 TEST_F(AttentionCostTest, UnfusedPassesOverTheScoresAndKeepsThem) {
   device_.supports_flash_attention = false;
   const OperatorCost core = Estimate();
-  // Each product is bound by its 2 bytes a score: 2^24/1e12 = 1.68e-5 over
-  // 128·2^23/1e14 = 1.07e-5. Softmax 4 bytes, dropout 5.
-  EXPECT_DOUBLE_EQ(core.forward_s, (2 + 2 + 4 + 5) * kScores / 1e12);
-  EXPECT_DOUBLE_EQ(core.backward_s, (8 + 6 + 5) * kScores / 1e12);
+  // Each product is bound by its FLOPs at 0.6 of the rate of a fused kernel:
+  // 128·2^23/0.6e14 = 1.79e-5 over 2 bytes a score, 2^24/1e12 = 1.68e-5.
+  // Softmax 4 bytes, dropout 5.
+  const double product_s = 128 * kScores / 0.6e14;
+  EXPECT_DOUBLE_EQ(core.forward_s, 2 * product_s + (4 + 5) * kScores / 1e12);
+  EXPECT_DOUBLE_EQ(core.backward_s, 4 * product_s + (6 + 5) * kScores / 1e12);
   EXPECT_EQ(core.saved_bytes, 6 * kElements + 5 * kScores);
   EXPECT_EQ(core.input_bytes, 6 * kElements);
+}
+
+TEST_F(AttentionCostTest, WithoutDropoutOnlySoftmaxIsKept) {
+  device_.supports_flash_attention = false;
+  const OperatorCost with = Estimate();
+  training_.dropout = false;
+  const OperatorCost without = Estimate();
+  EXPECT_NEAR(with.forward_s - without.forward_s, 5 * kScores / 1e12, 1e-12);
+  EXPECT_EQ(without.saved_bytes, 6 * kElements + 2 * kScores);
+}
+
+TEST_F(AttentionCostTest, HeadsThatTensorCoresCannotReadAreSlower) {
+  device_.supports_flash_attention = false;
+  device_.memory_bandwidth_bytes_per_s *= 1000;
+  device_.efficiency.odd_penalty = 3;
+  const double even_s = Estimate().forward_s;
+  layer_.head_dim = layer_.value_head_dim = 60;
+  EXPECT_NEAR(Estimate().forward_s / even_s, 4 * 60.0 / 64, 0.01);
 }
 
 TEST_F(AttentionCostTest, FlashIsOffWhereTheJobSaysSo) {

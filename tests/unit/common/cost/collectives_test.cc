@@ -1,5 +1,7 @@
 #include "common/cost/collectives.h"
 
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 
@@ -129,6 +131,59 @@ TEST(PathWithinTest, TellsNodesApart) {
   EXPECT_EQ(wide.flows, 8);
   EXPECT_EQ(wide.node_pairs, 2);
   EXPECT_EQ(wide.link, island.inter_node);
+}
+
+TEST(MeasuredCollectiveTest, OverridesTheModelForItsRanksAndNodes) {
+  const StageWiring plain = Wiring(2, 4);
+  const std::vector<MeasuredCollective> tables = {
+      {.op = CollectiveOp::kAllReduce, .ranks = 4, .points = {{1e6, 0.5}}},
+      {.op = CollectiveOp::kAllReduce,
+       .ranks = 8,
+       .nodes = 2,
+       .points = {{1e6, 0.7}}}};
+  StageWiring measured = plain;
+  measured.measured = tables;
+
+  const CommGroup in_node = GroupOf(4, 1, plain);
+  EXPECT_DOUBLE_EQ(AllReduceSeconds(1e6, in_node, measured), 0.5);
+  EXPECT_DOUBLE_EQ(AllReduceSeconds(4e6, in_node, measured), 2);
+  EXPECT_EQ(AllReduceSeconds(0, in_node, measured), 0);
+  EXPECT_EQ(AllGatherSeconds(1e6, in_node, measured),
+            AllGatherSeconds(1e6, in_node, plain));
+  const CommGroup pair = GroupOf(2, 1, plain);
+  EXPECT_EQ(AllReduceSeconds(1e6, pair, measured),
+            AllReduceSeconds(1e6, pair, plain));
+  EXPECT_DOUBLE_EQ(AllReduceSeconds(1e6, GroupOf(8, 1, plain), measured), 0.7);
+}
+
+TEST(MeasuredCollectiveTest, OfSeveralNodesNeedsTheNetworkForItself) {
+  // Four groups of two ranks, one in each node.
+  const StageWiring plain = Wiring(2, 4);
+  const CommGroup sharing = GroupOf(2, 4, plain);
+  const std::vector<MeasuredCollective> tables = {
+      {.op = CollectiveOp::kAllReduce,
+       .ranks = 2,
+       .nodes = 2,
+       .points = {{1e6, 0.7}}}};
+  StageWiring measured = plain;
+  measured.measured = tables;
+  EXPECT_EQ(AllReduceSeconds(1e6, sharing, measured),
+            AllReduceSeconds(1e6, sharing, plain));
+}
+
+TEST(MeasuredCollectiveTest, OfTwoGpusOverridesTransfersInsideANode) {
+  const std::vector<MeasuredCollective> tables = {
+      {.op = CollectiveOp::kPointToPoint, .ranks = 2, .points = {{1e6, 0.5}}}};
+  TransferPath path = {.link = {.bandwidth_bytes_per_s = 10e9,
+                                .pair_bandwidth_bytes_per_s = 20e9},
+                       .same_node = true,
+                       .measured = tables};
+  EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 2);
+  // Two pairs carry half each, and slow each other down by 20/10.
+  path.flows = 2;
+  EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 2);
+  path.same_node = false;
+  EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 4e6 / 10e9);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class GradientSyncTest : public ::testing::Test {
  protected:
   double Sync(const StageParameters& parameters, const StageParallelism& p) {
     return GradientSyncSeconds(
-        parameters, p,
+        parameters, {}, p,
         {device_, training_, WiringOf(TestIsland(2, 4), p.num_gpus()), 8});
   }
   DeviceSpec device_ = TestDevice();

@@ -29,6 +29,35 @@ std::vector<Change> DeviceChanges() {
   };
 }
 
+std::vector<Change> MeasurementChanges() {
+  std::vector<Change> changes;
+  for (const MeasuredLayer& layer :
+       std::vector<MeasuredLayer>{{},
+                                  {.key = 1},
+                                  {.samples = 1},
+                                  {.forward_s = 1},
+                                  {.backward_s = 1},
+                                  {.collectives_included = true},
+                                  {.saved_bytes = 1},
+                                  {.optimizer_s = 1},
+                                  {.state_bytes = 0},
+                                  {.state_bytes = 1}}) {
+    changes.push_back(
+        [layer](IslandSpec& i) { i.device.measured_layers = {layer}; });
+  }
+  for (const MeasuredCollective& table :
+       std::vector<MeasuredCollective>{{},
+                                       {.op = CollectiveOp::kAllGather},
+                                       {.ranks = 1},
+                                       {.nodes = 2},
+                                       {.points = {{1, 0}}},
+                                       {.points = {{0, 1}}}}) {
+    changes.push_back(
+        [table](IslandSpec& i) { i.device.collectives = {table}; });
+  }
+  return changes;
+}
+
 std::vector<Change> EfficiencyChanges() {
   return {
       [](IslandSpec& i) { ++i.device.efficiency.gemm_max_fraction; },
@@ -36,6 +65,10 @@ std::vector<Change> EfficiencyChanges() {
       [](IslandSpec& i) { ++i.device.efficiency.attention_fraction; },
       [](IslandSpec& i) { ++i.device.efficiency.memory_fraction; },
       [](IslandSpec& i) { ++i.device.efficiency.kernel_launch_s; },
+      [](IslandSpec& i) { ++i.device.efficiency.host_launch_s; },
+      [](IslandSpec& i) { ++i.device.efficiency.unaligned_penalty; },
+      [](IslandSpec& i) { ++i.device.efficiency.odd_penalty; },
+      [](IslandSpec& i) { ++i.device.efficiency.overlap_penalty; },
       [](IslandSpec& i) { ++i.device.efficiency.reserved_bytes; },
       [](IslandSpec& i) { ++i.device.efficiency.fragmentation; },
   };
@@ -58,16 +91,21 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   const IslandSpec plain = testing::TestIsland(2, 3);
   // These do not compile once a field is added; add it above too.
   const auto& [device, nodes, gpus, intra, inter] = plain;
-  const auto& [type, peak, memory, bandwidth, flash, efficiency, measured] =
-      device;
-  const auto& [gemm, half, attention, element, launch, reserved, fragments] =
-      efficiency;
+  const auto& [type, peak, memory, bandwidth, flash, efficiency, operators,
+               layers, collectives] = device;
+  const auto& [key, samples, forward, backward, included, saved, optimizer,
+               state] = MeasuredLayer();
+  const auto& [op, ranks, num_nodes, points] = MeasuredCollective();
+  const auto& [gemm, half, attention, element, launch, host, unaligned, odd,
+               overlap, reserved, fragments] = efficiency;
   (void)gemm;
+  (void)key;
+  (void)op;
 
   std::set<Fingerprint> fingerprints = {FingerprintOf(plain)};
   size_t num_changes = 0;
-  for (const auto& changes :
-       {DeviceChanges(), EfficiencyChanges(), WiringChanges()}) {
+  for (const auto& changes : {DeviceChanges(), MeasurementChanges(),
+                              EfficiencyChanges(), WiringChanges()}) {
     num_changes += changes.size();
     for (const Change& change : changes) {
       IslandSpec spec = plain;

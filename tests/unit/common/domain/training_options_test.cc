@@ -14,9 +14,14 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.sequence_length = 1},
                                             {.precision = Precision::kBf16},
                                             {.optimizer = Optimizer::kSgd},
-                                            {.flash_attention = false}};
+                                            {.flash_attention = false},
+                                            {.dropout = false},
+                                            {.fp32_gradients = true},
+                                            {.overlap_grad_reduce = true}};
   // Does not compile once a field is added; add it above too.
-  const auto& [batch, sequence, precision, optimizer, flash] = all[0];
+  const auto& [batch, sequence, precision, optimizer, flash, dropout, fp32,
+              overlap] =
+      all[0];
   (void)batch;
 
   std::set<Fingerprint> fingerprints;

@@ -1,5 +1,6 @@
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/domain/pipeline_plan.h"
@@ -60,6 +61,29 @@ TEST(ValidatePlanTest, AcceptsAStageThatTakesUnequalPartsOfNodes) {
   Inputs in;
   in.plan.stages = {StageOn(0, 6, {.dp_degree = 4}, NodeGpus(0, 3))};
   in.plan.stages[0].gpus.push_back({.node = 1, .index = 3});
+  EXPECT_THAT(in.Validate(), IsOk());
+}
+
+// Four chunks on two devices; eight microbatches.
+void Interleave(Inputs& in) {
+  const PlacedStage first = in.plan.stages[0];
+  const PlacedStage second = in.plan.stages[1];
+  const auto chunk = [](int begin, int end, const PlacedStage& stage) {
+    return StageOn(begin, end, stage.plan.parallelism, stage.gpus);
+  };
+  in.plan.schedule = PipelineSchedule::kInterleaved;
+  in.plan.virtual_stages = 2;
+  in.plan.stages = {chunk(0, 2, first), chunk(2, 3, second), chunk(3, 5, first),
+                    chunk(5, 6, second)};
+}
+
+TEST(ValidatePlanTest, AcceptsEverySchedule) {
+  Inputs in;
+  for (const PipelineSchedule schedule : kPipelineSchedules) {
+    in.plan.schedule = schedule;
+    EXPECT_THAT(in.Validate(), IsOk());
+  }
+  Interleave(in);
   EXPECT_THAT(in.Validate(), IsOk());
 }
 
@@ -198,6 +222,61 @@ std::vector<BadPlan> BadDegrees() {
   };
 }
 
+std::vector<BadPlan> BadSchedules() {
+  return {
+      {"VirtualStagesNotPositive",
+       [](Inputs& in) { in.plan.virtual_stages = 0; },
+       "virtual_stages: 0; expected a positive integer"},
+      {"VirtualStagesOfAnotherSchedule",
+       [](Inputs& in) {
+         Interleave(in);
+         in.plan.schedule = PipelineSchedule::kOneFOneB;
+       },
+       "virtual_stages: 2; expected 1, as the schedule is 1f1b and not "
+       "interleaved"},
+      {"StagesDoNotFillTheDevices",
+       [](Inputs& in) {
+         Interleave(in);
+         in.plan.virtual_stages = 3;
+       },
+       "stages: 4; expected a multiple of virtual_stages, 3"},
+      {"MoreVirtualStagesThanStages",
+       [](Inputs& in) {
+         Interleave(in);
+         in.plan.virtual_stages = 8;
+       },
+       "stages: 4; expected a multiple of virtual_stages, 8"},
+      {"MicrobatchesAreNotGroups",
+       [](Inputs& in) {
+         Interleave(in);
+         in.training.global_batch_size = 36;
+       },
+       "pipeline_microbatch_size: 4; expected a number of microbatches, here "
+       "9, that is a multiple of the interleaved schedule's 2 devices"},
+      {"ChunksOnOtherGpus",
+       [](Inputs& in) {
+         Interleave(in);
+         std::swap(in.plan.stages[2].gpus[0], in.plan.stages[2].gpus[1]);
+       },
+       "stages[2].gpus: other GPUs or another order; expected those of "
+       "stages[0], a chunk of the same device"},
+      {"ChunksOfOtherParallelism",
+       [](Inputs& in) {
+         Interleave(in);
+         in.stage(3).parallelism.zero_stage = 1;
+       },
+       "stages[3].parallelism: other degrees or options; expected those of "
+       "stages[1], a chunk of the same device"},
+      {"DevicesShareGpus",
+       [](Inputs& in) {
+         Interleave(in);
+         in.plan.stages[1].gpus = in.plan.stages[0].gpus;
+         in.plan.stages[3].gpus = in.plan.stages[0].gpus;
+       },
+       "stages[1].gpus[0]: GPU 0 of node a-0, which stages[0] uses"},
+  };
+}
+
 std::vector<BadPlan> BadRecompute() {
   return {
       {"RecomputeTooShort",
@@ -253,6 +332,8 @@ INSTANTIATE_TEST_SUITE_P(Coverage, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadCoverage()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Degrees, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadDegrees()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Schedule, ValidatePlanBadTest,
+                         ::testing::ValuesIn(BadSchedules()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Recompute, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadRecompute()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Gpus, ValidatePlanBadTest,

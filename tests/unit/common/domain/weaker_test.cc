@@ -20,6 +20,10 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                      .attention_fraction = 0.7,
                      .memory_fraction = 0.6,
                      .kernel_launch_s = 1,
+                     .host_launch_s = 7,
+                     .unaligned_penalty = 0.2,
+                     .odd_penalty = 2,
+                     .overlap_penalty = 0.3,
                      .reserved_bytes = 4,
                      .fragmentation = 0.1}};
   const DeviceSpec slow_but_large = {
@@ -33,6 +37,10 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                      .attention_fraction = 0.5,
                      .memory_fraction = 0.8,
                      .kernel_launch_s = 2,
+                     .host_launch_s = 6,
+                     .unaligned_penalty = 0.3,
+                     .odd_penalty = 1,
+                     .overlap_penalty = 0.1,
                      .reserved_bytes = 3,
                      .fragmentation = 0.05}};
   EXPECT_EQ(
@@ -47,8 +55,41 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                                  .attention_fraction = 0.5,
                                  .memory_fraction = 0.6,
                                  .kernel_launch_s = 2,
+                                 .host_launch_s = 7,
+                                 .unaligned_penalty = 0.3,
+                                 .odd_penalty = 2,
+                                 .overlap_penalty = 0.3,
                                  .reserved_bytes = 4,
                                  .fragmentation = 0.1}}));
+}
+
+TEST(WeakerTest, KeepsTheSlowerOfLayersThatBothDevicesHave) {
+  const DeviceSpec a = {
+      .measured_layers = {{.key = 1, .samples = 1},
+                          {.key = 1, .samples = 2, .forward_s = 3},
+                          {.key = 2, .samples = 4, .saved_bytes = 5},
+                          {.key = 3, .samples = 1}}};
+  const DeviceSpec b = {
+      .measured_layers = {
+          {.key = 1, .samples = 2, .forward_s = 1, .backward_s = 7},
+          {.key = 2, .samples = 4, .saved_bytes = 6, .state_bytes = 1},
+          {.key = 3, .samples = 1, .collectives_included = true}}};
+  EXPECT_THAT(Weaker(a, b).measured_layers,
+              ElementsAre(
+                  MeasuredLayer{
+                      .key = 1, .samples = 2, .forward_s = 3, .backward_s = 7},
+                  MeasuredLayer{.key = 2, .samples = 4, .saved_bytes = 6}));
+}
+
+TEST(WeakerTest, KeepsTheSlowerOfCollectivesThatBothDevicesHave) {
+  const DeviceSpec a = {
+      .collectives = {{.ranks = 2, .points = {{1, 4}, {4, 5}}},
+                      {.ranks = 4, .points = {{1, 1}}}}};
+  const DeviceSpec b = {.collectives = {{.ranks = 2, .points = {{2, 3}}}}};
+  // At 4 bytes the second takes 3 · 4/2.
+  EXPECT_THAT(
+      Weaker(a, b).collectives,
+      ElementsAre(MeasuredCollective{.ranks = 2, .points = {{1, 4}, {4, 6}}}));
 }
 
 TEST(WeakerTest, KeepsMeasurementsThatBothDevicesHave) {

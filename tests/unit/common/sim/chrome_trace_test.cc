@@ -51,13 +51,35 @@ TEST(ToChromeTraceTest, NamesIslandsStagesAndTransfers) {
 
 TEST(ToChromeTraceTest, NamesEveryKindOfEvent) {
   const std::vector<TimelineEvent> timeline = {
-      {Kind::kForward, 0, 3, 0, 1},       {Kind::kSendForward, 0, 3, 1, 2},
-      {Kind::kBackward, 1, 2, 2, 3},      {Kind::kSendBackward, 1, 2, 3, 4},
-      {Kind::kGradientSync, 1, -1, 4, 5}, {Kind::kOptimizer, 1, -1, 5, 6}};
+      {Kind::kForward, 0, 3, 0, 1},        {Kind::kSendForward, 0, 3, 1, 2},
+      {Kind::kBackward, 1, 2, 2, 3},       {Kind::kSendBackward, 1, 2, 3, 4},
+      {Kind::kWeightGradient, 1, 2, 3, 4}, {Kind::kGradientSync, 1, -1, 4, 5},
+      {Kind::kOptimizer, 1, -1, 5, 6}};
   const json trace =
       json::parse(ToChromeTrace(OneNode(), TwoStages(), timeline));
-  EXPECT_THAT(Names(trace, "X"), ElementsAre("F3", "send F3", "B2", "send B2",
-                                             "gradient sync", "optimizer"));
+  EXPECT_THAT(Names(trace, "X"),
+              ElementsAre("F3", "send F3", "B2", "send B2", "W2",
+                          "gradient sync", "optimizer"));
+}
+
+TEST(ToChromeTraceTest, GivesADeviceOneTrackForItsChunks) {
+  PipelinePlan plan = TwoStages();
+  plan.schedule = PipelineSchedule::kInterleaved;
+  plan.virtual_stages = 2;
+  plan.stages.push_back(plan.stages[0]);
+  plan.stages.push_back(plan.stages[1]);
+  const json trace = json::parse(ToChromeTrace(
+      OneNode(), plan,
+      {{Kind::kForward, 0, 3, 0, 1}, {Kind::kSendForward, 3, 4, 1, 2}}));
+  EXPECT_THAT(
+      Names(trace, "M"),
+      ElementsAre("island 0: 1 x T4", "island 1: 2 x T4",
+                  "device 0: 1 x T4, 1 GPU", "device 0 to 1", "device 0 to 1",
+                  "device 1: 2 x T4, dp 2", "device 1 to 0", "device 1 to 0"));
+  EXPECT_THAT(Names(trace, "X"), ElementsAre("F3 chunk 0", "send F4 chunk 1"));
+  const json& last = trace["traceEvents"].back();
+  EXPECT_EQ(last["pid"], 2);  // Island 1.
+  EXPECT_EQ(last["tid"], 4);  // As stage 1.
 }
 
 TEST(ToChromeTraceTest, WritesMicrosecondsToTheNanosecond) {

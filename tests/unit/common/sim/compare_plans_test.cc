@@ -49,6 +49,20 @@ TEST(ComparePlansTest, ListsWhatChanged) {
                   "memory of the fullest GPUs: 25.0 % -> 75.0 %"));
 }
 
+TEST(ComparePlansTest, NamesAnotherScheduleAndCountsSharedGpusOnce) {
+  const OneStage a(2, 20, 4e9);
+  OneStage b(2, 20, 4e9);
+  b.plan.schedule = PipelineSchedule::kInterleaved;
+  b.plan.virtual_stages = 2;
+  b.plan.stages.push_back(b.plan.stages[0]);
+  b.evaluation.stages[0].busy_s = 5;
+  b.evaluation.stages.push_back(b.evaluation.stages[0]);
+  EXPECT_THAT(ComparePlans({a.plan, a.evaluation}, {b.plan, b.evaluation}),
+              ElementsAre("iteration time: 20.00 s -> 20.00 s (+0.0 %)",
+                          "stages: 1 -> 2", "schedule: 1f1b -> interleaved",
+                          "chunks on each device: 1 -> 2"));
+}
+
 TEST(ComparePlansTest, SaysOnlyTheTimeOfEqualPlans) {
   const OneStage a(2, 20, 4e9);
   EXPECT_THAT(ComparePlans({a.plan, a.evaluation}, {a.plan, a.evaluation}),

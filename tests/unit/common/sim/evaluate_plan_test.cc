@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/cost/measured_layer.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/model_slice.h"
@@ -208,6 +209,154 @@ TEST(EvaluatePlanTest, TellsHowMuchOfTheComputeWasMeasured) {
   }
   // Four layers.
   EXPECT_DOUBLE_EQ(evaluation.measured_fraction, 4 * 3e-3 / compute_s);
+}
+
+TEST(EvaluatePlanTest, UsesMeasuredLayersAndCollectivesOfTheDevices) {
+  Inputs in;
+  in.plan.stages = {
+      StageOn(0, 6, {.tp_degree = 2, .dp_degree = 2}, NodeGpus(0, 4))};
+  const Evaluation modelled = in.Evaluate();
+  const auto key =
+      LayerMeasurementKey(in.model.layers[1], {.tp_degree = 2}, in.training,
+                          in.cluster.nodes[0].device.supports_flash_attention);
+  DeviceSpec& device = in.cluster.nodes[0].device;
+  device.measured_layers = {{.key = key,
+                             .samples = 2,
+                             .forward_s = 1,
+                             .backward_s = 2,
+                             .collectives_included = true}};
+  EXPECT_GT(in.Evaluate().stages[0].forward_s, 4);
+  EXPECT_LT(in.Evaluate().stages[0].forward_s,
+            4 + modelled.stages[0].forward_s);
+  EXPECT_GT(in.Evaluate().measured_fraction, 0.9);
+
+  device.measured_layers.clear();
+  device.collectives = {
+      {.op = CollectiveOp::kAllReduce, .ranks = 2, .points = {{1, 100}}}};
+  EXPECT_GT(in.Evaluate().stages[0].collective_s, 100);
+}
+
+// Four chunks on two devices; the embedding and one layer, one layer, two
+// layers, the head.
+Inputs InterleavedInputs() {
+  Inputs in;
+  const auto stage = [](int begin, int end, int node) {
+    return StageOn(begin, end, {.dp_degree = 4}, NodeGpus(node, 4));
+  };
+  in.plan.schedule = PipelineSchedule::kInterleaved;
+  in.plan.virtual_stages = 2;
+  in.plan.stages = {stage(0, 2, 0), stage(2, 3, 1), stage(3, 5, 0),
+                    stage(5, 6, 1)};
+  return in;
+}
+
+TEST(EvaluatePlanTest, ADeviceHoldsAllItsChunks) {
+  const Evaluation evaluation = InterleavedInputs().Evaluate();
+  for (int d = 0; d < 2; ++d) {
+    const StageEvaluation& first = evaluation.stages[d];
+    const StageEvaluation& second = evaluation.stages[d + 2];
+    EXPECT_EQ(first.peak_bytes, second.peak_bytes);
+    EXPECT_DOUBLE_EQ(
+        first.peak_bytes,
+        first.static_bytes + second.static_bytes + first.activation_bytes +
+            second.activation_bytes +
+            std::max(first.transient_bytes, second.transient_bytes));
+  }
+  // Warm-up of 2 · (2 − 0 − 1) + 2 passes and one more: three microbatches of
+  // the first chunk and two of the second, the larger one (see
+  // held_microbatches_test).
+  EXPECT_EQ(evaluation.stages[0].in_flight, 3);
+  EXPECT_EQ(evaluation.stages[2].in_flight, 2);
+}
+
+TEST(EvaluatePlanTest, CountsTheRuntimesReserveOnceAGpu) {
+  Inputs in = InterleavedInputs();
+  const double without = in.Evaluate().stages[0].peak_bytes;
+  in.cluster.nodes[0].device.efficiency.reserved_bytes += 1e9;
+  in.cluster.nodes[1].device.efficiency.reserved_bytes += 1e9;
+  EXPECT_DOUBLE_EQ(in.Evaluate().stages[0].peak_bytes, without + 1e9);
+}
+
+TEST(EvaluatePlanTest, ChunksSendOverTheLinksBetweenTheirDevices) {
+  Inputs in = InterleavedInputs();
+  in.cluster =
+      testing::TestCluster({{.name = "a", .device = testing::TestDevice()},
+                            {.name = "b", .device = testing::TestDevice()}});
+  in.cluster.links[0][1] = {2e9, 2e9, 0};
+  in.cluster.links[1][0] = {1e9, 1e9, 0.5};
+  const Evaluation evaluation = in.Evaluate();
+  // There and back: from device 0 to 1 as from 1 to 0.
+  const double send_s = 4'194'304 / 2e9 + 4'194'304 / 1e9 + 0.5;
+  for (int s = 0; s < 3; ++s) {
+    EXPECT_DOUBLE_EQ(evaluation.stages[s].send_s, send_s);
+  }
+  EXPECT_EQ(evaluation.stages[3].send_s, 0);
+}
+
+TEST(EvaluatePlanTest, ChunksOfOneDeviceSendNothing) {
+  Inputs in = InterleavedInputs();
+  in.plan.stages = {in.plan.stages[0], in.plan.stages[2]};
+  in.plan.stages[0].plan.end = in.plan.stages[1].plan.begin = {2, 0};
+  in.plan.stages[0].plan.recompute = {{.num_layers = 2}};
+  in.plan.stages[1].plan.recompute = {{.num_layers = 4}};
+  in.plan.stages[1].plan.end = {6, 0};
+  const Evaluation evaluation = in.Evaluate();
+  ASSERT_THAT(evaluation.stages, SizeIs(2));
+  EXPECT_EQ(evaluation.stages[0].send_s, 0);
+  EXPECT_NEAR(evaluation.bubble_fraction, 0, 1e-12);
+}
+
+TEST(EvaluatePlanTest, CountsTheTimeAndPeakOfSharedGpusOnce) {
+  const Inputs in = InterleavedInputs();
+  const Evaluation evaluation = in.Evaluate();
+  double idle_s = 0;
+  for (int d = 0; d < 2; ++d) {
+    double used_s = 0;
+    for (int s = d; s < 4; s += 2) {
+      const StageEvaluation& stage = evaluation.stages[s];
+      EXPECT_EQ(stage.idle_s, evaluation.stages[d].idle_s);
+      used_s += stage.busy_s + stage.sync_s + stage.optimizer_s;
+    }
+    EXPECT_NEAR(used_s + evaluation.stages[d].idle_s,
+                evaluation.iteration_time_s, 1e-12);
+    idle_s += evaluation.stages[d].idle_s;
+  }
+  EXPECT_DOUBLE_EQ(evaluation.bubble_fraction,
+                   idle_s / (2 * evaluation.iteration_time_s));
+  // Eight GPUs of 100 TFLOP/s.
+  EXPECT_DOUBLE_EQ(evaluation.model_flops_utilization,
+                   32 * ModelFlops(in.model, in.training) /
+                       (evaluation.iteration_time_s * 8 * 100e12));
+}
+
+TEST(EvaluatePlanTest, ReportsADeviceThatDoesNotFitOnce) {
+  Inputs in = InterleavedInputs();
+  in.cluster.nodes[1].device.memory_bytes = 1e6;
+  const Evaluation evaluation = in.Evaluate();
+  ASSERT_THAT(evaluation.violations, SizeIs(1));
+  EXPECT_EQ(evaluation.violations[0].stage, 1);
+}
+
+TEST(EvaluatePlanTest, GpipeHoldsEveryMicrobatch) {
+  Inputs in;
+  const Evaluation usual = in.Evaluate();
+  in.plan.schedule = PipelineSchedule::kGpipe;
+  const Evaluation gpipe = in.Evaluate();
+  EXPECT_EQ(gpipe.stages[0].in_flight, 8);
+  EXPECT_EQ(gpipe.stages[1].in_flight, 8);
+  EXPECT_DOUBLE_EQ(gpipe.stages[1].activation_bytes,
+                   8 * usual.stages[1].activation_bytes);
+}
+
+TEST(EvaluatePlanTest, ZeroBubbleIsSoonerDoneAndHoldsNoMoreThanTheFirstStage) {
+  Inputs in;
+  const Evaluation usual = in.Evaluate();
+  in.plan.schedule = PipelineSchedule::kZeroBubbleH1;
+  const Evaluation zero_bubble = in.Evaluate();
+  EXPECT_LT(zero_bubble.iteration_time_s, usual.iteration_time_s);
+  EXPECT_EQ(zero_bubble.stages[0].peak_bytes, usual.stages[0].peak_bytes);
+  EXPECT_EQ(zero_bubble.stages[1].in_flight, usual.stages[0].in_flight);
+  EXPECT_DOUBLE_EQ(zero_bubble.stages[0].busy_s, usual.stages[0].busy_s);
 }
 
 TEST(EvaluatePlanTest, FillsTheTimelineUpToTheEnd) {

@@ -99,6 +99,36 @@ TEST(ExplainPlanTest, LeavesThePipelineOutWhereThereIsNone) {
   EXPECT_THAT(in.Explain(), Not(Contains(HasSubstr("transfer"))));
 }
 
+TEST(ExplainPlanTest, SpeaksOfDevicesWhereTheyRunSeveralChunks) {
+  Inputs in;
+  in.plan.schedule = PipelineSchedule::kInterleaved;
+  in.plan.virtual_stages = 2;
+  in.plan.stages[2] = in.plan.stages[0];
+  in.plan.stages.push_back(in.plan.stages[1]);
+  in.plan.stages[1].island = 1;
+  // Device 0 takes 2 + 1 and 2 + 0.25 s a microbatch, device 1 3 and 3 s.
+  in.evaluation.stages = {Inputs::Stage(2, 1, 12e9), Inputs::Stage(3, 0, 14e9),
+                          Inputs::Stage(2, 0.25, 12e9),
+                          Inputs::Stage(3, 0, 14e9)};
+  in.evaluation.stages[3].in_flight = 1;
+  in.evaluation.violations = {
+      {.stage = 1, .reason = "needs too much", .bytes_short = 2e9}};
+  const std::vector<std::string> lines = in.Explain();
+  EXPECT_EQ(lines[0],
+            "Device 1 does not fit: it needs too much, 2.00 GB short.");
+  EXPECT_EQ(lines[2],
+            "The schedule is interleaved: stage i is a chunk of device i mod "
+            "2.");
+  EXPECT_THAT(lines[3], HasSubstr("Device 1 (2 x V100) sets the pace: 6.00 s a "
+                                  "microbatch; the others take 5.25 s"));
+  EXPECT_THAT(lines[4], HasSubstr("between stages 0 and 1, takes 1.00 s a "
+                                  "microbatch, 16.7 % of the slowest device."));
+  EXPECT_THAT(lines[6], HasSubstr("Memory of island 1, device 1: nothing is "
+                                  "recomputed; the fullest GPUs (device 1, "
+                                  "2 + 1 microbatches in flight) need 14.00 "
+                                  "GB of 16.00 GB"));
+}
+
 TEST(ExplainPlanTest, NamesTheMemoryTechniques) {
   Inputs in;
   // Layers 2 and 3 have ten operators; of layer 2 the stage runs the last

@@ -308,6 +308,18 @@ TEST(ClosedFormPropertyTest, BoundsTheScheduleFromAboveForEqualRatios) {
   }
 }
 
+TEST(ClosedFormPropertyTest, IsWithinOnePercentForManyMicrobatches) {
+  // What it exceeds the schedule by is at most p − 1 times the slowest stage.
+  RandomPipelines pipelines({.max_sync_s = 3});
+  for (int i = 0; i < kPipelines / 10; ++i) {
+    SCOPED_TRACE(i);
+    const std::vector<StageTimes> stages = pipelines.Next().first;
+    const int b = 100 * static_cast<int>(stages.size());
+    const double closed_s = ClosedFormIterationSeconds(stages, b);
+    ASSERT_NEAR(Seconds(stages, b), closed_s, 0.01 * closed_s);
+  }
+}
+
 TEST(ClosedFormPropertyTest, IsAtMostOnePercentLowWhereSomeStagesRecompute) {
   RandomPipelines pipelines({.min_ratio = 2, .max_ratio = 3, .max_sync_s = 3});
   for (int i = 0; i < kPipelines; ++i) {

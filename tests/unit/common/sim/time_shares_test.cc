@@ -45,6 +45,25 @@ TEST(TimeSharesTest, AddUpToOne) {
   EXPECT_DOUBLE_EQ(sum, 1);
 }
 
+TEST(TimeSharesTest, CountGpusThatRunSeveralChunksOnce) {
+  // Both chunks on the same GPU: 3 + 5 of 10 s busy, 2 idle.
+  const PipelinePlan plan = {.schedule = PipelineSchedule::kInterleaved,
+                             .virtual_stages = 2,
+                             .stages = {kPlan.stages[0], kPlan.stages[0]}};
+  const Evaluation evaluation = {
+      .iteration_time_s = 10,
+      .stages = {{.forward_s = 1, .backward_s = 2, .busy_s = 3, .idle_s = 2},
+                 {.forward_s = 2,
+                  .backward_s = 3,
+                  .recompute_s = 1,
+                  .busy_s = 5,
+                  .idle_s = 2}}};
+  const std::vector<TimeShare> shares = TimeShares(plan, evaluation);
+  EXPECT_DOUBLE_EQ(shares[0].fraction, 0.8);
+  EXPECT_DOUBLE_EQ(shares[2].fraction, 0.2);
+  EXPECT_DOUBLE_EQ(RecomputationShare(plan, evaluation), 0.1);
+}
+
 TEST(RecomputationShareTest, IsItsPartOfThePasses) {
   // 8 · 1 / 4 of 40 GPU-seconds.
   EXPECT_DOUBLE_EQ(RecomputationShare(kPlan, kEvaluation), 2. / 40);

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using testing::StatusIs;
 using testing::TestCluster;
@@ -91,6 +92,29 @@ TEST(PlanFileTest, NoPlanSurvivesTheRoundTrip) {
   EXPECT_EQ(decoded.result.infeasible, file.result.infeasible);
 }
 
+TEST(PlanFileTest, TheUsualScheduleIsNotWritten) {
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(ExampleFile()));
+  EXPECT_THAT(text, Not(HasSubstr("schedule")));
+  EXPECT_THAT(text, Not(HasSubstr("virtual_stages")));
+}
+
+TEST(PlanFileTest, OtherSchedulesSurviveTheRoundTrip) {
+  PlanFile file = ExampleFile();
+  for (const PipelineSchedule schedule : kPipelineSchedules) {
+    file.result.plan->schedule = schedule;
+    ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
+    ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+    EXPECT_EQ(decoded.result.plan, file.result.plan);
+  }
+  file.result.plan->schedule = PipelineSchedule::kInterleaved;
+  file.result.plan->virtual_stages = 2;
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
+  EXPECT_THAT(text, HasSubstr("\"schedule\": \"interleaved\""));
+  EXPECT_THAT(text, HasSubstr("\"virtual_stages\": 2"));
+  ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+  EXPECT_EQ(decoded.result.plan, file.result.plan);
+}
+
 TEST(PlanFileTest, ReadsWellToPeople) {
   ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(ExampleFile()));
   EXPECT_THAT(text, StartsWith("{\n  \"format_version\": \"tangram.plan/v1\""));
@@ -159,6 +183,21 @@ TEST(PlanFileTest, BadValuesAreRefusedByFieldPath) {
       StatusOfEdited("\"latency_s\": 0", "\"latency_s\": \"NaN\""),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("cluster.nodes[0].intra_node.latency_s: nan")));
+}
+
+TEST(PlanFileTest, SchedulesThatDoNotExistAreRefused) {
+  const std::string usual = "\"pipeline_microbatch_size\": 4";
+  EXPECT_THAT(StatusOfEdited(usual.c_str(), usual + ", \"schedule\": \"1f1b\""),
+              testing::IsOk());
+  EXPECT_THAT(
+      StatusOfEdited(usual.c_str(), usual + ", \"schedule\": \"dualpipe\""),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "plan.json: plan.schedule: \"dualpipe\"; expected gpipe or 1f1b "
+               "or interleaved or zb-h1"));
+  EXPECT_THAT(StatusOfEdited(usual.c_str(), usual + ", \"virtual_stages\": 0"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "plan.json: plan.virtual_stages: 0; expected a positive "
+                       "integer"));
 }
 
 TEST(PlanFileTest, AFileWithoutAnAnswerIsRefused) {

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_TESTS_UNIT_COMMON_WIRE_RANDOM_VALUES_H_
 #define TANGRAM_TESTS_UNIT_COMMON_WIRE_RANDOM_VALUES_H_
 
+#include <optional>
 #include <random>
 #include <string>
 
@@ -26,6 +27,10 @@ class RandomValues {
     return std::ldexp(std::uniform_real_distribution<double>(0.5, 1)(rng_),
                       Int(-40, 50));
   }
+  std::optional<double> MaybeReal() {
+    if (Bool()) return std::nullopt;
+    return Real();
+  }
   bool Bool() { return Int(0, 1) == 1; }
   std::string Name(const char* prefix) {
     return absl::StrCat(prefix, "-", Int(0, 1 << 30));
@@ -49,6 +54,23 @@ class RandomValues {
     for (int i = Int(0, 3); i > 0; --i) {
       key += Int(1, 1 << 30);
       device.measured.push_back({key << 30, Real(), Real()});
+    }
+    for (int i = Int(0, 3); i > 0; --i) {
+      key += Int(1, 1 << 30);
+      device.measured_layers.push_back({.key = key << 30,
+                                        .samples = Int(1, 64),
+                                        .forward_s = Real(),
+                                        .backward_s = Real(),
+                                        .collectives_included = Bool(),
+                                        .saved_bytes = MaybeReal(),
+                                        .optimizer_s = MaybeReal(),
+                                        .state_bytes = MaybeReal()});
+    }
+    for (int op = 0; op < Int(0, 5); ++op) {
+      device.collectives.push_back({.op = static_cast<CollectiveOp>(op),
+                                    .ranks = Int(2, 64),
+                                    .nodes = Int(1, 8),
+                                    .points = {{1 + Real(), 1 + Real()}}});
     }
     return device;
   }
@@ -122,7 +144,10 @@ class RandomValues {
             .sequence_length = Int(1, 1 << 20),
             .precision = static_cast<Precision>(Int(0, 3)),
             .optimizer = static_cast<Optimizer>(Int(0, 1)),
-            .flash_attention = Bool()};
+            .flash_attention = Bool(),
+            .dropout = Bool(),
+            .fp32_gradients = Bool(),
+            .overlap_grad_reduce = Bool()};
   }
 
   StagePlan Stage() {

@@ -79,7 +79,7 @@ class Exhaustive {
                                          stages_[stage + 1]),
                              shape.end);
       const double time_s = figures.compute_s + send_s;
-      const double sync_s = SyncSeconds(query_.tables, shape);
+      const double sync_s = SyncSeconds(query_.tables, shape, figures);
       ChooseCuts(stage + 1, shape.end,
                  {.latency_s = prefix.latency_s + time_s,
                   .slowest_s = std::max(prefix.slowest_s, time_s),

@@ -1,0 +1,18 @@
+#ifndef TANGRAM_COMMON_CONFIG_DEVICE_CATALOGUE_H_
+#define TANGRAM_COMMON_CONFIG_DEVICE_CATALOGUE_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/config/device_list.h"
+
+namespace tangram {
+
+// The built-in devices, common/catalogue/devices.yaml, parsed on first use.
+absl::Span<const CatalogueDevice> DeviceCatalogue();
+
+// The entry of that type or alias, ignoring case; null if there is none.
+const CatalogueDevice* FindDevice(absl::string_view type);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_CONFIG_DEVICE_CATALOGUE_H_

@@ -1,0 +1,74 @@
+#ifndef TANGRAM_COMMON_DOMAIN_MEASUREMENTS_H_
+#define TANGRAM_COMMON_DOMAIN_MEASUREMENTS_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/base/fingerprint.h"
+
+namespace tangram {
+
+// One whole layer on one GPU at one batch size. Overrides the cost model where
+// it matches; several with one key are the same layer at other batch sizes.
+struct MeasuredLayer {
+  Fingerprint key = 0;  // LayerMeasurementKey of cost/measured_layer.h.
+  int samples = 0;      // Of one replica.
+  double forward_s = 0;
+  double backward_s = 0;  // Without recomputation.
+  // The layer's tp, cp and ep collectives are in the times.
+  bool collectives_included = false;
+  // What one GPU keeps for the backward pass when nothing is recomputed.
+  std::optional<double> saved_bytes;
+  // Of all parameters that one GPU holds, before ZeRO.
+  std::optional<double> optimizer_s;
+  std::optional<double> state_bytes;
+
+  bool operator==(const MeasuredLayer&) const = default;
+};
+
+enum class CollectiveOp {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kPointToPoint,
+};
+
+// "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "p2p".
+absl::string_view CollectiveName(CollectiveOp op);
+
+struct CollectivePoint {
+  double bytes = 0;  // As the functions of cost/collectives.h count them.
+  double seconds = 0;
+  bool operator==(const CollectivePoint&) const = default;
+};
+
+// One collective over `ranks` GPUs of one type, as many in each of `nodes`
+// nodes.
+struct MeasuredCollective {
+  CollectiveOp op = CollectiveOp::kAllReduce;
+  int ranks = 0;
+  int nodes = 1;
+  std::vector<CollectivePoint> points;  // At least one; bytes rising.
+  bool operator==(const MeasuredCollective&) const = default;
+};
+
+// The table of that operation and shape, or null. `tables` are sorted by
+// operation, ranks, nodes.
+const MeasuredCollective* FindCollective(
+    absl::Span<const MeasuredCollective> tables, CollectiveOp op, int ranks,
+    int nodes);
+
+// Log seconds are linear in log bytes between two points. Below the smallest
+// its time stays, beyond the largest its rate.
+double SecondsOf(const MeasuredCollective& table, double bytes);
+
+// The order in which a device keeps them.
+bool ComesBefore(const MeasuredLayer& a, const MeasuredLayer& b);
+bool ComesBefore(const MeasuredCollective& a, const MeasuredCollective& b);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_MEASUREMENTS_H_

@@ -1,0 +1,35 @@
+#ifndef TANGRAM_COMMON_DOMAIN_PIPELINE_SCHEDULE_H_
+#define TANGRAM_COMMON_DOMAIN_PIPELINE_SCHEDULE_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// In which order the devices of a pipeline run the passes of one iteration. A
+// device here is the group of GPUs that runs a stage.
+enum class PipelineSchedule {
+  // All forward passes, then all backward passes (GPipe, 1811.06965).
+  kGpipe,
+  // After a warm-up, a backward for every forward pass (PipeDream-flush, as in
+  // Megatron-LM, 2104.04473 §2.2).
+  kOneFOneB,
+  // 1F1B where each device runs several chunks of the model in turn
+  // (Megatron-LM, 2104.04473 §2.2).
+  kInterleaved,
+  // 1F1B with the gradients of inputs and of weights as passes of their own,
+  // the latter delayed into what would be idle time (2401.10241 §2.1).
+  kZeroBubbleH1,
+};
+
+inline constexpr PipelineSchedule kPipelineSchedules[] = {
+    PipelineSchedule::kGpipe, PipelineSchedule::kOneFOneB,
+    PipelineSchedule::kInterleaved, PipelineSchedule::kZeroBubbleH1};
+
+const char* ScheduleName(PipelineSchedule schedule);  // "1f1b"
+std::optional<PipelineSchedule> FindSchedule(absl::string_view name);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_PIPELINE_SCHEDULE_H_

@@ -1,0 +1,26 @@
+#ifndef TANGRAM_COMMON_IMPORT_PROFILE_FORMATS_H_
+#define TANGRAM_COMMON_IMPORT_PROFILE_FORMATS_H_
+
+#include "common/import_profile/import_profile.h"
+
+// The importers, one import_<name>.cc each; inside common/import_profile only.
+namespace tangram {
+
+using Files = absl::Span<const ImportedFile>;
+
+absl::StatusOr<ImportResult> ImportAceso(Files files,
+                                         const ImportOptions& options);
+absl::StatusOr<ImportResult> ImportGalvatron(Files files,
+                                             const ImportOptions& options);
+absl::StatusOr<ImportResult> ImportMetis(Files files,
+                                         const ImportOptions& options);
+absl::StatusOr<ImportResult> ImportMist(Files files,
+                                        const ImportOptions& options);
+absl::StatusOr<ImportResult> ImportNccl(Files files,
+                                        const ImportOptions& options);
+absl::StatusOr<ImportResult> ImportSailor(Files files,
+                                          const ImportOptions& options);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_IMPORT_PROFILE_FORMATS_H_

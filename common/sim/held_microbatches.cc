@@ -1,0 +1,68 @@
+#include "common/sim/held_microbatches.h"
+
+namespace tangram {
+namespace {
+
+// Of one device.
+class Held {
+ public:
+  Held(const PipelineShape& shape, int device,
+       absl::Span<const double> activation_bytes)
+      : shape_(shape),
+        device_(device),
+        activation_bytes_(activation_bytes),
+        now_(shape.virtual_stages),
+        at_peak_(shape.virtual_stages) {}
+
+  void Run(const Pass& pass) {
+    const PassKind last = shape_.splits_backward() ? PassKind::kWeightGradient
+                                                   : PassKind::kBackward;
+    int& held = now_[pass.stage / shape_.num_devices];
+    if (pass.kind == last) --held;
+    if (pass.kind != PassKind::kForward) return;
+    ++held;
+    const double bytes = Bytes();
+    if (bytes <= peak_bytes_) return;
+    peak_bytes_ = bytes;
+    at_peak_ = now_;
+  }
+
+  const std::vector<int>& at_peak() const { return at_peak_; }
+
+ private:
+  // Summed afresh, so that the same microbatches give the same sum.
+  double Bytes() const {
+    double bytes = 0;
+    for (int chunk = 0; chunk < shape_.virtual_stages; ++chunk) {
+      bytes +=
+          now_[chunk] * activation_bytes_[chunk * shape_.num_devices + device_];
+    }
+    return bytes;
+  }
+
+  const PipelineShape& shape_;
+  const int device_;
+  const absl::Span<const double> activation_bytes_;
+  std::vector<int> now_;  // By chunk.
+  std::vector<int> at_peak_;
+  double peak_bytes_ = -1;
+};
+
+}  // namespace
+
+std::vector<int> MicrobatchesHeldAtPeak(
+    const PipelineShape& shape, absl::Span<const double> activation_bytes) {
+  std::vector<int> held_at_peak(shape.num_stages());
+  for (int d = 0; d < shape.num_devices; ++d) {
+    Held held(shape, d, activation_bytes);
+    for (PassSequence passes(shape, d); !passes.done(); passes.Advance()) {
+      held.Run(passes.next());
+    }
+    for (int chunk = 0; chunk < shape.virtual_stages; ++chunk) {
+      held_at_peak[chunk * shape.num_devices + d] = held.at_peak()[chunk];
+    }
+  }
+  return held_at_peak;
+}
+
+}  // namespace tangram

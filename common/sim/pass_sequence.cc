@@ -1,0 +1,76 @@
+#include "common/sim/pass_sequence.h"
+
+#include <algorithm>
+
+namespace tangram {
+namespace {
+
+int WarmUpOf(const PipelineShape& shape, int device) {
+  const int behind = shape.num_devices - device - 1;
+  switch (shape.schedule) {
+    case PipelineSchedule::kGpipe:
+      return shape.num_microbatches;
+    case PipelineSchedule::kOneFOneB:
+    case PipelineSchedule::kZeroBubbleH1:
+      return behind;
+    case PipelineSchedule::kInterleaved:
+      return 2 * behind + (shape.virtual_stages - 1) * shape.num_devices;
+  }
+  return behind;
+}
+
+}  // namespace
+
+PassSequence::PassSequence(const PipelineShape& shape, int device)
+    : num_devices_(shape.num_devices),
+      num_passes_(int64_t{shape.num_microbatches} * shape.virtual_stages),
+      warm_up_(WarmUpOf(shape, device)),
+      // Where there are no weight gradients, all count as done.
+      max_delayed_(shape.splits_backward() ? device : num_passes_) {
+  const int last = shape.num_stages() - shape.num_devices + device;
+  cursor(PassKind::kForward) = {
+      .stage = device, .first_stage = device, .last_stage = last};
+  cursor(PassKind::kBackward) = {
+      .stage = last, .first_stage = last, .last_stage = device};
+  cursor(PassKind::kWeightGradient) = cursor(PassKind::kBackward);
+  if (!shape.splits_backward()) {
+    cursor(PassKind::kWeightGradient).count = num_passes_;
+  }
+  SetKind();
+}
+
+void PassSequence::Advance() {
+  cursor(kind_).Advance(num_devices_);
+  SetKind();
+}
+
+void PassSequence::Cursor::Advance(int num_devices) {
+  ++count;
+  ++microbatch;
+  if (++in_group < num_devices) return;
+  in_group = 0;
+  if (stage == last_stage) {
+    stage = first_stage;
+    return;
+  }
+  stage += first_stage < last_stage ? num_devices : -num_devices;
+  microbatch -= num_devices;
+}
+
+void PassSequence::SetKind() {
+  const int64_t forward = cursor(PassKind::kForward).count;
+  const int64_t backward = cursor(PassKind::kBackward).count;
+  const int64_t weight_gradient = cursor(PassKind::kWeightGradient).count;
+  if (backward - weight_gradient > max_delayed_) {
+    kind_ = PassKind::kWeightGradient;
+  } else if (forward < std::min(num_passes_, backward + warm_up_ + 1)) {
+    kind_ = PassKind::kForward;
+  } else if (backward < num_passes_) {
+    kind_ = PassKind::kBackward;
+  } else {
+    kind_ = PassKind::kWeightGradient;
+    done_ = weight_gradient == num_passes_;
+  }
+}
+
+}  // namespace tangram

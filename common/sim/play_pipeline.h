@@ -1,0 +1,41 @@
+#ifndef TANGRAM_COMMON_SIM_PLAY_PIPELINE_H_
+#define TANGRAM_COMMON_SIM_PLAY_PIPELINE_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/sim/evaluate_plan.h"
+#include "common/sim/pass_sequence.h"
+
+namespace tangram {
+
+// Durations of one stage for one microbatch, and once an iteration.
+struct StageTimes {
+  double forward_s = 0;
+  double backward_s = 0;
+  double weight_gradient_s = 0;  // Its share of backward_s.
+  double send_forward_s = 0;     // Activations to the next stage; last: 0.
+  double send_backward_s = 0;    // Gradients back from the next stage; last: 0.
+  double sync_s = 0;             // After the last pass of the device.
+  double optimizer_s = 0;        // After sync.
+};
+
+struct PipelineRun {
+  double iteration_time_s = 0;
+  std::vector<double> busy_s;  // Per stage: forward + backward.
+};
+
+// Plays the passes of every device in the order of its PassSequence. A device
+// runs one pass at a time. A transfer starts when the sender has finished the
+// pass and its link to that neighbour is free in that direction; the sender
+// does not wait for it, the receiver does. `stages` has shape.num_stages()
+// elements, and the order must not make devices wait for each other in a ring:
+// with the interleaved schedule, the microbatches are a multiple of the
+// devices.
+PipelineRun PlayPipeline(const PipelineShape& shape,
+                         absl::Span<const StageTimes> stages,
+                         std::vector<TimelineEvent>* timeline = nullptr);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_PLAY_PIPELINE_H_

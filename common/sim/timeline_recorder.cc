@@ -1,0 +1,70 @@
+#include "common/sim/timeline_recorder.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tangram {
+namespace {
+
+bool StartsBefore(const TimelineEvent& a, const TimelineEvent& b) {
+  return a.start_s < b.start_s;
+}
+
+}  // namespace
+
+TimelineRecorder::TimelineRecorder(const PipelineShape& shape,
+                                   std::vector<TimelineEvent>* timeline)
+    : timeline_(timeline) {
+  if (timeline == nullptr) return;
+  const int sends = shape.num_microbatches;
+  // And gradient synchronisation and optimizer.
+  const int passes =
+      (shape.splits_backward() ? 3 : 2) * shape.num_microbatches + 2;
+  timeline->clear();
+  timeline->resize(size_t{1} * shape.num_stages() * (passes + 2 * sends));
+  TimelineEvent* next = timeline->data();
+  const auto track = [&next](int size) {
+    const Track empty = {next, next};
+    next += size;
+    return empty;
+  };
+  tracks_.reserve(shape.num_stages());
+  for (int s = 0; s < shape.num_stages(); ++s) {
+    tracks_.push_back({track(passes), track(sends), track(sends)});
+  }
+}
+
+TimelineRecorder::Track& TimelineRecorder::TrackOf(const TimelineEvent& event) {
+  std::array<Track, 3>& tracks = tracks_[event.stage];
+  switch (event.kind) {
+    case TimelineEvent::Kind::kSendForward:
+      return tracks[1];
+    case TimelineEvent::Kind::kSendBackward:
+      return tracks[2];
+    case TimelineEvent::Kind::kForward:
+    case TimelineEvent::Kind::kBackward:
+    case TimelineEvent::Kind::kWeightGradient:
+    case TimelineEvent::Kind::kGradientSync:
+    case TimelineEvent::Kind::kOptimizer:
+      return tracks[0];
+  }
+  return tracks[0];
+}
+
+void TimelineRecorder::Finish() {
+  if (timeline_ == nullptr) return;
+  auto out = timeline_->begin();
+  std::vector<TimelineEvent> passes;
+  std::vector<TimelineEvent> sends;
+  for (const auto& [ran, forward, backward] : tracks_) {
+    passes.assign(ran.begin, ran.end);
+    sends.clear();
+    std::merge(forward.begin, forward.end, backward.begin, backward.end,
+               std::back_inserter(sends), StartsBefore);
+    out = std::merge(sends.begin(), sends.end(), passes.begin(), passes.end(),
+                     out, StartsBefore);
+  }
+  timeline_->erase(out, timeline_->end());
+}
+
+}  // namespace tangram

@@ -1,0 +1,112 @@
+#include "common/validation/express_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "common/validation/run_parts.h"
+#include "common/validation/run_stages.h"
+#include "common/validation/runtime_habits.h"
+
+namespace tangram {
+namespace {
+
+absl::StatusOr<Precision> PrecisionOf(const MeasuredRun& run) {
+  std::string text = absl::AsciiStrToLower(run.precision);
+  if (text.empty()) text = std::string(HabitsOf(run.framework).precision);
+  if (text.empty()) {
+    const bool before_ampere =
+        absl::StrContains(run.gpu, "V100") || absl::StrContains(run.gpu, "T4");
+    return before_ampere ? Precision::kFp16 : Precision::kBf16;
+  }
+  if (absl::StrContains(text, "fp8")) return Precision::kFp8;
+  if (absl::StartsWith(text, "bf16")) return Precision::kBf16;
+  if (absl::StartsWith(text, "fp16")) return Precision::kFp16;
+  if (absl::StartsWith(text, "fp32")) return Precision::kFp32;
+  return absl::UnimplementedError(absl::StrCat(
+      "precision: ", run.precision, "; fp32, fp16, bf16 and fp8 are modelled"));
+}
+
+absl::Status CheckExpressible(const MeasuredRun& run) {
+  if (run.gpu.empty() || run.num_gpus == 0) {
+    return absl::UnimplementedError("num_gpus: not stated");
+  }
+  if (run.global_batch_size == 0 || run.sequence_length == 0) {
+    return absl::UnimplementedError("gbs, seq: not stated");
+  }
+  if (!run.offload.empty() && !absl::StartsWith(run.offload, "none") &&
+      !absl::StartsWith(run.offload, "per-stage")) {
+    return absl::UnimplementedError(
+        absl::StrCat("offload: ", run.offload, "; not modelled"));
+  }
+  if (absl::StrContains(run.flag, "not pre-training")) {
+    return absl::UnimplementedError(absl::StrCat("flag: ", run.flag));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
+  const RuntimeHabits habits = HabitsOf(run.framework);
+  TANGRAM_ASSIGN_OR_RETURN(const Precision precision, PrecisionOf(run));
+  const bool flash = run.attention.empty()
+                         ? habits.flash_attention
+                         : absl::StrContains(run.attention, "flash");
+  return TrainingOptions{.global_batch_size = run.global_batch_size,
+                         .sequence_length = run.sequence_length,
+                         .precision = precision,
+                         .flash_attention = flash,
+                         .dropout = habits.dropout,
+                         .fp32_gradients = habits.fp32_gradients,
+                         .overlap_grad_reduce = habits.overlap_grad_reduce};
+}
+
+absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
+  TANGRAM_RETURN_IF_ERROR(CheckExpressible(run));
+  ExpressedRun expressed;
+  TANGRAM_ASSIGN_OR_RETURN(expressed.model, ModelOfRun(run));
+  TANGRAM_ASSIGN_OR_RETURN(expressed.training, TrainingOfRun(run));
+  TANGRAM_ASSIGN_OR_RETURN(const RunStages stages,
+                           StagesOfRun(run, expressed.model));
+  PipelinePlan& plan = expressed.plan;
+  plan.pipeline_microbatch_size = stages.pipeline_microbatch_size;
+  plan.virtual_stages = stages.virtual_stages;
+  if (plan.virtual_stages > 1) plan.schedule = PipelineSchedule::kInterleaved;
+  // The chunks of one device share its GPUs.
+  const size_t num_devices = stages.stages.size() / plan.virtual_stages;
+  TANGRAM_ASSIGN_OR_RETURN(
+      PlacedRun placed,
+      PlaceRun(run, absl::MakeConstSpan(stages.stages).first(num_devices)));
+  expressed.cluster = std::move(placed.cluster);
+  const RuntimeHabits habits = HabitsOf(run.framework);
+  for (Node& node : expressed.cluster.nodes) {
+    DeviceEfficiency& efficiency = node.device.efficiency;
+    // TF32 runs at half the rate of bf16 and came with it.
+    PeakFlops& peak = node.device.peak_flops;
+    if (habits.tf32) peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
+    efficiency.host_launch_s *= habits.host_factor;
+    efficiency.memory_fraction *= habits.elementwise_factor;
+    efficiency.attention_fraction *= habits.attention_factor;
+  }
+  int used = 0;
+  for (size_t s = 0; s < stages.stages.size(); ++s) {
+    const std::vector<GpuId>& gpus = placed.gpus[s % num_devices];
+    if (s < num_devices) used += static_cast<int>(gpus.size());
+    plan.stages.push_back({.plan = stages.stages[s].plan, .gpus = gpus});
+  }
+  if (used != run.num_gpus) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_gpus: ", run.num_gpus, "; the plan uses ", used));
+  }
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(expressed.model, expressed.cluster,
+                                       expressed.training, expressed.plan));
+  return expressed;
+}
+
+}  // namespace tangram

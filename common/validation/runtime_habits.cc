@@ -1,0 +1,88 @@
+#include "common/validation/runtime_habits.h"
+
+#include "absl/strings/match.h"
+#include "common/validation/text_match.h"
+
+namespace tangram {
+namespace {
+
+// Megatron-LM and what was built on it before 2023. Its host is slow: vTrain's
+// runs on one node take 3.55 ms a layer and microbatch, forward, recomputation
+// and backward, however small the layer.
+constexpr RuntimeHabits kEarlyMegatron = {.flash_attention = false,
+                                          .fp32_gradients = false,
+                                          .overlap_grad_reduce = false,
+                                          .sequence_parallel = false,
+                                          .dropout = true,
+                                          .host_factor = 3.5};
+// Megatron-LM v1.1.5 of 2020 fused neither bias with GELU nor dropout with
+// addition.
+constexpr RuntimeHabits kUnfusedMegatron = {.flash_attention = false,
+                                            .fp32_gradients = false,
+                                            .overlap_grad_reduce = false,
+                                            .sequence_parallel = false,
+                                            .dropout = true,
+                                            .host_factor = 3.5,
+                                            .elementwise_factor = 0.45};
+// LLM-Foundry of 2023 ran FlashAttention-1 in Triton.
+constexpr RuntimeHabits kComposer = {.fp32_gradients = false,
+                                     .sequence_parallel = false,
+                                     .zero_stage = 3,
+                                     .attention_factor = 0.45};
+constexpr RuntimeHabits kFsdp = {
+    .fp32_gradients = false, .sequence_parallel = false, .zero_stage = 3};
+constexpr RuntimeHabits kMegatronCore = {.zero_stage = 1};
+// NVIDIA's tuned recipes keep and reduce gradients in 16 bits.
+constexpr RuntimeHabits kRecipes = {
+    .precision = "fp8", .fp32_gradients = false, .zero_stage = 1};
+
+// Its layer profiles of A100 and GH200 are faster than fp32 units allow.
+constexpr RuntimeHabits kSailor = {.flash_attention = false,
+                                   .fp32_gradients = false,
+                                   .overlap_grad_reduce = false,
+                                   .sequence_parallel = false,
+                                   .dropout = true,
+                                   .tf32 = true,
+                                   .host_factor = 3.5};
+
+struct Framework {
+  absl::string_view name;  // Part of the framework column, ignoring case.
+  RuntimeHabits habits;
+};
+
+RuntimeHabits With(RuntimeHabits habits, bool recompute_all,
+                   bool fills_first_stages) {
+  habits.recompute_all = recompute_all;
+  habits.fills_first_stages = fills_first_stages;
+  return habits;
+}
+
+}  // namespace
+
+RuntimeHabits HabitsOf(absl::string_view framework) {
+  // The first match counts.
+  const Framework frameworks[] = {
+      {"Bridge", kRecipes},
+      {"NeMo", kRecipes},
+      {"Megatron-Core", kMegatronCore},
+      {"MCore", kMegatronCore},
+      {"Composer", kComposer},
+      {"FSDP", kFsdp},
+      {"torchtitan", kFsdp},
+      {"InternEvo", kMegatronCore},
+      {"Sailor", kSailor},
+      {"Megatron-DeepSpeed", With(kEarlyMegatron, false, true)},
+      {"Megatron+DeepSpeed", With(kEarlyMegatron, false, true)},
+      {"v1.1.5", kUnfusedMegatron},
+      {"DeepSpeed", kEarlyMegatron},
+      {"Megatron", kEarlyMegatron},
+      {"Aceso", kEarlyMegatron},
+      {"Alpa", kEarlyMegatron},
+      {"Mist", kEarlyMegatron}};
+  for (const Framework& known : frameworks) {
+    if (Mentions(framework, known.name)) return known.habits;
+  }
+  return {};
+}
+
+}  // namespace tangram

@@ -1,0 +1,61 @@
+#include "common/sim/held_microbatches.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/cost/stage_cost.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+std::vector<int> Held(PipelineSchedule schedule, int p, int num_microbatches) {
+  const std::vector<double> bytes(p, 1.0);
+  return MicrobatchesHeldAtPeak({.schedule = schedule,
+                                 .num_devices = p,
+                                 .num_microbatches = num_microbatches},
+                                bytes);
+}
+
+TEST(MicrobatchesHeldAtPeakTest, GpipeHoldsAll) {
+  EXPECT_THAT(Held(PipelineSchedule::kGpipe, 3, 7), ElementsAre(7, 7, 7));
+}
+
+TEST(MicrobatchesHeldAtPeakTest, OneFOneBHoldsWhatTheClosedFormulaSays) {
+  for (int p = 1; p <= 6; ++p) {
+    for (int b = 1; b <= 8; ++b) {
+      const std::vector<int> held = Held(PipelineSchedule::kOneFOneB, p, b);
+      for (int s = 0; s < p; ++s) {
+        EXPECT_EQ(held[s], InFlightMicrobatches(p - 1 - s, b));
+      }
+    }
+  }
+}
+
+TEST(MicrobatchesHeldAtPeakTest, ZeroBubbleHoldsOnAllDevicesWhatTheFirstDoes) {
+  EXPECT_THAT(Held(PipelineSchedule::kZeroBubbleH1, 4, 9), Each(4));
+  EXPECT_THAT(Held(PipelineSchedule::kZeroBubbleH1, 4, 3), Each(3));
+}
+
+TEST(MicrobatchesHeldAtPeakTest, InterleavedHoldsItsWarmUpAndOneMore) {
+  // Device 0: F0.0 F0.1 F2.0 F2.1 F0.2; then each backward pass of stage 2
+  // makes room for a forward pass. Device 1: F1.0 F1.1 F3.0.
+  const PipelineShape shape = {PipelineSchedule::kInterleaved, 2, 2, 4};
+  EXPECT_THAT(MicrobatchesHeldAtPeak(shape, {1, 1, 1, 1}),
+              ElementsAre(3, 2, 2, 1));
+}
+
+TEST(MicrobatchesHeldAtPeakTest, CountsAtThePeakOfTheDevicesBytes) {
+  // Device 0 as above, but stage 0 is large: after B2.0 F0.3 it holds four
+  // microbatches of stage 0 and one of stage 2, 4 · 10 + 1 > 3 · 10 + 2.
+  const PipelineShape shape = {PipelineSchedule::kInterleaved, 2, 2, 4};
+  EXPECT_THAT(MicrobatchesHeldAtPeak(shape, {10, 1, 1, 1}),
+              ElementsAre(4, 2, 1, 1));
+}
+
+}  // namespace
+}  // namespace tangram
