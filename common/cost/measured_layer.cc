@@ -83,6 +83,17 @@ bool RunsFlashAttention(const StageEnvironment& environment) {
          environment.device.supports_flash_attention;
 }
 
+// A batch is not slower than a larger one: where it was measured to be,
+// something else ran beside it.
+LayerTimes BoundByLarger(LayerTimes times,
+                         absl::Span<const MeasuredLayer> larger) {
+  for (const MeasuredLayer& batch : larger) {
+    times.forward_s = std::min(times.forward_s, batch.forward_s);
+    times.backward_s = std::min(times.backward_s, batch.backward_s);
+  }
+  return times;
+}
+
 }  // namespace
 
 Fingerprint LayerMeasurementKey(const LayerSpec& layer,
@@ -108,7 +119,8 @@ std::optional<LayerTimes> InterpolateSamples(
       batches.begin(), batches.end(),
       [samples](const MeasuredLayer& b) { return b.samples >= samples; });
   if (above != batches.end() && above->samples == samples) {
-    return TimesOf(*above);
+    return BoundByLarger(TimesOf(*above),
+                         absl::MakeConstSpan(&*above, batches.end() - above));
   }
   if (above == batches.begin() || batches.size() < 2) return std::nullopt;
   const MeasuredLayer& b = above == batches.end() ? batches.back() : *above;
@@ -136,7 +148,7 @@ LayerCalibration CalibrationOf(const LayerScope& scope) {
   std::optional<LayerTimes> times = InterpolateSamples(batches, scope.samples);
   if (!times.has_value()) {
     const MeasuredLayer& nearest = batches.front();
-    times = TimesOf(nearest);
+    times = BoundByLarger(TimesOf(nearest), batches);
     at.tokens *= nearest.samples / at.samples;
     at.samples = nearest.samples;
   }

@@ -168,6 +168,36 @@ absl::Status ReadFile(const ImportedFile& file, GalvatronProfile& galvatron,
   return absl::OkStatus();
 }
 
+// At tp 1, of one sample; empty where it was not measured.
+std::optional<double> SavedMib(const GalvatronProfile& galvatron,
+                               int sequence_length) {
+  auto saved = galvatron.saved_mib.find(sequence_length);
+  if (saved == galvatron.saved_mib.end()) saved = galvatron.saved_mib.find(0);
+  if (saved == galvatron.saved_mib.end()) return std::nullopt;
+  return saved->second;
+}
+
+void AddTime(const LayerTime& time, const GalvatronProfile& galvatron,
+             ProfileEntry shape, ImportResult& result) {
+  if (time.sequence_length.has_value()) {
+    shape.sequence_length = *time.sequence_length;
+  }
+  if (shape.sequence_length == 0 || !time.samples.has_value()) {
+    return Note(time.samples.has_value()
+                    ? "times without a sequence length: left out; --seq says it"
+                    : "times without a number of samples: left out",
+                result.notes);
+  }
+  const double forward_s = time.ms_per_sample * *time.samples * 1e-3;
+  ProfilePoint point = {.samples = *time.samples,
+                        .forward_s = forward_s,
+                        .backward_s = kBackwardOverForward * forward_s};
+  if (const auto saved = SavedMib(galvatron, shape.sequence_length)) {
+    point.saved_bytes = *saved * kMiB * *time.samples;
+  }
+  AddPoint(shape, point, result.profile);
+}
+
 absl::Status AddTimes(const ImportedFile& file, const ImportOptions& options,
                       const GalvatronProfile& galvatron, ImportResult& result) {
   if (galvatron.times.empty()) return absl::OkStatus();
@@ -179,32 +209,14 @@ absl::Status AddTimes(const ImportedFile& file, const ImportOptions& options,
         precision.has_value() ? "model; expected --model"
                               : "precision; expected --precision"));
   }
-  ProfileEntry shape = {.model = AddModel(*options.model, result.profile),
-                        .layer = 1,
-                        .precision = *precision,
-                        .flash_attention = true};
+  const ProfileEntry shape = {
+      .model = AddModel(*options.model, result.profile),
+      .layer = 1,
+      .precision = *precision,
+      .sequence_length = options.sequence_length.value_or(0),
+      .flash_attention = true};
   for (const LayerTime& time : galvatron.times) {
-    const std::optional<int> length = time.sequence_length.has_value()
-                                          ? time.sequence_length
-                                          : options.sequence_length;
-    if (!length.has_value() || !time.samples.has_value()) {
-      Note(length.has_value()
-               ? "times without a number of samples: left out"
-               : "times without a sequence length: left out; --seq says it",
-           result.notes);
-      continue;
-    }
-    shape.sequence_length = *length;
-    const double forward_s = time.ms_per_sample * *time.samples * 1e-3;
-    ProfilePoint point = {.samples = *time.samples,
-                          .forward_s = forward_s,
-                          .backward_s = kBackwardOverForward * forward_s};
-    auto saved = galvatron.saved_mib.find(*length);
-    if (saved == galvatron.saved_mib.end()) saved = galvatron.saved_mib.find(0);
-    if (saved != galvatron.saved_mib.end()) {
-      point.saved_bytes = saved->second * kMiB * *time.samples;
-    }
-    AddPoint(shape, point, result.profile);
+    AddTime(time, galvatron, shape, result);
   }
   Note("backward is not measured: taken for twice the forward time",
        result.notes);

@@ -126,6 +126,44 @@ absl::Status CheckOptions(const ImportedFile& file,
   return absl::OkStatus();
 }
 
+absl::Status AddTimes(const MetisTimes& times, const std::string& file,
+                      const ModelSpec& model, ProfileEntry shape,
+                      Profile& profile) {
+  const int num_layers = model.num_layers() - 2;
+  if (static_cast<int>(times.layer_ms.size()) <= num_layers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": ", times.layer_ms.size(),
+                     " layers; expected an embedding and the ", num_layers,
+                     " transformer layers of ", model.name));
+  }
+  const auto first = times.layer_ms.begin() + 1;
+  const double seconds =
+      1e-3 * Median(std::vector<double>(first, first + num_layers));
+  shape.parallelism.tp_degree = times.tp;
+  shape.collectives_included = times.tp > 1;
+  AddPoint(shape,
+           {.samples = times.samples,
+            .forward_s = kForwardShare * seconds,
+            .backward_s = (1 - kForwardShare) * seconds},
+           profile);
+  return absl::OkStatus();
+}
+
+// Of several GPU types the chosen one is taken; a single one may be given
+// another name.
+std::vector<MetisTimes> Chosen(const std::vector<MetisTimes>& all,
+                               const ImportOptions& options) {
+  std::vector<MetisTimes> chosen;
+  bool several = false;
+  for (const MetisTimes& times : all) {
+    several = several || times.device != all.front().device;
+    if (KnownDevice(times.device) == KnownDevice(options.device)) {
+      chosen.push_back(times);
+    }
+  }
+  return several && !options.device.empty() ? chosen : all;
+}
+
 }  // namespace
 
 absl::StatusOr<ImportResult> ImportMetis(Files files,
@@ -136,47 +174,25 @@ absl::StatusOr<ImportResult> ImportMetis(Files files,
     TANGRAM_RETURN_IF_ERROR(ReadFile(file, all));
   }
   ImportResult result;
-  ProfileEntry shape = {.model = AddModel(*options.model, result.profile),
-                        .layer = 1,
-                        .precision = *options.precision,
-                        .sequence_length = *options.sequence_length};
-  const int num_layers = options.model->num_layers() - 2;
-  int num_others = 0;
-  for (const MetisTimes& times : all) {
-    const bool chosen =
-        files.size() > 1 || options.device.empty() ||
-        KnownDevice(times.device) == KnownDevice(options.device);
-    if (!chosen) {
-      ++num_others;
-      continue;
-    }
+  const ProfileEntry shape = {.model = AddModel(*options.model, result.profile),
+                              .layer = 1,
+                              .precision = *options.precision,
+                              .sequence_length = *options.sequence_length};
+  const std::vector<MetisTimes> chosen = Chosen(all, options);
+  for (const MetisTimes& times : chosen) {
     TANGRAM_RETURN_IF_ERROR(
         SetDevice(times.device, files[0].name, options, result.profile));
-    if (static_cast<int>(times.layer_ms.size()) <= num_layers) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(files[0].name, ": ", times.layer_ms.size(),
-                       " layers; expected an embedding and the ", num_layers,
-                       " transformer layers of ", options.model->name));
-    }
-    const auto first = times.layer_ms.begin() + 1;
-    const double seconds =
-        1e-3 * Median(std::vector<double>(first, first + num_layers));
-    shape.parallelism.tp_degree = times.tp;
-    shape.collectives_included = times.tp > 1;
-    AddPoint(shape,
-             {.samples = times.samples,
-              .forward_s = kForwardShare * seconds,
-              .backward_s = (1 - kForwardShare) * seconds},
-             result.profile);
+    TANGRAM_RETURN_IF_ERROR(
+        AddTimes(times, files[0].name, *options.model, shape, result.profile));
   }
   result.notes = {
       "forward and backward are measured together: split 1 to 2",
       "embedding and head: left out; what they hold is not said",
       "optimizer and memory: left out; they are of the whole model, and with "
       "its state"};
-  if (num_others > 0) {
-    result.notes.push_back(
-        absl::StrCat(num_others, " times of other GPUs: left out"));
+  if (chosen.size() < all.size()) {
+    result.notes.push_back(absl::StrCat(all.size() - chosen.size(),
+                                        " times of other GPUs: left out"));
   }
   result.profile.source = absl::StrCat("Metis profile, ", files[0].name);
   return result;

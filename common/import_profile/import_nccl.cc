@@ -150,22 +150,24 @@ int RanksFromBandwidths(const NcclRun& run) {
   return static_cast<int>(std::lround(1 / (1 - factor)));
 }
 
-absl::Status AddRun(const ImportedFile& file, NcclRun run,
-                    const ImportOptions& options, ImportResult& result) {
-  const auto missing = [&file](absl::string_view what) {
+// Operation, ranks and nodes.
+absl::StatusOr<MeasuredCollective> ShapeOf(const ImportedFile& file,
+                                           const NcclRun& run,
+                                           std::vector<std::string>& notes) {
+  const auto error = [&file](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat(file.name, ": ", what));
   };
   if (run.points.empty()) {
-    return missing("no times; expected the output of an nccl-tests program");
+    return error("no times; expected the output of an nccl-tests program");
   }
   if (!run.op.has_value()) {
-    return missing(
+    return error(
         "which collective it is, is not in the output; expected a file name "
         "with all_reduce, all_gather, reduce_scatter, alltoall or sendrecv");
   }
   if (run.gpus.size() > 1) {
-    return missing(absl::StrCat("ranks on ", absl::StrJoin(run.gpus, ", "),
-                                "; expected one GPU type"));
+    return error(absl::StrCat("ranks on ", absl::StrJoin(run.gpus, ", "),
+                              "; expected one GPU type"));
   }
   MeasuredCollective shape = {
       .op = *run.op,
@@ -173,27 +175,41 @@ absl::Status AddRun(const ImportedFile& file, NcclRun run,
       .nodes = std::max(1, static_cast<int>(run.hosts.size()))};
   if (run.num_ranks == 0) {
     shape.ranks = RanksFromBandwidths(run);
-    result.notes.push_back(absl::StrCat(
+    notes.push_back(absl::StrCat(
         file.name, ": does not list its ranks: taken for ", shape.ranks,
         " in one node, from the ratio of its bandwidths"));
   }
-  if (shape.ranks < 2) return missing("one rank; expected at least 2");
+  if (shape.ranks < 2) return error("one rank; expected at least 2");
+  return shape;
+}
+
+// Empty: it can be used.
+std::string WhyLeftOut(const MeasuredCollective& shape) {
+  if (shape.op == CollectiveOp::kPointToPoint && shape.ranks != 2) {
+    return absl::StrCat(shape.ranks,
+                        " ranks send in a ring, expected one pair");
+  }
+  if (shape.ranks % shape.nodes != 0) {
+    return absl::StrCat(shape.ranks, " ranks on ", shape.nodes,
+                        " nodes, expected as many on each");
+  }
+  return "";
+}
+
+absl::Status AddRun(const ImportedFile& file, const ImportOptions& options,
+                    ImportResult& result) {
+  const NcclRun run = ReadRun(file);
+  TANGRAM_ASSIGN_OR_RETURN(const MeasuredCollective shape,
+                           ShapeOf(file, run, result.notes));
   TANGRAM_RETURN_IF_ERROR(SetDevice(run.gpus.empty() ? "" : *run.gpus.begin(),
                                     file.name, options, result.profile));
   if (run.num_wrong > 0) {
     result.notes.push_back(absl::StrCat(file.name, ": ", run.num_wrong,
                                         " sizes with wrong results: left out"));
   }
-  if (shape.op == CollectiveOp::kPointToPoint && shape.ranks != 2) {
-    result.notes.push_back(
-        absl::StrCat(file.name, ": left out; ", shape.ranks,
-                     " ranks send in a ring, expected one pair"));
-    return absl::OkStatus();
-  }
-  if (shape.ranks % shape.nodes != 0) {
-    result.notes.push_back(absl::StrCat(file.name, ": left out; ", shape.ranks,
-                                        " ranks on ", shape.nodes,
-                                        " nodes, expected as many on each"));
+  const std::string why = WhyLeftOut(shape);
+  if (!why.empty()) {
+    result.notes.push_back(absl::StrCat(file.name, ": left out; ", why));
     return absl::OkStatus();
   }
   for (const CollectivePoint& point : run.points) {
@@ -208,7 +224,7 @@ absl::StatusOr<ImportResult> ImportNccl(Files files,
                                         const ImportOptions& options) {
   ImportResult result;
   for (const ImportedFile& file : files) {
-    TANGRAM_RETURN_IF_ERROR(AddRun(file, ReadRun(file), options, result));
+    TANGRAM_RETURN_IF_ERROR(AddRun(file, options, result));
   }
   result.profile.source = absl::StrCat("nccl-tests, ", files[0].name);
   return result;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,7 +46,6 @@ double MedianTransformer(const std::vector<double>& values,
 struct ParameterShares {
   double transformer = 0;
   double trailing = 0;
-  int num_run_layers = 0;
 };
 
 ParameterShares SharesOf(const SailorFloats& floats,
@@ -55,9 +55,7 @@ ParameterShares SharesOf(const SailorFloats& floats,
       SumFrom(floats.parameters, 1 + numbering.num_transformer_layers);
   const double all =
       floats.parameters[0] + kRunTransformerLayers * transformer + trailing;
-  return {.transformer = transformer / all,
-          .trailing = trailing / all,
-          .num_run_layers = 1 + kRunTransformerLayers + numbering.num_trailing};
+  return {.transformer = transformer / all, .trailing = trailing / all};
 }
 
 class SailorImporter {
@@ -116,6 +114,18 @@ class SailorImporter {
     ProfileEntry entry = shape_;
     entry.parallelism.tp_degree = tp;
     entry.collectives_included = tp > 1;
+    AddTransformer(entry, samples, seconds, floats);
+    const std::string why = WhyNoHead(tp, floats);
+    if (why.empty()) {
+      AddHead(entry, samples, seconds, *floats);
+    } else {
+      Note(absl::StrCat("head: ", why));
+    }
+  }
+
+  void AddTransformer(ProfileEntry entry, int samples,
+                      const SailorSeconds& seconds,
+                      const SailorFloats* floats) {
     entry.layer = 1;
     ProfilePoint point = {
         .samples = samples,
@@ -125,32 +135,35 @@ class SailorImporter {
       point.saved_bytes = samples * kBytesOfFloat *
                           MedianTransformer(floats->activations, numbering_);
     }
-    const std::optional<ParameterShares> shares = UpdateShares(seconds, floats);
-    const double update_s = seconds.update.back();
-    if (shares.has_value()) {
+    if (const auto shares = UpdateShares(seconds, floats)) {
       Note(
           "update: read as the mean over the embedding, two transformer "
           "layers and what follows, and shared out by parameters");
-      entry.optimizer_s =
-          update_s * shares->num_run_layers * shares->transformer;
+      entry.optimizer_s = shares->transformer * RunUpdateSeconds(seconds);
     }
     AddPoint(entry, point, result_.profile);
+  }
 
-    const std::string why = WhyNoHead(tp, floats);
-    if (!why.empty()) {
-      Note(absl::StrCat("head: ", why));
-      return;
-    }
+  void AddHead(ProfileEntry entry, int samples, const SailorSeconds& seconds,
+               const SailorFloats& floats) {
     const int first = 1 + numbering_.num_transformer_layers;
     entry.layer = result_.profile.models[shape_.model].num_layers() - 1;
-    point.forward_s = SumFrom(seconds.forward, first);
-    point.backward_s = SumFrom(seconds.backward, first);
-    point.saved_bytes =
-        samples * kBytesOfFloat * SumFrom(floats->activations, first);
-    if (shares.has_value()) {
-      entry.optimizer_s = update_s * shares->num_run_layers * shares->trailing;
+    if (const auto shares = UpdateShares(seconds, &floats)) {
+      entry.optimizer_s = shares->trailing * RunUpdateSeconds(seconds);
     }
-    AddPoint(entry, point, result_.profile);
+    AddPoint(entry,
+             {.samples = samples,
+              .forward_s = SumFrom(seconds.forward, first),
+              .backward_s = SumFrom(seconds.backward, first),
+              .saved_bytes =
+                  samples * kBytesOfFloat * SumFrom(floats.activations, first)},
+             result_.profile);
+  }
+
+  // Of all layers that upstream ran.
+  double RunUpdateSeconds(const SailorSeconds& seconds) const {
+    return seconds.update.back() *
+           (1 + kRunTransformerLayers + numbering_.num_trailing);
   }
 
   std::optional<ParameterShares> UpdateShares(
@@ -215,6 +228,28 @@ absl::StatusOr<Numbering> NumberingOf(const SailorProfile& sailor,
   return numbering;
 }
 
+// Where the parameters are counted, they tell whether the model is the one that
+// was measured.
+absl::Status CheckParameters(const SailorProfile& sailor,
+                             const ImportedFile& file, const ModelSpec& model,
+                             const Numbering& numbering) {
+  constexpr double kTolerance = 0.05;
+  const double expected = ParameterCount(model.layers[1]);
+  for (const auto& [tp, floats] : sailor.floats) {
+    if (static_cast<int>(floats.parameters.size()) <=
+        numbering.num_transformer_layers) {
+      continue;
+    }
+    const double counted = tp * MedianTransformer(floats.parameters, numbering);
+    if (std::abs(counted / expected - 1) <= kTolerance) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.name, ": params_floats: ", counted,
+                     " in a transformer layer; expected about ", expected,
+                     " as in ", model.name, ", or another --model"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ImportResult> ImportSailor(Files files,
@@ -230,6 +265,7 @@ absl::StatusOr<ImportResult> ImportSailor(Files files,
                            ModelOf(sailor, files[0], options));
   TANGRAM_ASSIGN_OR_RETURN(const Numbering numbering,
                            NumberingOf(sailor, files[0], model));
+  TANGRAM_RETURN_IF_ERROR(CheckParameters(sailor, files[0], model, numbering));
   ProfileEntry shape = {.precision =
                             options.precision.value_or(Precision::kFp32)};
   shape.sequence_length = options.sequence_length.value_or(

@@ -78,6 +78,9 @@ absl::StatusOr<GptDimensions> ReadGeometry(const ConfigField& field,
   TANGRAM_RETURN_IF_ERROR(read("heads", dimensions.num_heads));
   TANGRAM_RETURN_IF_ERROR(read("vocab", dimensions.vocab_size));
   TANGRAM_RETURN_IF_ERROR(read("seq", dimensions.sequence_length));
+  if (dimensions.hidden_size % dimensions.num_heads != 0) {
+    return field.Find("heads")->Error("a divisor of hidden");
+  }
   dimensions.ffn_hidden_size = 4 * dimensions.hidden_size;
   return dimensions;
 }

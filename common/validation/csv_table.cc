@@ -62,6 +62,7 @@ class CsvReader {
       return cell;
     }
     std::string cell;
+    const int opened = line_;
     for (++at_; !AtEnd(); ++at_) {
       const char c = text_[at_];
       if (c == '\n') ++line_;
@@ -71,6 +72,7 @@ class CsvReader {
       }
       cell.push_back(c);
     }
+    line_ = opened;
     return Error("a quoted cell without its closing quote");
   }
 

@@ -39,13 +39,13 @@ class RowReader {
     if (text.empty() || text == "mixed") return 0;
     size_t digits = 0;
     while (digits < text.size() && absl::ascii_isdigit(text[digits])) ++digits;
-    int64_t value = 0;
-    const bool read = absl::SimpleAtoi(text.substr(0, digits), &value);
+    int stated = 0;
+    const bool read = absl::SimpleAtoi(text.substr(0, digits), &stated);
     const absl::string_view rest = absl::string_view(text).substr(digits);
-    if (absl::StartsWith(rest, "k")) value *= 1000;
+    const int64_t value = absl::StartsWith(rest, "k") ? stated * int64_t{1000}
+                                                      : int64_t{stated};
     const bool clean = rest.empty() || rest[0] == ' ' || rest[0] == 'k';
-    if (!read || !clean || value < 0 ||
-        value > std::numeric_limits<int>::max()) {
+    if (!read || !clean || value > std::numeric_limits<int>::max()) {
       return Error(column, "a count, or nothing");
     }
     return static_cast<int>(value);

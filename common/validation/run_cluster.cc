@@ -25,20 +25,28 @@ constexpr double kEthernetDelivered = 0.8;
 constexpr double kOmniPathDelivered = 0.25;
 // Nodes with less than this are on plain Ethernet.
 constexpr double kLeastRdmaGbit_per_s = 200;
+constexpr int kMaxLinksPerNode = 64;
 constexpr double kRdmaLatency_s = 20e-6;
 constexpr double kEthernetLatency_s = 50e-6;
 
-// Numbers that stand in `text`, each with what follows it.
+// Numbers that stand in `text`, each with what follows it. Digits of a name,
+// as in "V100", are none; "4x100" is two.
 struct NumberInText {
   double value = 0;
   absl::string_view rest;
 };
 
+bool ContinuesName(absl::string_view text, size_t i) {
+  if (i == 0 || !absl::ascii_isalnum(text[i - 1])) return false;
+  const bool times =
+      text[i - 1] == 'x' && i > 1 && absl::ascii_isdigit(text[i - 2]);
+  return !times;
+}
+
 std::vector<NumberInText> NumbersIn(absl::string_view text) {
   std::vector<NumberInText> numbers;
   for (size_t i = 0; i < text.size();) {
-    if (!absl::ascii_isdigit(text[i]) ||
-        (i > 0 && absl::ascii_isalpha(text[i - 1]))) {
+    if (!absl::ascii_isdigit(text[i]) || ContinuesName(text, i)) {
       ++i;
       continue;
     }
@@ -192,7 +200,8 @@ std::optional<NodeNetwork> ParseNodeNetwork(absl::string_view text) {
   NodeNetwork network{.omni_path = Mentions(text, "omni-path")};
   double link_gbit_per_s = 0;
   for (const NumberInText& number : NumbersIn(text)) {
-    if (absl::StartsWith(number.rest, "x")) {
+    if (absl::StartsWith(number.rest, "x") && number.value >= 1 &&
+        number.value <= kMaxLinksPerNode) {
       network.num_links = static_cast<int>(number.value);
     } else if (absl::StartsWithIgnoreCase(number.rest, " gb")) {
       link_gbit_per_s = number.value;

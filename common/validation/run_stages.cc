@@ -43,6 +43,7 @@ Recompute RecomputeOf(const MeasuredRun& run) {
 
 int ZeroStageOf(const MeasuredRun& run) {
   if (run.zero.empty()) return HabitsOf(run.framework).zero_stage;
+  if (absl::StartsWith(run.zero, "none")) return 0;
   const char first = run.zero[0];
   if (first >= '0' && first <= '3') return first - '0';
   return absl::StrContains(run.zero, "optimizer+grad") ? 2 : 3;
@@ -255,6 +256,35 @@ OperatorCut CutOfAcesoOperator(int index, const ModelSpec& model) {
                       : OperatorCut{last_layer, in_head};
 }
 
+// Which operators Aceso recomputed is not published, only how many. It takes
+// those that keep most first: the attention core, four of its operators, then
+// the activation, then the others; each in as many layers as the number allows.
+std::vector<RecomputeRun> AcesoRecompute(const ModelSpec& model,
+                                         OperatorCut begin, OperatorCut end,
+                                         int recomputed) {
+  constexpr struct {
+    int op;      // Ours, of a dense layer.
+    int weight;  // Operators of Aceso's.
+  } kOrder[] = {{2, 4}, {7, 1}, {8, 1}, {6, 1}, {5, 1},
+                {9, 1}, {1, 1}, {3, 1}, {4, 1}, {0, 1}};
+  const int num_layers = LayersTouched(begin, end);
+  std::vector<OpMask> masks(num_layers, kRecomputeNone);
+  for (const auto& step : kOrder) {
+    for (int l = 0; l < num_layers && recomputed >= step.weight; ++l) {
+      const LayerSpec& layer = model.layers[begin.layer + l];
+      if (layer.kind != LayerKind::kTransformer) continue;
+      masks[l] |= OpMask{1} << step.op;
+      recomputed -= step.weight;
+    }
+  }
+  std::vector<RecomputeRun> runs;
+  for (const OpMask mask : masks) {
+    if (runs.empty() || runs.back().mask != mask) runs.push_back({0, mask});
+    ++runs.back().num_layers;
+  }
+  return runs;
+}
+
 absl::StatusOr<int> OnlyDegree(const ConfigField& stage,
                                absl::string_view key) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField list,
@@ -281,10 +311,13 @@ absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
   TANGRAM_ASSIGN_OR_RETURN(const double share, field.AsNumber(0, 1));
   const OperatorCut begin = CutOfAcesoOperator(begin_op, model);
   const OperatorCut end = CutOfAcesoOperator(begin_op + num_ops, model);
-  // Which operators are recomputed is not published: as many whole layers.
-  const int layers = LayersTouched(begin, end);
-  return MakeStage(model, begin, end, parallelism, Recompute::kAll,
-                   static_cast<int>(std::lround(share * layers)));
+  return RunStage{
+      .plan = {.begin = begin,
+               .end = end,
+               .parallelism = parallelism,
+               .recompute = AcesoRecompute(
+                   model, begin, end,
+                   static_cast<int>(std::lround(share * num_ops)))}};
 }
 
 absl::StatusOr<RunStage> MistStage(const MeasuredRun& run,

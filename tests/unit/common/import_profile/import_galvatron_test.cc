@@ -43,7 +43,7 @@ TEST(ImportGalvatronTest, ReadsLayersWithTheirActivations) {
   EXPECT_EQ(entry.points[1].saved_bytes, 2 * 3.0 * (1 << 20));
   EXPECT_THAT(result.notes, Contains(HasSubstr("layertype_other: left out")));
   EXPECT_THAT(result.notes,
-              Contains(HasSubstr("times without a sequence length")));
+              Contains(HasSubstr("times without a number of samples")));
 }
 
 TEST(ImportGalvatronTest, ReadsTimedCollectives) {

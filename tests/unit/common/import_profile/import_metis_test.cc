@@ -51,6 +51,8 @@ TEST(ImportMetisTest, TakesTheChosenGpuOfAGatheredFile) {
   ASSERT_THAT(result.profile.entries, SizeIs(1));
   EXPECT_NEAR(result.profile.entries[0].points[0].forward_s, 0.002, 1e-12);
   EXPECT_FALSE(result.profile.entries[0].collectives_included);
+  EXPECT_THAT(result.notes,
+              Contains(HasSubstr("1 times of other GPUs: left out")));
 }
 
 TEST(ImportMetisTest, ErrorsSayWhatIsMissing) {

@@ -13,7 +13,7 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 
 // Width 8, vocabulary 100, two transformer layers: embedding, two layers, head
-// of 8 · 100 weights.
+// of 8 · 100 weights. A layer has 12 · 8² + 13 · 8 = 872 parameters.
 constexpr char kGathered[] = R"({
   "model": "tiny", "gpu": "GPU-X",
   "geometry": {"hidden": 8, "heads": 2, "layers": 2, "seq": 16, "vocab": 100},
@@ -24,7 +24,7 @@ constexpr char kGathered[] = R"({
                 "update_s": [2, 2, 2, 2]},
           "2": {"fwd_s": [0.1, 1, 1, 1], "bwd_s": [0, 2, 2, 2],
                 "update_s": [0, 0, 0, 0]}}},
-  "memory": {"1": {"params_floats": [800, 100, 100, 1000],
+  "memory": {"1": {"params_floats": [800, 872, 872, 1000],
                    "act_mem_floats": [5, 30, 30, 50]}}})";
 
 TEST(ImportSailorTest, ReadsTransformerLayersAndHead) {
@@ -51,10 +51,11 @@ TEST(ImportSailorTest, ReadsTransformerLayersAndHead) {
 TEST(ImportSailorTest, SharesTheOptimizerStepByParameters) {
   ASSERT_OK_AND_ASSIGN(const ImportResult result,
                        ImportProfile("sailor", {{"tiny.json", kGathered}}, {}));
-  // Four layers of 2 s each over 800 + 2 · 100 + 1000 parameters.
-  EXPECT_THAT(result.profile.entries[0].optimizer_s, Optional(8 * 100 / 2000.));
+  // Four layers of 2 s each over 800 + 2 · 872 + 1000 = 3544 parameters.
+  EXPECT_THAT(result.profile.entries[0].optimizer_s,
+              Optional(::testing::DoubleEq(872 / 3544. * 8)));
   EXPECT_THAT(result.profile.entries[1].optimizer_s,
-              Optional(8 * 1000 / 2000.));
+              Optional(::testing::DoubleEq(1000 / 3544. * 8)));
 }
 
 TEST(ImportSailorTest, TellsWhatIsLeftOut) {
@@ -79,14 +80,23 @@ TEST(ImportSailorTest, LeavesOutAHeadWithoutProjection) {
   EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("final norm alone")));
 }
 
+TEST(ImportSailorTest, RefusesAnotherModelThanWasMeasured) {
+  std::string text = kGathered;
+  text.replace(text.find("872, 872"), 8, "990, 990");
+  EXPECT_THAT(ImportProfile("sailor", {{"tiny.json", text}}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("params_floats: 990 in a transformer layer; "
+                                 "expected about 872")));
+}
+
 TEST(ImportSailorTest, ReadsUpstreamsTwoFiles) {
   const char kTimes[] =
       R"({"1": {"1": {"0": [0.1, 0, 2], "1": [1, 3, 2], "2": [2, 3, 2],
                       "3": [1, 2, 2]}}})";
   const char kMemory[] =
       R"({"tiny": {"1": {"0": {"params_floats": 800, "act_mem_floats": 5},
-                         "1": {"params_floats": 100, "act_mem_floats": 30},
-                         "2": {"params_floats": 100, "act_mem_floats": 30},
+                         "1": {"params_floats": 872, "act_mem_floats": 30},
+                         "2": {"params_floats": 872, "act_mem_floats": 30},
                          "3": {"params_floats": 1000, "act_mem_floats": 50}}}})";
   ASSERT_OK_AND_ASSIGN(const ImportResult gathered,
                        ImportProfile("sailor", {{"tiny.json", kGathered}}, {}));
