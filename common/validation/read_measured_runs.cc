@@ -42,8 +42,8 @@ class RowReader {
     int stated = 0;
     const bool read = absl::SimpleAtoi(text.substr(0, digits), &stated);
     const absl::string_view rest = absl::string_view(text).substr(digits);
-    const int64_t value = absl::StartsWith(rest, "k") ? stated * int64_t{1000}
-                                                      : int64_t{stated};
+    const int64_t value =
+        absl::StartsWith(rest, "k") ? stated * int64_t{1000} : int64_t{stated};
     const bool clean = rest.empty() || rest[0] == ' ' || rest[0] == 'k';
     if (!read || !clean || value > std::numeric_limits<int>::max()) {
       return Error(column, "a count, or nothing");

@@ -32,10 +32,10 @@ bool IsLlamaLike(const MeasuredRun& run) {
 // of a public model that the row names without its dimensions.
 std::string CatalogueName(absl::string_view model) {
   std::string name = absl::AsciiStrToLower(model.substr(0, model.find(" (")));
-  name = absl::StrReplaceAll(
-      name,
-      {{"_", "-"}, {" ", "-"}, {"llama-3", "llama3"}, {"gpt-oss", "gptoss"}});
-  name = absl::StrReplaceAll(name, {{"llama3.1", "llama3"},
+  name = absl::StrReplaceAll(name, {{"_", "-"}, {" ", "-"}});
+  name = absl::StrReplaceAll(name, {{"llama-3.1", "llama3"},
+                                    {"llama3.1", "llama3"},
+                                    {"llama-3", "llama3"},
                                     {"llama-2", "llama2"},
                                     {"gptoss", "gpt-oss"},
                                     {"nemotron-", "nemotron4-"},

@@ -103,6 +103,7 @@ TEST_P(ParallelizerConformanceTest, NoPlanIsRedundant) {
         if (&a == &b) continue;
         EXPECT_FALSE(a.slowest_stage_s() <= b.slowest_stage_s() &&
                      a.latency_s() <= b.latency_s() &&
+                     a.stages.back().time_s <= b.stages.back().time_s &&
                      most_sync(a) <= most_sync(b) &&
                      a.num_stages() <= b.num_stages() &&
                      a.max_trailing_stages >= b.max_trailing_stages);

@@ -24,7 +24,7 @@ struct TangramOptions {
   IslandTolerances tolerances;
   PruningOptions pruning;
   // Effort for a slice that is the whole model, in the parallelizer's steps.
-  int64_t max_search_steps = 512;
+  int64_t max_search_steps = 1024;
   // Whole plans within this fraction of the best closed-form time are scored
   // by the evaluator, which chooses among them.
   double finalist_slack = 0.05;

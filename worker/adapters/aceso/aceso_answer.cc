@@ -1,6 +1,7 @@
 #include "worker/adapters/aceso/aceso_answer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,7 @@ void AppendVariants(CostTables& tables, const ModelSlice& slice, Found found,
   }
 }
 
-// The best configuration of each stage count.
+// The best configuration of each stage count, then others of use.
 std::vector<Configuration> SearchEach(CostTables& tables,
                                       SlicePlanSet& answer) {
   std::vector<Configuration> best;
@@ -70,6 +71,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   const int64_t asked = tables.options().max_search_steps;
   int64_t steps_left = asked == 0 ? kDefaultSearchSteps : asked;
   int64_t counts_left = static_cast<int64_t>(best.size());
+  std::vector<Configuration> others;
   for (Configuration& configuration : best) {
     SearchResult result =
         Search(tables, configuration, steps_left / counts_left--);
@@ -77,7 +79,10 @@ std::vector<Configuration> SearchEach(CostTables& tables,
     answer.search_steps += result.steps;
     answer.truncated |= result.truncated;
     configuration = std::move(result.best);
+    std::move(result.others.begin(), result.others.end(),
+              std::back_inserter(others));
   }
+  std::move(others.begin(), others.end(), std::back_inserter(best));
   return best;
 }
 

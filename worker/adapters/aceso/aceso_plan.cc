@@ -49,6 +49,7 @@ SliceStage StageOf(CostTables& tables, const ModelSlice& slice,
 struct Merits {
   double slowest_s = 0;
   double latency_s = 0;
+  double last_stage_s = 0;  // A transfer to the next slice adds to it.
   double most_sync_s = 0;
   int num_stages = 0;
   int trailing_stages = 0;
@@ -61,6 +62,7 @@ Merits MeritsOf(const SlicePlan& plan) {
   }
   return {.slowest_s = plan.slowest_stage_s(),
           .latency_s = plan.latency_s(),
+          .last_stage_s = plan.stages.back().time_s,
           .most_sync_s = most_sync_s,
           .num_stages = plan.num_stages(),
           .trailing_stages = plan.max_trailing_stages};
@@ -68,8 +70,8 @@ Merits MeritsOf(const SlicePlan& plan) {
 
 bool AtLeastAsGood(const Merits& a, const Merits& b) {
   return a.slowest_s <= b.slowest_s && a.latency_s <= b.latency_s &&
-         a.most_sync_s <= b.most_sync_s && a.num_stages <= b.num_stages &&
-         a.trailing_stages >= b.trailing_stages;
+         a.last_stage_s <= b.last_stage_s && a.most_sync_s <= b.most_sync_s &&
+         a.num_stages <= b.num_stages && a.trailing_stages >= b.trailing_stages;
 }
 
 }  // namespace

@@ -16,6 +16,48 @@ constexpr int kMaxHops = 7;  // Paper §5.1.
 constexpr double kWorthResuming = 1.2;
 constexpr size_t kMaxResumable = 4096;
 
+// The configurations that fit and that no other is as fast as in slowest stage,
+// latency and last stage.
+class FastestConfigurations {
+ public:
+  void Add(const Configuration& configuration) {
+    if (configuration.bytes_short > 0) return;
+    Kept added{.configuration = configuration,
+               .last_stage_s = configuration.stages.back().time_s()};
+    for (const ConfiguredStage& stage : configuration.stages) {
+      added.slowest_s = std::max(added.slowest_s, stage.time_s());
+      added.latency_s += stage.time_s();
+    }
+    const auto as_fast = [](const Kept& a, const Kept& b) {
+      return a.slowest_s <= b.slowest_s && a.latency_s <= b.latency_s &&
+             a.last_stage_s <= b.last_stage_s;
+    };
+    for (const Kept& kept : kept_) {
+      if (as_fast(kept, added)) return;
+    }
+    std::erase_if(kept_,
+                  [&](const Kept& kept) { return as_fast(added, kept); });
+    kept_.push_back(std::move(added));
+  }
+
+  std::vector<Configuration> Take() {
+    std::vector<Configuration> configurations;
+    for (Kept& kept : kept_) {
+      configurations.push_back(std::move(kept.configuration));
+    }
+    return configurations;
+  }
+
+ private:
+  struct Kept {
+    Configuration configuration;
+    double slowest_s = 0;
+    double latency_s = 0;
+    double last_stage_s = 0;
+  };
+  std::vector<Kept> kept_;
+};
+
 class BottleneckSearch {
  public:
   BottleneckSearch(CostTables& tables, const Configuration& start,
@@ -33,7 +75,10 @@ class BottleneckSearch {
         break;
       }
     }
-    return {.best = std::move(best_), .steps = steps_, .truncated = stopped_};
+    return {.best = std::move(best_),
+            .others = fastest_.Take(),
+            .steps = steps_,
+            .truncated = stopped_};
   }
 
  private:
@@ -84,6 +129,7 @@ class BottleneckSearch {
           Apply(tables_, primitive, from, stage);
       if (!next || !seen_.insert(FingerprintOf(*next)).second) continue;
       KeepForLater(*next);
+      fastest_.Add(*next);
       found.push_back(*std::move(next));
     }
     std::stable_sort(found.begin(), found.end(), IsBetter);
@@ -120,6 +166,7 @@ class BottleneckSearch {
   bool stopped_ = false;
   absl::flat_hash_set<Fingerprint> seen_;
   absl::flat_hash_set<Fingerprint> gone_on_from_;
+  FastestConfigurations fastest_;
   std::vector<Configuration> resumable_;  // Heap, the best on top.
 };
 

@@ -1,0 +1,86 @@
+#include "common/validation/predict_run.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/sim/evaluate_plan.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/measured_runs.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using testing::GptRun;
+using testing::StatusIs;
+
+// What the evaluator says of GptRun on a runtime that takes 2 GB before the
+// first tensor and fragments a quarter.
+ExpressedRun ReservingRun() {
+  ExpressedRun expressed = *ExpressRun(GptRun());
+  for (Node& node : expressed.cluster.nodes) {
+    node.device.efficiency.reserved_bytes = 2e9;
+    node.device.efficiency.fragmentation = 0.25;
+  }
+  return expressed;
+}
+
+Evaluation EvaluationOf(const ExpressedRun& run) {
+  return *EvaluatePlan(run.model, run.cluster, run.training, run.plan);
+}
+
+double MemoryAs(const std::string& kind) {
+  MeasuredRun run = GptRun();
+  run.memory_kind = kind;
+  return PredictRun(run, ReservingRun())->memory_bytes;
+}
+
+TEST(PredictRunTest, TimeIsTheEvaluators) {
+  const ExpressedRun expressed = ReservingRun();
+  ASSERT_OK_AND_ASSIGN(const RunPrediction prediction,
+                       PredictRun(GptRun(), expressed));
+
+  EXPECT_GT(prediction.iteration_s, 0);
+  EXPECT_EQ(prediction.iteration_s, EvaluationOf(expressed).iteration_time_s);
+  EXPECT_EQ(prediction.measured_fraction, 0);
+  EXPECT_TRUE(prediction.fits);
+}
+
+TEST(PredictRunTest, MemoryIsThatOfTheFullestGpu) {
+  const Evaluation evaluation = EvaluationOf(ReservingRun());
+  ASSERT_NE(evaluation.stages[0].peak_bytes, evaluation.stages[1].peak_bytes);
+
+  EXPECT_DOUBLE_EQ(MemoryAs("nvidia-smi"),
+                   std::max(evaluation.stages[0].peak_bytes,
+                            evaluation.stages[1].peak_bytes));
+}
+
+TEST(PredictRunTest, WhatTheAllocatorReservedIsWithoutTheRuntime) {
+  EXPECT_DOUBLE_EQ(MemoryAs("max reserved (torch)"), MemoryAs("") - 2e9);
+}
+
+TEST(PredictRunTest, WhatWasAllocatedIsWithoutFragmentationEither) {
+  EXPECT_DOUBLE_EQ(MemoryAs("torch max Allocated"),
+                   (MemoryAs("") - 2e9) / 1.25);
+}
+
+TEST(PredictRunTest, ARunThatExceedsItsGpusDoesNotFit) {
+  ExpressedRun expressed = ReservingRun();
+  expressed.cluster.nodes[0].device.memory_bytes = 2.1e9;
+  ASSERT_OK_AND_ASSIGN(const RunPrediction prediction,
+                       PredictRun(GptRun(), expressed));
+
+  EXPECT_FALSE(prediction.fits);
+  EXPECT_GT(prediction.iteration_s, 0);
+}
+
+TEST(PredictRunTest, ThePlanMustBeOneThatCanRun) {
+  ExpressedRun expressed = ReservingRun();
+  expressed.plan.pipeline_microbatch_size = 5;
+  EXPECT_THAT(PredictRun(GptRun(), expressed),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+}
+
+}  // namespace
+}  // namespace tangram
