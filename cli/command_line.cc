@@ -277,6 +277,8 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
                  "How many of the worst rows to list, of each source")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  app.add_flag("--markdown", validate.markdown,
+               "Print the table of scores alone, as Markdown");
   app.add_option("--output", validate.output_file,
                  "Write measured and predicted values of each row as CSV")
       ->type_name("FILE");

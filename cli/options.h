@@ -98,6 +98,7 @@ struct ValidateOptions {
   bool include_flagged = false;
   int worst_rows = 3;
   std::string output_file;  // Predictions as CSV; empty: none.
+  bool markdown = false;    // Print the table of scores alone, as Markdown.
 };
 
 struct ModelsOptions {};

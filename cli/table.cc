@@ -38,6 +38,22 @@ void Table::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+std::string Table::ToMarkdown() const {
+  std::string text = "|";
+  for (const Column& column : columns_) text += " " + column.title + " |";
+  text += "\n|";
+  for (const Column& column : columns_) {
+    text += column.align == kRight ? " ---: |" : " --- |";
+  }
+  text += "\n";
+  for (const auto& row : rows_) {
+    text += "|";
+    for (const std::string& cell : row) text += " " + cell + " |";
+    text += "\n";
+  }
+  return text;
+}
+
 std::string Table::ToString() const {
   std::vector<int> widths(columns_.size(), 0);
   for (size_t c = 0; c < columns_.size(); ++c) {

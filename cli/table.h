@@ -24,6 +24,9 @@ class Table {
   // One cell a column.
   void AddRow(std::vector<std::string> cells);
 
+  // The same as a table in Markdown.
+  std::string ToMarkdown() const;
+
   // Title line and rows, each indented by two spaces and without trailing
   // blanks. A column without a single filled cell is left out.
   std::string ToString() const;

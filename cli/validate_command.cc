@@ -32,7 +32,7 @@ std::string CountCell(const ErrorSummary& errors) {
   return errors.n > 0 ? absl::StrCat(errors.n) : "";
 }
 
-void PrintScores(const ValidationReport& report, Console& console) {
+Table ScoreTable(const ValidationReport& report) {
   Table table({{"source"},
                {"GPUs"},
                {"n", Table::kRight},
@@ -60,8 +60,7 @@ void PrintScores(const ValidationReport& report, Console& console) {
          score.memory.n > 0 ? Signed(score.memory.bias) : "",
          absl::StrCat(score.fit.agree, "/", score.fit.n)});
   }
-  console.out << "Predicted against measured iteration time and memory\n"
-              << table.ToString();
+  return table;
 }
 
 void PrintCalibration(const ValidationReport& report, Console& console) {
@@ -170,10 +169,15 @@ CommandResult Run(const ValidateOptions& options, Console& console) {
     validation.profiles.push_back(std::move(profile));
   }
   const ValidationReport report = ValidateRuns(runs, validation);
-  PrintScores(report, console);
-  PrintCalibration(report, console);
-  if (options.worst_rows > 0) PrintWorst(report, console);
-  PrintSkipped(report, console);
+  if (options.markdown) {
+    console.out << ScoreTable(report).ToMarkdown();
+  } else {
+    console.out << "Predicted against measured iteration time and memory\n"
+                << ScoreTable(report).ToString();
+    PrintCalibration(report, console);
+    if (options.worst_rows > 0) PrintWorst(report, console);
+    PrintSkipped(report, console);
+  }
   if (options.output_file.empty()) return ExitCode::kOk;
   OutputFiles files;
   files.Add(options.output_file, PredictionsCsv(report));

@@ -1,6 +1,7 @@
 #include "common/validation/express_run.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
+#include "common/config/group_fields.h"
+#include "common/config/model_limits.h"
 #include "common/validation/run_parts.h"
 #include "common/validation/run_stages.h"
 #include "common/validation/runtime_habits.h"
@@ -32,6 +35,45 @@ absl::StatusOr<Precision> PrecisionOf(const MeasuredRun& run) {
       "precision: ", run.precision, "; fp32, fp16, bf16 and fp8 are modelled"));
 }
 
+// Keeps rows within what clusters and models can be, so that nothing made of
+// them overflows.
+absl::Status CheckSizes(const MeasuredRun& run) {
+  constexpr int kMaxGpus = 1 << 20;
+  const struct {
+    const char* column;
+    int value;
+    int most;
+  } sizes[] = {{"num_gpus", run.num_gpus, kMaxGpus},
+               {"gpus_per_node", run.gpus_per_node, kMaxGpusPerNode},
+               {"layers", run.num_layers, kMaxModelLayers},
+               {"hidden", run.hidden_size, kMaxHiddenSize},
+               {"heads", run.num_heads, kMaxHeads},
+               {"kv_heads", run.num_kv_heads, kMaxHeads},
+               {"ffn", run.ffn_hidden_size, kMaxFfnHiddenSize},
+               {"vocab", run.vocab_size, kMaxVocabulary},
+               {"seq", run.sequence_length, kMaxPositions},
+               {"experts", run.num_experts, kMaxExperts},
+               {"topk", run.experts_per_token, kMaxExperts},
+               {"pp", run.pp_degree, kMaxModelLayers},
+               {"vp", run.virtual_stages, kMaxModelLayers}};
+  for (const auto& size : sizes) {
+    if (size.value > size.most) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          size.column, ": ", size.value, "; expected at most ", size.most));
+    }
+  }
+  int64_t gpus = 1;
+  for (const int degree :
+       {run.tp_degree, run.pp_degree, run.cp_degree, run.dp_degree}) {
+    gpus *= std::max(1, degree);
+    if (gpus > run.num_gpus) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "tp, pp, cp, dp: for more than num_gpus, ", run.num_gpus, ", GPUs"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckExpressible(const MeasuredRun& run) {
   if (run.gpu.empty() || run.num_gpus == 0) {
     return absl::UnimplementedError("num_gpus: not stated");
@@ -47,7 +89,7 @@ absl::Status CheckExpressible(const MeasuredRun& run) {
   if (absl::StrContains(run.flag, "not pre-training")) {
     return absl::UnimplementedError(absl::StrCat("flag: ", run.flag));
   }
-  return absl::OkStatus();
+  return CheckSizes(run);
 }
 
 }  // namespace
@@ -58,12 +100,16 @@ absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
   const bool flash = run.attention.empty()
                          ? habits.flash_attention
                          : absl::StrContains(run.attention, "flash");
+  // Megatron-LM refuses to add up gradients in bf16.
+  const bool fp32_gradients =
+      habits.fp32_gradients ||
+      (habits.zero_stage < 3 && precision == Precision::kBf16);
   return TrainingOptions{.global_batch_size = run.global_batch_size,
                          .sequence_length = run.sequence_length,
                          .precision = precision,
                          .flash_attention = flash,
                          .dropout = habits.dropout,
-                         .fp32_gradients = habits.fp32_gradients,
+                         .fp32_gradients = fp32_gradients,
                          .overlap_grad_reduce = habits.overlap_grad_reduce};
 }
 
@@ -93,6 +139,7 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
     efficiency.host_launch_s *= habits.host_factor;
     efficiency.memory_fraction *= habits.elementwise_factor;
     efficiency.attention_fraction *= habits.attention_factor;
+    efficiency.reserved_bytes += habits.buffer_bytes;
   }
   int used = 0;
   for (size_t s = 0; s < stages.stages.size(); ++s) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -129,11 +130,6 @@ class ClusterBuilder {
     return GpuId{.node = node, .index = used_[node]++};
   }
 
-  // Leaves what is free on the last node of each type unused.
-  void CloseNodes() {
-    for (int& node : last_node_) node = -1;
-  }
-
   Cluster Finish() {
     for (size_t a = 0; a < links_.size(); ++a) {
       cluster_.links.emplace_back();
@@ -185,6 +181,17 @@ class ClusterBuilder {
   std::vector<int> used_;                        // GPUs, by node.
 };
 
+// In 64 bits: the degrees of a bad row multiply to anything.
+int64_t NumRanks(const RunStage& stage) {
+  const StageParallelism& p = stage.plan.parallelism;
+  if (stage.ranks.empty()) {
+    return int64_t{p.tp_degree} * p.cp_degree * p.dp_degree;
+  }
+  int64_t count = 0;
+  for (const RunStage::Ranks& ranks : stage.ranks) count += ranks.count;
+  return count;
+}
+
 }  // namespace
 
 absl::StatusOr<const CatalogueDevice*> FindRunDevice(absl::string_view gpu,
@@ -222,7 +229,13 @@ absl::StatusOr<PlacedRun> PlaceRun(const MeasuredRun& run,
                                    absl::Span<const RunStage> stages) {
   ClusterBuilder builder(run);
   PlacedRun placed;
+  int64_t used = 0;
   for (const RunStage& stage : stages) {
+    used += NumRanks(stage);
+    if (used > run.num_gpus) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "num_gpus: ", run.num_gpus, "; the plan uses at least ", used));
+    }
     std::vector<GpuId>& gpus = placed.gpus.emplace_back();
     std::vector<RunStage::Ranks> ranks = stage.ranks;
     if (ranks.empty()) {

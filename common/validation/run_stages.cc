@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -421,6 +422,11 @@ absl::StatusOr<RunStages> StagesOfRun(const MeasuredRun& run,
   if (microbatch == 0) {
     return absl::UnimplementedError(
         "mbs: the row does not say how large a microbatch is");
+  }
+  if (int64_t{microbatch} * dp > run.global_batch_size) {
+    return Contradiction(absl::StrCat("mbs: ", microbatch, " on ", dp,
+                                      " replicas; expected at most gbs, ",
+                                      run.global_batch_size));
   }
   result.pipeline_microbatch_size = microbatch * dp;
   return result;

@@ -50,10 +50,13 @@ struct Framework {
   RuntimeHabits habits;
 };
 
-RuntimeHabits With(RuntimeHabits habits, bool recompute_all,
-                   bool fills_first_stages) {
-  habits.recompute_all = recompute_all;
-  habits.fills_first_stages = fills_first_stages;
+// ZeRO's buckets of 5e8 elements in 16 bits, one to reduce, one filling and one
+// to gather, DeepSpeed's default.
+constexpr double kDeepSpeedBuckets_bytes = 3e9;
+
+RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
+  habits.fills_first_stages = true;
+  habits.buffer_bytes = kDeepSpeedBuckets_bytes;
   return habits;
 }
 
@@ -71,8 +74,8 @@ RuntimeHabits HabitsOf(absl::string_view framework) {
       {"torchtitan", kFsdp},
       {"InternEvo", kMegatronCore},
       {"Sailor", kSailor},
-      {"Megatron-DeepSpeed", With(kEarlyMegatron, false, true)},
-      {"Megatron+DeepSpeed", With(kEarlyMegatron, false, true)},
+      {"Megatron-DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
+      {"Megatron+DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
       {"v1.1.5", kUnfusedMegatron},
       {"DeepSpeed", kEarlyMegatron},
       {"Megatron", kEarlyMegatron},

@@ -25,6 +25,8 @@ struct RuntimeHabits {
   double host_factor = 1;
   double elementwise_factor = 1;
   double attention_factor = 1;
+  // What the framework takes of a GPU beside model and activations.
+  double buffer_bytes = 0;
 };
 
 // By the framework's name, as released in the year of the run: the Megatron-LM

@@ -17,9 +17,9 @@ double TimeError(const PredictedRun& run) {
 // Runs between which a planner would choose.
 std::string GroupKey(const MeasuredRun& run) {
   return absl::StrJoin(
-      {run.model, run.gpu, run.precision, std::to_string(run.num_layers),
-       std::to_string(run.hidden_size), std::to_string(run.num_heads),
-       std::to_string(run.num_gpus)},
+      {run.model, run.gpu, run.framework, run.precision,
+       std::to_string(run.num_layers), std::to_string(run.hidden_size),
+       std::to_string(run.num_heads), std::to_string(run.num_gpus)},
       "|");
 }
 

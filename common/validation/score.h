@@ -38,8 +38,8 @@ struct Score {
   ErrorSummary time;
   ErrorSummary memory;
   // Kendall's τ-b between predicted and measured times of a token, within
-  // groups of at least three runs of one model on one cluster; mean over
-  // groups, weighted by pairs. Empty: no such group.
+  // groups of at least three runs of one model and software on one cluster;
+  // mean over groups, weighted by pairs. Empty: no such group.
   std::optional<double> kendall_tau;
   FitAgreement fit;
   std::vector<const PredictedRun*> worst;  // By time, worst first.

@@ -30,6 +30,16 @@ struct Tail {
   int rest = -1;  // Index of the tail after the head; -1: none.
 };
 
+// A tail as those in front of it and beside it look at it, again and again.
+struct Rest {
+  double latency_s = 0;
+  double slowest_s = 0;
+  double exposed_s = 0;
+  int num_stages = 0;
+  bool optimistic = false;
+  int tail = 0;  // Its index.
+};
+
 // What a slice in front of the tail must know of it.
 struct TailKey {
   uint32_t islands = 0;
@@ -39,7 +49,7 @@ struct TailKey {
 };
 
 // At most in every respect, so at least as good however the pipeline goes on.
-bool Dominates(const Tail& a, const Tail& b) {
+bool Dominates(const Rest& a, const Rest& b) {
   return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
          a.exposed_s <= b.exposed_s && a.num_stages <= b.num_stages;
 }
@@ -66,11 +76,15 @@ class Pass {
       PrependPair(pair, TailKey{}, {});
     }
     for (int atom = problem_.num_atoms - 1; atom > 0; --atom) {
-      for (const auto& [key, tails] : tables_[atom]) {
+      for (auto& [key, rests] : tables_[atom]) {
         if (problem_.should_stop && problem_.should_stop()) return false;
+        std::stable_sort(rests.begin(), rests.end(),
+                         [](const Rest& a, const Rest& b) {
+                           return a.latency_s < b.latency_s;
+                         });
         for (const int pair : ending_at_[atom]) {
           if (key.islands & IslandBit(pair)) continue;
-          PrependPair(pair, key, tails);
+          PrependPair(pair, key, rests);
         }
       }
       tables_[atom].clear();
@@ -81,10 +95,10 @@ class Pass {
   // Complete pipelines within the cut-off, best first.
   std::vector<Composition> Compositions() const {
     std::vector<std::pair<double, int>> order;
-    for (const auto& [key, tails] : tables_[0]) {
-      for (const int tail : tails) {
-        const double seconds = IterationSeconds(tails_[tail]);
-        if (seconds <= Cutoff()) order.push_back({seconds, tail});
+    for (const auto& [key, rests] : tables_[0]) {
+      for (const Rest& rest : rests) {
+        const double seconds = IterationSeconds(tails_[rest.tail]);
+        if (seconds <= Cutoff()) order.push_back({seconds, rest.tail});
       }
     }
     std::sort(order.begin(), order.end());
@@ -111,7 +125,7 @@ class Pass {
   // Puts every candidate of a pair in front of every tail of one key; with no
   // tails, at the end of the pipeline.
   void PrependPair(int pair_index, const TailKey& key,
-                   absl::Span<const int> tails) {
+                   absl::Span<const Rest> rests) {
     const PlacedPair& placed = problem_.pairs[pair_index];
     const uint32_t islands = key.islands | IslandBit(pair_index);
     const uint32_t unused =
@@ -130,7 +144,7 @@ class Pass {
     for (int c = 0; c < static_cast<int>(candidates.size()); ++c) {
       const Candidate& head = candidates[c];
       const double transfer_s =
-          tails.empty() ? 0
+          rests.empty() ? 0
                         : problem_.transfer_s(placed.atoms.end, placed.island,
                                               head.last_stage_gpus,
                                               key.front_island, key.front_gpus);
@@ -143,22 +157,24 @@ class Pass {
                 .exposed_s = head.exposed_sync_s,
                 .num_stages = head.num_stages,
                 .head = {.pair = pair_index, .candidate = c}};
-      if (tails.empty()) {
-        Prepend(placed, head, nullptr, -1, rest_latency_s, new_key, tail);
+      if (rests.empty()) {
+        Prepend(placed, head, nullptr, rest_latency_s, new_key, tail);
       }
-      for (const int rest : tails) {
-        Prepend(placed, head, &tails_[rest], rest, rest_latency_s, new_key,
-                tail);
+      const double least_s = tail.latency_s + rest_latency_s +
+                             (problem_.num_microbatches - 1) * slowest_s;
+      for (const Rest& rest : rests) {
+        if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
+        Prepend(placed, head, &rest, rest_latency_s, new_key, tail);
       }
     }
   }
 
   // `tail` holds the head alone on entry; by value, since it is completed here.
   void Prepend(const PlacedPair& placed, const Candidate& head,
-               const Tail* rest, int rest_index, double prefix_latency_s,
-               const TailKey& key, Tail tail) {
+               const Rest* rest, double prefix_latency_s, const TailKey& key,
+               Tail tail) {
     if (rest != nullptr) {
-      tail.rest = rest_index;
+      tail.rest = rest->tail;
       tail.head.trailing_stages = rest->num_stages;
       tail.latency_s += rest->latency_s;
       tail.slowest_s = std::max(tail.slowest_s, rest->slowest_s);
@@ -182,13 +198,19 @@ class Pass {
     Insert(tail, tables_[placed.atoms.begin][key]);
   }
 
-  void Insert(const Tail& tail, std::vector<int>& set) {
-    for (const int other : set) {
-      if (Dominates(tails_[other], tail)) return;
+  void Insert(const Tail& tail, std::vector<Rest>& set) {
+    const Rest added = {.latency_s = tail.latency_s,
+                        .slowest_s = tail.slowest_s,
+                        .exposed_s = tail.exposed_s,
+                        .num_stages = tail.num_stages,
+                        .optimistic = tail.optimistic,
+                        .tail = static_cast<int>(tails_.size())};
+    for (const Rest& other : set) {
+      if (Dominates(other, added)) return;
     }
     std::erase_if(set,
-                  [&](int other) { return Dominates(tail, tails_[other]); });
-    set.push_back(static_cast<int>(tails_.size()));
+                  [&](const Rest& other) { return Dominates(added, other); });
+    set.push_back(added);
     tails_.push_back(tail);
   }
 
@@ -207,9 +229,9 @@ class Pass {
   const double stage_bound_s_;
   double best_s_;
   std::vector<Tail> tails_;
-  // tables_[a]: Pareto sets of tails that start at atom a, as indices. Ordered,
-  // so that ties do not depend on hashing.
-  std::vector<std::map<TailKey, std::vector<int>>> tables_;
+  // tables_[a]: Pareto sets of tails that start at atom a. Ordered, so that
+  // ties do not depend on hashing.
+  std::vector<std::map<TailKey, std::vector<Rest>>> tables_;
 };
 
 // Pairs by the atom at which they end, in the order of `pairs`.

@@ -1,5 +1,6 @@
 """Runs `tangram` as its users do, without a coordinator."""
 
+import csv
 import json
 import os
 import pty
@@ -258,6 +259,62 @@ class TerminalTest(Folder):
     def test_progress_can_be_switched_off(self):
         seen = self.on_terminal("plan", *CLUSTER, *JOB, "--progress", "never")
         self.assertNotIn("\r\x1b[K", seen)
+
+
+class ValidateTest(Folder):
+    HEADER = ("row_id,source,framework,gpu,num_gpus,model,layers,hidden,heads,"
+              "seq,gbs,mbs,tp,pp,dp,iteration_s,mem_gib\n")
+
+    def setUp(self):
+        super().setUp()
+        self.write("runs.csv", "# Two runs.\n" + self.HEADER +
+                   "a-1,lab,Megatron-LM,A100-80,8,GPT,8,2048,16,1024,64,4,1,1,"
+                   "8,1.5,20\n"
+                   "a-2,lab,Megatron-LM,A100-80,8,GPT,8,2048,16,1024,64,4,2,2,"
+                   "2,1.6,\n"
+                   "a-3,lab,Megatron-LM,XPU-9,8,GPT,8,2048,16,1024,64,4,2,2,2,"
+                   "1.6,\n")
+
+    def test_shows_scores_and_what_is_left_out(self):
+        shown = self.tangram("validate", "runs.csv")
+        self.assertRegex(shown, r"lab +A100-80 +2 +[\d.]+ %")
+        self.assertIn("Worst rows", shown)
+        self.assertIn("Not predicted: 1 row", shown)
+        self.assertIn("gpu: XPU-9; not in the device catalogue: a-3", shown)
+
+    def test_writes_a_line_for_each_scored_row(self):
+        self.tangram("validate", "runs.csv", "--output", "out.csv")
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         ["out.csv", "runs.csv"])
+        with open(os.path.join(self.folder, "out.csv"), newline="",
+                  encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual([row["row_id"] for row in rows], ["a-1", "a-2"])
+        self.assertEqual(float(rows[0]["iteration_s"]), 1.5)
+        self.assertEqual(rows[1]["memory_bytes"], "")
+        for row in rows:
+            self.assertGreater(float(row["predicted_s"]), 0)
+            self.assertEqual(row["fits"], "1")
+
+    def test_calibrates(self):
+        shown = self.tangram("validate", "runs.csv", "--calibrate", "1")
+        self.assertRegex(shown, "fitted on 1 rows? of lab")
+        self.assertIn("A100-80.gemm_max_fraction: ", shown)
+
+    def test_bad_cells_are_named(self):
+        text = self.read("runs.csv").replace("64,4,2,2,2,1.6", "64,4,2,2,x,1.6")
+        self.write("bad.csv", text)
+        self.fails(BAD_INPUT, "bad.csv: line 4: dp: x; expected a count",
+                   "validate", "runs.csv", "bad.csv", "--output", "out.csv")
+
+    def test_bad_lines_are_named(self):
+        self.write("bad.csv", self.HEADER + "a-1,lab\n")
+        self.fails(BAD_INPUT, "bad.csv: line 2: 2 cells; expected 17",
+                   "validate", "bad.csv", "--output", "out.csv")
+
+    def test_output_must_be_writable(self):
+        self.fails(BAD_INPUT, "missing/out.csv", "validate", "runs.csv",
+                   "--output", "missing/out.csv")
 
 
 class OtherCommandsTest(Folder):

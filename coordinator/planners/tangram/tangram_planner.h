@@ -27,7 +27,7 @@ struct TangramOptions {
   int64_t max_search_steps = 1024;
   // Whole plans within this fraction of the best closed-form time are scored
   // by the evaluator, which chooses among them.
-  double finalist_slack = 0.05;
+  double finalist_slack = 0.03;
   // A set of islands is used only if it is faster than every smaller one by
   // this fraction: an island that brings less costs more than it is worth.
   double min_island_gain = 0.02;

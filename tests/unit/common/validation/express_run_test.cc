@@ -64,6 +64,18 @@ TEST(ExpressRunTest, HostsOfEarlyMegatronAreSlow) {
   EXPECT_DOUBLE_EQ(used.attention_fraction, catalogue.attention_fraction);
 }
 
+TEST(ExpressRunTest, DeepSpeedKeepsBuffers) {
+  ASSERT_OK_AND_ASSIGN(const CatalogueDevice* device,
+                       FindRunDevice("A100-80", true));
+  MeasuredRun measured = GptRun();
+  measured.framework = "Megatron-DeepSpeed";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(measured));
+
+  // Three buckets of 5e8 elements of 2 bytes.
+  EXPECT_DOUBLE_EQ(run.cluster.nodes[0].device.efficiency.reserved_bytes,
+                   device->device.efficiency.reserved_bytes + 3e9);
+}
+
 TEST(ExpressRunTest, Tf32RunsAtHalfTheRateOfBf16) {
   MeasuredRun measured = GptRun();
   measured.framework = "Sailor (Megatron-DeepSpeed)";
@@ -107,6 +119,27 @@ TEST(ExpressRunTest, DegreesMultiplyToTheGpus) {
   run.num_gpus = 16;
   EXPECT_THAT(ExpressRun(run),
               StatusIs(kBadInput, "num_gpus: 16; the plan uses 8"));
+}
+
+TEST(ExpressRunTest, DegreesMultiplyToNoMoreThanTheGpus) {
+  MeasuredRun run = GptRun();
+  run.dp_degree = 2'000'000'000;
+  EXPECT_THAT(ExpressRun(run),
+              StatusIs(kBadInput, HasSubstr("for more than num_gpus, 8")));
+}
+
+TEST(ExpressRunTest, SizesAreThoseOfModelsAndClusters) {
+  for (int MeasuredRun::*field :
+       {&MeasuredRun::num_gpus, &MeasuredRun::gpus_per_node,
+        &MeasuredRun::num_layers, &MeasuredRun::hidden_size,
+        &MeasuredRun::num_heads, &MeasuredRun::vocab_size,
+        &MeasuredRun::sequence_length, &MeasuredRun::virtual_stages}) {
+    MeasuredRun run = GptRun();
+    run.*field = 2'000'000'000;
+    EXPECT_THAT(
+        ExpressRun(run),
+        StatusIs(kBadInput, HasSubstr(": 2000000000; expected at most ")));
+  }
 }
 
 TEST(ExpressRunTest, ThePlanMustBeOneThatCanRun) {
@@ -169,6 +202,25 @@ TEST(TrainingOfRunTest, TheRowsAttentionComesBeforeTheHabit) {
   EXPECT_FALSE(unfused.flash_attention);
 }
 
+TEST(TrainingOfRunTest, GradientsInBf16AreSummedInFp32UnlessShardedWhole) {
+  struct Case {
+    const char* framework;
+    const char* precision;
+    bool fp32_gradients;
+  };
+  for (const Case& want :
+       {Case{"Megatron-LM", "fp16", false}, Case{"Megatron-LM", "bf16", true},
+        Case{"PyTorch FSDP", "bf16", false},
+        Case{"Megatron-Core", "fp16", true}}) {
+    MeasuredRun run = GptRun();
+    run.framework = want.framework;
+    run.precision = want.precision;
+    ASSERT_OK_AND_ASSIGN(const TrainingOptions training, TrainingOfRun(run));
+    EXPECT_EQ(training.fp32_gradients, want.fp32_gradients)
+        << want.framework << " " << want.precision;
+  }
+}
+
 TEST(TrainingOfRunTest, TheRestIsTheFrameworksHabit) {
   MeasuredRun run = GptRun();
   ASSERT_OK_AND_ASSIGN(const TrainingOptions early, TrainingOfRun(run));
@@ -176,7 +228,6 @@ TEST(TrainingOfRunTest, TheRestIsTheFrameworksHabit) {
   ASSERT_OK_AND_ASSIGN(const TrainingOptions today, TrainingOfRun(run));
 
   EXPECT_TRUE(early.dropout);
-  EXPECT_FALSE(early.fp32_gradients);
   EXPECT_FALSE(early.overlap_grad_reduce);
   EXPECT_FALSE(today.dropout);
   EXPECT_TRUE(today.fp32_gradients);

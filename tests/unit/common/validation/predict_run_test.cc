@@ -51,7 +51,7 @@ TEST(PredictRunTest, MemoryIsThatOfTheFullestGpu) {
   const Evaluation evaluation = EvaluationOf(ReservingRun());
   ASSERT_NE(evaluation.stages[0].peak_bytes, evaluation.stages[1].peak_bytes);
 
-  EXPECT_DOUBLE_EQ(MemoryAs("nvidia-smi"),
+  EXPECT_DOUBLE_EQ(MemoryAs("max over GPUs"),
                    std::max(evaluation.stages[0].peak_bytes,
                             evaluation.stages[1].peak_bytes));
 }
@@ -63,6 +63,13 @@ TEST(PredictRunTest, WhatTheAllocatorReservedIsWithoutTheRuntime) {
 TEST(PredictRunTest, WhatWasAllocatedIsWithoutFragmentationEither) {
   EXPECT_DOUBLE_EQ(MemoryAs("torch max Allocated"),
                    (MemoryAs("") - 2e9) / 1.25);
+}
+
+TEST(PredictRunTest, TheDriverCountsTheAllocatorsCacheToo) {
+  for (const char* kind : {"nvidia-smi GB", "observed GPU memory (GB)"}) {
+    EXPECT_GT(MemoryAs(kind) / MemoryAs(""), 1) << kind;
+    EXPECT_LT(MemoryAs(kind) / MemoryAs(""), 1.2) << kind;
+  }
 }
 
 TEST(PredictRunTest, ARunThatExceedsItsGpusDoesNotFit) {

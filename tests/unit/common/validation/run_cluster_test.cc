@@ -124,6 +124,7 @@ TEST(PlaceRunTest, RanksFillNodesInOrder) {
 
 TEST(PlaceRunTest, NodesAreTheCataloguesWhereTheRowDoesNotSay) {
   MeasuredRun run = GptRun();
+  run.num_gpus = 9;
   run.gpus_per_node = 0;
   ASSERT_OK_AND_ASSIGN(const CatalogueDevice* device,
                        FindRunDevice("A100-80", false));
@@ -137,6 +138,7 @@ TEST(PlaceRunTest, NodesAreTheCataloguesWhereTheRowDoesNotSay) {
 
 TEST(PlaceRunTest, RdmaDeliversFourFifthsOverAllItsLinks) {
   MeasuredRun run = GptRun();
+  run.num_gpus = 16;
   run.inter_link = "8x HDR InfiniBand 200 Gbps per node";
   ASSERT_OK_AND_ASSIGN(const PlacedRun placed, PlaceRun(run, {StageOf(16)}));
 
@@ -149,6 +151,7 @@ TEST(PlaceRunTest, RdmaDeliversFourFifthsOverAllItsLinks) {
 
 TEST(PlaceRunTest, EthernetAndOmniPathDeliverLess) {
   MeasuredRun run = GptRun();
+  run.num_gpus = 16;
   run.inter_link = "10 Gbps";
   ASSERT_OK_AND_ASSIGN(const PlacedRun ethernet, PlaceRun(run, {StageOf(16)}));
   run.inter_link = "4x Omni-Path links per node (100 Gbps each)";
@@ -199,6 +202,17 @@ TEST(PlaceRunTest, ARateBeyondPcieIsNvlink) {
     ASSERT_OK_AND_ASSIGN(const PlacedRun placed, PlaceRun(run, {StageOf(1)}));
     EXPECT_EQ(placed.cluster.nodes[0].device.type, type);
   }
+}
+
+TEST(PlaceRunTest, NoMoreGpusAreUsedThanThereWere) {
+  EXPECT_THAT(PlaceRun(GptRun(), {StageOf(4), StageOf(5)}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "num_gpus: 8; the plan uses at least 9"));
+  RunStage huge;
+  huge.plan.parallelism = {.tp_degree = 1 << 20, .dp_degree = 1 << 20};
+  EXPECT_THAT(PlaceRun(GptRun(), {huge}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "num_gpus: 8; the plan uses at least 1099511627776"));
 }
 
 TEST(PlaceRunTest, UnknownTypesCannotBeExpressed) {

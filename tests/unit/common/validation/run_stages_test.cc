@@ -164,6 +164,15 @@ TEST(EvenStagesTest, RowsMustSayHowTheModelIsSplit) {
               StatusIs(kCannot, HasSubstr("mbs: ")));
 }
 
+TEST(EvenStagesTest, AMicrobatchOfAllReplicasIsPartOfTheBatch) {
+  MeasuredRun run = GptRun();
+  run.microbatch_size = 2'000'000'000;
+  EXPECT_THAT(StagesOfRun(run, TestModel(8)),
+              StatusIs(kBadInput,
+                       "mbs: 2000000000 on 2 replicas; expected at "
+                       "most gbs, 32"));
+}
+
 TEST(RecomputeTest, IsOfTransformerLayersOnly) {
   MeasuredRun run = PipelineOf(1);
   run.recompute = "full (LlamaDecoderLayer)";

@@ -149,11 +149,14 @@ TEST(ScoreRunsTest, OrderIsComparedByTimeOfAToken) {
 TEST(ScoreRunsTest, OrderIsComparedAmongAtLeastThreeRunsOfOneModel) {
   const MeasuredRun a = Took(1);
   const MeasuredRun b = Took(2);
-  MeasuredRun other = Took(3);
-  other.num_layers = 9;
+  MeasuredRun deeper = Took(3);
+  deeper.num_layers = 9;
+  MeasuredRun newer = Took(3);
+  newer.framework = "Megatron-Core";
   const std::vector<PredictedRun> runs = {{&a, {.iteration_s = 1}},
                                           {&b, {.iteration_s = 2}},
-                                          {&other, {.iteration_s = 3}}};
+                                          {&deeper, {.iteration_s = 3}},
+                                          {&newer, {.iteration_s = 3}}};
 
   EXPECT_THAT(ScoreRuns(runs, 0).kendall_tau, Eq(std::nullopt));
 }
