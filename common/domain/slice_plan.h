@@ -49,7 +49,8 @@ inline constexpr int kUnlimitedTrailingStages = 1 << 20;
 
 // A parallelizer's answer for one pair: plans none of which is better than
 // another in every respect (slowest stage, latency, last stage, number of
-// stages, trailing stages borne). Empty: nothing fits, and `infeasible` says why.
+// stages, trailing stages borne). Empty: nothing fits, and `infeasible` says
+// why.
 struct SlicePlanSet {
   std::vector<SlicePlan> plans;
   std::optional<Infeasible> infeasible;

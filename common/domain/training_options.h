@@ -16,8 +16,8 @@ struct TrainingOptions {
   Optimizer optimizer = Optimizer::kAdam;
   // Use flash attention on devices that support it.
   bool flash_attention = true;
-  // Dropout on the embedding, on attention scores that are not fused, and before
-  // each residual addition. GPT-3 was trained with it, Llama was not.
+  // Dropout on the embedding, on attention scores that are not fused, and
+  // before each residual addition. GPT-3 was trained with it, Llama was not.
   bool dropout = true;
   // Keep and reduce gradients in fp32 (Megatron-LM's
   // --accumulate-allreduce-grads-in-fp32).

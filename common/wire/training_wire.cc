@@ -72,13 +72,13 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
                                 message.global_batch_size(), kMaxBatch),
                   CheckPositive("sequence_length", message.sequence_length(),
                                 kMaxDimension)}));
-  TrainingOptions training{.global_batch_size = message.global_batch_size(),
-                           .sequence_length = message.sequence_length(),
-                           .flash_attention = message.flash_attention(),
-                           .dropout = !message.no_dropout(),
-                           .fp32_gradients = message.fp32_gradients(),
-                           .overlap_grad_reduce =
-                               message.overlap_grad_reduce()};
+  TrainingOptions training{
+      .global_batch_size = message.global_batch_size(),
+      .sequence_length = message.sequence_length(),
+      .flash_attention = message.flash_attention(),
+      .dropout = !message.no_dropout(),
+      .fp32_gradients = message.fp32_gradients(),
+      .overlap_grad_reduce = message.overlap_grad_reduce()};
   TANGRAM_ASSIGN_OR_RETURN(training.precision, FromProto(message.precision()));
   TANGRAM_ASSIGN_OR_RETURN(training.optimizer, FromProto(message.optimizer()));
   return training;

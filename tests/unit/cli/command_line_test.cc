@@ -44,7 +44,8 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
       const PlanOptions plan,
       ParsePlan(" --nodes t4=2,v100=1 --layers 8 --seq 512 --microbatch 4"
                 " --precision bf16 --optimizer sgd --no-flash-attention"
-                " --no-dropout --accumulate-allreduce-grads-in-fp32 --overlap-grad-reduce"
+                " --no-dropout --accumulate-allreduce-grads-in-fp32 "
+                "--overlap-grad-reduce"
                 " --parallelizer uniform --threads 3 --effort 77"
                 " --compute-tolerance 0.5 --no-prune-redundant"
                 " --no-prune-imbalanced --no-prune-infeasible"

@@ -18,7 +18,8 @@ SlicePlan PlanOf(CostTables& tables, const ModelSlice& slice,
 
 // Indices, ascending, of the plans that no other is at least as good as in
 // every respect: slowest stage, latency, last stage, longest synchronisation
-// of a stage, number of stages, trailing stages borne. Of equals the first counts.
+// of a stage, number of stages, trailing stages borne. Of equals the first
+// counts.
 std::vector<int> NonDominated(absl::Span<const SlicePlan* const> plans);
 
 }  // namespace tangram::aceso

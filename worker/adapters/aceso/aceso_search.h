@@ -12,10 +12,10 @@ namespace tangram::aceso {
 struct SearchResult {
   Configuration best;  // Least short of memory where none fits.
   // Others on the way that fit, and that none is at least as fast as in slowest
-  // stage, latency and last stage: the best on its own need not be the best part
-  // of a longer pipeline, where a transfer follows the last stage.
+  // stage, latency and last stage: the best on its own need not be the best
+  // part of a longer pipeline, where a transfer follows the last stage.
   std::vector<Configuration> others;
-  int64_t steps = 0;   // Primitives applied.
+  int64_t steps = 0;  // Primitives applied.
   bool truncated = false;
 };
 

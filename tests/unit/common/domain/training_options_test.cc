@@ -20,8 +20,7 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.overlap_grad_reduce = true}};
   // Does not compile once a field is added; add it above too.
   const auto& [batch, sequence, precision, optimizer, flash, dropout, fp32,
-              overlap] =
-      all[0];
+               overlap] = all[0];
   (void)batch;
 
   std::set<Fingerprint> fingerprints;
