@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "cli/output_files.h"
@@ -119,6 +120,12 @@ void PrintSkipped(const ValidationReport& report, Console& console) {
   }
 }
 
+// As RFC 4180 has it.
+std::string Quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  return absl::StrCat("\"", absl::StrReplaceAll(cell, {{"\"", "\"\""}}), "\"");
+}
+
 // One line a scored row, for spreadsheets.
 std::string PredictionsCsv(const ValidationReport& report) {
   std::string csv =
@@ -131,7 +138,7 @@ std::string PredictionsCsv(const ValidationReport& report) {
     for (const PredictedRun& row : group.runs) {
       const RunPrediction& prediction = row.prediction;
       absl::StrAppend(
-          &csv, row.run->id, ",", cell(row.run->iteration_s), ",",
+          &csv, Quoted(row.run->id), ",", cell(row.run->iteration_s), ",",
           cell(prediction.iteration_s), ",", cell(row.run->memory_bytes), ",",
           cell(prediction.memory_bytes), ",", prediction.fits ? 1 : 0, ",",
           cell(prediction.measured_fraction), "\n");

@@ -29,7 +29,6 @@ struct MeasuredRun {
   int sequence_length = 0;
   int num_experts = 0;
   int experts_per_token = 0;
-  double parameters = 0;
 
   int global_batch_size = 0;
   int microbatch_size = 0;  // Sequences of one replica.

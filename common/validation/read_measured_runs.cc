@@ -117,9 +117,6 @@ absl::Status ReadMeasurements(const RowReader& row, MeasuredRun& run) {
   if (gib) run.memory_bytes = *gib * kBytesPerGib;
   TANGRAM_ASSIGN_OR_RETURN(run.published_prediction_s,
                            row.Number("predicted_s"));
-  TANGRAM_ASSIGN_OR_RETURN(const std::optional<double> billions,
-                           row.Number("params_b"));
-  run.parameters = billions.value_or(0) * 1e9;
   return absl::OkStatus();
 }
 

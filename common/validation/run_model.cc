@@ -22,10 +22,16 @@ constexpr int kPaddedGptVocabulary = 51200;
 // Families that gate their MLP, use rotary positions and have no biases.
 bool IsLlamaLike(const MeasuredRun& run) {
   for (const absl::string_view family :
-       {"llama", "mistral", "mixtral", "qwen", "deepseek", "internlm", "7b_"}) {
+       {"llama", "mistral", "mixtral", "qwen", "deepseek", "internlm"}) {
     if (Mentions(run.model, family)) return true;
   }
-  return Mentions(run.notes, "swiglu");
+  return Mentions(run.framework, "internevo") || Mentions(run.notes, "swiglu");
+}
+
+bool IsDecoder(absl::string_view model) {
+  const std::string name = absl::AsciiStrToLower(model);
+  return !absl::StrContains(name, "bert") && !absl::StrContains(name, "gan") &&
+         !absl::StartsWith(name, "t5") && !absl::StartsWith(name, "vit");
 }
 
 // "LLAMA3.1_405B" and "Llama 3 405B" -> "llama3-405b": the catalogue's spelling
@@ -33,7 +39,8 @@ bool IsLlamaLike(const MeasuredRun& run) {
 std::string CatalogueName(absl::string_view model) {
   std::string name = absl::AsciiStrToLower(model.substr(0, model.find(" (")));
   name = absl::StrReplaceAll(name, {{"_", "-"}, {" ", "-"}});
-  name = absl::StrReplaceAll(name, {{"llama-3.1", "llama3"},
+  name = absl::StrReplaceAll(name, {{"gpt-3", "gpt3"},
+                                    {"llama-3.1", "llama3"},
                                     {"llama3.1", "llama3"},
                                     {"llama-3", "llama3"},
                                     {"llama-2", "llama2"},
@@ -91,11 +98,9 @@ absl::StatusOr<LayerSpec> LayerOf(const MeasuredRun& run) {
 
 absl::StatusOr<ModelSpec> ModelOfRun(const MeasuredRun& run) {
   if (run.num_layers == 0 || run.hidden_size == 0) return ModelByName(run);
-  for (const absl::string_view family : {"bert", "t5", "gan", "vit"}) {
-    if (Mentions(run.model, family)) {
-      return absl::UnimplementedError(
-          absl::StrCat("model: ", run.model, "; not a decoder-only model"));
-    }
+  if (!IsDecoder(run.model)) {
+    return absl::UnimplementedError(
+        absl::StrCat("model: ", run.model, "; not a decoder-only model"));
   }
   // Public mixtures of experts are more than the columns can say.
   if (run.num_experts > 1) {

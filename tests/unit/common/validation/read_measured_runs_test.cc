@@ -137,7 +137,6 @@ TEST(ParseMeasuredRunsTest, ReadsMeasurementsInTheirUnits) {
   EXPECT_THAT(runs[0].iteration_s, Optional(1.5));
   EXPECT_THAT(runs[0].memory_bytes, Optional(2147483648.0));  // 2 · 2^30.
   EXPECT_THAT(runs[0].published_prediction_s, Optional(1.25));
-  EXPECT_DOUBLE_EQ(runs[0].parameters, 6.7e9);
 }
 
 TEST(ParseMeasuredRunsTest, BlankMeasurementsAreNone) {

@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/validation/stage_parts.h"
+
+namespace tangram {
+namespace {
+
+// Sailor: layers of a stage, embedding and head counted, and its replicas.
+absl::StatusOr<RunStage> ReplicaStage(const MeasuredRun& run,
+                                      const ModelSpec& model,
+                                      const ConfigField& stage,
+                                      OperatorCut begin, int layers) {
+  StageParallelism parallelism = ParallelismOf(run);
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField list,
+      stage.Require("replicas", "the replicas of the stage"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> replicas,
+                           list.Elements());
+  std::vector<RunStage::Ranks> ranks;
+  for (const ConfigField& replica : replicas) {
+    TANGRAM_ASSIGN_OR_RETURN(const ConfigField gpu,
+                             replica.Require("gpu", "a GPU"));
+    TANGRAM_ASSIGN_OR_RETURN(const std::string type, gpu.AsText());
+    TANGRAM_ASSIGN_OR_RETURN(const ConfigField tp,
+                             replica.Require("tp", "its degree"));
+    TANGRAM_ASSIGN_OR_RETURN(const int degree, tp.AsInt(1, kMaxDegree));
+    if (!ranks.empty() && ranks.back().count != degree) {
+      return absl::UnimplementedError(
+          "plan_json: replicas of one stage with different tp");
+    }
+    ranks.push_back({type, degree});
+  }
+  if (ranks.empty())
+    return Contradiction("plan_json: a stage without replicas");
+  parallelism.tp_degree = ranks.front().count;
+  parallelism.dp_degree = static_cast<int>(ranks.size());
+  RunStage result = MakeStage(model, begin, {begin.layer + layers, 0},
+                              parallelism, RecomputeOf(run));
+  result.ranks = std::move(ranks);
+  return result;
+}
+
+// Aceso counts 13 operators a layer, one embedding before and two of the head
+// after them. Cuts inside the attention core go to its nearer end.
+OperatorCut CutOfAcesoOperator(int index, const ModelSpec& model) {
+  constexpr int kPerLayer = 13;
+  constexpr int kOpOf[kPerLayer] = {0, 1, 2, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9};
+  if (index <= 0) return {0, 0};
+  const int layer = (index - 1) / kPerLayer;
+  const int last_layer = model.num_layers() - 1;
+  if (layer + 1 < last_layer) {
+    return {layer + 1, kOpOf[(index - 1) % kPerLayer]};
+  }
+  const int in_head = index - 1 - (last_layer - 1) * kPerLayer;
+  return in_head >= 2 ? OperatorCut{last_layer + 1, 0}
+                      : OperatorCut{last_layer, in_head};
+}
+
+// Which operators Aceso recomputed is not published, only how many. It takes
+// those that keep most first: the attention core, four of its operators, then
+// the activation, then the others; each in as many layers as the number allows.
+std::vector<RecomputeRun> AcesoRecompute(const ModelSpec& model,
+                                         OperatorCut begin, OperatorCut end,
+                                         int recomputed) {
+  constexpr struct {
+    int op;      // Ours, of a dense layer.
+    int weight;  // Operators of Aceso's.
+  } kOrder[] = {{2, 4}, {7, 1}, {8, 1}, {6, 1}, {5, 1},
+                {9, 1}, {1, 1}, {3, 1}, {4, 1}, {0, 1}};
+  const int num_layers = LayersTouched(begin, end);
+  std::vector<OpMask> masks(num_layers, kRecomputeNone);
+  for (const auto& step : kOrder) {
+    for (int l = 0; l < num_layers && recomputed >= step.weight; ++l) {
+      const OperatorCut at{begin.layer + l, step.op};
+      const LayerSpec& layer = model.layers[at.layer];
+      if (layer.kind != LayerKind::kTransformer) continue;
+      if (at < begin || at >= end) continue;
+      masks[l] |= OpMask{1} << step.op;
+      recomputed -= step.weight;
+    }
+  }
+  return JoinMasks(masks);
+}
+
+absl::StatusOr<int> OnlyDegree(const ConfigField& stage,
+                               absl::string_view key) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField list,
+                           stage.Require(key, "the stage's degrees"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> degrees,
+                           list.Elements());
+  if (degrees.size() != 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("plan_json: several ", key, " degrees in one stage"));
+  }
+  return degrees[0].AsInt(1, kMaxDegree);
+}
+
+absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
+                                    const ModelSpec& model,
+                                    const ConfigField& stage, int begin_op,
+                                    int num_ops) {
+  StageParallelism parallelism = ParallelismOf(run);
+  TANGRAM_ASSIGN_OR_RETURN(parallelism.tp_degree, OnlyDegree(stage, "tp"));
+  TANGRAM_ASSIGN_OR_RETURN(parallelism.dp_degree, OnlyDegree(stage, "dp"));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField field,
+      stage.Require("recompute_ops_frac", "the share recomputed"));
+  TANGRAM_ASSIGN_OR_RETURN(const double share, field.AsNumber(0, 1));
+  const OperatorCut begin = CutOfAcesoOperator(begin_op, model);
+  const OperatorCut end = CutOfAcesoOperator(begin_op + num_ops, model);
+  return RunStage{
+      .plan = {.begin = begin,
+               .end = end,
+               .parallelism = parallelism,
+               .recompute = AcesoRecompute(
+                   model, begin, end,
+                   static_cast<int>(std::lround(share * num_ops)))}};
+}
+
+absl::StatusOr<RunStage> MistStage(const MeasuredRun& run,
+                                   const ModelSpec& model,
+                                   const ConfigField& stage, OperatorCut begin,
+                                   OperatorCut end) {
+  StageParallelism parallelism = ParallelismOf(run);
+  const auto read = [&stage](absl::string_view key) -> absl::StatusOr<int> {
+    TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                             stage.Require(key, "a number"));
+    return field.AsInt(0, kMaxDegree);
+  };
+  TANGRAM_ASSIGN_OR_RETURN(parallelism.tp_degree, read("tp"));
+  TANGRAM_ASSIGN_OR_RETURN(parallelism.dp_degree, read("dp"));
+  TANGRAM_ASSIGN_OR_RETURN(const int recomputed, read("ckpt_layers"));
+  if (const auto offload = stage.Find("offload_w_g_o_a")) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> shares,
+                             offload->Elements());
+    for (const ConfigField& share : shares) {
+      TANGRAM_ASSIGN_OR_RETURN(const double value, share.AsNumber(0, 1));
+      if (value > 0) {
+        return absl::UnimplementedError("offload: not modelled");
+      }
+    }
+  }
+  return MakeStage(model, begin, end, parallelism, Recompute::kAll, recomputed);
+}
+
+}  // namespace
+
+absl::StatusOr<RunStages> ListedStages(const MeasuredRun& run,
+                                       const ModelSpec& model,
+                                       const ConfigField& list) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                           list.Elements());
+  RunStages result;
+  OperatorCut begin{0, 0};
+  int begin_op = 0;
+  for (const ConfigField& stage : elements) {
+    const bool last = &stage == &elements.back();
+    if (const auto ops = stage.Find("ops")) {
+      TANGRAM_ASSIGN_OR_RETURN(const int num_ops, ops->AsInt(1, kMaxDegree));
+      TANGRAM_ASSIGN_OR_RETURN(
+          RunStage made, AcesoStage(run, model, stage, begin_op, num_ops));
+      result.stages.push_back(std::move(made));
+      begin_op += num_ops;
+      continue;
+    }
+    TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                             stage.Require("layers", "the number of layers"));
+    TANGRAM_ASSIGN_OR_RETURN(const int layers, field.AsInt(1, kMaxDegree));
+    if (stage.Find("replicas")) {
+      if (begin.layer + layers > model.num_layers()) {
+        return Contradiction("plan_json: more layers than the model has");
+      }
+      TANGRAM_ASSIGN_OR_RETURN(RunStage made,
+                               ReplicaStage(run, model, stage, begin, layers));
+      result.stages.push_back(std::move(made));
+    } else {
+      const OperatorCut end{
+          last ? model.num_layers()
+               : std::min(model.num_layers(),
+                          begin.layer + layers + (begin.layer == 0 ? 1 : 0)),
+          0};
+      TANGRAM_ASSIGN_OR_RETURN(RunStage made,
+                               MistStage(run, model, stage, begin, end));
+      result.stages.push_back(std::move(made));
+    }
+    begin = result.stages.back().plan.end;
+  }
+  return result;
+}
+
+}  // namespace tangram

@@ -1,0 +1,54 @@
+#ifndef TANGRAM_COMMON_VALIDATION_STAGE_PARTS_H_
+#define TANGRAM_COMMON_VALIDATION_STAGE_PARTS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/config/config_field.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/stage_plan.h"
+#include "common/validation/measured_run.h"
+#include "common/validation/run_stages.h"
+
+// What StagesOfRun is made of; inside common/validation only. Errors as there.
+namespace tangram {
+
+inline constexpr int kMaxDegree = 1 << 20;
+
+enum class Recompute { kNone, kSelective, kAll };
+
+// What the row says, or else its framework's habit.
+Recompute RecomputeOf(const MeasuredRun& run);
+StageParallelism ParallelismOf(const MeasuredRun& run);
+
+// One mask a layer, equal neighbours joined.
+std::vector<RecomputeRun> JoinMasks(absl::Span<const OpMask> masks);
+
+// A stage that recomputes the attention core of all its transformer layers, or
+// the first `recomputed` of them whole.
+RunStage MakeStage(const ModelSpec& model, OperatorCut begin, OperatorCut end,
+                   const StageParallelism& parallelism, Recompute recompute,
+                   int recomputed = kMaxDegree);
+
+// The row says two things that exclude each other.
+absl::Status Contradiction(absl::string_view what);
+
+// Plans as DeepSpeed's pipeline cuts them (AMP): layer indices between stages,
+// and perhaps the nodes that the ranks lie on.
+absl::StatusOr<RunStages> DeepSpeedStages(const MeasuredRun& run,
+                                          const ModelSpec& model,
+                                          const ConfigField& root,
+                                          const ConfigField& boundaries);
+
+// Plans as a list of stages: Sailor's with replicas, Aceso's with operators,
+// Mist's with layers.
+absl::StatusOr<RunStages> ListedStages(const MeasuredRun& run,
+                                       const ModelSpec& model,
+                                       const ConfigField& list);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_VALIDATION_STAGE_PARTS_H_
