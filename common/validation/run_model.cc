@@ -19,8 +19,10 @@ namespace {
 // The GPT-2 vocabulary of 50,257, padded as Megatron-LM does for tp up to 8.
 constexpr int kPaddedGptVocabulary = 51200;
 
-// Families that gate their MLP, use rotary positions and have no biases.
+// Models that gate their MLP, use rotary positions and have no biases: by name,
+// or because they share key and value heads, which came with the rest.
 bool IsLlamaLike(const MeasuredRun& run) {
+  if (run.num_kv_heads > 0 && run.num_kv_heads < run.num_heads) return true;
   for (const absl::string_view family :
        {"llama", "mistral", "mixtral", "qwen", "deepseek", "internlm"}) {
     if (Mentions(run.model, family)) return true;
