@@ -53,6 +53,21 @@ TEST(GemmSecondsTest, GroupedProductsAreAsInefficientAsTheirParts) {
   EXPECT_DOUBLE_EQ(parts, 8 * (2e9 + 2e9) / 1e14);
 }
 
+TEST(GemmSecondsTest, ProductsThatFillNoTilesAreSlower) {
+  DeviceSpec device = TestDevice();
+  device.efficiency.unaligned_penalty = 0.5;
+  device.efficiency.odd_penalty = 2;
+  const KernelRates rates = RatesOf(device, Precision::kFp16);
+  const auto seconds = [&rates](double k, double n) {
+    return GemmSeconds({.m = 4096, .k = k, .n = n}, 2, rates) / (k * n);
+  };
+  const double aligned_s = seconds(1024, 2048);
+  EXPECT_DOUBLE_EQ(seconds(1024, 2056) / aligned_s, 1.5);  // 2,056 = 257 · 8.
+  EXPECT_DOUBLE_EQ(seconds(1000, 2048) / aligned_s, 1.5);
+  EXPECT_DOUBLE_EQ(seconds(1024, 2049) / aligned_s, 3);
+  EXPECT_DOUBLE_EQ(seconds(1000, 2049) / aligned_s, 3);  // The worse counts.
+}
+
 TEST(RatesOfTest, AttentionStaysIn16BitsUnderFp8) {
   DeviceSpec device = TestDevice();
   device.peak_flops.fp8 = 200e12;

@@ -49,6 +49,14 @@ TEST(InterpolateSamplesTest, NeverFallsBeyondTheLargest) {
   EXPECT_DOUBLE_EQ(InterpolateSamples(falling, 4)->forward_s, 2);
 }
 
+TEST(InterpolateSamplesTest, ABatchIsNotSlowerThanALargerOne) {
+  const std::vector<MeasuredLayer> disturbed = {
+      {.samples = 1, .forward_s = 5, .backward_s = 1},
+      {.samples = 2, .forward_s = 3, .backward_s = 2}};
+  EXPECT_DOUBLE_EQ(InterpolateSamples(disturbed, 1)->forward_s, 3);
+  EXPECT_DOUBLE_EQ(InterpolateSamples(disturbed, 1)->backward_s, 1);
+}
+
 TEST(InterpolateSamplesTest, KnowsNothingBelowTheSmallestOrAroundTheOnlyOne) {
   EXPECT_FALSE(InterpolateSamples(kTwoBatches, 1).has_value());
   const absl::Span<const MeasuredLayer> one(kTwoBatches.data(), 1);

@@ -28,6 +28,12 @@ TEST(ModelStateBytesTest, CountsPrecisionAndOptimizer) {
   EXPECT_EQ(ModelStateBytes(kDense, {}, training), 16e9);  // 4 + 4 + 8
 }
 
+TEST(ModelStateBytesTest, Fp32GradientsAddTwoBytes) {
+  TrainingOptions training = TestTraining();
+  training.fp32_gradients = true;
+  EXPECT_EQ(ModelStateBytes(kDense, {}, training), 18e9);
+}
+
 TEST(ModelStateBytesTest, ZeroShardsOverDataAndContextRanks) {
   StageParallelism p = {.cp_degree = 2, .dp_degree = 2};
   EXPECT_EQ(Bytes(kDense, p), 16e9);
@@ -50,12 +56,31 @@ class GradientSyncTest : public ::testing::Test {
  protected:
   double Sync(const StageParameters& parameters, const StageParallelism& p) {
     return GradientSyncSeconds(
-        parameters, {}, p,
+        parameters, passes_, p,
         {device_, training_, WiringOf(TestIsland(2, 4), p.num_gpus()), 8});
   }
   DeviceSpec device_ = TestDevice();
   TrainingOptions training_ = TestTraining();
+  PassTimes passes_;
 };
+
+TEST_F(GradientSyncTest, Fp32GradientsAreTwiceTheBytes) {
+  training_.fp32_gradients = true;
+  EXPECT_DOUBLE_EQ(Sync(kDense, {.dp_degree = 4}), 0.06);
+  // Weights are gathered in two bytes: 0.03 + 0.015.
+  EXPECT_DOUBLE_EQ(Sync(kDense, {.dp_degree = 4, .zero_stage = 1}), 0.045);
+}
+
+TEST_F(GradientSyncTest, OverlapHidesWhatThePassesHaveRoomFor) {
+  training_.overlap_grad_reduce = true;
+  device_.efficiency.overlap_penalty = 0.1;
+  passes_ = {.forward_s = 0.01, .backward_s = 0.02};
+  // 0.03 beside 0.02: 0.01 is left, and 0.02 of compute is a tenth slower.
+  EXPECT_DOUBLE_EQ(Sync(kDense, {.dp_degree = 4}), 0.01 + 0.002);
+  // 0.015 reduced beside 0.02, 0.015 gathered beside 0.01.
+  EXPECT_DOUBLE_EQ(Sync(kDense, {.dp_degree = 4, .zero_stage = 1}),
+                   0.0015 + 0.005 + 0.001);
+}
 
 TEST_F(GradientSyncTest, ReducesTwoBytesAParameter) {
   // 2·3/4·2e9 / 100e9.

@@ -32,6 +32,23 @@ class OperatorCostTest : public ::testing::Test {
   TrainingOptions training_ = TestTraining();
 };
 
+TEST_F(OperatorCostTest, Fp8ProductsKeepTheirInputInOneByte) {
+  training_.precision = Precision::kFp8;
+  EXPECT_EQ(Estimate(OpKind::kQkvProjection).saved_bytes, kElements);
+  EXPECT_EQ(Estimate(OpKind::kMlpDown).saved_bytes, 4 * kElements);
+  EXPECT_EQ(Estimate(OpKind::kMlpNorm).saved_bytes, 2 * kElements);
+}
+
+TEST_F(OperatorCostTest, WithoutDropoutResidualsKeepNothing) {
+  EXPECT_EQ(Estimate(OpKind::kMlpResidual).saved_bytes, kElements);
+  training_.dropout = false;
+  const OperatorCost residual = Estimate(OpKind::kMlpResidual);
+  EXPECT_EQ(residual.saved_bytes, 0);
+  EXPECT_DOUBLE_EQ(residual.forward_s, 6 * kElements / 1e12);
+  EXPECT_EQ(residual.backward_s, 0);
+  EXPECT_EQ(Estimate(OpKind::kEmbedding).saved_bytes, 0);
+}
+
 TEST_F(OperatorCostTest, ProjectionsGoByFlops) {
   // 2·1024·1024·3072 FLOPs at 1e14 a second; backward twice.
   const OperatorCost qkv = Estimate(OpKind::kQkvProjection);

@@ -54,6 +54,24 @@ TEST_F(StageCostTest, SumsItsLayers) {
   EXPECT_DOUBLE_EQ(cost.memory.static_bytes, 16 * sum.parameters.dense);
 }
 
+TEST_F(StageCostTest, APassWaitsForTheHostWhereThatIsSlower) {
+  const StagePlan layers = {
+      .begin = {1, 0}, .end = {5, 0}, .recompute = {{4, 0}}};
+  StagePlan recomputed = layers;
+  recomputed.recompute = {{4, (OpMask{1} << 10) - 1}};
+  const StageCost device_bound = Estimate(layers);
+  device_.efficiency.host_launch_s = 1;  // Slower than anything on the device.
+  const StageCost host_bound = Estimate(layers);
+  // Kernels of a layer: four for each of the four products, three for flash
+  // attention, two for norms, residuals and activation.
+  constexpr double kKernels = 4 * 4 + 3 + 5 * 2;
+  EXPECT_DOUBLE_EQ(host_bound.forward_s, 4 * kKernels);
+  EXPECT_DOUBLE_EQ(host_bound.backward_s, 4 * kKernels);
+  EXPECT_DOUBLE_EQ(Estimate(recomputed).backward_s, 8 * kKernels);
+  device_.efficiency.host_launch_s = 1e-12;
+  EXPECT_DOUBLE_EQ(Estimate(layers).forward_s, device_bound.forward_s);
+}
+
 TEST_F(StageCostTest, FollowsCutsInsideLayersAndMasks) {
   LayerCost sum;
   AddLayers(Layer(1, 5, 10, 4), 1, sum);

@@ -32,6 +32,13 @@ TEST(NonDominatedTest, OneBetterRespectIsEnoughToStay) {
               ElementsAre(0, 1, 2, 3));
 }
 
+TEST(NonDominatedTest, AShorterLastStageIsEnoughToStay) {
+  const SlicePlan even = PlanWith({3, 3}, 1, 5);
+  const SlicePlan short_end = PlanWith({4, 2}, 1, 5);
+  const SlicePlan long_end = PlanWith({2, 4}, 1, 5);
+  EXPECT_THAT(NonDominated({&even, &short_end, &long_end}), ElementsAre(0, 1));
+}
+
 // Every stage fits with as many trailing stages as the plan says, and some
 // stage with no more.
 TEST(PlanOfTest, BearsAsManyTrailingStagesAsFit) {
