@@ -1,9 +1,14 @@
-// Playing the passes of one iteration, under every schedule.
+// Predicting one plan: by the closed form, and by playing the passes of one
+// iteration under every schedule.
 
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "common/catalogue/models.h"
+#include "common/config/device_catalogue.h"
+#include "common/cost/stage_cost.h"
 #include "common/sim/held_microbatches.h"
+#include "common/sim/one_f_one_b.h"
 #include "common/sim/play_pipeline.h"
 
 namespace tangram {
@@ -34,6 +39,44 @@ std::vector<StageTimes> StagesOf(const PipelineShape& shape) {
   }
   return stages;
 }
+
+// GPT-3 6.7B in eight stages of four A100, from its layers to the time of an
+// iteration, as a search estimates it.
+void BM_ClosedForm(benchmark::State& state) {
+  const ModelSpec model = *BuiltinModel("gpt3-6.7b");
+  const std::vector<LayerRun> runs =
+      MakeSlice({0, model.num_layers()}, model.layers).runs;
+  const CatalogueDevice& a100 = *FindDevice("A100-80");
+  const TrainingOptions training = {.global_batch_size = 128,
+                                    .sequence_length = 2048};
+  const StageParallelism parallelism = {.tp_degree = 4};
+  const StageEnvironment environment = {
+      .device = a100.device,
+      .training = training,
+      .wiring = {.gpus_per_node = 4,
+                 .intra_node = a100.intra_node,
+                 .inter_node = a100.inter_node},
+      .pipeline_microbatch_size = 1};
+  for (auto _ : state) {
+    std::vector<StageTimes> stages;
+    for (int s = 0; s < 8; ++s) {
+      const int begin = s == 0 ? 0 : 1 + 4 * s;
+      const int end = s == 7 ? model.num_layers() : 5 + 4 * s;
+      const StageCost cost = EstimateStage(runs,
+                                           {.begin = {begin, 0},
+                                            .end = {end, 0},
+                                            .parallelism = parallelism,
+                                            .recompute = {{end - begin, 0}}},
+                                           environment);
+      stages.push_back({.forward_s = cost.forward_s,
+                        .backward_s = cost.backward_s,
+                        .sync_s = cost.sync_s,
+                        .optimizer_s = cost.optimizer_s});
+    }
+    benchmark::DoNotOptimize(ClosedFormIterationSeconds(stages, 128));
+  }
+}
+BENCHMARK(BM_ClosedForm)->Unit(benchmark::kMicrosecond);
 
 void BM_Play(benchmark::State& state) {
   const PipelineShape shape = ShapeOf(state.range(0));
