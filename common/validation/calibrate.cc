@@ -22,7 +22,7 @@ constexpr Prior kPriors[] = {
     {Constant::kHostLaunch, 0.7},        {Constant::kIntraNodeBandwidth, 0.5},
     {Constant::kIntraNodeLatency, 0.7},  {Constant::kInterNodeBandwidth, 0.7},
     {Constant::kInterNodeLatency, 0.7}};
-constexpr double kSampleScale = 0.05;
+constexpr double kSampleScale = 0.2;
 
 // Widest and finest step of the search, in logarithms.
 constexpr double kFirstStep = 0.4;

@@ -86,7 +86,7 @@ TEST(CalibrateTest, ExplainsMeasurementsOfKnownConstants) {
   }
   const double n = static_cast<double>(samples.size());
   EXPECT_GT(before / n, 0.15);
-  EXPECT_LT(after / n, 0.01);
+  EXPECT_LT(after / n, 0.02);
   EXPECT_LT(FactorOf(calibration, Constant::kInterNodeBandwidth), 0.7);
 }
 
@@ -124,7 +124,9 @@ TEST(CalibrateTest, LeavesConstantsThatNoSampleDependsOn) {
   }
   const double measured = samples[0].iteration_s;
   EXPECT_GT(measured / SecondsOf(runs[0], runs[0].cluster), 1.1);
-  EXPECT_NEAR(SecondsUnder(calibration, runs[0]) / measured, 1, 0.01);
+  // The prior lets one sample explain most of what it lacks, not all.
+  const double left = 1 - SecondsUnder(calibration, runs[0]) / measured;
+  EXPECT_LT(left, 0.1);
 }
 
 TEST(CalibrateTest, OneOddSampleMovesAConstantOnlySoFar) {
