@@ -256,7 +256,7 @@ TEST(MeasuredLayerTest, WithItsOperatorsMeasuredTooKeepsItsOwnTime) {
 TEST(LayerMeasurementKeyTest, DiffersWhereTheTimesDiffer) {
   const ModelSpec model = testing::TestModel(1);
   const LayerSpec& layer = model.layers[1];
-  const LayerSpec& moe = testing::TestMoeModel(1).layers[1];
+  const LayerSpec moe = testing::TestMoeModel(1).layers[1];
   const TrainingOptions training = testing::TestTraining();
   const auto key = [&](const LayerSpec& l, const StageParallelism& p,
                        bool flash = false) {
