@@ -185,9 +185,12 @@ constexpr BuiltinEntry Nemotron4(absl::string_view name, int num_layers,
           .vocabulary = {.size = 256000}};
 }
 
-// Kimi K2 (2507.20534), §2.3: DeepSeek-V3's architecture, wider and sparser.
-constexpr BuiltinEntry KimiK2() {
-  LayerSpec dense = Attention({7168, 64, 64, 128 + 64});
+// DeepSeek-V3 (2412.19437), §4.2, without the multi-token prediction module,
+// and Kimi K2 (2507.20534), §2.3, the same with fewer heads and more experts.
+constexpr BuiltinEntry Deepseek(absl::string_view name, int heads,
+                                int num_experts, int first_dense,
+                                int vocab_size) {
+  LayerSpec dense = Attention({7168, heads, heads, 128 + 64});
   dense.value_head_dim = 128;
   dense.q_lora_rank = 1536;
   dense.kv_lora_rank = 512;
@@ -195,40 +198,17 @@ constexpr BuiltinEntry KimiK2() {
   dense.gated_mlp = true;
   LayerSpec moe = dense;
   dense.ffn_hidden_size = 18432;
-  moe.num_experts = 384;
+  moe.num_experts = num_experts;
   moe.experts_per_token = 8;
   moe.expert_ffn_hidden_size = 2048;
   moe.shared_expert_ffn_hidden_size = 2048;
-  return {.name = "kimi-k2",
+  return {.name = name,
           .sequence_length = 4096,
           .num_layers = 61,
           .dense = dense,
           .moe = moe,
-          .first_dense = 1,
-          .vocabulary = {.size = 163840}};
-}
-
-// DeepSeek-V3 (2412.19437), §4.2, without the multi-token prediction module.
-constexpr BuiltinEntry DeepseekV3() {
-  LayerSpec dense = Attention({7168, 128, 128, 128 + 64});
-  dense.value_head_dim = 128;
-  dense.q_lora_rank = 1536;
-  dense.kv_lora_rank = 512;
-  dense.rope_head_dim = 64;
-  dense.gated_mlp = true;
-  LayerSpec moe = dense;
-  dense.ffn_hidden_size = 18432;
-  moe.num_experts = 256;
-  moe.experts_per_token = 8;
-  moe.expert_ffn_hidden_size = 2048;
-  moe.shared_expert_ffn_hidden_size = 2048;
-  return {.name = "deepseek-v3",
-          .sequence_length = 4096,
-          .num_layers = 61,
-          .dense = dense,
-          .moe = moe,
-          .first_dense = 3,
-          .vocabulary = {.size = 129280}};
+          .first_dense = first_dense,
+          .vocabulary = {.size = vocab_size}};
 }
 
 constexpr BuiltinEntry kEntries[] = {
@@ -244,7 +224,7 @@ constexpr BuiltinEntry kEntries[] = {
     Llama3("llama3-8b", 32, 4096, 32, 14336),
     Llama3("llama3-70b", 80, 8192, 64, 28672),
     Llama3("llama3-405b", 126, 16384, 128, 53248),
-    DeepseekV3(),
+    Deepseek("deepseek-v3", 128, 256, 3, 129280),
     Qwen3235bA22b(),
     GptOss("gpt-oss-20b", 24, 32),
     GptOss("gpt-oss-120b", 36, 128),
@@ -253,7 +233,7 @@ constexpr BuiltinEntry kEntries[] = {
     Llama2("llama2-70b", 80, 8192, 64, 8, 28672),
     Nemotron4("nemotron4-15b", 32, 6144, 48, 8),
     Nemotron4("nemotron4-340b", 96, 18432, 96, 8),
-    KimiK2(),
+    Deepseek("kimi-k2", 64, 384, 1, 163840),
 };
 
 const BuiltinEntry* FindEntry(absl::string_view name) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "common/cost/operator_work.h"
 
@@ -64,10 +63,9 @@ OperatorWork UnfusedWork(const LayerScope& scope, double heads,
   const KernelRates& rates = scope.rates;
   const auto product_s = [&](double head_dim) {
     // Heads that tensor cores cannot read whole leave them.
-    const double lanes =
-        std::fmod(head_dim, 8) == 0 ? 1 : 1 + rates.odd_penalty;
-    return lanes * AttentionSeconds(2 * scores * head_dim / kUnfusedShare,
-                                    score_bytes, rates);
+    const double slowdown = 1 + OddPenalty(head_dim, rates);
+    return slowdown * AttentionSeconds(2 * scores * head_dim / kUnfusedShare,
+                                       score_bytes, rates);
   };
   const double products_s =
       product_s(layer.head_dim) + product_s(layer.value_head_dim);
@@ -93,8 +91,7 @@ OperatorWork AttentionCoreWork(const LayerScope& scope) {
           ? std::min(layer.sliding_window, training.sequence_length)
           : training.sequence_length;
   const double heads = layer.num_heads / scope.tp;
-  const bool flash = training.flash_attention &&
-                     scope.environment.device.supports_flash_attention;
+  const bool flash = RunsFlashAttention(scope.environment);
   OperatorWork work = flash ? FlashWork(scope, heads, window)
                             : UnfusedWork(scope, heads, window);
   AddRingComm(scope, work);

@@ -11,7 +11,22 @@ double FirstPositive(double a, double b, double c) {
   return b > 0 ? b : c;
 }
 
+// Elements that tensor cores read at once, and that fill a tile.
+constexpr double kLane = 8;
+constexpr double kTile = 64;
+
+// The fraction by which a product with this inner or last dimension is slower.
+double AlignmentPenalty(double dimension, const KernelRates& rates) {
+  if (std::fmod(dimension, kTile) == 0) return 0;
+  return std::fmod(dimension, kLane) == 0 ? rates.unaligned_penalty
+                                          : rates.odd_penalty;
+}
+
 }  // namespace
+
+double OddPenalty(double dimension, const KernelRates& rates) {
+  return std::fmod(dimension, kLane) == 0 ? 0 : rates.odd_penalty;
+}
 
 double MatmulPeakFlops(const PeakFlops& peak, Precision precision) {
   switch (precision) {
@@ -47,14 +62,6 @@ KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
           .host_launch_s = efficiency.host_launch_s,
           .unaligned_penalty = efficiency.unaligned_penalty,
           .odd_penalty = efficiency.odd_penalty};
-}
-
-double AlignmentPenalty(double dimension, const KernelRates& rates) {
-  constexpr double kTile = 64;
-  constexpr double kLane = 8;
-  if (std::fmod(dimension, kTile) == 0) return 0;
-  return std::fmod(dimension, kLane) == 0 ? rates.unaligned_penalty
-                                          : rates.odd_penalty;
 }
 
 double GemmSeconds(const Gemm& gemm, double element_bytes,

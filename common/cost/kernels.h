@@ -35,10 +35,12 @@ struct Gemm {
   double count = 1;
   double flops() const { return 2 * m * k * n; }
 };
-// The fraction by which a product with this inner or last dimension is slower.
-double AlignmentPenalty(double dimension, const KernelRates& rates);
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates);
+
+// The fraction by which products are slower that tensor cores cannot read
+// whole.
+double OddPenalty(double dimension, const KernelRates& rates);
 
 // A fused or batched product inside the attention core.
 double AttentionSeconds(double flops, double bytes, const KernelRates& rates);

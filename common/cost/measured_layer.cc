@@ -78,11 +78,6 @@ bool SpansNodes(const LayerScope& scope) {
          (scope.layer.is_moe() && SpansNodes(scope.ep_group));
 }
 
-bool RunsFlashAttention(const StageEnvironment& environment) {
-  return environment.training.flash_attention &&
-         environment.device.supports_flash_attention;
-}
-
 // A batch is not slower than a larger one: where it was measured to be,
 // something else ran beside it.
 LayerTimes BoundByLarger(LayerTimes times,

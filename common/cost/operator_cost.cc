@@ -111,22 +111,28 @@ OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
   return {};
 }
 
-// Kernels that an eager runtime issues for one pass of an operator, with those
-// for biases, casts and copies between layouts.
-double KernelCount(const LayerScope& scope, OpKind op) {
+// The matrix products of attention, MLP and experts.
+bool IsProjection(OpKind op) {
   switch (op) {
-    case OpKind::kAttentionCore: {
-      const bool flash = scope.environment.training.flash_attention &&
-                         scope.environment.device.supports_flash_attention;
-      return flash ? 3 : 8;
-    }
-    case OpKind::kEmbedding:
     case OpKind::kQkvProjection:
     case OpKind::kOutputProjection:
     case OpKind::kMlpUp:
     case OpKind::kMlpDown:
     case OpKind::kExpertUp:
     case OpKind::kExpertDown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Kernels that an eager runtime issues for one pass of an operator, with those
+// for biases, casts and copies between layouts.
+double KernelCount(const LayerScope& scope, OpKind op) {
+  switch (op) {
+    case OpKind::kAttentionCore:
+      return RunsFlashAttention(scope.environment) ? 3 : 8;
+    case OpKind::kEmbedding:
       return 4;
     case OpKind::kRouter:
     case OpKind::kExpertDispatch:
@@ -134,32 +140,21 @@ double KernelCount(const LayerScope& scope, OpKind op) {
     case OpKind::kHead:
       return 8;
     default:
-      return 2;
+      return IsProjection(op) ? 4 : 2;
   }
 }
 
 // fp8 products keep their input in the 8 bits in which they read it.
 double KeptShare(const LayerScope& scope, OpKind op) {
-  if (scope.environment.training.precision != Precision::kFp8) return 1;
-  switch (op) {
-    case OpKind::kQkvProjection:
-    case OpKind::kOutputProjection:
-    case OpKind::kMlpUp:
-    case OpKind::kMlpDown:
-    case OpKind::kExpertUp:
-    case OpKind::kExpertDown:
-      return 1 / scope.element_bytes;
-    default:
-      return 1;
-  }
+  const bool fp8 = scope.environment.training.precision == Precision::kFp8;
+  return fp8 && IsProjection(op) ? 1 / scope.element_bytes : 1;
 }
 
 const MeasuredOperator* FindMeasured(const LayerScope& scope, OpKind op) {
   const auto& measured = scope.environment.device.measured;
   if (measured.empty()) return nullptr;
   TrainingOptions training = scope.environment.training;
-  training.flash_attention = training.flash_attention &&
-                             scope.environment.device.supports_flash_attention;
+  training.flash_attention = RunsFlashAttention(scope.environment);
   const Fingerprint key =
       MeasurementKey(scope.layer, op, scope.parallelism,
                      static_cast<int>(scope.samples), training);

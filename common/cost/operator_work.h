@@ -56,6 +56,12 @@ struct OperatorWork {
   double workspace_bytes = 0;
 };
 
+// Whether flash attention runs: the job wants it and the device can.
+inline bool RunsFlashAttention(const StageEnvironment& environment) {
+  return environment.training.flash_attention &&
+         environment.device.supports_flash_attention;
+}
+
 // `compute_s` forward, twice that backward: the rule of all matrix products
 // (one product for the input's gradient, one for the weights').
 OperatorWork MatmulWork(double compute_s);

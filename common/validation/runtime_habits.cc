@@ -15,15 +15,6 @@ constexpr RuntimeHabits kEarlyMegatron = {.flash_attention = false,
                                           .sequence_parallel = false,
                                           .dropout = true,
                                           .host_factor = 3.5};
-// Megatron-LM v1.1.5 of 2020 fused neither bias with GELU nor dropout with
-// addition.
-constexpr RuntimeHabits kUnfusedMegatron = {.flash_attention = false,
-                                            .fp32_gradients = false,
-                                            .overlap_grad_reduce = false,
-                                            .sequence_parallel = false,
-                                            .dropout = true,
-                                            .host_factor = 3.5,
-                                            .elementwise_factor = 0.45};
 // LLM-Foundry of 2023 ran FlashAttention-1 in Triton.
 constexpr RuntimeHabits kComposer = {.fp32_gradients = false,
                                      .sequence_parallel = false,
@@ -35,15 +26,6 @@ constexpr RuntimeHabits kMegatronCore = {.zero_stage = 1};
 // NVIDIA's tuned recipes keep and reduce gradients in 16 bits.
 constexpr RuntimeHabits kRecipes = {
     .precision = "fp8", .fp32_gradients = false, .zero_stage = 1};
-
-// Its layer profiles of A100 and GH200 are faster than fp32 units allow.
-constexpr RuntimeHabits kSailor = {.flash_attention = false,
-                                   .fp32_gradients = false,
-                                   .overlap_grad_reduce = false,
-                                   .sequence_parallel = false,
-                                   .dropout = true,
-                                   .tf32 = true,
-                                   .host_factor = 3.5};
 
 struct Framework {
   absl::string_view name;  // Part of the framework column, ignoring case.
@@ -60,6 +42,18 @@ RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   return habits;
 }
 
+// v1.1.5 of 2020 fused neither bias with GELU nor dropout with addition.
+RuntimeHabits Unfused(RuntimeHabits habits) {
+  habits.elementwise_factor = 0.45;
+  return habits;
+}
+
+// Sailor's layer profiles of A100 and GH200 are faster than fp32 units allow.
+RuntimeHabits WithTf32(RuntimeHabits habits) {
+  habits.tf32 = true;
+  return habits;
+}
+
 }  // namespace
 
 RuntimeHabits HabitsOf(absl::string_view framework) {
@@ -73,10 +67,10 @@ RuntimeHabits HabitsOf(absl::string_view framework) {
       {"FSDP", kFsdp},
       {"torchtitan", kFsdp},
       {"InternEvo", kMegatronCore},
-      {"Sailor", kSailor},
+      {"Sailor", WithTf32(kEarlyMegatron)},
       {"Megatron-DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
       {"Megatron+DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
-      {"v1.1.5", kUnfusedMegatron},
+      {"v1.1.5", Unfused(kEarlyMegatron)},
       {"DeepSpeed", kEarlyMegatron},
       {"Megatron", kEarlyMegatron},
       {"Aceso", kEarlyMegatron},

@@ -15,7 +15,6 @@ struct RuntimeHabits {
   bool sequence_parallel = true;  // Where tp_degree > 1.
   bool dropout = false;
   bool tf32 = false;  // fp32 products run in TF32 where there are such units.
-  bool recompute_all = false;
   // The last stages are left with fewer layers where they do not divide.
   bool fills_first_stages = false;
   int zero_stage = 0;

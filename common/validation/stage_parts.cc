@@ -55,9 +55,7 @@ Recompute RecomputeOf(const MeasuredRun& run) {
   if (absl::StartsWith(run.recompute, "selective")) {
     return Recompute::kSelective;
   }
-  const bool unsaid = run.recompute.empty();
-  return unsaid && HabitsOf(run.framework).recompute_all ? Recompute::kAll
-                                                         : Recompute::kNone;
+  return Recompute::kNone;
 }
 
 StageParallelism ParallelismOf(const MeasuredRun& run) {

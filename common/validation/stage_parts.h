@@ -20,8 +20,9 @@ inline constexpr int kMaxDegree = 1 << 20;
 
 enum class Recompute { kNone, kSelective, kAll };
 
-// What the row says, or else its framework's habit.
+// What the row says; nothing said is none.
 Recompute RecomputeOf(const MeasuredRun& run);
+// What the row says, or else its framework's habit.
 StageParallelism ParallelismOf(const MeasuredRun& run);
 
 // One mask a layer, equal neighbours joined.
