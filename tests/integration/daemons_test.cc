@@ -3,8 +3,6 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <chrono>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "tangram/v1/planner_service.pb.h"
 #include "tests/integration/child_process.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/http_get.h"
 #include "tests/testing/service/test_service.h"
 #include "tests/testing/status_matchers.h"
 
@@ -124,36 +123,16 @@ TEST_F(DaemonsTest, BadFlagsAreNamed) {
   EXPECT_EQ(worker.Wait(), 2);
 }
 
-// One HTTP/1.0 GET, read to the end.
-std::string Get(int port, const std::string& path) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in server = {};
-  server.sin_family = AF_INET;
-  server.sin_port = htons(static_cast<uint16_t>(port));
-  server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string response;
-  if (connect(fd, reinterpret_cast<sockaddr*>(&server), sizeof(server)) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-    (void)!write(fd, request.data(), request.size());
-    char buffer[4096];
-    for (ssize_t n = 0; (n = read(fd, buffer, sizeof(buffer))) > 0;) {
-      response.append(buffer, n);
-    }
-  }
-  close(fd);
-  return response;
-}
-
 TEST_F(DaemonsTest, MetricsTellWhatHappened) {
   const auto worker = StartWorker();
   ASSERT_THAT(CallPlan(address_, Encode(SmallRequest(), "uniform")), IsOk());
   EXPECT_TRUE(Eventually([this] {
-    return Get(metrics_port_, "/metrics")
+    return HttpGet(metrics_port_, "/metrics")
                .find(
                    "tangram_workers{state=\"ready\""
                    "} 1") != std::string::npos;
   }));
-  const std::string metrics = Get(metrics_port_, "/metrics");
+  const std::string metrics = HttpGet(metrics_port_, "/metrics");
   for (const char* sample :
        {"tangram_build_info{version=", "tangram_plans_total{code=\"ok\"} 1",
         "tangram_planning_duration_seconds_count{phase=\"total\"} 1",

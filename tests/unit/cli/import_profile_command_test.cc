@@ -5,27 +5,16 @@
 #include "cli/run.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/run_tangram.h"
 
 namespace tangram {
 namespace {
 
+using ::tangram::testing::Outcome;
+using ::tangram::testing::RunWith;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-struct Outcome {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Outcome RunWith(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{.out = out, .err = err};
-  const ExitCode code = RunTangram(std::move(arguments), console);
-  return {code, out.str(), err.str()};
-}
 
 std::string Write(const std::string& name, const std::string& text) {
   const std::string path = ::testing::TempDir() + name;

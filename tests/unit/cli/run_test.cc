@@ -3,27 +3,16 @@
 #include <sstream>
 
 #include "gmock/gmock.h"
+#include "tests/testing/run_tangram.h"
 
 namespace tangram {
 namespace {
 
+using ::tangram::testing::Outcome;
+using ::tangram::testing::RunWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-
-struct Outcome {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Outcome RunWith(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{.out = out, .err = err};
-  const ExitCode code = RunTangram(std::move(arguments), console);
-  return {code, out.str(), err.str()};
-}
 
 TEST(RunTangramTest, AnswersGoToStandardOutput) {
   const Outcome outcome = RunWith({"parallelizers"});
