@@ -30,10 +30,12 @@ LAYERS = {
                    " common/planner tangram",
     "worker/adapters": "common/parallelizer worker/adapters/aceso"
                        " worker/adapters/uniform",
+    "worker/adapters/search": "common/base common/domain common/cost"
+                              " common/parallelizer",
     "worker/adapters/aceso": "common/base common/domain common/cost"
-                             " common/parallelizer",
+                             " common/parallelizer worker/adapters/search",
     "worker/adapters/uniform": "common/base common/domain common/cost"
-                               " common/parallelizer",
+                               " common/parallelizer worker/adapters/search",
     "worker/service": "common worker/adapters tangram",
     "coordinator/islands": "common/base common/domain common/cost",
     "coordinator/enumeration": "common/base common/domain common/cost"

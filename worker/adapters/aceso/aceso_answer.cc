@@ -10,6 +10,7 @@
 #include "worker/adapters/aceso/aceso_plan.h"
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
+#include "worker/adapters/search/non_dominated.h"
 
 namespace tangram::aceso {
 namespace {
@@ -35,10 +36,10 @@ struct Found {
 };
 
 std::vector<Found> KeepNonDominated(std::vector<Found> all) {
-  std::vector<const SlicePlan*> plans;
-  for (const Found& found : all) plans.push_back(&found.plan);
+  std::vector<PlanMerits> merits;
+  for (const Found& found : all) merits.push_back(MeritsOf(found.plan));
   std::vector<Found> kept;
-  for (const int i : NonDominated(plans)) kept.push_back(std::move(all[i]));
+  for (const int i : NonDominated(merits)) kept.push_back(std::move(all[i]));
   return kept;
 }
 

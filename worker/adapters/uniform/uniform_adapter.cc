@@ -1,6 +1,6 @@
 #include "worker/adapters/uniform/uniform_adapter.h"
 
-#include "worker/adapters/uniform/uniform_profile.h"
+#include "worker/adapters/search/lower_bounds.h"
 #include "worker/adapters/uniform/uniform_search.h"
 
 namespace tangram {
@@ -35,7 +35,7 @@ class UniformParallelizer : public Parallelizer {
   absl::StatusOr<PerformanceProfile> Profile(
       const ModelSlice& slice, const IslandSpec& island,
       const ProfileOptions& options) const override {
-    return ProfileUniform(slice, island, options);
+    return LayerwiseLowerBounds(slice, island, options, kUniformDegrees);
   }
 
   absl::StatusOr<SlicePlanSet> Parallelize(

@@ -5,15 +5,17 @@
 
 #include "common/cost/stage_cost.h"
 #include "common/parallelizer/parallelizer.h"
-#include "worker/adapters/uniform/uniform_space.h"
+#include "worker/adapters/search/layer_recompute.h"
+#include "worker/adapters/search/slice_layers.h"
+#include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
 
 // One point of the space: the same for all stages.
 struct UniformChoice {
-  UniformLayout layout;
+  EqualStages layout;
   StageParallelism parallelism;
-  UniformRecompute recompute = UniformRecompute::kNone;
+  LayerRecompute recompute = LayerRecompute::kNone;
 };
 
 struct UniformFigures {
@@ -33,9 +35,7 @@ class UniformEvaluator {
   UniformEvaluator(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options);
 
-  // The different layers of the slice.
-  absl::Span<const LayerSpec> kinds() const { return kinds_; }
-  int num_layers() const { return static_cast<int>(kind_of_.size()); }
+  const SliceLayers& layers() const { return layers_; }
 
   UniformFigures Evaluate(const UniformChoice& choice);
   SlicePlan PlanOf(const UniformChoice& choice);
@@ -53,21 +53,15 @@ class UniformEvaluator {
 
   // Fill `stages_`.
   void EstimateStages(const UniformChoice& choice);
-  StageCost CostOf(int begin, int end, const UniformChoice& choice,
-                   const StageEnvironment& environment) const;
-  bool SameAsBefore(int begin, int end, int previous_begin) const;
   double TransferSecondsAfter(int stage, int next_layer,
-                              const UniformLayout& layout) const;
-  int TrailingStagesBorne(int stage) const;
+                              const EqualStages& layout) const;
   std::vector<RecomputeRun> RecomputeOf(int begin, int end,
-                                        UniformRecompute recompute) const;
+                                        LayerRecompute recompute) const;
 
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
   int num_microbatches_ = 1;
-  std::vector<LayerSpec> kinds_;
-  std::vector<int> kind_of_;  // Of each layer.
-  std::vector<int> run_end_;  // Of each layer: the end of its run.
+  SliceLayers layers_;
 
   // Of the choice in hand.
   std::vector<LayerCost> kind_costs_;

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "worker/adapters/search/stage_space.h"
 #include "worker/adapters/uniform/uniform_evaluator.h"
-#include "worker/adapters/uniform/uniform_space.h"
 
 namespace tangram {
 namespace {
@@ -36,14 +36,15 @@ class Search {
       : island_(island),
         options_(options),
         evaluator_(slice, island, options),
-        limits_(evaluator_.kinds(), options.pipeline_microbatch_size,
+        limits_(evaluator_.layers().kinds(), options.pipeline_microbatch_size,
                 options.training.sequence_length) {}
 
   SlicePlanSet Run() {
-    for (const UniformLayout& layout : LayoutsOf(
-             island_, evaluator_.num_layers(), StageSizes(island_, limits_))) {
-      for (const StageParallelism& parallelism :
-           ParallelismsOf(layout.gpus_per_stage, island_, limits_)) {
+    for (const EqualStages& layout :
+         LayoutsOf(island_, evaluator_.layers().size(),
+                   StageSizes(island_, limits_, kUniformDegrees))) {
+      for (const StageParallelism& parallelism : ParallelismsOf(
+               layout.gpus_per_stage, island_, limits_, kUniformDegrees)) {
         if (options_.should_stop && options_.should_stop()) {
           answer_.truncated = true;
           return Finish();
@@ -55,10 +56,10 @@ class Search {
   }
 
  private:
-  void TryWith(const UniformLayout& layout, StageParallelism parallelism) {
+  void TryWith(const EqualStages& layout, StageParallelism parallelism) {
     for (const int zero_stage : ZeroStagesOf(parallelism)) {
       parallelism.zero_stage = zero_stage;
-      for (const UniformRecompute recompute : kUniformRecomputes) {
+      for (const LayerRecompute recompute : kLayerRecomputes) {
         const Candidate candidate = Evaluate({layout, parallelism, recompute});
         Keep(candidate);
         // Recomputing more would only be slower.

@@ -2,8 +2,12 @@
 #define TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_SEARCH_H_
 
 #include "common/parallelizer/parallelizer.h"
+#include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
+
+// Degrees that the search sets besides tp and dp.
+inline constexpr ExtraDegrees kUniformDegrees = {.ep = true};
 
 // The uniform search of the paper's MoE experiments ("Galvatron-uniform"): all
 // stages have the same number of GPUs, the same degrees, ZeRO stage and

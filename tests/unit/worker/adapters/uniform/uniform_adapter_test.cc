@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
-#include "worker/adapters/uniform/uniform_profile.h"
+#include "worker/adapters/search/lower_bounds.h"
 #include "worker/adapters/uniform/uniform_search.h"
 
 namespace tangram {
@@ -47,7 +47,8 @@ TEST(UniformParallelizerTest, AnswersPassValidation) {
   EXPECT_THAT(uniform->Parallelize(slice, island, options),
               IsOkAndHolds(SearchUniform(slice, island, options)));
   EXPECT_THAT(uniform->Profile(slice, island, profile_options),
-              IsOkAndHolds(ProfileUniform(slice, island, profile_options)));
+              IsOkAndHolds(LayerwiseLowerBounds(slice, island, profile_options,
+                                                kUniformDegrees)));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ UniformChoice Choice(int num_stages, StageParallelism parallelism) {
   return {.layout = {.num_stages = num_stages,
                      .gpus_per_stage = parallelism.num_gpus()},
           .parallelism = parallelism,
-          .recompute = UniformRecompute::kWholeLayer};
+          .recompute = LayerRecompute::kWholeLayer};
 }
 
 // 4 stages of 2 GPUs on 2 nodes of 4.
@@ -41,20 +41,6 @@ StageCost EstimateOf(const ModelSlice& slice, const IslandSpec& island,
       .wiring = WiringOf(island, stage.plan.parallelism.num_gpus()),
       .pipeline_microbatch_size = options.pipeline_microbatch_size};
   return EstimateStage(slice.runs, stage.plan, environment);
-}
-
-TEST(UniformEvaluatorTest, KindsAreTheDifferentLayers) {
-  const ModelSpec model = TestModel(3);
-  const LayerSpec other = TestMoeModel(1).layers[1];
-  const ModelSlice slice = MakeSlice(
-      {0, 4}, {model.layers[1], other, model.layers[1], model.layers[1]});
-  const IslandSpec island = TestIsland(1, 1);
-  const ParallelizeOptions options = Options();
-
-  const UniformEvaluator evaluator(slice, island, options);
-
-  EXPECT_THAT(evaluator.kinds(), ElementsAre(model.layers[1], other));
-  EXPECT_EQ(evaluator.num_layers(), 4);
 }
 
 TEST(UniformEvaluatorTest, StagesCostWhatTheCostModelSays) {

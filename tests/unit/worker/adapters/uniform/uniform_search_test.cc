@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "worker/adapters/search/lower_bounds.h"
 #include "worker/adapters/uniform/uniform_evaluator.h"
 
 namespace tangram {
@@ -34,16 +35,18 @@ ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
 std::vector<UniformChoice> AllChoices(UniformEvaluator& evaluator,
                                       const IslandSpec& island,
                                       const ParallelizeOptions& options) {
-  const SplitLimits limits(evaluator.kinds(), options.pipeline_microbatch_size,
+  const SplitLimits limits(evaluator.layers().kinds(),
+                           options.pipeline_microbatch_size,
                            options.training.sequence_length);
   std::vector<UniformChoice> choices;
-  for (const UniformLayout& layout :
-       LayoutsOf(island, evaluator.num_layers(), StageSizes(island, limits))) {
-    for (StageParallelism parallelism :
-         ParallelismsOf(layout.gpus_per_stage, island, limits)) {
+  for (const EqualStages& layout :
+       LayoutsOf(island, evaluator.layers().size(),
+                 StageSizes(island, limits, kUniformDegrees))) {
+    for (StageParallelism parallelism : ParallelismsOf(
+             layout.gpus_per_stage, island, limits, kUniformDegrees)) {
       for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
         parallelism.zero_stage = zero_stage;
-        for (const UniformRecompute recompute : kUniformRecomputes) {
+        for (const LayerRecompute recompute : kLayerRecomputes) {
           choices.push_back({layout, parallelism, recompute});
         }
       }
@@ -215,6 +218,66 @@ TEST(SearchUniformTest, SplitsExpertsWhereTheyDoNotFitWhole) {
     ep_degrees.insert(plan.stages[0].plan.parallelism.ep_degree);
   }
   EXPECT_GT(*ep_degrees.rbegin(), 1);
+}
+
+ProfileOptions ProfileAt(int microbatch) {
+  return {.training = TestTraining(32), .pipeline_microbatch_size = microbatch};
+}
+
+// Bytes of all GPUs with nothing behind the slice, without the reserve.
+double TotalBytes(const SlicePlan& plan, const ModelSlice& slice,
+                  const IslandSpec& island, const ProfileOptions& options) {
+  double total = 0;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const StagePlan& stage = plan.stages[i].plan;
+    const int num_gpus = stage.parallelism.num_gpus();
+    const StageEnvironment environment = {
+        .device = island.device,
+        .training = options.training,
+        .wiring = WiringOf(island, num_gpus),
+        .pipeline_microbatch_size = options.pipeline_microbatch_size};
+    const int in_flight = InFlightMicrobatches(
+        plan.num_stages() - 1 - i,
+        options.training.global_batch_size / options.pipeline_microbatch_size);
+    total += num_gpus * (EstimateStage(slice.runs, stage, environment)
+                             .memory.PeakBytes(in_flight) -
+                         island.device.efficiency.reserved_bytes);
+  }
+  return total;
+}
+
+TEST(UniformPropertyTest, LowerBoundsHoldForEveryPlan) {
+  int plans = 0;
+  for (int seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int layers = 1 + static_cast<int>(random() % 6);
+    const ModelSpec model =
+        random() % 2 == 0 ? TestModel(layers) : TestMoeModel(layers);
+    const ModelSlice slice = MakeSlice({0, model.num_layers()}, model.layers);
+    IslandSpec island = TestIsland(1 << random() % 3, 1 << random() % 4);
+    island.device.efficiency = {};  // Defaults: launches, reserve and the rest.
+    island.device.memory_bytes = 1e9 * (2 << random() % 4);
+    const int microbatch = 1 << random() % 4;
+
+    const PerformanceProfile profile = LayerwiseLowerBounds(
+        slice, island, ProfileAt(microbatch), kUniformDegrees);
+
+    const SlicePlanSet answer = SearchUniform(
+        slice, island,
+        {.training = TestTraining(32), .pipeline_microbatch_size = microbatch});
+    for (const SlicePlan& plan : answer.plans) {
+      ++plans;
+      double gpu_seconds = 0;
+      for (const SliceStage& stage : plan.stages) {
+        gpu_seconds += stage.plan.parallelism.num_gpus() * stage.time_s;
+      }
+      EXPECT_LE(profile.min_gpu_seconds, gpu_seconds);
+      EXPECT_LE(profile.min_total_bytes,
+                TotalBytes(plan, slice, island, ProfileAt(microbatch)));
+    }
+  }
+  EXPECT_GT(plans, 200);
 }
 
 }  // namespace

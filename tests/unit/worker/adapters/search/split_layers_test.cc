@@ -1,4 +1,4 @@
-#include "worker/adapters/uniform/uniform_split.h"
+#include "worker/adapters/search/split_layers.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_SPACE_H_
-#define TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_SPACE_H_
+#ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_STAGE_SPACE_H_
+#define TANGRAM_WORKER_ADAPTERS_SEARCH_STAGE_SPACE_H_
 
 #include <vector>
 
@@ -9,14 +9,6 @@
 #include "common/domain/stage_plan.h"
 
 namespace tangram {
-
-// What may be recomputed in every transformer layer.
-enum class UniformRecompute { kNone, kAttentionCore, kWholeLayer };
-inline constexpr UniformRecompute kUniformRecomputes[] = {
-    UniformRecompute::kNone, UniformRecompute::kAttentionCore,
-    UniformRecompute::kWholeLayer};
-
-OpMask MaskOf(const LayerSpec& layer, UniformRecompute recompute);
 
 // What the degrees of a stage must divide.
 class SplitLimits {
@@ -28,6 +20,11 @@ class SplitLimits {
   bool AllowsTp(int tp_degree) const;
   bool AllowsDp(int dp_degree) const {
     return pipeline_microbatch_size_ % dp_degree == 0;
+  }
+  // Causal attention is even if each rank has a chunk from either end of the
+  // sequence.
+  bool AllowsCp(int cp_degree) const {
+    return cp_degree == 1 || sequence_length_ % (2 * cp_degree) == 0;
   }
   bool AllowsSequenceParallel(int tp_degree) const {
     return tp_degree > 1 && sequence_length_ % tp_degree == 0;
@@ -43,30 +40,38 @@ class SplitLimits {
   int num_experts_ = 0;
 };
 
-// Stages of one size, next to each other from the island's first GPU on.
-struct UniformLayout {
-  int num_stages = 1;
-  int gpus_per_stage = 1;
-  bool operator==(const UniformLayout&) const = default;
+// Degrees besides tp and dp that a search may set.
+struct ExtraDegrees {
+  bool cp = false;
+  bool ep = false;
 };
 
 // Sizes, ascending, that a stage can have: parts of a node that divide it, or
 // whole nodes, for which degrees exist.
-std::vector<int> StageSizes(const IslandSpec& island,
-                            const SplitLimits& limits);
+std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
+                            ExtraDegrees extra);
+
+// Stages of one size, next to each other from the island's first GPU on.
+struct EqualStages {
+  int num_stages = 1;
+  int gpus_per_stage = 1;
+  bool operator==(const EqualStages&) const = default;
+};
 
 // Every number of stages that divides the number of GPUs. Only layouts that
 // use all GPUs; where the microbatch rules them all out, each with the largest
 // stages that it allows.
-std::vector<UniformLayout> LayoutsOf(const IslandSpec& island, int num_layers,
-                                     absl::Span<const int> stage_sizes);
+std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
+                                   absl::Span<const int> stage_sizes);
 
 // All degrees of a stage of that size, at ZeRO stage 0: tp a power of two in a
-// node, dp the rest; ep a divisor of dp and of the experts; fully sharded
-// experts where a stage is one group of tp · ep ranks (LAER-MoE).
+// node, cp a power of two, dp the rest; ep a divisor of cp · dp and of the
+// experts; fully sharded experts where a stage is one group of tp · ep ranks
+// (LAER-MoE).
 std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
-                                             const SplitLimits& limits);
+                                             const SplitLimits& limits,
+                                             ExtraDegrees extra);
 
 // ZeRO stages worth trying. With replicas stage 1 takes no longer than stage 0
 // and less memory; without, all are the same.
@@ -74,4 +79,4 @@ absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism);
 
 }  // namespace tangram
 
-#endif  // TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_SPACE_H_
+#endif  // TANGRAM_WORKER_ADAPTERS_SEARCH_STAGE_SPACE_H_

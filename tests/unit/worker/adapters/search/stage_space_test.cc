@@ -1,4 +1,4 @@
-#include "worker/adapters/uniform/uniform_space.h"
+#include "worker/adapters/search/stage_space.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,25 +22,14 @@ SplitLimits DenseLimits(int pipeline_microbatch_size) {
   return SplitLimits(TestModel(1).layers, pipeline_microbatch_size, 512);
 }
 
-UniformLayout Layout(int num_stages, int gpus_per_stage) {
+EqualStages Layout(int num_stages, int gpus_per_stage) {
   return {.num_stages = num_stages, .gpus_per_stage = gpus_per_stage};
 }
 
 auto Tp(int tp) { return Field("tp", &StageParallelism::tp_degree, tp); }
+auto Cp(int cp) { return Field("cp", &StageParallelism::cp_degree, cp); }
 auto Dp(int dp) { return Field("dp", &StageParallelism::dp_degree, dp); }
 auto Ep(int ep) { return Field("ep", &StageParallelism::ep_degree, ep); }
-
-TEST(MaskOfTest, CoversTheAttentionCoreOrTheWholeLayer) {
-  const LayerSpec dense = TestModel(1).layers[1];
-  const LayerSpec moe = TestMoeModel(1).layers[1];
-  const LayerSpec head = TestModel(1).layers[2];
-
-  EXPECT_EQ(MaskOf(dense, UniformRecompute::kNone), 0);
-  EXPECT_EQ(MaskOf(dense, UniformRecompute::kAttentionCore), 0b100);
-  EXPECT_EQ(MaskOf(dense, UniformRecompute::kWholeLayer), 0x3ff);  // 10 ops.
-  EXPECT_EQ(MaskOf(moe, UniformRecompute::kWholeLayer), 0x1fff);   // 13 ops.
-  EXPECT_EQ(MaskOf(head, UniformRecompute::kWholeLayer), 0);
-}
 
 TEST(SplitLimitsTest, TpDividesTheHeads) {
   LayerSpec layer = TestModel(1).layers[1];
@@ -68,16 +57,16 @@ TEST(SplitLimitsTest, ExpertsAreThoseThatAllLayersCanSplit) {
 
 TEST(StageSizesTest, DivideANodeOrTakeWholeNodes) {
   // tp up to 4, dp 1, 2 or 4: products 1 to 16, those above 4 in whole nodes.
-  EXPECT_THAT(StageSizes(TestIsland(3, 4), DenseLimits(4)),
+  EXPECT_THAT(StageSizes(TestIsland(3, 4), DenseLimits(4), {.ep = true}),
               ElementsAre(1, 2, 4, 8));
   // dp 3 makes 3 (no divisor of 4), 6, and 12.
-  EXPECT_THAT(StageSizes(TestIsland(3, 4), DenseLimits(6)),
+  EXPECT_THAT(StageSizes(TestIsland(3, 4), DenseLimits(6), {.ep = true}),
               ElementsAre(1, 2, 4, 8, 12));
 }
 
 TEST(StageSizesTest, NodesNeedNotBePowersOfTwo) {
   // tp 1 and 2 divide 6. dp 1 and 3: sizes 1, 3, 2, 6.
-  EXPECT_THAT(StageSizes(TestIsland(1, 6), DenseLimits(3)),
+  EXPECT_THAT(StageSizes(TestIsland(1, 6), DenseLimits(3), {.ep = true}),
               ElementsAre(1, 2, 3, 6));
 }
 
@@ -101,31 +90,33 @@ TEST(LayoutsOfTest, LeaveGpusOutOnlyWhereNoLayoutUsesAll) {
 }
 
 TEST(ParallelismsOfTest, DegreesMakeUpTheStage) {
-  EXPECT_THAT(ParallelismsOf(8, TestIsland(2, 4), DenseLimits(8)),
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(2, 4), DenseLimits(8), {.ep = true}),
               ElementsAre(AllOf(Tp(1), Dp(8)), AllOf(Tp(2), Dp(4)),
                           AllOf(Tp(4), Dp(2))));
 }
 
 TEST(ParallelismsOfTest, DpDividesTheMicrobatch) {
-  EXPECT_THAT(ParallelismsOf(4, TestIsland(2, 4), DenseLimits(2)),
+  EXPECT_THAT(ParallelismsOf(4, TestIsland(2, 4), DenseLimits(2), {.ep = true}),
               ElementsAre(AllOf(Tp(2), Dp(2)), AllOf(Tp(4), Dp(1))));
 }
 
 TEST(ParallelismsOfTest, SequenceIsSplitWithTp) {
-  const auto all = ParallelismsOf(4, TestIsland(1, 4), DenseLimits(4));
+  const auto all =
+      ParallelismsOf(4, TestIsland(1, 4), DenseLimits(4), {.ep = true});
 
   EXPECT_FALSE(all[0].sequence_parallel);  // tp 1
   EXPECT_TRUE(all[1].sequence_parallel);
 }
 
 TEST(ParallelismsOfTest, DenseModelsHaveNoExpertParallelism) {
-  EXPECT_THAT(ParallelismsOf(8, TestIsland(1, 8), DenseLimits(8)), Each(Ep(1)));
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(1, 8), DenseLimits(8), {.ep = true}),
+              Each(Ep(1)));
 }
 
 TEST(ParallelismsOfTest, EpDividesDpAndTheExperts) {
   // 8 experts, dp 16: ep 1, 2, 4, 8.
   const SplitLimits limits(TestMoeModel(1).layers, 16, 512);
-  const auto all = ParallelismsOf(16, TestIsland(4, 4), limits);
+  const auto all = ParallelismsOf(16, TestIsland(4, 4), limits, {.ep = true});
 
   EXPECT_THAT(all, IsSupersetOf({AllOf(Dp(16), Ep(1)), AllOf(Dp(16), Ep(2)),
                                  AllOf(Dp(16), Ep(4)), AllOf(Dp(16), Ep(8))}));
@@ -135,17 +126,34 @@ TEST(ParallelismsOfTest, EpDividesDpAndTheExperts) {
 TEST(ParallelismsOfTest, ExpertsAreFullyShardedOverTheWholeStageOnly) {
   const SplitLimits limits(TestMoeModel(1).layers, 8, 512);
   for (const StageParallelism& p :
-       ParallelismsOf(8, TestIsland(1, 8), limits)) {
+       ParallelismsOf(8, TestIsland(1, 8), limits, {.ep = true})) {
     if (!p.fsep) continue;
     EXPECT_EQ(p.tp_degree * p.ep_degree, 8);
   }
-  EXPECT_THAT(ParallelismsOf(8, TestIsland(1, 8), limits),
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(1, 8), limits, {.ep = true}),
               Contains(Field(&StageParallelism::fsep, true)).Times(3));
 }
 
 TEST(ZeroStagesOfTest, NeedReplicas) {
   EXPECT_THAT(ZeroStagesOf({.tp_degree = 4}), ElementsAre(0));
   EXPECT_THAT(ZeroStagesOf({.dp_degree = 4}), ElementsAre(1, 2, 3));
+}
+
+// cp 2 and 4 divide 512 into chunks of both ends; dp divides 1.
+TEST(ParallelismsOfTest, LongSequencesAreSplitWhereAsked) {
+  EXPECT_THAT(ParallelismsOf(4, TestIsland(1, 4), DenseLimits(1), {}),
+              ElementsAre(Tp(4)));
+  EXPECT_THAT(ParallelismsOf(4, TestIsland(1, 4), DenseLimits(1), {.cp = true}),
+              ElementsAre(AllOf(Tp(1), Cp(4)), AllOf(Tp(2), Cp(2)),
+                          AllOf(Tp(4), Cp(1))));
+}
+
+TEST(SplitLimitsTest, EachContextRankTakesTwoChunksOfTheSequence) {
+  const SplitLimits limits(TestModel(1).layers, 1, 12);
+
+  EXPECT_TRUE(limits.AllowsCp(1));
+  EXPECT_TRUE(limits.AllowsCp(2));
+  EXPECT_FALSE(limits.AllowsCp(4));  // 12 / 8.
 }
 
 }  // namespace

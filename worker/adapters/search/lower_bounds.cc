@@ -1,10 +1,10 @@
-#include "worker/adapters/uniform/uniform_profile.h"
+#include "worker/adapters/search/lower_bounds.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "common/cost/stage_cost.h"
-#include "worker/adapters/uniform/uniform_space.h"
+#include "worker/adapters/search/layer_recompute.h"
 
 namespace tangram {
 namespace {
@@ -23,24 +23,25 @@ double StageBytes(const LayerCost& cost, StageParallelism parallelism,
          (1 + environment.device.efficiency.fragmentation);
 }
 
-PerformanceProfile ProfileLayer(const LayerSpec& layer,
-                                const IslandSpec& island,
-                                const ProfileOptions& options) {
+PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
+                                 const IslandSpec& island,
+                                 const ProfileOptions& options,
+                                 ExtraDegrees extra) {
   const SplitLimits limits({&layer, 1}, options.pipeline_microbatch_size,
                            options.training.sequence_length);
   const int num_ops = static_cast<int>(OperatorsOf(layer).size());
   constexpr double kNothingYet = std::numeric_limits<double>::infinity();
   PerformanceProfile best = {.min_gpu_seconds = kNothingYet,
                              .min_total_bytes = kNothingYet};
-  for (const int size : StageSizes(island, limits)) {
+  for (const int size : StageSizes(island, limits, extra)) {
     const StageEnvironment environment = {
         .device = island.device,
         .training = options.training,
         .wiring = WiringOf(island, size),
         .pipeline_microbatch_size = options.pipeline_microbatch_size};
     for (const StageParallelism& parallelism :
-         ParallelismsOf(size, island, limits)) {
-      for (const UniformRecompute recompute : kUniformRecomputes) {
+         ParallelismsOf(size, island, limits, extra)) {
+      for (const LayerRecompute recompute : kLayerRecomputes) {
         const LayerCost cost =
             EstimateLayer(layer, 0, num_ops, MaskOf(layer, recompute),
                           parallelism, environment);
@@ -56,12 +57,14 @@ PerformanceProfile ProfileLayer(const LayerSpec& layer,
 
 }  // namespace
 
-PerformanceProfile ProfileUniform(const ModelSlice& slice,
-                                  const IslandSpec& island,
-                                  const ProfileOptions& options) {
+PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
+                                        const IslandSpec& island,
+                                        const ProfileOptions& options,
+                                        ExtraDegrees extra) {
   PerformanceProfile sum;
   for (const LayerRun& run : slice.runs) {
-    const PerformanceProfile layer = ProfileLayer(run.layer, island, options);
+    const PerformanceProfile layer =
+        BoundsOfLayer(run.layer, island, options, extra);
     sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRounding;
     sum.min_total_bytes += run.count * layer.min_total_bytes * kRounding;
   }

@@ -1,4 +1,4 @@
-#include "worker/adapters/uniform/uniform_space.h"
+#include "worker/adapters/search/stage_space.h"
 
 #include <algorithm>
 #include <numeric>
@@ -16,24 +16,36 @@ bool TpFitsNode(int tp_degree, int num_gpus, int gpus_per_node) {
   return std::min(num_gpus, gpus_per_node) % tp_degree == 0;
 }
 
-}  // namespace
-
-OpMask MaskOf(const LayerSpec& layer, UniformRecompute recompute) {
-  if (layer.kind != LayerKind::kTransformer) return kRecomputeNone;
-  const absl::Span<const OpKind> ops = OperatorsOf(layer);
-  switch (recompute) {
-    case UniformRecompute::kNone:
-      return kRecomputeNone;
-    case UniformRecompute::kAttentionCore: {
-      const auto core =
-          std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
-      return OpMask{1} << (core - ops.begin());
-    }
-    case UniformRecompute::kWholeLayer:
-      return (OpMask{1} << ops.size()) - 1;
+// Powers of two up to `most`.
+std::vector<int> CpDegrees(int most, const SplitLimits& limits,
+                           ExtraDegrees extra) {
+  std::vector<int> degrees = {1};
+  for (int cp = 2; extra.cp && cp <= most; cp *= 2) {
+    if (limits.AllowsCp(cp)) degrees.push_back(cp);
   }
-  return kRecomputeNone;
+  return degrees;
 }
+
+// The degrees with each ep degree.
+void AppendExpertDegrees(StageParallelism parallelism,
+                         const SplitLimits& limits, ExtraDegrees extra,
+                         std::vector<StageParallelism>& all) {
+  const int ranks = parallelism.cp_degree * parallelism.dp_degree;
+  const int max_ep = extra.ep && limits.num_experts() > 0
+                         ? std::gcd(ranks, limits.num_experts())
+                         : 1;
+  for (int ep = 1; ep <= max_ep; ++ep) {
+    if (max_ep % ep != 0) continue;
+    parallelism.ep_degree = ep;
+    all.push_back(parallelism);
+    if (ep > 1 && ep == ranks) {
+      all.push_back(parallelism);
+      all.back().fsep = true;
+    }
+  }
+}
+
+}  // namespace
 
 SplitLimits::SplitLimits(absl::Span<const LayerSpec> layers,
                          int pipeline_microbatch_size, int sequence_length)
@@ -56,19 +68,21 @@ bool SplitLimits::AllowsTp(int tp_degree) const {
                      });
 }
 
-std::vector<int> StageSizes(const IslandSpec& island,
-                            const SplitLimits& limits) {
+std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
+                            ExtraDegrees extra) {
   std::vector<int> sizes;
   const int max_dp =
       std::min(limits.pipeline_microbatch_size(), island.num_gpus());
   for (int tp = 1; tp <= island.gpus_per_node; tp *= 2) {
     if (!limits.AllowsTp(tp)) continue;
-    for (int dp = 1; dp <= max_dp; ++dp) {
-      const int size = tp * dp;
-      if (size > island.num_gpus()) break;
-      if (limits.AllowsDp(dp) && FitsNodes(size, island.gpus_per_node) &&
-          TpFitsNode(tp, size, island.gpus_per_node)) {
-        sizes.push_back(size);
+    for (const int cp : CpDegrees(island.num_gpus() / tp, limits, extra)) {
+      for (int dp = 1; dp <= max_dp; ++dp) {
+        const int size = tp * cp * dp;
+        if (size > island.num_gpus()) break;
+        if (limits.AllowsDp(dp) && FitsNodes(size, island.gpus_per_node) &&
+            TpFitsNode(tp, size, island.gpus_per_node)) {
+          sizes.push_back(size);
+        }
       }
     }
   }
@@ -77,10 +91,10 @@ std::vector<int> StageSizes(const IslandSpec& island,
   return sizes;
 }
 
-std::vector<UniformLayout> LayoutsOf(const IslandSpec& island, int num_layers,
-                                     absl::Span<const int> stage_sizes) {
-  std::vector<UniformLayout> all_gpus;
-  std::vector<UniformLayout> fewer_gpus;
+std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
+                                   absl::Span<const int> stage_sizes) {
+  std::vector<EqualStages> all_gpus;
+  std::vector<EqualStages> fewer_gpus;
   const int num_gpus = island.num_gpus();
   for (int stages = 1; stages <= std::min(num_layers, num_gpus); ++stages) {
     if (num_gpus % stages != 0) continue;
@@ -88,8 +102,8 @@ std::vector<UniformLayout> LayoutsOf(const IslandSpec& island, int num_layers,
     const auto above =
         std::upper_bound(stage_sizes.begin(), stage_sizes.end(), share);
     if (above == stage_sizes.begin()) continue;
-    const UniformLayout layout = {.num_stages = stages,
-                                  .gpus_per_stage = *(above - 1)};
+    const EqualStages layout = {.num_stages = stages,
+                                .gpus_per_stage = *(above - 1)};
     (layout.gpus_per_stage == share ? all_gpus : fewer_gpus).push_back(layout);
   }
   return all_gpus.empty() ? fewer_gpus : all_gpus;
@@ -97,24 +111,21 @@ std::vector<UniformLayout> LayoutsOf(const IslandSpec& island, int num_layers,
 
 std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
-                                             const SplitLimits& limits) {
+                                             const SplitLimits& limits,
+                                             ExtraDegrees extra) {
   std::vector<StageParallelism> all;
   for (int tp = 1; tp <= island.gpus_per_node; tp *= 2) {
     if (!TpFitsNode(tp, gpus_per_stage, island.gpus_per_node)) continue;
-    const int dp = gpus_per_stage / tp;
-    if (!limits.AllowsTp(tp) || !limits.AllowsDp(dp)) continue;
-    const int max_ep =
-        limits.num_experts() == 0 ? 1 : std::gcd(dp, limits.num_experts());
-    for (int ep = 1; ep <= max_ep; ++ep) {
-      if (max_ep % ep != 0) continue;
-      all.push_back({.tp_degree = tp,
-                     .dp_degree = dp,
-                     .ep_degree = ep,
-                     .sequence_parallel = limits.AllowsSequenceParallel(tp)});
-      if (ep > 1 && tp * ep == gpus_per_stage) {
-        all.push_back(all.back());
-        all.back().fsep = true;
-      }
+    if (!limits.AllowsTp(tp)) continue;
+    const int ranks = gpus_per_stage / tp;
+    for (const int cp : CpDegrees(ranks, limits, extra)) {
+      if (ranks % cp != 0 || !limits.AllowsDp(ranks / cp)) continue;
+      AppendExpertDegrees(
+          {.tp_degree = tp,
+           .cp_degree = cp,
+           .dp_degree = ranks / cp,
+           .sequence_parallel = limits.AllowsSequenceParallel(tp)},
+          limits, extra, all);
     }
   }
   return all;
@@ -123,8 +134,9 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
 absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism) {
   static constexpr int kReplicated[] = {1, 2, 3};
   static constexpr int kAlone[] = {0};
-  return parallelism.dp_degree > 1 ? absl::Span<const int>(kReplicated)
-                                   : absl::Span<const int>(kAlone);
+  return parallelism.dp_degree * parallelism.cp_degree > 1
+             ? absl::Span<const int>(kReplicated)
+             : absl::Span<const int>(kAlone);
 }
 
 }  // namespace tangram

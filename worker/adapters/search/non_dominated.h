@@ -1,0 +1,32 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_NON_DOMINATED_H_
+#define TANGRAM_WORKER_ADAPTERS_SEARCH_NON_DOMINATED_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/slice_plan.h"
+
+namespace tangram {
+
+// All that the composition weighs of a slice plan. Less is better, but of the
+// trailing stages.
+struct PlanMerits {
+  double slowest_stage_s = 0;
+  double latency_s = 0;
+  double last_stage_s = 0;  // A transfer to the next slice adds to it.
+  double most_sync_s = 0;   // Of any stage.
+  int num_stages = 0;
+  int max_trailing_stages = 0;
+
+  bool AtLeastAsGoodAs(const PlanMerits& other) const;
+};
+
+PlanMerits MeritsOf(const SlicePlan& plan);
+
+// Indices, ascending, of those that no other is at least as good as in every
+// respect. Of equals the first counts.
+std::vector<int> NonDominated(absl::Span<const PlanMerits> merits);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WORKER_ADAPTERS_SEARCH_NON_DOMINATED_H_
