@@ -154,8 +154,9 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
       ->check(WholeNumber(0, INT32_MAX, "0 or a positive integer"))
       ->group("Search");
   app.add_option("--parallelizer", plan.parallelizer,
-                 "aceso or uniform [aceso for dense models, uniform for "
-                 "mixtures of experts]")
+                 "Names separated by commas, or all: the best plan of each "
+                 "alone or of their mixes [aceso for dense models, uniform "
+                 "for mixtures of experts]")
       ->group("Search");
   app.add_option("--threads", plan.num_threads,
                  "Threads that search; 0: one a core")

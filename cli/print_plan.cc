@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/format.h"
 #include "cli/print_islands.h"
@@ -89,6 +90,20 @@ void PrintUnusedIslands(const PlanResult& result, Console& console) {
                      unused.reason, with_it),
         /*indent=*/2, kOutputWidth);
   }
+}
+
+void PrintAlternatives(const PlanResult& result, Console& console) {
+  if (result.alternatives.empty()) return;
+  console.out << "\n" << Styled(console, Style::kBold, "Parallelizers") << "\n";
+  Table table({{"slice plans of"}, {"runtime"}, {"iteration", Table::kRight}});
+  for (const PlanAlternative& alternative : result.alternatives) {
+    table.AddRow({absl::StrJoin(alternative.parallelizers, ", "),
+                  alternative.runtime,
+                  alternative.iteration_time_s
+                      ? FormatSeconds(*alternative.iteration_time_s)
+                      : absl::StrCat("none: ", alternative.reason)});
+  }
+  console.out << table.ToString();
 }
 
 void PrintNoPlan(const PlanResult& result, Console& console) {
@@ -225,6 +240,7 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
   } else {
     PrintNoPlan(result, console);
   }
+  PrintAlternatives(result, console);
   PrintAssumptions(file.cluster, kAssumptionPartsShown, console);
   if (!result.notes.empty()) console.out << "\n";
   PrintNotes(result.notes, console);

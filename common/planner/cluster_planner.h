@@ -75,6 +75,16 @@ struct UnusedIsland {
   std::optional<double> best_with_it_s;
 };
 
+// One way to plan that was tried where several parallelizers were asked.
+struct PlanAlternative {
+  std::vector<std::string> parallelizers;
+  // Whose limits a mix of several parallelizers' slice plans kept to; empty for
+  // one alone.
+  std::string runtime;
+  std::optional<double> iteration_time_s;
+  std::string reason;  // Why there is no plan.
+};
+
 struct PlanResult {
   std::vector<Island> islands;
   // Empty: no plan fits, and `infeasible` says why.
@@ -87,7 +97,9 @@ struct PlanResult {
   double lower_bound_s = 0;
   // The closed form of `plan`; at least lower_bound_s.
   double closed_form_s = 0;
-  PlanningStats stats;
+  // Empty where one parallelizer was asked. Figures above are of the best.
+  std::vector<PlanAlternative> alternatives;
+  PlanningStats stats;  // Of all alternatives.
   std::vector<std::string> notes;  // For people; deterministic.
 };
 

@@ -38,6 +38,31 @@ absl::StatusOr<UnusedIsland> FromProto(const v1::UnusedIsland& message,
   return unused;
 }
 
+v1::PlanAlternative ToProto(const PlanAlternative& alternative) {
+  v1::PlanAlternative message;
+  message.mutable_parallelizers()->Assign(alternative.parallelizers.begin(),
+                                          alternative.parallelizers.end());
+  message.set_runtime(alternative.runtime);
+  if (alternative.iteration_time_s.has_value()) {
+    message.set_iteration_time_s(*alternative.iteration_time_s);
+  }
+  message.set_reason(alternative.reason);
+  return message;
+}
+
+absl::StatusOr<PlanAlternative> FromProto(const v1::PlanAlternative& message) {
+  TANGRAM_RETURN_IF_ERROR(
+      CheckFinite("iteration_time_s", message.iteration_time_s()));
+  PlanAlternative alternative{.parallelizers = {message.parallelizers().begin(),
+                                                message.parallelizers().end()},
+                              .runtime = message.runtime(),
+                              .reason = message.reason()};
+  if (message.has_iteration_time_s()) {
+    alternative.iteration_time_s = message.iteration_time_s();
+  }
+  return alternative;
+}
+
 v1::Provenance ToProto(const Provenance& provenance) {
   v1::Provenance message;
   message.set_tool_version(provenance.tool_version);
@@ -85,6 +110,9 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
   }
   message.set_lower_bound_s(result.lower_bound_s);
   message.set_closed_form_s(result.closed_form_s);
+  for (const PlanAlternative& alternative : result.alternatives) {
+    *message.add_alternatives() = ToProto(alternative);
+  }
   *message.mutable_stats() = ToProto(result.stats);
   message.mutable_notes()->Assign(result.notes.begin(), result.notes.end());
 }
@@ -132,6 +160,12 @@ absl::StatusOr<PlanResult> DecodeResult(const v1::PlanFile& message,
         InField("unused_islands", i,
                 FromProto(message.unused_islands(i), result.islands.size())));
     result.unused_islands.push_back(std::move(unused));
+  }
+  for (int i = 0; i < message.alternatives_size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanAlternative alternative,
+        InField("alternatives", i, FromProto(message.alternatives(i))));
+    result.alternatives.push_back(std::move(alternative));
   }
   return result;
 }

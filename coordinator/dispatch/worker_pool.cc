@@ -131,6 +131,24 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
   }
 }
 
+absl::StatusOr<std::vector<std::string>> WorkerPool::AdapterNames(
+    const std::function<bool()>& should_stop) {
+  Lock lock(mutex_);
+  const double give_up_s = options_.now_s() + options_.worker_wait_s;
+  while (true) {
+    std::set<std::string> names;
+    for (const auto& [id, worker] : workers_) {
+      for (const AdapterInfo& adapter : worker.info.adapters) {
+        if (!worker.draining) names.insert(adapter.id.name);
+      }
+    }
+    if (!names.empty()) return std::vector(names.begin(), names.end());
+    if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
+    changed_.wait_for(lock, kPollInterval);
+    if (IsSet(should_stop)) return absl::CancelledError("stopped");
+  }
+}
+
 absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const AdapterId& adapter, const SharedContext& context,
     absl::Span<const Query> queries,

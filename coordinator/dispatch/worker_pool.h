@@ -121,6 +121,11 @@ class WorkerPool {
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop);
 
+  // Names of the adapters that workers offer, sorted. Waits for the first
+  // worker as FindAdapter does for one that offers the adapter.
+  absl::StatusOr<std::vector<std::string>> AdapterNames(
+      const std::function<bool()>& should_stop);
+
   struct BatchResult {
     std::vector<Answer> answers;  // In the order of the queries.
     int64_t cache_hits = 0;

@@ -46,6 +46,9 @@ LAYERS = {
         "common/base common/domain common/cost common/sim common/parallelizer"
         " common/planner coordinator/islands coordinator/enumeration"
         " coordinator/composition",
+    "coordinator/planners/portfolio":
+        "common/base common/domain common/parallelizer common/planner"
+        " coordinator/planners/tangram",
     "coordinator/dispatch": "common/base common/domain common/parallelizer",
     "coordinator/service": "common coordinator tangram",
     "cli": "common coordinator worker/adapters tangram",

@@ -1,0 +1,98 @@
+#include "common/domain/runtime.h"
+
+#include <algorithm>
+
+namespace tangram {
+namespace {
+
+// From the frameworks' own documentation and the parallelizers' papers.
+// Megatron's distributed optimizer is ZeRO 1; its FSDP does not pipeline.
+constexpr Runtime kRuntimes[] = {
+    {.name = "megatron",
+     .what = "Megatron-LM, or FlagScale for stages that differ",
+     .context_parallel = true,
+     .expert_parallel = true,
+     .max_zero_stage = 1},
+    {.name = "flexpipe",
+     .what = "Aceso's runtime",
+     .operator_cuts = true,
+     .operator_recompute = true},
+    {.name = "galvatron",
+     .what = "Hetu-Galvatron, with LAER-MoE's sharded experts",
+     .context_parallel = true,
+     .expert_parallel = true,
+     .sharded_experts = true,
+     .max_zero_stage = 3},
+    {.name = "mist", .what = "Mist's runtime", .max_zero_stage = 3},
+    {.name = "alpa",
+     .what = "Alpa on JAX",
+     .expert_parallel = true,
+     .max_zero_stage = 3},
+};
+
+// Masks that any framework offers by a flag.
+bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
+  const absl::Span<const OpKind> ops = OperatorsOf(layer);
+  const auto core = std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
+  return mask == kRecomputeNone || mask == (OpMask{1} << ops.size()) - 1 ||
+         (core != ops.end() && mask == OpMask{1} << (core - ops.begin()));
+}
+
+// The layer `index` layers after the start of `runs`.
+const LayerSpec& LayerAt(absl::Span<const LayerRun> runs, int index) {
+  size_t run = 0;
+  while (run + 1 < runs.size() && index >= runs[run].count) {
+    index -= runs[run++].count;
+  }
+  return runs[run].layer;
+}
+
+bool HasCommonMasksOnly(const StagePlan& stage,
+                        absl::Span<const LayerRun> runs) {
+  int layer = stage.begin.layer;
+  for (const RecomputeRun& run : stage.recompute) {
+    for (int i = 0; i < run.num_layers; ++i, ++layer) {
+      if (!IsCommonMask(run.mask, LayerAt(runs, layer))) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Covers(const Runtime& a, const Runtime& b) {
+  return a.operator_cuts >= b.operator_cuts &&
+         a.operator_recompute >= b.operator_recompute &&
+         a.context_parallel >= b.context_parallel &&
+         a.expert_parallel >= b.expert_parallel &&
+         a.sharded_experts >= b.sharded_experts &&
+         a.max_zero_stage >= b.max_zero_stage;
+}
+
+absl::Span<const Runtime> KnownRuntimes() { return kRuntimes; }
+
+absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
+                                 absl::Span<const LayerRun> runs) {
+  const StageParallelism& parallelism = stage.parallelism;
+  if (!runtime.operator_cuts && (stage.begin.op != 0 || stage.end.op != 0)) {
+    return "a stage that begins or ends inside a layer";
+  }
+  if (!runtime.operator_recompute && !HasCommonMasksOnly(stage, runs)) {
+    return "recomputation of single operators";
+  }
+  if (!runtime.context_parallel && parallelism.cp_degree > 1) {
+    return "context parallelism";
+  }
+  if (!runtime.expert_parallel && parallelism.ep_degree > 1) {
+    return "expert parallelism";
+  }
+  if (!runtime.sharded_experts && parallelism.fsep) {
+    return "fully sharded experts";
+  }
+  if (parallelism.zero_stage > runtime.max_zero_stage) {
+    return "sharding of so much model state (its ZeRO stage)";
+  }
+  return "";
+}
+
+}  // namespace tangram

@@ -1,0 +1,95 @@
+#include "coordinator/dispatch/caching_slice_plan_source.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "coordinator/dispatch/answer_cache.h"
+#include "coordinator/dispatch/query_key.h"
+
+namespace tangram {
+namespace {
+
+class CachingSource : public SlicePlanSource {
+ public:
+  CachingSource(SlicePlanSource& source, int64_t max_bytes)
+      : source_(source), cache_(max_bytes) {}
+
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) override {
+    return source_.SliceModel(model);
+  }
+
+  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
+                                         const ModelSlice& tail) override {
+    return source_.Concatenate(head, tail);
+  }
+
+  absl::StatusOr<std::vector<PerformanceProfile>> Profile(
+      const PairContext& context,
+      absl::Span<const ProfileQuery> queries) override {
+    return Ask<PerformanceProfile>(context, queries,
+                                   [&](absl::Span<const ProfileQuery> unknown) {
+                                     return source_.Profile(context, unknown);
+                                   });
+  }
+
+  absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> queries,
+      const Progress& progress) override {
+    return Ask<SlicePlanSet>(
+        context, queries, [&](absl::Span<const PairQuery> unknown) {
+          return source_.Parallelize(context, unknown, progress);
+        });
+  }
+
+ private:
+  template <typename T, typename PlacedQuery, typename AskSource>
+  absl::StatusOr<std::vector<T>> Ask(const PairContext& context,
+                                     absl::Span<const PlacedQuery> queries,
+                                     const AskSource& ask_source) {
+    const QueryContext named(context);
+    std::vector<std::optional<T>> known;
+    std::vector<Fingerprint> unknown_keys;
+    std::vector<PlacedQuery> unknown;
+    for (const PlacedQuery& query : queries) {
+      const Fingerprint key = KeyOf(AdapterId{}, &named, query);
+      const Answer* answer = cache_.Find(key);
+      known.emplace_back();
+      if (answer != nullptr) {
+        known.back() = std::get<T>(*answer);
+      } else {
+        unknown_keys.push_back(key);
+        unknown.push_back(query);
+      }
+    }
+    std::vector<T> asked;
+    if (!unknown.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(asked, ask_source(unknown));
+    }
+    for (size_t i = 0; i < asked.size(); ++i) {
+      cache_.Insert(unknown_keys[i], asked[i]);
+    }
+    size_t next = 0;
+    std::vector<T> answers;
+    for (std::optional<T>& answer : known) {
+      answers.push_back(answer.has_value() ? *std::move(answer)
+                                           : std::move(asked[next++]));
+    }
+    return answers;
+  }
+
+  SlicePlanSource& source_;
+  AnswerCache cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
+    SlicePlanSource& source, int64_t max_bytes) {
+  return std::make_unique<CachingSource>(source, max_bytes);
+}
+
+}  // namespace tangram

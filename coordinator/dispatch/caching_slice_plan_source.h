@@ -1,0 +1,18 @@
+#ifndef TANGRAM_COORDINATOR_DISPATCH_CACHING_SLICE_PLAN_SOURCE_H_
+#define TANGRAM_COORDINATOR_DISPATCH_CACHING_SLICE_PLAN_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "common/parallelizer/slice_plan_source.h"
+
+namespace tangram {
+
+// Remembers what `source`, which asks one version of one parallelizer and must
+// outlive this, has answered to Profile and Parallelize.
+std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
+    SlicePlanSource& source, int64_t max_bytes);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_DISPATCH_CACHING_SLICE_PLAN_SOURCE_H_

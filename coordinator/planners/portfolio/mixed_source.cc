@@ -1,0 +1,133 @@
+#include "coordinator/planners/portfolio/mixed_source.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+absl::string_view WhyNotRunnable(const Runtime& runtime, const SlicePlan& plan,
+                                 const ModelSlice& slice) {
+  for (const SliceStage& stage : plan.stages) {
+    const absl::string_view why =
+        WhyNotRunnable(runtime, stage.plan, slice.runs);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+// Drops what `runtime` cannot run.
+void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,
+                  SlicePlanSet& answer) {
+  absl::string_view why;
+  std::vector<SlicePlan> kept;
+  for (SlicePlan& plan : answer.plans) {
+    const absl::string_view why_not = WhyNotRunnable(runtime, plan, slice);
+    if (why_not.empty()) {
+      kept.push_back(std::move(plan));
+    } else {
+      why = why_not;
+    }
+  }
+  if (kept.empty() && !answer.plans.empty()) {
+    answer.infeasible =
+        Infeasible{.reason = absl::StrCat(runtime.name, " cannot run ", why)};
+  }
+  answer.plans = std::move(kept);
+}
+
+// The one that came closest: fewest bytes short, any that lacks none last.
+void KeepClosest(const std::optional<Infeasible>& other,
+                 std::optional<Infeasible>& closest) {
+  if (!other.has_value()) return;
+  const bool closer =
+      !closest.has_value() || closest->bytes_short == 0 ||
+      (other->bytes_short > 0 && other->bytes_short < closest->bytes_short);
+  if (closer) closest = other;
+}
+
+void Merge(SlicePlanSet other, SlicePlanSet& answer) {
+  std::move(other.plans.begin(), other.plans.end(),
+            std::back_inserter(answer.plans));
+  KeepClosest(other.infeasible, answer.infeasible);
+  answer.covers_trailing_stages =
+      std::min(answer.covers_trailing_stages, other.covers_trailing_stages);
+  answer.search_steps += other.search_steps;
+  answer.truncated |= other.truncated;
+}
+
+class MixedSource : public SlicePlanSource {
+ public:
+  MixedSource(std::vector<SlicePlanSource*> members, const Runtime& runtime)
+      : members_(std::move(members)), runtime_(runtime) {}
+
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) override {
+    return members_.front()->SliceModel(model);
+  }
+
+  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
+                                         const ModelSlice& tail) override {
+    return members_.front()->Concatenate(head, tail);
+  }
+
+  absl::StatusOr<std::vector<PerformanceProfile>> Profile(
+      const PairContext& context,
+      absl::Span<const ProfileQuery> queries) override {
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<PerformanceProfile> lowest,
+                             members_.front()->Profile(context, queries));
+    for (size_t m = 1; m < members_.size(); ++m) {
+      TANGRAM_ASSIGN_OR_RETURN(const std::vector<PerformanceProfile> profiles,
+                               members_[m]->Profile(context, queries));
+      for (size_t i = 0; i < lowest.size(); ++i) {
+        lowest[i].min_gpu_seconds =
+            std::min(lowest[i].min_gpu_seconds, profiles[i].min_gpu_seconds);
+        lowest[i].min_total_bytes =
+            std::min(lowest[i].min_total_bytes, profiles[i].min_total_bytes);
+      }
+    }
+    return lowest;
+  }
+
+  absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> queries,
+      const Progress& progress) override {
+    std::vector<SlicePlanSet> answers(
+        queries.size(),
+        SlicePlanSet{.covers_trailing_stages = kUnlimitedTrailingStages});
+    const int num_members = static_cast<int>(members_.size());
+    for (int m = 0; m < num_members; ++m) {
+      const Progress of_all = [&](int done, int total) {
+        if (progress) progress(m * total + done, num_members * total);
+      };
+      TANGRAM_ASSIGN_OR_RETURN(
+          std::vector<SlicePlanSet> own,
+          members_[m]->Parallelize(context, queries, of_all));
+      for (size_t i = 0; i < queries.size(); ++i) {
+        KeepRunnable(runtime_, context.slices[queries[i].slice], own[i]);
+        Merge(std::move(own[i]), answers[i]);
+      }
+    }
+    for (SlicePlanSet& answer : answers) {
+      if (!answer.plans.empty()) answer.infeasible.reset();
+    }
+    return answers;
+  }
+
+ private:
+  const std::vector<SlicePlanSource*> members_;
+  const Runtime& runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<SlicePlanSource> CreateMixedSource(
+    std::vector<SlicePlanSource*> members, const Runtime& runtime) {
+  return std::make_unique<MixedSource>(std::move(members), runtime);
+}
+
+}  // namespace tangram

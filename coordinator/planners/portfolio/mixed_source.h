@@ -1,0 +1,21 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXED_SOURCE_H_
+#define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXED_SOURCE_H_
+
+#include <memory>
+#include <vector>
+
+#include "common/domain/runtime.h"
+#include "common/parallelizer/slice_plan_source.h"
+
+namespace tangram {
+
+// Asks each member every question and answers with all of their slice plans
+// that `runtime` can run, in the order of the members. A pair is infeasible if
+// it is for all; bounds are the lowest. Atoms are the first member's, and must
+// be the others' too. Members must outlive the source.
+std::unique_ptr<SlicePlanSource> CreateMixedSource(
+    std::vector<SlicePlanSource*> members, const Runtime& runtime);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXED_SOURCE_H_

@@ -1,0 +1,178 @@
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/domain/runtime.h"
+#include "coordinator/planners/portfolio/mixed_source.h"
+
+namespace tangram {
+namespace {
+
+void AddStats(const PlanningStats& more, PlanningStats& sum) {
+  sum.pairs += more.pairs;
+  sum.pruned_redundant += more.pruned_redundant;
+  sum.pruned_imbalanced += more.pruned_imbalanced;
+  sum.pruned_incompatible += more.pruned_incompatible;
+  sum.pruned_infeasible += more.pruned_infeasible;
+  sum.queries += more.queries;
+  sum.requeries += more.requeries;
+  sum.infeasible_answers += more.infeasible_answers;
+  sum.slice_plans += more.slice_plans;
+  sum.incompatible_plans += more.incompatible_plans;
+  sum.search_steps += more.search_steps;
+  sum.compositions += more.compositions;
+  sum.finalists += more.finalists;
+  sum.truncated |= more.truncated;
+}
+
+// Runtimes of which no other runs all that they run.
+std::vector<const Runtime*> WidestRuntimes() {
+  std::vector<const Runtime*> widest;
+  for (const Runtime& runtime : KnownRuntimes()) {
+    const bool covered =
+        absl::c_any_of(KnownRuntimes(), [&](const Runtime& other) {
+          return &other != &runtime && Covers(other, runtime) &&
+                 (!Covers(runtime, other) || &other < &runtime);
+        });
+    if (!covered) widest.push_back(&runtime);
+  }
+  return widest;
+}
+
+PlanAlternative AlternativeOf(const PlanResult& result,
+                              std::vector<std::string> parallelizers,
+                              absl::string_view runtime) {
+  PlanAlternative alternative{.parallelizers = std::move(parallelizers),
+                              .runtime = std::string(runtime)};
+  if (result.plan.has_value()) {
+    alternative.iteration_time_s = result.evaluation.iteration_time_s;
+  } else if (result.infeasible.has_value()) {
+    alternative.reason = result.infeasible->reason;
+  }
+  return alternative;
+}
+
+bool IsBetter(const PlanResult& a, const PlanResult& b) {
+  if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
+  if (!a.plan.has_value()) {
+    return a.infeasible->bytes_short < b.infeasible->bytes_short;
+  }
+  return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
+}
+
+class PortfolioPlanner : public ClusterPlanner {
+ public:
+  PortfolioPlanner(std::vector<PortfolioMember> members,
+                   const TangramOptions& options)
+      : members_(std::move(members)), options_(options) {}
+
+  absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
+                                  PlanObserver& observer) override {
+    if (members_.size() == 1) {
+      return CreateTangramPlanner(*members_.front().source, options_)
+          ->Plan(request, observer);
+    }
+    Answer answer;
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
+                             PlanAlone(request, observer, answer));
+    if (!answer.best.has_value()) {
+      return absl::UnimplementedError(
+          absl::StrCat("parallelizer: no member knows the model: ",
+                       answer.alternatives.front().reason));
+    }
+    if (mixable.size() > 1) {
+      TANGRAM_RETURN_IF_ERROR(PlanMixes(mixable, request, observer, answer));
+    }
+    PlanResult result = *std::move(answer.best);
+    result.alternatives = std::move(answer.alternatives);
+    result.stats = answer.stats;
+    result.lower_bound_s = answer.lower_bound_s;
+    return result;
+  }
+
+ private:
+  struct Answer {
+    std::optional<PlanResult> best;
+    std::vector<PlanAlternative> alternatives;
+    PlanningStats stats;
+    double lower_bound_s = 0;  // Over all alternatives that have a plan.
+  };
+
+  static void Take(PlanResult result, PlanAlternative alternative,
+                   Answer& answer) {
+    AddStats(result.stats, answer.stats);
+    if (result.plan.has_value()) {
+      answer.lower_bound_s =
+          answer.lower_bound_s == 0
+              ? result.lower_bound_s
+              : std::min(answer.lower_bound_s, result.lower_bound_s);
+    }
+    answer.alternatives.push_back(std::move(alternative));
+    if (!answer.best.has_value() || IsBetter(result, *answer.best)) {
+      answer.best = std::move(result);
+    }
+  }
+
+  // Returns the members whose slice plans can be mixed.
+  absl::StatusOr<std::vector<PortfolioMember>> PlanAlone(
+      const PlanRequest& request, PlanObserver& observer, Answer& answer) {
+    std::vector<PortfolioMember> mixable;
+    std::vector<ModelSlice> common_atoms;
+    for (const PortfolioMember& member : members_) {
+      absl::StatusOr<std::vector<ModelSlice>> atoms =
+          member.source->SliceModel(request.model);
+      if (absl::IsUnimplemented(atoms.status())) {
+        answer.alternatives.push_back(
+            {.parallelizers = {member.parallelizer},
+             .reason = std::string(atoms.status().message())});
+        continue;
+      }
+      TANGRAM_RETURN_IF_ERROR(atoms.status());
+      if (mixable.empty()) common_atoms = *atoms;
+      if (*atoms == common_atoms) mixable.push_back(member);
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
+                               CreateTangramPlanner(*member.source, options_)
+                                   ->Plan(request, observer));
+      PlanAlternative alternative =
+          AlternativeOf(result, {member.parallelizer}, "");
+      Take(std::move(result), std::move(alternative), answer);
+    }
+    return mixable;
+  }
+
+  absl::Status PlanMixes(const std::vector<PortfolioMember>& members,
+                         const PlanRequest& request, PlanObserver& observer,
+                         Answer& answer) {
+    std::vector<SlicePlanSource*> sources;
+    std::vector<std::string> names;
+    for (const PortfolioMember& member : members) {
+      sources.push_back(member.source);
+      names.push_back(member.parallelizer);
+    }
+    for (const Runtime* runtime : WidestRuntimes()) {
+      const auto source = CreateMixedSource(sources, *runtime);
+      TANGRAM_ASSIGN_OR_RETURN(
+          PlanResult result,
+          CreateTangramPlanner(*source, options_)->Plan(request, observer));
+      PlanAlternative alternative = AlternativeOf(result, names, runtime->name);
+      Take(std::move(result), std::move(alternative), answer);
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<PortfolioMember> members_;
+  const TangramOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
+    std::vector<PortfolioMember> members, const TangramOptions& options) {
+  return std::make_unique<PortfolioPlanner>(std::move(members), options);
+}
+
+}  // namespace tangram

@@ -1,0 +1,31 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PORTFOLIO_PLANNER_H_
+#define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PORTFOLIO_PLANNER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/parallelizer/slice_plan_source.h"
+#include "common/planner/cluster_planner.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+namespace tangram {
+
+struct PortfolioMember {
+  std::string parallelizer;
+  SlicePlanSource* source = nullptr;  // Must outlive the planner.
+};
+
+// The paper's planner with each member alone, then with mixes of their slice
+// plans, one for each runtime that can run a mix which no other runs too. The
+// best plan by the evaluator is the answer, so several parallelizers are never
+// worse than the best of them. A member that does not know the model is left
+// out, and so is one that cuts it into other atoms than the first from mixes.
+//
+// Questions are asked again in every mix: sources should remember answers.
+std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
+    std::vector<PortfolioMember> members, const TangramOptions& options);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PORTFOLIO_PLANNER_H_

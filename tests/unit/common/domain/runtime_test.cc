@@ -1,0 +1,88 @@
+#include "common/domain/runtime.h"
+
+#include <set>
+
+#include "common/domain/model_slice.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::TestModel;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Two layers between embedding and head.
+class WhyNotRunnableTest : public ::testing::Test {
+ protected:
+  absl::string_view Why(const Runtime& runtime, const StagePlan& stage) const {
+    return WhyNotRunnable(runtime, stage, slice_.runs);
+  }
+
+  const ModelSlice slice_ = MakeSlice({0, 4}, TestModel(2).layers);
+  const StagePlan plain_ = {
+      .begin = {0, 0}, .end = {4, 0}, .recompute = {{4, kRecomputeNone}}};
+  // 10 operators a layer; the attention core is the third.
+  const Runtime least_ = {.name = "least"};
+};
+
+TEST_F(WhyNotRunnableTest, PlainStagesRunAnywhere) {
+  for (const Runtime& runtime : KnownRuntimes()) {
+    EXPECT_THAT(Why(runtime, plain_), IsEmpty()) << runtime.name;
+  }
+}
+
+TEST_F(WhyNotRunnableTest, CutsInsideALayerNeedARuntimeForThem) {
+  StagePlan stage = plain_;
+  stage.end = {2, 4};
+
+  EXPECT_THAT(Why(least_, stage), HasSubstr("inside a layer"));
+  EXPECT_THAT(Why({.name = "cuts", .operator_cuts = true}, stage), IsEmpty());
+}
+
+TEST_F(WhyNotRunnableTest, AttentionCoresAndWholeLayersAreRecomputedByAll) {
+  StagePlan stage = plain_;
+  stage.recompute = {{1, 0}, {1, 0b100}, {1, 0x3ff}, {1, 0}};
+  EXPECT_THAT(Why(least_, stage), IsEmpty());
+
+  stage.recompute = {{1, 0}, {1, 0b110}, {2, 0}};
+  EXPECT_THAT(Why(least_, stage), HasSubstr("single operators"));
+  EXPECT_THAT(Why({.name = "any", .operator_recompute = true}, stage),
+              IsEmpty());
+}
+
+TEST_F(WhyNotRunnableTest, DegreesAndShardingHaveLimits) {
+  StagePlan stage = plain_;
+  stage.parallelism = {.cp_degree = 2};
+  EXPECT_THAT(Why(least_, stage), HasSubstr("context"));
+  stage.parallelism = {.dp_degree = 2, .ep_degree = 2};
+  EXPECT_THAT(Why(least_, stage), HasSubstr("expert"));
+  stage.parallelism.fsep = true;
+  EXPECT_THAT(Why({.name = "ep", .expert_parallel = true}, stage),
+              HasSubstr("sharded experts"));
+  stage.parallelism = {.dp_degree = 2, .zero_stage = 2};
+  EXPECT_THAT(Why({.name = "zero 1", .max_zero_stage = 1}, stage),
+              HasSubstr("ZeRO"));
+  EXPECT_THAT(Why({.name = "zero 2", .max_zero_stage = 2}, stage), IsEmpty());
+}
+
+TEST(CoversTest, TheWiderRuntimeCoversTheNarrower) {
+  const Runtime narrow = {.name = "narrow", .max_zero_stage = 1};
+  const Runtime wide = {
+      .name = "wide", .expert_parallel = true, .max_zero_stage = 2};
+
+  EXPECT_TRUE(Covers(wide, narrow));
+  EXPECT_FALSE(Covers(narrow, wide));
+  EXPECT_TRUE(Covers(wide, wide));
+}
+
+TEST(KnownRuntimesTest, NamesDiffer) {
+  std::set<absl::string_view> names;
+  for (const Runtime& runtime : KnownRuntimes()) names.insert(runtime.name);
+  EXPECT_EQ(names.size(), KnownRuntimes().size());
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,66 @@
+#include "coordinator/dispatch/caching_slice_plan_source.h"
+
+#include "coordinator/dispatch/local_slice_plan_source.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/dispatch/counting_parallelizer.h"
+
+namespace tangram {
+namespace {
+
+using testing::CountingParallelizer;
+
+std::vector<PairQuery> Queries(std::vector<int> steps) {
+  std::vector<PairQuery> queries;
+  for (const int step : steps) queries.push_back({.max_search_steps = step});
+  return queries;
+}
+
+class CachingSlicePlanSourceTest : public ::testing::Test {
+ protected:
+  CountingParallelizer parallelizer_;
+  const PairContext context_ = testing::CountingContext();
+  const std::unique_ptr<SlicePlanSource> threads_ =
+      CreateLocalSlicePlanSource(parallelizer_, 1);
+  const std::unique_ptr<SlicePlanSource> cache_ =
+      CreateCachingSlicePlanSource(*threads_, 1 << 20);
+};
+
+TEST_F(CachingSlicePlanSourceTest, AsksOnlyWhatItDoesNotKnow) {
+  ASSERT_THAT(cache_->Parallelize(context_, Queries({1, 2}), nullptr),
+              testing::IsOk());
+  EXPECT_EQ(parallelizer_.num_calls, 2);
+
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<SlicePlanSet> answers,
+      cache_->Parallelize(context_, Queries({3, 2, 4, 1}), nullptr));
+
+  EXPECT_EQ(parallelizer_.num_calls, 4);
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_EQ(answers[0].search_steps, 3);
+  EXPECT_EQ(answers[1].search_steps, 2);
+  EXPECT_EQ(answers[2].search_steps, 4);
+  EXPECT_EQ(answers[3].search_steps, 1);
+}
+
+TEST_F(CachingSlicePlanSourceTest, ProfilesAreKeptToo) {
+  const std::vector<ProfileQuery> queries = {{.pipeline_microbatch_size = 3}};
+  ASSERT_THAT(cache_->Profile(context_, queries), testing::IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto again, cache_->Profile(context_, queries));
+
+  EXPECT_EQ(parallelizer_.num_calls, 1);
+  EXPECT_EQ(again.front().min_gpu_seconds, 3);
+}
+
+TEST_F(CachingSlicePlanSourceTest, ErrorsAreAskedAgain) {
+  parallelizer_.fail = [](int64_t step) { return step == 1; };
+  EXPECT_FALSE(cache_->Parallelize(context_, Queries({1}), nullptr).ok());
+  parallelizer_.fail = nullptr;
+
+  EXPECT_THAT(cache_->Parallelize(context_, Queries({1}), nullptr),
+              testing::IsOk());
+}
+
+}  // namespace
+}  // namespace tangram

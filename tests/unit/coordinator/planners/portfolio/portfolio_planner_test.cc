@@ -1,0 +1,137 @@
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/fake_slice_plan_source.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeSlicePlanSource;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+class Observer : public PlanObserver {
+ public:
+  void OnPhase(PlanPhase) override {}
+  void OnPairs(int, int) override {}
+  void OnBest(double) override {}
+  bool ShouldStop() override { return false; }
+};
+
+// One GPU of each type on links so fast that transfers do not matter; 6 layers
+// and 8 samples.
+PlanRequest LeftAndRight() {
+  return {.cluster =
+              testing::TestCluster({{.name = "left",
+                                     .gpus_per_node = 1,
+                                     .device = testing::TestDevice("LEFT")},
+                                    {.name = "right",
+                                     .gpus_per_node = 2,
+                                     .device = testing::TestDevice("RIGHT")}},
+                                   1e15),
+          .model = testing::TestModel(4),
+          .training = testing::TestTraining(8)};
+}
+
+// A parallelizer that knows one type of GPU well and the other badly.
+FakeSlicePlanSource GoodOn(const std::string& type, double elsewhere_s = 9) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = [=](const IslandSpec& island) {
+    return island.device.type == type ? 1.0 : elsewhere_s;
+  };
+  return source;
+}
+
+class NoSuchModel : public FakeSlicePlanSource {
+ public:
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec&) override {
+    return absl::UnimplementedError("dense layers only");
+  }
+};
+
+absl::StatusOr<PlanResult> Plan(std::vector<PortfolioMember> members) {
+  Observer observer;
+  return CreatePortfolioPlanner(std::move(members), {})
+      ->Plan(LeftAndRight(), observer);
+}
+
+TEST(PortfolioPlannerTest, OneMemberIsThePlannerItself) {
+  FakeSlicePlanSource left = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan({{"left", &left}}));
+
+  EXPECT_TRUE(result.plan.has_value());
+  EXPECT_THAT(result.alternatives, IsEmpty());
+}
+
+// Alone: all 6 layers on the good GPU, 6 + 7 · 6 = 48, or, a little better, one
+// layer less and 9 s for it. Mixed: 3 and 3 layers at 1 s, 6 + 7 · 3 = 27.
+TEST(PortfolioPlannerTest, AMixTakesEachWhereItIsGood) {
+  FakeSlicePlanSource left = GoodOn("LEFT");
+  FakeSlicePlanSource right = GoodOn("RIGHT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"left", &left}, {"right", &right}}));
+
+  ASSERT_TRUE(result.plan.has_value());
+  EXPECT_NEAR(result.closed_form_s, 27, 1e-6);
+  ASSERT_GT(result.alternatives.size(), 2u);
+  EXPECT_THAT(result.alternatives[0].parallelizers, ElementsAre("left"));
+  EXPECT_THAT(result.alternatives[0].runtime, IsEmpty());
+  EXPECT_THAT(result.alternatives[2].parallelizers,
+              ElementsAre("left", "right"));
+  EXPECT_THAT(result.alternatives[2].runtime, Not(IsEmpty()));
+  for (const PlanAlternative& alternative : result.alternatives) {
+    ASSERT_TRUE(alternative.iteration_time_s.has_value());
+    EXPECT_LE(result.evaluation.iteration_time_s,
+              *alternative.iteration_time_s);
+  }
+}
+
+TEST(PortfolioPlannerTest, AMemberThatDoesNotKnowTheModelIsLeftOut) {
+  NoSuchModel dense;
+  FakeSlicePlanSource left = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"dense", &dense}, {"left", &left}}));
+
+  EXPECT_TRUE(result.plan.has_value());
+  ASSERT_THAT(result.alternatives, SizeIs(2));
+  EXPECT_EQ(result.alternatives[0].reason, "dense layers only");
+  EXPECT_FALSE(result.alternatives[0].iteration_time_s.has_value());
+
+  EXPECT_THAT(Plan({{"dense", &dense}, {"too", &dense}}).status(),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("dense layers only")));
+}
+
+TEST(PortfolioPlannerTest, AMemberWithoutAPlanDoesNotHideAnothers) {
+  FakeSlicePlanSource none = GoodOn("LEFT");
+  none.infeasible = true;
+  FakeSlicePlanSource left = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(PlanResult result,
+                       Plan({{"none", &none}, {"left", &left}}));
+  EXPECT_TRUE(result.plan.has_value());
+  EXPECT_THAT(result.alternatives[0].reason, Not(IsEmpty()));
+
+  ASSERT_OK_AND_ASSIGN(result, Plan({{"none", &none}, {"nil", &none}}));
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_TRUE(result.infeasible.has_value());
+}
+
+TEST(PortfolioPlannerTest, ErrorsAreNotHidden) {
+  FakeSlicePlanSource broken = GoodOn("LEFT");
+  broken.parallelize_status = absl::InternalError("broken");
+  FakeSlicePlanSource left = GoodOn("LEFT");
+
+  EXPECT_THAT(Plan({{"left", &left}, {"broken", &broken}}).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("broken")));
+}
+
+}  // namespace
+}  // namespace tangram
