@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "common/config/device_catalogue.h"
 #include "common/config/efficiency_fields.h"
+#include "common/config/host_fields.h"
 #include "common/config/link_fields.h"
 #include "common/config/nearest_name.h"
 
@@ -106,6 +107,7 @@ void PrintDevice(const CatalogueDevice& entry, Console& console) {
             entry.intra_node_source);
   table.Add("inter_node", FormatLink(entry.inter_node),
             entry.inter_node_source);
+  table.Add("host", FormatHost(device.host), entry.host_source);
   for (size_t i = 0; i < EfficiencyFields().size(); ++i) {
     const EfficiencyField& constant = EfficiencyFields()[i];
     table.Add(absl::StrCat("efficiency.", constant.key),

@@ -126,6 +126,20 @@ void PrintNotes(const std::vector<std::string>& notes, Console& console) {
   }
 }
 
+// One line a stage that offloads.
+void PrintOffload(const PlanResult& result, Console& console) {
+  for (int s = 0; s < result.plan->num_stages(); ++s) {
+    const HostOffload& offload = result.plan->stages[s].plan.offload;
+    if (offload.none()) continue;
+    const StageEvaluation& figures = result.evaluation.stages[s];
+    console.out << WrapText(
+        absl::StrFormat("stage %d keeps on the host: %s; %.1f of %.1f GB", s,
+                        DescribeOffload(offload), figures.host_bytes / 1e9,
+                        figures.host_capacity_bytes / 1e9),
+        /*indent=*/2, kOutputWidth);
+  }
+}
+
 }  // namespace
 
 void PrintRequest(const Cluster& cluster, const ModelSpec& model,
@@ -198,6 +212,7 @@ void PrintStages(const PlanFile& file, Console& console) {
   }
   if (!common_maker.empty()) console.out << ", made by " << common_maker;
   console.out << "\n" << table.ToString();
+  PrintOffload(file.result, console);
 }
 
 void PrintPrediction(const Evaluation& evaluation, Console& console) {

@@ -8,13 +8,14 @@
 #include "common/config/attach_profile_files.h"
 #include "common/config/device_catalogue.h"
 #include "common/config/efficiency_fields.h"
+#include "common/config/host_fields.h"
 
 namespace tangram {
 namespace {
 
-constexpr absl::string_view kDeviceKeys[] = {"memory",      "memory_bandwidth",
-                                             "peak_tflops", "flash_attention",
-                                             "efficiency",  "profile"};
+constexpr absl::string_view kDeviceKeys[] = {
+    "memory", "memory_bandwidth", "peak_tflops", "flash_attention",
+    "host",   "efficiency",       "profile"};
 constexpr absl::string_view kNotGiven = "not given";
 
 std::string Path(const ConfigField& fields, absl::string_view key) {
@@ -155,6 +156,13 @@ absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
                            ReadDatasheet(fields, type, known, assumptions));
   TANGRAM_RETURN_IF_ERROR(
       ReadEfficiency(fields, known, device.efficiency, assumptions));
+  TANGRAM_ASSIGN_OR_RETURN(
+      device.host,
+      ReadOptionalHost(fields,
+                       known == nullptr
+                           ? HostDefault{{}, std::string(kNotGiven)}
+                           : HostDefault{device.host, CatalogueSource(*known)},
+                       assumptions));
   TANGRAM_RETURN_IF_ERROR(AttachNamedProfiles(fields, device));
   return device;
 }

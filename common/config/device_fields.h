@@ -25,7 +25,7 @@ absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
                                       const CatalogueDevice* known,
                                       std::vector<Assumption>& assumptions);
 
-// The same without the efficiency constants.
+// The same without the efficiency constants and the host.
 absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
                                          const std::string& type,
                                          const CatalogueDevice* known,

@@ -11,6 +11,7 @@
 #include "common/config/device_fields.h"
 #include "common/config/efficiency_fields.h"
 #include "common/config/group_fields.h"
+#include "common/config/host_fields.h"
 #include "common/config/link_fields.h"
 
 namespace tangram {
@@ -19,9 +20,9 @@ namespace {
 using Keys = std::vector<absl::string_view>;
 
 // What a cluster file may say of a device, but for the user's own profile.
-constexpr absl::string_view kSpecKeys[] = {"memory", "memory_bandwidth",
+constexpr absl::string_view kSpecKeys[] = {"memory",      "memory_bandwidth",
                                            "peak_tflops", "flash_attention",
-                                           "efficiency"};
+                                           "host",        "efficiency"};
 constexpr absl::string_view kExpectedSource = "where the value is from";
 
 Keys Join(Keys keys, absl::Span<const absl::string_view> more) {
@@ -142,6 +143,18 @@ absl::Status ReadSourcedLink(const ConfigField& entry, absl::string_view key,
   return absl::OkStatus();
 }
 
+absl::Status ReadSourcedHost(const ConfigField& entry,
+                             CatalogueDevice& device) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField field,
+      entry.Require("host", "a host link with its source"));
+  TANGRAM_RETURN_IF_ERROR(field.CheckKeys(Join({"source"}, HostKeys())));
+  TANGRAM_ASSIGN_OR_RETURN(device.host_source,
+                           RequireText(field, "source", kExpectedSource));
+  TANGRAM_ASSIGN_OR_RETURN(device.device.host, ReadHost(field));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CatalogueDevice> ReadEntry(
     const ConfigField& entry, absl::Span<const EfficiencyBlock> blocks) {
   TANGRAM_RETURN_IF_ERROR(entry.CheckKeys(Join(
@@ -159,6 +172,7 @@ absl::StatusOr<CatalogueDevice> ReadEntry(
   TANGRAM_ASSIGN_OR_RETURN(device.source,
                            RequireText(entry, "source", kExpectedSource));
   TANGRAM_RETURN_IF_ERROR(ReadDeviceEfficiency(entry, blocks, device));
+  TANGRAM_RETURN_IF_ERROR(ReadSourcedHost(entry, device));
   TANGRAM_ASSIGN_OR_RETURN(
       const ConfigField gpus,
       entry.Require("gpus_per_node", "a positive integer"));

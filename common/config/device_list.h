@@ -24,6 +24,7 @@ struct CatalogueDevice {
   std::string source;  // Of the datasheet figures and gpus_per_node.
   std::string intra_node_source;
   std::string inter_node_source;
+  std::string host_source;
   // One for each of EfficiencyFields().
   std::vector<std::string> efficiency_sources;
 };

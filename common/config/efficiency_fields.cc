@@ -25,6 +25,10 @@ constexpr EfficiencyField kFields[] = {
      kMostPenalty},
     {"overlap_penalty", &DeviceEfficiency::overlap_penalty, std::nullopt, 0,
      kMostPenalty},
+    {"copy_penalty", &DeviceEfficiency::copy_penalty, std::nullopt, 0,
+     kMostPenalty},
+    {"duplex_penalty", &DeviceEfficiency::duplex_penalty, std::nullopt, 0,
+     kMostPenalty},
     {"reserved_memory", &DeviceEfficiency::reserved_bytes, Dimension::kBytes},
     {"fragmentation", &DeviceEfficiency::fragmentation, std::nullopt}};
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/cost/host_offload.h"
 #include "common/cost/model_state.h"
 #include "common/cost/operator_work.h"
 #include "common/cost/stage_cost.h"
@@ -125,7 +126,8 @@ void AddMeasuredState(const MeasuredLayer& measured,
 
 LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
                         OpMask mask, const StageParallelism& parallelism,
-                        const StageEnvironment& environment) {
+                        const StageEnvironment& environment,
+                        const HostOffload& offload) {
   const LayerScope scope = ScopeOf(layer, parallelism, environment);
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
   LayerCost sum;
@@ -140,6 +142,7 @@ LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
   sum.activation_bytes = activations.kept_bytes();
   sum.transient_bytes = activations.transient_bytes();
   AddShardedState(parallelism, environment, slack, sum);
+  AddOffload(parallelism, offload, environment, sum);
   const bool whole = op_begin == 0 && op_end == static_cast<int>(ops.size());
   if (whole && scope.calibration.measured != nullptr) {
     AddMeasuredState(*scope.calibration.measured, parallelism, environment,
@@ -155,12 +158,15 @@ void AddLayers(const LayerCost& layer, int count, LayerCost& sum) {
   sum.backward_host_s += count * layer.backward_host_s;
   sum.recompute_s += count * layer.recompute_s;
   sum.comm_s += count * layer.comm_s;
+  sum.forward_copy_s += count * layer.forward_copy_s;
+  sum.backward_copy_s += count * layer.backward_copy_s;
   sum.measured_s += count * layer.measured_s;
   sum.parameters.dense += count * layer.parameters.dense;
   sum.parameters.expert += count * layer.parameters.expert;
   sum.optimizer_beyond_model_s += count * layer.optimizer_beyond_model_s;
   sum.state_beyond_model_bytes += count * layer.state_beyond_model_bytes;
   sum.activation_bytes += count * layer.activation_bytes;
+  sum.host_activation_bytes += count * layer.host_activation_bytes;
   sum.transient_bytes = std::max(sum.transient_bytes, layer.transient_bytes);
 }
 

@@ -35,11 +35,14 @@ double ExpertReplicas(const StageParallelism& parallelism) {
   return DenseReplicas(parallelism) / parallelism.ep_degree;
 }
 
-double ShardedBytes(const ParameterBytes& bytes, int zero_stage,
-                    double replicas) {
-  return bytes.weight / (zero_stage >= 3 ? replicas : 1) +
-         bytes.gradient / (zero_stage >= 2 ? replicas : 1) +
-         bytes.optimizer / (zero_stage >= 1 ? replicas : 1);
+void AddShards(double parameters, double replicas, int zero_stage,
+               const ParameterBytes& bytes, ModelState& state) {
+  const auto shard = [&](int from_stage) {
+    return parameters / (zero_stage >= from_stage ? replicas : 1);
+  };
+  state.weights += bytes.weight * shard(3);
+  state.gradients += bytes.gradient * shard(2);
+  state.optimizer += bytes.optimizer * shard(1);
 }
 
 }  // namespace
@@ -69,15 +72,21 @@ double ShardSweepSeconds(const StageParameters& parameters,
                           groups.expert, environment.wiring);
 }
 
+ModelState ModelStateOf(const StageParameters& parameters,
+                        const StageParallelism& parallelism,
+                        const TrainingOptions& training) {
+  const ParameterBytes bytes = BytesOf(training);
+  const int zero = parallelism.zero_stage;
+  ModelState state;
+  AddShards(parameters.dense, DenseReplicas(parallelism), zero, bytes, state);
+  AddShards(parameters.expert, ExpertReplicas(parallelism), zero, bytes, state);
+  return state;
+}
+
 double ModelStateBytes(const StageParameters& parameters,
                        const StageParallelism& parallelism,
                        const TrainingOptions& training) {
-  const ParameterBytes bytes = BytesOf(training);
-  const int zero = parallelism.zero_stage;
-  return parameters.dense *
-             ShardedBytes(bytes, zero, DenseReplicas(parallelism)) +
-         parameters.expert *
-             ShardedBytes(bytes, zero, ExpertReplicas(parallelism));
+  return ModelStateOf(parameters, parallelism, training).total();
 }
 
 double ExposedSeconds(double collective_s, double compute_s,

@@ -17,6 +17,18 @@ struct ReplicaGroups {
 ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
                               const StageWiring& wiring);
 
+// Of one GPU, ZeRO applied; in bytes.
+struct ModelState {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+
+  double total() const { return weights + gradients + optimizer; }
+};
+ModelState ModelStateOf(const StageParameters& parameters,
+                        const StageParallelism& parallelism,
+                        const TrainingOptions& training);
+
 // Bytes in which one gradient is kept and reduced.
 double GradientBytes(const TrainingOptions& training);
 

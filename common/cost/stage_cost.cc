@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/cost/host_offload.h"
+
 namespace tangram {
 namespace {
 
@@ -40,6 +42,22 @@ int UniformLength(const StagePlan& stage, int layer, int length) {
   return std::min(length, stage.end.layer - layer);
 }
 
+// The runtime's reserve is outside the allocator and does not fragment.
+StageMemory MemoryOf(const LayerCost& sum, double state_bytes,
+                     const HostBytes& host,
+                     const DeviceEfficiency& efficiency) {
+  const double growth = 1 + efficiency.fragmentation;
+  const double host_state_bytes =
+      host.weights + host.gradients + host.optimizer;
+  return {.static_bytes = efficiency.reserved_bytes +
+                          growth * (state_bytes - host_state_bytes +
+                                    sum.state_beyond_model_bytes),
+          .activation_bytes = growth * sum.activation_bytes,
+          .transient_bytes = growth * sum.transient_bytes,
+          .host_static_bytes = host_state_bytes,
+          .host_activation_bytes = sum.host_activation_bytes};
+}
+
 }  // namespace
 
 StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
@@ -59,41 +77,41 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
                              ? stage.end.op
                              : static_cast<int>(OperatorsOf(run.layer).size());
       AddLayers(EstimateLayer(run.layer, op_begin, op_end, masks.mask(),
-                              stage.parallelism, environment),
+                              stage.parallelism, environment, stage.offload),
                 length, sum);
       layer += length;
       masks.Advance(length);
     }
   }
-  return StageCostOf(sum, stage.parallelism, environment);
+  return StageCostOf(sum, stage.parallelism, environment, stage.offload);
 }
 
 StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
-                      const StageEnvironment& environment) {
-  const DeviceEfficiency& efficiency = environment.device.efficiency;
-  const double growth = 1 + efficiency.fragmentation;
+                      const StageEnvironment& environment,
+                      const HostOffload& offload) {
   const PassTimes passes = {
       .forward_s = std::max(sum.forward_s, sum.forward_host_s),
       .backward_s = std::max(sum.backward_s, sum.backward_host_s)};
-  return {
-      .forward_s = passes.forward_s,
-      .backward_s = passes.backward_s,
-      .recompute_s = sum.recompute_s,
-      .comm_s = sum.comm_s,
-      .sync_s =
-          GradientSyncSeconds(sum.parameters, passes, parallelism, environment),
-      .optimizer_s =
-          OptimizerSeconds(sum.parameters, parallelism, environment) +
-          sum.optimizer_beyond_model_s,
-      .measured_s = sum.measured_s,
-      // The runtime's reserve is outside the allocator and does not fragment.
-      .memory = {
-          .static_bytes = efficiency.reserved_bytes +
-                          growth * (ModelStateBytes(sum.parameters, parallelism,
-                                                    environment.training) +
-                                    sum.state_beyond_model_bytes),
-          .activation_bytes = growth * sum.activation_bytes,
-          .transient_bytes = growth * sum.transient_bytes}};
+  const ModelState state =
+      ModelStateOf(sum.parameters, parallelism, environment.training);
+  HostBytes host = OnHost(state, /*kept_bytes=*/0, offload);
+  host.activations = sum.host_activation_bytes;
+  return {.forward_s = passes.forward_s,
+          .backward_s = passes.backward_s,
+          .recompute_s = sum.recompute_s,
+          .comm_s = sum.comm_s,
+          .forward_copy_s = sum.forward_copy_s,
+          .backward_copy_s = sum.backward_copy_s,
+          .sync_s = GradientSyncSeconds(sum.parameters, passes, parallelism,
+                                        environment),
+          .optimizer_s =
+              OptimizerSeconds(sum.parameters, parallelism, environment) +
+              sum.optimizer_beyond_model_s +
+              OptimizerCopySeconds(host, passes.forward_s - sum.forward_copy_s,
+                                   environment.device),
+          .measured_s = sum.measured_s,
+          .memory = MemoryOf(sum, state.total(), host,
+                             environment.device.efficiency)};
 }
 
 }  // namespace tangram

@@ -19,11 +19,18 @@ struct StageMemory {
   // On top of all in flight, once: re-materialised activations of the largest
   // recomputed segment, ZeRO-3 gathered weights, logits and other workspace.
   double transient_bytes = 0;
+  // What is offloaded, for each GPU, in its host's memory: model state, and
+  // activations of each microbatch in flight.
+  double host_static_bytes = 0;
+  double host_activation_bytes = 0;
 
   // Peak with `in_flight` microbatches held at once, fragmentation included
   // in all three.
   double PeakBytes(int in_flight) const {
     return static_bytes + transient_bytes + activation_bytes * in_flight;
+  }
+  double HostBytes(int in_flight) const {
+    return host_static_bytes + host_activation_bytes * in_flight;
   }
 };
 
@@ -34,9 +41,12 @@ struct StageCost {
   double backward_s = 0;   // Recomputation included.
   double recompute_s = 0;  // Its share of backward_s.
   double comm_s = 0;       // Collectives' share of forward_s + backward_s.
+  // What the passes wait for copies between host and GPU: their shares.
+  double forward_copy_s = 0;
+  double backward_copy_s = 0;
   double sync_s = 0;       // Gradient reduction after the last backward pass.
-  double optimizer_s = 0;
-  double measured_s = 0;  // Share of forward_s + backward_s from measurements.
+  double optimizer_s = 0;  // Waiting for copies of offloaded state included.
+  double measured_s = 0;   // Share of forward_s + backward_s from measurements.
   StageMemory memory;
 };
 
@@ -58,6 +68,8 @@ struct LayerCost {
   double backward_host_s = 0;
   double recompute_s = 0;
   double comm_s = 0;
+  double forward_copy_s = 0;
+  double backward_copy_s = 0;
   double measured_s = 0;
   StageParameters parameters;
   // By how much the measured optimizer step and model state of the layer differ
@@ -67,22 +79,27 @@ struct LayerCost {
   // As in StageMemory, but before fragmentation.
   double activation_bytes = 0;
   double transient_bytes = 0;
+  double host_activation_bytes = 0;
 };
 
 // Includes what ZeRO pays each microbatch: stage 2 reduce-scatters the
 // gradients, stage 3 also gathers the weights in both passes; both are hidden
-// behind the layer's compute and only the excess is paid.
+// behind the layer's compute and only the excess is paid. So are the copies of
+// what is offloaded (see host_offload.h). That needs the device's host link.
 LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
                         OpMask mask, const StageParallelism& parallelism,
-                        const StageEnvironment& environment);
+                        const StageEnvironment& environment,
+                        const HostOffload& offload = {});
 
 // Adds `count` such layers to a sum that started as LayerCost{}.
 void AddLayers(const LayerCost& layer, int count, LayerCost& sum);
 
-// The stage that consists of the layers in `sum`: adds gradient reduction,
-// optimizer, model state, reserve and fragmentation.
+// The stage that consists of the layers in `sum`, all estimated with the same
+// `offload`: adds gradient reduction, optimizer, model state, reserve and
+// fragmentation.
 StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
-                      const StageEnvironment& environment);
+                      const StageEnvironment& environment,
+                      const HostOffload& offload = {});
 
 // The cost of `stage`, whose cuts count from the first layer of `runs`.
 // O(distinct layers and recompute masks), not O(layers).
@@ -90,7 +107,8 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
                         const StageEnvironment& environment);
 
 // The parts of EstimateStage that a search needs on its own.
-// Weights, gradients, optimizer state; without the runtime's reserve.
+// Weights, gradients, optimizer state, wherever they are kept; without the
+// runtime's reserve.
 double ModelStateBytes(const StageParameters& parameters,
                        const StageParallelism& parallelism,
                        const TrainingOptions& training);

@@ -50,6 +50,11 @@ struct DeviceEfficiency {
   // How much longer compute takes, as a fraction, while a collective runs
   // beside it.
   double overlap_penalty = 0;
+  // The same while a copy to or from the host runs beside compute; and how much
+  // longer two copies in opposite directions take, as a fraction of the
+  // shorter.
+  double copy_penalty = 0;
+  double duplex_penalty = 0;
   // Memory that the runtime takes before the first tensor: CUDA context,
   // libraries, NCCL buffers.
   double reserved_bytes = 1.2e9;
@@ -69,6 +74,13 @@ struct MeasuredOperator {
   bool operator==(const MeasuredOperator&) const = default;
 };
 
+// What each GPU gets of its host while all GPUs of the node use theirs.
+struct HostLink {
+  double bandwidth_bytes_per_s = 0;  // In each direction; 0: unknown.
+  double memory_bytes = 0;           // Of the node, shared out evenly.
+  bool operator==(const HostLink&) const = default;
+};
+
 // One GPU type as planned for. All fields are resolved: whatever the user left
 // out was filled from the catalogue before this struct is built.
 struct DeviceSpec {
@@ -77,6 +89,7 @@ struct DeviceSpec {
   double memory_bytes = 0;
   double memory_bandwidth_bytes_per_s = 0;
   bool supports_flash_attention = false;
+  HostLink host;
   DeviceEfficiency efficiency;
   std::vector<MeasuredOperator> measured;      // Sorted by key.
   std::vector<MeasuredLayer> measured_layers;  // Sorted by key, then samples.

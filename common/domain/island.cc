@@ -57,6 +57,8 @@ void AddDevice(const DeviceSpec& device, Fingerprinter& fp) {
       .Add(device.memory_bytes)
       .Add(device.memory_bandwidth_bytes_per_s)
       .Add(device.supports_flash_attention)
+      .Add(device.host.bandwidth_bytes_per_s)
+      .Add(device.host.memory_bytes)
       .Add(e.gemm_max_fraction)
       .Add(e.gemm_half_flops)
       .Add(e.attention_fraction)
@@ -66,6 +68,8 @@ void AddDevice(const DeviceSpec& device, Fingerprinter& fp) {
       .Add(e.unaligned_penalty)
       .Add(e.odd_penalty)
       .Add(e.overlap_penalty)
+      .Add(e.copy_penalty)
+      .Add(e.duplex_penalty)
       .Add(e.reserved_bytes)
       .Add(e.fragmentation);
   for (const MeasuredOperator& op : device.measured) {

@@ -50,6 +50,19 @@ struct RecomputeRun {
   bool operator==(const RecomputeRun&) const = default;
 };
 
+// What of a stage its GPUs keep in the memory of their hosts and copy over the
+// host link when it is used (ZeRO-Offload, 2101.06840; as Mist has it,
+// 2503.19050): fractions from 0, all on the GPU, to 1, all on the host.
+struct HostOffload {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;    // Optimizer state; the step runs on the GPU.
+  double activations = 0;  // Of what is kept for the backward pass.
+
+  bool none() const { return *this == HostOffload(); }
+  bool operator==(const HostOffload&) const = default;
+};
+
 // What runs on one stage. Layers are counted from the start of whatever holds
 // the stage: of the slice in a SlicePlan, of the model in a PipelinePlan.
 struct StagePlan {
@@ -59,6 +72,7 @@ struct StagePlan {
   // One mask for every layer that the stage touches, partly or wholly, in
   // order; run lengths add up to that number of layers.
   std::vector<RecomputeRun> recompute;
+  HostOffload offload;
 
   bool operator==(const StagePlan&) const = default;
 };

@@ -193,6 +193,33 @@ absl::Status CheckRecompute(const ModelSpec& model, const StagePlan& stage,
              absl::StrCat(touched, ", as many as the stage touches"));
 }
 
+// Fractions, and a host to keep them.
+absl::Status CheckOffload(const Cluster& cluster, const PlacedStage& stage,
+                          const std::string& field) {
+  const HostOffload& offload = stage.plan.offload;
+  const struct {
+    const char* name;
+    double value;
+  } fractions[] = {{".offload.weights", offload.weights},
+                   {".offload.gradients", offload.gradients},
+                   {".offload.optimizer", offload.optimizer},
+                   {".offload.activations", offload.activations}};
+  for (const auto& fraction : fractions) {
+    if (fraction.value >= 0 && fraction.value <= 1) continue;  // And no NaN.
+    return Bad(field + fraction.name, absl::StrCat(fraction.value),
+               "a fraction from 0 to 1");
+  }
+  if (offload.none()) return absl::OkStatus();
+  for (const GpuId& gpu : stage.gpus) {
+    const Node& node = cluster.nodes[gpu.node];
+    if (node.device.host.bandwidth_bytes_per_s > 0) continue;
+    return Bad(field + ".offload", "given",
+               absl::StrCat("none, as the host link of node ", node.name,
+                            " is not known"));
+  }
+  return absl::OkStatus();
+}
+
 // Megatron-LM's interleaved schedule takes the microbatches in groups of as
 // many as there are devices (2104.04473 §2.2).
 absl::Status CheckSchedule(const TrainingOptions& training,
@@ -299,12 +326,13 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
     TANGRAM_RETURN_IF_ERROR(CheckRecompute(model, stage.plan, field));
     if (i >= plan.num_devices()) {
       TANGRAM_RETURN_IF_ERROR(CheckChunk(plan, i, field));
-      continue;
+    } else {
+      for (size_t j = 0; j < stage.gpus.size(); ++j) {
+        TANGRAM_RETURN_IF_ERROR(owners.Claim(
+            stage.gpus[j], i, absl::StrCat(field, ".gpus[", j, "]")));
+      }
     }
-    for (size_t j = 0; j < stage.gpus.size(); ++j) {
-      TANGRAM_RETURN_IF_ERROR(owners.Claim(
-          stage.gpus[j], i, absl::StrCat(field, ".gpus[", j, "]")));
-    }
+    TANGRAM_RETURN_IF_ERROR(CheckOffload(cluster, stage, field));
   }
   return absl::OkStatus();
 }

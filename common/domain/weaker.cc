@@ -28,8 +28,16 @@ DeviceEfficiency Weaker(const DeviceEfficiency& a, const DeviceEfficiency& b) {
       .unaligned_penalty = std::max(a.unaligned_penalty, b.unaligned_penalty),
       .odd_penalty = std::max(a.odd_penalty, b.odd_penalty),
       .overlap_penalty = std::max(a.overlap_penalty, b.overlap_penalty),
+      .copy_penalty = std::max(a.copy_penalty, b.copy_penalty),
+      .duplex_penalty = std::max(a.duplex_penalty, b.duplex_penalty),
       .reserved_bytes = std::max(a.reserved_bytes, b.reserved_bytes),
       .fragmentation = std::max(a.fragmentation, b.fragmentation)};
+}
+
+HostLink Weaker(const HostLink& a, const HostLink& b) {
+  return {.bandwidth_bytes_per_s =
+              std::min(a.bandwidth_bytes_per_s, b.bandwidth_bytes_per_s),
+          .memory_bytes = std::min(a.memory_bytes, b.memory_bytes)};
 }
 
 // Both sorted by key.
@@ -104,6 +112,7 @@ DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b) {
               a.memory_bandwidth_bytes_per_s, b.memory_bandwidth_bytes_per_s),
           .supports_flash_attention =
               a.supports_flash_attention && b.supports_flash_attention,
+          .host = Weaker(a.host, b.host),
           .efficiency = Weaker(a.efficiency, b.efficiency),
           .measured = SlowerOfBoth(a.measured, b.measured),
           .measured_layers = SlowerOfBoth(a.measured_layers, b.measured_layers),

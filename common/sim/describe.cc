@@ -36,6 +36,20 @@ std::string DescribeParallelism(const StageParallelism& parallelism) {
   return degrees.empty() ? "1 GPU" : absl::StrJoin(degrees, ", ");
 }
 
+std::string DescribeOffload(const HostOffload& offload) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, double fraction) {
+    if (fraction > 0) {
+      parts.push_back(absl::StrFormat("%s %.4g %%", name, 100 * fraction));
+    }
+  };
+  add("weights", offload.weights);
+  add("gradients", offload.gradients);
+  add("optimizer state", offload.optimizer);
+  add("activations", offload.activations);
+  return absl::StrJoin(parts, ", ");
+}
+
 std::string DeviceName(const PipelinePlan& plan, int device) {
   return absl::StrCat(plan.virtual_stages == 1 ? "stage " : "device ", device);
 }

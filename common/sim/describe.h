@@ -15,6 +15,9 @@ std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 // "tp 2, dp 4"; degrees of one are left out, "1 GPU" if all are.
 std::string DescribeParallelism(const StageParallelism& parallelism);
 
+// "weights 25 %, optimizer state 100 %"; empty where nothing is offloaded.
+std::string DescribeOffload(const HostOffload& offload);
+
 // "stage 2", or "device 2" where it runs several chunks.
 std::string DeviceName(const PipelinePlan& plan, int device);
 

@@ -45,17 +45,19 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
 
 // All of a stage that does not depend on the schedule.
 StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
-                                 double capacity_bytes) {
+                                 const DeviceSpec& device) {
   return {.forward_s = cost.forward_s,
           .backward_s = cost.backward_s,
           .recompute_s = cost.recompute_s,
           .collective_s = cost.comm_s,
+          .copy_s = cost.forward_copy_s + cost.backward_copy_s,
           .send_s = times.send_forward_s + times.send_backward_s,
           .sync_s = cost.sync_s,
           .optimizer_s = cost.optimizer_s,
           .static_bytes = cost.memory.static_bytes,
           .transient_bytes = cost.memory.transient_bytes,
-          .capacity_bytes = capacity_bytes};
+          .capacity_bytes = device.memory_bytes,
+          .host_capacity_bytes = device.host.memory_bytes};
 }
 
 // What the schedule makes the stages hold, and the peak of each device: static
@@ -65,36 +67,42 @@ void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
                Evaluation& evaluation) {
   std::vector<double> activation_bytes;
   for (const StageCost& cost : costs) {
-    activation_bytes.push_back(cost.memory.activation_bytes);
+    activation_bytes.push_back(cost.memory.activation_bytes +
+                               cost.memory.host_activation_bytes);
   }
   const std::vector<int> held = MicrobatchesHeldAtPeak(shape, activation_bytes);
   std::vector<StageMemory> devices(shape.num_devices);
   for (int s = 0; s < shape.num_stages(); ++s) {
     StageEvaluation& stage = evaluation.stages[s];
     stage.in_flight = held[s];
-    stage.activation_bytes = held[s] * activation_bytes[s];
+    stage.activation_bytes = held[s] * costs[s].memory.activation_bytes;
     StageMemory& device = devices[s % shape.num_devices];
     device.static_bytes += stage.static_bytes;
     device.activation_bytes += stage.activation_bytes;
     device.transient_bytes =
         std::max(device.transient_bytes, stage.transient_bytes);
+    device.host_static_bytes += costs[s].memory.HostBytes(held[s]);
   }
   for (int s = 0; s < shape.num_stages(); ++s) {
-    evaluation.stages[s].peak_bytes =
-        devices[s % shape.num_devices].PeakBytes(/*in_flight=*/1);
+    const StageMemory& device = devices[s % shape.num_devices];
+    evaluation.stages[s].peak_bytes = device.PeakBytes(/*in_flight=*/1);
+    evaluation.stages[s].host_bytes = device.host_static_bytes;
   }
 }
 
-void AddViolation(int s, Evaluation& evaluation) {
+void AddViolations(int s, Evaluation& evaluation) {
   const StageEvaluation& stage = evaluation.stages[s];
-  const double bytes_short = stage.peak_bytes - stage.capacity_bytes;
-  if (bytes_short <= 0) return;
-  evaluation.violations.push_back(
-      {.stage = s,
-       .reason =
-           absl::StrFormat("needs %.2f GB on each GPU, which has %.2f GB",
-                           stage.peak_bytes / 1e9, stage.capacity_bytes / 1e9),
-       .bytes_short = bytes_short});
+  const auto check = [&](double needed, double capacity, const char* where) {
+    if (needed <= capacity) return;
+    evaluation.violations.push_back(
+        {.stage = s,
+         .reason = absl::StrFormat("needs %.2f GB %s, which has %.2f GB",
+                                   needed / 1e9, where, capacity / 1e9),
+         .bytes_short = needed - capacity});
+  };
+  check(stage.peak_bytes, stage.capacity_bytes, "on each GPU");
+  check(stage.host_bytes, stage.host_capacity_bytes,
+        "of each GPU's share of host memory");
 }
 
 double MeasuredFraction(const PipelinePlan& plan,
@@ -104,8 +112,9 @@ double MeasuredFraction(const PipelinePlan& plan,
   for (size_t s = 0; s < costs.size(); ++s) {
     const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
     measured_gpu_s += num_gpus * costs[s].measured_s;
-    compute_gpu_s +=
-        num_gpus * (costs[s].forward_s + costs[s].backward_s - costs[s].comm_s);
+    compute_gpu_s += num_gpus * (costs[s].forward_s - costs[s].forward_copy_s +
+                                 costs[s].backward_s -
+                                 costs[s].backward_copy_s - costs[s].comm_s);
   }
   return measured_gpu_s / compute_gpu_s;
 }
@@ -199,10 +208,10 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
     times.push_back(TimesOf(costs.back()));
     SetTransfers(model, cluster, training, plan, s, times.back());
     evaluation.stages.push_back(
-        StaticEvaluation(costs.back(), times.back(), device.memory_bytes));
+        StaticEvaluation(costs.back(), times.back(), device));
   }
   SetMemory(shape, costs, evaluation);
-  for (int d = 0; d < plan.num_devices(); ++d) AddViolation(d, evaluation);
+  for (int d = 0; d < plan.num_devices(); ++d) AddViolations(d, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
   SetTotals(model, cluster, training, plan,
             PlayPipeline(shape, times, timeline), evaluation);

@@ -12,7 +12,8 @@
 
 namespace tangram {
 
-// A plan that can be run but should not be: today, only memory.
+// A plan that can be run but should not be: today, only memory, of the GPU or
+// of its host.
 struct Violation {
   int stage = 0;  // The first of its device.
   std::string reason;
@@ -20,24 +21,27 @@ struct Violation {
 };
 
 // Where a device runs several stages (PipelinePlan::virtual_stages), its
-// idle_s, peak_bytes and capacity_bytes are in each of them; all else is the
-// stage's own share.
+// idle_s, peak_bytes, host_bytes and the capacities are in each of them; all
+// else is the stage's own share.
 struct StageEvaluation {
   double forward_s = 0;     // One microbatch.
   double backward_s = 0;    // One microbatch, recomputation included.
   double recompute_s = 0;   // Its share of backward_s.
   double collective_s = 0;  // Collectives' share of the two above.
-  double send_s = 0;        // To the next stage: one microbatch, both ways.
-  double sync_s = 0;        // Gradient reduction, once.
-  double optimizer_s = 0;   // Once.
-  double busy_s = 0;        // Whole iteration, forward and backward.
-  double idle_s = 0;        // iteration − busy − sync − optimizer.
-  int in_flight = 0;        // Microbatches held at the device's peak.
+  double copy_s = 0;       // Waiting for copies from and to the host, likewise.
+  double send_s = 0;       // To the next stage: one microbatch, both ways.
+  double sync_s = 0;       // Gradient reduction, once.
+  double optimizer_s = 0;  // Once.
+  double busy_s = 0;       // Whole iteration, forward and backward.
+  double idle_s = 0;       // iteration − busy − sync − optimizer.
+  int in_flight = 0;       // Microbatches held at the device's peak.
   double static_bytes = 0;  // The runtime's reserve: in a device's first stage.
   double activation_bytes = 0;  // All in flight.
   double transient_bytes = 0;
   double peak_bytes = 0;
   double capacity_bytes = 0;
+  double host_bytes = 0;  // Offloaded by each GPU.
+  double host_capacity_bytes = 0;
 };
 
 struct Evaluation {

@@ -157,6 +157,7 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
   int all = 0;
   int zero_stage = 0;
   bool sequence_parallel = false;
+  bool offloads = false;
   for (int s = 0; s < plan.num_stages(); ++s) {
     const int device = s % plan.num_devices();
     if (device < begin || device >= end) continue;
@@ -166,6 +167,7 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
     all += of;
     zero_stage = std::max(zero_stage, stage.parallelism.zero_stage);
     sequence_parallel |= stage.parallelism.sequence_parallel;
+    offloads |= !stage.offload.none();
   }
   std::vector<std::string> parts = {
       recomputed == 0
@@ -173,6 +175,7 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
           : absl::StrCat(recomputed, " of ", all, " operators are recomputed")};
   if (zero_stage > 0) parts.push_back(absl::StrCat("ZeRO ", zero_stage));
   if (sequence_parallel) parts.push_back("sequence parallelism");
+  if (offloads) parts.push_back("some is kept in host memory");
   return absl::StrJoin(parts, ", ");
 }
 

@@ -14,6 +14,7 @@ std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
   // In GPU-seconds.
   double passes = 0;
   double collectives = 0;
+  double copies = 0;
   double waiting = 0;
   double sync = 0;
   double optimizer = 0;
@@ -24,6 +25,8 @@ std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
     passes += num_gpus * stage.busy_s;
     collectives += num_gpus * stage.busy_s * stage.collective_s /
                    (stage.forward_s + stage.backward_s);
+    copies += num_gpus * stage.busy_s * stage.copy_s /
+              (stage.forward_s + stage.backward_s);
     sync += num_gpus * stage.sync_s;
     optimizer += num_gpus * stage.optimizer_s;
   }
@@ -31,8 +34,9 @@ std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
     waiting += NumGpus(plan, d) * evaluation.stages[d].idle_s;
     all += NumGpus(plan, d) * evaluation.iteration_time_s;
   }
-  return {{"computation", (passes - collectives) / all},
+  return {{"computation", (passes - collectives - copies) / all},
           {"collectives", collectives / all},
+          {"copies from and to the host", copies / all},
           {"waiting for other stages", waiting / all},
           {"gradient synchronisation", sync / all},
           {"the optimizer", optimizer / all}};

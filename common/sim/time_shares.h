@@ -15,8 +15,9 @@ struct TimeShare {
 };
 
 // Where the time of the GPUs that a plan uses goes over one iteration:
-// computation, collectives, waiting, gradient synchronisation and optimizer,
-// always in this order. The fractions add up to one.
+// computation, collectives, copies from and to the host, waiting, gradient
+// synchronisation and optimizer, always in this order. The fractions add up to
+// one.
 std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
                                   const Evaluation& evaluation);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -81,11 +82,6 @@ absl::Status CheckExpressible(const MeasuredRun& run) {
   if (run.global_batch_size == 0 || run.sequence_length == 0) {
     return absl::UnimplementedError("gbs, seq: not stated");
   }
-  if (!run.offload.empty() && !absl::StartsWith(run.offload, "none") &&
-      !absl::StartsWith(run.offload, "per-stage")) {
-    return absl::UnimplementedError(
-        absl::StrCat("offload: ", run.offload, "; not modelled"));
-  }
   if (absl::StrContains(run.flag, "not pre-training")) {
     return absl::UnimplementedError(absl::StrCat("flag: ", run.flag));
   }
@@ -120,6 +116,8 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
   TANGRAM_ASSIGN_OR_RETURN(expressed.training, TrainingOfRun(run));
   TANGRAM_ASSIGN_OR_RETURN(const RunStages stages,
                            StagesOfRun(run, expressed.model));
+  TANGRAM_ASSIGN_OR_RETURN(const std::optional<HostOffload> offload,
+                           OffloadOfRun(run));
   PipelinePlan& plan = expressed.plan;
   plan.pipeline_microbatch_size = stages.pipeline_microbatch_size;
   plan.virtual_stages = stages.virtual_stages;
@@ -146,6 +144,9 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
     const std::vector<GpuId>& gpus = placed.gpus[s % num_devices];
     if (s < num_devices) used += static_cast<int>(gpus.size());
     plan.stages.push_back({.plan = stages.stages[s].plan, .gpus = gpus});
+    StagePlan& stage = plan.stages.back().plan;
+    // Where the row says nothing of all, its stages may each say.
+    if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
   }
   if (used != run.num_gpus) {
     return absl::InvalidArgumentError(

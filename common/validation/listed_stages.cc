@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,6 +124,22 @@ absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
                    static_cast<int>(std::lround(share * num_ops)))}};
 }
 
+// Fractions of weights, gradients, optimizer state and activations.
+absl::StatusOr<HostOffload> MistOffload(const ConfigField& stage) {
+  HostOffload offload;
+  const auto list = stage.Find("offload_w_g_o_a");
+  if (!list.has_value()) return offload;
+  double* const values[] = {&offload.weights, &offload.gradients,
+                            &offload.optimizer, &offload.activations};
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> shares,
+                           list->Elements());
+  if (shares.size() != std::size(values)) return list->Error("four fractions");
+  for (size_t i = 0; i < shares.size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(*values[i], shares[i].AsNumber(0, 1));
+  }
+  return offload;
+}
+
 absl::StatusOr<RunStage> MistStage(const MeasuredRun& run,
                                    const ModelSpec& model,
                                    const ConfigField& stage, OperatorCut begin,
@@ -136,17 +153,10 @@ absl::StatusOr<RunStage> MistStage(const MeasuredRun& run,
   TANGRAM_ASSIGN_OR_RETURN(parallelism.tp_degree, read("tp"));
   TANGRAM_ASSIGN_OR_RETURN(parallelism.dp_degree, read("dp"));
   TANGRAM_ASSIGN_OR_RETURN(const int recomputed, read("ckpt_layers"));
-  if (const auto offload = stage.Find("offload_w_g_o_a")) {
-    TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> shares,
-                             offload->Elements());
-    for (const ConfigField& share : shares) {
-      TANGRAM_ASSIGN_OR_RETURN(const double value, share.AsNumber(0, 1));
-      if (value > 0) {
-        return absl::UnimplementedError("offload: not modelled");
-      }
-    }
-  }
-  return MakeStage(model, begin, end, parallelism, Recompute::kAll, recomputed);
+  RunStage made =
+      MakeStage(model, begin, end, parallelism, Recompute::kAll, recomputed);
+  TANGRAM_ASSIGN_OR_RETURN(made.plan.offload, MistOffload(stage));
+  return made;
 }
 
 }  // namespace

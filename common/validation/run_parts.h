@@ -37,6 +37,9 @@ struct NodeNetwork {
 std::optional<NodeNetwork> ParseNodeNetwork(absl::string_view text);
 
 absl::StatusOr<ModelSpec> ModelOfRun(const MeasuredRun& run);
+// "none", "optimizer", "optimizer 0.5, activations 0.25"; nothing where the
+// row's stages say it each ("per-stage").
+absl::StatusOr<std::optional<HostOffload>> OffloadOfRun(const MeasuredRun& run);
 absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run);
 // A cluster with the nodes that `stages` use, in that order, and the stages'
 // GPUs on it in rank order.

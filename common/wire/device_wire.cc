@@ -31,6 +31,8 @@ v1::DeviceEfficiency ToProto(const DeviceEfficiency& efficiency) {
   message.set_unaligned_penalty(efficiency.unaligned_penalty);
   message.set_odd_penalty(efficiency.odd_penalty);
   message.set_overlap_penalty(efficiency.overlap_penalty);
+  message.set_copy_penalty(efficiency.copy_penalty);
+  message.set_duplex_penalty(efficiency.duplex_penalty);
   return message;
 }
 
@@ -58,7 +60,9 @@ absl::StatusOr<DeviceEfficiency> FromProto(
        CheckNotNegative("host_launch_s", message.host_launch_s()),
        CheckNotNegative("unaligned_penalty", message.unaligned_penalty()),
        CheckNotNegative("odd_penalty", message.odd_penalty()),
-       CheckNotNegative("overlap_penalty", message.overlap_penalty())}));
+       CheckNotNegative("overlap_penalty", message.overlap_penalty()),
+       CheckNotNegative("copy_penalty", message.copy_penalty()),
+       CheckNotNegative("duplex_penalty", message.duplex_penalty())}));
   return DeviceEfficiency{.gemm_max_fraction = message.gemm_max_fraction(),
                           .gemm_half_flops = message.gemm_half_flops(),
                           .attention_fraction = message.attention_fraction(),
@@ -68,8 +72,19 @@ absl::StatusOr<DeviceEfficiency> FromProto(
                           .unaligned_penalty = message.unaligned_penalty(),
                           .odd_penalty = message.odd_penalty(),
                           .overlap_penalty = message.overlap_penalty(),
+                          .copy_penalty = message.copy_penalty(),
+                          .duplex_penalty = message.duplex_penalty(),
                           .reserved_bytes = message.reserved_bytes(),
                           .fragmentation = message.fragmentation()};
+}
+
+absl::StatusOr<HostLink> FromProto(const v1::HostLink& message) {
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckNotNegative("bandwidth_bytes_per_s",
+                                   message.bandwidth_bytes_per_s()),
+                  CheckNotNegative("memory_bytes", message.memory_bytes())}));
+  return HostLink{.bandwidth_bytes_per_s = message.bandwidth_bytes_per_s(),
+                  .memory_bytes = message.memory_bytes()};
 }
 
 // Lookups search the list, hence the order.
@@ -98,6 +113,11 @@ v1::DeviceSpec ToProto(const DeviceSpec& device) {
   message.set_memory_bandwidth_bytes_per_s(device.memory_bandwidth_bytes_per_s);
   message.set_supports_flash_attention(device.supports_flash_attention);
   *message.mutable_efficiency() = ToProto(device.efficiency);
+  if (device.host != HostLink()) {
+    message.mutable_host()->set_bandwidth_bytes_per_s(
+        device.host.bandwidth_bytes_per_s);
+    message.mutable_host()->set_memory_bytes(device.host.memory_bytes);
+  }
   for (const MeasuredOperator& op : device.measured) {
     v1::MeasuredOperator& measured = *message.add_measured();
     measured.set_key(op.key);
@@ -128,6 +148,8 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
   TANGRAM_ASSIGN_OR_RETURN(
       device.efficiency,
       InField("efficiency", FromProto(message.efficiency())));
+  TANGRAM_ASSIGN_OR_RETURN(device.host,
+                           InField("host", FromProto(message.host())));
   for (int i = 0; i < message.measured_size(); ++i) {
     TANGRAM_RETURN_IF_ERROR(InField(
         "measured", i, AddMeasured(message.measured(i), device.measured)));

@@ -26,29 +26,36 @@ v1::StageEvaluation ToProto(const StageEvaluation& stage) {
   message.set_transient_bytes(stage.transient_bytes);
   message.set_peak_bytes(stage.peak_bytes);
   message.set_capacity_bytes(stage.capacity_bytes);
+  message.set_copy_s(stage.copy_s);
+  message.set_host_bytes(stage.host_bytes);
+  message.set_host_capacity_bytes(stage.host_capacity_bytes);
   return message;
 }
 
 absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
-  TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckFinite("forward_s", message.forward_s()),
-                  CheckFinite("backward_s", message.backward_s()),
-                  CheckFinite("recompute_s", message.recompute_s()),
-                  CheckFinite("collective_s", message.collective_s()),
-                  CheckFinite("send_s", message.send_s()),
-                  CheckFinite("sync_s", message.sync_s()),
-                  CheckFinite("optimizer_s", message.optimizer_s()),
-                  CheckFinite("busy_s", message.busy_s()),
-                  CheckFinite("idle_s", message.idle_s()),
-                  CheckFinite("static_bytes", message.static_bytes()),
-                  CheckFinite("activation_bytes", message.activation_bytes()),
-                  CheckFinite("transient_bytes", message.transient_bytes()),
-                  CheckFinite("peak_bytes", message.peak_bytes()),
-                  CheckFinite("capacity_bytes", message.capacity_bytes())}));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckFinite("forward_s", message.forward_s()),
+       CheckFinite("backward_s", message.backward_s()),
+       CheckFinite("recompute_s", message.recompute_s()),
+       CheckFinite("collective_s", message.collective_s()),
+       CheckFinite("send_s", message.send_s()),
+       CheckFinite("sync_s", message.sync_s()),
+       CheckFinite("optimizer_s", message.optimizer_s()),
+       CheckFinite("busy_s", message.busy_s()),
+       CheckFinite("idle_s", message.idle_s()),
+       CheckFinite("static_bytes", message.static_bytes()),
+       CheckFinite("activation_bytes", message.activation_bytes()),
+       CheckFinite("transient_bytes", message.transient_bytes()),
+       CheckFinite("peak_bytes", message.peak_bytes()),
+       CheckFinite("capacity_bytes", message.capacity_bytes()),
+       CheckFinite("copy_s", message.copy_s()),
+       CheckFinite("host_bytes", message.host_bytes()),
+       CheckFinite("host_capacity_bytes", message.host_capacity_bytes())}));
   return StageEvaluation{.forward_s = message.forward_s(),
                          .backward_s = message.backward_s(),
                          .recompute_s = message.recompute_s(),
                          .collective_s = message.collective_s(),
+                         .copy_s = message.copy_s(),
                          .send_s = message.send_s(),
                          .sync_s = message.sync_s(),
                          .optimizer_s = message.optimizer_s(),
@@ -59,7 +66,9 @@ absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
                          .activation_bytes = message.activation_bytes(),
                          .transient_bytes = message.transient_bytes(),
                          .peak_bytes = message.peak_bytes(),
-                         .capacity_bytes = message.capacity_bytes()};
+                         .capacity_bytes = message.capacity_bytes(),
+                         .host_bytes = message.host_bytes(),
+                         .host_capacity_bytes = message.host_capacity_bytes()};
 }
 
 }  // namespace

@@ -29,6 +29,11 @@ absl::Status CheckNotNegative(absl::string_view field, double value) {
   return InvalidField(field, Number(value), "a number of at least 0");
 }
 
+absl::Status CheckFraction(absl::string_view field, double value) {
+  if (value >= 0 && value <= 1) return absl::OkStatus();
+  return InvalidField(field, Number(value), "a fraction from 0 to 1");
+}
+
 absl::Status CheckFinite(absl::string_view field, double value) {
   if (std::isfinite(value)) return absl::OkStatus();
   return InvalidField(field, Number(value), "a finite number");

@@ -28,6 +28,8 @@ absl::Status InvalidField(absl::string_view field, absl::string_view value,
 
 absl::Status CheckPositive(absl::string_view field, double value);
 absl::Status CheckNotNegative(absl::string_view field, double value);
+// 0 … 1.
+absl::Status CheckFraction(absl::string_view field, double value);
 absl::Status CheckFinite(absl::string_view field, double value);
 // 1 … max.
 absl::Status CheckPositive(absl::string_view field, int64_t value, int64_t max);

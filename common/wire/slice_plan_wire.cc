@@ -62,6 +62,27 @@ absl::StatusOr<StageParallelism> FromProto(
                           .sequence_parallel = message.sequence_parallel()};
 }
 
+v1::HostOffload ToProto(const HostOffload& offload) {
+  v1::HostOffload message;
+  message.set_weights(offload.weights);
+  message.set_gradients(offload.gradients);
+  message.set_optimizer(offload.optimizer);
+  message.set_activations(offload.activations);
+  return message;
+}
+
+absl::StatusOr<HostOffload> FromProto(const v1::HostOffload& message) {
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckFraction("weights", message.weights()),
+                  CheckFraction("gradients", message.gradients()),
+                  CheckFraction("optimizer", message.optimizer()),
+                  CheckFraction("activations", message.activations())}));
+  return HostOffload{.weights = message.weights(),
+                     .gradients = message.gradients(),
+                     .optimizer = message.optimizer(),
+                     .activations = message.activations()};
+}
+
 v1::SliceStage ToProto(const SliceStage& stage) {
   v1::SliceStage message;
   *message.mutable_plan() = tangram::ToProto(stage.plan);
@@ -112,6 +133,9 @@ v1::StagePlan ToProto(const StagePlan& stage) {
     encoded.set_num_layers(run.num_layers);
     encoded.set_mask(run.mask);
   }
+  if (!stage.offload.none()) {
+    *message.mutable_offload() = ToProto(stage.offload);
+  }
   return message;
 }
 
@@ -159,6 +183,8 @@ absl::StatusOr<StagePlan> FromProto(const v1::StagePlan& message) {
     stage.recompute.push_back(
         {.num_layers = run.num_layers(), .mask = run.mask()});
   }
+  TANGRAM_ASSIGN_OR_RETURN(stage.offload,
+                           InField("offload", FromProto(message.offload())));
   return stage;
 }
 

@@ -41,8 +41,9 @@ groups:
     efficiency: {gemm_max_fraction: 0.5, gemm_half_flops: 2e9,
                  attention_fraction: 0.3, memory_fraction: 0.7,
                  kernel_launch: 7us, host_launch: 9us, unaligned_penalty: 0.2,
-                 odd_penalty: 0.5, overlap_penalty: 0.1, reserved_memory: 2 GB,
-                 fragmentation: 0.1}
+                 odd_penalty: 0.5, overlap_penalty: 0.1, copy_penalty: 0.03,
+                 duplex_penalty: 0.4, reserved_memory: 2 GB, fragmentation: 0.1}
+    host: {bandwidth: 12 GB/s, memory: 64 GB}
     intra_node: {bandwidth: 6 GB/s, pair_bandwidth: 10 GB/s, latency: 10us}
     inter_node: {bandwidth: 4 GB/s, pair_bandwidth: 3 GB/s, latency: 50us}
   - name: fast
@@ -53,8 +54,8 @@ groups:
                        attention_fraction: 0.6, memory_fraction: 0.75,
                        kernel_launch: 4us, host_launch: 8us,
                        unaligned_penalty: 0.1, odd_penalty: 0.4,
-                       overlap_penalty: 0, reserved_memory: 1 GB,
-                       fragmentation: 0}}
+                       overlap_penalty: 0, copy_penalty: 0, duplex_penalty: 0,
+                       reserved_memory: 1 GB, fragmentation: 0}}
     nodes: 1
     gpus_per_node: 8
     node_names: [big-box]
@@ -98,8 +99,11 @@ TEST(ParseClusterTest, ReadsEveryField) {
                                                .unaligned_penalty = 0.2,
                                                .odd_penalty = 0.5,
                                                .overlap_penalty = 0.1,
+                                               .copy_penalty = 0.03,
+                                               .duplex_penalty = 0.4,
                                                .reserved_bytes = 2e9,
                                                .fragmentation = 0.1}));
+  EXPECT_EQ(slow.host, (HostLink{12e9, 64e9}));
   const DeviceSpec& fast = cluster.nodes[2].device;
   EXPECT_EQ(fast.peak_flops.fp8, 600e12);
   EXPECT_TRUE(fast.supports_flash_attention);
@@ -149,7 +153,8 @@ TEST(ParseClusterTest, FillsFromTheCatalogueAndSaysSo) {
                    "{gemm_max_fraction: 0.3, attention_fraction: 0.4, "
                    "memory_fraction: 0.5, kernel_launch: 1us, "
                    "host_launch: 2us, unaligned_penalty: 0, odd_penalty: 0, "
-                   "overlap_penalty: 0, reserved_memory: 1 GB, "
+                   "overlap_penalty: 0, copy_penalty: 0.02, duplex_penalty: "
+                   "0.2, reserved_memory: 1 GB, "
                    "fragmentation: 0}}]",
                    "f"));
   const CatalogueDevice& t4 = *FindDevice("T4");
@@ -180,12 +185,43 @@ TEST(ParseClusterTest, FillsFromTheCatalogueAndSaysSo) {
     fields.push_back(a.field);
   }
   // T4 has neither bf16 nor fp8 units, so nothing is assumed of them.
-  EXPECT_THAT(
-      fields,
-      ElementsAre("groups[0].peak_tflops.fp32", "groups[0].memory",
-                  "groups[0].memory_bandwidth", "groups[0].flash_attention",
-                  "groups[0].efficiency", "groups[0].gpus_per_node",
-                  "groups[0].intra_node", "groups[0].inter_node"));
+  EXPECT_THAT(fields,
+              ElementsAre("groups[0].peak_tflops.fp32", "groups[0].memory",
+                          "groups[0].memory_bandwidth",
+                          "groups[0].flash_attention", "groups[0].efficiency",
+                          "groups[0].host", "groups[0].gpus_per_node",
+                          "groups[0].intra_node", "groups[0].inter_node"));
+}
+
+TEST(ParseClusterTest, ReadsAHostAndAssumesItsRest) {
+  ASSERT_OK_AND_ASSIGN(const Cluster cluster, ParseCluster(R"(
+groups:
+  - {name: g, gpu: T4, nodes: 1, host: {bandwidth: 11 GB/s}}
+)",
+                                                           "f"));
+  EXPECT_EQ(cluster.nodes[0].device.host.bandwidth_bytes_per_s, 11e9);
+  EXPECT_GT(cluster.nodes[0].device.host.memory_bytes, 0);
+  EXPECT_THAT(cluster.assumptions,
+              Contains(AssumedFrom("groups[0].host.memory", "catalogue: T4")));
+}
+
+TEST(ParseClusterTest, ANewGpuHasAWholeHostOrNone) {
+  const auto parse = [](const char* host) {
+    return ParseCluster(
+        absl::StrCat("groups: [{name: g, gpu: New-1, nodes: 1, gpus_per_node: "
+                     "8, memory: 1 TB, memory_bandwidth: 9 TB/s, peak_tflops: "
+                     "{bf16: 5000}",
+                     host, "}]"),
+        "f");
+  };
+  ASSERT_OK_AND_ASSIGN(const Cluster none, parse(""));
+  EXPECT_EQ(none.nodes[0].device.host, HostLink());
+  ASSERT_OK_AND_ASSIGN(const Cluster whole,
+                       parse(", host: {bandwidth: 2 GB/s, memory: 3 GB}"));
+  EXPECT_EQ(whole.nodes[0].device.host, (HostLink{2e9, 3e9}));
+  EXPECT_THAT(parse(", host: {bandwidth: 2 GB/s}"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("groups[0].host.memory: missing")));
 }
 
 TEST(ParseClusterTest, AcceptsANewGpuWithItsThreeNumbers) {

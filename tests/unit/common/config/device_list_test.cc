@@ -30,6 +30,8 @@ efficiency:
     unaligned_penalty: 0.2
     odd_penalty: 0.5
     overlap_penalty: 0.1
+    copy_penalty: 0.02
+    duplex_penalty: 0.2
     reserved_memory: 1 GB
     fragmentation: 0.1
   - name: newer
@@ -46,6 +48,7 @@ constexpr char kDevice[] = R"(
     memory: 16 GB
     memory_bandwidth: 500 GB/s
     flash_attention: true
+    host: {bandwidth: 12 GB/s, memory: 64 GB, source: board}
     efficiency: {like: newer, gemm_max_fraction: 0.75, source: fitted}
     gpus_per_node: 4
     intra_node: {bandwidth: 5 GB/s, pair_bandwidth: 6 GB/s, latency: 10 us, source: PCIe}
@@ -77,6 +80,8 @@ TEST(ParseDevicesTest, ReadsDatasheetNodeAndLinks) {
   EXPECT_EQ(x1.device.peak_flops, (PeakFlops{.fp32 = 10e12, .fp16 = 50e12}));
   EXPECT_EQ(x1.device.memory_bytes, 16e9);
   EXPECT_EQ(x1.device.memory_bandwidth_bytes_per_s, 500e9);
+  EXPECT_EQ(x1.device.host, (HostLink{12e9, 64e9}));
+  EXPECT_EQ(x1.host_source, "board");
   EXPECT_TRUE(x1.device.supports_flash_attention);
   EXPECT_EQ(x1.gpus_per_node, 4);
   EXPECT_EQ(x1.intra_node, (Link{5e9, 6e9, 10e-6}));
@@ -131,7 +136,8 @@ TEST(ParseDevicesTest, NothingIsAssumed) {
   for (const char* line :
        {"    memory: 16 GB\n", "    memory_bandwidth: 500 GB/s\n",
         "    flash_attention: true\n", "    gpus_per_node: 4\n",
-        " pair_bandwidth: 6 GB/s,", " latency: 50 us,"}) {
+        " pair_bandwidth: 6 GB/s,", " latency: 50 us,", " memory: 64 GB,",
+        "bandwidth: 12 GB/s, "}) {
     EXPECT_THAT(
         StatusAfter(line, ""),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("missing")))

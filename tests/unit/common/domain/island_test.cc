@@ -22,6 +22,8 @@ std::vector<Change> DeviceChanges() {
       [](IslandSpec& i) { ++i.device.memory_bytes; },
       [](IslandSpec& i) { ++i.device.memory_bandwidth_bytes_per_s; },
       [](IslandSpec& i) { i.device.supports_flash_attention = false; },
+      [](IslandSpec& i) { ++i.device.host.bandwidth_bytes_per_s; },
+      [](IslandSpec& i) { ++i.device.host.memory_bytes; },
       [](IslandSpec& i) { i.device.measured = {{.key = 1}}; },
       [](IslandSpec& i) { i.device.measured = {{.key = 2}}; },
       [](IslandSpec& i) { i.device.measured = {{.key = 1, .forward_s = 1}}; },
@@ -69,6 +71,8 @@ std::vector<Change> EfficiencyChanges() {
       [](IslandSpec& i) { ++i.device.efficiency.unaligned_penalty; },
       [](IslandSpec& i) { ++i.device.efficiency.odd_penalty; },
       [](IslandSpec& i) { ++i.device.efficiency.overlap_penalty; },
+      [](IslandSpec& i) { ++i.device.efficiency.copy_penalty; },
+      [](IslandSpec& i) { ++i.device.efficiency.duplex_penalty; },
       [](IslandSpec& i) { ++i.device.efficiency.reserved_bytes; },
       [](IslandSpec& i) { ++i.device.efficiency.fragmentation; },
   };
@@ -91,13 +95,13 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   const IslandSpec plain = testing::TestIsland(2, 3);
   // These do not compile once a field is added; add it above too.
   const auto& [device, nodes, gpus, intra, inter] = plain;
-  const auto& [type, peak, memory, bandwidth, flash, efficiency, operators,
-               layers, collectives] = device;
+  const auto& [type, peak, memory, bandwidth, flash, host_link, efficiency,
+               operators, layers, collectives] = device;
   const auto& [key, samples, forward, backward, included, saved, optimizer,
                state] = MeasuredLayer();
   const auto& [op, ranks, num_nodes, points] = MeasuredCollective();
   const auto& [gemm, half, attention, element, launch, host, unaligned, odd,
-               overlap, reserved, fragments] = efficiency;
+               overlap, copy, duplex, reserved, fragments] = efficiency;
   (void)gemm;
   (void)key;
   (void)op;

@@ -87,6 +87,16 @@ TEST(ValidatePlanTest, AcceptsEverySchedule) {
   EXPECT_THAT(in.Validate(), IsOk());
 }
 
+TEST(ValidatePlanTest, AcceptsOffloadToAKnownHost) {
+  Inputs in;
+  for (Node& node : in.cluster.nodes) {
+    node.device.host = {.bandwidth_bytes_per_s = 1e9};
+  }
+  in.stage(0).offload = {
+      .weights = 1, .gradients = 0.5, .optimizer = 1, .activations = 0.25};
+  EXPECT_THAT(in.Validate(), IsOk());
+}
+
 struct BadPlan {
   std::string name;
   std::function<void(Inputs&)> spoil;
@@ -117,6 +127,21 @@ std::vector<BadPlan> BadBatches() {
        [](Inputs& in) { in.plan.pipeline_microbatch_size = 12; },
        "pipeline_microbatch_size: 12; expected a divisor of the global batch "
        "size, 32"},
+  };
+}
+
+std::vector<BadPlan> BadOffload() {
+  return {
+      {"OffloadOfMoreThanAll",
+       [](Inputs& in) { in.stage(1).offload.optimizer = 1.5; },
+       "stages[1].offload.optimizer: 1.5; expected a fraction from 0 to 1"},
+      {"OffloadOfANegativeFraction",
+       [](Inputs& in) { in.stage(0).offload.weights = -0.5; },
+       "stages[0].offload.weights: -0.5; expected a fraction from 0 to 1"},
+      {"OffloadToAnUnknownHost",
+       [](Inputs& in) { in.stage(1).offload.activations = 0.5; },
+       "stages[1].offload: given; expected none, as the host link of node "
+       "a-1 is not known"},
   };
 }
 
@@ -336,6 +361,8 @@ INSTANTIATE_TEST_SUITE_P(Schedule, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadSchedules()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Recompute, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadRecompute()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Offload, ValidatePlanBadTest,
+                         ::testing::ValuesIn(BadOffload()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Gpus, ValidatePlanBadTest,
                          ::testing::ValuesIn(BadGpus()), NameOf);
 

@@ -15,6 +15,7 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
       .memory_bytes = 16,
       .memory_bandwidth_bytes_per_s = 900,
       .supports_flash_attention = false,
+      .host = {.bandwidth_bytes_per_s = 5, .memory_bytes = 64},
       .efficiency = {.gemm_max_fraction = 0.5,
                      .gemm_half_flops = 10,
                      .attention_fraction = 0.7,
@@ -24,6 +25,8 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                      .unaligned_penalty = 0.2,
                      .odd_penalty = 2,
                      .overlap_penalty = 0.3,
+                     .copy_penalty = 0.4,
+                     .duplex_penalty = 0.1,
                      .reserved_bytes = 4,
                      .fragmentation = 0.1}};
   const DeviceSpec slow_but_large = {
@@ -32,6 +35,7 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
       .memory_bytes = 24,
       .memory_bandwidth_bytes_per_s = 300,
       .supports_flash_attention = true,
+      .host = {.bandwidth_bytes_per_s = 6, .memory_bytes = 32},
       .efficiency = {.gemm_max_fraction = 0.6,
                      .gemm_half_flops = 20,
                      .attention_fraction = 0.5,
@@ -41,6 +45,8 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                      .unaligned_penalty = 0.3,
                      .odd_penalty = 1,
                      .overlap_penalty = 0.1,
+                     .copy_penalty = 0.3,
+                     .duplex_penalty = 0.2,
                      .reserved_bytes = 3,
                      .fragmentation = 0.05}};
   EXPECT_EQ(
@@ -50,6 +56,7 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                   .memory_bytes = 16,
                   .memory_bandwidth_bytes_per_s = 300,
                   .supports_flash_attention = false,
+                  .host = {.bandwidth_bytes_per_s = 5, .memory_bytes = 32},
                   .efficiency = {.gemm_max_fraction = 0.5,
                                  .gemm_half_flops = 20,
                                  .attention_fraction = 0.5,
@@ -59,6 +66,8 @@ TEST(WeakerTest, TakesTheWeakerOfEachFieldOfTwoDevices) {
                                  .unaligned_penalty = 0.3,
                                  .odd_penalty = 2,
                                  .overlap_penalty = 0.3,
+                                 .copy_penalty = 0.4,
+                                 .duplex_penalty = 0.2,
                                  .reserved_bytes = 4,
                                  .fragmentation = 0.1}}));
 }

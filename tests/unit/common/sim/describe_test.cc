@@ -23,6 +23,12 @@ TEST(DescribeParallelismTest, LeavesOutDegreesOfOne) {
             "cp 2, ep 2");
 }
 
+TEST(DescribeOffloadTest, NamesWhatIsOffloadedWithItsShare) {
+  EXPECT_EQ(DescribeOffload({.weights = 0.375, .optimizer = 1}),
+            "weights 37.5 %, optimizer state 100 %");
+  EXPECT_EQ(DescribeOffload({}), "");
+}
+
 TEST(DescribeTest, FormatsQuantitiesForPeople) {
   EXPECT_EQ(Percent(0.1254), "12.5 %");
   EXPECT_EQ(Seconds(1.254), "1.25 s");

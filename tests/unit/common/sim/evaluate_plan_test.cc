@@ -126,6 +126,35 @@ TEST(EvaluatePlanTest, ReportsWhatDoesNotFitAndStillTimesIt) {
   EXPECT_GT(evaluation.iteration_time_s, 0);
 }
 
+TEST(EvaluatePlanTest, CountsWhatIsOffloadedAgainstTheHost) {
+  Inputs in;
+  for (Node& node : in.cluster.nodes) {
+    node.device.host = {.bandwidth_bytes_per_s = 1e9, .memory_bytes = 1e12};
+  }
+  const StageEvaluation plain = in.Evaluate().stages[0];
+  in.plan.stages[0].plan.offload = {.optimizer = 1, .activations = 1};
+  const Evaluation evaluation = in.Evaluate();
+  const StageEvaluation& stage = evaluation.stages[0];
+
+  // Twelve of sixteen bytes a parameter, activations of two microbatches.
+  EXPECT_DOUBLE_EQ(stage.host_bytes,
+                   12. / 16 * plain.static_bytes + plain.activation_bytes);
+  EXPECT_DOUBLE_EQ(stage.static_bytes, 4. / 16 * plain.static_bytes);
+  EXPECT_EQ(stage.activation_bytes, 0);
+  EXPECT_EQ(stage.host_capacity_bytes, 1e12);
+  EXPECT_GT(stage.copy_s, 0);
+  EXPECT_NEAR(stage.forward_s + stage.backward_s - stage.copy_s,
+              plain.forward_s + plain.backward_s, 1e-12);
+  EXPECT_THAT(evaluation.violations, IsEmpty());
+  EXPECT_EQ(evaluation.stages[1].host_bytes, 0);
+
+  in.cluster.nodes[0].device.host.memory_bytes = stage.host_bytes - 1e6;
+  const Evaluation violated = in.Evaluate();
+  ASSERT_THAT(violated.violations, SizeIs(1));
+  EXPECT_THAT(violated.violations[0].reason, HasSubstr("host memory"));
+  EXPECT_NEAR(violated.violations[0].bytes_short, 1e6, 1);
+}
+
 TEST(EvaluatePlanTest, SplitsEachStagesTimeWithoutRest) {
   const Evaluation evaluation = Inputs().Evaluate();
   double idle_s = 0;

@@ -19,6 +19,7 @@ const Evaluation kEvaluation = {
                 .backward_s = 3,
                 .recompute_s = 1,
                 .collective_s = 0.5,
+                .copy_s = 0.25,
                 .sync_s = 1,
                 .optimizer_s = 0.5,
                 .busy_s = 8,
@@ -27,14 +28,15 @@ const Evaluation kEvaluation = {
 
 TEST(TimeSharesTest, WeighsStagesByTheirGpus) {
   const std::vector<TimeShare> shares = TimeShares(kPlan, kEvaluation);
-  // Of 40 GPU-seconds; collectives 8 · 0.5 / 4 = 1.
-  ASSERT_EQ(shares.size(), 5);
+  // Of 40 GPU-seconds; collectives 8 · 0.5 / 4 = 1, copies half of that.
+  ASSERT_EQ(shares.size(), 6);
   EXPECT_EQ(shares[0].name, "computation");
-  EXPECT_DOUBLE_EQ(shares[0].fraction, (8. - 1 + 3 * 4) / 40);
+  EXPECT_DOUBLE_EQ(shares[0].fraction, (8. - 1 - 0.5 + 3 * 4) / 40);
   EXPECT_DOUBLE_EQ(shares[1].fraction, 1. / 40);
-  EXPECT_DOUBLE_EQ(shares[2].fraction, (0.5 + 3 * 6) / 40);
-  EXPECT_DOUBLE_EQ(shares[3].fraction, 1. / 40);
-  EXPECT_DOUBLE_EQ(shares[4].fraction, 0.5 / 40);
+  EXPECT_DOUBLE_EQ(shares[2].fraction, 0.5 / 40);
+  EXPECT_DOUBLE_EQ(shares[3].fraction, (0.5 + 3 * 6) / 40);
+  EXPECT_DOUBLE_EQ(shares[4].fraction, 1. / 40);
+  EXPECT_DOUBLE_EQ(shares[5].fraction, 0.5 / 40);
 }
 
 TEST(TimeSharesTest, AddUpToOne) {
@@ -60,7 +62,7 @@ TEST(TimeSharesTest, CountGpusThatRunSeveralChunksOnce) {
                   .idle_s = 2}}};
   const std::vector<TimeShare> shares = TimeShares(plan, evaluation);
   EXPECT_DOUBLE_EQ(shares[0].fraction, 0.8);
-  EXPECT_DOUBLE_EQ(shares[2].fraction, 0.2);
+  EXPECT_DOUBLE_EQ(shares[3].fraction, 0.2);
   EXPECT_DOUBLE_EQ(RecomputationShare(plan, evaluation), 0.1);
 }
 

@@ -98,13 +98,28 @@ TEST(ExpressRunTest, NeedsHardwareAndBatch) {
   }
 }
 
-TEST(ExpressRunTest, OffloadCannotBeExpressed) {
+TEST(ExpressRunTest, EveryStageOffloadsWhatTheRowSays) {
   MeasuredRun run = GptRun();
-  run.offload = "full cpu";
-  EXPECT_THAT(ExpressRun(run),
-              StatusIs(kCannot, "offload: full cpu; not modelled"));
+  run.offload = "optimizer, activations 0.25";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun expressed, ExpressRun(run));
+  for (const PlacedStage& stage : expressed.plan.stages) {
+    EXPECT_EQ(stage.plan.offload,
+              (HostOffload{.optimizer = 1, .activations = 0.25}));
+  }
   run.offload = "none";
-  EXPECT_THAT(ExpressRun(run), testing::IsOk());
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun without, ExpressRun(run));
+  EXPECT_TRUE(without.plan.stages[0].plan.offload.none());
+}
+
+TEST(ExpressRunTest, OtherOffloadCannotBeExpressed) {
+  MeasuredRun run = GptRun();
+  for (const char* other : {"full cpu", "optimizer 2", "optimizer nvme",
+                            "optimizer 0.5 0.5", ","}) {
+    run.offload = other;
+    EXPECT_THAT(ExpressRun(run),
+                StatusIs(kCannot, HasSubstr(std::string("offload: ") + other +
+                                            "; expected some of weights")));
+  }
 }
 
 TEST(ExpressRunTest, FineTuningCannotBeExpressed) {

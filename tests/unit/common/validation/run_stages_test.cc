@@ -397,12 +397,29 @@ TEST(MistStagesTest, LayersAreCountedWithoutTheEnds) {
   EXPECT_THAT(stages.stages[1].plan.recompute, ElementsAre(RecomputeRun{6, 0}));
 }
 
-TEST(MistStagesTest, OffloadCannotBeExpressed) {
-  EXPECT_THAT(StagesOfRun(PlannedRun(R"({"stages": [
-          {"layers": 8, "tp": 1, "dp": 1, "ckpt_layers": 0,
-           "offload_w_g_o_a": [0, 0, 0.5, 0]}]})"),
-                          TestModel(8)),
-              StatusIs(kCannot, "offload: not modelled"));
+TEST(MistStagesTest, EachStageOffloadsItsFractions) {
+  ASSERT_OK_AND_ASSIGN(const RunStages stages,
+                       StagesOfRun(PlannedRun(R"({"stages": [
+          {"layers": 4, "tp": 1, "dp": 1, "ckpt_layers": 0},
+          {"layers": 4, "tp": 1, "dp": 1, "ckpt_layers": 0,
+           "offload_w_g_o_a": [0.25, 0.375, 0.5, 1]}]})"),
+                                   TestModel(8)));
+  EXPECT_TRUE(stages.stages[0].plan.offload.none());
+  EXPECT_EQ(stages.stages[1].plan.offload, (HostOffload{.weights = 0.25,
+                                                        .gradients = 0.375,
+                                                        .optimizer = 0.5,
+                                                        .activations = 1}));
+}
+
+TEST(MistStagesTest, OffloadHasFourFractions) {
+  for (const char* list : {"[0, 0, 0.5]", "[0, 0, 0, 0, 0]", "[0, 0, 0, 2]"}) {
+    EXPECT_THAT(
+        StagesOfRun(PlannedRun(std::string(R"({"stages": [{"layers": 8, "tp": 1,
+              "dp": 1, "ckpt_layers": 0, "offload_w_g_o_a": )") +
+                               list + "}]}"),
+                    TestModel(8)),
+        StatusIs(kBadInput, HasSubstr("offload_w_g_o_a")));
+  }
 }
 
 TEST(PlanJsonTest, MustBeReadable) {

@@ -86,7 +86,9 @@ TEST(ValidateRunsTest, SaysWhyRowsAreSkipped) {
   EXPECT_EQ(report.skipped[0].run, &runs[0]);
   EXPECT_EQ(report.skipped[0].reason, "no time and no memory measured");
   EXPECT_EQ(report.skipped[1].reason, "flagged: noisy");
-  EXPECT_EQ(report.skipped[2].reason, "offload: full cpu; not modelled");
+  EXPECT_EQ(report.skipped[2].reason,
+            "offload: full cpu; expected some of weights, gradients, "
+            "optimizer, activations, each perhaps with the fraction");
 }
 
 TEST(ValidateRunsTest, FlaggedRowsCanBeScored) {

@@ -27,6 +27,7 @@ class RandomValues {
     return std::ldexp(std::uniform_real_distribution<double>(0.5, 1)(rng_),
                       Int(-40, 50));
   }
+  double Fraction() { return Int(0, 8) / 8.0; }
   std::optional<double> MaybeReal() {
     if (Bool()) return std::nullopt;
     return Real();
@@ -49,7 +50,9 @@ class RandomValues {
         .memory_bytes = Real(),
         .memory_bandwidth_bytes_per_s = Real(),
         .supports_flash_attention = Bool(),
-        .efficiency = {Real(), Real(), Real(), Real(), Real(), Real(), Real()}};
+        .host = {Real(), Real()},
+        .efficiency = {Real(), Real(), Real(), Real(), Real(), Real(), Real(),
+                       Real(), Real(), Real(), Real(), Real(), Real()}};
     Fingerprint key = 0;
     for (int i = Int(0, 3); i > 0; --i) {
       key += Int(1, 1 << 30);
@@ -162,6 +165,9 @@ class RandomValues {
                                     .sequence_parallel = Bool()}};
     for (int i = Int(1, 3); i > 0; --i) {
       stage.recompute.push_back({Int(1, 9), static_cast<OpMask>(Int(0, 8191))});
+    }
+    if (Bool()) {
+      stage.offload = {Fraction(), Fraction(), Fraction(), Fraction()};
     }
     return stage;
   }

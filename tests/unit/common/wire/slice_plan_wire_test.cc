@@ -43,6 +43,19 @@ TEST(SlicePlanWireTest, BadStagesAreRefusedByFieldPath) {
                        HasSubstr("stages[0].plan.parallelism.zero_stage: 4")));
 }
 
+TEST(SlicePlanWireTest, OffloadIsAFraction) {
+  v1::SlicePlanSet message = ToProto(OnePlan());
+  message.mutable_plans(0)
+      ->mutable_stages(0)
+      ->mutable_plan()
+      ->mutable_offload()
+      ->set_gradients(1.5);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("stages[0].plan.offload.gradients: 1.5; "
+                                 "expected a fraction from 0 to 1")));
+}
+
 TEST(SlicePlanWireTest, DegreesWhoseProductOverflowsAreRefused) {
   v1::SlicePlanSet message = ToProto(OnePlan());
   v1::StageParallelism& parallelism = *message.mutable_plans(0)
