@@ -23,7 +23,10 @@ constexpr Runtime kRuntimes[] = {
      .expert_parallel = true,
      .sharded_experts = true,
      .max_zero_stage = 3},
-    {.name = "mist", .what = "Mist's runtime", .max_zero_stage = 3},
+    {.name = "mist",
+     .what = "Mist's runtime",
+     .max_zero_stage = 3,
+     .offload = true},
     {.name = "alpa",
      .what = "Alpa on JAX",
      .expert_parallel = true,
@@ -66,7 +69,7 @@ bool Covers(const Runtime& a, const Runtime& b) {
          a.context_parallel >= b.context_parallel &&
          a.expert_parallel >= b.expert_parallel &&
          a.sharded_experts >= b.sharded_experts &&
-         a.max_zero_stage >= b.max_zero_stage;
+         a.max_zero_stage >= b.max_zero_stage && a.offload >= b.offload;
 }
 
 absl::Span<const Runtime> KnownRuntimes() { return kRuntimes; }
@@ -91,6 +94,9 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
   }
   if (parallelism.zero_stage > runtime.max_zero_stage) {
     return "sharding of so much model state (its ZeRO stage)";
+  }
+  if (!runtime.offload && !stage.offload.none()) {
+    return "offloading to host memory";
   }
   return "";
 }

@@ -21,6 +21,7 @@ struct Runtime {
   bool expert_parallel = false;
   bool sharded_experts = false;  // StageParallelism::fsep.
   int max_zero_stage = 0;
+  bool offload = false;  // To host memory.
 };
 
 // Whether `a` runs all that `b` runs.

@@ -68,6 +68,14 @@ TEST_F(WhyNotRunnableTest, DegreesAndShardingHaveLimits) {
   EXPECT_THAT(Why({.name = "zero 2", .max_zero_stage = 2}, stage), IsEmpty());
 }
 
+TEST_F(WhyNotRunnableTest, OffloadNeedsARuntimeForIt) {
+  StagePlan stage = plain_;
+  stage.offload = {.optimizer = 0.5};
+
+  EXPECT_THAT(Why(least_, stage), HasSubstr("host memory"));
+  EXPECT_THAT(Why({.name = "offload", .offload = true}, stage), IsEmpty());
+}
+
 TEST(CoversTest, TheWiderRuntimeCoversTheNarrower) {
   const Runtime narrow = {.name = "narrow", .max_zero_stage = 1};
   const Runtime wide = {
