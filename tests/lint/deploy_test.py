@@ -1,0 +1,120 @@
+"""What deploy/ holds is well formed and fits the programs.
+
+Usage: deploy_test.py <repository root>
+
+What needs a tool that is not installed (promtool, kubectl, systemd-analyze) is
+skipped and said so.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1))
+DEPLOY = ROOT / "deploy"
+RULES = DEPLOY / "prometheus"
+# Daemons and the flags that they define.
+MAINS = {"tangram-coordinator": ROOT / "coordinator" / "main.cc",
+         "tangram-worker": ROOT / "worker" / "main.cc"}
+
+
+def needs(tool):
+    return unittest.skipUnless(shutil.which(tool), f"{tool} is not installed")
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True,
+                          timeout=60, **options).stdout
+
+
+def flags_of(main):
+    return set(re.findall(r"ABSL_FLAG\([\w:<>]+(?:<[\w:]+>)?,\s*(\w+),",
+                          main.read_text()))
+
+
+class PrometheusTest(unittest.TestCase):
+    @needs("promtool")
+    def test_rules_pass_their_tests(self):
+        run("promtool", "check", "config", RULES / "prometheus.yml")
+        run("promtool", "test", "rules", RULES / "alerts_test.yml")
+
+    def test_every_alert_has_a_page_and_a_test(self):
+        alerts = re.findall(r"- alert: (\w+)",
+                            (RULES / "alerts.yml").read_text())
+        tests = (RULES / "alerts_test.yml").read_text()
+        pages = {page.stem for page in (ROOT / "docs/playbook").glob("*.md")}
+        self.assertTrue(alerts)
+        self.assertEqual(pages, set(alerts))
+        for alert in alerts:
+            self.assertIn(alert, tests)
+
+    def test_every_metric_exists(self):
+        sources = "".join(
+            path.read_text() for folder in ("coordinator", "worker", "common")
+            for path in (ROOT / folder).rglob("*.cc"))
+        # A name may be broken over two lines.
+        sources = re.sub(r'"\s*\n\s*"', "", sources)
+        for rules in RULES.glob("*s.yml"):
+            for metric in re.findall(r"(?<![\w:])tangram_\w+",
+                                     rules.read_text()):
+                name = re.sub(r"_(bucket|sum|count)$", "", metric)
+                self.assertIn(f'"{name}"', sources, rules.name)
+
+
+class KubernetesTest(unittest.TestCase):
+    @needs("kubectl")
+    def test_kustomization_builds(self):
+        objects = run("kubectl", "kustomize", DEPLOY / "kubernetes")
+        kinds = re.findall(r"^kind: (\w+)", objects, re.MULTILINE)
+        self.assertEqual(kinds.count("Deployment"), 2)
+        self.assertEqual(kinds.count("NetworkPolicy"), 2)
+        self.assertIn("HorizontalPodAutoscaler", kinds)
+
+
+class SystemdTest(unittest.TestCase):
+    @needs("systemd-analyze")
+    def test_units_are_valid(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for unit in (DEPLOY / "systemd").glob("*.service"):
+                # Need not be installed here.
+                text = re.sub(r"=/usr/bin/tangram-\w+", "=/bin/true",
+                              unit.read_text())
+                copy = pathlib.Path(folder) / unit.name
+                copy.write_text(text)
+                outcome = subprocess.run(
+                    ["systemd-analyze", "verify", "--man=no", copy], timeout=60,
+                    capture_output=True, text=True, check=False)
+                problems = [line for line in outcome.stderr.splitlines()
+                            if unit.name in line]
+                self.assertEqual(problems, [])
+
+
+class SlurmTest(unittest.TestCase):
+    def test_script_parses(self):
+        run("bash", "-n", DEPLOY / "slurm" / "tangram.sbatch")
+
+
+class FlagsTest(unittest.TestCase):
+    def test_daemons_are_given_flags_that_they_have(self):
+        files = [path for path in DEPLOY.rglob("*") if path.is_file()]
+        files.append(ROOT / "docker-compose.yml")
+        seen = set()
+        for path in files:
+            # One command is one line, or a YAML list below its program.
+            text = re.sub(r"\\\n|\n\s*- (?=--)", " ", path.read_text())
+            for program, rest in re.findall(r"(tangram-\w+)([^\n]*)", text):
+                if program not in MAINS:
+                    continue
+                known = flags_of(MAINS[program])
+                for flag in re.findall(r"--(\w+)", rest):
+                    seen.add(flag)
+                    self.assertIn(flag, known, f"{path.name}: {program}")
+        self.assertIn("drain_s", seen)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
