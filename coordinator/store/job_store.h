@@ -1,0 +1,97 @@
+#ifndef TANGRAM_COORDINATOR_STORE_JOB_STORE_H_
+#define TANGRAM_COORDINATOR_STORE_JOB_STORE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tangram {
+
+enum class JobState { kQueued, kRunning, kSucceeded, kFailed, kCancelled };
+
+inline bool IsFinished(JobState state) {
+  return state != JobState::kQueued && state != JobState::kRunning;
+}
+
+// A planning request that is kept until it is answered, and its answer.
+struct Job {
+  std::string id;       // The client's choice.
+  std::string request;  // Serialised tangram.v1.PlanRequest.
+  int priority = 0;     // Higher runs first; of equals, the older.
+  JobState state = JobState::kQueued;
+  bool cancel_requested = false;
+  int attempts = 0;   // Times that a coordinator began it.
+  std::string owner;  // The coordinator that runs it.
+  // Seconds since 1970; 0: not yet.
+  double submitted_s = 0;
+  double started_s = 0;
+  double finished_s = 0;
+  std::string result;  // Serialised tangram.v1.PlanFile of kSucceeded.
+  absl::Status error;  // Of kFailed.
+  bool operator==(const Job&) const = default;
+};
+
+// Something that happened to a job: serialised tangram.v1.PlanProgress.
+struct JobEvent {
+  int64_t number = 0;  // From 1 on, in order.
+  std::string progress;
+  bool operator==(const JobEvent&) const = default;
+};
+
+struct JobFilter {
+  std::vector<JobState> states;  // Empty: all.
+  int limit = 100;
+  // Only jobs submitted before this one, so that pages follow one another;
+  // empty: from the newest on.
+  std::string before_id;
+};
+
+// Jobs, their progress and results, in a database that outlives the process and
+// that several coordinators may share. A job is run by its owner, who holds it
+// on a lease: whoever fails to renew it loses the job to another.
+//
+// Every call is atomic and, once it has returned, durable. Errors: kNotFound
+// for an unknown id; kResourceExhausted and kUnavailable where the database
+// cannot be written; nothing is changed then. Thread-safe.
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  // Adds a queued job. The same id with the same request is the same job, which
+  // is returned as it is; with another request it is kAlreadyExists.
+  virtual absl::StatusOr<Job> Submit(const Job& job) = 0;
+  virtual absl::StatusOr<Job> Get(const std::string& id) = 0;
+  // Newest first, without requests and results.
+  virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
+
+  // A queued job is cancelled at once; of a running one the owner learns it.
+  virtual absl::StatusOr<Job> Cancel(const std::string& id) = 0;
+
+  // Takes the next job that is queued, or whose owner's lease has ended.
+  virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
+                                                   double lease_s) = 0;
+  // What `owner` still holds, each with a new lease. Jobs to be cancelled say
+  // so; those that are missing are lost to it.
+  virtual absl::StatusOr<std::vector<Job>> Renew(const std::string& owner,
+                                                 double lease_s) = 0;
+  // kFailedPrecondition, and nothing is changed, if `owner` does not hold it.
+  virtual absl::Status AppendEvent(const std::string& id,
+                                   const std::string& owner,
+                                   const std::string& progress) = 0;
+  // State, result and error are taken from `job`; likewise.
+  virtual absl::Status Finish(const Job& job, const std::string& owner) = 0;
+  // Puts what `owner` holds back into the queue.
+  virtual absl::Status Release(const std::string& owner) = 0;
+
+  // Events of a job with a number above `after`, in order.
+  virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(
+      const std::string& id, int64_t after) = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_STORE_JOB_STORE_H_

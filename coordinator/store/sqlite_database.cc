@@ -1,0 +1,148 @@
+#include "coordinator/store/sqlite_database.h"
+
+#include <sqlite3.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+// Another process that is just going may still hold the file.
+constexpr int kBusyTimeoutMs = 2000;
+
+absl::StatusCode CodeOf(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return absl::StatusCode::kResourceExhausted;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+struct Binder {
+  sqlite3_stmt* statement;
+  int index;
+
+  int operator()(int64_t value) const {
+    return sqlite3_bind_int64(statement, index, value);
+  }
+  int operator()(double value) const {
+    return sqlite3_bind_double(statement, index, value);
+  }
+  // A null pointer would bind NULL.
+  static const char* Data(absl::string_view bytes) {
+    return bytes.empty() ? "" : bytes.data();
+  }
+  int operator()(absl::string_view text) const {
+    return sqlite3_bind_text64(statement, index, Data(text), text.size(),
+                               SQLITE_STATIC, SQLITE_UTF8);
+  }
+  int operator()(const Blob& blob) const {
+    return sqlite3_bind_blob64(statement, index, Data(blob.bytes),
+                               blob.bytes.size(), SQLITE_STATIC);
+  }
+};
+
+}  // namespace
+
+int64_t SqlRow::Int(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+
+double SqlRow::Double(int column) const {
+  return sqlite3_column_double(statement_, column);
+}
+
+std::string SqlRow::String(int column) const {
+  const void* data = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
+  return std::string(static_cast<const char*>(data),
+                     data == nullptr ? 0 : size);
+}
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
+    const std::string& path) {
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(handle));
+  if (code != SQLITE_OK) return database->ErrorOf(code, path.c_str());
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  TANGRAM_RETURN_IF_ERROR(
+      database->RunScript("PRAGMA locking_mode = EXCLUSIVE;"
+                          "PRAGMA journal_mode = WAL;"
+                          "PRAGMA synchronous = FULL;"
+                          // Takes the lock.
+                          "BEGIN EXCLUSIVE; COMMIT;"));
+  return database;
+}
+
+SqliteDatabase::~SqliteDatabase() {
+  for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  sqlite3_close(handle_);
+}
+
+absl::Status SqliteDatabase::Run(
+    const char* sql, absl::Span<const SqlValue> values,
+    absl::FunctionRef<void(const SqlRow&)> on_row) {
+  TANGRAM_ASSIGN_OR_RETURN(sqlite3_stmt* const statement, Prepare(sql));
+  int code = SQLITE_OK;
+  for (size_t i = 0; i < values.size() && code == SQLITE_OK; ++i) {
+    code = std::visit(Binder{statement, static_cast<int>(i) + 1}, values[i]);
+  }
+  if (code == SQLITE_OK) {
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+      on_row(SqlRow(statement));
+    }
+  }
+  const absl::Status status =
+      code == SQLITE_DONE ? absl::OkStatus() : ErrorOf(code, sql);
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  return status;
+}
+
+absl::Status SqliteDatabase::RunScript(const char* sql) {
+  const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : ErrorOf(code, sql);
+}
+
+absl::Status SqliteDatabase::Transact(absl::FunctionRef<absl::Status()> body) {
+  TANGRAM_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
+  absl::Status status = body();
+  if (status.ok()) status = Run("COMMIT");
+  if (!status.ok()) Run("ROLLBACK").IgnoreError();
+  return status;
+}
+
+int64_t SqliteDatabase::num_changed() const {
+  return sqlite3_changes64(handle_);
+}
+
+absl::Status SqliteDatabase::ErrorOf(int code, const char* doing) const {
+  return absl::Status(
+      CodeOf(code),
+      absl::StrCat("database: ", sqlite3_errmsg(handle_), " (", doing, ")"));
+}
+
+absl::StatusOr<sqlite3_stmt*> SqliteDatabase::Prepare(const char* sql) {
+  const auto [it, is_new] = statements_.try_emplace(sql, nullptr);
+  if (!is_new) return it->second;
+  const int code = sqlite3_prepare_v3(handle_, sql, -1,
+                                      SQLITE_PREPARE_PERSISTENT, &it->second,
+                                      /*pzTail=*/nullptr);
+  if (code == SQLITE_OK) return it->second;
+  statements_.erase(it);
+  return ErrorOf(code, sql);
+}
+
+}  // namespace tangram
