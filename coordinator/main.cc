@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -27,6 +28,12 @@ ABSL_FLAG(int, max_concurrent_plans, 4, "Plans under way at once.");
 ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
 ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
+ABSL_FLAG(std::string, state_dir, "",
+          "Folder for jobs and answers of workers, made if there is none; "
+          "empty: $STATE_DIRECTORY, $XDG_STATE_HOME/tangram or "
+          "~/.local/state/tangram. \"none\": nothing outlives the process.");
+ABSL_FLAG(int64_t, stored_answers_mb, 1024,
+          "Disk space for answers of workers.");
 ABSL_FLAG(double, drain_s, 60,
           "On SIGTERM, how long to wait for plans under way.");
 
@@ -39,13 +46,35 @@ absl::Status CheckNotNegative(absl::string_view flag, double value) {
       absl::StrCat("--", flag, ": ", value, "; expected at least 0"));
 }
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Where services and users keep such things; empty: nowhere.
+std::string StateDir() {
+  const std::string flag = absl::GetFlag(FLAGS_state_dir);
+  if (flag == "none") return "";
+  if (!flag.empty()) return flag;
+  if (std::string dir = Environment("STATE_DIRECTORY"); !dir.empty()) {
+    return dir;
+  }
+  if (const std::string dir = Environment("XDG_STATE_HOME"); !dir.empty()) {
+    return absl::StrCat(dir, "/tangram");
+  }
+  const std::string home = Environment("HOME");
+  return home.empty() ? "" : absl::StrCat(home, "/.local/state/tangram");
+}
+
 absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
   const CoordinatorOptions options{
       .listen = absl::GetFlag(FLAGS_listen),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
-      .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20};
+      .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
+      .state_dir = StateDir(),
+      .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20};
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("worker_wait_s", options.worker_wait_s));
   TANGRAM_RETURN_IF_ERROR(

@@ -32,12 +32,12 @@ struct ByteCounter {
 // List node, map node, allocator.
 constexpr int64_t kOverheadBytes = 200;
 
-bool IsTruncated(const Answer& answer) {
-  const auto* set = std::get_if<SlicePlanSet>(&answer);
-  return set != nullptr && set->truncated;
-}
-
 }  // namespace
+
+bool IsReproducible(const Answer& answer) {
+  const auto* set = std::get_if<SlicePlanSet>(&answer);
+  return set == nullptr || !set->truncated;
+}
 
 int64_t ApproximateBytes(const Answer& answer) {
   return kOverheadBytes + std::visit(ByteCounter(), answer);
@@ -51,7 +51,7 @@ const Answer* AnswerCache::Find(Fingerprint key) {
 }
 
 void AnswerCache::Insert(Fingerprint key, const Answer& answer) {
-  if (IsTruncated(answer) || index_.count(key) > 0) return;
+  if (!IsReproducible(answer) || index_.count(key) > 0) return;
   const int64_t bytes = ApproximateBytes(answer);
   if (bytes > max_bytes_) return;
   entries_.push_front({.key = key, .bytes = bytes, .answer = answer});

@@ -10,6 +10,9 @@
 
 namespace tangram {
 
+// Whether asking again would bring the same: not for truncated answers.
+bool IsReproducible(const Answer& answer);
+
 // Answers by the key of their query; the least recently used go first. Holds
 // what is a function of the key alone: truncated answers are not kept.
 // Not thread-safe.

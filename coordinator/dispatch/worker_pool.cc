@@ -80,7 +80,7 @@ void WorkerPool::Drain(WorkerId worker) {
 
 void WorkerPool::OnAnswer(WorkerId worker, TaskId task,
                           absl::StatusOr<Answer> answer) {
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   std::vector<WorkerId> others;
   if (!queue_.Complete(worker, task, &others)) return;
   for (const WorkerId other : others) {
@@ -94,9 +94,14 @@ void WorkerPool::OnAnswer(WorkerId worker, TaskId task,
   }
   Report(tasks_.at(task).adapter,
          answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
-  if (answer.ok()) cache_.Insert(tasks_.at(task).key, *answer);
+  const Fingerprint key = tasks_.at(task).key;
+  if (answer.ok()) cache_.Insert(key, *answer);
   Finish(task, answer);
   LeaseTo(worker);
+  lock.unlock();
+  if (options_.store != nullptr && answer.ok() && IsReproducible(*answer)) {
+    options_.store->Insert(key, *answer);
+  }
 }
 
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
@@ -159,6 +164,7 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
   for (const Query& query : queries) {
     keys.push_back(KeyOf(adapter, context.get(), query));
   }
+  LoadStored(keys);
   Waiter waiter;
   waiter.slots.resize(queries.size());
 
@@ -177,6 +183,23 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
   result.answers.reserve(waiter.slots.size());
   for (auto& slot : waiter.slots) result.answers.push_back(**std::move(slot));
   return result;
+}
+
+void WorkerPool::LoadStored(absl::Span<const Fingerprint> keys) {
+  if (options_.store == nullptr) return;
+  std::vector<Fingerprint> unknown;
+  {
+    const Lock lock(mutex_);
+    for (const Fingerprint key : keys) {
+      if (cache_.Find(key) == nullptr) unknown.push_back(key);
+    }
+  }
+  const std::vector<std::optional<Answer>> answers =
+      options_.store->Find(unknown);
+  const Lock lock(mutex_);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].has_value()) cache_.Insert(unknown[i], *answers[i]);
+  }
 }
 
 WorkerPoolCounts WorkerPool::Counts() {

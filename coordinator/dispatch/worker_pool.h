@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "common/parallelizer/query.h"
 #include "coordinator/dispatch/answer_cache.h"
+#include "coordinator/dispatch/answer_store.h"
 #include "coordinator/dispatch/query_key.h"
 #include "coordinator/dispatch/work_queue.h"
 
@@ -78,6 +79,8 @@ struct WorkerPoolOptions {
   int64_t cache_bytes = int64_t{256} << 20;
   // Seconds of a clock that never goes back.
   std::function<double()> now_s;
+  // What is beyond the cache; null: nothing. Must outlive the pool.
+  AnswerStore* store = nullptr;
 };
 
 struct WorkerPoolCounts {
@@ -165,6 +168,9 @@ class WorkerPool {
     std::vector<std::pair<Waiter*, size_t>> waiting;  // And the slot there.
   };
   using Lock = std::unique_lock<std::mutex>;
+
+  // Brings stored answers of these keys into the cache. Without the lock.
+  void LoadStored(absl::Span<const Fingerprint> keys);
 
   // All of these expect the lock to be held.
   int64_t Enqueue(BatchId batch, const AdapterId& adapter,

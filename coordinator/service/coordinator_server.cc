@@ -7,18 +7,29 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
+#include <random>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/jobs/job_runner.h"
+#include "coordinator/service/job_service.h"
+#include "coordinator/service/job_watchers.h"
+#include "coordinator/service/plan_job.h"
 #include "coordinator/service/planner_service.h"
 #include "coordinator/service/service_metrics.h"
 #include "coordinator/service/worker_pool_service.h"
+#include "coordinator/store/sqlite_answer_store.h"
+#include "coordinator/store/sqlite_job_store.h"
 
 namespace tangram {
 namespace {
@@ -27,6 +38,11 @@ constexpr std::chrono::milliseconds kTickInterval(250);
 // For the answers of ended plans to reach their callers.
 constexpr std::chrono::seconds kShutdownGrace(1);
 constexpr double kStopTimeoutS = 5;
+// Other coordinators' doings are noticed about once a second.
+constexpr int kTicksBetweenLooks = 4;
+// Threads that talk to the store, and calls that may wait for them.
+constexpr int kStoreThreads = 2;
+constexpr int kMaxWaitingCalls = 1000;
 
 double SteadySeconds() {
   return std::chrono::duration<double>(
@@ -34,20 +50,80 @@ double SteadySeconds() {
       .count();
 }
 
-WorkerPoolOptions PoolOptions(const CoordinatorOptions& options) {
+double UnixSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Different in every process that ever was.
+std::string OwnerName() {
+  std::random_device random;
+  return absl::StrCat("coordinator-", absl::Hex(random()), absl::Hex(random()));
+}
+
+// In memory where there is no folder.
+std::string StateFile(const CoordinatorOptions& options, const char* name) {
+  return options.state_dir.empty() ? ":memory:"
+                                   : absl::StrCat(options.state_dir, "/", name);
+}
+
+struct State {
+  std::unique_ptr<JobStore> jobs;
+  std::unique_ptr<AnswerStore> answers;
+};
+
+absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
+  if (!options.state_dir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.state_dir, error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat(
+          "--state_dir: ", options.state_dir, ": ", error.message()));
+    }
+  }
+  State state;
+  TANGRAM_ASSIGN_OR_RETURN(
+      state.jobs,
+      OpenSqliteJobStore(StateFile(options, "jobs.db"), UnixSeconds));
+  TANGRAM_ASSIGN_OR_RETURN(
+      state.answers, OpenSqliteAnswerStore(StateFile(options, "answers.db"),
+                                           options.stored_answers_bytes));
+  return state;
+}
+
+WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
+                              AnswerStore& answers) {
   return {.queue = options.queue,
           .worker_wait_s = options.worker_wait_s,
           .ping_interval_s = options.ping_interval_s,
           .cache_bytes = options.cache_bytes,
-          .now_s = SteadySeconds};
+          .now_s = SteadySeconds,
+          .store = &answers};
 }
 
 class Server : public CoordinatorServer {
  public:
-  Server(const CoordinatorOptions& options, Metrics& metrics)
-      : metrics_(metrics),
-        pool_(PoolOptions(options), &metrics_),
+  Server(const CoordinatorOptions& options, Metrics& metrics, State state)
+      : state_(std::move(state)),
+        metrics_(metrics),
+        pool_(PoolOptions(options, *state_.answers), &metrics_),
         executor_(options.max_concurrent_plans, options.max_queued_plans),
+        store_executor_(kStoreThreads, kMaxWaitingCalls),
+        runner_(
+            *state_.jobs,
+            {.owner = OwnerName(),
+             .num_threads = options.max_concurrent_plans,
+             .lease_s = options.job_lease_s,
+             .work = PlanJobs(
+                 {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds}),
+             .on_change =
+                 [this](const std::string& id) { watchers_.Notify(id); }}),
+        job_service_(
+            CreateJobService({.store = *state_.jobs,
+                              .watchers = watchers_,
+                              .executor = store_executor_,
+                              .on_changed = [this] { runner_.Wake(); }})),
         worker_service_(CreateWorkerPoolService(pool_)),
         planner_service_(CreatePlannerService(
             {.pool = pool_,
@@ -60,6 +136,7 @@ class Server : public CoordinatorServer {
   ~Server() override {
     draining_ = true;
     stopping_ = true;
+    runner_.Stop(0);
     executor_.WaitUntilIdle(kStopTimeoutS);
     if (server_ != nullptr) {
       server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
@@ -78,6 +155,7 @@ class Server : public CoordinatorServer {
                              &port_);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
+    builder.RegisterService(job_service_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
@@ -92,10 +170,13 @@ class Server : public CoordinatorServer {
   bool Drain(double timeout_s) override {
     draining_ = true;
     server_->GetHealthCheckService()->SetServingStatus(false);
-    const bool finished = executor_.WaitUntilIdle(timeout_s);
+    const double deadline_s = SteadySeconds() + timeout_s;
+    const bool jobs_finished = runner_.Stop(timeout_s);
+    const bool plans_finished =
+        executor_.WaitUntilIdle(std::max(0.0, deadline_s - SteadySeconds()));
     stopping_ = true;
     executor_.WaitUntilIdle(kStopTimeoutS);
-    return finished;
+    return jobs_finished && plans_finished;
   }
 
  private:
@@ -103,19 +184,26 @@ class Server : public CoordinatorServer {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
+    int64_t ticks = 0;
     while (!stop.stop_requested()) {
       pool_.Tick();
+      if (++ticks % kTicksBetweenLooks == 0) watchers_.NotifyAll();
       metrics_.SetPool(pool_.Counts());
       metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
   }
 
+  State state_;
   ServiceMetrics metrics_;
   WorkerPool pool_;
+  JobWatchers watchers_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
   BoundedExecutor executor_;
+  BoundedExecutor store_executor_;
+  JobRunner runner_;
+  std::unique_ptr<grpc::Service> job_service_;
   std::unique_ptr<grpc::Service> worker_service_;
   std::unique_ptr<grpc::Service> planner_service_;
   std::unique_ptr<grpc::Server> server_;
@@ -127,7 +215,8 @@ class Server : public CoordinatorServer {
 
 absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(
     const CoordinatorOptions& options, Metrics& metrics) {
-  auto server = std::make_unique<Server>(options, metrics);
+  TANGRAM_ASSIGN_OR_RETURN(State state, OpenState(options));
+  auto server = std::make_unique<Server>(options, metrics, std::move(state));
   if (absl::Status status = server->Listen(options.listen); !status.ok()) {
     return status;
   }

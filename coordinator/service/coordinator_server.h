@@ -19,13 +19,19 @@ struct CoordinatorOptions {
   int64_t cache_bytes = int64_t{256} << 20;
   WorkQueueOptions queue;
   double ping_interval_s = 5;
+  // A folder for jobs and answers, made if there is none; empty: both end with
+  // the process.
+  std::string state_dir;
+  int64_t stored_answers_bytes = int64_t{1} << 30;
+  double job_lease_s = 6;
 };
 
-// The coordinator daemon without its process: both services, health, reflection
+// The coordinator daemon without its process: all services, health, reflection
 // and metrics on one port. Thread-safe.
 class CoordinatorServer {
  public:
-  // kUnavailable if the port cannot be had. `metrics` must outlive the server.
+  // kUnavailable if the port or the state cannot be had. `metrics` must outlive
+  // the server.
   static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(
       const CoordinatorOptions& options, Metrics& metrics);
 
@@ -34,8 +40,9 @@ class CoordinatorServer {
   virtual int port() const = 0;
   virtual WorkerPool& pool() = 0;
 
-  // Says NOT_SERVING, refuses new plans, and waits for those under way. False
-  // if some had to be ended because the time was up.
+  // Says NOT_SERVING, refuses new plans, and waits for those under way, jobs
+  // included. False if some had to be ended because the time was up; such jobs
+  // are queued again.
   virtual bool Drain(double timeout_s) = 0;
 };
 

@@ -14,43 +14,11 @@
 #include "common/obs/log.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/service/plan_request_wire.h"
-#include "coordinator/service/planning_monitor.h"
-#include "coordinator/service/run_plan.h"
+#include "coordinator/service/recorded_plan.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 
 namespace tangram {
 namespace {
-
-v1::PlanProgress::Phase ToProto(PlanPhase phase) {
-  switch (phase) {
-    case PlanPhase::kIslands:
-      return v1::PlanProgress::ISLANDS;
-    case PlanPhase::kProfiling:
-      return v1::PlanProgress::PROFILING;
-    case PlanPhase::kEnumeration:
-      return v1::PlanProgress::ENUMERATION;
-    case PlanPhase::kSlicePlans:
-      return v1::PlanProgress::SLICE_PLANS;
-    case PlanPhase::kComposition:
-      return v1::PlanProgress::COMPOSITION;
-    case PlanPhase::kEvaluation:
-      return v1::PlanProgress::EVALUATION;
-  }
-  return v1::PlanProgress::QUEUED;
-}
-
-v1::PlanUpdate ToProto(const PlanningProgress& progress, int num_workers) {
-  v1::PlanUpdate update;
-  v1::PlanProgress& message = *update.mutable_progress();
-  message.set_phase(ToProto(progress.phase));
-  message.set_pairs_done(progress.pairs_done);
-  message.set_pairs_total(progress.pairs_total);
-  if (progress.best_iteration_time_s.has_value()) {
-    message.set_best_iteration_time_s(*progress.best_iteration_time_s);
-  }
-  message.set_num_workers(num_workers);
-  return update;
-}
 
 // One call. The planner runs on the executor; the stream is written to from
 // there and from gRPC's threads. Lives until gRPC is done with it, which is
@@ -108,26 +76,19 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
   bool ShouldStop() const { return is_cancelled_ || parts_.must_stop(); }
 
   void Run() {
-    const auto should_stop = [this] { return ShouldStop(); };
-    PlanningMonitor monitor(
-        parts_.now_s,
-        [this](const PlanningProgress& progress) { Report(progress); },
-        should_stop);
-    LogStart();
-    absl::StatusOr<PlanFile> file =
-        RunPlan(parts_.pool, order_, monitor, should_stop);
-    absl::Status status = file.status();
-    if (absl::IsCancelled(status)) status = WhyCancelled();
-    parts_.metrics.OnPlan(status,
-                          file.ok() ? file->result.stats : PlanningStats{},
-                          monitor.Finish(), monitor.wall_s());
-    LogEnd(file, status, monitor.wall_s());
-
+    const absl::StatusOr<PlanFile> file = RunRecordedPlan(
+        {.pool = parts_.pool, .metrics = parts_.metrics, .now_s = parts_.now_s},
+        order_,
+        {.name = context_.peer(),
+         .report = [this](const PlanningProgress& now) { Report(now); },
+         .should_stop = [this] { return ShouldStop(); },
+         .why_stopped = [this] { return WhyCancelled(); }});
     std::optional<v1::PlanUpdate> result;
-    if (status.ok())
+    if (file.ok()) {
       *result.emplace().mutable_result() = tangram::ToProto(*file);
+    }
     std::unique_lock lock(mutex_);
-    End(status, std::move(result), lock);
+    End(file.status(), std::move(result), lock);
   }
 
   absl::Status WhyCancelled() const {
@@ -140,7 +101,9 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
   }
 
   void Report(const PlanningProgress& progress) {
-    v1::PlanUpdate update = ToProto(progress, parts_.pool.Counts().workers);
+    v1::PlanUpdate update;
+    *update.mutable_progress() =
+        tangram::ToProto(progress, parts_.pool.Counts().workers);
     std::unique_lock lock(mutex_);
     progress_ = std::move(update);
     WriteNext(lock);
@@ -172,30 +135,6 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
     } else {
       is_writing_ = false;
     }
-  }
-
-  void LogStart() const {
-    Log(LogLevel::kInfo, "plan started",
-        {{"peer", context_.peer()},
-         {"model", order_.request.model.name},
-         {"layers", order_.request.model.num_layers()},
-         {"gpus", order_.request.cluster.num_gpus()},
-         {"parallelizer", order_.parallelizer}});
-  }
-
-  static void LogEnd(const absl::StatusOr<PlanFile>& file,
-                     const absl::Status& status, double wall_s) {
-    if (!status.ok()) {
-      Log(LogLevel::kInfo, "plan failed",
-          {{"reason", status.ToString()}, {"wall_s", wall_s}});
-      return;
-    }
-    Log(LogLevel::kInfo, "plan finished",
-        {{"feasible", file->result.plan.has_value() ? "yes" : "no"},
-         {"iteration_time_s", file->result.evaluation.iteration_time_s},
-         {"queries", file->result.stats.queries},
-         {"cache_hits", file->provenance.cache_hits},
-         {"wall_s", wall_s}});
   }
 
   const PlannerServiceParts& parts_;

@@ -84,8 +84,9 @@ class JobStore {
                                    const std::string& progress) = 0;
   // State, result and error are taken from `job`; likewise.
   virtual absl::Status Finish(const Job& job, const std::string& owner) = 0;
-  // Puts what `owner` holds back into the queue.
-  virtual absl::Status Release(const std::string& owner) = 0;
+  // Puts it back into the queue; likewise.
+  virtual absl::Status Release(const std::string& id,
+                               const std::string& owner) = 0;
 
   // Events of a job with a number above `after`, in order.
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(

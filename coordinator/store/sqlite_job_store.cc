@@ -195,12 +195,14 @@ class SqliteJobStore : public JobStore {
     return CheckHeld(job.id, owner);
   }
 
-  absl::Status Release(const std::string& owner) override {
+  absl::Status Release(const std::string& id,
+                       const std::string& owner) override {
     const std::lock_guard lock(mutex_);
-    return database_->Run(
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
         "UPDATE jobs SET state = 0, owner = '', lease_until_s = 0 "
-        "WHERE state = 1 AND owner = ?",
-        {owner});
+        "WHERE id = ? AND owner = ? AND state = 1",
+        {id, owner}));
+    return CheckHeld(id, owner);
   }
 
   absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string& id,

@@ -52,6 +52,7 @@ LAYERS = {
     "coordinator/dispatch": "common/base common/domain common/parallelizer",
     "coordinator/store": "common/base common/obs common/parallelizer"
                          " common/wire coordinator/dispatch tangram",
+    "coordinator/jobs": "common/base common/obs coordinator/store",
     "coordinator/service": "common coordinator tangram",
     "cli": "common coordinator worker/adapters tangram",
 }
@@ -63,7 +64,8 @@ PURE = [folder for folder in LAYERS
         if folder not in ("common/config", "common/import_profile",
                           "common/obs", "common/wire",
                           "worker/service", "coordinator/dispatch",
-                          "coordinator/store", "coordinator/service", "cli")]
+                          "coordinator/store", "coordinator/jobs",
+                          "coordinator/service", "cli")]
 IMPURE = re.compile(
     r"#include <(thread|mutex|shared_mutex|condition_variable|atomic|future|"
     r"stop_token|chrono|ctime|fstream|iostream|filesystem|csignal|unistd\.h|"

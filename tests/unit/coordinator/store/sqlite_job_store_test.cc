@@ -212,7 +212,7 @@ TEST_F(SqliteJobStoreTest, ARenewedLeaseHolds) {
 TEST_F(SqliteJobStoreTest, ReleasedJobsAreQueuedAgain) {
   Submit("a");
   EXPECT_EQ(Claim("me"), "a");
-  ASSERT_THAT(store_->Release("me"), IsOk());
+  ASSERT_THAT(store_->Release("a", "me"), IsOk());
 
   EXPECT_EQ(Claim("other"), "a");
 }

@@ -1,0 +1,86 @@
+#ifndef TANGRAM_COORDINATOR_JOBS_JOB_RUNNER_H_
+#define TANGRAM_COORDINATOR_JOBS_JOB_RUNNER_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/store/job_store.h"
+
+namespace tangram {
+
+// Does the work of one job: returns its result, reports progress (serialised
+// tangram.v1.PlanProgress) and returns soon once `should_stop` says so.
+using JobWork = std::function<absl::StatusOr<std::string>(
+    const Job& job, const std::function<void(std::string)>& report,
+    const std::function<bool()>& should_stop)>;
+
+struct JobRunnerOptions {
+  std::string owner;    // Of the jobs that it runs; no other runner's.
+  int num_threads = 1;  // Jobs at once.
+  // A job whose runner was not heard of for so long is another's.
+  double lease_s = 6;
+  // How often the store is asked for jobs that other coordinators got.
+  double poll_interval_s = 1;
+  JobWork work;
+  // Something happened to the job of that id. From any thread.
+  std::function<void(const std::string& id)> on_change;
+};
+
+// Takes jobs from a store that it may share with other coordinators, and runs
+// them. A job that fails with kUnavailable because the coordinator stops, or
+// that is lost to another coordinator, is no longer this one's business.
+// Thread-safe.
+class JobRunner {
+ public:
+  // `store` must outlive the runner.
+  JobRunner(JobStore& store, JobRunnerOptions options);
+  ~JobRunner();  // As Stop(0).
+
+  // There may be a new job, or one to be cancelled.
+  void Wake();
+
+  // Takes no more jobs, waits for those under way, and puts what is left when
+  // the time is up back into the queue. True if nothing was left.
+  bool Stop(double timeout_s);
+
+  int num_running();
+
+ private:
+  struct Running {
+    bool must_stop = false;
+    bool is_lost = false;  // To another owner.
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void Work();
+  void KeepLeases();
+  void RunJob(const Job& job, Running& running);
+  bool MustStop(const Running& running);
+  // What became of the job; the owner's word for it.
+  Job Outcome(const Job& job, absl::StatusOr<std::string> result,
+              bool was_cancelled) const;
+
+  JobStore& store_;
+  const JobRunnerOptions options_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool accepting_ = true;
+  bool stopping_ = false;  // Ends jobs under way.
+  bool lease_thread_on_ = true;
+  int64_t wakes_ = 0;
+  std::map<std::string, Running> running_;
+  std::vector<std::thread> workers_;
+  std::thread lease_thread_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_JOBS_JOB_RUNNER_H_

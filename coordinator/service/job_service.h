@@ -1,0 +1,30 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_JOB_SERVICE_H_
+#define TANGRAM_COORDINATOR_SERVICE_JOB_SERVICE_H_
+
+#include <functional>
+#include <memory>
+
+#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/service/job_watchers.h"
+#include "coordinator/store/job_store.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace tangram {
+
+// What job calls need; all of it must outlive the service.
+struct JobServiceParts {
+  JobStore& store;
+  JobWatchers& watchers;
+  BoundedExecutor& executor;         // Talks to the store.
+  std::function<void()> on_changed;  // A job was submitted or cancelled.
+};
+
+// The service of proto/tangram/v1/job_service.proto.
+std::unique_ptr<grpc::Service> CreateJobService(const JobServiceParts& parts);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_JOB_SERVICE_H_

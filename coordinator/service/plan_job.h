@@ -1,0 +1,15 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_PLAN_JOB_H_
+#define TANGRAM_COORDINATOR_SERVICE_PLAN_JOB_H_
+
+#include "coordinator/jobs/job_runner.h"
+#include "coordinator/service/recorded_plan.h"
+
+namespace tangram {
+
+// Jobs whose request is a serialised tangram.v1.PlanRequest and whose result is
+// a tangram.v1.PlanFile. `parts` must outlive the work.
+JobWork PlanJobs(const PlanningParts& parts);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_PLAN_JOB_H_

@@ -1,0 +1,45 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_RECORDED_PLAN_H_
+#define TANGRAM_COORDINATOR_SERVICE_RECORDED_PLAN_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/wire/plan_file.h"
+#include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/service/plan_request_wire.h"
+#include "coordinator/service/planning_monitor.h"
+#include "coordinator/service/service_metrics.h"
+
+namespace tangram::v1 {
+class PlanProgress;
+}  // namespace tangram::v1
+
+namespace tangram {
+
+// What plans are made and counted with.
+struct PlanningParts {
+  WorkerPool& pool;
+  ServiceMetrics& metrics;
+  std::function<double()> now_s;
+};
+
+// Whom a plan is for, and how he is told.
+struct PlanningClient {
+  std::string name;  // In the log: a peer's address or a job.
+  PlanningMonitor::Report report;
+  std::function<bool()> should_stop;
+  // The error to return where planning was stopped.
+  std::function<absl::Status()> why_stopped;
+};
+
+// RunPlan, in the log and in the metrics.
+absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
+                                         const PlanOrder& order,
+                                         const PlanningClient& client);
+
+v1::PlanProgress ToProto(const PlanningProgress& progress, int num_workers);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_RECORDED_PLAN_H_

@@ -1,0 +1,150 @@
+#include "coordinator/service/watch_job.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/wire/grpc_status.h"
+#include "coordinator/service/job_wire.h"
+
+namespace tangram {
+namespace {
+
+// One call. It looks at the store when it is told that something happened, on
+// the executor, and writes what is new. gRPC owns it until OnDone; looks under
+// way keep it alive.
+class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
+                  public std::enable_shared_from_this<WatchCall> {
+ public:
+  WatchCall(const WatchJobParts& parts, const v1::WatchJobRequest& request)
+      : parts_(parts),
+        job_id_(request.job_id()),
+        last_event_(request.after_event()) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    watch_ = parts_.watchers.Watch(job_id_, [weak = weak_from_this()] {
+      if (const auto call = weak.lock()) call->LookSoon();
+    });
+    LookSoon();
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::unique_lock lock(mutex_);
+    is_writing_ = false;
+    updates_.pop_front();
+    if (!ok) End(grpc::Status::CANCELLED);
+    WriteNext(lock);
+  }
+
+  void OnCancel() override {
+    std::unique_lock lock(mutex_);
+    End(grpc::Status::CANCELLED);
+    WriteNext(lock);
+  }
+
+  void OnDone() override {
+    watch_.reset();
+    // Deletes this, unless a look is under way.
+    const std::shared_ptr<WatchCall> self = std::move(self_);
+  }
+
+ private:
+  // One look at a time; one more if something happens meanwhile.
+  void LookSoon() {
+    {
+      const std::lock_guard lock(mutex_);
+      must_look_ = true;
+      if (is_looking_ || outcome_.has_value()) return;
+      is_looking_ = true;
+    }
+    const auto job =
+        parts_.executor.Submit([self = shared_from_this()] { self->Look(); });
+    if (job.has_value()) return;
+    // Too busy; the next notice will do.
+    const std::lock_guard lock(mutex_);
+    is_looking_ = false;
+  }
+
+  void Look() {
+    std::unique_lock lock(mutex_);
+    while (std::exchange(must_look_, false) && !outcome_.has_value()) {
+      lock.unlock();
+      // First, so that no event of an ended job is missed.
+      absl::StatusOr<Job> job = parts_.store.Get(job_id_);
+      absl::StatusOr<std::vector<JobEvent>> events =
+          parts_.store.EventsAfter(job_id_, last_event_);
+      lock.lock();
+      if (outcome_.has_value()) break;
+      Take(job, events);
+      WriteNext(lock);
+      if (!lock.owns_lock()) lock.lock();
+    }
+    is_looking_ = false;
+  }
+
+  void Take(const absl::StatusOr<Job>& job,
+            const absl::StatusOr<std::vector<JobEvent>>& events) {
+    if (!job.ok() || !events.ok()) {
+      outcome_ = ToGrpc(job.ok() ? events.status() : job.status());
+      return;
+    }
+    for (const JobEvent& event : *events) {
+      last_event_ = event.number;
+      v1::JobUpdate& update = updates_.emplace_back();
+      update.set_event(event.number);
+      update.mutable_progress()->ParseFromString(event.progress);
+    }
+    if (!IsFinished(job->state)) return;
+    *updates_.emplace_back().mutable_job() = ToProto(*job);
+    outcome_ = grpc::Status::OK;
+  }
+
+  // The caller is gone: what is not written yet is not wanted.
+  void End(const grpc::Status& status) {
+    outcome_ = status;
+    while (updates_.size() > (is_writing_ ? 1u : 0u)) updates_.pop_back();
+  }
+
+  // Gives the lock up before the call that ends the call.
+  void WriteNext(std::unique_lock<std::mutex>& lock) {
+    if (is_writing_ || is_finished_) return;
+    if (!updates_.empty()) {
+      is_writing_ = true;
+      StartWrite(&updates_.front());
+    } else if (outcome_.has_value()) {
+      is_finished_ = true;
+      const grpc::Status status = *outcome_;
+      lock.unlock();
+      Finish(status);
+    }
+  }
+
+  const WatchJobParts parts_;
+  const std::string job_id_;
+  std::shared_ptr<WatchCall> self_;
+  std::shared_ptr<void> watch_;
+
+  std::mutex mutex_;
+  bool must_look_ = false;
+  bool is_looking_ = false;
+  int64_t last_event_;                 // Of the look under way.
+  std::deque<v1::JobUpdate> updates_;  // The first may be being written.
+  bool is_writing_ = false;
+  bool is_finished_ = false;
+  std::optional<grpc::Status> outcome_;  // Once all updates are written.
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
+    const WatchJobParts& parts, const v1::WatchJobRequest& request) {
+  auto call = std::make_shared<WatchCall>(parts, request);
+  call->Start();
+  return call.get();
+}
+
+}  // namespace tangram

@@ -1,0 +1,26 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_WATCH_JOB_H_
+#define TANGRAM_COORDINATOR_SERVICE_WATCH_JOB_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/service/job_watchers.h"
+#include "coordinator/store/job_store.h"
+#include "tangram/v1/job_service.pb.h"
+
+namespace tangram {
+
+// All of it must outlive the call.
+struct WatchJobParts {
+  JobStore& store;
+  JobWatchers& watchers;
+  BoundedExecutor& executor;
+};
+
+// Streams the updates of a job until it has ended. The reactor deletes itself.
+grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
+    const WatchJobParts& parts, const v1::WatchJobRequest& request);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_WATCH_JOB_H_
