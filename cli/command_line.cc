@@ -216,6 +216,24 @@ void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
       ->allow_extra_args(false);
 }
 
+void AddCoordinator(CLI::App& app, std::string& coordinator) {
+  app.add_option("--coordinator", coordinator, "Whom to ask")
+      ->required()
+      ->check(HostAndPort())
+      ->type_name("HOST:PORT");
+}
+
+void AddJob(CLI::App& app, std::string& coordinator, std::string& job_id) {
+  AddCoordinator(app, coordinator);
+  app.add_option("job", job_id, "Its name")->required()->type_name("ID");
+}
+
+void AddOutput(CLI::App& app, std::string& file) {
+  app.add_option("--output", file,
+                 "Write the plan as JSON; -: to standard output")
+      ->type_name("FILE");
+}
+
 void AddPlan(CLI::App& app, PlanOptions& plan) {
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
@@ -227,12 +245,19 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
                  "Plan on this coordinator's workers, not in this process")
       ->check(HostAndPort())
       ->type_name("HOST:PORT");
+  app.add_option("--job", plan.job_id,
+                 "Plan as the job of this name, which outlives this program "
+                 "and the coordinator")
+      ->needs("--coordinator")
+      ->type_name("ID");
+  app.add_option("--priority", plan.priority, "Jobs of higher ones run first")
+      ->needs("--job");
+  app.add_flag("--detach", plan.detach, "Do not wait for the job")
+      ->needs("--job");
   AddOptional(app, "--timeout", plan.timeout_s,
               "Give up after this many seconds")
       ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
-  app.add_option("--output", plan.output_file,
-                 "Write the plan as JSON; -: to standard output")
-      ->type_name("FILE");
+  AddOutput(app, plan.output_file);
   app.add_option("--timeline", plan.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");
@@ -344,13 +369,11 @@ class Parser {
 
     CLI::App* health =
         Add("health", "Ask whether a coordinator serves", health_);
-    health->add_option("--coordinator", health_.coordinator, "Whom to ask")
-        ->required()
-        ->check(HostAndPort())
-        ->type_name("HOST:PORT");
+    AddCoordinator(*health, health_.coordinator);
     health->add_option("--timeout", health_.timeout_s, "Seconds to wait")
         ->capture_default_str()
         ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+    AddJobs();
     Add("version", "Show the version", version_);
   }
 
@@ -370,6 +393,28 @@ class Parser {
   }
 
  private:
+  void AddJobs() {
+    CLI::App* job =
+        app_.add_subcommand("job", "Planning jobs of a coordinator");
+    job->require_subcommand(1);
+    CLI::App* list = Add(*job, "list", "List jobs, newest first", list_jobs_);
+    AddCoordinator(*list, list_jobs_.coordinator);
+    list->add_option("--limit", list_jobs_.limit, "At most so many")
+        ->capture_default_str()
+        ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
+
+    CLI::App* show = Add(*job, "show", "Show a job and its plan", show_job_);
+    AddJob(*show, show_job_.coordinator, show_job_.job_id);
+    AddOutput(*show, show_job_.output_file);
+    CLI::App* watch =
+        Add(*job, "watch", "Wait for a job and show its plan", watch_job_);
+    AddJob(*watch, watch_job_.coordinator, watch_job_.job_id);
+    AddOutput(*watch, watch_job_.output_file);
+    AddProgress(*watch, watch_job_.progress);
+    CLI::App* cancel = Add(*job, "cancel", "Cancel a job", cancel_job_);
+    AddJob(*cancel, cancel_job_.coordinator, cancel_job_.job_id);
+  }
+
   // CLI11 looks for what is missing before what is misspelt, which is seldom
   // the better answer.
   absl::Status UsageError(const std::string& message) const {
@@ -410,6 +455,10 @@ class Parser {
   DevicesOptions devices_;
   ParallelizersOptions parallelizers_;
   HealthOptions health_;
+  ListJobsOptions list_jobs_;
+  ShowJobOptions show_job_;
+  WatchJobOptions watch_job_;
+  CancelJobOptions cancel_job_;
   VersionOptions version_;
 };
 

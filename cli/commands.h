@@ -24,6 +24,10 @@ CommandResult Run(const ModelsOptions& options, Console& console);
 CommandResult Run(const DevicesOptions& options, Console& console);
 CommandResult Run(const ParallelizersOptions& options, Console& console);
 CommandResult Run(const HealthOptions& options, Console& console);
+CommandResult Run(const ListJobsOptions& options, Console& console);
+CommandResult Run(const ShowJobOptions& options, Console& console);
+CommandResult Run(const WatchJobOptions& options, Console& console);
+CommandResult Run(const CancelJobOptions& options, Console& console);
 CommandResult Run(const VersionOptions& options, Console& console);
 
 }  // namespace tangram

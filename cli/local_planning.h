@@ -17,6 +17,8 @@ struct PlanningSetup {
   TangramOptions search;
   int num_threads = 0;      // Here; 0: one a core.
   std::string coordinator;  // Elsewhere: "host:port".
+  std::string job_id;       // There, as this job; empty: as a call.
+  int priority = 0;         // Of the job.
 };
 
 // Plans with the threads of this process. kCancelled once `stop` says so.

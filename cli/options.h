@@ -48,7 +48,10 @@ struct PlanOptions {
   std::string parallelizer;          // Empty: by the model.
   int num_threads = 0;               // 0: one a core.
   TangramOptions search;
-  std::string coordinator;          // "host:port"; empty: this process.
+  std::string coordinator;  // "host:port"; empty: this process.
+  std::string job_id;       // Empty: a call, no job.
+  int priority = 0;
+  bool detach = false;              // Submit the job and be done.
   std::optional<double> timeout_s;  // Empty: none.
   std::string output_file;          // "-": standard output.
   std::string timeline_file;
@@ -113,6 +116,28 @@ struct HealthOptions {
   double timeout_s = 5;
 };
 
+struct ListJobsOptions {
+  std::string coordinator;
+  int limit = 20;
+};
+
+// Of one job.
+struct ShowJobOptions {
+  std::string coordinator;
+  std::string job_id;
+  std::string output_file;  // Of its plan; empty: none.
+};
+struct WatchJobOptions {
+  std::string coordinator;
+  std::string job_id;
+  std::string output_file;
+  ProgressMode progress = ProgressMode::kAuto;
+};
+struct CancelJobOptions {
+  std::string coordinator;
+  std::string job_id;
+};
+
 // Print `text` and be done.
 struct HelpOptions {
   std::string text;
@@ -122,7 +147,9 @@ using Command =
     std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
                  ImportProfileOptions, ShowProfileOptions, ValidateOptions,
                  ModelsOptions, DevicesOptions, ParallelizersOptions,
-                 HealthOptions, VersionOptions, HelpOptions>;
+                 HealthOptions, ListJobsOptions, ShowJobOptions,
+                 WatchJobOptions, CancelJobOptions, VersionOptions,
+                 HelpOptions>;
 
 }  // namespace tangram
 

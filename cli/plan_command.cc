@@ -10,6 +10,7 @@
 #include "cli/plan_files.h"
 #include "cli/plan_monitor.h"
 #include "cli/print_plan.h"
+#include "cli/progress_mode.h"
 #include "cli/remote_planning.h"
 #include "cli/request.h"
 #include "common/base/status_macros.h"
@@ -17,39 +18,35 @@
 namespace tangram {
 namespace {
 
-bool ShowsProgress(const PlanOptions& options, const Console& console) {
-  switch (options.progress) {
-    case ProgressMode::kAlways:
-      return true;
-    case ProgressMode::kNever:
-      return false;
-    case ProgressMode::kAuto:
-      return console.err_is_terminal && !options.quiet;
-  }
-  return false;
-}
-
 // Whoever stopped the search, this is why it was stopped.
 absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
   if (stop.DeadlinePassed()) {
     return absl::DeadlineExceededError(
         absl::StrCat("--timeout: no plan within ", *options.timeout_s, " s"));
   }
-  return absl::CancelledError("interrupted");
+  if (options.job_id.empty()) return absl::CancelledError("interrupted");
+  return absl::CancelledError(
+      absl::StrCat("interrupted; job ", options.job_id, " goes on"));
+}
+
+PlanningSetup SetupOf(const PlanOptions& options, const ModelSpec& model) {
+  return {.parallelizer = options.parallelizer.empty()
+                              ? DefaultParallelizer(model)
+                              : options.parallelizer,
+          .search = options.search,
+          .num_threads = options.num_threads,
+          .coordinator = options.coordinator,
+          .job_id = options.job_id,
+          .priority = options.priority};
 }
 
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request,
                                   Console& console) {
-  const PlanningSetup setup{
-      .parallelizer = options.parallelizer.empty()
-                          ? DefaultParallelizer(request.model)
-                          : options.parallelizer,
-      .search = options.search,
-      .num_threads = options.num_threads,
-      .coordinator = options.coordinator};
+  const PlanningSetup setup = SetupOf(options, request.model);
   const StopCondition stop(options.timeout_s);
-  ProgressLine line(console.err, ShowsProgress(options, console));
+  ProgressLine line(console.err,
+                    ShowsProgress(options.progress, console, options.quiet));
   absl::StatusOr<PlanFile> file =
       setup.coordinator.empty() ? PlanLocally(request, setup, stop, line)
                                 : PlanRemotely(request, setup, stop, line);
@@ -62,6 +59,16 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   return file;
 }
 
+CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
+                     Console& console) {
+  TANGRAM_RETURN_IF_ERROR(SubmitPlanJob(request,
+                                        SetupOf(options, request.model),
+                                        StopCondition(options.timeout_s))
+                              .status());
+  console.out << "submitted job " << options.job_id << "\n";
+  return ExitCode::kOk;
+}
+
 }  // namespace
 
 CommandResult Run(const PlanOptions& options, Console& console) {
@@ -69,6 +76,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
+  if (options.detach) return Submit(options, request, console);
   TANGRAM_ASSIGN_OR_RETURN(PlanFile file, MakePlan(options, request, console));
 
   std::vector<TimelineEvent> timeline;

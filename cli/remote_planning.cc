@@ -1,30 +1,28 @@
 #include "cli/remote_planning.h"
 
 #include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-#include <grpcpp/completion_queue.h>
-#include <grpcpp/support/async_stream.h>
-#include <grpcpp/support/status.h>
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "cli/coordinator_channel.h"
+#include "cli/job_calls.h"
+#include "cli/progress_follower.h"
+#include "cli/stream_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
-#include "common/wire/grpc_status.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
+#include "tangram/v1/job_service.pb.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 
 namespace tangram {
 namespace {
-
-// Every call has a deadline; no plan is worth more.
-constexpr std::chrono::hours kLongestPlanning(24);
 
 v1::PlanRequest ToProto(const PlanRequest& request,
                         const PlanningSetup& setup) {
@@ -51,115 +49,17 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   return message;
 }
 
-const char* NameOf(v1::PlanProgress::Phase phase) {
-  switch (phase) {
-    case v1::PlanProgress::ISLANDS:
-      return PhaseName(PlanPhase::kIslands);
-    case v1::PlanProgress::PROFILING:
-      return PhaseName(PlanPhase::kProfiling);
-    case v1::PlanProgress::ENUMERATION:
-      return PhaseName(PlanPhase::kEnumeration);
-    case v1::PlanProgress::SLICE_PLANS:
-      return PhaseName(PlanPhase::kSlicePlans);
-    case v1::PlanProgress::COMPOSITION:
-      return PhaseName(PlanPhase::kComposition);
-    case v1::PlanProgress::EVALUATION:
-      return PhaseName(PlanPhase::kEvaluation);
-    default:
-      return "queued";
-  }
-}
-
-// One streaming call, driven by hand so that it can be given up at any moment.
-class PlanCall {
- public:
-  PlanCall(const std::shared_ptr<grpc::Channel>& channel,
-           const v1::PlanRequest& request, const StopCondition& stop)
-      : stub_(v1::Planner::NewStub(channel)), stop_(stop) {
-    context_.set_deadline(std::chrono::system_clock::now() + kLongestPlanning);
-    reader_ = stub_->AsyncPlan(&context_, request, &queue_, /*tag=*/nullptr);
-    started_ = Wait();
-  }
-
-  ~PlanCall() { queue_.Shutdown(); }
-
-  // The next update; empty at the end of the stream.
-  std::optional<v1::PlanUpdate> Next() {
-    v1::PlanUpdate update;
-    if (!started_) return std::nullopt;
-    reader_->Read(&update, /*tag=*/nullptr);
-    if (!Wait()) return std::nullopt;
-    return update;
-  }
-
-  absl::Status Finish() {
-    grpc::Status status;
-    reader_->Finish(&status, /*tag=*/nullptr);
-    Wait();
-    return FromGrpc(status);
-  }
-
- private:
-  // Waits for the one operation under way and cancels the call when it is time
-  // to stop, upon which the operation ends. True if it succeeded.
-  bool Wait() {
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_.AsyncNext(&tag, &ok,
-                            std::chrono::system_clock::now() +
-                                std::chrono::milliseconds(kPollMilliseconds)) ==
-           grpc::CompletionQueue::TIMEOUT) {
-      if (stop_.ShouldStop()) context_.TryCancel();
-    }
-    return ok;
-  }
-
-  std::unique_ptr<v1::Planner::Stub> stub_;
-  const StopCondition& stop_;
-  grpc::ClientContext context_;
-  grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::ClientAsyncReader<v1::PlanUpdate>> reader_;
-  bool started_ = false;
-};
-
-// Follows the phases for their times, which updates do not carry.
-class ProgressFollower {
- public:
-  explicit ProgressFollower(ProgressLine& line) : line_(line) {}
-
-  void Show(const v1::PlanProgress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    ProgressState state{.phase = NameOf(progress.phase()),
-                        .pairs_done = progress.pairs_done(),
-                        .pairs_total = progress.pairs_total(),
-                        .num_workers = progress.num_workers()};
-    if (progress.has_best_iteration_time_s()) {
-      state.best_iteration_time_s = progress.best_iteration_time_s();
-    }
-    if (state.phase != phase_) {
-      phase_ = state.phase;
-      phase_began_ = now;
-    }
-    state.in_phase_s =
-        std::chrono::duration<double>(now - phase_began_).count();
-    line_.Show(state);
-  }
-
- private:
-  ProgressLine& line_;
-  std::string phase_;
-  std::chrono::steady_clock::time_point phase_began_;
-};
-
-}  // namespace
-
-absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
-                                      const PlanningSetup& setup,
-                                      const StopCondition& stop,
-                                      ProgressLine& line) {
+absl::StatusOr<PlanFile> PlanInOneCall(const PlanRequest& request,
+                                       const PlanningSetup& setup,
+                                       const StopCondition& stop,
+                                       ProgressLine& line) {
   TANGRAM_ASSIGN_OR_RETURN(const auto channel,
                            ConnectToCoordinator(setup.coordinator, stop));
-  PlanCall call(channel, ToProto(request, setup), stop);
+  const auto stub = v1::Planner::NewStub(channel);
+  const v1::PlanRequest message = ToProto(request, setup);
+  StreamCall<v1::PlanUpdate> call(stop, [&](auto* context, auto* queue) {
+    return stub->AsyncPlan(context, message, queue, /*tag=*/nullptr);
+  });
   ProgressFollower follower(line);
   std::optional<v1::PlanFile> result;
   while (std::optional<v1::PlanUpdate> update = call.Next()) {
@@ -171,8 +71,39 @@ absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
   if (!result) {
     return absl::InternalError("the coordinator ended without a result");
   }
-  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, FromProto(*result));
-  file.provenance.coordinator = setup.coordinator;
+  return FromProto(*result);
+}
+
+absl::StatusOr<PlanFile> PlanAsJob(const PlanRequest& request,
+                                   const PlanningSetup& setup,
+                                   const StopCondition& stop,
+                                   ProgressLine& line) {
+  TANGRAM_RETURN_IF_ERROR(SubmitPlanJob(request, setup, stop).status());
+  TANGRAM_ASSIGN_OR_RETURN(
+      const v1::Job job, AwaitJob(setup.coordinator, setup.job_id, stop, line));
+  return ResultOf(job);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
+                                      const PlanningSetup& setup,
+                                      const StopCondition& stop) {
+  v1::SubmitJobRequest message;
+  message.set_job_id(setup.job_id);
+  message.set_priority(setup.priority);
+  *message.mutable_request() = ToProto(request, setup);
+  return SubmitJob(setup.coordinator, message, stop);
+}
+
+absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
+                                      const PlanningSetup& setup,
+                                      const StopCondition& stop,
+                                      ProgressLine& line) {
+  absl::StatusOr<PlanFile> file =
+      setup.job_id.empty() ? PlanInOneCall(request, setup, stop, line)
+                           : PlanAsJob(request, setup, stop, line);
+  if (file.ok()) file->provenance.coordinator = setup.coordinator;
   return file;
 }
 

@@ -3,15 +3,22 @@
 
 #include "absl/status/statusor.h"
 #include "cli/local_planning.h"
+#include "tangram/v1/job_service.pb.h"
 
 namespace tangram {
 
-// Plans on the workers of setup.coordinator; otherwise as PlanLocally.
-// kUnavailable if it cannot be reached or has no worker for the parallelizer.
+// Plans on the workers of setup.coordinator, as a job if it has an id;
+// otherwise as PlanLocally. kUnavailable if it cannot be reached or has no
+// worker for the parallelizer.
 absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
                                       const PlanningSetup& setup,
                                       const StopCondition& stop,
                                       ProgressLine& line);
+
+// Leaves the plan to the coordinator: setup.job_id names it from then on.
+absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
+                                      const PlanningSetup& setup,
+                                      const StopCondition& stop);
 
 }  // namespace tangram
 

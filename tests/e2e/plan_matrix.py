@@ -55,36 +55,6 @@ CHAINS = [[f"GPT-3 6.7B, C1 {r}" for r in ("16:0", "12:4", "8:8", "4:12", "0:16"
           [f"GPT-3 13B, C3 {r}" for r in ("A100", "+V100-32", "+V100-16", "all")]]
 
 
-class Service:
-    """A coordinator with workers, as processes on free ports."""
-
-    def __init__(self, num_workers):
-        self.processes = []
-        address = self.start([COORDINATOR, "--listen=127.0.0.1:0",
-                              "--metrics=", "--log_format=json"])
-        self.address = f"127.0.0.1:{address['port']}"
-        for i in range(num_workers):
-            self.start([WORKER, f"--coordinator={self.address}",
-                        f"--name=worker-{i}", "--threads=1", "--metrics=",
-                        "--log_format=json"])
-
-    def start(self, command):
-        """Starts a daemon; its log line that says it is ready."""
-        process = subprocess.Popen(command, stderr=subprocess.PIPE,
-                                   stdout=subprocess.DEVNULL, text=True)
-        self.processes.append(process)
-        for line in process.stderr:
-            if re.search(r"ready|connected", line):
-                return json.loads(line)
-        raise RuntimeError(f"{command[0]} ended with {process.wait()}")
-
-    def stop(self):
-        for process in reversed(self.processes):
-            process.send_signal(signal.SIGTERM)
-        for process in self.processes:
-            process.communicate(timeout=30)
-
-
 def plan(arguments, *more):
     """The plan file without provenance."""
     with tempfile.TemporaryDirectory() as folder:
@@ -125,11 +95,13 @@ class PlanMatrix(unittest.TestCase):
 
     def test_workers_change_nothing(self):
         for num_workers in (1, 2, 4):
-            service = Service(num_workers)
-            self.addCleanup(service.stop)
+            coordinator = Coordinator()
+            self.addCleanup(coordinator.end)
+            for i in range(num_workers):
+                self.addCleanup(Worker(coordinator.address, f"w{i}").end)
             for name, (arguments, _) in ROWS.items():
                 with self.subTest(name, workers=num_workers):
-                    remote = plan(arguments, "--coordinator", service.address)
+                    remote = plan(arguments, "--coordinator", coordinator.address)
                     self.assertEqual(json.dumps(remote),
                                      json.dumps(self.plans[name]))
 

@@ -30,7 +30,8 @@ class DaemonsTest : public ::testing::Test {
  protected:
   DaemonsTest()
       : coordinator_("tangram-coordinator",
-                     {"--listen=127.0.0.1:0", "--metrics=127.0.0.1:0"}) {
+                     {"--listen=127.0.0.1:0", "--metrics=127.0.0.1:0",
+                      "--state_dir=none"}) {
     const std::string line = coordinator_.AwaitLine("coordinator ready");
     address_ = absl::StrCat("127.0.0.1:", ChildProcess::ValueIn(line, "port"));
     metrics_port_ = std::stoi(ChildProcess::ValueIn(line, "metrics_port"));
@@ -87,7 +88,8 @@ TEST_F(DaemonsTest, WorkersFindACoordinatorThatCameBack) {
   coordinator_.Wait();
   EXPECT_THAT(worker->AwaitLine("disconnected"), HasSubstr(address_));
   ChildProcess successor("tangram-coordinator",
-                         {absl::StrCat("--listen=", address_), "--metrics="});
+                         {absl::StrCat("--listen=", address_), "--metrics=",
+                          "--state_dir=none"});
   EXPECT_THAT(worker->AwaitLine(" connected"), HasSubstr(address_));
 }
 
@@ -109,7 +111,8 @@ TEST_F(DaemonsTest, AWorkerWithoutACoordinatorEndsWhenTold) {
 
 TEST_F(DaemonsTest, APortInUseIsAnError) {
   ChildProcess second("tangram-coordinator",
-                      {absl::StrCat("--listen=", address_), "--metrics="});
+                      {absl::StrCat("--listen=", address_), "--metrics=",
+                          "--state_dir=none"});
   EXPECT_EQ(second.Wait(), 1);
 }
 
