@@ -129,6 +129,8 @@ void AddTraining(CLI::App& app, TrainingChoice& training) {
                "Gradients are kept and reduced in fp32");
   app.add_flag("--overlap-grad-reduce", training.overlap_grad_reduce,
                "Gradients are reduced beside the last backward pass");
+  app.add_flag("--blocking-transfers", training.blocking_transfers,
+               "Stages stand still while they hand over a large tensor");
 }
 
 void AddTolerances(CLI::App& app, IslandTolerances& tolerances) {

@@ -79,7 +79,8 @@ CommandResult Run(const ImportProfileOptions& options, Console& console) {
   TANGRAM_RETURN_IF_ERROR(output.Write());
   console.out << result.profile.device << ": " << result.profile.entries.size()
               << " layers and operators, " << result.profile.collectives.size()
-              << " collectives and transfers\n";
+              << " collectives and transfers, " << result.profile.links.size()
+              << " links\n";
   PrintNotes(result.notes, console.out);
   return ExitCode::kOk;
 }

@@ -36,6 +36,7 @@ struct TrainingChoice {
   bool dropout = true;
   bool fp32_gradients = false;
   bool overlap_grad_reduce = false;
+  bool blocking_transfers = false;
 };
 
 enum class ProgressMode { kAuto, kAlways, kNever };

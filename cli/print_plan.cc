@@ -158,6 +158,7 @@ void PrintRequest(const Cluster& cluster, const ModelSpec& model,
               << (training.dropout ? "" : ", no dropout")
               << (training.fp32_gradients ? ", fp32 gradients" : "")
               << (training.overlap_grad_reduce ? ", overlapped reduction" : "")
+              << (training.blocking_transfers ? ", blocking transfers" : "")
               << "\n";
 }
 

@@ -43,7 +43,8 @@ absl::StatusOr<TrainingOptions> MakeTraining(const PlanOptions& options,
                            .flash_attention = choice.flash_attention,
                            .dropout = choice.dropout,
                            .fp32_gradients = choice.fp32_gradients,
-                           .overlap_grad_reduce = choice.overlap_grad_reduce};
+                           .overlap_grad_reduce = choice.overlap_grad_reduce,
+                           .blocking_transfers = choice.blocking_transfers};
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
                            SequenceLength(options, model));
   TANGRAM_ASSIGN_OR_RETURN(training.precision,

@@ -88,6 +88,22 @@ void PrintCollectives(const Profile& profile, Console& console) {
   console.out << "\n" << table.ToString();
 }
 
+void PrintLinks(const Profile& profile, Console& console) {
+  if (profile.links.empty()) return;
+  Table table({{"link"},
+               {"bandwidth", Table::kRight},
+               {"of a pair", Table::kRight},
+               {"latency", Table::kRight}});
+  for (const ProfileLink& measured : profile.links) {
+    const Link& link = measured.link;
+    table.AddRow({measured.to.empty() ? "inside a node" : "to " + measured.to,
+                  FormatBandwidth(link.bandwidth_bytes_per_s),
+                  FormatBandwidth(link.pair_bandwidth_bytes_per_s),
+                  FormatSeconds(link.latency_s)});
+  }
+  console.out << "\n" << table.ToString();
+}
+
 }  // namespace
 
 CommandResult Run(const ShowProfileOptions& options, Console& console) {
@@ -99,6 +115,7 @@ CommandResult Run(const ShowProfileOptions& options, Console& console) {
   }
   PrintEntries(profile, console);
   PrintCollectives(profile, console);
+  PrintLinks(profile, console);
   if (!profile.gemms.empty()) {
     console.out << "\n  " << profile.gemms.size() << " matrix products\n";
   }

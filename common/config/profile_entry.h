@@ -17,6 +17,9 @@ absl::StatusOr<ProfileEntry> ReadProfiledLayer(const ConfigField& field,
 absl::StatusOr<ProfileEntry> ReadProfiledOperator(const ConfigField& field,
                                                   const Profile& profile);
 
+// An element of `links`.
+absl::StatusOr<ProfileLink> ReadProfiledLink(const ConfigField& field);
+
 // An element of `collectives` and of `p2p`.
 absl::StatusOr<MeasuredCollective> ReadProfiledCollective(
     const ConfigField& field);

@@ -104,6 +104,17 @@ absl::Status AddCollective(const ConfigField& field,
   return absl::OkStatus();
 }
 
+absl::Status AddLink(const ConfigField& field, Profile& profile) {
+  TANGRAM_ASSIGN_OR_RETURN(ProfileLink link, ReadProfiledLink(field));
+  for (const ProfileLink& other : profile.links) {
+    if (other.to == link.to) {
+      return field.Error("a GPU type no other link is to");
+    }
+  }
+  profile.links.push_back(std::move(link));
+  return absl::OkStatus();
+}
+
 absl::Status ReadMeasurements(const ConfigField& root, Profile& profile) {
   const auto add_entry = [&profile](absl::StatusOr<ProfileEntry> entry) {
     if (entry.ok()) profile.entries.push_back(*std::move(entry));
@@ -126,8 +137,11 @@ absl::Status ReadMeasurements(const ConfigField& root, Profile& profile) {
       ForEach(root, "collectives", [&](const ConfigField& field) {
         return AddCollective(field, ReadProfiledCollective(field), profile);
       }));
-  return ForEach(root, "p2p", [&](const ConfigField& field) {
+  TANGRAM_RETURN_IF_ERROR(ForEach(root, "p2p", [&](const ConfigField& field) {
     return AddCollective(field, ReadProfiledTransfer(field), profile);
+  }));
+  return ForEach(root, "links", [&](const ConfigField& field) {
+    return AddLink(field, profile);
   });
 }
 
@@ -153,7 +167,7 @@ absl::StatusOr<Profile> ParseProfile(absl::string_view text,
   TANGRAM_RETURN_IF_ERROR(CheckVersion(root));
   TANGRAM_RETURN_IF_ERROR(root.CheckKeys(
       {"tangram_profile", "device", "source", "framework", "models", "layers",
-       "operators", "gemms", "collectives", "p2p", "memory"}));
+       "operators", "gemms", "collectives", "p2p", "links", "memory"}));
   Profile profile;
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField device,
                            root.Require("device", "a GPU type such as T4"));

@@ -138,6 +138,15 @@ Json ToJson(const MeasuredCollective& table) {
   return json;
 }
 
+Json ToJson(const ProfileLink& measured) {
+  Json json;
+  if (!measured.to.empty()) json["to"] = measured.to;
+  json["bandwidth_bytes_per_s"] = measured.link.bandwidth_bytes_per_s;
+  json["pair_bandwidth_bytes_per_s"] = measured.link.pair_bandwidth_bytes_per_s;
+  json["latency_s"] = measured.link.latency_s;
+  return json;
+}
+
 // A key of the top level and its value, a list with an element a line.
 void AddList(const char* key, const std::vector<Json>& elements,
              std::vector<std::string>& members) {
@@ -164,7 +173,7 @@ std::string ProfileToJson(const Profile& profile) {
   AddText("device", profile.device, members);
   AddText("source", profile.source, members);
   AddText("framework", profile.framework, members);
-  std::vector<Json> models, layers, operators, gemms, collectives, p2p;
+  std::vector<Json> models, layers, operators, gemms, collectives, p2p, links;
   for (const ModelSpec& model : profile.models) models.push_back(ToJson(model));
   for (const ProfileEntry& entry : profile.entries) {
     (entry.op.has_value() ? operators : layers)
@@ -175,12 +184,14 @@ std::string ProfileToJson(const Profile& profile) {
     (table.op == CollectiveOp::kPointToPoint ? p2p : collectives)
         .push_back(ToJson(table));
   }
+  for (const ProfileLink& link : profile.links) links.push_back(ToJson(link));
   AddList("models", models, members);
   AddList("layers", layers, members);
   AddList("operators", operators, members);
   AddList("gemms", gemms, members);
   AddList("collectives", collectives, members);
   AddList("p2p", p2p, members);
+  AddList("links", links, members);
   if (profile.context_bytes.has_value()) {
     members.push_back(absl::StrCat(
         "\"memory\": {\"context_bytes\": ", Dump(*profile.context_bytes), "}"));

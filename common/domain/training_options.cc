@@ -12,6 +12,7 @@ Fingerprint FingerprintOf(const TrainingOptions& options) {
       .Add(options.dropout)
       .Add(options.fp32_gradients)
       .Add(options.overlap_grad_reduce)
+      .Add(options.blocking_transfers)
       .Finish();
 }
 

@@ -25,6 +25,9 @@ struct TrainingOptions {
   // Reduce the gradients of a layer as soon as the last backward pass has them,
   // beside the passes of the layers before it (--overlap-grad-reduce).
   bool overlap_grad_reduce = false;
+  // Stages stand still while they hand a large tensor to each other, as under
+  // DeepSpeed's pipeline engine, instead of computing beside the transfer.
+  bool blocking_transfers = false;
 
   bool operator==(const TrainingOptions&) const = default;
 };

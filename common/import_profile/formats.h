@@ -20,6 +20,8 @@ absl::StatusOr<ImportResult> ImportNccl(Files files,
                                         const ImportOptions& options);
 absl::StatusOr<ImportResult> ImportSailor(Files files,
                                           const ImportOptions& options);
+absl::StatusOr<ImportResult> ImportSailorLinks(Files files,
+                                               const ImportOptions& options);
 
 }  // namespace tangram
 

@@ -25,6 +25,10 @@ constexpr ProfileFormat kFormats[] = {
      ImportNccl},
     {"sailor", "layer profiles (profile.json) with llm_info.json",
      ImportSailor},
+    {"sailor-links",
+     "multizone_bandwidths_het.json, intra_node_bandwidths.json or their "
+     "tables",
+     ImportSailorLinks},
 };
 
 std::string Names() {
@@ -50,7 +54,7 @@ absl::StatusOr<ImportResult> ImportProfile(absl::string_view format,
     PutInOrder(result.profile);
     const Profile& profile = result.profile;
     if (profile.entries.empty() && profile.collectives.empty() &&
-        profile.gemms.empty()) {
+        profile.gemms.empty() && profile.links.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
           files[0].name, ": nothing to import",
           result.notes.empty() ? "" : ": ", absl::StrJoin(result.notes, "; ")));

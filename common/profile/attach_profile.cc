@@ -1,6 +1,7 @@
 #include "common/profile/attach_profile.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,27 @@ void AttachProfile(const Profile& profile, DeviceSpec& device) {
   SortAndKeepLatest(device.collectives);
   if (profile.context_bytes.has_value()) {
     device.efficiency.reserved_bytes = *profile.context_bytes;
+  }
+}
+
+void AttachLinks(const Profile& profile, LinkScope scope, Cluster& cluster) {
+  std::vector<std::string> types(cluster.groups.size());
+  for (const Node& node : cluster.nodes) types[node.group] = node.device.type;
+  for (const ProfileLink& measured : profile.links) {
+    if (measured.to.empty() != (scope == LinkScope::kInsideNodes)) continue;
+    if (measured.to.empty()) {
+      for (Node& node : cluster.nodes) {
+        if (node.device.type == profile.device) node.intra_node = measured.link;
+      }
+      continue;
+    }
+    for (size_t a = 0; a < types.size(); ++a) {
+      for (size_t b = 0; b < types.size(); ++b) {
+        if (types[a] == profile.device && types[b] == measured.to) {
+          cluster.links[a][b] = measured.link;
+        }
+      }
+    }
   }
 }
 

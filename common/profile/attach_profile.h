@@ -14,6 +14,13 @@ void AttachProfile(const Profile& profile, DeviceSpec& device);
 // The same, to all devices of the profile's type. Returns to how many nodes.
 int AttachProfile(const Profile& profile, Cluster& cluster);
 
+// Which links of a cluster a profile's take the place of.
+enum class LinkScope { kInsideNodes, kBetweenNodes };
+
+// Wires the nodes of the profile's type as it measured. AttachProfile does not:
+// who describes a cluster knows its links, and a profile is of another one.
+void AttachLinks(const Profile& profile, LinkScope scope, Cluster& cluster);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COMMON_PROFILE_ATTACH_PROFILE_H_

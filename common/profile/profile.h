@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/domain/cluster.h"
 #include "common/domain/device.h"
 #include "common/domain/measurements.h"
 #include "common/domain/model_spec.h"
@@ -50,6 +51,13 @@ struct ProfiledGemm {
   bool operator==(const ProfiledGemm&) const = default;
 };
 
+// How nodes of the profile's GPU type are wired.
+struct ProfileLink {
+  std::string to;  // GPU type of the other node; empty: inside a node.
+  Link link;
+  bool operator==(const ProfileLink&) const = default;
+};
+
 // What was measured of one GPU type (docs/profile-file.md).
 struct Profile {
   std::string device;     // DeviceSpec::type.
@@ -59,6 +67,7 @@ struct Profile {
   std::vector<ProfileEntry> entries;
   std::vector<ProfiledGemm> gemms;
   std::vector<MeasuredCollective> collectives;  // One of a kind.
+  std::vector<ProfileLink> links;               // One to each type.
   // What the runtime takes of a GPU before the first tensor.
   std::optional<double> context_bytes;
 };

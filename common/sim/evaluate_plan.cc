@@ -26,6 +26,20 @@ StageTimes TimesOf(const StageCost& cost) {
           .optimizer_s = cost.optimizer_s};
 }
 
+// Of each pair of GPUs, NCCL keeps this much on its way (NCCL_BUFFSIZE), so a
+// message that is no larger goes before the receiver asks for it.
+constexpr double kNcclBuffer_bytes = 4 << 20;
+
+// Whether a transfer of `bytes` stops both stages. The passes of 1F1B and GPipe
+// alone are in an order in which it cannot stop them for good.
+bool Blocks(const TrainingOptions& training, PipelineSchedule schedule,
+            double bytes, const TransferPath& path) {
+  return training.blocking_transfers &&
+         (schedule == PipelineSchedule::kOneFOneB ||
+          schedule == PipelineSchedule::kGpipe) &&
+         bytes / path.flows > kNcclBuffer_bytes;
+}
+
 // The transfers from stage `s` to the next one and back.
 void SetTransfers(const ModelSpec& model, const Cluster& cluster,
                   const TrainingOptions& training, const PipelinePlan& plan,
@@ -37,8 +51,9 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
                                      plan.pipeline_microbatch_size, training);
   const absl::Span<const GpuId> here = plan.stages[s].gpus;
   const absl::Span<const GpuId> next = plan.stages[s + 1].gpus;
-  times.send_forward_s =
-      TransferSeconds(bytes, PathBetween(cluster, here, next));
+  const TransferPath path = PathBetween(cluster, here, next);
+  times.send_forward_s = TransferSeconds(bytes, path);
+  times.send_blocks = Blocks(training, plan.schedule, bytes, path);
   times.send_backward_s =
       TransferSeconds(bytes, PathBetween(cluster, next, here));
 }

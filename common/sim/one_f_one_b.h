@@ -26,6 +26,8 @@ PipelineRun RunOneFOneB(absl::Span<const StageTimes> stages,
 // recompute), less by at most 1 %, since a stage may wait for a forward pass of
 // its warm-up while a backward pass is ready. More by at most Σ t_s of the
 // stages behind the slowest, and by what of the transfers overlaps with passes.
+// Where transfers block, a stage between two others pays for both boundaries,
+// of which the closed form counts one.
 double ClosedFormIterationSeconds(absl::Span<const StageTimes> stages,
                                   int num_microbatches);
 

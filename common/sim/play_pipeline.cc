@@ -12,17 +12,25 @@ namespace {
 
 using Kind = TimelineEvent::Kind;
 
+// What one stage sends another, microbatch after microbatch.
+struct Channel {
+  Kind kind = Kind::kSendForward;
+  bool blocks = false;
+  double send_s = 0;
+  double* link_free_s = nullptr;
+  int from_stage = 0;
+  int sender = 0;  // Devices.
+  int receiver = 0;
+  // When it arrives; if it blocks, when the sender was ready to send it.
+  ArrivalQueue times;
+};
+
 // What a pass of one kind does on one stage, whatever the microbatch.
 struct Work {
   Kind kind = Kind::kForward;
   double duration_s = 0;
-  ArrivalQueue* input = nullptr;  // Null: it waits for none.
-  // The input of the pass that waits for its output; null: there is none.
-  ArrivalQueue* output = nullptr;
-  Kind send_kind = Kind::kSendForward;
-  double send_s = 0;
-  double* link_free_s = nullptr;
-  int receiver = 0;  // Device.
+  Channel* input = nullptr;   // Null: it waits for none.
+  Channel* output = nullptr;  // Null: no other waits for it.
 };
 
 // When passes run does not depend on the order in which devices are looked at,
@@ -38,11 +46,13 @@ class Player {
         activations_(stages.size()),
         gradients_(stages.size()),
         link_free_s_(2 * shape.num_devices),
+        pair_free_s_(stages.size()),
         recorder_(shape, timeline) {
     devices_.reserve(shape.num_devices);
     for (int d = 0; d < shape.num_devices; ++d) devices_.emplace_back(shape, d);
     work_.reserve(stages.size());
     for (int s = 0; s < shape.num_stages(); ++s) {
+      if (s + 1 < shape.num_stages()) Connect(s);
       work_.push_back({ForwardWork(s), BackwardWork(s), WeightGradientWork(s)});
     }
   }
@@ -71,41 +81,56 @@ class Player {
     Device(const PipelineShape& shape, int device) : passes(shape, device) {}
 
     PassSequence passes;
-    double free_s = 0;                      // End of the last pass.
-    const ArrivalQueue* awaited = nullptr;  // What it waits for.
+    double pass_end_s = 0;             // Of the last pass.
+    double free_s = 0;                 // And of the transfers it waits for.
+    const Channel* awaited = nullptr;  // What it waits for.
+    bool has_input = false;            // Of the next pass.
+    bool is_sending = false;           // By a transfer that blocks.
   };
 
+  // The channels between stage `s` and the next.
+  void Connect(int s) {
+    const StageTimes& times = times_[s];
+    const int here = s % shape_.num_devices;
+    const int next = (s + 1) % shape_.num_devices;
+    Channel& forward = activations_[s + 1];
+    forward.kind = Kind::kSendForward;
+    forward.send_s = times.send_forward_s;
+    forward.from_stage = s;
+    forward.sender = here;
+    forward.receiver = next;
+    forward.link_free_s = &link_free_s_[2 * here];
+    Channel& backward = gradients_[s];
+    backward.kind = Kind::kSendBackward;
+    backward.send_s = times.send_backward_s;
+    backward.from_stage = s + 1;
+    backward.sender = next;
+    backward.receiver = here;
+    // Of two devices, the next and the previous one are the same.
+    backward.link_free_s =
+        &link_free_s_[2 * next + (shape_.num_devices == 2 ? 0 : 1)];
+    if (!times.send_blocks) return;
+    forward.blocks = backward.blocks = true;
+    forward.link_free_s = backward.link_free_s = &pair_free_s_[s];
+  }
+
   Work ForwardWork(int s) {
-    Work work = {.kind = Kind::kForward,
-                 .duration_s = times_[s].forward_s,
-                 .input = s > 0 ? &activations_[s] : nullptr};
-    if (s + 1 == shape_.num_stages()) return work;
-    const int device = s % shape_.num_devices;
-    work.output = &activations_[s + 1];
-    work.send_kind = Kind::kSendForward;
-    work.send_s = times_[s].send_forward_s;
-    work.link_free_s = &link_free_s_[2 * device];
-    work.receiver = (s + 1) % shape_.num_devices;
-    return work;
+    return {
+        .kind = Kind::kForward,
+        .duration_s = times_[s].forward_s,
+        .input = s > 0 ? &activations_[s] : nullptr,
+        .output = s + 1 < shape_.num_stages() ? &activations_[s + 1] : nullptr};
   }
 
   Work BackwardWork(int s) {
-    const bool is_last = s + 1 == shape_.num_stages();
-    Work work = {.kind = Kind::kBackward,
-                 .duration_s = times_[s].backward_s,
-                 .input = is_last ? nullptr : &gradients_[s]};
+    Work work = {
+        .kind = Kind::kBackward,
+        .duration_s = times_[s].backward_s,
+        .input = s + 1 < shape_.num_stages() ? &gradients_[s] : nullptr,
+        .output = s > 0 ? &gradients_[s - 1] : nullptr};
     if (shape_.splits_backward()) {
       work.duration_s -= times_[s].weight_gradient_s;
     }
-    if (s == 0) return work;
-    const int device = s % shape_.num_devices;
-    work.output = &gradients_[s - 1];
-    work.send_kind = Kind::kSendBackward;
-    work.send_s = times_[s - 1].send_backward_s;
-    // Of two devices, the next and the previous one are the same.
-    work.link_free_s =
-        &link_free_s_[2 * device + (shape_.num_devices == 2 ? 0 : 1)];
-    work.receiver = (s - 1) % shape_.num_devices;
     return work;
   }
 
@@ -118,33 +143,63 @@ class Player {
     for (; !device.passes.done(); device.passes.Advance()) {
       const Pass pass = device.passes.next();
       const Work& work = work_[pass.stage][static_cast<int>(pass.kind)];
-      double ready_s = 0;
-      if (work.input != nullptr) {
-        if (work.input->empty()) {
-          device.awaited = work.input;
-          return;
-        }
-        ready_s = work.input->Pop();
+      if (work.input != nullptr && !device.has_input &&
+          !TakeInput(*work.input, pass.microbatch, device)) {
+        return;
       }
-      const double start_s = std::max(device.free_s, ready_s);
-      device.free_s = start_s + work.duration_s;
+      if (device.is_sending) return;
+      device.has_input = false;
+      const double start_s = device.free_s;
+      device.free_s = device.pass_end_s = start_s + work.duration_s;
       Record(work.kind, pass.stage, pass.microbatch, start_s, device.free_s);
-      if (work.output != nullptr) Send(work, pass, device.free_s);
+      if (work.output != nullptr) {
+        Send(*work.output, pass.microbatch, device);
+      }
     }
   }
 
-  void Send(const Work& work, const Pass& pass, double ready_s) {
-    const double start_s = std::max(*work.link_free_s, ready_s);
-    const double end_s = start_s + work.send_s;
-    if (work.send_s > 0) {
-      Record(work.send_kind, pass.stage, pass.microbatch, start_s, end_s);
+  // False: it is not there yet.
+  bool TakeInput(Channel& input, int microbatch, Device& device) {
+    if (input.times.empty()) {
+      device.awaited = &input;
+      return false;
     }
-    *work.link_free_s = end_s;
-    work.output->Push(end_s);
-    Device& receiver = devices_[work.receiver];
-    if (receiver.awaited != work.output) return;
+    const double time_s = input.times.Pop();
+    device.has_input = true;
+    if (!input.blocks) {
+      device.free_s = std::max(device.free_s, time_s);
+      return true;
+    }
+    const double end_s =
+        Transfer(input, microbatch, std::max(time_s, device.pass_end_s));
+    Device& sender = devices_[input.sender];
+    device.free_s = std::max(device.free_s, end_s);
+    sender.free_s = std::max(sender.free_s, end_s);
+    sender.is_sending = false;
+    if (sender.awaited == nullptr) runnable_.push_back(input.sender);
+    return true;
+  }
+
+  void Send(Channel& output, int microbatch, Device& device) {
+    device.is_sending = output.blocks;
+    output.times.Push(output.blocks
+                          ? device.pass_end_s
+                          : Transfer(output, microbatch, device.pass_end_s));
+    Device& receiver = devices_[output.receiver];
+    if (receiver.awaited != &output) return;
     receiver.awaited = nullptr;
-    runnable_.push_back(work.receiver);
+    runnable_.push_back(output.receiver);
+  }
+
+  // Returns when it ends.
+  double Transfer(const Channel& channel, int microbatch, double ready_s) {
+    const double start_s = std::max(*channel.link_free_s, ready_s);
+    const double end_s = start_s + channel.send_s;
+    *channel.link_free_s = end_s;
+    if (channel.send_s > 0) {
+      Record(channel.kind, channel.from_stage, microbatch, start_s, end_s);
+    }
+    return end_s;
   }
 
   // Gradient reduction and optimizer of one stage after the other. Returns
@@ -181,10 +236,12 @@ class Player {
   std::vector<std::array<Work, 3>> work_;  // By stage and PassKind.
   // Inputs of forward and of backward passes, by stage. Every stage takes the
   // microbatches in the order in which its neighbours send them.
-  std::vector<ArrivalQueue> activations_;
-  std::vector<ArrivalQueue> gradients_;
+  std::vector<Channel> activations_;
+  std::vector<Channel> gradients_;
   std::vector<double> link_free_s_;  // By device, then direction.
-  std::vector<int> runnable_;        // Devices.
+  // Where transfers block, by the first stage of the pair.
+  std::vector<double> pair_free_s_;
+  std::vector<int> runnable_;  // Devices.
   TimelineRecorder recorder_;
 };
 

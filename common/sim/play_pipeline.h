@@ -16,8 +16,10 @@ struct StageTimes {
   double weight_gradient_s = 0;  // Its share of backward_s.
   double send_forward_s = 0;     // Activations to the next stage; last: 0.
   double send_backward_s = 0;    // Gradients back from the next stage; last: 0.
-  double sync_s = 0;             // After the last pass of the device.
-  double optimizer_s = 0;        // After sync.
+  // Both stages stand still during the transfers between this and the next.
+  bool send_blocks = false;
+  double sync_s = 0;       // After the last pass of the device.
+  double optimizer_s = 0;  // After sync.
 };
 
 struct PipelineRun {
@@ -28,10 +30,13 @@ struct PipelineRun {
 // Plays the passes of every device in the order of its PassSequence. A device
 // runs one pass at a time. A transfer starts when the sender has finished the
 // pass and its link to that neighbour is free in that direction; the sender
-// does not wait for it, the receiver does. `stages` has shape.num_stages()
-// elements, and the order must not make devices wait for each other in a ring:
-// with the interleaved schedule, the microbatches are a multiple of the
-// devices.
+// does not wait for it, the receiver does. A transfer that blocks starts when
+// the sender has finished the pass and the receiver the one before the pass
+// that needs it, after any other between the two, and both wait for its end.
+// `stages` has shape.num_stages() elements, and the order must not make devices
+// wait for each other in a ring: with the interleaved schedule, the
+// microbatches are a multiple of the devices; transfers block under 1F1B and
+// GPipe alone.
 PipelineRun PlayPipeline(const PipelineShape& shape,
                          absl::Span<const StageTimes> stages,
                          std::vector<TimelineEvent>* timeline = nullptr);

@@ -147,9 +147,10 @@ class Fit {
       const absl::StatusOr<Evaluation> evaluation = EvaluatePlan(
           sample.run->model, cluster, sample.run->training, sample.run->plan);
       if (!evaluation.ok()) continue;
-      loss += std::abs(
-                  std::log(evaluation->iteration_time_s / sample.iteration_s)) /
-              kSampleScale;
+      const double predicted_s =
+          evaluation->iteration_time_s + sample.run->overhead_s;
+      loss +=
+          std::abs(std::log(predicted_s / sample.iteration_s)) / kSampleScale;
     }
     return loss;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -13,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/config/group_fields.h"
 #include "common/config/model_limits.h"
+#include "common/profile/attach_profile.h"
 #include "common/validation/run_parts.h"
 #include "common/validation/run_stages.h"
 #include "common/validation/runtime_habits.h"
@@ -88,6 +90,46 @@ absl::Status CheckExpressible(const MeasuredRun& run) {
   return CheckSizes(run);
 }
 
+void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
+                    Cluster& cluster) {
+  for (const Profile& profile : profiles) {
+    AttachProfile(profile, cluster);
+    if (run.intra_link.empty()) {
+      AttachLinks(profile, LinkScope::kInsideNodes, cluster);
+    }
+    if (run.inter_link.empty()) {
+      AttachLinks(profile, LinkScope::kBetweenNodes, cluster);
+    }
+  }
+}
+
+void ApplyHabits(const RuntimeHabits& habits, Cluster& cluster) {
+  for (Node& node : cluster.nodes) {
+    DeviceEfficiency& efficiency = node.device.efficiency;
+    // TF32 runs at half the rate of bf16 and came with it.
+    PeakFlops& peak = node.device.peak_flops;
+    if (habits.tf32) peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
+    efficiency.host_launch_s *= habits.host_factor;
+    efficiency.memory_fraction *= habits.elementwise_factor;
+    efficiency.attention_fraction *= habits.attention_factor;
+    efficiency.reserved_bytes += habits.buffer_bytes;
+  }
+  for (std::vector<Link>& links : cluster.links) {
+    for (Link& link : links) link.latency_s += habits.message_s;
+  }
+}
+
+// The buffer into which one GPU of the stage copies gradients to reduce them.
+double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
+                      const TrainingOptions& training, const StagePlan& stage) {
+  double parameters = 0;
+  for (int l = stage.begin.layer; l < stage.end.layer; ++l) {
+    parameters += ParameterCount(model.layers[l]) / stage.parallelism.tp_degree;
+  }
+  return std::min(parameters, habits.reduced_at_once) *
+         ElementBytes(training.precision);
+}
+
 }  // namespace
 
 absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
@@ -106,10 +148,12 @@ absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
                          .flash_attention = flash,
                          .dropout = habits.dropout,
                          .fp32_gradients = fp32_gradients,
-                         .overlap_grad_reduce = habits.overlap_grad_reduce};
+                         .overlap_grad_reduce = habits.overlap_grad_reduce,
+                         .blocking_transfers = habits.blocking_transfers};
 }
 
-absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
+absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
+                                        absl::Span<const Profile> profiles) {
   TANGRAM_RETURN_IF_ERROR(CheckExpressible(run));
   ExpressedRun expressed;
   TANGRAM_ASSIGN_OR_RETURN(expressed.model, ModelOfRun(run));
@@ -129,16 +173,9 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
       PlaceRun(run, absl::MakeConstSpan(stages.stages).first(num_devices)));
   expressed.cluster = std::move(placed.cluster);
   const RuntimeHabits habits = HabitsOf(run.framework);
-  for (Node& node : expressed.cluster.nodes) {
-    DeviceEfficiency& efficiency = node.device.efficiency;
-    // TF32 runs at half the rate of bf16 and came with it.
-    PeakFlops& peak = node.device.peak_flops;
-    if (habits.tf32) peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
-    efficiency.host_launch_s *= habits.host_factor;
-    efficiency.memory_fraction *= habits.elementwise_factor;
-    efficiency.attention_fraction *= habits.attention_factor;
-    efficiency.reserved_bytes += habits.buffer_bytes;
-  }
+  AttachProfiles(run, profiles, expressed.cluster);
+  ApplyHabits(habits, expressed.cluster);
+  expressed.overhead_s = habits.iteration_s;
   int used = 0;
   for (size_t s = 0; s < stages.stages.size(); ++s) {
     const std::vector<GpuId>& gpus = placed.gpus[s % num_devices];
@@ -147,6 +184,8 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run) {
     StagePlan& stage = plan.stages.back().plan;
     // Where the row says nothing of all, its stages may each say.
     if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
+    expressed.overhead_bytes.push_back(
+        ReductionBytes(habits, expressed.model, expressed.training, stage));
   }
   if (used != run.num_gpus) {
     return absl::InvalidArgumentError(

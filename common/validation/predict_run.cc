@@ -35,15 +35,17 @@ absl::StatusOr<RunPrediction> PredictRun(const MeasuredRun& run,
   TANGRAM_ASSIGN_OR_RETURN(const Evaluation evaluation,
                            EvaluatePlan(expressed.model, expressed.cluster,
                                         expressed.training, expressed.plan));
-  RunPrediction prediction{.iteration_s = evaluation.iteration_time_s,
-                           .fits = evaluation.violations.empty(),
-                           .measured_fraction = evaluation.measured_fraction};
+  RunPrediction prediction{
+      .iteration_s = evaluation.iteration_time_s + expressed.overhead_s,
+      .fits = evaluation.violations.empty(),
+      .measured_fraction = evaluation.measured_fraction};
   for (size_t s = 0; s < evaluation.stages.size(); ++s) {
     const int node = expressed.plan.stages[s].gpus.front().node;
     prediction.memory_bytes =
         std::max(prediction.memory_bytes,
                  MemoryAsCounted(run, expressed.cluster.nodes[node].device,
-                                 evaluation.stages[s].peak_bytes));
+                                 evaluation.stages[s].peak_bytes +
+                                     expressed.overhead_bytes[s]));
   }
   return prediction;
 }

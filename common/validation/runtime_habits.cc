@@ -32,9 +32,10 @@ struct Framework {
   RuntimeHabits habits;
 };
 
-// ZeRO's buckets of 5e8 elements in 16 bits, one to reduce, one filling and one
-// to gather, DeepSpeed's default.
-constexpr double kDeepSpeedBuckets_bytes = 3e9;
+// Elements that DeepSpeed reduces or gathers at once by default.
+constexpr double kDeepSpeedBucket = 5e8;
+// ZeRO's buckets in 16 bits: one to reduce, one filling and one to gather.
+constexpr double kDeepSpeedBuckets_bytes = 3 * 2 * kDeepSpeedBucket;
 
 RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   habits.fills_first_stages = true;
@@ -49,8 +50,17 @@ RuntimeHabits Unfused(RuntimeHabits habits) {
 }
 
 // Sailor's layer profiles of A100 and GH200 are faster than fp32 units allow.
-RuntimeHabits WithTf32(RuntimeHabits habits) {
+// Its runtime is a DeepSpeed pipeline engine for stages of mixed degrees: it
+// copies the shape of every tensor to the host before the tensor itself. The
+// times of message and iteration, and the buffers, are those of its runs on
+// GH200 (2504.17096); its planner reckons with 2 to 3 GB.
+RuntimeHabits Sailor(RuntimeHabits habits) {
   habits.tf32 = true;
+  habits.blocking_transfers = true;
+  habits.message_s = 2e-3;
+  habits.iteration_s = 60e-3;
+  habits.buffer_bytes = 2.5e9;
+  habits.reduced_at_once = kDeepSpeedBucket;
   return habits;
 }
 
@@ -67,7 +77,7 @@ RuntimeHabits HabitsOf(absl::string_view framework) {
       {"FSDP", kFsdp},
       {"torchtitan", kFsdp},
       {"InternEvo", kMegatronCore},
-      {"Sailor", WithTf32(kEarlyMegatron)},
+      {"Sailor", Sailor(kEarlyMegatron)},
       {"Megatron-DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
       {"Megatron+DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
       {"v1.1.5", Unfused(kEarlyMegatron)},

@@ -12,6 +12,7 @@ struct RuntimeHabits {
   bool flash_attention = true;
   bool fp32_gradients = true;
   bool overlap_grad_reduce = true;
+  bool blocking_transfers = false;
   bool sequence_parallel = true;  // Where tp_degree > 1.
   bool dropout = false;
   bool tf32 = false;  // fp32 products run in TF32 where there are such units.
@@ -26,6 +27,11 @@ struct RuntimeHabits {
   double attention_factor = 1;
   // What the framework takes of a GPU beside model and activations.
   double buffer_bytes = 0;
+  // Gradients are copied to a buffer to be reduced, this many at a time.
+  double reduced_at_once = 0;
+  // What the host adds to each message between nodes and to each iteration.
+  double message_s = 0;
+  double iteration_s = 0;
 };
 
 // By the framework's name, as released in the year of the run: the Megatron-LM

@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/fingerprint.h"
-#include "common/profile/attach_profile.h"
 #include "common/validation/express_run.h"
 #include "common/validation/predict_run.h"
 
@@ -80,12 +79,11 @@ class Validation {
         !run.ran_out_of_memory()) {
       return Skip(run, absl::StrCat("flagged: ", run.flag));
     }
-    absl::StatusOr<ExpressedRun> expressed = ExpressRun(run);
+    absl::StatusOr<ExpressedRun> expressed = ExpressRun(run, options_.profiles);
     if (!expressed.ok()) {
       return Skip(run, std::string(expressed.status().message()));
     }
     for (const Profile& profile : options_.profiles) {
-      AttachProfile(profile, expressed->cluster);
       TakeModelOf(profile, run, *expressed);
     }
     GroupFor(run, groups_).rows.push_back({&run, *std::move(expressed)});

@@ -63,6 +63,7 @@ v1::TrainingOptions ToProto(const TrainingOptions& training) {
   message.set_no_dropout(!training.dropout);
   message.set_fp32_gradients(training.fp32_gradients);
   message.set_overlap_grad_reduce(training.overlap_grad_reduce);
+  message.set_blocking_transfers(training.blocking_transfers);
   return message;
 }
 
@@ -72,13 +73,13 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
                                 message.global_batch_size(), kMaxBatch),
                   CheckPositive("sequence_length", message.sequence_length(),
                                 kMaxDimension)}));
-  TrainingOptions training{
-      .global_batch_size = message.global_batch_size(),
-      .sequence_length = message.sequence_length(),
-      .flash_attention = message.flash_attention(),
-      .dropout = !message.no_dropout(),
-      .fp32_gradients = message.fp32_gradients(),
-      .overlap_grad_reduce = message.overlap_grad_reduce()};
+  TrainingOptions training{.global_batch_size = message.global_batch_size(),
+                           .sequence_length = message.sequence_length(),
+                           .flash_attention = message.flash_attention(),
+                           .dropout = !message.no_dropout(),
+                           .fp32_gradients = message.fp32_gradients(),
+                           .overlap_grad_reduce = message.overlap_grad_reduce(),
+                           .blocking_transfers = message.blocking_transfers()};
   TANGRAM_ASSIGN_OR_RETURN(training.precision, FromProto(message.precision()));
   TANGRAM_ASSIGN_OR_RETURN(training.optimizer, FromProto(message.optimizer()));
   return training;

@@ -45,7 +45,8 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
       ParsePlan(" --nodes t4=2,v100=1 --layers 8 --seq 512 --microbatch 4"
                 " --precision bf16 --optimizer sgd --no-flash-attention"
                 " --no-dropout --accumulate-allreduce-grads-in-fp32 "
-                "--overlap-grad-reduce"
+                "--overlap-grad-reduce",
+                "--blocking-transfers"
                 " --parallelizer uniform --threads 3 --effort 77"
                 " --compute-tolerance 0.5 --no-prune-redundant"
                 " --no-prune-imbalanced --no-prune-infeasible"
@@ -63,6 +64,7 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
   EXPECT_FALSE(plan.training.dropout);
   EXPECT_TRUE(plan.training.fp32_gradients);
   EXPECT_TRUE(plan.training.overlap_grad_reduce);
+  EXPECT_TRUE(plan.training.blocking_transfers);
   EXPECT_EQ(plan.parallelizer, "uniform");
   EXPECT_EQ(plan.num_threads, 3);
   EXPECT_EQ(plan.search.max_search_steps, 77);

@@ -45,6 +45,10 @@ constexpr char kComplete[] = R"({
      "points": [{"bytes": 1000, "seconds": 0.001},
                 {"bytes": 4000, "seconds": 0.002}]}],
   "p2p": [{"points": [{"bytes": 1000, "seconds": 0.5}]}],
+  "links": [
+    {"bandwidth_bytes_per_s": 1e9, "pair_bandwidth_bytes_per_s": 2e9,
+     "latency_s": 1e-5},
+    {"to": "GH-96", "bandwidth_bytes_per_s": 3e9, "latency_s": 0}],
   "memory": {"context_bytes": 3e8}})";
 
 TEST(ParseProfileTest, ReadsEveryField) {
@@ -88,6 +92,8 @@ TEST(ParseProfileTest, ReadsEveryField) {
                   MeasuredCollective{.op = CollectiveOp::kPointToPoint,
                                      .ranks = 2,
                                      .points = {{1000, 0.5}}}));
+  EXPECT_THAT(profile.links, ElementsAre(ProfileLink{"", {1e9, 2e9, 1e-5}},
+                                         ProfileLink{"GH200", {3e9, 3e9, 0}}));
   EXPECT_EQ(profile.context_bytes, 3e8);
 }
 
@@ -103,6 +109,7 @@ TEST(ParseProfileTest, ReadsWhatIsWritten) {
   EXPECT_EQ(again.entries, profile.entries);
   EXPECT_EQ(again.gemms, profile.gemms);
   EXPECT_EQ(again.collectives, profile.collectives);
+  EXPECT_EQ(again.links, profile.links);
   EXPECT_EQ(again.context_bytes, profile.context_bytes);
 }
 
@@ -182,6 +189,12 @@ TEST(ParseProfileTest, ErrorsNameFieldValueAndExpectation) {
        "p: collectives[0].points[1].seconds: 0; expected a number from"},
       {R"("p2p": [{)", R"("p2p": [{"nodes": 3, )",
        "p: p2p[0].nodes: 3; expected 1 or 2"},
+      {R"("bandwidth_bytes_per_s": 3e9, )", "",
+       "p: links[1].bandwidth_bytes_per_s: missing; expected a positive"},
+      {R"("latency_s": 0)", R"("latency_s": -1)",
+       "p: links[1].latency_s: -1; expected a number from 0"},
+      {R"("to": "GH-96", )", "",
+       "p: links[1]: a mapping; expected a GPU type no other link is to"},
   };
   for (const BadCase& c : kCases) {
     ASSERT_THAT(kComplete, HasSubstr(c.from));

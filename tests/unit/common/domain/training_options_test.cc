@@ -17,10 +17,11 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.flash_attention = false},
                                             {.dropout = false},
                                             {.fp32_gradients = true},
-                                            {.overlap_grad_reduce = true}};
+                                            {.overlap_grad_reduce = true},
+                                            {.blocking_transfers = true}};
   // Does not compile once a field is added; add it above too.
   const auto& [batch, sequence, precision, optimizer, flash, dropout, fp32,
-               overlap] = all[0];
+               overlap, blocking] = all[0];
   (void)batch;
 
   std::set<Fingerprint> fingerprints;

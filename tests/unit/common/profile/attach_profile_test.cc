@@ -105,5 +105,39 @@ TEST(AttachProfileTest, GoesToDevicesOfItsType) {
   EXPECT_THAT(cluster.nodes[2].device.measured_layers, SizeIs(0));
 }
 
+TEST(AttachLinksTest, WiresTheNodesOfItsType) {
+  const Cluster before =
+      testing::TestCluster({{.name = "a", .device = testing::TestDevice("A")},
+                            {.name = "b", .device = testing::TestDevice("B")}});
+  const Link inside = {1e9, 2e9, 3e-6};
+  const Link to_other = {4e9, 5e9, 6e-6};
+  const Profile profile = {
+      .device = "A",
+      .links = {{.link = inside}, {.to = "B", .link = to_other}}};
+
+  Cluster cluster = before;
+  AttachLinks(profile, LinkScope::kInsideNodes, cluster);
+  EXPECT_EQ(cluster.nodes[0].intra_node, inside);
+  EXPECT_EQ(cluster.nodes[1].intra_node, before.nodes[1].intra_node);
+  EXPECT_EQ(cluster.links, before.links);
+
+  cluster = before;
+  AttachLinks(profile, LinkScope::kBetweenNodes, cluster);
+  EXPECT_EQ(cluster.nodes[0].intra_node, before.nodes[0].intra_node);
+  EXPECT_EQ(cluster.links[0][1], to_other);
+  EXPECT_EQ(cluster.links[0][0], before.links[0][0]);
+  EXPECT_EQ(cluster.links[1], before.links[1]);
+}
+
+TEST(AttachLinksTest, AttachingTheProfileLeavesThemAlone) {
+  const Profile profile = {.device = "TEST",
+                           .links = {{.link = {1e9, 2e9, 3e-6}}}};
+  Cluster cluster =
+      testing::TestCluster({{.name = "a", .device = testing::TestDevice()}});
+  const Link before = cluster.nodes[0].intra_node;
+  AttachProfile(profile, cluster);
+  EXPECT_EQ(cluster.nodes[0].intra_node, before);
+}
+
 }  // namespace
 }  // namespace tangram

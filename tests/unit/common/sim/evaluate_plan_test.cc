@@ -53,6 +53,23 @@ TEST(EvaluatePlanTest, RefusesWhatValidatePlanRefuses) {
                        HasSubstr("stages[0].gpus[0]")));
 }
 
+TEST(EvaluatePlanTest, OnlyWhatNcclDoesNotBufferStopsBothStages) {
+  // A microbatch of 4 · 512 tokens of 1,024 fp16 numbers is 4 MiB, and four
+  // GPUs send it: 1 MiB each. Of 32 · 512 tokens: 8 MiB each.
+  Inputs in;
+  in.training.global_batch_size = 128;
+  const auto seconds = [&in](int microbatch, bool blocking) {
+    in.plan.pipeline_microbatch_size = microbatch;
+    in.training.blocking_transfers = blocking;
+    return in.Evaluate().iteration_time_s;
+  };
+  EXPECT_EQ(seconds(4, true), seconds(4, false));
+  EXPECT_GT(seconds(32, true), seconds(32, false));
+  // Where it would stop them for good, they do not wait.
+  in.plan.schedule = PipelineSchedule::kZeroBubbleH1;
+  EXPECT_EQ(seconds(32, true), seconds(32, false));
+}
+
 TEST(EvaluatePlanTest, OneStageTakesItsPassesSynchronisationAndOptimizer) {
   Inputs in;
   in.plan.stages = {StageOn(0, 6, {.dp_degree = 4}, NodeGpus(0, 4))};

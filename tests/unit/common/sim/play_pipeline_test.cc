@@ -124,6 +124,55 @@ TEST(PlayPipelineTest, WeightGradientsAreOnlySplitOffWhereTheScheduleSaysSo) {
   EXPECT_EQ(split.Of(Kind::kWeightGradient, 0, 0).end_s, 3);
 }
 
+TEST(PlayPipelineTest, TransfersThatBlockStopBothStages) {
+  // Stage 0: F0 0–1, a0 1–2, F1 2–3. Stage 1: F0 2–3, B0 3–5. Now both want to
+  // send: a1 and g0 5–7, one after the other. Stage 0: B0 7–9. Stage 1: F1 7–8,
+  // B1 8–10, g1 10–11. Stage 0: B1 11–13. If only receivers waited: 11.
+  std::vector<StageTimes> stages(2, {.forward_s = 1, .backward_s = 2});
+  stages[0].send_forward_s = stages[0].send_backward_s = 1;
+  const PipelineShape shape = {PipelineSchedule::kOneFOneB, 2, 1, 2};
+  EXPECT_EQ(Seconds(shape, stages), 11);
+  stages[0].send_blocks = true;
+  EXPECT_EQ(Seconds(shape, stages), 13);
+
+  const Played played(shape, stages);
+  EXPECT_EQ(played.Of(Kind::kSendForward, 0, 0).start_s, 1);
+  EXPECT_EQ(std::min(played.Of(Kind::kSendForward, 0, 1).start_s,
+                     played.Of(Kind::kSendBackward, 1, 0).start_s),
+            5);
+  EXPECT_EQ(std::max(played.Of(Kind::kSendForward, 0, 1).end_s,
+                     played.Of(Kind::kSendBackward, 1, 0).end_s),
+            7);
+  EXPECT_EQ(played.Of(Kind::kBackward, 0, 0).start_s, 7);
+  EXPECT_EQ(played.Of(Kind::kForward, 1, 1).start_s, 7);
+}
+
+TEST(PlayPipelineTest, AMicrobatchMoreCostsWhatBlocksTheMiddleStage) {
+  // Its passes and the transfers over its one or two boundaries, both ways.
+  for (const auto& [p, boundaries] :
+       {std::array{2, 1}, std::array{3, 2}, std::array{4, 2}}) {
+    std::vector<StageTimes> stages(p, {.forward_s = 1, .backward_s = 2});
+    for (int s = 0; s + 1 < p; ++s) {
+      stages[s].send_forward_s = 0.25;
+      stages[s].send_backward_s = 0.5;
+      stages[s].send_blocks = true;
+    }
+    const auto seconds = [&](int b) {
+      return Seconds({PipelineSchedule::kOneFOneB, p, 1, b}, stages);
+    };
+    EXPECT_DOUBLE_EQ(seconds(21) - seconds(20), 3 + boundaries * 0.75) << p;
+  }
+}
+
+TEST(PlayPipelineTest, GpipeGetsThroughTransfersThatBlock) {
+  // Stage 0: F0 0–1, a0 1–2, F1 2–3. Stage 1: F0 2–3, a1 3–4, F1 4–5, B0 5–7,
+  // g0 7–8, B1 8–10, g1 10–11. Stage 0: B1 after B0 8–10, 11–13.
+  std::vector<StageTimes> stages(2, {.forward_s = 1, .backward_s = 2});
+  stages[0].send_forward_s = stages[0].send_backward_s = 1;
+  stages[0].send_blocks = true;
+  EXPECT_EQ(Seconds({PipelineSchedule::kGpipe, 2, 1, 2}, stages), 13);
+}
+
 TEST(PlayPipelineTest, TheLastDeviceSendsToTheFirst) {
   std::vector<StageTimes> stages(4, {.forward_s = 1, .backward_s = 1});
   stages[1].send_forward_s = 3;

@@ -10,6 +10,7 @@
 namespace tangram {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::GptRun;
 using ::testing::HasSubstr;
 using testing::NodeGpus;
@@ -74,6 +75,57 @@ TEST(ExpressRunTest, DeepSpeedKeepsBuffers) {
   // Three buckets of 5e8 elements of 2 bytes.
   EXPECT_DOUBLE_EQ(run.cluster.nodes[0].device.efficiency.reserved_bytes,
                    device->device.efficiency.reserved_bytes + 3e9);
+}
+
+TEST(ExpressRunTest, SailorsHostHandsOverMessagesAndEndsIterations) {
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun other, ExpressRun(GptRun()));
+  MeasuredRun measured = GptRun();
+  measured.framework = "Sailor";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(measured));
+
+  EXPECT_TRUE(run.training.blocking_transfers);
+  EXPECT_FALSE(other.training.blocking_transfers);
+  EXPECT_DOUBLE_EQ(run.cluster.links[0][0].latency_s,
+                   other.cluster.links[0][0].latency_s + 2e-3);
+  EXPECT_EQ(run.overhead_s, 60e-3);
+  EXPECT_EQ(other.overhead_s, 0);
+}
+
+TEST(ExpressRunTest, SailorCopiesGradientsToReduceThem) {
+  MeasuredRun measured = GptRun();
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun other, ExpressRun(measured));
+  EXPECT_THAT(other.overhead_bytes, ElementsAre(0, 0));
+
+  // Half of the model on each stage, over tp 2, 4 bytes each in fp32.
+  measured.framework = "Sailor";
+  measured.precision = "fp32";
+  measured.num_layers = 2;
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(measured));
+  const double layer = ParameterCount(run.model.layers[1]);
+  const double ends[] = {ParameterCount(run.model.layers[0]),
+                         ParameterCount(run.model.layers[3])};
+  EXPECT_THAT(run.overhead_bytes,
+              ElementsAre((layer + ends[0]) * 2, (layer + ends[1]) * 2));
+}
+
+TEST(ExpressRunTest, LinksOfAProfileCountWhereTheRowStatesNone) {
+  const Profile profile = {.device = "A100-80",
+                           .links = {{.link = {3e9, 4e9, 1e-6}},
+                                     {.to = "A100-80", .link = {1e9, 2e9, 0}}}};
+  MeasuredRun measured = GptRun();
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun silent,
+                       ExpressRun(measured, {profile}));
+  EXPECT_EQ(silent.cluster.nodes[0].intra_node, (Link{3e9, 4e9, 1e-6}));
+  EXPECT_EQ(silent.cluster.links[0][0], (Link{1e9, 2e9, 0}));
+
+  measured.intra_link = "PCIe";
+  measured.inter_link = "800 Gbps per node";
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun stated,
+                       ExpressRun(measured, {profile}));
+  ASSERT_OK_AND_ASSIGN(const ExpressedRun without, ExpressRun(measured));
+  EXPECT_EQ(stated.cluster.nodes[0].intra_node,
+            without.cluster.nodes[0].intra_node);
+  EXPECT_EQ(stated.cluster.links, without.cluster.links);
 }
 
 TEST(ExpressRunTest, Tf32RunsAtHalfTheRateOfBf16) {

@@ -47,6 +47,22 @@ TEST(PredictRunTest, TimeIsTheEvaluators) {
   EXPECT_TRUE(prediction.fits);
 }
 
+TEST(PredictRunTest, AddsWhatTheHostTakes) {
+  ExpressedRun expressed = ReservingRun();
+  const double without_s = PredictRun(GptRun(), expressed)->iteration_s;
+  expressed.overhead_s = 0.5;
+  EXPECT_DOUBLE_EQ(PredictRun(GptRun(), expressed)->iteration_s,
+                   without_s + 0.5);
+}
+
+TEST(PredictRunTest, AddsWhatTheFrameworkKeepsOnEachStage) {
+  ExpressedRun expressed = ReservingRun();
+  const Evaluation evaluation = EvaluationOf(expressed);
+  expressed.overhead_bytes = {1e9, 50e9};
+  EXPECT_DOUBLE_EQ(PredictRun(GptRun(), expressed)->memory_bytes,
+                   evaluation.stages[1].peak_bytes + 50e9);
+}
+
 TEST(PredictRunTest, MemoryIsThatOfTheFullestGpu) {
   const Evaluation evaluation = EvaluationOf(ReservingRun());
   ASSERT_NE(evaluation.stages[0].peak_bytes, evaluation.stages[1].peak_bytes);

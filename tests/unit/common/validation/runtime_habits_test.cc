@@ -66,6 +66,17 @@ TEST(HabitsOfTest, SailorRunsFp32ProductsInTf32) {
   EXPECT_FALSE(HabitsOf("Megatron-DeepSpeed").tf32);
 }
 
+TEST(HabitsOfTest, SailorsStagesWaitForTransfers) {
+  const RuntimeHabits habits = HabitsOf("Sailor (Megatron-DeepSpeed)");
+  EXPECT_TRUE(habits.blocking_transfers);
+  EXPECT_GT(habits.message_s, 0);
+  EXPECT_GT(habits.iteration_s, 0);
+  EXPECT_GT(habits.buffer_bytes, 0);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").blocking_transfers);
+  EXPECT_EQ(HabitsOf("Megatron-LM").message_s, 0);
+  EXPECT_EQ(HabitsOf("Megatron-LM").iteration_s, 0);
+}
+
 TEST(HabitsOfTest, UnknownFrameworksAreOfToday) {
   for (const char* name : {"", "HomeGrown 1.0"}) {
     const RuntimeHabits habits = HabitsOf(name);

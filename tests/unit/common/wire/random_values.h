@@ -150,7 +150,8 @@ class RandomValues {
             .flash_attention = Bool(),
             .dropout = Bool(),
             .fp32_gradients = Bool(),
-            .overlap_grad_reduce = Bool()};
+            .overlap_grad_reduce = Bool(),
+            .blocking_transfers = Bool()};
   }
 
   StagePlan Stage() {
