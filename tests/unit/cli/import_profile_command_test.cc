@@ -44,6 +44,22 @@ TEST(ImportProfileCommandTest, WritesAProfileThatShowReads) {
                                                    "+1.*MB")));
 }
 
+TEST(ImportProfileCommandTest, WritesLinksThatShowReads) {
+  const std::string profile = ::testing::TempDir() + "cli_links.json";
+  const std::string table = Write("cli_links.csv",
+                                  "send_gpu,send_n,recv_gpu,c,max_GBps\n"
+                                  "T4,4,V100-16,1.1,1.2\n");
+  const Outcome imported =
+      RunWith({"profile", "import", "--from", "sailor-links", table, "--device",
+               "T4", "-o", profile});
+  EXPECT_EQ(imported.code, ExitCode::kOk) << imported.err;
+  EXPECT_THAT(imported.out, HasSubstr("transfers, 1 links"));
+
+  const Outcome shown = RunWith({"profile", "show", profile});
+  EXPECT_EQ(shown.code, ExitCode::kOk) << shown.err;
+  EXPECT_THAT(shown.out, ContainsRegex("to V100-16 +1.20 GB/s"));
+}
+
 TEST(ImportProfileCommandTest, WritesToStandardOutput) {
   const Outcome outcome = RunWith(
       {"profile", "import", "--from", "nccl-tests", NcclOutput(), "-o", "-"});
