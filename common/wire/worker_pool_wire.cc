@@ -218,4 +218,18 @@ absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message) {
       absl::StrCat("a worker answered nonsense: ", answer.status().message()));
 }
 
+std::string SerializeAnswer(const Answer& answer) {
+  v1::Answer message;
+  EncodeAnswer(answer, message);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<Answer> ParseAnswer(const std::string& bytes) {
+  v1::Answer message;
+  if (!message.ParseFromString(bytes)) {
+    return absl::DataLossError("not an answer");
+  }
+  return DecodeAnswer(message);
+}
+
 }  // namespace tangram

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COMMON_WIRE_WORKER_POOL_WIRE_H_
 #define TANGRAM_COMMON_WIRE_WORKER_POOL_WIRE_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "common/parallelizer/query.h"
 
@@ -28,6 +30,10 @@ absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease);
 // that was encoded, or kInternal for what is not an answer.
 void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message);
 absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message);
+
+// An answer as bytes, for keeping.
+std::string SerializeAnswer(const Answer& answer);
+absl::StatusOr<Answer> ParseAnswer(const std::string& bytes);
 
 }  // namespace tangram
 

@@ -9,7 +9,6 @@
 #include "common/obs/log.h"
 #include "common/wire/worker_pool_wire.h"
 #include "coordinator/store/sqlite_database.h"
-#include "tangram/v1/worker_pool_service.pb.h"
 
 namespace tangram {
 namespace {
@@ -65,12 +64,11 @@ class SqliteAnswerStore : public AnswerStore {
   }
 
   void Insert(Fingerprint key, const Answer& answer) override {
-    v1::Answer message;
-    EncodeAnswer(answer, message);
+    std::string bytes = SerializeAnswer(answer);
     {
       const std::lock_guard lock(waiting_mutex_);
       if (waiting_.size() >= kMaxWaiting) return;
-      waiting_.emplace_back(key, message.SerializeAsString());
+      waiting_.emplace_back(key, std::move(bytes));
     }
     wake_.notify_one();
   }
@@ -78,10 +76,9 @@ class SqliteAnswerStore : public AnswerStore {
  private:
   using Encoded = std::pair<Fingerprint, std::string>;
 
+  // Empty for what another version has written.
   static std::optional<Answer> Decode(const std::string& bytes) {
-    v1::Answer message;
-    if (!message.ParseFromString(bytes)) return std::nullopt;
-    absl::StatusOr<Answer> answer = DecodeAnswer(message);
+    absl::StatusOr<Answer> answer = ParseAnswer(bytes);
     if (!answer.ok()) return std::nullopt;
     return *std::move(answer);
   }

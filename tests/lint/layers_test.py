@@ -51,7 +51,7 @@ LAYERS = {
         " coordinator/planners/tangram",
     "coordinator/dispatch": "common/base common/domain common/parallelizer",
     "coordinator/store": "common/base common/obs common/parallelizer"
-                         " common/wire coordinator/dispatch tangram",
+                         " common/wire coordinator/dispatch",
     "coordinator/jobs": "common/base common/obs coordinator/store",
     "coordinator/service": "common coordinator tangram",
     "cli": "common coordinator worker/adapters tangram",
