@@ -13,6 +13,7 @@
 #include "common/config/document.h"
 #include "common/config/group_fields.h"
 #include "common/config/text_file.h"
+#include "common/profile/fit_collectives.h"
 
 namespace tangram {
 namespace {
@@ -73,6 +74,7 @@ absl::Status AddNodes(const GroupEntry& entry, int group_index,
   for (int i = 0; i < group.num_nodes; ++i) {
     Node node = group.node;
     node.group = group_index;
+    FitCollectives(node);
     node.name = group.node_names.empty() ? absl::StrCat(group.name, "-", i)
                                          : group.node_names[i];
     if (!names.insert(node.name).second) {

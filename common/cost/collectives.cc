@@ -69,6 +69,21 @@ double MeasuredOr(CollectiveOp op, double bytes, const CommGroup& group,
   return table == nullptr ? modelled_s : SecondsOf(*table, bytes);
 }
 
+// Pairs inside a node slow each other down where its link says so; pairs
+// between nodes share the network.
+double MeasuredTransferSeconds(double bytes, const TransferPath& path,
+                               const MeasuredCollective& table) {
+  const double all = path.link.bandwidth_bytes_per_s;
+  const double pair = path.link.pair_bandwidth_bytes_per_s;
+  const double one_flow_s = SecondsOf(table, bytes / path.flows);
+  if (path.same_node) {
+    const bool slowed = path.flows > 1 && all < pair && all > 0;
+    return slowed ? one_flow_s * (pair / all) : one_flow_s;
+  }
+  return std::max(one_flow_s,
+                  path.link.latency_s + bytes / (path.node_pairs * all));
+}
+
 }  // namespace
 
 StageWiring WiringOf(const IslandSpec& island, int num_gpus) {
@@ -129,15 +144,10 @@ double TransferSeconds(double bytes, const TransferPath& path) {
   const Link& link = path.link;
   const double all = link.bandwidth_bytes_per_s;
   const double pair = link.pair_bandwidth_bytes_per_s;
-  if (path.same_node && !path.measured.empty()) {
-    const MeasuredCollective* table =
-        FindCollective(path.measured, CollectiveOp::kPointToPoint, 2, 1);
-    // Where the link says that pairs slow each other down, they do.
-    const double slowdown =
-        path.flows > 1 && all < pair && all > 0 ? pair / all : 1;
-    if (table != nullptr) {
-      return slowdown * SecondsOf(*table, bytes / path.flows);
-    }
+  if (!path.measured.empty()) {
+    const MeasuredCollective* table = FindCollective(
+        path.measured, CollectiveOp::kPointToPoint, 2, path.same_node ? 1 : 2);
+    if (table != nullptr) return MeasuredTransferSeconds(bytes, path, *table);
   }
   const double rate = path.same_node
                           ? std::max(pair, path.flows * std::min(all, pair))
@@ -162,7 +172,8 @@ TransferPath PathWithin(const IslandSpec& island, int from_gpu, int from_count,
   return {
       .link = island.inter_node,
       .flows = flows,
-      .node_pairs = std::min(from_last - from_first, to_last - to_first) + 1};
+      .node_pairs = std::min(from_last - from_first, to_last - to_first) + 1,
+      .measured = island.device.collectives};
 }
 
 }  // namespace tangram

@@ -46,7 +46,8 @@ struct TransferPath {
   bool same_node = false;
   int flows = 1;
   int node_pairs = 1;
-  // Of the GPUs' device; override the link inside a node. Refers to the device.
+  // Of the GPUs' device; override what one pair of GPUs gets of the link.
+  // Refers to the device.
   absl::Span<const MeasuredCollective> measured;
 };
 

@@ -14,47 +14,48 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/config/training_names.h"
+#include "common/import_profile/aceso_collectives.h"
 #include "common/import_profile/aceso_rows.h"
 #include "common/import_profile/formats.h"
 #include "common/import_profile/import_parts.h"
 
 // Operator profiles of Aceso (EuroSys 2024). Operators ran one by one on tp
-// GPUs, without recomputation, and their times hold the tp collectives. So at
-// tp 1 each of ours is what it is there, or the sum of four for attention; at
-// tp > 1 only operators without collectives and sums over whole layers are
-// taken. The dimensions of the model follow from the sizes of weights and
-// scores.
+// GPUs, without recomputation, and their times hold the tp collectives: each
+// operator that has one, in one of its passes. The other pass and the ratio of
+// both at tp 1 tell its compute; what is left is an all-reduce of the tokens,
+// and the median of those of one size becomes a point of a table. The
+// dimensions of the model follow from the sizes of weights and scores.
 namespace tangram {
 namespace {
-
-// Products with weights that tp splits, and in which pass their collective is.
-enum class Split { kNone, kByColumns /* backward */, kByRows /* forward */ };
 
 struct Part {
   absl::string_view name;
   OpKind op;
-  bool has_collectives;  // With tp above 1.
-  Split split = Split::kNone;
+  ReducedPass reduced = ReducedPass::kNone;  // With tp above 1.
+  // A product with weights: columns split, then rows.
+  bool product = false;
 };
 
 constexpr Part kEmbeddingParts[] = {
-    {"encoder-embedding", OpKind::kEmbedding, true}};
+    {"encoder-embedding", OpKind::kEmbedding, ReducedPass::kForward}};
 constexpr Part kTransformerParts[] = {
-    {"enc-1st-layernorm", OpKind::kAttentionNorm, false},
-    {"enc-attention-qkv", OpKind::kQkvProjection, true, Split::kByColumns},
-    {"enc-attention-score", OpKind::kAttentionCore, false},
-    {"enc-attention-softmax", OpKind::kAttentionCore, false},
-    {"enc-attention-dropout", OpKind::kAttentionCore, false},
-    {"enc-attention-context", OpKind::kAttentionCore, false},
-    {"enc-attention-dense", OpKind::kOutputProjection, true, Split::kByRows},
-    {"enc-post-attention-dropout", OpKind::kAttentionResidual, false},
-    {"enc-2nd-layernorm", OpKind::kMlpNorm, false},
-    {"enc-MLP-GEMM-1", OpKind::kMlpUp, true, Split::kByColumns},
-    {"enc-MLP-gelu", OpKind::kMlpActivation, false},
-    {"enc-MLP-GEMM-2", OpKind::kMlpDown, true, Split::kByRows},
-    {"enc-post-MLP-dropout", OpKind::kMlpResidual, false}};
-constexpr Part kHeadParts[] = {{"final-layernorm", OpKind::kFinalNorm, false},
-                               {"gpt-post-process", OpKind::kHead, true}};
+    {"enc-1st-layernorm", OpKind::kAttentionNorm},
+    {"enc-attention-qkv", OpKind::kQkvProjection, ReducedPass::kBackward, true},
+    {"enc-attention-score", OpKind::kAttentionCore},
+    {"enc-attention-softmax", OpKind::kAttentionCore},
+    {"enc-attention-dropout", OpKind::kAttentionCore},
+    {"enc-attention-context", OpKind::kAttentionCore},
+    {"enc-attention-dense", OpKind::kOutputProjection, ReducedPass::kForward,
+     true},
+    {"enc-post-attention-dropout", OpKind::kAttentionResidual},
+    {"enc-2nd-layernorm", OpKind::kMlpNorm},
+    {"enc-MLP-GEMM-1", OpKind::kMlpUp, ReducedPass::kBackward, true},
+    {"enc-MLP-gelu", OpKind::kMlpActivation},
+    {"enc-MLP-GEMM-2", OpKind::kMlpDown, ReducedPass::kForward, true},
+    {"enc-post-MLP-dropout", OpKind::kMlpResidual}};
+constexpr Part kHeadParts[] = {
+    {"final-layernorm", OpKind::kFinalNorm},
+    {"gpt-post-process", OpKind::kHead, ReducedPass::kBackward}};
 
 // The operators of one model at one batch size and tp degree, by name.
 using Batch = std::map<std::string, AcesoOperator>;
@@ -188,25 +189,15 @@ bool LacksWeightGradients(const std::map<BatchKey, Batch>& batches) {
   return !ratios.empty() && Median(std::move(ratios)) < kBetweenOneAndTwo;
 }
 
-// As long as the pass of the same product that has no collective.
-double WeightGradientSeconds(const AcesoOperator& op, Split split) {
-  switch (split) {
-    case Split::kNone:
-      return 0;
-    case Split::kByColumns:
-      return op.forward_s;
-    case Split::kByRows:
-      return op.backward_s;
-  }
-  return 0;
-}
-
 class AcesoImporter {
  public:
   AcesoImporter(ProfileEntry shape, bool add_weight_gradients,
+                const BackwardRatios& ratios, AllReduceSamples& all_reduces,
                 ImportResult& result)
       : shape_(std::move(shape)),
         add_weight_gradients_(add_weight_gradients),
+        ratios_(ratios),
+        all_reduces_(all_reduces),
         result_(result) {}
 
   void AddBatch(const Batch& batch) {
@@ -229,6 +220,27 @@ class AcesoImporter {
                         " samples: ", row.op);
   }
 
+  // The tokens of a batch, in full.
+  double BlockBytes(int samples) const {
+    return ElementBytes(shape_.precision) * samples * shape_.sequence_length *
+           result_.profile.models[shape_.model].layers[1].hidden_size;
+  }
+
+  // An operator's compute; its all-reduce is kept aside.
+  SplitTimes TimesOf(const Part& part, const AcesoOperator& op) {
+    SplitTimes times = SplitAllReduce(
+        op, part.reduced, ratios_.Of(op, add_weight_gradients_ ? 1 : 2));
+    if (!part.product) return times;
+    all_reduces_.Add(op.tp, BlockBytes(op.samples), times.all_reduce_s);
+    // As long as the pass of the same product that has no collective.
+    if (add_weight_gradients_) {
+      times.backward_s += part.reduced == ReducedPass::kBackward
+                              ? times.forward_s
+                              : op.backward_s;
+    }
+    return times;
+  }
+
   void AddLayer(const Batch& batch, absl::Span<const Part> parts, int layer) {
     ProfileEntry entry = shape_;
     entry.layer = layer;
@@ -245,36 +257,17 @@ class AcesoImporter {
                                  ": did not run, so its layer is left out"));
       }
       const AcesoOperator& op = row->second;
+      const SplitTimes times = TimesOf(part, op);
       entry.parallelism.tp_degree = op.tp;
       ProfilePoint& point = by_op[part.op];
       point.samples = whole.samples = op.samples;
-      const double backward_s =
-          op.backward_s +
-          (add_weight_gradients_ ? WeightGradientSeconds(op, part.split) : 0);
-      point.forward_s += op.forward_s;
-      point.backward_s += backward_s;
-      whole.forward_s += op.forward_s;
-      whole.backward_s += backward_s;
-      entry.collectives_included = op.tp > 1;
+      point.forward_s += times.forward_s;
+      point.backward_s += times.backward_s;
+      whole.forward_s += times.forward_s;
+      whole.backward_s += times.backward_s;
     }
     AddPoint(entry, whole, result_.profile);
-    AddOperators(parts, by_op, entry);
-  }
-
-  void AddOperators(absl::Span<const Part> parts,
-                    const std::map<OpKind, ProfilePoint>& by_op,
-                    ProfileEntry entry) {
-    entry.collectives_included = false;
     for (const auto& [op, point] : by_op) {
-      const auto part =
-          std::find_if(parts.begin(), parts.end(),
-                       [op = op](const Part& p) { return p.op == op; });
-      if (entry.parallelism.tp_degree > 1 && part->has_collectives) {
-        Note(absl::StrCat(part->name,
-                          " with tp above 1: its time holds collectives, so it "
-                          "counts in its layer alone"));
-        continue;
-      }
       entry.op = op;
       AddPoint(entry, point, result_.profile);
     }
@@ -282,6 +275,8 @@ class AcesoImporter {
 
   const ProfileEntry shape_;
   const bool add_weight_gradients_;
+  const BackwardRatios& ratios_;
+  AllReduceSamples& all_reduces_;
   ImportResult& result_;
 };
 
@@ -296,6 +291,7 @@ std::map<BatchKey, Batch> BatchesOf(const AcesoRows& rows,
 }
 
 absl::Status AddOperators(const std::map<BatchKey, Batch>& batches,
+                          const BackwardRatios& ratios,
                           const ImportOptions& options, Precision precision,
                           ImportResult& result) {
   const bool add_weight_gradients = LacksWeightGradients(batches);
@@ -309,6 +305,7 @@ absl::Status AddOperators(const std::map<BatchKey, Batch>& batches,
         "activations: left out; they are what operators write, whether it is "
         "kept for the backward pass or not");
   }
+  AllReduceSamples all_reduces;
   // By model name, as its first batch has it.
   std::map<std::string, ProfileEntry> shapes;
   for (const auto& [key, batch] : batches) {
@@ -324,27 +321,28 @@ absl::Status AddOperators(const std::map<BatchKey, Batch>& batches,
           .precision = precision,
           .sequence_length = dimensions.sequence_length};
     }
-    AcesoImporter(shapes[name], add_weight_gradients, result).AddBatch(batch);
+    AcesoImporter(shapes[name], add_weight_gradients, ratios, all_reduces,
+                  result)
+        .AddBatch(batch);
+  }
+  if (all_reduces.AddTo(result.profile)) {
+    result.notes.push_back(
+        "all-reduces with tp above 1: taken out of the operators' times, by "
+        "their other pass, into tables");
   }
   return absl::OkStatus();
 }
 
 void AddCollectives(const AcesoRows& rows, Selection& selection,
                     ImportResult& result) {
-  bool across_nodes = false;
   for (const AcesoCollective& row : rows.collectives) {
     if (!selection.Keeps(row.gpu, row.dtype)) continue;
-    across_nodes = across_nodes || row.shape.nodes > 1;
     AddPoint(row.shape, row.point, result.profile);
   }
   if (!result.profile.collectives.empty()) {
     result.notes.push_back(
         "collectives: taken to have run inside one node, as upstream's "
         "profiler does");
-  }
-  if (across_nodes) {
-    result.notes.push_back(
-        "p2p between nodes: kept, but not used by the model");
   }
 }
 
@@ -359,9 +357,9 @@ absl::StatusOr<ImportResult> ImportAceso(Files files,
   ImportResult result;
   Selection selection(options);
   const std::map<BatchKey, Batch> batches = BatchesOf(rows, selection);
-  TANGRAM_RETURN_IF_ERROR(
-      AddOperators(batches, options, selection.precision(), result));
   AddCollectives(rows, selection, result);
+  TANGRAM_RETURN_IF_ERROR(AddOperators(batches, BackwardRatios(rows.operators),
+                                       options, selection.precision(), result));
   TANGRAM_RETURN_IF_ERROR(selection.CheckOne(files[0].name));
   TANGRAM_RETURN_IF_ERROR(
       SetDevice(selection.gpu(), files[0].name, options, result.profile));

@@ -7,6 +7,7 @@
 
 #include "common/cost/measured_layer.h"
 #include "common/cost/operator_cost.h"
+#include "common/profile/fit_collectives.h"
 
 namespace tangram {
 namespace {
@@ -115,6 +116,7 @@ int AttachProfile(const Profile& profile, Cluster& cluster) {
   for (Node& node : cluster.nodes) {
     if (node.device.type != profile.device) continue;
     AttachProfile(profile, node.device);
+    FitCollectives(node);
     ++num_nodes;
   }
   return num_nodes;

@@ -11,7 +11,8 @@ namespace tangram {
 // measured the same, the profile's count.
 void AttachProfile(const Profile& profile, DeviceSpec& device);
 
-// The same, to all devices of the profile's type. Returns to how many nodes.
+// The same, to all devices of the profile's type, whose collectives are fitted
+// to their nodes. Returns to how many nodes.
 int AttachProfile(const Profile& profile, Cluster& cluster);
 
 // Which links of a cluster a profile's take the place of.

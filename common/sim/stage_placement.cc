@@ -102,9 +102,9 @@ TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,
   const int first_node = from_counts.begin()->first;
   path.same_node = from_counts.size() == 1 && to_counts.size() == 1 &&
                    to_counts.begin()->first == first_node;
-  if (path.same_node) {
-    path.measured = cluster.nodes[first_node].device.collectives;
-  }
+  const DeviceSpec& device = cluster.nodes[first_node].device;
+  const DeviceSpec& other = cluster.nodes[to_counts.begin()->first].device;
+  if (device.type == other.type) path.measured = device.collectives;
   path.link = path.same_node
                   ? cluster.nodes[first_node].intra_node
                   : LinkBetweenSets(cluster, NodesByGroup(cluster, from_counts),

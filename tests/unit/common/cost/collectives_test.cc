@@ -186,5 +186,22 @@ TEST(MeasuredCollectiveTest, OfTwoGpusOverridesTransfersInsideANode) {
   EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 4e6 / 10e9);
 }
 
+TEST(MeasuredCollectiveTest, OfTwoNodesOverridesWhatOnePairGetsBetweenThem) {
+  const std::vector<MeasuredCollective> tables = {
+      {.op = CollectiveOp::kPointToPoint,
+       .ranks = 2,
+       .nodes = 2,
+       .points = {{1e6, 1e-3}}}};
+  TransferPath path = {
+      .link = {.bandwidth_bytes_per_s = 2e9, .pair_bandwidth_bytes_per_s = 2e9},
+      .measured = tables};
+  // 1 GB/s a pair, 2 GB/s all: 4 MB take 4 ms, 2 ms on two pairs and on four.
+  EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 4e-3);
+  path.flows = 2;
+  EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 2e-3);
+  path.flows = 4;
+  EXPECT_DOUBLE_EQ(TransferSeconds(4e6, path), 2e-3);
+}
+
 }  // namespace
 }  // namespace tangram

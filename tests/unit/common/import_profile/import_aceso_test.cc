@@ -1,6 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/import_profile/import_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -98,21 +99,53 @@ TEST(ImportAcesoTest, SumsOperatorsToLayers) {
   }
 }
 
-TEST(ImportAcesoTest, KeepsOperatorsWithCollectivesInTheirLayerOnly) {
-  const std::string rows = absl::StrCat(
-      "model,mbs,tp,algo,op_name,", kColumns, Operators("gpt_1,1,1,0,", 100),
-      Operators("gpt_1,1,2,0,", 60), Operators("gpt_1,1,2,1,", 60));
+TEST(ImportAcesoTest, TakesAllReducesOutOfOperators) {
+  // At tp 2, 60 µs forward and 120 backward, and an all-reduce of 30: in the
+  // backward pass of products split by columns, in the forward pass of the
+  // others. At tp 1 backward takes twice as long as forward.
+  const std::string split =
+      absl::StrReplaceAll(Operators("gpt_1,1,2,0,", 60),
+                          {{"attention-qkv,60,120", "attention-qkv,60,150"},
+                           {"attention-dense,60,120", "attention-dense,90,120"},
+                           {"MLP-GEMM-1,60,120", "MLP-GEMM-1,60,150"},
+                           {"MLP-GEMM-2,60,120", "MLP-GEMM-2,90,120"}});
+  const std::string rows = absl::StrCat("model,mbs,tp,algo,op_name,", kColumns,
+                                        Operators("gpt_1,1,1,0,", 100), split,
+                                        Operators("gpt_1,1,2,1,", 60));
   ASSERT_OK_AND_ASSIGN(
       const ImportResult result,
       ImportProfile("aceso", {{"ops.csv", rows}}, {.device = "GPU-X"}));
-  // Of 13 operators, embedding, qkv, output projection, both products of the
-  // MLP and the head have collectives.
-  EXPECT_THAT(result.profile.entries, SizeIs(6 + 13 + 7));
-  const ProfileEntry& split = result.profile.entries[4];
-  EXPECT_EQ(split.parallelism.tp_degree, 2);
-  EXPECT_TRUE(split.collectives_included);
-  EXPECT_NEAR(split.points[0].forward_s, 13 * 60e-6, 1e-12);
+  ASSERT_THAT(result.profile.entries, SizeIs(6 + 26));
+  const ProfileEntry& layer = result.profile.entries[4];
+  EXPECT_EQ(layer.parallelism.tp_degree, 2);
+  EXPECT_FALSE(layer.collectives_included);
+  EXPECT_NEAR(layer.points[0].forward_s, 13 * 60e-6, 1e-12);
+  EXPECT_NEAR(layer.points[0].backward_s, 13 * 120e-6, 1e-12);
+  // 2048 tokens of 1024 elements in two bytes.
+  ASSERT_THAT(result.profile.collectives, SizeIs(1));
+  const MeasuredCollective& table = result.profile.collectives[0];
+  EXPECT_EQ(table.op, CollectiveOp::kAllReduce);
+  EXPECT_EQ(table.ranks, 2);
+  ASSERT_THAT(table.points, SizeIs(1));
+  EXPECT_EQ(table.points[0].bytes, 4 << 20);
+  EXPECT_NEAR(table.points[0].seconds, 30e-6, 1e-12);
   EXPECT_THAT(result.notes, Contains(HasSubstr("16 rows of algo 1: left out")));
+}
+
+TEST(ImportAcesoTest, PrefersAllReducesThatWereMeasuredAlone) {
+  const std::string rows = absl::StrCat(
+      "model,mbs,tp,algo,op_name,", kColumns, Operators("gpt_1,1,1,0,", 100),
+      absl::StrReplaceAll(Operators("gpt_1,1,2,0,", 60),
+                          {{"attention-qkv,60,120", "attention-qkv,60,150"}}));
+  ASSERT_OK_AND_ASSIGN(const ImportResult result,
+                       ImportProfile("aceso",
+                                     {{"ops.csv", rows},
+                                      {"prim_gpt_1_all_reduce_2gpus.csv",
+                                       "data_size(MB),time(ms)\n1,2\n"}},
+                                     {.device = "GPU-X"}));
+  EXPECT_THAT(
+      result.profile.collectives,
+      ElementsAre(MeasuredCollective{.ranks = 2, .points = {{1 << 20, 2e-3}}}));
 }
 
 TEST(ImportAcesoTest, AddsWeightGradientsThatAreNotMeasured) {

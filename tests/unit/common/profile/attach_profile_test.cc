@@ -95,6 +95,22 @@ TEST(AttachProfileTest, SortsCollectivesAndKeepsTheLatest) {
   EXPECT_EQ(device.efficiency.reserved_bytes, 3e8);
 }
 
+TEST(AttachProfileTest, FitsCollectivesToTheNode) {
+  Cluster cluster = testing::TestCluster(
+      {{.name = "a", .num_nodes = 1, .device = testing::TestDevice("TEST")}});
+  cluster.nodes[0].intra_node = {.bandwidth_bytes_per_s = 10e9,
+                                 .pair_bandwidth_bytes_per_s = 12e9};
+  ASSERT_EQ(cluster.nodes[0].num_gpus, 4);
+  // Half of the bytes of 1e6 on two ranks are as much to a GPU as three
+  // quarters of 2/3e6 on four, which take 2/3 s.
+  Profile profile = OneLayer();
+  profile.collectives = {{.ranks = 2, .points = {{1e6, 0.1}}},
+                         {.ranks = 4, .points = {{1e3, 1e-3}, {1e6, 1}}}};
+  AttachProfile(profile, cluster);
+  EXPECT_NEAR(cluster.nodes[0].device.collectives[0].points[0].seconds, 2 / 3.,
+              1e-9);
+}
+
 TEST(AttachProfileTest, GoesToDevicesOfItsType) {
   Cluster cluster = testing::TestCluster(
       {{.name = "a", .num_nodes = 2, .device = testing::TestDevice("TEST")},
