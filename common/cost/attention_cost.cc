@@ -50,6 +50,10 @@ OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
 // Fitted with DeviceEfficiency::attention_fraction on vTrain's A100 runs.
 constexpr double kUnfusedShare = 0.6;
 
+// Megatron-LM's fused softmax writes its gradient in place and takes as many
+// tokens as this. Beyond, the gradients on either side of it are live at once.
+constexpr double kLongestFusedSoftmax = 2048;
+
 // Separate kernels (2205.05198 §4.1): scores QKᵀ, softmax, dropout, times V.
 // With E bytes an element and a one-byte mask, softmax reads and writes 2E and
 // dropout 2E + 1 bytes a score; backward 3E and 2E + 1. Kept a score: the
@@ -71,14 +75,15 @@ OperatorWork UnfusedWork(const LayerScope& scope, double heads,
       product_s(layer.head_dim) + product_s(layer.value_head_dim);
   const bool dropout = scope.environment.training.dropout;
   const double dropout_bytes = dropout ? (2 * e + 1) * scores : 0;
-  return {.forward_compute_s = products_s +
-                               PassSeconds(2 * score_bytes, rates) +
-                               PassSeconds(dropout_bytes, rates),
-          .backward_compute_s = 2 * products_s +
-                                PassSeconds(3 * score_bytes, rates) +
-                                PassSeconds(dropout_bytes, rates),
-          .keeps_input = true,
-          .kept_bytes = dropout ? (2 * e + 1) * scores : score_bytes};
+  return {
+      .forward_compute_s = products_s + PassSeconds(2 * score_bytes, rates) +
+                           PassSeconds(dropout_bytes, rates),
+      .backward_compute_s = 2 * products_s +
+                            PassSeconds(3 * score_bytes, rates) +
+                            PassSeconds(dropout_bytes, rates),
+      .keeps_input = true,
+      .kept_bytes = dropout ? (2 * e + 1) * scores : score_bytes,
+      .workspace_bytes = context > kLongestFusedSoftmax ? 2 * score_bytes : 0};
 }
 
 }  // namespace

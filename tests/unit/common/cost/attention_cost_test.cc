@@ -61,6 +61,15 @@ TEST_F(AttentionCostTest, WithoutDropoutOnlySoftmaxIsKept) {
   EXPECT_EQ(without.saved_bytes, 6 * kElements + 2 * kScores);
 }
 
+TEST_F(AttentionCostTest, GradientsOfLongSoftmaxesAreNotInPlace) {
+  device_.supports_flash_attention = false;
+  training_.sequence_length = 2048;
+  EXPECT_EQ(Estimate().workspace_bytes, 0);
+  training_.sequence_length = 4096;
+  // Two samples, 16 heads, 4096² scores in two bytes, before and after.
+  EXPECT_EQ(Estimate().workspace_bytes, 2 * 2.0 * 2 * 16 * 4096 * 4096);
+}
+
 TEST_F(AttentionCostTest, HeadsThatTensorCoresCannotReadAreSlower) {
   device_.supports_flash_attention = false;
   device_.memory_bandwidth_bytes_per_s *= 1000;
