@@ -186,6 +186,9 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
     if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
     expressed.overhead_bytes.push_back(
         ReductionBytes(habits, expressed.model, expressed.training, stage));
+    if (stages.stages[s].memory_measured) {
+      expressed.memory_stages.push_back(static_cast<int>(s));
+    }
   }
   if (used != run.num_gpus) {
     return absl::InvalidArgumentError(

@@ -25,6 +25,8 @@ struct ExpressedRun {
   // memory of each stage's GPUs.
   double overhead_s = 0;
   std::vector<double> overhead_bytes;
+  // The stages whose memory the row counts; empty: all.
+  std::vector<int> memory_stages;
 };
 
 // Puts a run into our terms: its GPUs from the catalogue, its links from the

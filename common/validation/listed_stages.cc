@@ -63,32 +63,6 @@ OperatorCut CutOfAcesoOperator(int index, const ModelSpec& model) {
                       : OperatorCut{last_layer, in_head};
 }
 
-// Which operators Aceso recomputed is not published, only how many. It takes
-// those that keep most first: the attention core, four of its operators, then
-// the activation, then the others; each in as many layers as the number allows.
-std::vector<RecomputeRun> AcesoRecompute(const ModelSpec& model,
-                                         OperatorCut begin, OperatorCut end,
-                                         int recomputed) {
-  constexpr struct {
-    int op;      // Ours, of a dense layer.
-    int weight;  // Operators of Aceso's.
-  } kOrder[] = {{2, 4}, {7, 1}, {8, 1}, {6, 1}, {5, 1},
-                {9, 1}, {1, 1}, {3, 1}, {4, 1}, {0, 1}};
-  const int num_layers = LayersTouched(begin, end);
-  std::vector<OpMask> masks(num_layers, kRecomputeNone);
-  for (const auto& step : kOrder) {
-    for (int l = 0; l < num_layers && recomputed >= step.weight; ++l) {
-      const OperatorCut at{begin.layer + l, step.op};
-      const LayerSpec& layer = model.layers[at.layer];
-      if (layer.kind != LayerKind::kTransformer) continue;
-      if (at < begin || at >= end) continue;
-      masks[l] |= OpMask{1} << step.op;
-      recomputed -= step.weight;
-    }
-  }
-  return JoinMasks(masks);
-}
-
 absl::StatusOr<int> OnlyDegree(const ConfigField& stage,
                                absl::string_view key) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField list,
@@ -102,6 +76,9 @@ absl::StatusOr<int> OnlyDegree(const ConfigField& stage,
   return degrees[0].AsInt(1, kMaxDegree);
 }
 
+// What a stage of Aceso's took. Not all ranks of all runs were kept.
+constexpr absl::string_view kStageMemory = "max_reserved_mib";
+
 absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
                                     const ModelSpec& model,
                                     const ConfigField& stage, int begin_op,
@@ -113,15 +90,14 @@ absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
       const ConfigField field,
       stage.Require("recompute_ops_frac", "the share recomputed"));
   TANGRAM_ASSIGN_OR_RETURN(const double share, field.AsNumber(0, 1));
-  const OperatorCut begin = CutOfAcesoOperator(begin_op, model);
-  const OperatorCut end = CutOfAcesoOperator(begin_op + num_ops, model);
-  return RunStage{
-      .plan = {.begin = begin,
-               .end = end,
-               .parallelism = parallelism,
-               .recompute = AcesoRecompute(
-                   model, begin, end,
-                   static_cast<int>(std::lround(share * num_ops)))}};
+  RunStage result{.plan = {.begin = CutOfAcesoOperator(begin_op, model),
+                           .end = CutOfAcesoOperator(begin_op + num_ops, model),
+                           .parallelism = parallelism},
+                  .memory_measured = stage.Find(kStageMemory).has_value()};
+  result.plan.recompute =
+      AcesoRecompute(model, result.plan, run.sequence_length, begin_op, num_ops,
+                     static_cast<int>(std::lround(share * num_ops)));
+  return result;
 }
 
 // Fractions of weights, gradients, optimizer state and activations.

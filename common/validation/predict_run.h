@@ -9,9 +9,9 @@ namespace tangram {
 
 struct RunPrediction {
   double iteration_s = 0;
-  // The fullest GPU, in the terms of the row: without the runtime's reserve
-  // where the row counts what the allocator reserved, and without
-  // fragmentation either where it counts what was allocated.
+  // The fullest GPU of the stages that count, in the terms of the row: without
+  // the runtime's reserve where the row counts what the allocator reserved, and
+  // without fragmentation either where it counts what was allocated.
   double memory_bytes = 0;
   bool fits = true;
   // Share of the compute time that came from measured operators.

@@ -21,6 +21,8 @@ struct RunStage {
     int count = 0;
   };
   std::vector<Ranks> ranks;
+  // The row's memory counts the GPUs of this stage.
+  bool memory_measured = true;
 };
 
 struct RunStages {

@@ -64,6 +64,19 @@ RuntimeHabits Sailor(RuntimeHabits habits) {
   return habits;
 }
 
+// Mist's model configurations set both dropouts to 0.
+RuntimeHabits WithoutDropout(RuntimeHabits habits) {
+  habits.dropout = false;
+  return habits;
+}
+
+// Waits for the device after each exchange between stages, and keeps both ends.
+RuntimeHabits Blocking(RuntimeHabits habits) {
+  habits.blocking_transfers = true;
+  habits.keeps_sent_tensors = true;
+  return habits;
+}
+
 }  // namespace
 
 RuntimeHabits HabitsOf(absl::string_view framework) {
@@ -82,10 +95,10 @@ RuntimeHabits HabitsOf(absl::string_view framework) {
       {"Megatron+DeepSpeed", WithDeepSpeed(kEarlyMegatron)},
       {"v1.1.5", Unfused(kEarlyMegatron)},
       {"DeepSpeed", kEarlyMegatron},
+      {"Aceso", Blocking(kEarlyMegatron)},
       {"Megatron", kEarlyMegatron},
-      {"Aceso", kEarlyMegatron},
       {"Alpa", kEarlyMegatron},
-      {"Mist", kEarlyMegatron}};
+      {"Mist", WithoutDropout(kEarlyMegatron)}};
   for (const Framework& known : frameworks) {
     if (Mentions(framework, known.name)) return known.habits;
   }

@@ -14,6 +14,7 @@ struct RuntimeHabits {
   bool overlap_grad_reduce = true;
   bool blocking_transfers = false;
   bool sequence_parallel = true;  // Where tp_degree > 1.
+  bool blocking_transfers = false;
   bool dropout = false;
   bool tf32 = false;  // fp32 products run in TF32 where there are such units.
   // The last stages are left with fewer layers where they do not divide.
@@ -25,6 +26,8 @@ struct RuntimeHabits {
   double host_factor = 1;
   double elementwise_factor = 1;
   double attention_factor = 1;
+  // What a stage has sent on stays until the backward pass.
+  bool keeps_sent_tensors = false;
   // What the framework takes of a GPU beside model and activations.
   double buffer_bytes = 0;
   // Gradients are copied to a buffer to be reduced, this many at a time.

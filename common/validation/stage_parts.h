@@ -34,6 +34,13 @@ RunStage MakeStage(const ModelSpec& model, OperatorCut begin, OperatorCut end,
                    const StageParallelism& parallelism, Recompute recompute,
                    int recomputed = kMaxDegree);
 
+// The `count` operators that Aceso recomputed of a stage that holds its
+// operators [begin_op, begin_op + num_ops), as masks of ours.
+std::vector<RecomputeRun> AcesoRecompute(const ModelSpec& model,
+                                         const StagePlan& stage,
+                                         int sequence_length, int begin_op,
+                                         int num_ops, int count);
+
 // The row says two things that exclude each other.
 absl::Status Contradiction(absl::string_view what);
 

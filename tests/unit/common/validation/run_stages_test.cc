@@ -367,10 +367,42 @@ TEST(AcesoStagesTest, RecomputesFirstWhatKeepsMost) {
                                    TestModel(8)));
 
   // round(0.32 · (1 + 8 · 13 + 2) operators) = 34: the core of 8 layers, four
-  // operators each, and two activations.
+  // operators each, and one product with the activation after it.
+  constexpr OpMask kUpAndActivation = 1 << 6 | 1 << 7;
+  EXPECT_THAT(
+      stages.stages[0].plan.recompute,
+      ElementsAre(RecomputeRun{1, 0}, RecomputeRun{1, kCore | kUpAndActivation},
+                  RecomputeRun{7, kCore}, RecomputeRun{1, 0}));
+}
+
+// Dropout keeps more than the softmax before it, so half a core comes first: it
+// counts for 0.6 of one.
+TEST(AcesoStagesTest, HalfRecomputedCoresCountByWhatTheyKeep) {
+  ASSERT_OK_AND_ASSIGN(const RunStages stages,
+                       StagesOfRun(PlannedRun(R"({"stages": [
+          {"ops": 107, "tp": [1], "dp": [2], "recompute_ops_frac": 0.093}]})"),
+                                   TestModel(8)));
+
+  // round(0.093 · 107) = 10: dropout and context of 5 layers, as 3 cores: after
+  // 0.5, 1.1, 0.7, 1.3 and 0.9 + 0.6 there is one, of layers 1, 3 and 5.
   EXPECT_THAT(stages.stages[0].plan.recompute,
-              ElementsAre(RecomputeRun{1, 0}, RecomputeRun{2, kCore | 1 << 7},
-                          RecomputeRun{6, kCore}, RecomputeRun{1, 0}));
+              ElementsAre(RecomputeRun{1, 0}, RecomputeRun{1, kCore},
+                          RecomputeRun{1, 0}, RecomputeRun{1, kCore},
+                          RecomputeRun{1, 0}, RecomputeRun{1, kCore},
+                          RecomputeRun{4, 0}));
+}
+
+TEST(AcesoStagesTest, MemoryIsOfTheStagesThatHaveIt) {
+  ASSERT_OK_AND_ASSIGN(const RunStages stages,
+                       StagesOfRun(PlannedRun(R"({"stages": [
+          {"ops": 53, "tp": [1], "dp": [2], "recompute_ops_frac": 0,
+           "max_reserved_mib": 1000},
+          {"ops": 54, "tp": [1], "dp": [2], "recompute_ops_frac": 0,
+           "max_reserved_mib": null}]})"),
+                                   TestModel(8)));
+
+  EXPECT_TRUE(stages.stages[0].memory_measured);
+  EXPECT_FALSE(stages.stages[1].memory_measured);
 }
 
 TEST(AcesoStagesTest, AStageHasOneDegreeOfEachKind) {

@@ -8,7 +8,7 @@ namespace {
 
 TEST(HabitsOfTest, MegatronBefore2023FusedLittle) {
   for (const char* name : {"Megatron-LM", "Megatron-DeepSpeed", "Alpa",
-                           "Aceso runtime (Megatron)", "DeepSpeed", "mist"}) {
+                           "Aceso runtime (Megatron)", "DeepSpeed"}) {
     SCOPED_TRACE(name);
     const RuntimeHabits habits = HabitsOf(name);
     EXPECT_FALSE(habits.flash_attention);
@@ -20,6 +20,18 @@ TEST(HabitsOfTest, MegatronBefore2023FusedLittle) {
     EXPECT_GT(habits.host_factor, 1);
     EXPECT_EQ(habits.elementwise_factor, 1);
   }
+}
+
+TEST(HabitsOfTest, AcesoWaitsForWhatItSendsAndKeepsIt) {
+  const RuntimeHabits aceso = HabitsOf("Aceso runtime (Megatron)");
+  EXPECT_TRUE(aceso.blocking_transfers);
+  EXPECT_TRUE(aceso.keeps_sent_tensors);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").blocking_transfers);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").keeps_sent_tensors);
+}
+
+TEST(HabitsOfTest, MistTrainsWithoutDropout) {
+  EXPECT_FALSE(HabitsOf("Mist").dropout);
 }
 
 TEST(HabitsOfTest, MegatronOf2020FusedLess) {
