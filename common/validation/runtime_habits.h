@@ -14,7 +14,6 @@ struct RuntimeHabits {
   bool overlap_grad_reduce = true;
   bool blocking_transfers = false;
   bool sequence_parallel = true;  // Where tp_degree > 1.
-  bool blocking_transfers = false;
   bool dropout = false;
   bool tf32 = false;  // fp32 products run in TF32 where there are such units.
   // The last stages are left with fewer layers where they do not divide.
