@@ -296,4 +296,15 @@ OperatorCost EstimateOperator(const LayerSpec& layer, OpKind op,
   return EstimateInScope(ScopeOf(layer, parallelism, environment), op);
 }
 
+std::vector<OperatorCost> EstimateOperators(
+    const LayerSpec& layer, const StageParallelism& parallelism,
+    const StageEnvironment& environment) {
+  const LayerScope scope = ScopeOf(layer, parallelism, environment);
+  std::vector<OperatorCost> costs;
+  for (const OpKind op : OperatorsOf(layer)) {
+    costs.push_back(EstimateInScope(scope, op));
+  }
+  return costs;
+}
+
 }  // namespace tangram

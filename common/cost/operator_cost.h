@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COMMON_COST_OPERATOR_COST_H_
 #define TANGRAM_COMMON_COST_OPERATOR_COST_H_
 
+#include <vector>
+
 #include "absl/types/span.h"
 #include "common/base/fingerprint.h"
 #include "common/domain/device.h"
@@ -72,6 +74,12 @@ struct OperatorCost {
 OperatorCost EstimateOperator(const LayerSpec& layer, OpKind op,
                               const StageParallelism& parallelism,
                               const StageEnvironment& environment);
+
+// All operators of a layer, in order: one by one, each would scale the whole
+// layer to its measurements anew.
+std::vector<OperatorCost> EstimateOperators(
+    const LayerSpec& layer, const StageParallelism& parallelism,
+    const StageEnvironment& environment);
 
 // The key under which DeviceSpec::measured may override an operator: the
 // layer, operator, tp and cp degree, samples per replica, and what of the

@@ -23,27 +23,35 @@ struct OperatorBounds {
   double input_bytes = kInfinite;
 };
 
-OperatorBounds BoundsOf(const LayerSpec& layer, OpKind op,
-                        const DegreeSpace& space, const IslandSpec& island,
-                        const ProfileOptions& options) {
-  OperatorBounds bounds;
+void LowerTo(const OperatorCost& cost, double state_bytes, double gpus,
+             OperatorBounds& bounds) {
+  bounds.gpu_seconds =
+      std::min(bounds.gpu_seconds, gpus * (cost.forward_s + cost.backward_s));
+  bounds.state_bytes = std::min(bounds.state_bytes, gpus * state_bytes);
+  bounds.saved_bytes = std::min(bounds.saved_bytes, gpus * cost.saved_bytes);
+  bounds.input_bytes = std::min(bounds.input_bytes, gpus * cost.input_bytes);
+}
+
+// One for each operator of the layer.
+std::vector<OperatorBounds> BoundsOf(const LayerSpec& layer,
+                                     const DegreeSpace& space,
+                                     const IslandSpec& island,
+                                     const ProfileOptions& options) {
+  std::vector<OperatorBounds> bounds(OperatorsOf(layer).size());
   for (const Degrees& degrees : space.choices()) {
     const StageParallelism parallelism = {.tp_degree = degrees.tp_degree,
                                           .dp_degree = degrees.dp_degree};
-    const double gpus = degrees.num_gpus();
-    const OperatorCost cost = EstimateOperator(
-        layer, op, parallelism,
+    const std::vector<OperatorCost> costs = EstimateOperators(
+        layer, parallelism,
         {.device = island.device,
          .training = options.training,
          .wiring = WiringOf(island, degrees.num_gpus()),
          .pipeline_microbatch_size = options.pipeline_microbatch_size});
-    const double state_bytes = ModelStateBytes({.dense = cost.dense_parameters},
-                                               parallelism, options.training);
-    bounds.gpu_seconds =
-        std::min(bounds.gpu_seconds, gpus * (cost.forward_s + cost.backward_s));
-    bounds.state_bytes = std::min(bounds.state_bytes, gpus * state_bytes);
-    bounds.saved_bytes = std::min(bounds.saved_bytes, gpus * cost.saved_bytes);
-    bounds.input_bytes = std::min(bounds.input_bytes, gpus * cost.input_bytes);
+    for (size_t i = 0; i < costs.size(); ++i) {
+      const double state_bytes = ModelStateBytes(
+          {.dense = costs[i].dense_parameters}, parallelism, options.training);
+      LowerTo(costs[i], state_bytes, degrees.num_gpus(), bounds[i]);
+    }
   }
   return bounds;
 }
@@ -77,12 +85,11 @@ PerformanceProfile LowerBounds(const ModelSlice& slice,
   const double growth = 1 + island.device.efficiency.fragmentation;
   PerformanceProfile profile;
   for (const LayerRun& run : slice.runs) {
-    std::vector<OperatorBounds> operators;
-    for (const OpKind op : OperatorsOf(run.layer)) {
-      operators.push_back(BoundsOf(run.layer, op, space, island, options));
-      profile.min_gpu_seconds += run.count * operators.back().gpu_seconds;
-      profile.min_total_bytes +=
-          run.count * growth * operators.back().state_bytes;
+    const std::vector<OperatorBounds> operators =
+        BoundsOf(run.layer, space, island, options);
+    for (const OperatorBounds& op : operators) {
+      profile.min_gpu_seconds += run.count * op.gpu_seconds;
+      profile.min_total_bytes += run.count * growth * op.state_bytes;
     }
     profile.min_total_bytes +=
         run.count * growth * LeastKeptBytes(run.layer, operators);

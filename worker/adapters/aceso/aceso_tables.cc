@@ -169,9 +169,9 @@ std::unique_ptr<DegreeTable> CostTables::MakeTable(
       .pipeline_microbatch_size = options_.pipeline_microbatch_size};
   std::vector<OperatorCost> costs;
   for (const LayerSpec& layer : layout_.kinds()) {
-    for (const OpKind op : OperatorsOf(layer)) {
-      costs.push_back(EstimateOperator(layer, op, parallelism, environment));
-    }
+    const std::vector<OperatorCost> operators =
+        EstimateOperators(layer, parallelism, environment);
+    costs.insert(costs.end(), operators.begin(), operators.end());
   }
   const auto sums = [&](const auto& field) {
     return SumsOf(layout_, costs, field);

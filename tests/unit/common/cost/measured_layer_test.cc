@@ -134,6 +134,24 @@ TEST(MeasuredLayerTest, IsTheSumOfItsParts) {
   EXPECT_DOUBLE_EQ(first.measured_s + second.measured_s, 10);
 }
 
+TEST(MeasuredLayerTest, OperatorsAreTheSameTogetherAndOneByOne) {
+  Setting setting;
+  setting.Measure({.samples = 2, .forward_s = 4, .backward_s = 6});
+  const std::vector<OperatorCost> together = EstimateOperators(
+      setting.layer, setting.parallelism, setting.Environment());
+  ASSERT_EQ(together.size(), kNumOps);
+  double forward_s = 0;
+  for (int i = 0; i < kNumOps; ++i) {
+    const OperatorCost one =
+        EstimateOperator(setting.layer, OperatorsOf(setting.layer)[i],
+                         setting.parallelism, setting.Environment());
+    EXPECT_EQ(together[i].forward_s, one.forward_s);
+    EXPECT_EQ(together[i].saved_bytes, one.saved_bytes);
+    forward_s += together[i].forward_s;
+  }
+  EXPECT_DOUBLE_EQ(forward_s, 4);
+}
+
 TEST(MeasuredLayerTest, AddsModelledCollectivesUnlessTheyAreIncluded) {
   Setting setting;
   setting.parallelism.tp_degree = 2;
