@@ -8,12 +8,38 @@ namespace {
 // The chosen experts and their weights, kept a token: an index and an fp32.
 constexpr double kRoutingBytes = 8;
 
+// Of the k copies of a token, the fraction that is sent to nodes: one to each
+// that has any of its experts, which are on N(1 − (1 − 1/N)^k) of N nodes.
+double SentShare(const LayerScope& scope) {
+  const double nodes =
+      1.0 * scope.ep_group.size / scope.ep_group.ranks_per_node;
+  double missed = 1;  // That none of the choices is on a given node.
+  for (int i = 0; i < scope.layer.experts_per_token; ++i) {
+    missed *= 1 - 1 / nodes;
+  }
+  return nodes * (1 - missed) / scope.layer.experts_per_token;
+}
+
 // All-to-all of the routed copies of this GPU's tokens. The rank whose experts
-// are most wanted sets the pace.
+// are most wanted sets the pace. Over several nodes, a token crosses the
+// network once for each node and is then spread inside it (DeepSeek-V3,
+// 2412.19437 §3.2.2, and DeepEP), unless sending each copy is quicker.
 double ExchangeSeconds(const LayerScope& scope) {
+  const CommGroup& group = scope.ep_group;
+  const StageWiring& wiring = scope.environment.wiring;
   const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
                        scope.layer.hidden_size / scope.residual_tp;
-  return AllToAllSeconds(bytes, scope.ep_group, scope.environment.wiring);
+  if (group.size <= group.ranks_per_node) {
+    return AllToAllSeconds(bytes, group, wiring);
+  }
+  StageWiring deduplicated = wiring;
+  deduplicated.inter_node.bandwidth_bytes_per_s /= SentShare(scope);
+  deduplicated.inter_node.pair_bandwidth_bytes_per_s /= SentShare(scope);
+  CommGroup node = group;
+  node.size = group.ranks_per_node;
+  return std::min(AllToAllSeconds(bytes, group, wiring),
+                  std::max(AllToAllSeconds(bytes, group, deduplicated),
+                           AllToAllSeconds(bytes, node, wiring)));
 }
 
 // With sequence parallelism every tp rank exchanges a share of the tokens, and
@@ -122,14 +148,15 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
   return work;
 }
 
+// Tokens were weighted by the router's choice before the last product, as
+// Megatron-Core does, so nothing is kept to weight them by.
 OperatorWork ExpertCombineWork(const LayerScope& scope) {
   const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
   return {.forward_compute_s = pass_s,
           .backward_compute_s = 2 * pass_s,
           .forward_comm_s = exchange_s + TokenReduceSeconds(scope),
-          .backward_comm_s = exchange_s,
-          .keeps_input = true};
+          .backward_comm_s = exchange_s};
 }
 
 }  // namespace tangram

@@ -78,6 +78,23 @@ TEST_F(ExpertCostTest, FullyShardedExpertsAreEvenButFetched) {
                    0.75 * 2 * 2 * 1024 * 4096 / 100e9);
 }
 
+TEST_F(ExpertCostTest, ATokenIsSentToANodeOnce) {
+  // Two nodes of four. Both choices are on one node in half of all cases: 1.5
+  // copies are sent, not 2, and half of them to the other node.
+  constexpr StageParallelism kTwoNodes = {.dp_degree = 8, .ep_degree = 8};
+  const double bytes = 1.25 * 2048 * 2048;
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertDispatch, kTwoNodes).forward_comm_s,
+                   bytes * 0.75 / 2 / (10e9 / 4));
+  // Where one node gets them all the same, nothing is saved.
+  layer_.experts_per_token = 1;
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kExpertDispatch, kTwoNodes).forward_comm_s,
+                   bytes / 2 / 2 / (10e9 / 4));
+}
+
+TEST_F(ExpertCostTest, CombineKeepsNothing) {
+  EXPECT_EQ(Estimate(OpKind::kExpertCombine).saved_bytes, 0);
+}
+
 TEST_F(ExpertCostTest, TensorParallelismReducesTheCombinedTokens) {
   const OperatorCost combine =
       Estimate(OpKind::kExpertCombine, {.tp_degree = 4});
