@@ -131,6 +131,12 @@ void AddTraining(CLI::App& app, TrainingChoice& training) {
                "Gradients are reduced beside the last backward pass");
   app.add_flag("--blocking-transfers", training.blocking_transfers,
                "Stages stand still while they hand over a large tensor");
+  app.add_flag("--keep-16-bit-grads", training.gradient_copy,
+               "16-bit gradients stay beside their fp32 sums");
+  app.add_flag("--bf16-moments", training.bf16_moments,
+               "Adam keeps its moments in 16 bits");
+  app.add_flag("--cross-entropy-loss-fusion", training.fused_loss,
+               "The loss keeps 16-bit logits, not an fp32 softmax");
 }
 
 void AddTolerances(CLI::App& app, IslandTolerances& tolerances) {

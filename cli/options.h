@@ -37,6 +37,9 @@ struct TrainingChoice {
   bool fp32_gradients = false;
   bool overlap_grad_reduce = false;
   bool blocking_transfers = false;
+  bool gradient_copy = false;
+  bool bf16_moments = false;
+  bool fused_loss = false;
 };
 
 enum class ProgressMode { kAuto, kAlways, kNever };

@@ -159,7 +159,9 @@ void PrintRequest(const Cluster& cluster, const ModelSpec& model,
               << (training.fp32_gradients ? ", fp32 gradients" : "")
               << (training.overlap_grad_reduce ? ", overlapped reduction" : "")
               << (training.blocking_transfers ? ", blocking transfers" : "")
-              << "\n";
+              << (training.gradient_copy ? ", 16-bit gradients kept" : "")
+              << (training.bf16_moments ? ", 16-bit moments" : "")
+              << (training.fused_loss ? ", fused loss" : "") << "\n";
 }
 
 void PrintStages(const PlanFile& file, Console& console) {

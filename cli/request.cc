@@ -44,7 +44,10 @@ absl::StatusOr<TrainingOptions> MakeTraining(const PlanOptions& options,
                            .dropout = choice.dropout,
                            .fp32_gradients = choice.fp32_gradients,
                            .overlap_grad_reduce = choice.overlap_grad_reduce,
-                           .blocking_transfers = choice.blocking_transfers};
+                           .blocking_transfers = choice.blocking_transfers,
+                           .gradient_copy = choice.gradient_copy,
+                           .bf16_moments = choice.bf16_moments,
+                           .fused_loss = choice.fused_loss};
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
                            SequenceLength(options, model));
   TANGRAM_ASSIGN_OR_RETURN(training.precision,

@@ -10,12 +10,21 @@ namespace {
 
 // Follows the operators of a layer and knows which recomputed segment each is
 // in: a segment keeps its input alone, and while it is recomputed everything
-// that its operators save.
+// that its operators save. What follows one that drops its output keeps what it
+// makes itself; the output lives while both are at work.
 class ActivationCount {
  public:
+  explicit ActivationCount(bool drops_outputs)
+      : drops_outputs_(drops_outputs) {}
+
   void Add(const OperatorCost& cost, bool recomputed) {
     if (!recomputed) {
       kept_ += cost.saved_bytes;
+      if (in_segment_ && drops_outputs_) {
+        kept_ -= cost.saved_input_bytes;
+        largest_segment_ =
+            std::max(largest_segment_, segment_ + cost.saved_input_bytes);
+      }
       segment_ = 0;
     } else {
       if (!in_segment_) kept_ += cost.input_bytes;
@@ -29,6 +38,7 @@ class ActivationCount {
   double transient_bytes() const { return largest_segment_ + workspace_; }
 
  private:
+  const bool drops_outputs_;
   bool in_segment_ = false;
   double kept_ = 0;
   double segment_ = 0;
@@ -132,7 +142,7 @@ LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
   LayerCost sum;
   Slack slack;
-  ActivationCount activations;
+  ActivationCount activations((mask & kDropOutputs) != 0);
   for (int i = op_begin; i < op_end; ++i) {
     const OperatorCost op = EstimateInScope(scope, ops[i]);
     const bool recomputed = (mask >> i & 1) != 0;

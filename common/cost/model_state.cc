@@ -9,8 +9,9 @@ namespace {
 
 // Bytes of one parameter. Mixed precision: 16-bit weight and gradient, fp32
 // master copy and two fp32 moments, 2 + 2 + 12 = 16 with Adam (1910.02054
-// §3.1, and what Aceso measures); fp32 gradients add 2. In fp32 there is no
-// master copy: 4 + 4 + 8. SGD keeps one moment.
+// §3.1, and what Aceso measures); fp32 gradients add 2, and a 16-bit copy
+// beside them 2 more; 16-bit moments save 4. In fp32 there is no master copy:
+// 4 + 4 + 8. SGD keeps one moment.
 struct ParameterBytes {
   double weight = 0;
   double gradient = 0;
@@ -21,10 +22,12 @@ ParameterBytes BytesOf(const TrainingOptions& training) {
   constexpr double kFp32Bytes = 4;
   const double element = ElementBytes(training.precision);
   const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
-  const double moments = training.optimizer == Optimizer::kAdam ? 2 : 1;
+  const bool adam = training.optimizer == Optimizer::kAdam;
+  const double moment = adam && training.bf16_moments ? 2 : kFp32Bytes;
   return {.weight = element,
-          .gradient = GradientBytes(training),
-          .optimizer = master + moments * kFp32Bytes};
+          .gradient =
+              GradientBytes(training) + (training.gradient_copy ? element : 0),
+          .optimizer = master + (adam ? 2 : 1) * moment};
 }
 
 // Replicas of dense and expert parameters.

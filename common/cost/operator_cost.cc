@@ -178,6 +178,7 @@ void Calibrate(const LayerCalibration& calibration, OperatorCost& cost) {
   cost.forward_slack_s *= calibration.forward;
   cost.backward_slack_s *= calibration.backward;
   cost.saved_bytes *= calibration.saved;
+  cost.saved_input_bytes *= calibration.saved;
   cost.measured = true;
 }
 
@@ -276,7 +277,8 @@ OperatorCost EstimateUncalibrated(const LayerScope& scope, OpKind op) {
       InputElementsOnGpu(scope, op) * scope.tokens * scope.element_bytes;
   cost.saved_bytes = work.kept_bytes;
   if (work.keeps_input) {
-    cost.saved_bytes += cost.input_bytes * KeptShare(scope, op);
+    cost.saved_input_bytes = cost.input_bytes * KeptShare(scope, op);
+    cost.saved_bytes += cost.saved_input_bytes;
   }
   cost.workspace_bytes = work.workspace_bytes;
   return cost;

@@ -57,6 +57,8 @@ struct OperatorCost {
   double expert_parameters = 0;
   // Activation bytes that the operator keeps for its backward pass.
   double saved_bytes = 0;
+  // Of these, the operator's input; the rest it makes itself.
+  double saved_input_bytes = 0;
   // Bytes that one GPU must hold at the operator's input, as the checkpoint
   // when a recomputed segment begins here.
   double input_bytes = 0;

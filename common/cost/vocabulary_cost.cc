@@ -26,7 +26,8 @@ OperatorWork EmbeddingWork(const LayerScope& scope) {
 }
 
 // Vocabulary projection and cross entropy in fp32 (2205.05198 §4.3): softmax
-// is kept in fp32, the 16-bit logits live only until it is made. The loss reads
+// is kept in fp32, the 16-bit logits live only until it is made. A fused loss
+// keeps the logits, and backward needs room for their gradient. The loss reads
 // and writes the logits a few times; ranks that share the vocabulary exchange
 // a maximum, a sum and the target's logit for each token.
 OperatorWork HeadWork(const LayerScope& scope) {
@@ -42,7 +43,8 @@ OperatorWork HeadWork(const LayerScope& scope) {
   work.backward_compute_s += PassSeconds(loss_bytes, scope.rates);
   work.parameters = ParameterCount(layer, OpKind::kHead) / scope.tp;
   work.keeps_input = true;
-  work.kept_bytes = kFp32Bytes * logits;
+  work.kept_bytes =
+      (scope.environment.training.fused_loss ? e : kFp32Bytes) * logits;
   work.workspace_bytes = e * logits;
   AddColumnParallelComm(scope, work);
   work.forward_comm_s += AllReduceSeconds(

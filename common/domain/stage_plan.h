@@ -43,6 +43,11 @@ struct OperatorCut {
 // inside one layer form a segment, of which only the input is kept.
 using OpMask = uint32_t;
 inline constexpr OpMask kRecomputeNone = 0;
+// Beside the operators' bits: a segment's output is dropped as well, and the
+// operator after it takes it from the recomputation (Megatron-LM's
+// CheckpointWithoutOutput, for --recompute-modules layernorm, mla_up_proj,
+// moe_act).
+inline constexpr OpMask kDropOutputs = OpMask{1} << 31;
 
 struct RecomputeRun {
   int num_layers = 0;  // Layers next to each other with this mask.

@@ -13,6 +13,9 @@ Fingerprint FingerprintOf(const TrainingOptions& options) {
       .Add(options.fp32_gradients)
       .Add(options.overlap_grad_reduce)
       .Add(options.blocking_transfers)
+      .Add(options.gradient_copy)
+      .Add(options.bf16_moments)
+      .Add(options.fused_loss)
       .Finish();
 }
 

@@ -28,6 +28,15 @@ struct TrainingOptions {
   // Stages stand still while they hand a large tensor to each other, as under
   // DeepSpeed's pipeline engine, instead of computing beside the transfer.
   bool blocking_transfers = false;
+  // The 16-bit gradients of a backward pass stay in memory beside the fp32 sums
+  // to which they are added (DeepSpeed's BF16_Optimizer).
+  bool gradient_copy = false;
+  // Adam keeps its moments in 16 bits (Megatron-LM's precision-aware optimizer,
+  // --exp-avg-dtype bf16).
+  bool bf16_moments = false;
+  // The loss keeps the 16-bit logits alone (--cross-entropy-loss-fusion, and
+  // Apex and flash-attn before it); otherwise their softmax in fp32.
+  bool fused_loss = false;
 
   bool operator==(const TrainingOptions&) const = default;
 };

@@ -180,7 +180,7 @@ absl::Status CheckRecompute(const ModelSpec& model, const StagePlan& stage,
     for (int i = 0; i < run.num_layers; ++i, ++covered) {
       const int layer = stage.begin.layer + covered;
       const size_t num_ops = OperatorsOf(model.layers[layer]).size();
-      if (run.mask >> num_ops != 0) {
+      if ((run.mask & ~kDropOutputs) >> num_ops != 0) {
         return Bad(run_field + ".mask", absl::StrFormat("%#x", run.mask),
                    absl::StrFormat("bits below %d only, the number of "
                                    "operators of layer %d",

@@ -172,7 +172,7 @@ class StageCheck {
       }
       const bool mask_fits =
           AllLayers(slice_, layer, layer + run.num_layers, [&run](auto& spec) {
-            return run.mask >> OperatorsOf(spec).size() == 0;
+            return (run.mask & ~kDropOutputs) >> OperatorsOf(spec).size() == 0;
           });
       if (!mask_fits) {
         return FieldError(absl::StrCat("recompute[", r, "].mask"), run.mask,

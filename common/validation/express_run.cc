@@ -15,6 +15,7 @@
 #include "common/config/group_fields.h"
 #include "common/config/model_limits.h"
 #include "common/profile/attach_profile.h"
+#include "common/validation/recipes.h"
 #include "common/validation/run_parts.h"
 #include "common/validation/run_stages.h"
 #include "common/validation/runtime_habits.h"
@@ -138,18 +139,20 @@ absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
   const bool flash = run.attention.empty()
                          ? habits.flash_attention
                          : absl::StrContains(run.attention, "flash");
-  // Megatron-LM refuses to add up gradients in bf16.
   const bool fp32_gradients =
       habits.fp32_gradients ||
-      (habits.zero_stage < 3 && precision == Precision::kBf16);
-  return TrainingOptions{.global_batch_size = run.global_batch_size,
-                         .sequence_length = run.sequence_length,
-                         .precision = precision,
-                         .flash_attention = flash,
-                         .dropout = habits.dropout,
-                         .fp32_gradients = fp32_gradients,
-                         .overlap_grad_reduce = habits.overlap_grad_reduce,
-                         .blocking_transfers = habits.blocking_transfers};
+      (!habits.bf16_gradients && precision == Precision::kBf16);
+  return TrainingOptions{
+      .global_batch_size = run.global_batch_size,
+      .sequence_length = run.sequence_length,
+      .precision = precision,
+      .flash_attention = flash,
+      .dropout = habits.dropout,
+      .fp32_gradients = fp32_gradients,
+      .overlap_grad_reduce = habits.overlap_grad_reduce,
+      .blocking_transfers = habits.blocking_transfers,
+      .gradient_copy = habits.gradient_copy && precision == Precision::kBf16,
+      .fused_loss = habits.fused_loss};
 }
 
 absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
@@ -190,6 +193,7 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
       expressed.memory_stages.push_back(static_cast<int>(s));
     }
   }
+  ApplyRecipe(run, expressed.model, expressed.training, plan);
   if (used != run.num_gpus) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_gpus: ", run.num_gpus, "; the plan uses ", used));

@@ -15,17 +15,25 @@ constexpr RuntimeHabits kEarlyMegatron = {.flash_attention = false,
                                           .sequence_parallel = false,
                                           .dropout = true,
                                           .host_factor = 3.5};
-// LLM-Foundry of 2023 ran FlashAttention-1 in Triton.
+// LLM-Foundry of 2023 ran FlashAttention-1 in Triton and the fused loss of
+// flash-attn.
 constexpr RuntimeHabits kComposer = {.fp32_gradients = false,
+                                     .bf16_gradients = true,
                                      .sequence_parallel = false,
+                                     .fused_loss = true,
                                      .zero_stage = 3,
                                      .attention_factor = 0.45};
-constexpr RuntimeHabits kFsdp = {
-    .fp32_gradients = false, .sequence_parallel = false, .zero_stage = 3};
+constexpr RuntimeHabits kFsdp = {.fp32_gradients = false,
+                                 .bf16_gradients = true,
+                                 .sequence_parallel = false,
+                                 .zero_stage = 3};
 constexpr RuntimeHabits kMegatronCore = {.zero_stage = 1};
 // NVIDIA's tuned recipes keep and reduce gradients in 16 bits.
-constexpr RuntimeHabits kRecipes = {
-    .precision = "fp8", .fp32_gradients = false, .zero_stage = 1};
+constexpr RuntimeHabits kRecipes = {.precision = "fp8",
+                                    .fp32_gradients = false,
+                                    .bf16_gradients = true,
+                                    .fused_loss = true,
+                                    .zero_stage = 1};
 
 struct Framework {
   absl::string_view name;  // Part of the framework column, ignoring case.
@@ -39,6 +47,7 @@ constexpr double kDeepSpeedBuckets_bytes = 3 * 2 * kDeepSpeedBucket;
 
 RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   habits.fills_first_stages = true;
+  habits.gradient_copy = true;
   habits.buffer_bytes = kDeepSpeedBuckets_bytes;
   return habits;
 }

@@ -11,10 +11,15 @@ struct RuntimeHabits {
   absl::string_view precision;  // Empty: what the GPU is usually trained in.
   bool flash_attention = true;
   bool fp32_gradients = true;
+  // Gradients of bf16 training stay in bf16, which Megatron-LM refuses.
+  bool bf16_gradients = false;
   bool overlap_grad_reduce = true;
   bool blocking_transfers = false;
   bool sequence_parallel = true;  // Where tp_degree > 1.
   bool dropout = false;
+  bool fused_loss = false;
+  // 16-bit gradients stay beside fp32 sums.
+  bool gradient_copy = false;
   bool tf32 = false;  // fp32 products run in TF32 where there are such units.
   // The last stages are left with fewer layers where they do not divide.
   bool fills_first_stages = false;

@@ -64,6 +64,9 @@ v1::TrainingOptions ToProto(const TrainingOptions& training) {
   message.set_fp32_gradients(training.fp32_gradients);
   message.set_overlap_grad_reduce(training.overlap_grad_reduce);
   message.set_blocking_transfers(training.blocking_transfers);
+  message.set_gradient_copy(training.gradient_copy);
+  message.set_bf16_moments(training.bf16_moments);
+  message.set_fused_loss(training.fused_loss);
   return message;
 }
 
@@ -79,7 +82,10 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
                            .dropout = !message.no_dropout(),
                            .fp32_gradients = message.fp32_gradients(),
                            .overlap_grad_reduce = message.overlap_grad_reduce(),
-                           .blocking_transfers = message.blocking_transfers()};
+                           .blocking_transfers = message.blocking_transfers(),
+                           .gradient_copy = message.gradient_copy(),
+                           .bf16_moments = message.bf16_moments(),
+                           .fused_loss = message.fused_loss()};
   TANGRAM_ASSIGN_OR_RETURN(training.precision, FromProto(message.precision()));
   TANGRAM_ASSIGN_OR_RETURN(training.optimizer, FromProto(message.optimizer()));
   return training;

@@ -76,6 +76,24 @@ TEST_F(LayerCostTest, EachSegmentKeepsItsInputAndTheLargestIsTransient) {
   EXPECT_EQ(mlp.transient_bytes, kSbh * 9);
 }
 
+TEST_F(LayerCostTest, WhatFollowsADroppedOutputDoesNotKeepIt) {
+  device_.supports_flash_attention = false;
+  // The MLP's norm, whose output the up projection reads: 2 of 34.
+  const OpMask norm = 1 << 5;
+  EXPECT_EQ(Estimate({}, norm).activation_bytes, kSbh * (34 + 40));
+  const LayerCost dropped = Estimate({}, norm | kDropOutputs);
+  EXPECT_EQ(dropped.activation_bytes, kSbh * (32 + 40));
+  // While the projection runs backward: the norm's input and output.
+  EXPECT_EQ(dropped.transient_bytes, kSbh * (2 + 2));
+  EXPECT_DOUBLE_EQ(dropped.backward_s, Estimate({}, norm).backward_s);
+  // The activation: the down projection keeps 8 less. Q, K and V: 6 less, but
+  // not the 40 that the attention core makes itself.
+  EXPECT_EQ(Estimate({}, 1 << 7 | kDropOutputs).activation_bytes,
+            kSbh * (26 + 40));
+  EXPECT_EQ(Estimate({}, 1 << 1 | kDropOutputs).activation_bytes,
+            kSbh * (28 + 40));
+}
+
 TEST_F(LayerCostTest, PiecesAddUpToTheLayer) {
   const StageParallelism p = {.tp_degree = 2, .dp_degree = 2, .zero_stage = 1};
   LayerCost sum = Estimate(p, kRecomputeNone, 0, 4);

@@ -34,6 +34,17 @@ TEST(ModelStateBytesTest, Fp32GradientsAddTwoBytes) {
   EXPECT_EQ(ModelStateBytes(kDense, {}, training), 18e9);
 }
 
+TEST(ModelStateBytesTest, AGradientCopyAddsTwoBytesAndHalfMomentsSaveFour) {
+  TrainingOptions training = TestTraining();
+  training.fp32_gradients = true;
+  training.gradient_copy = true;
+  EXPECT_EQ(ModelStateBytes(kDense, {}, training), 20e9);  // 2 + 4 + 2 + 12
+  training.bf16_moments = true;
+  EXPECT_EQ(ModelStateBytes(kDense, {}, training), 16e9);  // 2 + 6 + 4 + 2·2
+  training.optimizer = Optimizer::kSgd;
+  EXPECT_EQ(ModelStateBytes(kDense, {}, training), 16e9);  // 2 + 6 + 4 + 4
+}
+
 TEST(ModelStateBytesTest, ZeroShardsOverDataAndContextRanks) {
   StageParallelism p = {.cp_degree = 2, .dp_degree = 2};
   EXPECT_EQ(Bytes(kDense, p), 16e9);

@@ -114,6 +114,14 @@ TEST_F(OperatorCostTest, HeadKeepsItsLogitsInFp32) {
   EXPECT_EQ(Estimate(OpKind::kHead, {.tp_degree = 2}).workspace_bytes, logits);
 }
 
+TEST_F(OperatorCostTest, AFusedLossKeepsTheLogitsAlone) {
+  training_.fused_loss = true;
+  const OperatorCost head = Estimate(OpKind::kHead);
+  const double logits = 1024.0 * 1000;
+  EXPECT_EQ(head.saved_bytes, 2 * kElements + 2 * logits);
+  EXPECT_EQ(head.workspace_bytes, 2 * logits);
+}
+
 TEST_F(OperatorCostTest, VocabularyIsSharedByTensorParallelRanks) {
   EXPECT_EQ(Estimate(OpKind::kEmbedding).dense_parameters, 1024 * 1000);
   const OperatorCost split = Estimate(OpKind::kEmbedding, {.tp_degree = 4});

@@ -18,10 +18,13 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.dropout = false},
                                             {.fp32_gradients = true},
                                             {.overlap_grad_reduce = true},
-                                            {.blocking_transfers = true}};
+                                            {.blocking_transfers = true},
+                                            {.gradient_copy = true},
+                                            {.bf16_moments = true},
+                                            {.fused_loss = true}};
   // Does not compile once a field is added; add it above too.
   const auto& [batch, sequence, precision, optimizer, flash, dropout, fp32,
-               overlap, blocking] = all[0];
+               overlap, blocking, gradient_copy, moments, fused_loss] = all[0];
   (void)batch;
 
   std::set<Fingerprint> fingerprints;

@@ -87,6 +87,12 @@ TEST(ValidatePlanTest, AcceptsEverySchedule) {
   EXPECT_THAT(in.Validate(), IsOk());
 }
 
+TEST(ValidatePlanTest, AcceptsDroppedOutputs) {
+  Inputs in;
+  in.stage(0).recompute = {{.num_layers = 3, .mask = 1 | kDropOutputs}};
+  EXPECT_THAT(in.Validate(), IsOk());
+}
+
 TEST(ValidatePlanTest, AcceptsOffloadToAKnownHost) {
   Inputs in;
   for (Node& node : in.cluster.nodes) {

@@ -269,7 +269,19 @@ TEST(TrainingOfRunTest, TheRowsAttentionComesBeforeTheHabit) {
   EXPECT_FALSE(unfused.flash_attention);
 }
 
-TEST(TrainingOfRunTest, GradientsInBf16AreSummedInFp32UnlessShardedWhole) {
+TEST(TrainingOfRunTest, DeepSpeedKeepsGradientsTwiceInBf16) {
+  MeasuredRun run = GptRun();
+  run.framework = "Megatron-DeepSpeed";
+  run.precision = "bf16";
+  ASSERT_OK_AND_ASSIGN(const TrainingOptions bf16, TrainingOfRun(run));
+  EXPECT_TRUE(bf16.fp32_gradients);
+  EXPECT_TRUE(bf16.gradient_copy);
+  run.precision = "fp16";
+  ASSERT_OK_AND_ASSIGN(const TrainingOptions fp16, TrainingOfRun(run));
+  EXPECT_FALSE(fp16.gradient_copy);
+}
+
+TEST(TrainingOfRunTest, GradientsInBf16AreSummedInFp32ByMost) {
   struct Case {
     const char* framework;
     const char* precision;
@@ -278,6 +290,7 @@ TEST(TrainingOfRunTest, GradientsInBf16AreSummedInFp32UnlessShardedWhole) {
   for (const Case& want :
        {Case{"Megatron-LM", "fp16", false}, Case{"Megatron-LM", "bf16", true},
         Case{"PyTorch FSDP", "bf16", false},
+        Case{"Megatron Bridge", "bf16", false},
         Case{"Megatron-Core", "fp16", true}}) {
     MeasuredRun run = GptRun();
     run.framework = want.framework;

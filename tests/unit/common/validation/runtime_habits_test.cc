@@ -45,6 +45,17 @@ TEST(HabitsOfTest, MegatronDeepSpeedFillsTheFirstStages) {
   EXPECT_FALSE(HabitsOf("Megatron-LM").fills_first_stages);
 }
 
+TEST(HabitsOfTest, DeepSpeedKeeps16BitGradientsBesideTheirSums) {
+  EXPECT_TRUE(HabitsOf("Megatron-DeepSpeed").gradient_copy);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").gradient_copy);
+}
+
+TEST(HabitsOfTest, TunedRuntimesFuseTheLoss) {
+  EXPECT_TRUE(HabitsOf("Composer FSDP").fused_loss);
+  EXPECT_TRUE(HabitsOf("Megatron Bridge").fused_loss);
+  EXPECT_FALSE(HabitsOf("torchtitan").fused_loss);
+}
+
 TEST(HabitsOfTest, MegatronCoreHasADistributedOptimizer) {
   for (const char* name : {"Megatron-Core 0.8", "MCore", "InternEvo"}) {
     const RuntimeHabits habits = HabitsOf(name);

@@ -151,7 +151,10 @@ class RandomValues {
             .dropout = Bool(),
             .fp32_gradients = Bool(),
             .overlap_grad_reduce = Bool(),
-            .blocking_transfers = Bool()};
+            .blocking_transfers = Bool(),
+            .gradient_copy = Bool(),
+            .bf16_moments = Bool(),
+            .fused_loss = Bool()};
   }
 
   StagePlan Stage() {
