@@ -13,6 +13,7 @@ Fingerprint FingerprintOf(const TrainingOptions& options) {
       .Add(options.fp32_gradients)
       .Add(options.overlap_grad_reduce)
       .Add(options.blocking_transfers)
+      .Add(options.buffered_sends)
       .Add(options.gradient_copy)
       .Add(options.bf16_moments)
       .Add(options.fused_loss)

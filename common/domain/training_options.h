@@ -28,6 +28,9 @@ struct TrainingOptions {
   // Stages stand still while they hand a large tensor to each other, as under
   // DeepSpeed's pipeline engine, instead of computing beside the transfer.
   bool blocking_transfers = false;
+  // Of transfers that block, only the receiver stands still: the sender keeps
+  // what it sends and goes on (Aceso's runtime).
+  bool buffered_sends = false;
   // The 16-bit gradients of a backward pass stay in memory beside the fp32 sums
   // to which they are added (DeepSpeed's BF16_Optimizer).
   bool gradient_copy = false;

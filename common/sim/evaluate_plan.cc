@@ -27,17 +27,17 @@ StageTimes TimesOf(const StageCost& cost) {
 }
 
 // Of each pair of GPUs, NCCL keeps this much on its way (NCCL_BUFFSIZE), so a
-// message that is no larger goes before the receiver asks for it.
+// message that is no larger stops no sender.
 constexpr double kNcclBuffer_bytes = 4 << 20;
 
-// Whether a transfer of `bytes` stops both stages. The passes of 1F1B and GPipe
+// Whether a transfer of `bytes` stops the stages. The passes of 1F1B and GPipe
 // alone are in an order in which it cannot stop them for good.
 bool Blocks(const TrainingOptions& training, PipelineSchedule schedule,
             double bytes, const TransferPath& path) {
   return training.blocking_transfers &&
          (schedule == PipelineSchedule::kOneFOneB ||
           schedule == PipelineSchedule::kGpipe) &&
-         bytes / path.flows > kNcclBuffer_bytes;
+         (training.buffered_sends || bytes / path.flows > kNcclBuffer_bytes);
 }
 
 // The transfers from stage `s` to the next one and back.
@@ -54,6 +54,7 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
   const TransferPath path = PathBetween(cluster, here, next);
   times.send_forward_s = TransferSeconds(bytes, path);
   times.send_blocks = Blocks(training, plan.schedule, bytes, path);
+  times.send_is_buffered = training.buffered_sends;
   times.send_backward_s =
       TransferSeconds(bytes, PathBetween(cluster, next, here));
 }

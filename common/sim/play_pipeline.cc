@@ -16,6 +16,7 @@ using Kind = TimelineEvent::Kind;
 struct Channel {
   Kind kind = Kind::kSendForward;
   bool blocks = false;
+  bool blocks_sender = false;
   double send_s = 0;
   double* link_free_s = nullptr;
   int from_stage = 0;
@@ -111,6 +112,8 @@ class Player {
         &link_free_s_[2 * next + (shape_.num_devices == 2 ? 0 : 1)];
     if (!times.send_blocks) return;
     forward.blocks = backward.blocks = true;
+    if (times.send_is_buffered) return;
+    forward.blocks_sender = backward.blocks_sender = true;
     forward.link_free_s = backward.link_free_s = &pair_free_s_[s];
   }
 
@@ -172,8 +175,9 @@ class Player {
     }
     const double end_s =
         Transfer(input, microbatch, std::max(time_s, device.pass_end_s));
-    Device& sender = devices_[input.sender];
     device.free_s = std::max(device.free_s, end_s);
+    if (!input.blocks_sender) return true;
+    Device& sender = devices_[input.sender];
     sender.free_s = std::max(sender.free_s, end_s);
     sender.is_sending = false;
     if (sender.awaited == nullptr) runnable_.push_back(input.sender);
@@ -181,7 +185,7 @@ class Player {
   }
 
   void Send(Channel& output, int microbatch, Device& device) {
-    device.is_sending = output.blocks;
+    device.is_sending = output.blocks_sender;
     output.times.Push(output.blocks
                           ? device.pass_end_s
                           : Transfer(output, microbatch, device.pass_end_s));

@@ -16,8 +16,10 @@ struct StageTimes {
   double weight_gradient_s = 0;  // Its share of backward_s.
   double send_forward_s = 0;     // Activations to the next stage; last: 0.
   double send_backward_s = 0;    // Gradients back from the next stage; last: 0.
-  // Both stages stand still during the transfers between this and the next.
+  // Receivers stand still during the transfers between this and the next, and
+  // senders too, unless what they send is buffered.
   bool send_blocks = false;
+  bool send_is_buffered = false;
   double sync_s = 0;       // After the last pass of the device.
   double optimizer_s = 0;  // After sync.
 };
@@ -32,7 +34,9 @@ struct PipelineRun {
 // pass and its link to that neighbour is free in that direction; the sender
 // does not wait for it, the receiver does. A transfer that blocks starts when
 // the sender has finished the pass and the receiver the one before the pass
-// that needs it, after any other between the two, and both wait for its end.
+// that needs it, after any other between the two, and both wait for its end;
+// where sends are buffered, the receiver alone, and the two directions do not
+// wait for each other.
 // `stages` has shape.num_stages() elements, and the order must not make devices
 // wait for each other in a ring: with the interleaved schedule, the
 // microbatches are a multiple of the devices; transfers block under 1F1B and

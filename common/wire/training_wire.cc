@@ -64,6 +64,7 @@ v1::TrainingOptions ToProto(const TrainingOptions& training) {
   message.set_fp32_gradients(training.fp32_gradients);
   message.set_overlap_grad_reduce(training.overlap_grad_reduce);
   message.set_blocking_transfers(training.blocking_transfers);
+  message.set_buffered_sends(training.buffered_sends);
   message.set_gradient_copy(training.gradient_copy);
   message.set_bf16_moments(training.bf16_moments);
   message.set_fused_loss(training.fused_loss);
@@ -83,6 +84,7 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
                            .fp32_gradients = message.fp32_gradients(),
                            .overlap_grad_reduce = message.overlap_grad_reduce(),
                            .blocking_transfers = message.blocking_transfers(),
+                           .buffered_sends = message.buffered_sends(),
                            .gradient_copy = message.gradient_copy(),
                            .bf16_moments = message.bf16_moments(),
                            .fused_loss = message.fused_loss()};

@@ -19,6 +19,7 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.fp32_gradients = true},
                                             {.overlap_grad_reduce = true},
                                             {.blocking_transfers = true},
+                                            {.buffered_sends = true},
                                             {.gradient_copy = true},
                                             {.bf16_moments = true},
                                             {.fused_loss = true}};

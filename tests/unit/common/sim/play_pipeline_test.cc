@@ -135,6 +135,12 @@ TEST(PlayPipelineTest, TransfersThatBlockStopBothStages) {
   stages[0].send_blocks = true;
   EXPECT_EQ(Seconds(shape, stages), 13);
 
+  // Where sends are buffered: a1 5–6 and g0 5–6, B0 6–8 beside F1 6–7, B1 7–9,
+  // g1 9–10, B1 10–12.
+  stages[0].send_is_buffered = true;
+  EXPECT_EQ(Seconds(shape, stages), 12);
+  stages[0].send_is_buffered = false;
+
   const Played played(shape, stages);
   EXPECT_EQ(played.Of(Kind::kSendForward, 0, 0).start_s, 1);
   EXPECT_EQ(std::min(played.Of(Kind::kSendForward, 0, 1).start_s,

@@ -152,6 +152,7 @@ class RandomValues {
             .fp32_gradients = Bool(),
             .overlap_grad_reduce = Bool(),
             .blocking_transfers = Bool(),
+            .buffered_sends = Bool(),
             .gradient_copy = Bool(),
             .bf16_moments = Bool(),
             .fused_loss = Bool()};
