@@ -192,8 +192,7 @@ void PrintStages(const PlanFile& file, Console& console) {
         {absl::StrCat(s), DescribeGpus(cluster, stage.gpus),
          GpusLabel(cluster, stage.gpus),
          LayersLabel(model, stage.plan.begin, stage.plan.end),
-         absl::StrCat(parallelism.tp_degree),
-         absl::StrCat(parallelism.dp_degree),
+         DescribeTp(parallelism), absl::StrCat(parallelism.dp_degree),
          DegreeLabel(parallelism.cp_degree), DegreeLabel(parallelism.ep_degree),
          PipelineLabel(plan, s), RecomputeLabel(model, stage.plan),
          parallelism.zero_stage == 0 ? ""

@@ -109,11 +109,10 @@ OperatorWork QkvWork(const LayerScope& scope) {
   const QkvShape shape = QkvShapeOf(scope);
   // Latent attention is two products in a row; as one of the same FLOPs it
   // costs the same but for the launch.
-  OperatorWork work =
-      MatmulWork(GemmSeconds({.m = tokens,
-                              .k = 1.0 * layer.hidden_size,
-                              .n = shape.on_gpu / layer.hidden_size},
-                             scope.element_bytes, scope.rates));
+  const double in = layer.hidden_size / scope.tp_y;
+  const double out = shape.on_gpu / in;
+  OperatorWork work = MatmulWork(GemmSeconds({.m = tokens, .k = in, .n = out},
+                                             scope.element_bytes, scope.rates));
   work.keeps_input = true;
   work.parameters = ParameterCount(layer, OpKind::kQkvProjection) *
                     shape.on_gpu / shape.total;
@@ -128,7 +127,7 @@ OperatorWork QkvWork(const LayerScope& scope) {
     work.backward_compute_s += PassSeconds(3 * bytes, scope.rates);
     work.kept_bytes += bytes;
   }
-  AddColumnParallelComm(scope, work);
+  AddFirstProductComm(scope, out, work);
   return work;
 }
 

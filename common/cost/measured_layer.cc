@@ -95,8 +95,8 @@ Fingerprint LayerMeasurementKey(const LayerSpec& layer,
                                 const StageParallelism& parallelism,
                                 const TrainingOptions& training,
                                 bool flash_attention) {
-  return Fingerprinter()
-      .Add(FingerprintOf(WithoutWhatTakesNoTime(layer)))
+  Fingerprinter key;
+  key.Add(FingerprintOf(WithoutWhatTakesNoTime(layer)))
       .Add(parallelism.tp_degree)
       .Add(parallelism.cp_degree)
       .Add(layer.is_moe() ? parallelism.ep_degree : 1)
@@ -104,8 +104,9 @@ Fingerprint LayerMeasurementKey(const LayerSpec& layer,
       .Add(parallelism.tp_degree > 1 && parallelism.sequence_parallel)
       .Add(training.sequence_length)
       .Add(static_cast<int>(training.precision))
-      .Add(layer.kind == LayerKind::kTransformer && flash_attention)
-      .Finish();
+      .Add(layer.kind == LayerKind::kTransformer && flash_attention);
+  if (parallelism.tp_y_degree > 1) key.Add(parallelism.tp_y_degree);
+  return key.Finish();
 }
 
 std::optional<LayerTimes> InterpolateSamples(

@@ -14,10 +14,10 @@
 namespace tangram {
 
 // The key under which DeviceSpec::measured_layers may override a layer:
-// dimensions, tp and cp degree, sequence length, precision; of a transformer
-// layer whether flash attention runs, with experts the ep degree and FSEP, with
-// tp sequence parallelism. Biases, learned positions and tied embeddings, which
-// hardly take time, do not count.
+// dimensions, tp, tp_y and cp degree, sequence length, precision; of a
+// transformer layer whether flash attention runs, with experts the ep degree
+// and FSEP, with tp sequence parallelism. Biases, learned positions and tied
+// embeddings, which hardly take time, do not count.
 Fingerprint LayerMeasurementKey(const LayerSpec& layer,
                                 const StageParallelism& parallelism,
                                 const TrainingOptions& training,

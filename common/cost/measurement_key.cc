@@ -26,8 +26,8 @@ Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,
                            int samples_per_replica,
                            const TrainingOptions& training) {
   const bool expert = IsExpertOp(op) || op == OpKind::kExpertActivation;
-  return Fingerprinter()
-      .Add(FingerprintOf(layer))
+  Fingerprinter key;
+  key.Add(FingerprintOf(layer))
       .Add(static_cast<int>(op))
       .Add(parallelism.tp_degree)
       .Add(parallelism.cp_degree)
@@ -36,8 +36,9 @@ Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,
       .Add(samples_per_replica)
       .Add(training.sequence_length)
       .Add(static_cast<int>(training.precision))
-      .Add(op == OpKind::kAttentionCore && training.flash_attention)
-      .Finish();
+      .Add(op == OpKind::kAttentionCore && training.flash_attention);
+  if (parallelism.tp_y_degree > 1) key.Add(parallelism.tp_y_degree);
+  return key.Finish();
 }
 
 }  // namespace tangram

@@ -7,17 +7,19 @@
 namespace tangram {
 namespace {
 
-// Bytes that the tp collectives of a dense block move: every token in full.
-double BlockBytes(const LayerScope& scope) {
-  return scope.tokens * scope.layer.hidden_size * scope.element_bytes;
-}
-
 // Reads and writes; backward also reads the incoming gradient and, for the
-// scale's gradient, both inputs once more.
+// scale's gradient, both inputs once more. The tp_y ranks that share the
+// elements of a token add up two fp32 sums of each.
 OperatorWork NormWork(const LayerScope& scope, OpKind op) {
   const double bytes = BlockBytes(scope) / scope.residual_tp;
+  constexpr double kSumBytes = 2 * 4;
+  const double sums_s =
+      AllReduceSeconds(kSumBytes * scope.tokens / scope.tp_x, scope.tp_y_group,
+                       scope.environment.wiring);
   return {.forward_compute_s = PassSeconds(2 * bytes, scope.rates),
           .backward_compute_s = PassSeconds(5 * bytes, scope.rates),
+          .forward_comm_s = sums_s,
+          .backward_comm_s = sums_s,
           .parameters = ParameterCount(scope.layer, op),
           .keeps_input = true};
 }
@@ -61,16 +63,17 @@ OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
 }
 
 OperatorWork DenseProjectionWork(const LayerScope& scope, OpKind op) {
-  const double h = scope.layer.hidden_size;
+  const double h = scope.layer.hidden_size / scope.tp_y;
   if (op == OpKind::kMlpUp) {
-    const double out = InputElementsOnGpu(scope, OpKind::kMlpActivation);
+    const double out =
+        InputElementsOnGpu(scope, OpKind::kMlpActivation) * scope.tp_y;
     OperatorWork work = ProjectionWork(scope, op, h, out);
-    AddColumnParallelComm(scope, work);
+    AddFirstProductComm(scope, out, work);
     return work;
   }
-  OperatorWork work =
-      ProjectionWork(scope, op, InputElementsOnGpu(scope, op), h);
-  AddRowParallelComm(scope, work);
+  const double in = InputElementsOnGpu(scope, op) * scope.tp_y;
+  OperatorWork work = ProjectionWork(scope, op, in, h);
+  AddSecondProductComm(scope, in, work);
   return work;
 }
 
@@ -199,8 +202,13 @@ LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
       .tokens = samples * training.sequence_length / p.cp_degree,
       .element_bytes = ElementBytes(training.precision),
       .tp = 1.0 * p.tp_degree,
-      .residual_tp = p.sequence_parallel ? 1.0 * p.tp_degree : 1.0,
+      .residual_tp =
+          p.sequence_parallel || p.tp_y_degree > 1 ? 1.0 * p.tp_degree : 1.0,
+      .tp_x = 1.0 * p.tp_x_degree(),
+      .tp_y = 1.0 * p.tp_y_degree,
       .tp_group = GroupOf(p.tp_degree, 1, environment.wiring),
+      .tp_x_group = GroupOf(p.tp_x_degree(), 1, environment.wiring),
+      .tp_y_group = GroupOf(p.tp_y_degree, p.tp_x_degree(), environment.wiring),
       .cp_group = GroupOf(p.cp_degree, p.tp_degree, environment.wiring),
       .ep_group = GroupOf(p.ep_degree, p.tp_degree, environment.wiring)};
   if (!environment.device.measured_layers.empty()) {
@@ -211,34 +219,6 @@ LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
 
 OperatorWork MatmulWork(double compute_s) {
   return {.forward_compute_s = compute_s, .backward_compute_s = 2 * compute_s};
-}
-
-void AddColumnParallelComm(const LayerScope& scope, OperatorWork& work) {
-  if (scope.tp_group.size == 1) return;
-  const StageWiring& wiring = scope.environment.wiring;
-  const double bytes = BlockBytes(scope);
-  if (scope.residual_tp == 1) {
-    work.backward_comm_s += AllReduceSeconds(bytes, scope.tp_group, wiring);
-    return;
-  }
-  const double gather_s = AllGatherSeconds(bytes, scope.tp_group, wiring);
-  work.forward_comm_s += gather_s;
-  work.backward_comm_s += ReduceScatterSeconds(bytes, scope.tp_group, wiring);
-  // The kept shard of the input is gathered again, beside the product for the
-  // input's gradient.
-  work.backward_hidden_s += gather_s;
-}
-
-void AddRowParallelComm(const LayerScope& scope, OperatorWork& work) {
-  if (scope.tp_group.size == 1) return;
-  const StageWiring& wiring = scope.environment.wiring;
-  const double bytes = BlockBytes(scope);
-  if (scope.residual_tp == 1) {
-    work.forward_comm_s += AllReduceSeconds(bytes, scope.tp_group, wiring);
-    return;
-  }
-  work.forward_comm_s += ReduceScatterSeconds(bytes, scope.tp_group, wiring);
-  work.backward_comm_s += AllGatherSeconds(bytes, scope.tp_group, wiring);
 }
 
 void AddActivation(const LayerScope& scope, double tokens, double width,

@@ -84,7 +84,7 @@ std::vector<OperatorCost> EstimateOperators(
     const StageEnvironment& environment);
 
 // The key under which DeviceSpec::measured may override an operator: the
-// layer, operator, tp and cp degree, samples per replica, and what of the
+// layer, operator, tp, tp_y and cp degree, samples per replica, and what of the
 // training options changes the kernel. Experts add the ep degree; norms and
 // residuals add sequence parallelism.
 Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,

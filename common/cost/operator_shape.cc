@@ -24,9 +24,9 @@ double QkvElements(const LayerSpec& layer, double q_tp, double kv_tp) {
          KeyValueHeads(layer) * (layer.head_dim + layer.value_head_dim) / kv_tp;
 }
 
-// Key and value heads that tp outnumbers are held by several ranks.
-double KeyValueTp(const LayerScope& scope) {
-  return std::min(scope.tp, std::max(1.0, KeyValueHeads(scope.layer)));
+// Key and value heads that the ranks outnumber are held by several.
+double KeyValueTp(const LayerScope& scope, double tp) {
+  return std::min(tp, std::max(1.0, KeyValueHeads(scope.layer)));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ double InputElements(const LayerSpec& layer, OpKind op) {
 double InputElementsOnGpu(const LayerScope& scope, OpKind op) {
   switch (op) {
     case OpKind::kAttentionCore:
-      return QkvElements(scope.layer, scope.tp, KeyValueTp(scope));
+      return QkvElements(scope.layer, scope.tp, KeyValueTp(scope, scope.tp));
     case OpKind::kOutputProjection:
     case OpKind::kMlpActivation:
     case OpKind::kMlpDown:
@@ -93,7 +93,9 @@ QkvShape QkvShapeOf(const LayerScope& scope) {
   const double h = layer.hidden_size;
   if (layer.kv_lora_rank == 0) {
     return {.total = h * QkvElements(layer, 1, 1),
-            .on_gpu = h * QkvElements(layer, scope.tp, KeyValueTp(scope))};
+            .on_gpu =
+                h / scope.tp_y *
+                QkvElements(layer, scope.tp_x, KeyValueTp(scope, scope.tp_x))};
   }
   // The projections to the latent ranks are whole on every tp rank.
   const double whole =

@@ -29,7 +29,11 @@ struct LayerScope {
   double element_bytes = 0;  // Of activations and weights.
   double tp = 1;
   double residual_tp = 1;  // Ranks that share norms and residuals: tp or 1.
+  double tp_x = 1;         // Of 2-D tensor parallelism: tp = tp_x · tp_y.
+  double tp_y = 1;
   CommGroup tp_group;
+  CommGroup tp_x_group;
+  CommGroup tp_y_group;
   CommGroup cp_group;
   CommGroup ep_group;
   LayerCalibration calibration;
@@ -90,11 +94,24 @@ OperatorWork ExpertCombineWork(const LayerScope& scope);
 OperatorWork EmbeddingWork(const LayerScope& scope);
 OperatorWork HeadWork(const LayerScope& scope);
 
+// Bytes that the tp collectives of a dense block move: every token in full.
+inline double BlockBytes(const LayerScope& scope) {
+  return scope.tokens * scope.layer.hidden_size * scope.element_bytes;
+}
+
 // The products that tp splits by columns (input whole, output split) and by
 // rows (the other way round), with their collectives (2104.04473 §2.3, with
 // sequence parallelism 2205.05198 §4.2.2).
 void AddColumnParallelComm(const LayerScope& scope, OperatorWork& work);
 void AddRowParallelComm(const LayerScope& scope, OperatorWork& work);
+
+// Likewise of the first and second product of attention or MLP, with `inner`
+// elements of a token between them on tp_x ranks; these 2-D tensor parallelism
+// splits in both dimensions. Without, the same as above.
+void AddFirstProductComm(const LayerScope& scope, double inner,
+                         OperatorWork& work);
+void AddSecondProductComm(const LayerScope& scope, double inner,
+                          OperatorWork& work);
 
 // Gelu, or SiLU and product where gated, on `width` hidden elements of each of
 // `tokens` tokens.

@@ -125,6 +125,10 @@ const char* OpName(OpKind op) {
   return "unknown";
 }
 
+bool AllowsTp2d(const LayerSpec& layer) {
+  return !layer.is_moe() && layer.kv_lora_rank == 0;
+}
+
 bool IsResidualCut(const LayerSpec& layer, int index) {
   if (index == 0) return true;
   return layer.kind == LayerKind::kTransformer &&

@@ -106,6 +106,10 @@ const char* OpName(OpKind op);
 // `index` of `layer`: at its start, and between attention and MLP.
 bool IsResidualCut(const LayerSpec& layer, int index);
 
+// Whether 2-D tensor parallelism can split it: what has weights is a pair of
+// dense products in a row, without experts or latent attention.
+bool AllowsTp2d(const LayerSpec& layer);
+
 Fingerprint FingerprintOf(const LayerSpec& layer);
 
 // Trainable parameters of one operator of `layer`, unsharded. A tied head

@@ -25,8 +25,13 @@ struct StageParallelism {
   int zero_stage = 0;
   // Megatron sequence parallelism: norms and residuals are split over tp.
   bool sequence_parallel = false;
+  // 2-D tensor parallelism (MindSpeed's tp-2d): of the tp ranks, tp_y share the
+  // inner dimension of a product and tp_x = tp / tp_y, which are adjacent, the
+  // other. All activations are split over tp. 1: Megatron's, in one dimension.
+  int tp_y_degree = 1;
 
   int num_gpus() const { return tp_degree * cp_degree * dp_degree; }
+  int tp_x_degree() const { return tp_degree / tp_y_degree; }
   bool operator==(const StageParallelism&) const = default;
 };
 

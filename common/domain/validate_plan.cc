@@ -102,7 +102,8 @@ absl::Status CheckDegrees(const PlacedStage& stage, const std::string& field) {
   } degrees[] = {{".parallelism.tp_degree", p.tp_degree},
                  {".parallelism.cp_degree", p.cp_degree},
                  {".parallelism.dp_degree", p.dp_degree},
-                 {".parallelism.ep_degree", p.ep_degree}};
+                 {".parallelism.ep_degree", p.ep_degree},
+                 {".parallelism.tp_y_degree", p.tp_y_degree}};
   for (const auto& degree : degrees) {
     // The bound keeps the product below from overflowing.
     if (degree.value <= 0 || degree.value > num_gpus) {
@@ -120,6 +121,29 @@ absl::Status CheckDegrees(const PlacedStage& stage, const std::string& field) {
   if (p.zero_stage < 0 || p.zero_stage > 3) {
     return Bad(field + ".parallelism.zero_stage", absl::StrCat(p.zero_stage),
                "0, 1, 2 or 3");
+  }
+  return absl::OkStatus();
+}
+
+// MindSpeed's tp-2d goes neither with sequence parallelism, in whose place it
+// splits norms and residuals, nor with experts.
+absl::Status CheckTp2d(const ModelSpec& model, const StagePlan& stage,
+                       const std::string& prefix) {
+  const StageParallelism& p = stage.parallelism;
+  const std::string field = prefix + "tp_y_degree";
+  TANGRAM_RETURN_IF_ERROR(
+      CheckDivides(field, p.tp_y_degree, p.tp_degree, "tp_degree"));
+  if (p.tp_y_degree == 1) return absl::OkStatus();
+  if (p.sequence_parallel) {
+    return Bad(field, absl::StrCat(p.tp_y_degree), "1 with sequence_parallel");
+  }
+  const int num_layers = LayersTouched(stage.begin, stage.end);
+  for (int i = 0; i < num_layers; ++i) {
+    const int layer = stage.begin.layer + i;
+    if (AllowsTp2d(model.layers[layer])) continue;
+    return Bad(field, absl::StrCat(p.tp_y_degree),
+               absl::StrFormat("1, as layer %d has experts or latent attention",
+                               layer));
   }
   return absl::OkStatus();
 }
@@ -153,6 +177,7 @@ absl::Status CheckSplits(const ModelSpec& model,
                                        "the sequence length"));
   TANGRAM_RETURN_IF_ERROR(CheckDivides(prefix + "ep_degree", p.ep_degree,
                                        p.cp_degree * p.dp_degree, "cp x dp"));
+  TANGRAM_RETURN_IF_ERROR(CheckTp2d(model, stage, prefix));
   const int num_layers = LayersTouched(stage.begin, stage.end);
   for (int i = 0; i < num_layers; ++i) {
     const LayerSpec& layer = model.layers[stage.begin.layer + i];

@@ -80,7 +80,8 @@ class StageCheck {
     } degrees[] = {{"parallelism.tp_degree", p.tp_degree},
                    {"parallelism.cp_degree", p.cp_degree},
                    {"parallelism.dp_degree", p.dp_degree},
-                   {"parallelism.ep_degree", p.ep_degree}};
+                   {"parallelism.ep_degree", p.ep_degree},
+                   {"parallelism.tp_y_degree", p.tp_y_degree}};
     for (const auto& degree : degrees) {
       if (degree.value < 1 || degree.value > island_.num_gpus()) {
         return FieldError(
@@ -136,7 +137,23 @@ class StageCheck {
       return FieldError("parallelism.ep_degree", p.ep_degree,
                         "one that divides the experts of all its layers");
     }
-    return absl::OkStatus();
+    return CheckTp2d();
+  }
+
+  absl::Status CheckTp2d() const {
+    const StageParallelism& p = stage_.plan.parallelism;
+    constexpr char kField[] = "parallelism.tp_y_degree";
+    if (p.tp_degree % p.tp_y_degree != 0) {
+      return FieldError(kField, p.tp_y_degree,
+                        absl::StrCat("a divisor of tp_degree, ", p.tp_degree));
+    }
+    if (p.tp_y_degree == 1) return absl::OkStatus();
+    if (p.sequence_parallel) {
+      return FieldError(kField, p.tp_y_degree, "1 with sequence_parallel");
+    }
+    if (AllLayers(slice_, begin_, end_, AllowsTp2d)) return absl::OkStatus();
+    return FieldError(kField, p.tp_y_degree,
+                      "1, as a layer has experts or latent attention");
   }
 
   absl::Status CheckGpus(int first_gpu) const {

@@ -24,12 +24,19 @@ std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus) {
   });
 }
 
+std::string DescribeTp(const StageParallelism& parallelism) {
+  if (parallelism.tp_y_degree == 1) return absl::StrCat(parallelism.tp_degree);
+  return absl::StrCat(parallelism.tp_x_degree(), "x", parallelism.tp_y_degree);
+}
+
 std::string DescribeParallelism(const StageParallelism& parallelism) {
   std::vector<std::string> degrees;
   const auto add = [&](const char* name, int degree) {
     if (degree > 1) degrees.push_back(absl::StrCat(name, " ", degree));
   };
-  add("tp", parallelism.tp_degree);
+  if (parallelism.tp_degree > 1) {
+    degrees.push_back(absl::StrCat("tp ", DescribeTp(parallelism)));
+  }
   add("cp", parallelism.cp_degree);
   add("dp", parallelism.dp_degree);
   add("ep", parallelism.ep_degree);

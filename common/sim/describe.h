@@ -12,6 +12,9 @@ namespace tangram {
 // "16 x T4", "8 x V100 + 8 x T4"; device types in order of appearance.
 std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
+// "8", or "4x2" (tp_x x tp_y) in two dimensions.
+std::string DescribeTp(const StageParallelism& parallelism);
+
 // "tp 2, dp 4"; degrees of one are left out, "1 GPU" if all are.
 std::string DescribeParallelism(const StageParallelism& parallelism);
 

@@ -29,6 +29,9 @@ v1::StageParallelism ToProto(const StageParallelism& parallelism) {
   message.set_fsep(parallelism.fsep);
   message.set_zero_stage(parallelism.zero_stage);
   message.set_sequence_parallel(parallelism.sequence_parallel);
+  if (parallelism.tp_y_degree > 1) {
+    message.set_tp_y_degree(parallelism.tp_y_degree);
+  }
   return message;
 }
 
@@ -41,11 +44,13 @@ absl::StatusOr<OperatorCut> FromProto(const v1::OperatorCut& message) {
 
 absl::StatusOr<StageParallelism> FromProto(
     const v1::StageParallelism& message) {
+  const int tp_y_degree = message.has_tp_y_degree() ? message.tp_y_degree() : 1;
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckPositive("tp_degree", message.tp_degree(), kMaxGpus),
        CheckPositive("cp_degree", message.cp_degree(), kMaxGpus),
        CheckPositive("dp_degree", message.dp_degree(), kMaxGpus),
        CheckPositive("ep_degree", message.ep_degree(), kMaxGpus),
+       CheckPositive("tp_y_degree", tp_y_degree, kMaxGpus),
        CheckNotNegative("zero_stage", message.zero_stage(), kMaxZeroStage)}));
   // Two steps, so that the product does not overflow before it is checked.
   const int64_t tp_cp = int64_t{message.tp_degree()} * message.cp_degree();
@@ -59,7 +64,8 @@ absl::StatusOr<StageParallelism> FromProto(
                           .ep_degree = message.ep_degree(),
                           .fsep = message.fsep(),
                           .zero_stage = message.zero_stage(),
-                          .sequence_parallel = message.sequence_parallel()};
+                          .sequence_parallel = message.sequence_parallel(),
+                          .tp_y_degree = tp_y_degree};
 }
 
 v1::HostOffload ToProto(const HostOffload& offload) {

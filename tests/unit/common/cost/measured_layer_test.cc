@@ -283,6 +283,7 @@ TEST(LayerMeasurementKeyTest, DiffersWhereTheTimesDiffer) {
   const std::set<Fingerprint> keys = {
       key(layer, {}),
       key(layer, {.tp_degree = 2}),
+      key(layer, {.tp_degree = 2, .tp_y_degree = 2}),
       key(layer, {.cp_degree = 2}),
       key(layer, {.tp_degree = 2, .sequence_parallel = true}),
       key(layer, {}, true),
@@ -290,7 +291,7 @@ TEST(LayerMeasurementKeyTest, DiffersWhereTheTimesDiffer) {
       key(moe, {}),
       key(moe, {.ep_degree = 2}),
       key(moe, {.ep_degree = 2, .fsep = true})};
-  EXPECT_EQ(keys.size(), 9);
+  EXPECT_EQ(keys.size(), 10);
   // Neither replicas nor ZeRO change what one of them runs.
   EXPECT_EQ(key(layer, {}), key(layer, {.dp_degree = 4,
                                         .ep_degree = 2,

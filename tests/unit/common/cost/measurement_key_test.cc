@@ -24,11 +24,13 @@ TEST(MeasurementKeyTest, DiffersWhereTheKernelDiffers) {
       MeasurementKey(TestModel(1, 512).layers[1], kOp, {}, 1, training),
       MeasurementKey(layer, OpKind::kMlpDown, {}, 1, training),
       MeasurementKey(layer, kOp, {.tp_degree = 2}, 1, training),
+      MeasurementKey(layer, kOp, {.tp_degree = 2, .tp_y_degree = 2}, 1,
+                     training),
       MeasurementKey(layer, kOp, {.cp_degree = 2}, 1, training),
       MeasurementKey(layer, kOp, {}, 2, training),
       MeasurementKey(layer, kOp, {}, 1, longer),
       MeasurementKey(layer, kOp, {}, 1, fp32)};
-  EXPECT_EQ(keys.size(), 8u);
+  EXPECT_EQ(keys.size(), 9u);
 }
 
 TEST(MeasurementKeyTest, IgnoresWhatDoesNotChangeTheKernel) {

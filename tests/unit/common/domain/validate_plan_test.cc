@@ -57,6 +57,12 @@ TEST(ValidatePlanTest, AcceptsTensorParallelismOverFewerKeyValueHeads) {
   EXPECT_THAT(in.Validate(), IsOk());
 }
 
+TEST(ValidatePlanTest, AcceptsTensorParallelismInTwoDimensions) {
+  Inputs in;
+  in.stage(0).parallelism = {.tp_degree = 4, .tp_y_degree = 2};
+  EXPECT_THAT(in.Validate(), IsOk());
+}
+
 TEST(ValidatePlanTest, AcceptsAStageThatTakesUnequalPartsOfNodes) {
   Inputs in;
   in.plan.stages = {StageOn(0, 6, {.dp_degree = 4}, NodeGpus(0, 3))};
@@ -250,6 +256,27 @@ std::vector<BadPlan> BadDegrees() {
        },
        "stages[1].parallelism.ep_degree: 2; expected a divisor of the number "
        "of experts, 7"},
+      {"TpYNotPositive",
+       [](Inputs& in) { in.stage(0).parallelism.tp_y_degree = 0; },
+       "stages[0].parallelism.tp_y_degree: 0; expected a positive integer"},
+      {"TpYDoesNotDivideTp",
+       [](Inputs& in) { in.stage(0).parallelism.tp_y_degree = 4; },
+       "stages[0].parallelism.tp_y_degree: 4; expected a divisor of tp_degree, "
+       "2"},
+      {"TpYWithSequenceParallelism",
+       [](Inputs& in) {
+         in.stage(0).parallelism.tp_y_degree = 2;
+         in.stage(0).parallelism.sequence_parallel = true;
+       },
+       "stages[0].parallelism.tp_y_degree: 2; expected 1 with "
+       "sequence_parallel"},
+      {"TpYWithExperts",
+       [](Inputs& in) {
+         in.stage(0).parallelism.tp_y_degree = 2;
+         in.model.layers[2].num_experts = 8;
+       },
+       "stages[0].parallelism.tp_y_degree: 2; expected 1, as layer 2 has "
+       "experts or latent attention"},
   };
 }
 

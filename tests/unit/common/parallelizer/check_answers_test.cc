@@ -183,6 +183,21 @@ INSTANTIATE_TEST_SUITE_P(
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 4; },
              "stages[0].parallelism.ep_degree: 4; expected a divisor of cp x "
              "dp, 2"},
+        Case{"TpYZero",
+             [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_y_degree = 0; },
+             "stages[0].parallelism.tp_y_degree: 0; expected from 1 to"},
+        Case{"TpYDoesNotDivideTp",
+             [](SlicePlanSet& a) {
+               Stage(a, 0).parallelism = {.tp_degree = 2, .tp_y_degree = 4};
+             },
+             "stages[0].parallelism.tp_y_degree: 4; expected a divisor of "
+             "tp_degree, 2"},
+        Case{"TpYWithSequenceParallelism",
+             [](SlicePlanSet& a) {
+               Stage(a, 0).parallelism = {
+                   .tp_degree = 2, .sequence_parallel = true, .tp_y_degree = 2};
+             },
+             "stages[0].parallelism.tp_y_degree: 2; expected 1 with"},
         Case{"MoreGpusThanTheIsland",
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 4, .dp_degree = 4};
@@ -232,6 +247,13 @@ TEST(BadMoeAnswerTest, EpMustDivideTheExperts) {
   answer.plans[0].stages[0].plan.parallelism.ep_degree = 8;
   EXPECT_THAT(CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options),
               IsOk());
+
+  answer.plans[0].stages[0].plan.parallelism = {.tp_degree = 4,
+                                                .tp_y_degree = 2};
+  EXPECT_THAT(
+      std::string(CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options)
+                      .message()),
+      HasSubstr("tp_y_degree: 2; expected 1, as a layer has experts"));
 }
 
 TEST(CheckAtomsTest, AtomsHoldTheModelInOrder) {

@@ -21,6 +21,7 @@ TEST(DescribeParallelismTest, LeavesOutDegreesOfOne) {
             "tp 2, dp 4");
   EXPECT_EQ(DescribeParallelism({.cp_degree = 2, .ep_degree = 2}),
             "cp 2, ep 2");
+  EXPECT_EQ(DescribeParallelism({.tp_degree = 8, .tp_y_degree = 2}), "tp 4x2");
 }
 
 TEST(DescribeOffloadTest, NamesWhatIsOffloadedWithItsShare) {

@@ -167,7 +167,8 @@ class RandomValues {
                                     .ep_degree = Int(1, 8),
                                     .fsep = Bool(),
                                     .zero_stage = Int(0, 3),
-                                    .sequence_parallel = Bool()}};
+                                    .sequence_parallel = Bool(),
+                                    .tp_y_degree = Int(1, 8)}};
     for (int i = Int(1, 3); i > 0; --i) {
       stage.recompute.push_back({Int(1, 9), static_cast<OpMask>(Int(0, 8191))});
     }
