@@ -16,6 +16,31 @@ bool TpFitsNode(int tp_degree, int num_gpus, int gpus_per_node) {
   return std::min(num_gpus, gpus_per_node) % tp_degree == 0;
 }
 
+struct TpDegrees {
+  int tp = 1;
+  int tp_y = 1;
+};
+
+// All that a stage can have, tp_y ascending for each tp.
+std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
+                                   const SplitLimits& limits,
+                                   ExtraDegrees extra) {
+  std::vector<TpDegrees> all;
+  for (int tp = 1; tp <= num_gpus; tp *= 2) {
+    if (num_gpus % tp != 0 || !limits.AllowsTp(tp)) continue;
+    const bool in_node = TpFitsNode(tp, num_gpus, island.gpus_per_node);
+    if (in_node) all.push_back({.tp = tp});
+    if (!extra.tp_2d || !(in_node || tp % island.gpus_per_node == 0)) continue;
+    for (int tp_y = 2; tp_y <= tp; tp_y *= 2) {
+      if (limits.AllowsTp2d(tp, tp_y) &&
+          TpFitsNode(tp / tp_y, num_gpus, island.gpus_per_node)) {
+        all.push_back({.tp = tp, .tp_y = tp_y});
+      }
+    }
+  }
+  return all;
+}
+
 // Powers of two up to `most`.
 std::vector<int> CpDegrees(int most, const SplitLimits& limits,
                            ExtraDegrees extra) {
@@ -68,26 +93,24 @@ bool SplitLimits::AllowsTp(int tp_degree) const {
                      });
 }
 
+bool SplitLimits::AllowsTp2d(int tp_degree, int tp_y_degree) const {
+  return sequence_length_ % (tp_degree / tp_y_degree) == 0 &&
+         std::all_of(layers_.begin(), layers_.end(),
+                     [tp_y_degree](const LayerSpec& layer) {
+                       return tangram::AllowsTp2d(layer) &&
+                              layer.hidden_size % tp_y_degree == 0;
+                     });
+}
+
 std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
                             ExtraDegrees extra) {
   std::vector<int> sizes;
-  const int max_dp =
-      std::min(limits.pipeline_microbatch_size(), island.num_gpus());
-  for (int tp = 1; tp <= island.gpus_per_node; tp *= 2) {
-    if (!limits.AllowsTp(tp)) continue;
-    for (const int cp : CpDegrees(island.num_gpus() / tp, limits, extra)) {
-      for (int dp = 1; dp <= max_dp; ++dp) {
-        const int size = tp * cp * dp;
-        if (size > island.num_gpus()) break;
-        if (limits.AllowsDp(dp) && FitsNodes(size, island.gpus_per_node) &&
-            TpFitsNode(tp, size, island.gpus_per_node)) {
-          sizes.push_back(size);
-        }
-      }
+  for (int size = 1; size <= island.num_gpus(); ++size) {
+    if (FitsNodes(size, island.gpus_per_node) &&
+        !ParallelismsOf(size, island, limits, extra).empty()) {
+      sizes.push_back(size);
     }
   }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 
@@ -114,9 +137,8 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const SplitLimits& limits,
                                              ExtraDegrees extra) {
   std::vector<StageParallelism> all;
-  for (int tp = 1; tp <= island.gpus_per_node; tp *= 2) {
-    if (!TpFitsNode(tp, gpus_per_stage, island.gpus_per_node)) continue;
-    if (!limits.AllowsTp(tp)) continue;
+  for (const auto [tp, tp_y] :
+       TpDegreesOf(gpus_per_stage, island, limits, extra)) {
     const int ranks = gpus_per_stage / tp;
     for (const int cp : CpDegrees(ranks, limits, extra)) {
       if (ranks % cp != 0 || !limits.AllowsDp(ranks / cp)) continue;
@@ -124,7 +146,8 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
           {.tp_degree = tp,
            .cp_degree = cp,
            .dp_degree = ranks / cp,
-           .sequence_parallel = limits.AllowsSequenceParallel(tp)},
+           .sequence_parallel = tp_y == 1 && limits.AllowsSequenceParallel(tp),
+           .tp_y_degree = tp_y},
           limits, extra, all);
     }
   }

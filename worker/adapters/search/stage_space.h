@@ -18,6 +18,9 @@ class SplitLimits {
               int sequence_length);
 
   bool AllowsTp(int tp_degree) const;
+  // In two dimensions, tokens are split over tp_x and what a token is over
+  // tp_y.
+  bool AllowsTp2d(int tp_degree, int tp_y_degree) const;
   bool AllowsDp(int dp_degree) const {
     return pipeline_microbatch_size_ % dp_degree == 0;
   }
@@ -44,6 +47,7 @@ class SplitLimits {
 struct ExtraDegrees {
   bool cp = false;
   bool ep = false;
+  bool tp_2d = false;
 };
 
 // Sizes, ascending, that a stage can have: parts of a node that divide it, or
@@ -65,7 +69,8 @@ std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
                                    absl::Span<const int> stage_sizes);
 
 // All degrees of a stage of that size, at ZeRO stage 0: tp a power of two in a
-// node, cp a power of two, dp the rest; ep a divisor of cp · dp and of the
+// node, or in two dimensions with tp_x in a node and tp in one or in whole
+// nodes; cp a power of two, dp the rest; ep a divisor of cp · dp and of the
 // experts; fully sharded experts where a stage is one group of tp · ep ranks
 // (LAER-MoE).
 std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,

@@ -5,28 +5,28 @@
 #include <tuple>
 #include <vector>
 
+#include "worker/adapters/search/equal_stages_evaluator.h"
 #include "worker/adapters/search/stage_space.h"
-#include "worker/adapters/uniform/uniform_evaluator.h"
 
 namespace tangram {
 namespace {
 
 struct Candidate {
-  UniformChoice choice;
-  UniformFigures figures;
+  EqualStagesChoice choice;
+  PlanMerits merits;
 };
 
-double LatencyAndSync(const UniformFigures& figures) {
-  return figures.latency_s + figures.sync_s;
+double LatencyAndSync(const PlanMerits& merits) {
+  return merits.latency_s + merits.most_sync_s;
 }
 
 // `a` is as good as `b` in every respect.
 bool Covers(const Candidate& a, const Candidate& b) {
-  return a.figures.slowest_s <= b.figures.slowest_s &&
-         a.figures.latency_s <= b.figures.latency_s &&
-         LatencyAndSync(a.figures) <= LatencyAndSync(b.figures) &&
-         a.choice.layout.num_stages <= b.choice.layout.num_stages &&
-         a.figures.max_trailing_stages >= b.figures.max_trailing_stages;
+  return a.merits.slowest_stage_s <= b.merits.slowest_stage_s &&
+         a.merits.latency_s <= b.merits.latency_s &&
+         LatencyAndSync(a.merits) <= LatencyAndSync(b.merits) &&
+         a.merits.num_stages <= b.merits.num_stages &&
+         a.merits.max_trailing_stages >= b.merits.max_trailing_stages;
 }
 
 class Search {
@@ -63,21 +63,23 @@ class Search {
         const Candidate candidate = Evaluate({layout, parallelism, recompute});
         Keep(candidate);
         // Recomputing more would only be slower.
-        if (candidate.figures.max_trailing_stages == kUnlimitedTrailingStages) {
+        if (candidate.merits.max_trailing_stages == kUnlimitedTrailingStages) {
           break;
         }
       }
     }
   }
 
-  Candidate Evaluate(const UniformChoice& choice) {
+  Candidate Evaluate(const EqualStagesChoice& choice) {
     ++answer_.search_steps;
-    return {.choice = choice, .figures = evaluator_.Evaluate(choice)};
+    return {.choice = choice, .merits = evaluator_.Evaluate(choice)};
   }
 
+  // The one evaluated last.
   void Keep(const Candidate& candidate) {
-    if (candidate.figures.max_trailing_stages < options_.trailing_stages) {
-      const double bytes_short = candidate.figures.bytes_short;
+    if (candidate.merits.max_trailing_stages < options_.trailing_stages) {
+      const double bytes_short =
+          evaluator_.BytesShort(options_.trailing_stages);
       least_short_ = std::min(least_short_.value_or(bytes_short), bytes_short);
       return;
     }
@@ -95,11 +97,11 @@ class Search {
   SlicePlanSet Finish() {
     std::stable_sort(
         kept_.begin(), kept_.end(), [](const Candidate& a, const Candidate& b) {
-          return std::tie(a.choice.layout.num_stages, a.figures.slowest_s) <
-                 std::tie(b.choice.layout.num_stages, b.figures.slowest_s);
+          return std::tie(a.merits.num_stages, a.merits.slowest_stage_s) <
+                 std::tie(b.merits.num_stages, b.merits.slowest_stage_s);
         });
     for (const Candidate& kept : kept_) {
-      answer_.plans.push_back(evaluator_.PlanOf(kept.choice));
+      answer_.plans.push_back(evaluator_.PlanOf(kept.choice, "uniform"));
     }
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
@@ -115,7 +117,7 @@ class Search {
 
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
-  UniformEvaluator evaluator_;
+  EqualStagesEvaluator evaluator_;
   const SplitLimits limits_;
   std::vector<Candidate> kept_;
   std::optional<double> least_short_;

@@ -148,6 +148,39 @@ TEST(ParallelismsOfTest, LongSequencesAreSplitWhereAsked) {
                           AllOf(Tp(4), Cp(1))));
 }
 
+MATCHER_P2(Tp2d, x, y, "") {
+  return arg.tp_x_degree() == x && arg.tp_y_degree == y &&
+         arg.sequence_parallel == (y == 1 && x > 1);
+}
+
+// One sample on two nodes of four: tp alone.
+TEST(ParallelismsOfTest, TensorsAreSplitInTwoDimensionsWhereAsked) {
+  const ExtraDegrees extra = {.tp_2d = true};
+  EXPECT_THAT(ParallelismsOf(4, TestIsland(2, 4), DenseLimits(1), extra),
+              ElementsAre(Tp2d(4, 1), Tp2d(2, 2), Tp2d(1, 4)));
+  // Beyond a node tp_x stays in it.
+  EXPECT_THAT(ParallelismsOf(8, TestIsland(2, 4), DenseLimits(1), extra),
+              ElementsAre(Tp2d(4, 2), Tp2d(2, 4), Tp2d(1, 8)));
+  EXPECT_THAT(StageSizes(TestIsland(2, 4), DenseLimits(1), extra),
+              ElementsAre(1, 2, 4, 8));
+  // Groups of four would straddle nodes of six.
+  EXPECT_THAT(ParallelismsOf(12, TestIsland(2, 6), DenseLimits(12), extra),
+              Each(Field(&StageParallelism::tp_degree, ::testing::Le(2))));
+}
+
+TEST(ParallelismsOfTest, ExpertsAreNotSplitInTwoDimensions) {
+  const SplitLimits limits(TestMoeModel(1).layers, 1, 512);
+  EXPECT_THAT(ParallelismsOf(4, TestIsland(1, 4), limits, {.tp_2d = true}),
+              ElementsAre(Tp2d(4, 1)));
+}
+
+TEST(SplitLimitsTest, TwoDimensionsSplitTokensAndElements) {
+  // 12 tokens, 1,024 elements: tp_x divides 12.
+  const SplitLimits limits(TestModel(1).layers, 1, 12);
+  EXPECT_TRUE(limits.AllowsTp2d(8, 2));
+  EXPECT_FALSE(limits.AllowsTp2d(16, 2));
+}
+
 TEST(SplitLimitsTest, EachContextRankTakesTwoChunksOfTheSequence) {
   const SplitLimits limits(TestModel(1).layers, 1, 12);
 

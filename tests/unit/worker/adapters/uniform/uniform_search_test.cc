@@ -8,8 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "worker/adapters/search/equal_stages_evaluator.h"
 #include "worker/adapters/search/lower_bounds.h"
-#include "worker/adapters/uniform/uniform_evaluator.h"
 
 namespace tangram {
 namespace {
@@ -32,13 +32,13 @@ ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
 }
 
 // Every choice there is, ZeRO 0 to 3 and all recomputation included.
-std::vector<UniformChoice> AllChoices(UniformEvaluator& evaluator,
-                                      const IslandSpec& island,
-                                      const ParallelizeOptions& options) {
+std::vector<EqualStagesChoice> AllChoices(EqualStagesEvaluator& evaluator,
+                                          const IslandSpec& island,
+                                          const ParallelizeOptions& options) {
   const SplitLimits limits(evaluator.layers().kinds(),
                            options.pipeline_microbatch_size,
                            options.training.sequence_length);
-  std::vector<UniformChoice> choices;
+  std::vector<EqualStagesChoice> choices;
   for (const EqualStages& layout :
        LayoutsOf(island, evaluator.layers().size(),
                  StageSizes(island, limits, kUniformDegrees))) {
@@ -63,16 +63,15 @@ double Sync(const SlicePlan& plan) {
   return most;
 }
 
-// `plan` is as good as the figures in every respect, up to rounding.
-bool Covers(const SlicePlan& plan, const UniformChoice& choice,
-            const UniformFigures& figures) {
+// `plan` is as good as the merits in every respect, up to rounding.
+bool Covers(const SlicePlan& plan, const PlanMerits& merits) {
   constexpr double kRounding = 1 + 1e-9;
-  return plan.slowest_stage_s() <= figures.slowest_s * kRounding &&
-         plan.latency_s() <= figures.latency_s * kRounding &&
+  return plan.slowest_stage_s() <= merits.slowest_stage_s * kRounding &&
+         plan.latency_s() <= merits.latency_s * kRounding &&
          plan.latency_s() + Sync(plan) <=
-             (figures.latency_s + figures.sync_s) * kRounding &&
-         plan.num_stages() <= choice.layout.num_stages &&
-         plan.max_trailing_stages >= figures.max_trailing_stages;
+             (merits.latency_s + merits.most_sync_s) * kRounding &&
+         plan.num_stages() <= merits.num_stages &&
+         plan.max_trailing_stages >= merits.max_trailing_stages;
 }
 
 struct Query {
@@ -107,13 +106,13 @@ TEST(SearchUniformPropertyTest, AnswerIsTheParetoSetOfAllChoices) {
         SearchUniform(slice, query.island, query.options);
     (answer.plans.empty() ? without : with_plans)++;
 
-    UniformEvaluator evaluator(slice, query.island, query.options);
-    for (const UniformChoice& choice :
+    EqualStagesEvaluator evaluator(slice, query.island, query.options);
+    for (const EqualStagesChoice& choice :
          AllChoices(evaluator, query.island, query.options)) {
-      const UniformFigures figures = evaluator.Evaluate(choice);
-      if (figures.max_trailing_stages < query.options.trailing_stages) continue;
+      const PlanMerits merits = evaluator.Evaluate(choice);
+      if (merits.max_trailing_stages < query.options.trailing_stages) continue;
       EXPECT_TRUE(absl::c_any_of(answer.plans, [&](const SlicePlan& plan) {
-        return Covers(plan, choice, figures);
+        return Covers(plan, merits);
       }));
     }
   }

@@ -1,44 +1,40 @@
-#ifndef TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_EVALUATOR_H_
-#define TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_EVALUATOR_H_
+#ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_EQUAL_STAGES_EVALUATOR_H_
+#define TANGRAM_WORKER_ADAPTERS_SEARCH_EQUAL_STAGES_EVALUATOR_H_
 
 #include <vector>
 
 #include "common/cost/stage_cost.h"
 #include "common/parallelizer/parallelizer.h"
 #include "worker/adapters/search/layer_recompute.h"
+#include "worker/adapters/search/non_dominated.h"
 #include "worker/adapters/search/slice_layers.h"
 #include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
 
-// One point of the space: the same for all stages.
-struct UniformChoice {
+// One way to run a slice: the same for all stages.
+struct EqualStagesChoice {
   EqualStages layout;
   StageParallelism parallelism;
   LayerRecompute recompute = LayerRecompute::kNone;
 };
 
-struct UniformFigures {
-  double slowest_s = 0;
-  double latency_s = 0;
-  double sync_s = 0;  // Of the stage with the most.
-  // Negative: too little memory even with nothing behind the slice.
-  int max_trailing_stages = 0;
-  // Per GPU of the fullest stage with the trailing stages asked for.
-  double bytes_short = 0;
-};
-
 // Estimates choices for one query. Keeps references to its arguments, and
 // scratch space: one thread at a time.
-class UniformEvaluator {
+class EqualStagesEvaluator {
  public:
-  UniformEvaluator(const ModelSlice& slice, const IslandSpec& island,
-                   const ParallelizeOptions& options);
+  EqualStagesEvaluator(const ModelSlice& slice, const IslandSpec& island,
+                       const ParallelizeOptions& options);
 
   const SliceLayers& layers() const { return layers_; }
 
-  UniformFigures Evaluate(const UniformChoice& choice);
-  SlicePlan PlanOf(const UniformChoice& choice);
+  // A negative number of trailing stages: too little memory even with none.
+  PlanMerits Evaluate(const EqualStagesChoice& choice);
+  // Per GPU of the fullest stage of the choice evaluated last, with that many
+  // stages behind the slice; 0: it fits.
+  double BytesShort(int trailing_stages) const;
+
+  SlicePlan PlanOf(const EqualStagesChoice& choice, const char* made_by);
 
  private:
   struct Stage {
@@ -52,7 +48,7 @@ class UniformEvaluator {
   };
 
   // Fill `stages_`.
-  void EstimateStages(const UniformChoice& choice);
+  void EstimateStages(const EqualStagesChoice& choice);
   double TransferSecondsAfter(int stage, int next_layer,
                               const EqualStages& layout) const;
   std::vector<RecomputeRun> RecomputeOf(int begin, int end,
@@ -71,4 +67,4 @@ class UniformEvaluator {
 
 }  // namespace tangram
 
-#endif  // TANGRAM_WORKER_ADAPTERS_UNIFORM_UNIFORM_EVALUATOR_H_
+#endif  // TANGRAM_WORKER_ADAPTERS_SEARCH_EQUAL_STAGES_EVALUATOR_H_

@@ -1,4 +1,4 @@
-#include "worker/adapters/uniform/uniform_evaluator.h"
+#include "worker/adapters/search/equal_stages_evaluator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,17 +8,18 @@
 #include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram {
-UniformEvaluator::UniformEvaluator(const ModelSlice& slice,
-                                   const IslandSpec& island,
-                                   const ParallelizeOptions& options)
+
+EqualStagesEvaluator::EqualStagesEvaluator(const ModelSlice& slice,
+                                           const IslandSpec& island,
+                                           const ParallelizeOptions& options)
     : island_(island),
       options_(options),
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
       layers_(slice) {}
 
-double UniformEvaluator::TransferSecondsAfter(int stage, int next_layer,
-                                              const EqualStages& layout) const {
+double EqualStagesEvaluator::TransferSecondsAfter(
+    int stage, int next_layer, const EqualStages& layout) const {
   const int size = layout.gpus_per_stage;
   const TransferPath path =
       PathWithin(island_, stage * size, size, (stage + 1) * size, size);
@@ -28,7 +29,7 @@ double UniformEvaluator::TransferSecondsAfter(int stage, int next_layer,
                              path);
 }
 
-void UniformEvaluator::EstimateStages(const UniformChoice& choice) {
+void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
   const StageEnvironment environment = {
       .device = island_.device,
       .training = options_.training,
@@ -68,29 +69,38 @@ void UniformEvaluator::EstimateStages(const UniformChoice& choice) {
   }
 }
 
-UniformFigures UniformEvaluator::Evaluate(const UniformChoice& choice) {
+PlanMerits EqualStagesEvaluator::Evaluate(const EqualStagesChoice& choice) {
   EstimateStages(choice);
-  UniformFigures figures{.max_trailing_stages = kUnlimitedTrailingStages};
   const int num_stages = static_cast<int>(stages_.size());
+  PlanMerits merits{.last_stage_s = stages_.back().time_s(),
+                    .num_stages = num_stages,
+                    .max_trailing_stages = kUnlimitedTrailingStages};
   for (int i = 0; i < num_stages; ++i) {
     const Stage& stage = stages_[i];
-    figures.slowest_s = std::max(figures.slowest_s, stage.time_s());
-    figures.latency_s += stage.time_s();
-    figures.sync_s = std::max(figures.sync_s, stage.sync_s());
-    figures.max_trailing_stages = std::min(
-        figures.max_trailing_stages,
+    merits.slowest_stage_s = std::max(merits.slowest_stage_s, stage.time_s());
+    merits.latency_s += stage.time_s();
+    merits.most_sync_s = std::max(merits.most_sync_s, stage.sync_s());
+    merits.max_trailing_stages = std::min(
+        merits.max_trailing_stages,
         TrailingStagesBorne(stage.cost.memory, island_.device.memory_bytes,
                             num_stages - 1 - i, num_microbatches_));
-    const int in_flight = InFlightMicrobatches(
-        num_stages - 1 - i + options_.trailing_stages, num_microbatches_);
-    figures.bytes_short =
-        std::max(figures.bytes_short, stage.cost.memory.PeakBytes(in_flight) -
-                                          island_.device.memory_bytes);
   }
-  return figures;
+  return merits;
 }
 
-std::vector<RecomputeRun> UniformEvaluator::RecomputeOf(
+double EqualStagesEvaluator::BytesShort(int trailing_stages) const {
+  double most = 0;
+  const int num_stages = static_cast<int>(stages_.size());
+  for (int i = 0; i < num_stages; ++i) {
+    const int in_flight = InFlightMicrobatches(
+        num_stages - 1 - i + trailing_stages, num_microbatches_);
+    most = std::max(most, stages_[i].cost.memory.PeakBytes(in_flight) -
+                              island_.device.memory_bytes);
+  }
+  return most;
+}
+
+std::vector<RecomputeRun> EqualStagesEvaluator::RecomputeOf(
     int begin, int end, LayerRecompute recompute) const {
   std::vector<RecomputeRun> runs;
   for (int layer = begin; layer < end; ++layer) {
@@ -99,9 +109,10 @@ std::vector<RecomputeRun> UniformEvaluator::RecomputeOf(
   return runs;
 }
 
-SlicePlan UniformEvaluator::PlanOf(const UniformChoice& choice) {
+SlicePlan EqualStagesEvaluator::PlanOf(const EqualStagesChoice& choice,
+                                       const char* made_by) {
   SlicePlan plan{.max_trailing_stages = Evaluate(choice).max_trailing_stages,
-                 .made_by = "uniform"};
+                 .made_by = made_by};
   int begin = 0;
   for (const Stage& stage : stages_) {
     plan.stages.push_back(
