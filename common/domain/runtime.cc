@@ -95,6 +95,10 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
   if (parallelism.zero_stage > runtime.max_zero_stage) {
     return "sharding of so much model state (its ZeRO stage)";
   }
+  // MindSpeed alone has it, on Ascend NPUs.
+  if (parallelism.tp_y_degree > 1) {
+    return "tensor parallelism in two dimensions";
+  }
   if (!runtime.offload && !stage.offload.none()) {
     return "offloading to host memory";
   }

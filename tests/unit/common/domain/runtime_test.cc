@@ -68,6 +68,14 @@ TEST_F(WhyNotRunnableTest, DegreesAndShardingHaveLimits) {
   EXPECT_THAT(Why({.name = "zero 2", .max_zero_stage = 2}, stage), IsEmpty());
 }
 
+TEST_F(WhyNotRunnableTest, NoneSplitsTensorsInTwoDimensions) {
+  StagePlan stage = plain_;
+  stage.parallelism = {.tp_degree = 4, .tp_y_degree = 2};
+  for (const Runtime& runtime : KnownRuntimes()) {
+    EXPECT_THAT(Why(runtime, stage), HasSubstr("two dimensions"));
+  }
+}
+
 TEST_F(WhyNotRunnableTest, OffloadNeedsARuntimeForIt) {
   StagePlan stage = plain_;
   stage.offload = {.optimizer = 0.5};
