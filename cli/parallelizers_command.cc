@@ -31,14 +31,16 @@ std::string FeatureList(const ParallelizerFeatures& features) {
 }  // namespace
 
 CommandResult Run(const ParallelizersOptions& /*options*/, Console& console) {
-  Table table({{"name"}, {"version"}, {"models"}, {"searches over"}});
+  Table table(
+      {{"name"}, {"version"}, {"models"}, {"searches over"}, {"origin"}});
   for (const std::string& name : BuiltinParallelizerNames()) {
     TANGRAM_ASSIGN_OR_RETURN(const std::unique_ptr<Parallelizer> parallelizer,
                              CreateBuiltinParallelizer(name));
     const ParallelizerFeatures features = parallelizer->features();
     table.AddRow({name, parallelizer->version(),
                   features.moe_models ? "dense, experts" : "dense",
-                  FeatureList(features)});
+                  FeatureList(features),
+                  std::string(OriginOfBuiltinParallelizer(name))});
   }
   console.out << table.ToString();
   return ExitCode::kOk;

@@ -2,6 +2,7 @@
 
 #include "worker/adapters/aceso/aceso_adapter.h"
 #include "worker/adapters/builtin_parallelizers.h"
+#include "worker/adapters/hypertron/hypertron_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram::testing {
@@ -17,6 +18,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(ConformanceSubject{.name = "aceso",
                                          .create = CreateAcesoParallelizer,
                                          .validates_arguments = false},
+                      ConformanceSubject{.name = "hypertron",
+                                         .create = CreateHypertronParallelizer,
+                                         .validates_arguments = false},
                       ConformanceSubject{.name = "uniform",
                                          .create = CreateUniformParallelizer,
                                          .validates_arguments = false}),
@@ -24,12 +28,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(Validating, ParallelizerConformanceTest,
                          ::testing::Values(Builtin("aceso"),
+                                           Builtin("hypertron"),
                                            Builtin("uniform")),
                          ConformanceName);
 
 TEST(BuiltinParallelizersTest, EachHasAConformanceTest) {
   EXPECT_THAT(BuiltinParallelizerNames(),
-              ::testing::ElementsAre("aceso", "uniform"));
+              ::testing::ElementsAre("aceso", "hypertron", "uniform"));
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ class BadInputTest(Folder):
                    "gpt9", "--global-batch", "32")
 
     def test_unknown_parallelizer(self):
-        self.plan_fails("expected one of aceso, uniform", C1,
+        self.plan_fails("expected one of aceso, ", C1,
                         "--parallelizer", "magic")
 
     def test_unwritable_output(self):

@@ -29,11 +29,13 @@ LAYERS = {
     "common/wire": "common/base common/domain common/sim common/parallelizer"
                    " common/planner tangram",
     "worker/adapters": "common/parallelizer worker/adapters/aceso"
-                       " worker/adapters/uniform",
+                       " worker/adapters/hypertron worker/adapters/uniform",
     "worker/adapters/search": "common/base common/domain common/cost"
                               " common/parallelizer",
     "worker/adapters/aceso": "common/base common/domain common/cost"
                              " common/parallelizer worker/adapters/search",
+    "worker/adapters/hypertron": "common/base common/domain common/cost"
+                                 " common/parallelizer worker/adapters/search",
     "worker/adapters/uniform": "common/base common/domain common/cost"
                                " common/parallelizer worker/adapters/search",
     "worker/service": "common worker/adapters tangram",

@@ -171,7 +171,7 @@ TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Adapters, PlannerPropertyTest,
-                         ::testing::Values("aceso", "uniform"),
+                         ::testing::Values("aceso", "hypertron", "uniform"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

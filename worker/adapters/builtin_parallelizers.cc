@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "common/parallelizer/validating_parallelizer.h"
 #include "worker/adapters/aceso/aceso_adapter.h"
+#include "worker/adapters/hypertron/hypertron_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram {
@@ -13,11 +14,15 @@ namespace {
 struct Builtin {
   absl::string_view name;
   std::unique_ptr<Parallelizer> (*create)();
+  absl::string_view origin = "";
 };
 
 constexpr Builtin kBuiltins[] = {
-    {"aceso", CreateAcesoParallelizer},
-    {"uniform", CreateUniformParallelizer},
+    {"aceso", CreateAcesoParallelizer, "Aceso (EuroSys '24)"},
+    {"hypertron", CreateHypertronParallelizer,
+     "ours, after the abstract of HyperTron (SC '25)"},
+    {"uniform", CreateUniformParallelizer,
+     "Galvatron-uniform of Tangram's experiments"},
 };
 
 }  // namespace
@@ -26,6 +31,13 @@ std::vector<std::string> BuiltinParallelizerNames() {
   std::vector<std::string> names;
   for (const Builtin& builtin : kBuiltins) names.emplace_back(builtin.name);
   return names;
+}
+
+absl::string_view OriginOfBuiltinParallelizer(absl::string_view name) {
+  for (const Builtin& builtin : kBuiltins) {
+    if (builtin.name == name) return builtin.origin;
+  }
+  return "";
 }
 
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateBuiltinParallelizer(

@@ -14,6 +14,10 @@ namespace tangram {
 // Names of the native parallelizers, sorted.
 std::vector<std::string> BuiltinParallelizerNames();
 
+// What the parallelizer of that name goes back to, for people; empty if it is
+// not known.
+absl::string_view OriginOfBuiltinParallelizer(absl::string_view name);
+
 // The parallelizer of that name, wrapped in a ValidatingParallelizer.
 // kInvalidArgument listing the known names.
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateBuiltinParallelizer(

@@ -19,6 +19,8 @@ TEST(RunTangramTest, AnswersGoToStandardOutput) {
 
   EXPECT_EQ(outcome.code, ExitCode::kOk);
   EXPECT_THAT(outcome.out, HasSubstr("aceso"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("ours, after the abstract of HyperTron (SC '25)"));
   EXPECT_THAT(outcome.err, IsEmpty());
 }
 

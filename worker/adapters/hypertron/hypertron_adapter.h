@@ -1,0 +1,15 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_HYPERTRON_HYPERTRON_ADAPTER_H_
+#define TANGRAM_WORKER_ADAPTERS_HYPERTRON_HYPERTRON_ADAPTER_H_
+
+#include <memory>
+
+#include "common/parallelizer/parallelizer.h"
+
+namespace tangram {
+
+// Ours after HyperTron's abstract, not HyperTron: see hypertron_search.h.
+std::unique_ptr<Parallelizer> CreateHypertronParallelizer();
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WORKER_ADAPTERS_HYPERTRON_HYPERTRON_ADAPTER_H_

@@ -1,0 +1,193 @@
+#include "worker/adapters/hypertron/hypertron_search.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "worker/adapters/hypertron/hypertron_space.h"
+#include "worker/adapters/search/annealing.h"
+
+namespace tangram {
+namespace {
+
+constexpr int64_t kDefaultSteps = 1024;
+// Chosen on random instances against whole enumeration.
+constexpr AnnealingSchedule kSchedule = {
+    .first_temperature = 0.3, .last_temperature = 0.003, .moves = 200};
+// A plan that does not fit counts as so many times slower, and more by how many
+// times the memory of a GPU is missing: downhill is towards what fits.
+constexpr double kDoesNotFit = 2;
+constexpr double kPerMemoryMissing = 10;
+
+// What has to fit behind the slice: nothing, or any number of stages.
+enum Goal { kNothingBehind, kAnythingBehind };
+constexpr Goal kGoals[] = {kNothingBehind, kAnythingBehind};
+
+struct Seen {
+  PlanMerits merits;
+  std::array<double, 2> energy_s;  // By goal.
+  double bytes_short = 0;          // With the trailing stages asked for.
+};
+
+// The walk does not depend on the trailing stages asked for, so that asking for
+// more finds nothing new.
+Fingerprint SeedOf(const ModelSlice& slice, const IslandSpec& island,
+                   const ParallelizeOptions& options) {
+  return Fingerprinter()
+      .Add(slice.fingerprint)
+      .Add(FingerprintOf(island))
+      .Add(FingerprintOf(options.training))
+      .Add(options.pipeline_microbatch_size)
+      .Finish();
+}
+
+class Search {
+ public:
+  Search(const ModelSlice& slice, const IslandSpec& island,
+         const ParallelizeOptions& options)
+      : options_(options),
+        num_microbatches_(options.training.global_batch_size /
+                          options.pipeline_microbatch_size),
+        capacity_bytes_(island.device.memory_bytes),
+        evaluator_(slice, island, options),
+        space_(island,
+               SplitLimits(evaluator_.layers().kinds(),
+                           options.pipeline_microbatch_size,
+                           options.training.sequence_length),
+               evaluator_.layers().size()),
+        seen_(space_.size()),
+        random_(SeedOf(slice, island, options)) {}
+
+  SlicePlanSet Run() {
+    const int64_t budget = options_.max_search_steps > 0
+                               ? options_.max_search_steps
+                               : kDefaultSteps;
+    steps_end_ = budget;
+    for (int point = 0; point < space_.size(); ++point) {
+      if (space_.IsPlain(point)) EnergyOf(point, kNothingBehind);
+    }
+    int64_t walks = std::size(kGoals) * space_.depths().size();
+    for (const Goal goal : kGoals) {
+      for (const HypertronSpace::Range& depth : space_.depths()) {
+        // An equal share of the steps that are left.
+        const int64_t left = budget - answer_.search_steps;
+        steps_end_ = answer_.search_steps + (left + walks - 1) / walks;
+        --walks;
+        Walk(goal, depth);
+      }
+    }
+    return Finish();
+  }
+
+ private:
+  void Walk(Goal goal, const HypertronSpace::Range& depth) {
+    Anneal(
+        StartOf(goal, depth), kSchedule,
+        [&](int point) { return space_.NeighboursOf(point); },
+        [&](int point) { return EnergyOf(point, goal); }, random_);
+  }
+
+  // The best so far, which is the best plain one or better.
+  int StartOf(Goal goal, const HypertronSpace::Range& depth) const {
+    int best = depth.begin;
+    for (int point = depth.begin; point < depth.end; ++point) {
+      if (!seen_[point].has_value()) continue;
+      if (!seen_[best].has_value() ||
+          seen_[point]->energy_s[goal] < seen_[best]->energy_s[goal]) {
+        best = point;
+      }
+    }
+    return best;
+  }
+
+  // Nothing: no more steps.
+  std::optional<double> EnergyOf(int point, Goal goal) {
+    if (!seen_[point].has_value()) {
+      answer_.truncated |= options_.should_stop && options_.should_stop();
+      if (answer_.truncated || answer_.search_steps >= steps_end_) {
+        return std::nullopt;
+      }
+      ++answer_.search_steps;
+      seen_[point] = Evaluate(point);
+    }
+    return seen_[point]->energy_s[goal];
+  }
+
+  Seen Evaluate(int point) {
+    Seen seen = {.merits = evaluator_.Evaluate(space_.at(point))};
+    seen.bytes_short = evaluator_.BytesShort(options_.trailing_stages);
+    const PlanMerits& merits = seen.merits;
+    const double time_s = merits.latency_s +
+                          (num_microbatches_ - 1) * merits.slowest_stage_s +
+                          merits.most_sync_s;
+    for (const Goal goal : kGoals) {
+      const int trailing_stages =
+          goal == kNothingBehind ? 0 : num_microbatches_;
+      const double missing =
+          evaluator_.BytesShort(trailing_stages) / capacity_bytes_;
+      seen.energy_s[goal] =
+          missing > 0 ? time_s * (kDoesNotFit + kPerMemoryMissing * missing)
+                      : time_s;
+    }
+    return seen;
+  }
+
+  SlicePlanSet Finish() {
+    std::vector<int> points;
+    std::vector<PlanMerits> merits;
+    std::optional<double> least_short;
+    for (int point = 0; point < space_.size(); ++point) {
+      const std::optional<Seen>& seen = seen_[point];
+      if (!seen.has_value()) continue;
+      if (seen->merits.max_trailing_stages < options_.trailing_stages) {
+        least_short = std::min(least_short.value_or(seen->bytes_short),
+                               seen->bytes_short);
+        continue;
+      }
+      points.push_back(point);
+      merits.push_back(seen->merits);
+    }
+    std::vector<int> kept = NonDominated(merits);
+    std::stable_sort(kept.begin(), kept.end(), [&merits](int a, int b) {
+      return std::tie(merits[a].num_stages, merits[a].slowest_stage_s) <
+             std::tie(merits[b].num_stages, merits[b].slowest_stage_s);
+    });
+    for (const int i : kept) {
+      answer_.plans.push_back(
+          evaluator_.PlanOf(space_.at(points[i]), "hypertron"));
+    }
+    if (!answer_.truncated) {
+      answer_.covers_trailing_stages = kUnlimitedTrailingStages;
+    }
+    if (answer_.plans.empty()) {
+      answer_.infeasible =
+          least_short.has_value()
+              ? Infeasible{.reason = "does not fit in memory",
+                           .bytes_short = *least_short}
+              : Infeasible{.reason = "stopped before any plan"};
+    }
+    return std::move(answer_);
+  }
+
+  const ParallelizeOptions& options_;
+  const int num_microbatches_ = 1;
+  const double capacity_bytes_ = 0;
+  EqualStagesEvaluator evaluator_;
+  HypertronSpace space_;
+  std::vector<std::optional<Seen>> seen_;  // By point.
+  std::mt19937_64 random_;
+  int64_t steps_end_ = 0;
+  SlicePlanSet answer_;
+};
+
+}  // namespace
+
+SlicePlanSet SearchHypertron(const ModelSlice& slice, const IslandSpec& island,
+                             const ParallelizeOptions& options) {
+  return Search(slice, island, options).Run();
+}
+
+}  // namespace tangram
