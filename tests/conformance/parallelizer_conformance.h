@@ -354,6 +354,38 @@ TEST_P(ParallelizerConformanceTest, PipelinesWhereThereIsOneSample) {
             features().pipeline_parallel);
 }
 
+// One layer and one sample of 131,072 tokens on four GPUs: neither stages nor
+// replicas, and keys and values pass by unseen behind so much attention.
+TEST_P(ParallelizerConformanceTest, SplitsLongSequencesWhereThereIsOneSample) {
+  ParallelizeOptions options = Options(1);
+  options.training.sequence_length = 131072;
+
+  const SlicePlanSet answer =
+      Ask(SliceOf(TestModel(4), 1, 2), Island(1, 4, 64e9), options);
+
+  EXPECT_FALSE(answer.plans.empty());
+  EXPECT_EQ(AnyStage(answer,
+                     [](const StagePlan& stage) {
+                       return stage.parallelism.cp_degree > 1;
+                     }),
+            features().context_parallel);
+}
+
+// 8 experts of 2 · 1,024 · 4,096 parameters and 16 bytes each take 1.07 GB a
+// layer and 4.3 GB in all.
+TEST_P(ParallelizerConformanceTest, SpreadsExpertsThatDoNotFitWhole) {
+  if (!features().moe_models) GTEST_SKIP() << "knows no experts";
+
+  const SlicePlanSet answer =
+      Ask(SliceOf(TestMoeModel(4), 0, 6), Island(1, 4, 4e9), Options(4));
+
+  EXPECT_EQ(AnyStage(answer,
+                     [](const StagePlan& stage) {
+                       return stage.parallelism.ep_degree > 1;
+                     }),
+            features().expert_parallel);
+}
+
 TEST_P(ParallelizerConformanceTest, PlansStayWithinItsFeatures) {
   const ParallelizerFeatures may = features();
   for (const Query& query : Queries()) {
