@@ -6,11 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/wire/cluster_wire.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
+#include "common/wire/parallelizer_wire.h"
 #include "common/wire/slice_plan_wire.h"
-#include "common/wire/training_wire.h"
 #include "tangram/v1/worker_pool_service.pb.h"
 
 namespace tangram {
@@ -26,18 +25,10 @@ struct QueryEncoder {
     *lease.mutable_concatenate() = ToProto({query.head, query.tail});
   }
   void operator()(const ProfileQuery& query) {
-    v1::ProfileQuery& encoded = *lease.mutable_profile();
-    encoded.set_slice(query.slice);
-    encoded.set_island(query.island);
-    encoded.set_pipeline_microbatch_size(query.pipeline_microbatch_size);
+    *lease.mutable_profile() = ToProto(query);
   }
   void operator()(const PairQuery& query) {
-    v1::PairQuery& encoded = *lease.mutable_parallelize();
-    encoded.set_slice(query.slice);
-    encoded.set_island(query.island);
-    encoded.set_pipeline_microbatch_size(query.pipeline_microbatch_size);
-    encoded.set_trailing_stages(query.trailing_stages);
-    encoded.set_max_search_steps(query.max_search_steps);
+    *lease.mutable_parallelize() = ToProto(query);
   }
 };
 
@@ -51,8 +42,7 @@ struct AnswerEncoder {
     *message.mutable_concatenate() = ToProto({&slice, 1});
   }
   void operator()(const PerformanceProfile& profile) {
-    message.mutable_profile()->set_min_gpu_seconds(profile.min_gpu_seconds);
-    message.mutable_profile()->set_min_total_bytes(profile.min_total_bytes);
+    *message.mutable_profile() = ToProto(profile);
   }
   void operator()(const SlicePlanSet& set) {
     *message.mutable_parallelize() = ToProto(set);
@@ -67,15 +57,6 @@ absl::StatusOr<std::vector<ModelSlice>> DecodeSlices(
                       absl::StrCat(expected));
 }
 
-absl::StatusOr<PerformanceProfile> DecodeProfile(
-    const v1::PerformanceProfile& message) {
-  TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckNotNegative("min_gpu_seconds", message.min_gpu_seconds()),
-       CheckNotNegative("min_total_bytes", message.min_total_bytes())}));
-  return PerformanceProfile{.min_gpu_seconds = message.min_gpu_seconds(),
-                            .min_total_bytes = message.min_total_bytes()};
-}
-
 absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
   switch (message.answer_case()) {
     case v1::Answer::kSliceModel:
@@ -86,7 +67,7 @@ absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
       return std::move(slices.front());
     }
     case v1::Answer::kProfile:
-      return DecodeProfile(message.profile());
+      return FromProto(message.profile());
     case v1::Answer::kParallelize:
       return FromProto(message.parallelize());
     case v1::Answer::kError:
@@ -97,66 +78,6 @@ absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
 }
 
 }  // namespace
-
-v1::Adapter ToProto(const AdapterInfo& adapter) {
-  v1::Adapter message;
-  message.set_name(adapter.id.name);
-  message.set_version(adapter.id.version);
-  v1::ParallelizerFeatures& features = *message.mutable_features();
-  features.set_data_parallel(adapter.features.data_parallel);
-  features.set_pipeline_parallel(adapter.features.pipeline_parallel);
-  features.set_tensor_parallel(adapter.features.tensor_parallel);
-  features.set_context_parallel(adapter.features.context_parallel);
-  features.set_expert_parallel(adapter.features.expert_parallel);
-  features.set_gradient_accumulation(adapter.features.gradient_accumulation);
-  features.set_recompute(adapter.features.recompute);
-  features.set_offload(adapter.features.offload);
-  features.set_zero(adapter.features.zero);
-  features.set_moe_models(adapter.features.moe_models);
-  return message;
-}
-
-absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message) {
-  TANGRAM_RETURN_IF_ERROR(CheckNotEmpty("name", message.name()));
-  const v1::ParallelizerFeatures& features = message.features();
-  return AdapterInfo{
-      .id = {.name = message.name(), .version = message.version()},
-      .features = {.data_parallel = features.data_parallel(),
-                   .pipeline_parallel = features.pipeline_parallel(),
-                   .tensor_parallel = features.tensor_parallel(),
-                   .context_parallel = features.context_parallel(),
-                   .expert_parallel = features.expert_parallel(),
-                   .gradient_accumulation = features.gradient_accumulation(),
-                   .recompute = features.recompute(),
-                   .offload = features.offload(),
-                   .zero = features.zero(),
-                   .moe_models = features.moe_models()}};
-}
-
-v1::PairContext ToProto(const PairContext& context) {
-  v1::PairContext message;
-  *message.mutable_training() = ToProto(context.training);
-  *message.mutable_slices() = ToProto(context.slices);
-  for (const IslandSpec& island : context.islands) {
-    *message.add_islands() = ToProto(island);
-  }
-  return message;
-}
-
-absl::StatusOr<PairContext> FromProto(const v1::PairContext& message) {
-  PairContext context;
-  TANGRAM_ASSIGN_OR_RETURN(context.training,
-                           InField("training", FromProto(message.training())));
-  TANGRAM_ASSIGN_OR_RETURN(context.slices,
-                           InField("slices", FromProto(message.slices())));
-  for (int i = 0; i < message.islands_size(); ++i) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        IslandSpec island,
-        InField("islands", i, FromProto(message.islands(i))));
-    context.islands.push_back(std::move(island));
-  }
-  return context;
-}
 
 void EncodeQuery(const Query& query, v1::Lease& lease) {
   std::visit(QueryEncoder{lease}, query);

@@ -7,20 +7,11 @@
 #include "common/parallelizer/query.h"
 
 namespace tangram::v1 {
-class Adapter;
 class Answer;
 class Lease;
-class PairContext;
 }  // namespace tangram::v1
 
 namespace tangram {
-
-v1::Adapter ToProto(const AdapterInfo& adapter);
-absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message);
-
-// Without the id, which is the sender's.
-v1::PairContext ToProto(const PairContext& context);
-absl::StatusOr<PairContext> FromProto(const v1::PairContext& message);
 
 // The query of a lease. Indices are not checked: see CheckIndices.
 void EncodeQuery(const Query& query, v1::Lease& lease);

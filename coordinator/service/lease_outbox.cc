@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
 #include "tangram/v1/worker_pool_service.pb.h"
 

@@ -13,6 +13,7 @@
 #include "common/obs/log.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/grpc_status.h"
+#include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
 #include "coordinator/service/lease_outbox.h"
 #include "tangram/v1/worker_pool_service.grpc.pb.h"

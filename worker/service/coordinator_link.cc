@@ -17,6 +17,7 @@
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
 #include "common/wire/grpc_status.h"
+#include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
 #include "tangram/v1/worker_pool_service.grpc.pb.h"
 #include "worker/service/query_runner.h"

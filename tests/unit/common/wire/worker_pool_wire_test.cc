@@ -82,39 +82,6 @@ TEST(WorkerPoolWireTest, ErrorsSurviveTheRoundTrip) {
   EXPECT_EQ(Sent(absl::StatusOr<Answer>(error)).status(), error);
 }
 
-TEST(WorkerPoolWireTest, ContextsSurviveTheRoundTrip) {
-  for (uint32_t seed = 0; seed < 50; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    RandomValues random(seed);
-    const PairContext context{.training = random.Training(),
-                              .slices = SliceByLayer(random.Model()),
-                              .islands = {random.Island(), random.Island()}};
-    ASSERT_OK_AND_ASSIGN(const PairContext sent, FromProto(ToProto(context)));
-    EXPECT_EQ(sent.training, context.training);
-    EXPECT_EQ(sent.slices, context.slices);
-    EXPECT_EQ(sent.islands, context.islands);
-  }
-}
-
-TEST(WorkerPoolWireTest, AdaptersSurviveTheRoundTrip) {
-  AdapterInfo adapter{.id = {"aceso", "3"}};
-  for (bool ParallelizerFeatures::*feature :
-       {&ParallelizerFeatures::data_parallel,
-        &ParallelizerFeatures::pipeline_parallel,
-        &ParallelizerFeatures::tensor_parallel,
-        &ParallelizerFeatures::context_parallel,
-        &ParallelizerFeatures::expert_parallel,
-        &ParallelizerFeatures::gradient_accumulation,
-        &ParallelizerFeatures::recompute, &ParallelizerFeatures::offload,
-        &ParallelizerFeatures::zero, &ParallelizerFeatures::moe_models}) {
-    adapter.features = {};
-    adapter.features.*feature = true;
-    ASSERT_OK_AND_ASSIGN(const AdapterInfo sent, FromProto(ToProto(adapter)));
-    EXPECT_EQ(sent.id, adapter.id);
-    EXPECT_EQ(sent.features, adapter.features);
-  }
-}
-
 TEST(WorkerPoolWireTest, WhatIsNoAnswerIsTheWorkersFault) {
   EXPECT_THAT(DecodeAnswer(v1::Answer()),
               StatusIs(absl::StatusCode::kInternal,
@@ -127,16 +94,6 @@ TEST(WorkerPoolWireTest, WhatIsNoAnswerIsTheWorkersFault) {
   no_slice.mutable_concatenate();
   EXPECT_THAT(DecodeAnswer(no_slice),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("slices: 0")));
-}
-
-TEST(WorkerPoolWireTest, BadContextsAreRefusedByFieldPath) {
-  v1::PairContext message =
-      ToProto(PairContext{.training = RandomValues(1).Training(),
-                          .islands = {RandomValues(1).Island()}});
-  message.mutable_islands(0)->set_gpus_per_node(0);
-  EXPECT_THAT(FromProto(message),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("islands[0].gpus_per_node: 0; expected")));
 }
 
 }  // namespace
