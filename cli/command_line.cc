@@ -163,8 +163,8 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
       ->group("Search");
   app.add_option("--parallelizer", plan.parallelizer,
                  "Names separated by commas, or all: the best plan of each "
-                 "alone or of their mixes [aceso for dense models, uniform "
-                 "for mixtures of experts]")
+                 "alone or of their mixes; exec:COMMAND: a program that is one "
+                 "[aceso for dense models, uniform for mixtures of experts]")
       ->group("Search");
   app.add_option("--threads", plan.num_threads,
                  "Threads that search; 0: one a core")

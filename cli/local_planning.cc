@@ -16,6 +16,7 @@
 #include "coordinator/dispatch/local_slice_plan_source.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "worker/adapters/builtin_parallelizers.h"
+#include "worker/adapters/process/parallelizer_spec.h"
 
 namespace tangram {
 namespace {
@@ -45,8 +46,7 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
   std::vector<LocalMember> members;
   for (const std::string& name : names) {
     LocalMember& member = members.emplace_back();
-    TANGRAM_ASSIGN_OR_RETURN(member.parallelizer,
-                             CreateBuiltinParallelizer(name));
+    TANGRAM_ASSIGN_OR_RETURN(member.parallelizer, CreateParallelizer(name));
     member.threads =
         CreateLocalSlicePlanSource(*member.parallelizer, NumThreads(setup),
                                    [&stop] { return stop.ShouldStop(); });

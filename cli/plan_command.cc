@@ -14,6 +14,7 @@
 #include "cli/remote_planning.h"
 #include "cli/request.h"
 #include "common/base/status_macros.h"
+#include "worker/adapters/process/parallelizer_spec.h"
 
 namespace tangram {
 namespace {
@@ -44,6 +45,11 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request,
                                   Console& console) {
   const PlanningSetup setup = SetupOf(options, request.model);
+  if (!setup.coordinator.empty() && NamesProgram(setup.parallelizer)) {
+    return absl::InvalidArgumentError(
+        "--parallelizer: exec: runs a program here; with --coordinator give "
+        "the name of the adapter that its workers offer");
+  }
   const StopCondition stop(options.timeout_s);
   ProgressLine line(console.err,
                     ShowsProgress(options.progress, console, options.quiet));

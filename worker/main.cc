@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "common/obs/metrics.h"
 #include "common/obs/termination.h"
 #include "worker/adapters/builtin_parallelizers.h"
+#include "worker/adapters/process/parallelizer_spec.h"
 #include "worker/service/worker.h"
 
 ABSL_FLAG(std::string, coordinator, "127.0.0.1:7070",
@@ -26,7 +29,15 @@ ABSL_FLAG(std::string, name, "",
           "Name in logs; empty: host name and process id.");
 ABSL_FLAG(int, threads, 0, "Queries at once; 0: one for each core.");
 ABSL_FLAG(std::vector<std::string>, adapters, {},
-          "Parallelizers to offer, separated by commas; empty: all.");
+          "Parallelizers to offer, separated by commas; empty: all, or none "
+          "but --adapter.");
+ABSL_FLAG(std::string, adapter, "",
+          "A program to offer as a parallelizer: exec:COMMAND.");
+ABSL_FLAG(double, adapter_search_s, tangram::ProcessOptions().max_search_s,
+          "How long the program may search for one query.");
+ABSL_FLAG(double, adapter_memory_gb,
+          tangram::ProcessOptions().max_memory_bytes / 1e9,
+          "Memory that one copy of the program may take.");
 ABSL_FLAG(std::string, metrics, "127.0.0.1:9091",
           "Address of GET /metrics; empty: none.");
 ABSL_FLAG(std::string, log_format, "text", "text or json.");
@@ -44,6 +55,33 @@ std::string DefaultName() {
   return absl::StrCat(host, "-", getpid());
 }
 
+absl::StatusOr<std::vector<std::unique_ptr<Parallelizer>>>
+ParallelizersFromFlags() {
+  std::vector<std::string> specs = absl::GetFlag(FLAGS_adapters);
+  const std::string program = absl::GetFlag(FLAGS_adapter);
+  if (!program.empty()) {
+    specs.push_back(program);
+  } else if (specs.empty()) {
+    specs = BuiltinParallelizerNames();
+  }
+  const ProcessOptions limits = {
+      .max_search_s = absl::GetFlag(FLAGS_adapter_search_s),
+      .max_memory_bytes = 1e9 * absl::GetFlag(FLAGS_adapter_memory_gb)};
+  std::vector<std::unique_ptr<Parallelizer>> parallelizers;
+  std::set<std::string> names;
+  for (const std::string& spec : specs) {
+    TANGRAM_ASSIGN_OR_RETURN(auto parallelizer,
+                             CreateParallelizer(spec, limits));
+    if (!names.insert(parallelizer->name()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parallelizer: \"", spec, "\" is another ",
+                       parallelizer->name(), "; expected different names"));
+    }
+    parallelizers.push_back(std::move(parallelizer));
+  }
+  return parallelizers;
+}
+
 absl::StatusOr<WorkerOptions> OptionsFromFlags() {
   WorkerOptions options{.coordinator = absl::GetFlag(FLAGS_coordinator),
                         .name = absl::GetFlag(FLAGS_name),
@@ -57,13 +95,7 @@ absl::StatusOr<WorkerOptions> OptionsFromFlags() {
     options.num_threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
-  std::vector<std::string> adapters = absl::GetFlag(FLAGS_adapters);
-  if (adapters.empty()) adapters = BuiltinParallelizerNames();
-  for (const std::string& adapter : adapters) {
-    TANGRAM_ASSIGN_OR_RETURN(auto parallelizer,
-                             CreateBuiltinParallelizer(adapter));
-    options.parallelizers.push_back(std::move(parallelizer));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(options.parallelizers, ParallelizersFromFlags());
   return options;
 }
 

@@ -38,6 +38,8 @@ LAYERS = {
                                  " common/parallelizer worker/adapters/search",
     "worker/adapters/uniform": "common/base common/domain common/cost"
                                " common/parallelizer worker/adapters/search",
+    "worker/adapters/process": "common worker/adapters"
+                               " worker/adapters/search tangram",
     "worker/service": "common worker/adapters tangram",
     "coordinator/islands": "common/base common/domain common/cost",
     "coordinator/enumeration": "common/base common/domain common/cost"
@@ -65,8 +67,9 @@ MAINS = {"coordinator/main.cc", "worker/main.cc"}
 PURE = [folder for folder in LAYERS
         if folder not in ("common/config", "common/import_profile",
                           "common/obs", "common/wire",
-                          "worker/service", "coordinator/dispatch",
-                          "coordinator/store", "coordinator/jobs",
+                          "worker/adapters/process", "worker/service",
+                          "coordinator/dispatch", "coordinator/store",
+                          "coordinator/jobs",
                           "coordinator/service", "cli")]
 IMPURE = re.compile(
     r"#include <(thread|mutex|shared_mutex|condition_variable|atomic|future|"
@@ -74,7 +77,8 @@ IMPURE = re.compile(
     r"sys/.*)>|#include \"absl/(time|synchronization|log)/|\bgetenv\b")
 
 # What is included -> where from.
-SERVICES = "common/wire coordinator/service worker/service cli"
+SERVICES = ("common/wire coordinator/service coordinator/store"
+            " worker/service worker/adapters/process cli")
 THIRD_PARTY = {
     r"\.pb\.h|google/protobuf/": SERVICES,
     r"grpc(pp)?/": SERVICES + " common/obs",

@@ -1,0 +1,262 @@
+#include "worker/adapters/process/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "worker/adapters/process/process_session.h"
+
+namespace tangram {
+namespace {
+
+// How soon it is noticed that it ended while its output stayed open.
+constexpr int kWatchIntervalMs = 50;
+// How often its memory is looked at, and how much of a core that may take.
+constexpr std::chrono::milliseconds kMemoryInterval(200);
+constexpr int kMemoryLookShare = 20;
+constexpr size_t kLinesKept = 5;
+constexpr size_t kMaxLineBytes = 500;
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Close(); }
+  Descriptor(Descriptor&& other) : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+  void Close() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// Between fork and exec nothing may be called that takes a lock.
+[[noreturn]] void BecomeCommand(int output, pid_t parent, char* const argv[],
+                                char* const environment[]) {
+  setsid();
+  // The parent may have died before the kernel was told to watch it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  const int null = open("/dev/null", O_RDONLY);
+  dup2(null, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  constexpr rlimit kNoCore = {.rlim_cur = 0, .rlim_max = 0};
+  setrlimit(RLIMIT_CORE, &kNoCore);
+  // Daemons hold termination signals and gRPC ignores broken pipes.
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execve(argv[0], argv, environment);
+  _exit(127);
+}
+
+std::string ExitText(int status) {
+  // A shell that waited for its command has an exit code of its own for a
+  // signal.
+  constexpr int kShellSignal = 128;
+  const int code = WEXITSTATUS(status);
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status)
+                     : code > kShellSignal && code < kShellSignal + NSIG
+                         ? code - kShellSignal
+                         : 0;
+  if (signal == 0) return absl::StrCat("exited with code ", code);
+  return absl::StrFormat("was killed by signal %d (%s)", signal,
+                         strsignal(signal));
+}
+
+// One thread starts the command, reads what it writes, watches its memory, and
+// sees it end: a child dies with the thread that started it.
+class WatchedChild : public ChildProcess {
+ public:
+  explicit WatchedChild(ChildOptions options) : options_(std::move(options)) {}
+
+  ~WatchedChild() override {
+    Kill("was not needed any more");
+    if (thread_.joinable()) thread_.join();
+  }
+
+  absl::Status Start() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return StartError("pipe2", errno);
+    output_ = Descriptor(ends[0]);
+    Descriptor child_output(ends[1]);
+    fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+    std::unique_lock lock(mutex_);
+    thread_ = std::thread([this, &child_output] { Run(child_output); });
+    changed_.wait(lock, [this] { return state_ != State::kNotStarted; });
+    if (state_ == State::kRunning) return absl::OkStatus();
+    return StartError("fork", fork_error_);
+  }
+
+  void Kill(absl::string_view reason) override {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::kRunning) return;
+    if (reason_.empty()) reason_ = std::string(reason);
+    KillSession(id_);
+  }
+
+  bool EndsWithin(double seconds) override {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [this] { return state_ == State::kEnded; });
+  }
+
+  std::string Ending() override {
+    const std::lock_guard lock(mutex_);
+    std::string text = reason_.empty() ? ExitText(status_) : reason_;
+    if (!lines_.empty()) {
+      absl::StrAppend(&text, "; output: ", absl::StrJoin(lines_, " | "));
+    }
+    return text;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State { kNotStarted, kFailed, kRunning, kEnded };
+
+  static absl::Status StartError(const char* call, int error) {
+    return absl::InternalError(absl::StrCat(call, ": ", strerror(error)));
+  }
+
+  void Run(Descriptor& child_output) {
+    id_ = Fork(child_output.get());
+    fork_error_ = errno;
+    child_output.Close();
+    {
+      const std::lock_guard lock(mutex_);
+      state_ = id_ > 0 ? State::kRunning : State::kFailed;
+      changed_.notify_all();
+    }
+    if (id_ <= 0) return;
+    Watch();
+    // While the leader is not reaped, its number names no other session.
+    KillSession(id_);
+    ReadOutput();
+    EndLine();
+    const std::lock_guard lock(mutex_);
+    waitpid(id_, &status_, 0);
+    state_ = State::kEnded;
+    changed_.notify_all();
+  }
+
+  pid_t Fork(int output) {
+    char shell[] = "/bin/sh";
+    char flag[] = "-c";
+    char* const argv[] = {shell, flag, options_.command.data(), nullptr};
+    std::vector<char*> environment;
+    for (std::string& variable : options_.environment) {
+      environment.push_back(variable.data());
+    }
+    environment.push_back(nullptr);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child == 0) BecomeCommand(output, parent, argv, environment.data());
+    return child;
+  }
+
+  // Returns when it has ended.
+  void Watch() {
+    auto next_look = Clock::now();
+    while (!LeaderHasEnded()) {
+      pollfd output = {.fd = output_.get(), .events = POLLIN};
+      poll(&output, 1, kWatchIntervalMs);
+      if (output.revents != 0) ReadOutput();
+      const auto begin = Clock::now();
+      if (begin < next_look) continue;
+      CheckMemory();
+      const auto end = Clock::now();
+      next_look = end + std::max<Clock::duration>(
+                            kMemoryInterval, kMemoryLookShare * (end - begin));
+    }
+  }
+
+  bool LeaderHasEnded() const {
+    siginfo_t info = {};
+    waitid(P_PID, id_, &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid == id_;
+  }
+
+  void CheckMemory() {
+    const double bytes = SessionMemoryBytes(id_);
+    if (bytes <= options_.max_memory_bytes) return;
+    Kill(
+        absl::StrFormat("took %.2f GB of memory, more than the %.2f GB that "
+                        "it may",
+                        bytes / 1e9, options_.max_memory_bytes / 1e9));
+  }
+
+  void ReadOutput() {
+    char buffer[4096];
+    ssize_t length = 0;
+    while ((length = read(output_.get(), buffer, sizeof(buffer))) > 0) {
+      for (ssize_t i = 0; i < length; ++i) {
+        if (buffer[i] == '\n') {
+          EndLine();
+        } else if (line_.size() < kMaxLineBytes) {
+          line_.push_back(buffer[i]);
+        }
+      }
+    }
+    // Nobody has the other end any more; there is nothing left to wait for.
+    if (length == 0) output_.Close();
+  }
+
+  void EndLine() {
+    if (line_.empty()) return;
+    if (options_.on_line) options_.on_line(line_);
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(std::exchange(line_, ""));
+    if (lines_.size() > kLinesKept) lines_.pop_front();
+  }
+
+  ChildOptions options_;
+  Descriptor output_;
+  std::string line_;  // Not ended yet; of the thread alone.
+  pid_t id_ = 0;      // Like fork_error_, set before state_ changes.
+  int fork_error_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::kNotStarted;
+  std::string reason_;
+  int status_ = 0;
+  std::deque<std::string> lines_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
+    ChildOptions options) {
+  auto child = std::make_unique<WatchedChild>(std::move(options));
+  if (absl::Status status = child->Start(); !status.ok()) return status;
+  return child;
+}
+
+}  // namespace tangram

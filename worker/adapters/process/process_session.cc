@@ -1,0 +1,97 @@
+#include "worker/adapters/process/process_session.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace tangram {
+namespace {
+
+struct ProcessState {
+  pid_t id = 0;
+  pid_t session = 0;
+  double resident_bytes = 0;
+};
+
+std::string ReadStat(pid_t id) {
+  const std::string path = absl::StrCat("/proc/", id, "/stat");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(path.c_str(), "re"), &std::fclose);
+  if (file == nullptr) return "";
+  char text[1024];
+  return std::string(text, std::fread(text, 1, sizeof(text), file.get()));
+}
+
+// proc(5). Empty if it has ended, which zombies have.
+std::optional<ProcessState> StateOf(pid_t id) {
+  constexpr size_t kState = 0, kSession = 3, kResidentPages = 21;
+  const std::string stat = ReadStat(id);
+  // The name before it, in parentheses, may hold anything.
+  const size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) return std::nullopt;
+  const std::vector<std::string> fields =
+      absl::StrSplit(stat.substr(name_end + 2), ' ');
+  ProcessState process{.id = id};
+  double pages = 0;
+  if (fields.size() <= kResidentPages || fields[kState] == "Z" ||
+      !absl::SimpleAtoi(fields[kSession], &process.session) ||
+      !absl::SimpleAtod(fields[kResidentPages], &pages)) {
+    return std::nullopt;
+  }
+  process.resident_bytes = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return process;
+}
+
+std::vector<ProcessState> StatesOf(pid_t session) {
+  std::vector<ProcessState> members;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), &closedir);
+  if (proc == nullptr) return members;
+  while (const dirent* entry = readdir(proc.get())) {
+    pid_t id = 0;
+    if (!absl::SimpleAtoi(entry->d_name, &id)) continue;
+    const std::optional<ProcessState> process = StateOf(id);
+    if (process && process->session == session) members.push_back(*process);
+  }
+  return members;
+}
+
+}  // namespace
+
+std::vector<pid_t> SessionMembers(pid_t session) {
+  std::vector<pid_t> ids;
+  for (const ProcessState& process : StatesOf(session)) {
+    ids.push_back(process.id);
+  }
+  return ids;
+}
+
+double SessionMemoryBytes(pid_t session) {
+  double bytes = 0;
+  for (const ProcessState& process : StatesOf(session)) {
+    bytes += process.resident_bytes;
+  }
+  return bytes;
+}
+
+void KillSession(pid_t session) {
+  // The whole group in one go; then those that made a group of their own.
+  kill(-session, SIGKILL);
+  constexpr int kMaxRounds = 100;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const std::vector<pid_t> members = SessionMembers(session);
+    if (members.empty()) return;
+    for (const pid_t id : members) kill(id, SIGKILL);
+    usleep(1'000);
+  }
+}
+
+}  // namespace tangram
