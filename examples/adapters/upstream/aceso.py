@@ -59,11 +59,11 @@ P2P_SIZES_MIB = [2 ** i for i in range(11)]
 
 class Aceso(tangram_adapter.Adapter):
     name = "aceso-upstream"
-    version = "1"
     features = {"data_parallel", "pipeline_parallel", "tensor_parallel",
                 "gradient_accumulation", "recompute"}
 
     def __init__(self, checkout, layers_per_atom):
+        self.version = f"1.{layers_per_atom}"
         self.checkout = checkout
         self.layers_per_atom = layers_per_atom
 

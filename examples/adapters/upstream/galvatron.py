@@ -38,11 +38,11 @@ EMBEDDING, TRANSFORMER, HEAD = (
 
 class Galvatron(tangram_adapter.Adapter):
     name = "galvatron-upstream"
-    version = "1"
     features = {"data_parallel", "pipeline_parallel", "tensor_parallel",
                 "gradient_accumulation", "recompute", "zero"}
 
     def __init__(self, engine_module, layers_per_atom):
+        self.version = f"1.{layers_per_atom}"
         self.engine_module = engine_module
         self.layers_per_atom = layers_per_atom
 
