@@ -1,0 +1,333 @@
+#include "worker/adapters/alpa/alpa_inter_operator.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace tangram::alpa {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The rest of a pipeline from some layer on, first stage included.
+struct Label {
+  double slowest_s = 0;
+  double latency_s = 0;
+  int end = 0;      // Of its first stage.
+  int submesh = 0;  // Of its first stage.
+  int next = -1;    // The rest after its first stage: index into the labels.
+};
+
+// Labels by slowest stage, ascending, and so by latency, descending.
+class Front {
+ public:
+  void Clear() { labels_.clear(); }
+  absl::Span<const Label> labels() const { return labels_; }
+
+  // Of equals the first stays.
+  void Add(const Label& label) {
+    const auto after = std::upper_bound(
+        labels_.begin(), labels_.end(), label.slowest_s,
+        [](double s, const Label& other) { return s < other.slowest_s; });
+    if (after != labels_.begin() &&
+        std::prev(after)->latency_s <= label.latency_s) {
+      return;
+    }
+    auto first = after;
+    if (first != labels_.begin() &&
+        std::prev(first)->slowest_s == label.slowest_s) {
+      --first;
+    }
+    auto last = after;
+    while (last != labels_.end() && last->latency_s >= label.latency_s) ++last;
+    if (first == last) {
+      labels_.insert(first, label);
+    } else {
+      *first = label;
+      labels_.erase(first + 1, last);
+    }
+  }
+
+ private:
+  std::vector<Label> labels_;
+};
+
+class Solver {
+ public:
+  Solver(const InterOperatorProblem& problem, int trailing_stages,
+         const std::function<bool()>& should_stop)
+      : problem_(problem),
+        trailing_stages_(trailing_stages),
+        should_stop_(should_stop),
+        num_layers_(problem.num_layers()),
+        num_devices_(problem.num_devices()),
+        num_submeshes_(problem.num_submeshes()) {}
+
+  InterOperatorAnswer Run() {
+    const int most = std::min(num_layers_, num_devices_);
+    for (int stages = 1; stages <= most; ++stages) {
+      if (should_stop_ && should_stop_()) {
+        answer_.truncated = true;
+        break;
+      }
+      if (!AddLevel(stages)) break;
+      Collect(stages);
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  struct Range {
+    int begin = 0;
+    int end = 0;
+  };
+
+  size_t StateOf(int layer, int device, int submesh) const {
+    return (static_cast<size_t>(layer) * num_devices_ + device) *
+               num_submeshes_ +
+           submesh;
+  }
+
+  // Fills the states of pipelines of `stages` stages; false if there are none.
+  bool AddLevel(int stages) {
+    const size_t first = labels_.size();
+    PriceStages(stages - 1 + trailing_stages_);
+    std::vector<Range> level(StateOf(num_layers_, 0, 0));
+    for (int begin = num_layers_ - stages; begin >= 0; --begin) {
+      // Only what stands first begins at the first device, and at no other.
+      const int device_begin = begin == 0 ? 0 : 1;
+      const int device_end = begin == 0 ? 1 : num_devices_;
+      for (int device = device_begin; device < device_end; ++device) {
+        for (const int submesh : problem_.SubmeshesAt(device)) {
+          front_.Clear();
+          if (stages == 1) {
+            AddLastStage(begin, device, submesh);
+          } else {
+            AddStages(begin, device, submesh, num_layers_ - stages + 1);
+          }
+          level[StateOf(begin, device, submesh)] = Store();
+        }
+      }
+    }
+    level_ = std::move(level);
+    return labels_.size() > first;
+  }
+
+  // The fastest option of each row and submesh that bears so many stages.
+  void PriceStages(int stages_behind) {
+    seconds_.assign(static_cast<size_t>(problem_.num_rows()) * num_submeshes_,
+                    kNever);
+    for (int row = 0; row < problem_.num_rows(); ++row) {
+      for (int submesh = 0; submesh < num_submeshes_; ++submesh) {
+        const StageOption* option = OptionFor(row, submesh, stages_behind);
+        if (option == nullptr) continue;
+        seconds_[static_cast<size_t>(row) * num_submeshes_ + submesh] =
+            option->seconds;
+      }
+    }
+  }
+
+  const StageOption* OptionFor(int row, int submesh, int stages_behind) const {
+    for (const StageOption& option : problem_.OptionsOf(row, submesh)) {
+      if (option.max_trailing_stages >= stages_behind) return &option;
+    }
+    return nullptr;
+  }
+
+  double StageSeconds(int begin, int end, int submesh) const {
+    const int row = problem_.RowOf(begin, end);
+    return row < 0
+               ? kNever
+               : seconds_[static_cast<size_t>(row) * num_submeshes_ + submesh];
+  }
+
+  void AddLastStage(int begin, int device, int submesh) {
+    ++answer_.steps;
+    if (problem_.use_all_devices &&
+        device + problem_.size_of(submesh) < num_devices_) {
+      return;
+    }
+    const double seconds = StageSeconds(begin, num_layers_, submesh);
+    if (seconds == kNever) return;
+    front_.Add({.slowest_s = seconds,
+                .latency_s = seconds,
+                .end = num_layers_,
+                .submesh = submesh});
+  }
+
+  // A first stage from `begin` to at most `last_end`, before the rest of the
+  // level below.
+  void AddStages(int begin, int device, int submesh, int last_end) {
+    const int next_device = device + problem_.size_of(submesh);
+    if (next_device >= num_devices_) return;
+    for (int end = begin + 1; end <= last_end; ++end) {
+      const double seconds = StageSeconds(begin, end, submesh);
+      if (seconds == kNever) continue;
+      for (const int next : problem_.SubmeshesAt(next_device)) {
+        const Range rest = level_[StateOf(end, next_device, next)];
+        if (rest.begin == rest.end) continue;
+        AddBefore(rest, end, submesh,
+                  seconds + problem_.TransferSeconds(end, next_device, submesh,
+                                                     next));
+      }
+    }
+  }
+
+  // One stage before each of `rest`. Of those that it is slower than, the last
+  // has the least latency.
+  void AddBefore(Range rest, int end, int submesh, double seconds) {
+    answer_.steps += rest.end - rest.begin;
+    int next = rest.begin;
+    while (next + 1 < rest.end && labels_[next + 1].slowest_s <= seconds) {
+      ++next;
+    }
+    for (; next < rest.end; ++next) {
+      front_.Add({.slowest_s = std::max(seconds, labels_[next].slowest_s),
+                  .latency_s = seconds + labels_[next].latency_s,
+                  .end = end,
+                  .submesh = submesh,
+                  .next = next});
+    }
+  }
+
+  Range Store() {
+    const int begin = static_cast<int>(labels_.size());
+    const absl::Span<const Label> found = front_.labels();
+    labels_.insert(labels_.end(), found.begin(), found.end());
+    return {begin, static_cast<int>(labels_.size())};
+  }
+
+  // The pipelines of `stages` stages over all layers.
+  void Collect(int stages) {
+    std::vector<std::pair<Label, int>> whole;
+    for (const int submesh : problem_.SubmeshesAt(0)) {
+      const Range range = level_[StateOf(0, 0, submesh)];
+      for (int i = range.begin; i < range.end; ++i) {
+        whole.emplace_back(labels_[i], i);
+      }
+    }
+    std::stable_sort(whole.begin(), whole.end(),
+                     [](const auto& a, const auto& b) {
+                       return std::tie(a.first.slowest_s, a.first.latency_s) <
+                              std::tie(b.first.slowest_s, b.first.latency_s);
+                     });
+    double least_latency_s = kNever;
+    for (const auto& [label, index] : whole) {
+      if (label.latency_s >= least_latency_s) continue;
+      least_latency_s = label.latency_s;
+      answer_.pipelines.push_back(PipelineFrom(index, stages));
+    }
+  }
+
+  ChosenPipeline PipelineFrom(int label, int stages) const {
+    ChosenPipeline pipeline = {.slowest_s = labels_[label].slowest_s,
+                               .latency_s = labels_[label].latency_s};
+    int begin = 0;
+    int device = 0;
+    for (int behind = stages - 1; behind >= 0; --behind) {
+      const Label& first = labels_[label];
+      const int row = problem_.RowOf(begin, first.end);
+      pipeline.stages.push_back(
+          {.begin = begin,
+           .end = first.end,
+           .first_device = device,
+           .submesh = first.submesh,
+           .config = OptionFor(row, first.submesh, behind + trailing_stages_)
+                         ->config});
+      begin = first.end;
+      device += problem_.size_of(first.submesh);
+      label = first.next;
+    }
+    return pipeline;
+  }
+
+  const InterOperatorProblem& problem_;
+  const int trailing_stages_;
+  const std::function<bool()>& should_stop_;
+  const int num_layers_;
+  const int num_devices_;
+  const int num_submeshes_;
+
+  std::vector<Label> labels_;
+  std::vector<Range> level_;  // By state, of the last level.
+  std::vector<double> seconds_;
+  Front front_;
+  InterOperatorAnswer answer_;
+};
+
+}  // namespace
+
+InterOperatorProblem::InterOperatorProblem(int num_layers, int num_devices,
+                                           std::vector<int> submesh_sizes)
+    : num_layers_(num_layers),
+      num_devices_(num_devices),
+      submesh_sizes_(std::move(submesh_sizes)),
+      rows_(RowIndex(num_layers, 0), -1),
+      submeshes_at_(num_devices) {
+  RestrictSubmeshes([](int, int) { return true; });
+}
+
+int InterOperatorProblem::AddRow() {
+  options_.resize(options_.size() + submesh_sizes_.size());
+  return num_rows_++;
+}
+
+void InterOperatorProblem::SetOptions(int row, int submesh,
+                                      std::vector<StageOption> options) {
+  std::stable_sort(options.begin(), options.end(),
+                   [](const StageOption& a, const StageOption& b) {
+                     return a.seconds < b.seconds;
+                   });
+  std::vector<StageOption>& kept =
+      options_[row * submesh_sizes_.size() + submesh];
+  kept.clear();
+  for (const StageOption& option : options) {
+    if (kept.empty() ||
+        option.max_trailing_stages > kept.back().max_trailing_stages) {
+      kept.push_back(option);
+    }
+  }
+}
+
+void InterOperatorProblem::RestrictSubmeshes(
+    const std::function<bool(int device, int size)>& fits) {
+  for (int device = 0; device < num_devices_; ++device) {
+    submeshes_at_[device].clear();
+    for (int submesh = 0; submesh < num_submeshes(); ++submesh) {
+      const int size = size_of(submesh);
+      if (device + size <= num_devices_ && fits(device, size)) {
+        submeshes_at_[device].push_back(submesh);
+      }
+    }
+  }
+}
+
+void InterOperatorProblem::SetTransfers(
+    std::vector<int> boundary_of_layer,
+    const std::function<double(int boundary, int device, int from, int to)>&
+        seconds) {
+  boundary_of_layer_ = std::move(boundary_of_layer);
+  const int num_boundaries = 1 + *std::max_element(boundary_of_layer_.begin(),
+                                                   boundary_of_layer_.end());
+  transfers_.assign(TransferIndex(num_boundaries, 0, 0, 0), 0.0);
+  for (int boundary = 0; boundary < num_boundaries; ++boundary) {
+    for (int device = 1; device < num_devices_; ++device) {
+      for (int from = 0; from < num_submeshes(); ++from) {
+        if (size_of(from) > device) continue;
+        for (const int to : SubmeshesAt(device)) {
+          transfers_[TransferIndex(boundary, device, from, to)] =
+              seconds(boundary, device, from, to);
+        }
+      }
+    }
+  }
+}
+
+InterOperatorAnswer SolveInterOperator(
+    const InterOperatorProblem& problem, int trailing_stages,
+    const std::function<bool()>& should_stop) {
+  return Solver(problem, trailing_stages, should_stop).Run();
+}
+
+}  // namespace tangram::alpa

@@ -1,0 +1,26 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_SHARDING_ILP_H_
+#define TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_SHARDING_ILP_H_
+
+#include <optional>
+
+#include "worker/adapters/alpa/alpa_sharding_problem.h"
+
+namespace tangram::alpa {
+
+// Solves the intra-operator problem as the paper's integer program (2201.12023
+// §4.2) with COIN-OR's Clp, and Cbc where the relaxation is not integral. With
+// s_i one-hot over the strategies of free operator i and e_ij over pairs:
+//   min Σ c_i·s_i + Σ R_ij·e_ij
+//   Σ_a s_i[a] = 1,  Σ_b e_ij[a][b] = s_i[a],  Σ_a e_ij[a][b] = s_j[b],
+//   Σ_{i ∈ L_t} bytes_i·s_i ≤ max_live_bytes for each live set L_t,
+//   e_ij[a][b] = 0 where R_ij[a][b] is forbidden.
+// Empty if nothing is allowed. May be called from several threads at once.
+std::optional<Sharding> SolveShardingIlp(const ShardingProblem& problem);
+
+// The same optimum, by elimination where the graph allows it and the bytes do
+// not bind.
+std::optional<Sharding> SolveSharding(const ShardingProblem& problem);
+
+}  // namespace tangram::alpa
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_SHARDING_ILP_H_
