@@ -1,6 +1,7 @@
 #include "tests/conformance/parallelizer_conformance.h"
 
 #include "worker/adapters/aceso/aceso_adapter.h"
+#include "worker/adapters/alpa/alpa_adapter.h"
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/hypertron/hypertron_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
@@ -20,6 +21,8 @@ INSTANTIATE_TEST_SUITE_P(
                                          .validates_arguments = false},
                       ConformanceSubject{.name = "hypertron",
                                          .create = CreateHypertronParallelizer,
+                      ConformanceSubject{.name = "alpa",
+                                         .create = CreateAlpaParallelizer,
                                          .validates_arguments = false},
                       ConformanceSubject{.name = "uniform",
                                          .create = CreateUniformParallelizer,
@@ -29,12 +32,14 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Validating, ParallelizerConformanceTest,
                          ::testing::Values(Builtin("aceso"),
                                            Builtin("hypertron"),
+                         ::testing::Values(Builtin("aceso"), Builtin("alpa"),
                                            Builtin("uniform")),
                          ConformanceName);
 
 TEST(BuiltinParallelizersTest, EachHasAConformanceTest) {
   EXPECT_THAT(BuiltinParallelizerNames(),
               ::testing::ElementsAre("aceso", "hypertron", "uniform"));
+              ::testing::ElementsAre("aceso", "alpa", "uniform"));
 }
 
 }  // namespace

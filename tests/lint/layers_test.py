@@ -30,12 +30,15 @@ LAYERS = {
                    " common/planner tangram",
     "worker/adapters": "common/parallelizer worker/adapters/aceso"
                        " worker/adapters/hypertron worker/adapters/uniform",
+                       " worker/adapters/alpa worker/adapters/uniform",
     "worker/adapters/search": "common/base common/domain common/cost"
                               " common/parallelizer",
     "worker/adapters/aceso": "common/base common/domain common/cost"
                              " common/parallelizer worker/adapters/search",
     "worker/adapters/hypertron": "common/base common/domain common/cost"
                                  " common/parallelizer worker/adapters/search",
+    "worker/adapters/alpa": "common/base common/domain common/cost"
+                            " common/parallelizer worker/adapters/search",
     "worker/adapters/uniform": "common/base common/domain common/cost"
                                " common/parallelizer worker/adapters/search",
     "worker/adapters/process": "common worker/adapters"
@@ -85,6 +88,7 @@ THIRD_PARTY = {
     r"(spdlog|prometheus)/": "common/obs",
     r"(yaml-cpp|nlohmann)/": "common/config",
     r"CLI/": "cli",
+    r"coin/": "worker/adapters/alpa",
     r"(gtest|gmock|benchmark)/|tests/": "",
 }
 

@@ -6,6 +6,7 @@
 #include "common/parallelizer/validating_parallelizer.h"
 #include "worker/adapters/aceso/aceso_adapter.h"
 #include "worker/adapters/hypertron/hypertron_adapter.h"
+#include "worker/adapters/alpa/alpa_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram {
@@ -23,6 +24,9 @@ constexpr Builtin kBuiltins[] = {
      "ours, after the abstract of HyperTron (SC '25)"},
     {"uniform", CreateUniformParallelizer,
      "Galvatron-uniform of Tangram's experiments"},
+    {"aceso", CreateAcesoParallelizer},
+    {"alpa", CreateAlpaParallelizer},
+    {"uniform", CreateUniformParallelizer},
 };
 
 }  // namespace

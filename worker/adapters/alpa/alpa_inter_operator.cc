@@ -1,6 +1,7 @@
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -53,6 +54,22 @@ class Front {
   std::vector<Label> labels_;
 };
 
+// Rounds seconds to a power of two far below what matters, so that sums are
+// exact whatever their order: pipelines with the same stages in another order
+// then tie, and the one whose first stages are the shortest, found first,
+// stays. It holds the fewest activations.
+class Grid {
+ public:
+  // For sums up to `most`, which is at least 2^49 steps of the grid.
+  explicit Grid(double most)
+      : shift_(std::ldexp(1.5, std::ilogb(std::max(most, 1e-200)) + 2)) {}
+  // `shift_` is so large that its sum with `seconds` ends at the grid.
+  double Round(double seconds) const { return (seconds + shift_) - shift_; }
+
+ private:
+  double shift_;
+};
+
 class Solver {
  public:
   Solver(const InterOperatorProblem& problem, int trailing_stages,
@@ -62,11 +79,12 @@ class Solver {
         should_stop_(should_stop),
         num_layers_(problem.num_layers()),
         num_devices_(problem.num_devices()),
-        num_submeshes_(problem.num_submeshes()) {}
+        num_submeshes_(problem.num_submeshes()),
+        max_stages_(std::min(num_layers_, num_devices_)),
+        grid_(max_stages_ * problem.MostSeconds()) {}
 
   InterOperatorAnswer Run() {
-    const int most = std::min(num_layers_, num_devices_);
-    for (int stages = 1; stages <= most; ++stages) {
+    for (int stages = 1; stages <= max_stages_; ++stages) {
       if (should_stop_ && should_stop_()) {
         answer_.truncated = true;
         break;
@@ -123,7 +141,7 @@ class Solver {
         const StageOption* option = OptionFor(row, submesh, stages_behind);
         if (option == nullptr) continue;
         seconds_[static_cast<size_t>(row) * num_submeshes_ + submesh] =
-            option->seconds;
+            grid_.Round(option->seconds);
       }
     }
   }
@@ -168,8 +186,8 @@ class Solver {
         const Range rest = level_[StateOf(end, next_device, next)];
         if (rest.begin == rest.end) continue;
         AddBefore(rest, end, submesh,
-                  seconds + problem_.TransferSeconds(end, next_device, submesh,
-                                                     next));
+                  seconds + grid_.Round(problem_.TransferSeconds(
+                                end, next_device, submesh, next)));
       }
     }
   }
@@ -248,6 +266,8 @@ class Solver {
   const int num_layers_;
   const int num_devices_;
   const int num_submeshes_;
+  const int max_stages_;
+  const Grid grid_;
 
   std::vector<Label> labels_;
   std::vector<Range> level_;  // By state, of the last level.
@@ -288,6 +308,18 @@ void InterOperatorProblem::SetOptions(int row, int submesh,
       kept.push_back(option);
     }
   }
+}
+
+double InterOperatorProblem::MostSeconds() const {
+  double most = 0;
+  for (const std::vector<StageOption>& options : options_) {
+    if (!options.empty()) most = std::max(most, options.back().seconds);
+  }
+  double most_transfer = 0;
+  for (const double seconds : transfers_) {
+    most_transfer = std::max(most_transfer, seconds);
+  }
+  return most + most_transfer;
 }
 
 void InterOperatorProblem::RestrictSubmeshes(

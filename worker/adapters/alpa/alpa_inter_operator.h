@@ -64,6 +64,9 @@ class InterOperatorProblem {
                                     to)];
   }
 
+  // No stage takes longer with its transfer.
+  double MostSeconds() const;
+
   // Whether the last stage must end at the last device.
   bool use_all_devices = false;
 

@@ -1,0 +1,163 @@
+#include "worker/adapters/alpa/alpa_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "worker/adapters/alpa/alpa_inter_operator.h"
+#include "worker/adapters/alpa/alpa_tables.h"
+#include "worker/adapters/search/layer_recompute.h"
+#include "worker/adapters/search/non_dominated.h"
+#include "worker/adapters/search/trailing_stages.h"
+
+namespace tangram::alpa {
+namespace {
+
+// Passes of the dynamic program: each after the first for just more trailing
+// stages than some pipeline of the one before bears.
+constexpr int kMaxPasses = 4;
+
+class Search {
+ public:
+  Search(const ModelSlice& slice, const IslandSpec& island,
+         const ParallelizeOptions& options)
+      : options_(options), tables_(slice, island, options) {}
+
+  SlicePlanSet Run() {
+    const InterOperatorProblem problem = tables_.Problem();
+    answer_.covers_trailing_stages = kUnlimitedTrailingStages;
+    int trailing_stages = options_.trailing_stages;
+    int first_pass_covers = kUnlimitedTrailingStages;
+    for (int pass = 0; trailing_stages < kUnlimitedTrailingStages; ++pass) {
+      if (pass == kMaxPasses) {
+        answer_.covers_trailing_stages = first_pass_covers;
+        break;
+      }
+      const InterOperatorAnswer found =
+          SolveInterOperator(problem, trailing_stages, options_.should_stop);
+      answer_.search_steps += found.steps;
+      const int covers = AddPlans(found);
+      if (pass == 0) first_pass_covers = covers;
+      if (found.truncated) {
+        answer_.truncated = true;
+        answer_.covers_trailing_stages = 0;
+        break;
+      }
+      if (found.pipelines.empty()) break;
+      trailing_stages = covers < kUnlimitedTrailingStages ? covers + 1 : covers;
+    }
+    KeepNonDominated();
+    if (answer_.plans.empty()) answer_.infeasible = WhyNone();
+    return std::move(answer_);
+  }
+
+ private:
+  // Returns the trailing stages that all of them bear.
+  int AddPlans(const InterOperatorAnswer& found) {
+    int covers = kUnlimitedTrailingStages;
+    for (const ChosenPipeline& pipeline : found.pipelines) {
+      answer_.plans.push_back(PlanOf(pipeline));
+      covers = std::min(covers, answer_.plans.back().max_trailing_stages);
+    }
+    return covers;
+  }
+
+  SlicePlan PlanOf(const ChosenPipeline& pipeline) const {
+    SlicePlan plan = {.max_trailing_stages = kUnlimitedTrailingStages,
+                      .made_by = "alpa"};
+    const int num_stages = static_cast<int>(pipeline.stages.size());
+    for (int i = 0; i < num_stages; ++i) {
+      const ChosenStage& chosen = pipeline.stages[i];
+      const StageCost cost = tables_.CostOf(chosen.begin, chosen.end,
+                                            chosen.submesh, chosen.config);
+      SliceStage stage = {
+          .plan = {.begin = {chosen.begin, 0},
+                   .end = {chosen.end, 0},
+                   .parallelism =
+                       tables_.ParallelismOf(chosen.submesh, chosen.config),
+                   .recompute = {{.num_layers = chosen.end - chosen.begin}}},
+          .time_s = cost.forward_s + cost.backward_s,
+          .backward_s = cost.backward_s,
+          .sync_s = cost.sync_s + cost.optimizer_s};
+      if (i + 1 < num_stages) {
+        stage.time_s += tables_.TransferSeconds(
+            chosen.end, chosen.first_device * tables_.gpus_per_unit(),
+            tables_.gpus_of(chosen.submesh),
+            tables_.gpus_of(pipeline.stages[i + 1].submesh));
+      }
+      plan.stages.push_back(std::move(stage));
+      plan.max_trailing_stages = std::min(
+          plan.max_trailing_stages, BorneBy(cost.memory, num_stages - 1 - i));
+    }
+    return plan;
+  }
+
+  int BorneBy(const StageMemory& memory, int stages_behind) const {
+    return TrailingStagesBorne(memory, tables_.island().device.memory_bytes,
+                               stages_behind, tables_.num_microbatches());
+  }
+
+  void KeepNonDominated() {
+    std::vector<PlanMerits> merits;
+    for (const SlicePlan& plan : answer_.plans) {
+      merits.push_back(MeritsOf(plan));
+    }
+    std::vector<SlicePlan> kept;
+    for (const int i : NonDominated(merits)) {
+      kept.push_back(std::move(answer_.plans[i]));
+    }
+    answer_.plans = std::move(kept);
+  }
+
+  Infeasible WhyNone() const {
+    if (answer_.truncated) return {.reason = "stopped before any plan"};
+    return {.reason = "does not fit in memory", .bytes_short = LeastShort()};
+  }
+
+  // Of stages of one submesh and sharding with layers dealt out evenly, as many
+  // as there is room for.
+  double LeastShort() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (int submesh = 0; submesh < tables_.num_submeshes(); ++submesh) {
+      const int stages =
+          std::min(tables_.layers().size(),
+                   tables_.island().num_gpus() / tables_.gpus_of(submesh));
+      for (int config = 0; config < tables_.num_configs(submesh); ++config) {
+        least = std::min(least, BytesShort(stages, submesh, config));
+      }
+    }
+    return least;
+  }
+
+  double BytesShort(int num_stages, int submesh, int config) const {
+    const int num_layers = tables_.layers().size();
+    double most = 0;
+    for (int i = 0; i < num_stages; ++i) {
+      const StageMemory memory =
+          tables_
+              .CostOf(num_layers * i / num_stages,
+                      num_layers * (i + 1) / num_stages, submesh, config)
+              .memory;
+      const int in_flight =
+          InFlightMicrobatches(num_stages - 1 - i + options_.trailing_stages,
+                               tables_.num_microbatches());
+      most = std::max(most, memory.PeakBytes(in_flight) -
+                                tables_.island().device.memory_bytes);
+    }
+    return most;
+  }
+
+  const ParallelizeOptions& options_;
+  const StageTables tables_;
+  SlicePlanSet answer_;
+};
+
+}  // namespace
+
+SlicePlanSet SearchPipelines(const ModelSlice& slice, const IslandSpec& island,
+                             const ParallelizeOptions& options) {
+  return Search(slice, island, options).Run();
+}
+
+}  // namespace tangram::alpa

@@ -1,0 +1,66 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_TABLES_H_
+#define TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_TABLES_H_
+
+#include <vector>
+
+#include "common/cost/stage_cost.h"
+#include "common/parallelizer/parallelizer.h"
+#include "worker/adapters/alpa/alpa_inter_operator.h"
+#include "worker/adapters/search/slice_layers.h"
+
+namespace tangram::alpa {
+
+// What stages of one query cost. Keeps references to its arguments.
+class StageTables {
+ public:
+  StageTables(const ModelSlice& slice, const IslandSpec& island,
+              const ParallelizeOptions& options);
+
+  const SliceLayers& layers() const { return layers_; }
+  const IslandSpec& island() const { return island_; }
+  int num_microbatches() const { return num_microbatches_; }
+  // GPUs are dealt in units of so many.
+  int gpus_per_unit() const { return gpus_per_unit_; }
+
+  // Layers [begin, end) as a stage.
+  int num_submeshes() const { return static_cast<int>(submeshes_.size()); }
+  int gpus_of(int submesh) const { return submeshes_[submesh].num_gpus; }
+  int num_configs(int submesh) const {
+    return static_cast<int>(submeshes_[submesh].parallelisms.size());
+  }
+  const StageParallelism& ParallelismOf(int submesh, int config) const {
+    return submeshes_[submesh].parallelisms[config];
+  }
+  StageCost CostOf(int begin, int end, int submesh, int config) const;
+
+  // The input of `layer` from one stage to the next, and its gradient back.
+  double TransferSeconds(int layer, int from_gpu, int from_count,
+                         int to_count) const;
+
+  // The inter-operator problem: devices are units. As upstream does, a stage
+  // is charged its gradient synchronisation and optimizer step, shared out over
+  // the microbatches.
+  InterOperatorProblem Problem() const;
+
+ private:
+  struct Submesh {
+    int num_gpus = 0;
+    StageEnvironment environment;
+    std::vector<StageParallelism> parallelisms;       // By config.
+    std::vector<std::vector<LayerCost>> layer_costs;  // By config and kind.
+  };
+
+  std::vector<StageOption> OptionsOf(int begin, int end, int submesh) const;
+  void FillRows(InterOperatorProblem& problem) const;
+
+  const IslandSpec& island_;
+  const ParallelizeOptions& options_;
+  const int num_microbatches_;
+  const SliceLayers layers_;
+  int gpus_per_unit_ = 1;
+  std::vector<Submesh> submeshes_;
+};
+
+}  // namespace tangram::alpa
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_TABLES_H_
