@@ -27,7 +27,9 @@ TEST(AlpaParityTest, InterOperatorPlansCostWhatUpstreamsDo) {
     const int microbatches = fixture["microbatches"];
     double least = 1e300;
     for (const alpa::ChosenPipeline& pipeline :
-         alpa::SolveInterOperator(InterOperatorFixture(fixture), 0).pipelines) {
+         alpa::SolveInterOperator(InterOperatorFixture(fixture),
+                                  {.num_microbatches = microbatches})
+             .pipelines) {
       least = std::min(least, pipeline.latency_s +
                                   (microbatches - 1) * pipeline.slowest_s);
     }

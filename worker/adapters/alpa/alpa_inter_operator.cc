@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace tangram::alpa {
@@ -15,32 +14,35 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 struct Label {
   double slowest_s = 0;
   double latency_s = 0;
-  int end = 0;      // Of its first stage.
-  int submesh = 0;  // Of its first stage.
-  int next = -1;    // The rest after its first stage: index into the labels.
+  double total_s = 0;  // latency_s + (B - 1) * slowest_s
+  int end = 0;         // Of its first stage.
+  int submesh = 0;     // Of its first stage.
+  int next = -1;       // The rest after its first stage: index into the labels.
 };
 
-// Labels by slowest stage, ascending, and so by latency, descending.
+// Labels none of which beats another in both total and latency: by total,
+// ascending, and so by latency, descending, and by slowest stage, ascending.
 class Front {
  public:
   void Clear() { labels_.clear(); }
   absl::Span<const Label> labels() const { return labels_; }
 
+  // Whether one of the labels is as good as `label` in both.
+  bool Covers(const Label& label) const {
+    const auto after = After(label);
+    return after != labels_.begin() &&
+           std::prev(after)->latency_s <= label.latency_s;
+  }
+
   // Of equals the first stays.
   void Add(const Label& label) {
-    const auto after = std::upper_bound(
-        labels_.begin(), labels_.end(), label.slowest_s,
-        [](double s, const Label& other) { return s < other.slowest_s; });
-    if (after != labels_.begin() &&
-        std::prev(after)->latency_s <= label.latency_s) {
-      return;
-    }
-    auto first = after;
+    if (Covers(label)) return;
+    auto first = After(label);
+    auto last = first;
     if (first != labels_.begin() &&
-        std::prev(first)->slowest_s == label.slowest_s) {
+        std::prev(first)->total_s == label.total_s) {
       --first;
     }
-    auto last = after;
     while (last != labels_.end() && last->latency_s >= label.latency_s) ++last;
     if (first == last) {
       labels_.insert(first, label);
@@ -51,6 +53,16 @@ class Front {
   }
 
  private:
+  std::vector<Label>::const_iterator After(const Label& label) const {
+    return std::upper_bound(
+        labels_.begin(), labels_.end(), label.total_s,
+        [](double s, const Label& other) { return s < other.total_s; });
+  }
+  std::vector<Label>::iterator After(const Label& label) {
+    return labels_.begin() +
+           (std::as_const(*this).After(label) - labels_.cbegin());
+  }
+
   std::vector<Label> labels_;
 };
 
@@ -72,20 +84,20 @@ class Grid {
 
 class Solver {
  public:
-  Solver(const InterOperatorProblem& problem, int trailing_stages,
-         const std::function<bool()>& should_stop)
+  Solver(const InterOperatorProblem& problem,
+         const InterOperatorOptions& options)
       : problem_(problem),
-        trailing_stages_(trailing_stages),
-        should_stop_(should_stop),
+        options_(options),
         num_layers_(problem.num_layers()),
         num_devices_(problem.num_devices()),
         num_submeshes_(problem.num_submeshes()),
         max_stages_(std::min(num_layers_, num_devices_)),
-        grid_(max_stages_ * problem.MostSeconds()) {}
+        grid_(max_stages_ * problem.MostSeconds()),
+        with_fewer_stages_(StateOf(num_layers_, 0, 0)) {}
 
   InterOperatorAnswer Run() {
     for (int stages = 1; stages <= max_stages_; ++stages) {
-      if (should_stop_ && should_stop_()) {
+      if (options_.should_stop && options_.should_stop()) {
         answer_.truncated = true;
         break;
       }
@@ -110,21 +122,23 @@ class Solver {
   // Fills the states of pipelines of `stages` stages; false if there are none.
   bool AddLevel(int stages) {
     const size_t first = labels_.size();
-    PriceStages(stages - 1 + trailing_stages_);
-    std::vector<Range> level(StateOf(num_layers_, 0, 0));
+    PriceStages(stages - 1 + options_.trailing_stages);
+    std::vector<Range> level(with_fewer_stages_.size());
     for (int begin = num_layers_ - stages; begin >= 0; --begin) {
       // Only what stands first begins at the first device, and at no other.
       const int device_begin = begin == 0 ? 0 : 1;
       const int device_end = begin == 0 ? 1 : num_devices_;
       for (int device = device_begin; device < device_end; ++device) {
         for (const int submesh : problem_.SubmeshesAt(device)) {
+          const size_t state = StateOf(begin, device, submesh);
+          fewer_ = &with_fewer_stages_[state];
           front_.Clear();
           if (stages == 1) {
             AddLastStage(begin, device, submesh);
           } else {
             AddStages(begin, device, submesh, num_layers_ - stages + 1);
           }
-          level[StateOf(begin, device, submesh)] = Store();
+          level[state] = Store(with_fewer_stages_[state]);
         }
       }
     }
@@ -168,10 +182,10 @@ class Solver {
     }
     const double seconds = StageSeconds(begin, num_layers_, submesh);
     if (seconds == kNever) return;
-    front_.Add({.slowest_s = seconds,
-                .latency_s = seconds,
-                .end = num_layers_,
-                .submesh = submesh});
+    AddLabel({.slowest_s = seconds,
+              .latency_s = seconds,
+              .end = num_layers_,
+              .submesh = submesh});
   }
 
   // A first stage from `begin` to at most `last_end`, before the rest of the
@@ -201,40 +215,43 @@ class Solver {
       ++next;
     }
     for (; next < rest.end; ++next) {
-      front_.Add({.slowest_s = std::max(seconds, labels_[next].slowest_s),
-                  .latency_s = seconds + labels_[next].latency_s,
-                  .end = end,
-                  .submesh = submesh,
-                  .next = next});
+      AddLabel({.slowest_s = std::max(seconds, labels_[next].slowest_s),
+                .latency_s = seconds + labels_[next].latency_s,
+                .end = end,
+                .submesh = submesh,
+                .next = next});
     }
   }
 
-  Range Store() {
+  void AddLabel(Label label) {
+    label.total_s =
+        label.latency_s + (options_.num_microbatches - 1) * label.slowest_s;
+    if (!fewer_->Covers(label)) front_.Add(label);
+  }
+
+  // Of the state in hand, to whose front over all levels they are added.
+  Range Store(Front& up_to_now) {
     const int begin = static_cast<int>(labels_.size());
     const absl::Span<const Label> found = front_.labels();
     labels_.insert(labels_.end(), found.begin(), found.end());
+    for (const Label& label : found) up_to_now.Add(label);
     return {begin, static_cast<int>(labels_.size())};
   }
 
   // The pipelines of `stages` stages over all layers.
   void Collect(int stages) {
-    std::vector<std::pair<Label, int>> whole;
+    front_.Clear();
     for (const int submesh : problem_.SubmeshesAt(0)) {
       const Range range = level_[StateOf(0, 0, submesh)];
       for (int i = range.begin; i < range.end; ++i) {
-        whole.emplace_back(labels_[i], i);
+        Label whole = labels_[i];
+        whole.next = i;
+        if (!whole_.Covers(whole)) front_.Add(whole);
       }
     }
-    std::stable_sort(whole.begin(), whole.end(),
-                     [](const auto& a, const auto& b) {
-                       return std::tie(a.first.slowest_s, a.first.latency_s) <
-                              std::tie(b.first.slowest_s, b.first.latency_s);
-                     });
-    double least_latency_s = kNever;
-    for (const auto& [label, index] : whole) {
-      if (label.latency_s >= least_latency_s) continue;
-      least_latency_s = label.latency_s;
-      answer_.pipelines.push_back(PipelineFrom(index, stages));
+    for (const Label& whole : front_.labels()) {
+      whole_.Add(whole);
+      answer_.pipelines.push_back(PipelineFrom(whole.next, stages));
     }
   }
 
@@ -251,8 +268,9 @@ class Solver {
            .end = first.end,
            .first_device = device,
            .submesh = first.submesh,
-           .config = OptionFor(row, first.submesh, behind + trailing_stages_)
-                         ->config});
+           .config =
+               OptionFor(row, first.submesh, behind + options_.trailing_stages)
+                   ->config});
       begin = first.end;
       device += problem_.size_of(first.submesh);
       label = first.next;
@@ -261,8 +279,7 @@ class Solver {
   }
 
   const InterOperatorProblem& problem_;
-  const int trailing_stages_;
-  const std::function<bool()>& should_stop_;
+  const InterOperatorOptions& options_;
   const int num_layers_;
   const int num_devices_;
   const int num_submeshes_;
@@ -270,9 +287,13 @@ class Solver {
   const Grid grid_;
 
   std::vector<Label> labels_;
-  std::vector<Range> level_;  // By state, of the last level.
-  std::vector<double> seconds_;
-  Front front_;
+  std::vector<Range> level_;     // By state, of the last level.
+  std::vector<double> seconds_;  // By row and submesh, of the level in hand.
+  Front front_;                  // Of the state in hand.
+  // By state, of all levels before; of the state in hand; of whole pipelines.
+  std::vector<Front> with_fewer_stages_;
+  const Front* fewer_ = nullptr;
+  Front whole_;
   InterOperatorAnswer answer_;
 };
 
@@ -356,10 +377,9 @@ void InterOperatorProblem::SetTransfers(
   }
 }
 
-InterOperatorAnswer SolveInterOperator(
-    const InterOperatorProblem& problem, int trailing_stages,
-    const std::function<bool()>& should_stop) {
-  return Solver(problem, trailing_stages, should_stop).Run();
+InterOperatorAnswer SolveInterOperator(const InterOperatorProblem& problem,
+                                       const InterOperatorOptions& options) {
+  return Solver(problem, options).Run();
 }
 
 }  // namespace tangram::alpa

@@ -109,27 +109,33 @@ struct ChosenPipeline {
   std::vector<ChosenStage> stages;
 };
 
+struct InterOperatorOptions {
+  int num_microbatches = 1;
+  int trailing_stages = 0;  // That follow the pipeline.
+  // Polled once for each number of stages. Empty: never stop.
+  std::function<bool()> should_stop;
+};
+
 struct InterOperatorAnswer {
-  // By number of stages; among as many stages, the faster the slowest stage
-  // the sooner, and the longer the latency.
+  // By number of stages; then by total, ascending, and by latency, descending.
   std::vector<ChosenPipeline> pipelines;
   int64_t steps = 0;  // Partial pipelines considered.
   bool truncated = false;
 };
 
-// All pipelines that, with `trailing_stages` more behind them, fit in memory
-// and that no other of as many stages beats in both slowest stage t and latency
-// Σ t_s. The best of them for B microbatches, of least Σ t_s + (B − 1)·t, is
-// the optimum of the paper's dynamic program (2201.12023 §5.2).
+// With B microbatches, stage times t_s and their maximum t, the paper's dynamic
+// program (2201.12023 §5.2) finds the least total Σ t_s + (B - 1)·t that fits
+// in memory: stage s from the end must bear s - 1 + trailing stages. Here the
+// answer is all that can become the best once other stages precede or follow:
+// the pipelines that none with as few stages beats in both total and latency
+// Σ t_s. (Where some other stage is the slowest, latency alone counts; however
+// slow it is, the one that is better in both stays so.)
 //
-// Deviates from the paper, which solves
-//   f(s, i, d) = min over k, m, c of f(s − 1, k, d − |m|) + C[i][k][m][c]
-// anew for every bound on the slowest stage: here each state keeps all its
-// non-dominated (slowest stage, latency), so that one pass serves every bound
-// and every B. Stage s from the end must bear s − 1 + trailing stages.
-InterOperatorAnswer SolveInterOperator(
-    const InterOperatorProblem& problem, int trailing_stages,
-    const std::function<bool()>& should_stop = nullptr);
+// Deviates from the paper, which for every bound on t solves anew
+//   f(s, i, d) = min over k, m, c of f(s - 1, k, d - |m|) + C[i][k][m][c]:
+// each state keeps all that is not beaten, so that one pass serves all bounds.
+InterOperatorAnswer SolveInterOperator(const InterOperatorProblem& problem,
+                                       const InterOperatorOptions& options);
 
 }  // namespace tangram::alpa
 

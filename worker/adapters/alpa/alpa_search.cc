@@ -34,8 +34,10 @@ class Search {
         answer_.covers_trailing_stages = first_pass_covers;
         break;
       }
-      const InterOperatorAnswer found =
-          SolveInterOperator(problem, trailing_stages, options_.should_stop);
+      const InterOperatorAnswer found = SolveInterOperator(
+          problem, {.num_microbatches = tables_.num_microbatches(),
+                    .trailing_stages = trailing_stages,
+                    .should_stop = options_.should_stop});
       answer_.search_steps += found.steps;
       const int covers = AddPlans(found);
       if (pass == 0) first_pass_covers = covers;
