@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "worker/adapters/alpa/alpa_pipeline_bounds.h"
+
 namespace tangram::alpa {
 namespace {
 
@@ -93,6 +95,7 @@ class Solver {
         num_submeshes_(problem.num_submeshes()),
         max_stages_(std::min(num_layers_, num_devices_)),
         grid_(max_stages_ * problem.MostSeconds()),
+        bounds_(problem, options.trailing_stages),
         with_fewer_stages_(StateOf(num_layers_, 0, 0)) {}
 
   InterOperatorAnswer Run() {
@@ -132,6 +135,7 @@ class Solver {
         for (const int submesh : problem_.SubmeshesAt(device)) {
           const size_t state = StateOf(begin, device, submesh);
           fewer_ = &with_fewer_stages_[state];
+          before_ = bounds_.Before(begin, device);
           front_.Clear();
           if (stages == 1) {
             AddLastStage(begin, device, submesh);
@@ -196,6 +200,11 @@ class Solver {
     for (int end = begin + 1; end <= last_end; ++end) {
       const double seconds = StageSeconds(begin, end, submesh);
       if (seconds == kNever) continue;
+      const PipelineBound after = bounds_.From(end, num_devices_ - next_device);
+      if (IsBeaten({.slowest_s = std::max(seconds, after.slowest_s),
+                    .latency_s = seconds + after.latency_s})) {
+        continue;
+      }
       for (const int next : problem_.SubmeshesAt(next_device)) {
         const Range rest = level_[StateOf(end, next_device, next)];
         if (rest.begin == rest.end) continue;
@@ -223,10 +232,21 @@ class Solver {
     }
   }
 
+  double TotalSeconds(const Label& label) const {
+    return label.latency_s + (options_.num_microbatches - 1) * label.slowest_s;
+  }
+
+  // Whether a whole pipeline of fewer stages beats all that end in such a rest.
+  bool IsBeaten(Label rest) const {
+    rest.slowest_s = std::max(rest.slowest_s, before_.slowest_s);
+    rest.latency_s += before_.latency_s;
+    rest.total_s = TotalSeconds(rest);
+    return whole_.Covers(rest);
+  }
+
   void AddLabel(Label label) {
-    label.total_s =
-        label.latency_s + (options_.num_microbatches - 1) * label.slowest_s;
-    if (!fewer_->Covers(label)) front_.Add(label);
+    label.total_s = TotalSeconds(label);
+    if (!fewer_->Covers(label) && !IsBeaten(label)) front_.Add(label);
   }
 
   // Of the state in hand, to whose front over all levels they are added.
@@ -246,7 +266,7 @@ class Solver {
       for (int i = range.begin; i < range.end; ++i) {
         Label whole = labels_[i];
         whole.next = i;
-        if (!whole_.Covers(whole)) front_.Add(whole);
+        front_.Add(whole);
       }
     }
     for (const Label& whole : front_.labels()) {
@@ -285,97 +305,21 @@ class Solver {
   const int num_submeshes_;
   const int max_stages_;
   const Grid grid_;
+  const PipelineBounds bounds_;
 
   std::vector<Label> labels_;
   std::vector<Range> level_;     // By state, of the last level.
   std::vector<double> seconds_;  // By row and submesh, of the level in hand.
   Front front_;                  // Of the state in hand.
-  // By state, of all levels before; of the state in hand; of whole pipelines.
+  // By state, of all levels before; that and bounds of the state in hand.
   std::vector<Front> with_fewer_stages_;
   const Front* fewer_ = nullptr;
-  Front whole_;
+  PipelineBound before_;
+  Front whole_;  // Whole pipelines, of all levels before.
   InterOperatorAnswer answer_;
 };
 
 }  // namespace
-
-InterOperatorProblem::InterOperatorProblem(int num_layers, int num_devices,
-                                           std::vector<int> submesh_sizes)
-    : num_layers_(num_layers),
-      num_devices_(num_devices),
-      submesh_sizes_(std::move(submesh_sizes)),
-      rows_(RowIndex(num_layers, 0), -1),
-      submeshes_at_(num_devices) {
-  RestrictSubmeshes([](int, int) { return true; });
-}
-
-int InterOperatorProblem::AddRow() {
-  options_.resize(options_.size() + submesh_sizes_.size());
-  return num_rows_++;
-}
-
-void InterOperatorProblem::SetOptions(int row, int submesh,
-                                      std::vector<StageOption> options) {
-  std::stable_sort(options.begin(), options.end(),
-                   [](const StageOption& a, const StageOption& b) {
-                     return a.seconds < b.seconds;
-                   });
-  std::vector<StageOption>& kept =
-      options_[row * submesh_sizes_.size() + submesh];
-  kept.clear();
-  for (const StageOption& option : options) {
-    if (kept.empty() ||
-        option.max_trailing_stages > kept.back().max_trailing_stages) {
-      kept.push_back(option);
-    }
-  }
-}
-
-double InterOperatorProblem::MostSeconds() const {
-  double most = 0;
-  for (const std::vector<StageOption>& options : options_) {
-    if (!options.empty()) most = std::max(most, options.back().seconds);
-  }
-  double most_transfer = 0;
-  for (const double seconds : transfers_) {
-    most_transfer = std::max(most_transfer, seconds);
-  }
-  return most + most_transfer;
-}
-
-void InterOperatorProblem::RestrictSubmeshes(
-    const std::function<bool(int device, int size)>& fits) {
-  for (int device = 0; device < num_devices_; ++device) {
-    submeshes_at_[device].clear();
-    for (int submesh = 0; submesh < num_submeshes(); ++submesh) {
-      const int size = size_of(submesh);
-      if (device + size <= num_devices_ && fits(device, size)) {
-        submeshes_at_[device].push_back(submesh);
-      }
-    }
-  }
-}
-
-void InterOperatorProblem::SetTransfers(
-    std::vector<int> boundary_of_layer,
-    const std::function<double(int boundary, int device, int from, int to)>&
-        seconds) {
-  boundary_of_layer_ = std::move(boundary_of_layer);
-  const int num_boundaries = 1 + *std::max_element(boundary_of_layer_.begin(),
-                                                   boundary_of_layer_.end());
-  transfers_.assign(TransferIndex(num_boundaries, 0, 0, 0), 0.0);
-  for (int boundary = 0; boundary < num_boundaries; ++boundary) {
-    for (int device = 1; device < num_devices_; ++device) {
-      for (int from = 0; from < num_submeshes(); ++from) {
-        if (size_of(from) > device) continue;
-        for (const int to : SubmeshesAt(device)) {
-          transfers_[TransferIndex(boundary, device, from, to)] =
-              seconds(boundary, device, from, to);
-        }
-      }
-    }
-  }
-}
 
 InterOperatorAnswer SolveInterOperator(const InterOperatorProblem& problem,
                                        const InterOperatorOptions& options) {

@@ -1,0 +1,98 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_INTER_OPERATOR_PROBLEM_H_
+#define TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_INTER_OPERATOR_PROBLEM_H_
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace tangram::alpa {
+
+// One way to run some layers as a stage on a submesh: an entry of the paper's
+// cost tensor with the number of stages that memory lets follow.
+struct StageOption {
+  double seconds = 0;
+  int max_trailing_stages = 0;
+  int config = 0;  // The caller's name for it.
+};
+
+// What a stage may be, as numbers. Layers [begin, end) on submesh m, which
+// takes submesh_sizes[m] neighbouring devices. Intervals of equal layers may
+// share a row of options.
+class InterOperatorProblem {
+ public:
+  InterOperatorProblem(int num_layers, int num_devices,
+                       std::vector<int> submesh_sizes);
+
+  int num_layers() const { return num_layers_; }
+  int num_devices() const { return num_devices_; }
+  int num_submeshes() const { return static_cast<int>(submesh_sizes_.size()); }
+  int num_rows() const { return num_rows_; }
+  int size_of(int submesh) const { return submesh_sizes_[submesh]; }
+
+  // A row without options yet, and its use for an interval.
+  int AddRow();
+  void SetRow(int begin, int end, int row) {
+    rows_[RowIndex(begin, end)] = row;
+  }
+  // -1: no stage may hold these layers.
+  int RowOf(int begin, int end) const { return rows_[RowIndex(begin, end)]; }
+
+  // Of a row on a submesh. Keeps the options that no other beats in both
+  // seconds and trailing stages, the fastest first.
+  void SetOptions(int row, int submesh, std::vector<StageOption> options);
+  absl::Span<const StageOption> OptionsOf(int row, int submesh) const {
+    return options_[row * submesh_sizes_.size() + submesh];
+  }
+
+  // Submeshes that may start at `device`; by default all that do not reach
+  // beyond the last.
+  absl::Span<const int> SubmeshesAt(int device) const {
+    return submeshes_at_[device];
+  }
+  void RestrictSubmeshes(const std::function<bool(int device, int size)>& fits);
+
+  // What a stage that ends before device `device` and sends the input of
+  // `layer` pays; 0 by default. Kept for each kind of layer boundary.
+  void SetTransfers(std::vector<int> boundary_of_layer,
+                    const std::function<double(int boundary, int device,
+                                               int from, int to)>& seconds);
+  double TransferSeconds(int layer, int device, int from, int to) const {
+    if (transfers_.empty()) return 0;
+    return transfers_[TransferIndex(boundary_of_layer_[layer], device, from,
+                                    to)];
+  }
+
+  // No stage takes longer with its transfer.
+  double MostSeconds() const;
+
+  // Whether the last stage must end at the last device.
+  bool use_all_devices = false;
+
+ private:
+  size_t RowIndex(int begin, int end) const {
+    return static_cast<size_t>(begin) * (num_layers_ + 1) + end;
+  }
+  size_t TransferIndex(int boundary, int device, int from, int to) const {
+    return ((static_cast<size_t>(boundary) * num_devices_ + device) *
+                num_submeshes() +
+            from) *
+               num_submeshes() +
+           to;
+  }
+
+  int num_layers_;
+  int num_devices_;
+  std::vector<int> submesh_sizes_;
+  int num_rows_ = 0;
+  std::vector<int> rows_;
+  std::vector<std::vector<StageOption>> options_;
+  std::vector<std::vector<int>> submeshes_at_;
+  std::vector<int> boundary_of_layer_;
+  std::vector<double> transfers_;
+};
+
+}  // namespace tangram::alpa
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_INTER_OPERATOR_PROBLEM_H_
