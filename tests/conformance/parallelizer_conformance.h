@@ -371,19 +371,18 @@ TEST_P(ParallelizerConformanceTest, SplitsLongSequencesWhereThereIsOneSample) {
             features().context_parallel);
 }
 
-// 8 experts of 2 · 1,024 · 4,096 parameters and 16 bytes each take 1.07 GB a
-// layer and 4.3 GB in all.
-TEST_P(ParallelizerConformanceTest, SpreadsExpertsThatDoNotFitWhole) {
-  if (!features().moe_models) GTEST_SKIP() << "knows no experts";
-
-  const SlicePlanSet answer =
-      Ask(SliceOf(TestMoeModel(4), 0, 6), Island(1, 4, 4e9), Options(4));
-
-  EXPECT_EQ(AnyStage(answer,
-                     [](const StagePlan& stage) {
-                       return stage.parallelism.ep_degree > 1;
-                     }),
-            features().expert_parallel);
+// Shrinks the memory until the experts of a layer do not fit whole.
+TEST_P(ParallelizerConformanceTest, SplitsExpertsWhereMemoryIsTight) {
+  if (!features().moe_models) GTEST_SKIP() << "plans dense models only";
+  const ModelSlice slice = SliceOf(TestMoeModel(4), 0, 6);
+  bool split = false;
+  for (double memory_bytes = 16e9; memory_bytes > 1e9; memory_bytes *= 0.8) {
+    split |= AnyStage(Ask(slice, Island(1, 8, memory_bytes), Options(8)),
+                      [](const StagePlan& stage) {
+                        return stage.parallelism.ep_degree > 1;
+                      });
+  }
+  EXPECT_EQ(split, features().expert_parallel);
 }
 
 TEST_P(ParallelizerConformanceTest, PlansStayWithinItsFeatures) {
