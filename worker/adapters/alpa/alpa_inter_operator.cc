@@ -114,6 +114,7 @@ class Solver {
   struct Range {
     int begin = 0;
     int end = 0;
+    bool empty() const { return begin == end; }
   };
 
   size_t StateOf(int layer, int device, int submesh) const {
@@ -122,32 +123,55 @@ class Solver {
            submesh;
   }
 
+  // What is known of the rests of one number of stages.
+  struct Level {
+    std::vector<Range> labels;  // By state.
+    std::vector<Range> layers;  // By device: those at which some rest begins.
+  };
+
   // Fills the states of pipelines of `stages` stages; false if there are none.
   bool AddLevel(int stages) {
-    const size_t first = labels_.size();
+    const size_t num_labels = labels_.size();
     PriceStages(stages - 1 + options_.trailing_stages);
-    std::vector<Range> level(with_fewer_stages_.size());
+    Level level = {.labels = std::vector<Range>(with_fewer_stages_.size()),
+                   .layers = std::vector<Range>(num_devices_)};
     for (int begin = num_layers_ - stages; begin >= 0; --begin) {
       // Only what stands first begins at the first device, and at no other.
       const int device_begin = begin == 0 ? 0 : 1;
       const int device_end = begin == 0 ? 1 : num_devices_;
       for (int device = device_begin; device < device_end; ++device) {
+        const size_t before = labels_.size();
         for (const int submesh : problem_.SubmeshesAt(device)) {
-          const size_t state = StateOf(begin, device, submesh);
-          fewer_ = &with_fewer_stages_[state];
-          before_ = bounds_.Before(begin, device);
-          front_.Clear();
-          if (stages == 1) {
-            AddLastStage(begin, device, submesh);
-          } else {
-            AddStages(begin, device, submesh, num_layers_ - stages + 1);
-          }
-          level[state] = Store(with_fewer_stages_[state]);
+          level.labels[StateOf(begin, device, submesh)] =
+              FillState(stages, begin, device, submesh);
         }
+        if (labels_.size() == before) continue;
+        Range& layers = level.layers[device];
+        layers = {begin, layers.empty() ? begin + 1 : layers.end};
       }
     }
     level_ = std::move(level);
-    return labels_.size() > first;
+    return labels_.size() > num_labels;
+  }
+
+  // Appends the labels of one state.
+  Range FillState(int stages, int begin, int device, int submesh) {
+    Front& with_fewer_stages =
+        with_fewer_stages_[StateOf(begin, device, submesh)];
+    fewer_ = &with_fewer_stages;
+    before_ = bounds_.Before(begin, device);
+    front_.Clear();
+    if (stages == 1) {
+      AddLastStage(begin, device, submesh);
+    } else {
+      AddStages(begin, device, submesh, num_layers_ - stages + 1);
+    }
+    const int first = static_cast<int>(labels_.size());
+    for (const Label& label : front_.labels()) {
+      labels_.push_back(label);
+      with_fewer_stages.Add(label);
+    }
+    return {first, static_cast<int>(labels_.size())};
   }
 
   // The fastest option of each row and submesh that bears so many stages.
@@ -197,7 +221,9 @@ class Solver {
   void AddStages(int begin, int device, int submesh, int last_end) {
     const int next_device = device + problem_.size_of(submesh);
     if (next_device >= num_devices_) return;
-    for (int end = begin + 1; end <= last_end; ++end) {
+    const Range layers = level_.layers[next_device];
+    for (int end = std::max(begin + 1, layers.begin);
+         end < std::min(last_end + 1, layers.end); ++end) {
       const double seconds = StageSeconds(begin, end, submesh);
       if (seconds == kNever) continue;
       const PipelineBound after = bounds_.From(end, num_devices_ - next_device);
@@ -206,8 +232,8 @@ class Solver {
         continue;
       }
       for (const int next : problem_.SubmeshesAt(next_device)) {
-        const Range rest = level_[StateOf(end, next_device, next)];
-        if (rest.begin == rest.end) continue;
+        const Range rest = level_.labels[StateOf(end, next_device, next)];
+        if (rest.empty()) continue;
         AddBefore(rest, end, submesh,
                   seconds + grid_.Round(problem_.TransferSeconds(
                                 end, next_device, submesh, next)));
@@ -249,20 +275,11 @@ class Solver {
     if (!fewer_->Covers(label) && !IsBeaten(label)) front_.Add(label);
   }
 
-  // Of the state in hand, to whose front over all levels they are added.
-  Range Store(Front& up_to_now) {
-    const int begin = static_cast<int>(labels_.size());
-    const absl::Span<const Label> found = front_.labels();
-    labels_.insert(labels_.end(), found.begin(), found.end());
-    for (const Label& label : found) up_to_now.Add(label);
-    return {begin, static_cast<int>(labels_.size())};
-  }
-
   // The pipelines of `stages` stages over all layers.
   void Collect(int stages) {
     front_.Clear();
     for (const int submesh : problem_.SubmeshesAt(0)) {
-      const Range range = level_[StateOf(0, 0, submesh)];
+      const Range range = level_.labels[StateOf(0, 0, submesh)];
       for (int i = range.begin; i < range.end; ++i) {
         Label whole = labels_[i];
         whole.next = i;
@@ -308,7 +325,7 @@ class Solver {
   const PipelineBounds bounds_;
 
   std::vector<Label> labels_;
-  std::vector<Range> level_;     // By state, of the last level.
+  Level level_;                  // The last.
   std::vector<double> seconds_;  // By row and submesh, of the level in hand.
   Front front_;                  // Of the state in hand.
   // By state, of all levels before; that and bounds of the state in hand.
