@@ -1,6 +1,7 @@
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <tuple>
@@ -121,12 +122,13 @@ TEST(InterOperatorTest, StopsWhenTold) {
   EXPECT_THAT(answer.pipelines, IsEmpty());
 }
 
-// Costs and memory at random, now and then nothing at all.
+// Costs and memory at random, now and then nothing at all. More devices help
+// less than in proportion, so that pipelines pay.
 InterOperatorProblem RandomProblem(std::mt19937& rng) {
   const auto pick = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(rng);
   };
-  const int num_layers = pick(1, 6);
+  const int num_layers = pick(1, 7);
   const int num_devices = pick(1, 8);
   std::vector<int> sizes = {1};
   while (sizes.back() * 2 <= num_devices) sizes.push_back(sizes.back() * 2);
@@ -142,9 +144,9 @@ InterOperatorProblem RandomProblem(std::mt19937& rng) {
       problem.SetRow(begin, end, row);
       for (int m = 0; m < static_cast<int>(sizes.size()); ++m) {
         std::vector<StageOption> options;
-        for (int config = pick(0, 3); config > 0; --config) {
+        for (int config = pick(0, 8) / 2; config > 0; --config) {
           options.push_back(
-              {.seconds = (end - begin) * pick(80, 140) / (100.0 * sizes[m]),
+              {.seconds = (end - begin) * pick(60, 200) / std::sqrt(sizes[m]),
                .max_trailing_stages = pick(0, 6),
                .config = config});
         }
@@ -152,7 +154,7 @@ InterOperatorProblem RandomProblem(std::mt19937& rng) {
       }
     }
   }
-  const double transfer_s = pick(0, 3) * 0.05;
+  const double transfer_s = 5 * pick(0, 3);
   problem.SetTransfers(
       std::vector<int>(num_layers, 0), [&](int, int device, int from, int to) {
         return transfer_s * (device % 2 + 1) / std::min(sizes[from], sizes[to]);
