@@ -122,9 +122,9 @@ class Search {
   double LeastShort() const {
     double least = std::numeric_limits<double>::infinity();
     for (int submesh = 0; submesh < tables_.num_submeshes(); ++submesh) {
-      const int stages =
-          std::min(tables_.layers().size(),
-                   tables_.island().num_gpus() / tables_.gpus_of(submesh));
+      const int room = tables_.num_units() * tables_.gpus_per_unit() /
+                       tables_.gpus_of(submesh);
+      const int stages = std::min(tables_.layers().size(), room);
       for (int config = 0; config < tables_.num_configs(submesh); ++config) {
         least = std::min(least, BytesShort(stages, submesh, config));
       }

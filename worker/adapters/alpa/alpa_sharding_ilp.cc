@@ -88,8 +88,9 @@ class IntegerProgram {
     for (int a = 0; a < NumStrategies(i); ++a) {
       CoinPackedVector row;
       row.insert(first_column_[i] + a, -1.0);
-      for (int b = 0; b < columns; ++b)
+      for (int b = 0; b < columns; ++b) {
         row.insert(first + a * columns + b, 1.0);
+      }
       AddRow(row, 0.0, 0.0);
     }
     for (int b = 0; b < columns; ++b) {

@@ -58,8 +58,9 @@ StageTables::StageTables(const ModelSlice& slice, const IslandSpec& island,
   const SplitLimits limits(layers_.kinds(), options.pipeline_microbatch_size,
                            options.training.sequence_length);
   const std::vector<int> sizes = SubmeshSizes(island, limits);
-  gpus_per_unit_ =
-      GpusPerUnit(sizes, island.num_gpus(), MaxUnits(layers_.size()));
+  const int max_units = MaxUnits(layers_.size());
+  gpus_per_unit_ = GpusPerUnit(sizes, island.num_gpus(), max_units);
+  num_units_ = std::min(island.num_gpus() / gpus_per_unit_, max_units);
   for (const int size : sizes) {
     if (size % gpus_per_unit_ != 0) continue;
     submeshes_.push_back(
@@ -145,9 +146,7 @@ InterOperatorProblem StageTables::Problem() const {
   for (const Submesh& submesh : submeshes_) {
     sizes.push_back(submesh.num_gpus / gpus_per_unit_);
   }
-  const int units =
-      std::min(island_.num_gpus() / gpus_per_unit_, MaxUnits(layers_.size()));
-  InterOperatorProblem problem(layers_.size(), units, sizes);
+  InterOperatorProblem problem(layers_.size(), num_units_, sizes);
   const int per_node = island_.gpus_per_node;
   problem.RestrictSubmeshes([&](int unit, int size) {
     const int in_node = unit * gpus_per_unit_ % per_node;

@@ -19,8 +19,9 @@ class StageTables {
   const SliceLayers& layers() const { return layers_; }
   const IslandSpec& island() const { return island_; }
   int num_microbatches() const { return num_microbatches_; }
-  // GPUs are dealt in units of so many.
+  // GPUs are dealt in units, of so many each.
   int gpus_per_unit() const { return gpus_per_unit_; }
+  int num_units() const { return num_units_; }
 
   // Layers [begin, end) as a stage.
   int num_submeshes() const { return static_cast<int>(submeshes_.size()); }
@@ -58,6 +59,7 @@ class StageTables {
   const int num_microbatches_;
   const SliceLayers layers_;
   int gpus_per_unit_ = 1;
+  int num_units_ = 0;
   std::vector<Submesh> submeshes_;
 };
 
