@@ -1,0 +1,79 @@
+#ifndef TANGRAM_TESTS_PARITY_GALVATRON_PROFILE_H_
+#define TANGRAM_TESTS_PARITY_GALVATRON_PROFILE_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What Galvatron 3.0 measured of a model and of eight GPUs, and the searches
+// that it ran with it.
+namespace tangram::parity {
+
+struct LinearFit {
+  double slope = 0;
+  double offset = 0;
+  double At(double x) const { return slope * x + offset; }
+};
+
+// By size, in MB or samples: milliseconds.
+using MeasuredPoints = std::map<double, double>;
+
+LinearFit FitLine(const MeasuredPoints& points);
+
+// Of the embedding, the head or both: by tensor- (and sequence-) parallel
+// degree.
+struct EndMegabytes {
+  std::map<int, double> model_states;
+  std::map<int, double> activation;  // A sample.
+};
+
+struct GalvatronProfile {
+  int hidden_size = 0;
+  int sequence_length = 0;
+  int num_gpus = 0;
+  LinearFit layer_forward_ms;  // By samples.
+  LinearFit ends_forward_ms;   // Embedding and head together.
+  double layer_parameter_mb = 0;
+  std::map<int, double> layer_activation_mb;  // A sample, by degree.
+  double checkpoint_activation_mb = 0;
+  EndMegabytes both_ends;  // Without a pipeline.
+  EndMegabytes first_end;
+  EndMegabytes last_end;
+  // Milliseconds a megabyte.
+  std::map<std::pair<int, bool>, double> allreduce_ms_per_mb;  // Consecutive?
+  std::map<int, double> p2p_ms_per_mb;
+  double overlap_slowdown = 1;
+  std::map<int, MeasuredPoints> allreduce_ms;
+  std::map<int, MeasuredPoints> all_to_all_ms;
+};
+
+// One search, with the settings that its name stands for.
+struct GalvatronRun {
+  std::string name;
+  int memory_gb = 0;
+  int global_batch = 0;
+  int num_layers = 0;
+  int chunks = 0;  // 0: any.
+  bool ulysses = true;
+  bool checkpoints = true;
+  bool zero2 = true;         // Where weights are not sharded; else plain.
+  bool fine_grained = true;  // Else all layers alike.
+
+  // What upstream found.
+  double time_s = 0;
+  int num_layer_strategies = 0;
+  int num_tasks = 0;
+  double search_s = 0;
+  // "pp-tp[*]-dp[f][-c][-sp]", and how many layers in a row.
+  std::vector<std::pair<std::string, int>> strategies;
+};
+
+// Empty where the folder does not have the file.
+std::vector<GalvatronRun> ReadGalvatronRuns(const std::string& folder);
+// LLaMA2-7B in bfloat16 on one node of eight GPUs. The files must be there.
+GalvatronProfile ReadGalvatronProfile(const std::string& folder);
+
+}  // namespace tangram::parity
+
+#endif  // TANGRAM_TESTS_PARITY_GALVATRON_PROFILE_H_
