@@ -4,6 +4,7 @@
 #include "worker/adapters/alpa/alpa_adapter.h"
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/hypertron/hypertron_adapter.h"
+#include "worker/adapters/galvatron/galvatron_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram::testing {
@@ -23,6 +24,8 @@ INSTANTIATE_TEST_SUITE_P(
                                          .create = CreateHypertronParallelizer,
                       ConformanceSubject{.name = "alpa",
                                          .create = CreateAlpaParallelizer,
+                      ConformanceSubject{.name = "galvatron",
+                                         .create = CreateGalvatronParallelizer,
                                          .validates_arguments = false},
                       ConformanceSubject{.name = "uniform",
                                          .create = CreateUniformParallelizer,
@@ -33,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Validating, ParallelizerConformanceTest,
                          ::testing::Values(Builtin("aceso"),
                                            Builtin("hypertron"),
                          ::testing::Values(Builtin("aceso"), Builtin("alpa"),
+                                           Builtin("galvatron"),
                                            Builtin("uniform")),
                          ConformanceName);
 
@@ -40,6 +44,7 @@ TEST(BuiltinParallelizersTest, EachHasAConformanceTest) {
   EXPECT_THAT(BuiltinParallelizerNames(),
               ::testing::ElementsAre("aceso", "hypertron", "uniform"));
               ::testing::ElementsAre("aceso", "alpa", "uniform"));
+              ::testing::ElementsAre("aceso", "galvatron", "uniform"));
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ LAYERS = {
     "worker/adapters": "common/parallelizer worker/adapters/aceso"
                        " worker/adapters/hypertron worker/adapters/uniform",
                        " worker/adapters/alpa worker/adapters/uniform",
+                       " worker/adapters/galvatron worker/adapters/uniform",
     "worker/adapters/search": "common/base common/domain common/cost"
                               " common/parallelizer",
     "worker/adapters/aceso": "common/base common/domain common/cost"
@@ -39,6 +40,7 @@ LAYERS = {
                                  " common/parallelizer worker/adapters/search",
     "worker/adapters/alpa": "common/base common/domain common/cost"
                             " common/parallelizer worker/adapters/search",
+    "worker/adapters/galvatron": "common/base common/domain common/cost"
     "worker/adapters/uniform": "common/base common/domain common/cost"
                                " common/parallelizer worker/adapters/search",
     "worker/adapters/process": "common worker/adapters"

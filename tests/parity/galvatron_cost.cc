@@ -51,11 +51,10 @@ double RingShare(int ranks) { return (ranks - 1.0) / ranks; }
 }  // namespace
 
 std::string NameOf(const LayerStrategy& strategy) {
-  return absl::StrCat(strategy.pp, "-", strategy.degree(),
-                      strategy.degree() > 1 ? "*-" : "-", strategy.dp,
-                      strategy.zero3 ? "f" : "",
-                      strategy.checkpoint ? "-c" : "",
-                      strategy.ulysses > 1 ? "-sp" : "");
+  return absl::StrCat(
+      strategy.pp, "-", strategy.degree(), strategy.degree() > 1 ? "*-" : "-",
+      strategy.dp, strategy.zero3 ? "f" : "", strategy.checkpoint ? "-c" : "",
+      strategy.ulysses > 1 ? "-sp" : "");
 }
 
 int GalvatronCost::Samples(const LayerStrategy& strategy, int chunks) const {
@@ -129,8 +128,7 @@ double GalvatronCost::ShardedFraction(const LayerStrategy& strategy,
                                       int chunks) const {
   if (strategy.dp == 1 || (!strategy.zero3 && !run_.zero2)) return 1;
   const double shard = 1.0 / strategy.num_shards() + kUnshardable;
-  const double eighths =
-      (strategy.zero3 ? 8 : 7) - (chunks > 1 ? 1 : 0);
+  const double eighths = (strategy.zero3 ? 8 : 7) - (chunks > 1 ? 1 : 0);
   return eighths / 8 * shard + (8 - eighths) / 8;
 }
 
@@ -181,8 +179,7 @@ std::vector<StrategySeconds> GalvatronCost::EndSeconds(
 
 double GalvatronCost::EndMegabytesOf(const LayerStrategy& strategy, int chunks,
                                      int stage) const {
-  const double held =
-      Samples(strategy, chunks) * InFlight(strategy, stage);
+  const double held = Samples(strategy, chunks) * InFlight(strategy, stage);
   const auto megabytes = [&](const EndMegabytes& end) {
     return end.model_states.at(strategy.tp) *
                ShardedFraction(strategy, chunks) +

@@ -157,14 +157,12 @@ GalvatronProfile ReadGalvatronProfile(const std::string& folder) {
   const std::string model = std::string("_bf16_") + kModel + "_all.json";
   GalvatronProfile profile = {
       .hidden_size = 4096, .sequence_length = 2048, .num_gpus = 8};
-  ReadMemory(
-      EntryOf(ReadJson(folder + "/memory_profiles.json")["memory"],
-              configs + "memory_profiling" + model)["processed"],
-      profile);
-  ReadCompute(
-      EntryOf(ReadJson(folder + "/compute_profiles.json")["compute"],
-              configs + "computation_profiling" + model)["layers"],
-      profile);
+  ReadMemory(EntryOf(ReadJson(folder + "/memory_profiles.json")["memory"],
+                     configs + "memory_profiling" + model)["processed"],
+             profile);
+  ReadCompute(EntryOf(ReadJson(folder + "/compute_profiles.json")["compute"],
+                      configs + "computation_profiling" + model)["layers"],
+              profile);
   ReadHardware(ReadJson(folder + "/hardware_profiles.json")["hardware"],
                profile);
   return profile;

@@ -49,8 +49,7 @@ std::vector<Task> TasksOf(const GalvatronProfile& profile,
     for (int pp = 1; pp <= std::min({chunks, run.num_layers, profile.num_gpus});
          pp *= 2) {
       const int gpus = profile.num_gpus / pp;
-      const int max_dp =
-          std::max(1, std::min(run.global_batch / chunks, gpus));
+      const int max_dp = std::max(1, std::min(run.global_batch / chunks, gpus));
       for (const Mode mode : {Mode::kTensor, Mode::kUlysses, Mode::kEither}) {
         const int min_degree =
             mode == Mode::kUlysses ? gpus : std::max(1, gpus / max_dp);
@@ -102,17 +101,17 @@ class Solver {
 
  private:
   // Seconds of stages that run `layers` (all layers, in order) and `ends`.
-  std::vector<StrategySeconds> StagesOf(
-      absl::Span<const LayerStrategy> layers, const LayerStrategy& ends,
-      const Task& task) const {
+  std::vector<StrategySeconds> StagesOf(absl::Span<const LayerStrategy> layers,
+                                        const LayerStrategy& ends,
+                                        const Task& task) const {
     std::vector<StrategySeconds> stages(task.pp);
     const std::vector<StrategySeconds> end_seconds =
         cost_.EndSeconds(ends, task.chunks);
     int next = 0;
     for (int i = 0; i < task.pp; ++i) {
       stages[i].without_sync = end_seconds[i].without_sync;
-      for (int end = next + EvenStages(run_.num_layers, task.pp)[i];
-           next < end; ++next) {
+      for (int end = next + EvenStages(run_.num_layers, task.pp)[i]; next < end;
+           ++next) {
         const StrategySeconds layer =
             cost_.LayerSeconds(layers[next], task.chunks);
         stages[i].with_sync += layer.with_sync;
@@ -180,8 +179,9 @@ class Solver {
       const int megabytes = static_cast<int>(
           std::ceil(cost_.LayerMegabytes(s, task.chunks, stage)));
       least = std::min(least, megabytes);
-      choices.push_back({.memory = megabytes,
-                         .seconds = cost_.LayerSeconds(s, task.chunks).with_sync});
+      choices.push_back(
+          {.memory = megabytes,
+           .seconds = cost_.LayerSeconds(s, task.chunks).with_sync});
       for (const LayerStrategy& to : strategies) {
         transition_s.push_back(cost_.TransitionSeconds(s, to, task.chunks));
       }
@@ -200,8 +200,7 @@ class Solver {
         StrategiesOf(task, profile_, run_, false);
     const std::vector<LayerStrategy> all_ends =
         StrategiesOf(task, profile_, run_, true);
-    const std::vector<int> stage_layers =
-        EvenStages(run_.num_layers, task.pp);
+    const std::vector<int> stage_layers = EvenStages(run_.num_layers, task.pp);
     std::vector<std::vector<LayerStrategy>> plans(all_ends.size());
     for (int stage = 0; stage < task.pp; ++stage) {
       std::vector<int> budgets;
@@ -210,9 +209,8 @@ class Solver {
                           EndMegabytes(ends, task, stage));
       }
       const int num_layers = stage_layers[stage];
-      const LayerFrontier frontier =
-          FrontierOf(strategies, task, stage, num_layers,
-                     *absl::c_max_element(budgets));
+      const LayerFrontier frontier = FrontierOf(
+          strategies, task, stage, num_layers, *absl::c_max_element(budgets));
       for (size_t i = 0; i < all_ends.size(); ++i) {
         const std::optional<int> label =
             frontier.FastestWithin(num_layers, budgets[i]);
@@ -230,19 +228,17 @@ class Solver {
 
   // All layers alike, embedding and head like them.
   void SolveUniform(const Task& task) {
-    const std::vector<int> stage_layers =
-        EvenStages(run_.num_layers, task.pp);
-    for (const LayerStrategy& s :
-         StrategiesOf(task, profile_, run_, false)) {
+    const std::vector<int> stage_layers = EvenStages(run_.num_layers, task.pp);
+    for (const LayerStrategy& s : StrategiesOf(task, profile_, run_, false)) {
       LayerStrategy ends = s;
       ends.checkpoint = false;
       bool fits = true;
       for (int stage = 0; stage < task.pp; ++stage) {
         const double layer_mb =
             std::ceil(cost_.LayerMegabytes(s, task.chunks, stage));
-        fits &= stage_layers[stage] * layer_mb +
-                    EndMegabytes(ends, task, stage) <=
-                BudgetMegabytes(run_);
+        fits &=
+            stage_layers[stage] * layer_mb + EndMegabytes(ends, task, stage) <=
+            BudgetMegabytes(run_);
       }
       if (fits) {
         Offer(std::vector<LayerStrategy>(run_.num_layers, s), ends, task);

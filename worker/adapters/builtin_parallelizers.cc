@@ -7,6 +7,7 @@
 #include "worker/adapters/aceso/aceso_adapter.h"
 #include "worker/adapters/hypertron/hypertron_adapter.h"
 #include "worker/adapters/alpa/alpa_adapter.h"
+#include "worker/adapters/galvatron/galvatron_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram {
@@ -26,6 +27,7 @@ constexpr Builtin kBuiltins[] = {
      "Galvatron-uniform of Tangram's experiments"},
     {"aceso", CreateAcesoParallelizer},
     {"alpa", CreateAlpaParallelizer},
+    {"galvatron", CreateGalvatronParallelizer},
     {"uniform", CreateUniformParallelizer},
 };
 

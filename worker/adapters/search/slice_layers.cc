@@ -7,6 +7,8 @@ SliceLayers::SliceLayers(const ModelSlice& slice) {
     const auto known = std::find(kinds_.begin(), kinds_.end(), run.layer);
     const int kind = static_cast<int>(known - kinds_.begin());
     if (known == kinds_.end()) kinds_.push_back(run.layer);
+    run_begin_.insert(run_begin_.end(), run.count,
+                      static_cast<int>(kind_of_.size()));
     kind_of_.insert(kind_of_.end(), run.count, kind);
     run_end_.insert(run_end_.end(), run.count,
                     static_cast<int>(kind_of_.size()));

@@ -36,13 +36,20 @@ class SliceLayers {
   LayerCost Sum(int begin, int end,
                 absl::Span<const LayerCost> cost_by_kind) const;
 
+  // Where the first range equal to [begin, end) begins that is known to be: if
+  // its layers are all equal, where they start to be; else `begin`.
+  int FirstLike(int begin, int end) const {
+    return end <= run_end_[begin] ? run_begin_[begin] : begin;
+  }
+
   // Whether [a, a + count) and [b, b + count) are the same layers.
   bool SameLayers(int a, int b, int count) const;
 
  private:
   std::vector<LayerSpec> kinds_;
-  std::vector<int> kind_of_;  // Of each layer.
-  std::vector<int> run_end_;  // Of each layer: the end of its run.
+  std::vector<int> kind_of_;    // Of each layer.
+  std::vector<int> run_begin_;  // Of each layer's run.
+  std::vector<int> run_end_;
 };
 
 }  // namespace tangram

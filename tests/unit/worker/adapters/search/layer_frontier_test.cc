@@ -115,8 +115,9 @@ double SecondsOf(const Instance& instance, const std::vector<uint8_t>& choices,
     seconds += choice.seconds;
     memory += choice.memory;
     if (i > 0 && !instance.transition_s.empty()) {
-      seconds += instance.transition_s[choices[i - 1] * instance.num_choices +
-                                       choices[i]];
+      seconds +=
+          instance
+              .transition_s[choices[i - 1] * instance.num_choices + choices[i]];
     }
   }
   return seconds;
@@ -130,8 +131,7 @@ double FastestByEnumeration(const Instance& instance, int64_t budget) {
     const double seconds = SecondsOf(instance, choices, memory);
     if (memory <= budget) fastest_s = std::min(fastest_s, seconds);
     int i = 0;
-    while (i < instance.num_layers &&
-           ++choices[i] == instance.num_choices) {
+    while (i < instance.num_layers && ++choices[i] == instance.num_choices) {
       choices[i++] = 0;
     }
     if (i == instance.num_layers) return fastest_s;

@@ -1,0 +1,191 @@
+#include "worker/adapters/galvatron/galvatron_degrees.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace tangram::galvatron {
+namespace {
+
+// What the backward pass of a layer waits for, if every choice for it waits for
+// what the kept layer waits for.
+double BackwardSeconds(const LayerCost& cost, const LayerCost& kept) {
+  return kept.backward_host_s > kept.backward_s ? cost.backward_host_s
+                                                : cost.backward_s;
+}
+
+bool IsRecomputable(const LayerSpec& layer) {
+  return layer.kind == LayerKind::kTransformer;
+}
+
+int64_t WholeBytes(const LayerCost& cost) {
+  return static_cast<int64_t>(std::ceil(cost.activation_bytes));
+}
+
+}  // namespace
+
+DegreeCosts::DegreeCosts(const SliceLayers& layers,
+                         const StageParallelism& parallelism,
+                         const StageEnvironment& environment)
+    : layers_(layers),
+      parallelism_(parallelism),
+      environment_(environment),
+      frontiers_(layers.size() * kNumChoices) {
+  for (const LayerSpec& kind : layers.kinds()) {
+    const int num_ops = static_cast<int>(OperatorsOf(kind).size());
+    CostsByChoice& costs = costs_.emplace_back();
+    for (int choice = 0; choice < kNumChoices; ++choice) {
+      const OpMask mask = MaskOf(kind, kLayerRecomputes[choice]);
+      costs[choice] =
+          choice > 0 && !IsRecomputable(kind)
+              ? costs[0]
+              : EstimateLayer(kind, 0, num_ops, mask, parallelism, environment);
+    }
+    kept_costs_.push_back(costs[0]);
+  }
+}
+
+StageFigures DegreeCosts::FiguresOf(LayerRange range) const {
+  return FiguresOf(range, {});
+}
+
+StageFigures DegreeCosts::FiguresOf(
+    LayerRange range, absl::Span<const LayerRecompute> recompute) const {
+  LayerCost sum;
+  if (recompute.empty()) {
+    sum = layers_.Sum(range.begin, range.end, kept_costs_);
+  } else {
+    for (int i = 0; i < range.size(); ++i) {
+      AddLayers(costs_[layers_.kind_of(range.begin + i)]
+                      [static_cast<int>(recompute[i])],
+                1, sum);
+    }
+  }
+  const StageCost cost = StageCostOf(sum, parallelism_, environment_);
+  return {.seconds = cost.forward_s + cost.backward_s,
+          .backward_s = cost.backward_s,
+          .sync_s = cost.sync_s + cost.optimizer_s,
+          .memory = cost.memory};
+}
+
+LayerRange DegreeCosts::Recomputable(LayerRange range) const {
+  while (range.size() > 0 && !IsRecomputable(layers_.at(range.begin))) {
+    ++range.begin;
+  }
+  while (range.size() > 0 && !IsRecomputable(layers_.at(range.end - 1))) {
+    --range.end;
+  }
+  return range;
+}
+
+// Under 1F1B a GPU holds
+//   static + transient + in_flight · (1 + fragmentation) · Σ activations
+// of which `transient` is its largest layer's.
+double DegreeCosts::BudgetBytes(LayerRange range, const StageFigures& kept,
+                                LayerRecompute most, int in_flight) const {
+  const double growth = 1 + environment_.device.efficiency.fragmentation;
+  double transient_bytes = 0;
+  double fixed_bytes = 0;
+  layers_.ForEachRun(range.begin, range.end, [&](int kind, int count) {
+    for (int choice = 0; choice <= static_cast<int>(most); ++choice) {
+      transient_bytes =
+          std::max(transient_bytes, costs_[kind][choice].transient_bytes);
+    }
+    if (!IsRecomputable(layers_.kinds()[kind])) {
+      fixed_bytes += count * kept_costs_[kind].activation_bytes;
+    }
+  });
+  const double left_bytes = environment_.device.memory_bytes -
+                            kept.memory.static_bytes - growth * transient_bytes;
+  return left_bytes / (in_flight * growth) - fixed_bytes;
+}
+
+double DegreeCosts::LeastBytes(LayerRange range, LayerRecompute most) const {
+  double bytes = 0;
+  layers_.ForEachRun(range.begin, range.end, [&](int kind, int count) {
+    double least_bytes = costs_[kind][0].activation_bytes;
+    for (int choice = 1; choice <= static_cast<int>(most); ++choice) {
+      least_bytes =
+          std::min(least_bytes, costs_[kind][choice].activation_bytes);
+    }
+    bytes += count * least_bytes;
+  });
+  return bytes;
+}
+
+// Of all layers from the first of `range` on, as far as they were asked for.
+const LayerFrontier& DegreeCosts::FrontierOf(LayerRange range,
+                                             LayerRecompute most) {
+  const int begin = layers_.FirstLike(range.begin, range.end);
+  auto& frontier = frontiers_[begin * kNumChoices + static_cast<int>(most)];
+  if (frontier == nullptr) {
+    frontier = std::make_unique<LayerFrontier>(kNumChoices);
+  }
+  while (frontier->num_layers() < range.size()) {
+    const CostsByChoice& costs =
+        costs_[layers_.kind_of(begin + frontier->num_layers())];
+    std::array<LayerChoice, kNumChoices> choices;
+    choices.fill(kNoLayerChoice);
+    for (int choice = 0; choice <= static_cast<int>(most); ++choice) {
+      choices[choice] = {.memory = WholeBytes(costs[choice]),
+                         .seconds = BackwardSeconds(costs[choice], costs[0])};
+    }
+    frontier->Append(choices,
+                     static_cast<int64_t>(environment_.device.memory_bytes));
+  }
+  return *frontier;
+}
+
+// Equal layers may change places: those recomputed most go first.
+void DegreeCosts::GroupEqualLayers(
+    LayerRange range, std::vector<LayerRecompute>& recompute) const {
+  auto first = recompute.begin();
+  layers_.ForEachRun(range.begin, range.end, [&](int, int count) {
+    std::sort(first, first + count, std::greater<>());
+    first += count;
+  });
+}
+
+std::optional<std::vector<LayerRecompute>> DegreeCosts::FastestRecompute(
+    LayerRange range, const StageFigures& kept, int in_flight) {
+  std::vector<LayerRecompute> recompute(range.size(), LayerRecompute::kNone);
+  if (kept.memory.PeakBytes(in_flight) <= environment_.device.memory_bytes) {
+    return recompute;
+  }
+  const LayerRange inner = Recomputable(range);
+  if (inner.size() == 0) return std::nullopt;
+  double fastest_s = std::numeric_limits<double>::infinity();
+  for (const LayerRecompute most :
+       {LayerRecompute::kAttentionCore, LayerRecompute::kWholeLayer}) {
+    const double budget = BudgetBytes(range, kept, most, in_flight);
+    if (LeastBytes(inner, most) > budget) continue;
+    const LayerFrontier& frontier = FrontierOf(inner, most);
+    const std::optional<int> label =
+        frontier.FastestWithin(inner.size(), static_cast<int64_t>(budget));
+    if (!label.has_value()) continue;
+    const double seconds = frontier.labels(inner.size())[*label].seconds;
+    if (seconds >= fastest_s) continue;
+    fastest_s = seconds;
+    const std::vector<uint8_t> choices =
+        frontier.ChoicesOf(inner.size(), *label);
+    std::transform(choices.begin(), choices.end(),
+                   recompute.begin() + (inner.begin - range.begin),
+                   [](uint8_t choice) { return kLayerRecomputes[choice]; });
+  }
+  if (std::isinf(fastest_s)) return std::nullopt;
+  GroupEqualLayers(range, recompute);
+  return recompute;
+}
+
+double DegreeCosts::LeastBytesOver(LayerRange range, int in_flight) const {
+  double least_bytes = std::numeric_limits<double>::infinity();
+  for (const LayerRecompute recompute : kLayerRecomputes) {
+    const std::vector<LayerRecompute> alike(range.size(), recompute);
+    least_bytes = std::min(least_bytes,
+                           FiguresOf(range, alike).memory.PeakBytes(in_flight));
+  }
+  return least_bytes - environment_.device.memory_bytes;
+}
+
+}  // namespace tangram::galvatron

@@ -1,0 +1,112 @@
+#include "worker/adapters/galvatron/galvatron_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "worker/adapters/galvatron/galvatron_depth.h"
+#include "worker/adapters/search/non_dominated.h"
+
+namespace tangram::galvatron {
+namespace {
+
+// 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 …: numbers of trailing stages to plan for.
+// Fixed, so that what one query finds is among what a query for fewer finds.
+int NextTrailing(int trailing) {
+  const int power = static_cast<int>(std::bit_floor(unsigned(trailing)));
+  return trailing + std::max(1, power / 2);
+}
+
+int LastTrailingUpTo(int trailing_stages) {
+  int trailing = 0;
+  while (NextTrailing(trailing) <= trailing_stages) {
+    trailing = NextTrailing(trailing);
+  }
+  return trailing;
+}
+
+class Search {
+ public:
+  Search(const ModelSlice& slice, const IslandSpec& island,
+         const ParallelizeOptions& options)
+      : layers_(slice), island_(island), options_(options) {}
+
+  SlicePlanSet Run() {
+    const SplitLimits limits(layers_.kinds(), options_.pipeline_microbatch_size,
+                             options_.training.sequence_length);
+    for (const EqualStages& layout :
+         LayoutsOf(island_, layers_.size(),
+                   StageSizes(island_, limits, kGalvatronDegrees))) {
+      Depth depth(layers_, layout, island_, options_);
+      SearchDepth(depth);
+      answer_.search_steps += depth.num_steps();
+    }
+    return Finish();
+  }
+
+ private:
+  bool ShouldStop() {
+    answer_.truncated |= options_.should_stop && options_.should_stop();
+    return answer_.truncated;
+  }
+
+  // A plan that bears more trailing stages than it was made for is the best for
+  // those as well.
+  void SearchDepth(Depth& depth) {
+    bool found = false;
+    int trailing = LastTrailingUpTo(options_.trailing_stages);
+    while (!ShouldStop()) {
+      std::vector<SlicePlan> plans = depth.Best(trailing);
+      if (plans.empty()) break;
+      int borne = kUnlimitedTrailingStages;
+      for (SlicePlan& plan : plans) {
+        borne = std::min(borne, plan.max_trailing_stages);
+        if (plan.max_trailing_stages < options_.trailing_stages) continue;
+        found = true;
+        plans_.push_back(std::move(plan));
+      }
+      if (borne == kUnlimitedTrailingStages) break;
+      while (trailing <= borne) trailing = NextTrailing(trailing);
+    }
+    if (found || answer_.truncated) return;
+    const double bytes = depth.LeastBytesOver(options_.trailing_stages);
+    bytes_short_ = std::min(bytes_short_.value_or(bytes), bytes);
+  }
+
+  SlicePlanSet Finish() {
+    std::vector<PlanMerits> merits;
+    for (const SlicePlan& plan : plans_) merits.push_back(MeritsOf(plan));
+    for (const int i : NonDominated(merits)) {
+      answer_.plans.push_back(std::move(plans_[i]));
+    }
+    if (!answer_.truncated) {
+      answer_.covers_trailing_stages = kUnlimitedTrailingStages;
+    }
+    if (answer_.plans.empty()) answer_.infeasible = WhyNone();
+    return std::move(answer_);
+  }
+
+  Infeasible WhyNone() const {
+    if (!bytes_short_.has_value()) return {.reason = "stopped before any plan"};
+    return {.reason = "does not fit in memory", .bytes_short = *bytes_short_};
+  }
+
+  const SliceLayers layers_;
+  const IslandSpec& island_;
+  const ParallelizeOptions& options_;
+  std::vector<SlicePlan> plans_;
+  std::optional<double> bytes_short_;
+  SlicePlanSet answer_;
+};
+
+}  // namespace
+
+SlicePlanSet SearchGalvatron(const ModelSlice& slice, const IslandSpec& island,
+                             const ParallelizeOptions& options) {
+  return Search(slice, island, options).Run();
+}
+
+}  // namespace tangram::galvatron
