@@ -114,4 +114,12 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
                              environment.device.efficiency)};
 }
 
+StageMemory StageMemoryOf(const LayerCost& sum,
+                          const StageParallelism& parallelism,
+                          const StageEnvironment& environment) {
+  return MemoryOf(
+      sum, ModelStateBytes(sum.parameters, parallelism, environment.training),
+      HostBytes{}, environment.device.efficiency);
+}
+
 }  // namespace tangram

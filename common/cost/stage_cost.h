@@ -101,6 +101,11 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
                       const StageEnvironment& environment,
                       const HostOffload& offload = {});
 
+// Its memory alone, with nothing offloaded.
+StageMemory StageMemoryOf(const LayerCost& sum,
+                          const StageParallelism& parallelism,
+                          const StageEnvironment& environment);
+
 // The cost of `stage`, whose cuts count from the first layer of `runs`.
 // O(distinct layers and recompute masks), not O(layers).
 StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,

@@ -44,29 +44,39 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers,
     }
     kept_costs_.push_back(costs[0]);
   }
+  least_s_per_byte_ = LeastSecondsPerByte();
 }
 
-StageFigures DegreeCosts::FiguresOf(LayerRange range) const {
-  return FiguresOf(range, {});
-}
-
-StageFigures DegreeCosts::FiguresOf(
-    LayerRange range, absl::Span<const LayerRecompute> recompute) const {
-  LayerCost sum;
-  if (recompute.empty()) {
-    sum = layers_.Sum(range.begin, range.end, kept_costs_);
-  } else {
-    for (int i = 0; i < range.size(); ++i) {
-      AddLayers(costs_[layers_.kind_of(range.begin + i)]
-                      [static_cast<int>(recompute[i])],
-                1, sum);
+double DegreeCosts::LeastSecondsPerByte() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const CostsByChoice& costs : costs_) {
+    for (const LayerCost& cost : costs) {
+      const double freed_bytes =
+          costs[0].activation_bytes - cost.activation_bytes;
+      if (freed_bytes <= 0) continue;
+      const double added_s =
+          BackwardSeconds(cost, costs[0]) - BackwardSeconds(costs[0], costs[0]);
+      least = std::min(least, added_s / freed_bytes);
     }
   }
-  const StageCost cost = StageCostOf(sum, parallelism_, environment_);
-  return {.seconds = cost.forward_s + cost.backward_s,
-          .backward_s = cost.backward_s,
-          .sync_s = cost.sync_s + cost.optimizer_s,
-          .memory = cost.memory};
+  return least;
+}
+
+KeptFigures DegreeCosts::KeptOf(LayerRange range) const {
+  const LayerCost sum = layers_.Sum(range.begin, range.end, kept_costs_);
+  return {.seconds = std::max(sum.forward_s, sum.forward_host_s) +
+                     std::max(sum.backward_s, sum.backward_host_s),
+          .memory = StageMemoryOf(sum, parallelism_, environment_)};
+}
+
+StageCost DegreeCosts::CostOf(LayerRange range,
+                              absl::Span<const LayerRecompute> choices) const {
+  LayerCost sum;
+  for (int i = 0; i < range.size(); ++i) {
+    const int kind = layers_.kind_of(range.begin + i);
+    AddLayers(costs_[kind][static_cast<int>(choices[i])], 1, sum);
+  }
+  return StageCostOf(sum, parallelism_, environment_);
 }
 
 LayerRange DegreeCosts::Recomputable(LayerRange range) const {
@@ -82,7 +92,7 @@ LayerRange DegreeCosts::Recomputable(LayerRange range) const {
 // Under 1F1B a GPU holds
 //   static + transient + in_flight · (1 + fragmentation) · Σ activations
 // of which `transient` is its largest layer's.
-double DegreeCosts::BudgetBytes(LayerRange range, const StageFigures& kept,
+double DegreeCosts::BudgetBytes(LayerRange range, const KeptFigures& kept,
                                 LayerRecompute most, int in_flight) const {
   const double growth = 1 + environment_.device.efficiency.fragmentation;
   double transient_bytes = 0;
@@ -137,25 +147,30 @@ const LayerFrontier& DegreeCosts::FrontierOf(LayerRange range,
   return *frontier;
 }
 
-// Equal layers may change places: those recomputed most go first.
-void DegreeCosts::GroupEqualLayers(
-    LayerRange range, std::vector<LayerRecompute>& recompute) const {
-  auto first = recompute.begin();
-  layers_.ForEachRun(range.begin, range.end, [&](int, int count) {
-    std::sort(first, first + count, std::greater<>());
-    first += count;
+double DegreeCosts::KeptBackwardSeconds(LayerRange range) const {
+  double seconds = 0;
+  layers_.ForEachRun(range.begin, range.end, [&](int kind, int count) {
+    seconds += count * BackwardSeconds(costs_[kind][0], costs_[kind][0]);
   });
+  return seconds;
 }
 
-std::optional<std::vector<LayerRecompute>> DegreeCosts::FastestRecompute(
-    LayerRange range, const StageFigures& kept, int in_flight) {
-  std::vector<LayerRecompute> recompute(range.size(), LayerRecompute::kNone);
+double DegreeCosts::LeastSeconds(const KeptFigures& kept, int in_flight) const {
+  const double over_bytes =
+      kept.memory.PeakBytes(in_flight) - environment_.device.memory_bytes;
+  if (over_bytes <= 0) return kept.seconds;
+  const double growth = 1 + environment_.device.efficiency.fragmentation;
+  return kept.seconds + over_bytes / (in_flight * growth) * least_s_per_byte_;
+}
+
+std::optional<RecomputePlan> DegreeCosts::FastestRecompute(
+    LayerRange range, const KeptFigures& kept, int in_flight) {
   if (kept.memory.PeakBytes(in_flight) <= environment_.device.memory_bytes) {
-    return recompute;
+    return RecomputePlan{.seconds = kept.seconds};
   }
   const LayerRange inner = Recomputable(range);
   if (inner.size() == 0) return std::nullopt;
-  double fastest_s = std::numeric_limits<double>::infinity();
+  std::optional<RecomputePlan> fastest;
   for (const LayerRecompute most :
        {LayerRecompute::kAttentionCore, LayerRecompute::kWholeLayer}) {
     const double budget = BudgetBytes(range, kept, most, in_flight);
@@ -164,26 +179,39 @@ std::optional<std::vector<LayerRecompute>> DegreeCosts::FastestRecompute(
     const std::optional<int> label =
         frontier.FastestWithin(inner.size(), static_cast<int64_t>(budget));
     if (!label.has_value()) continue;
-    const double seconds = frontier.labels(inner.size())[*label].seconds;
-    if (seconds >= fastest_s) continue;
-    fastest_s = seconds;
-    const std::vector<uint8_t> choices =
-        frontier.ChoicesOf(inner.size(), *label);
-    std::transform(choices.begin(), choices.end(),
-                   recompute.begin() + (inner.begin - range.begin),
-                   [](uint8_t choice) { return kLayerRecomputes[choice]; });
+    const double seconds = kept.seconds - KeptBackwardSeconds(inner) +
+                           frontier.labels(inner.size())[*label].seconds;
+    if (!fastest.has_value() || seconds < fastest->seconds) {
+      fastest = {.most = most, .label = *label, .seconds = seconds};
+    }
   }
-  if (std::isinf(fastest_s)) return std::nullopt;
-  GroupEqualLayers(range, recompute);
-  return recompute;
+  return fastest;
+}
+
+std::vector<LayerRecompute> DegreeCosts::ChoicesOf(LayerRange range,
+                                                   const RecomputePlan& plan) {
+  std::vector<LayerRecompute> choices(range.size(), LayerRecompute::kNone);
+  if (plan.most == LayerRecompute::kNone) return choices;
+  const LayerRange inner = Recomputable(range);
+  const std::vector<uint8_t> found =
+      FrontierOf(inner, plan.most).ChoicesOf(inner.size(), plan.label);
+  std::transform(found.begin(), found.end(),
+                 choices.begin() + (inner.begin - range.begin),
+                 [](uint8_t choice) { return kLayerRecomputes[choice]; });
+  auto first = choices.begin();
+  layers_.ForEachRun(range.begin, range.end, [&](int, int count) {
+    std::sort(first, first + count, std::greater<>());
+    first += count;
+  });
+  return choices;
 }
 
 double DegreeCosts::LeastBytesOver(LayerRange range, int in_flight) const {
   double least_bytes = std::numeric_limits<double>::infinity();
   for (const LayerRecompute recompute : kLayerRecomputes) {
     const std::vector<LayerRecompute> alike(range.size(), recompute);
-    least_bytes = std::min(least_bytes,
-                           FiguresOf(range, alike).memory.PeakBytes(in_flight));
+    least_bytes =
+        std::min(least_bytes, CostOf(range, alike).memory.PeakBytes(in_flight));
   }
   return least_bytes - environment_.device.memory_bytes;
 }

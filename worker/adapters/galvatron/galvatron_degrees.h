@@ -20,12 +20,17 @@ struct LayerRange {
   int size() const { return end - begin; }
 };
 
-// One microbatch of a stage, transfers apart.
-struct StageFigures {
+// One microbatch of a stage with nothing recomputed, transfers apart.
+struct KeptFigures {
   double seconds = 0;  // Forward and backward.
-  double backward_s = 0;
-  double sync_s = 0;  // Gradient reduction and optimizer step, once.
   StageMemory memory;
+};
+
+// Which layers of a stage to recompute, and its time with that.
+struct RecomputePlan {
+  LayerRecompute most = LayerRecompute::kNone;  // No layer beyond that.
+  int label = 0;                                // Of that frontier.
+  double seconds = 0;
 };
 
 // What stages cost under one set of degrees, and which of their layers to
@@ -37,16 +42,23 @@ class DegreeCosts {
 
   const StageParallelism& parallelism() const { return parallelism_; }
 
-  StageFigures FiguresOf(LayerRange range,
-                         absl::Span<const LayerRecompute> recompute) const;
-  // Nothing recomputed.
-  StageFigures FiguresOf(LayerRange range) const;
+  KeptFigures KeptOf(LayerRange range) const;
 
-  // The fastest choice for each layer with which `in_flight` microbatches fit
-  // in memory; none: nothing fits. `kept` are the range's figures with nothing
-  // recomputed. Exact where the device, not the host, takes the longest.
-  std::optional<std::vector<LayerRecompute>> FastestRecompute(
-      LayerRange range, const StageFigures& kept, int in_flight);
+  // No way to recompute layers with which `in_flight` microbatches fit in
+  // memory takes less than that, which is found without looking for one.
+  double LeastSeconds(const KeptFigures& kept, int in_flight) const;
+
+  // The fastest such way; none: nothing fits. Exact where the device, not the
+  // host, takes longest.
+  std::optional<RecomputePlan> FastestRecompute(LayerRange range,
+                                                const KeptFigures& kept,
+                                                int in_flight);
+
+  // By layer of the range, those recomputed most first among equal layers.
+  std::vector<LayerRecompute> ChoicesOf(LayerRange range,
+                                        const RecomputePlan& plan);
+  StageCost CostOf(LayerRange range,
+                   absl::Span<const LayerRecompute> choices) const;
 
   // With all layers recomputed alike, whichever takes the least memory: how far
   // over a GPU's memory that is.
@@ -60,18 +72,21 @@ class DegreeCosts {
   LayerRange Recomputable(LayerRange range) const;
   // For the activations that recomputable layers keep of one microbatch, if
   // none is recomputed beyond `most`.
-  double BudgetBytes(LayerRange range, const StageFigures& kept,
+  double BudgetBytes(LayerRange range, const KeptFigures& kept,
                      LayerRecompute most, int in_flight) const;
   double LeastBytes(LayerRange range, LayerRecompute most) const;
+  // What their backward passes take if nothing is recomputed.
+  double KeptBackwardSeconds(LayerRange range) const;
+  double LeastSecondsPerByte() const;
   const LayerFrontier& FrontierOf(LayerRange range, LayerRecompute most);
-  void GroupEqualLayers(LayerRange range,
-                        std::vector<LayerRecompute>& recompute) const;
 
   const SliceLayers& layers_;
   const StageParallelism parallelism_;
   const StageEnvironment environment_;
   std::vector<CostsByChoice> costs_;  // By kind of layer.
   std::vector<LayerCost> kept_costs_;
+  // Of any recomputation of any layer: seconds it adds for a byte it frees.
+  double least_s_per_byte_ = 0;
   // By first layer and choice: of recomputing no layer beyond that.
   std::vector<std::unique_ptr<LayerFrontier>> frontiers_;
 };

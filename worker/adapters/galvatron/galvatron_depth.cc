@@ -12,8 +12,7 @@
 namespace tangram::galvatron {
 namespace {
 
-// Sums of the same stage times differ in their last digits with their order.
-constexpr double kRounding = 1 + 1e-12;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // How much further to look for a plan when there is none within a bound.
 constexpr double kFirstMargin = 1.05;
@@ -51,10 +50,8 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
       transfer_s_.push_back(2 * TransferSeconds(bytes, path));
     }
   }
-  const LayerRange all = {.begin = 0, .end = layers.size()};
-  for (const Goal goal : kGoals) {
-    slowest_s_.push_back(table_.LeastWeight(all, goal) / layout.num_stages);
-  }
+  slowest_s_ = table_.LeastSeconds({.begin = 0, .end = layers.size()}) /
+               layout.num_stages;
 }
 
 int Depth::InFlight(int stage, int trailing_stages) const {
@@ -69,76 +66,102 @@ double Depth::TransferSecondsAfter(int stage, int next_layer) const {
   return transfer_s_[stage * num_kinds + layers_.kind_of(next_layer)];
 }
 
-std::vector<SlicePlan> Depth::BestFor(Goal goal, int trailing_stages) {
+const StageOption* Depth::OptionWithin(int stage, LayerRange range,
+                                       int trailing_stages, double bound_s,
+                                       Goal goal) {
+  const double transfer_s = TransferSecondsAfter(stage, range.end);
+  const StageOption* best = nullptr;
+  for (const StageOption& option :
+       table_.OptionsOf(range, InFlight(stage, trailing_stages))) {
+    if (option.seconds() + transfer_s > bound_s) break;
+    best = &option;
+    if (goal == Goal::kTime) break;
+  }
+  return best;
+}
+
+double Depth::SecondsOf(int stage, LayerRange range, int trailing_stages) {
+  const absl::Span<const StageOption> options =
+      table_.OptionsOf(range, InFlight(stage, trailing_stages));
+  return options.empty()
+             ? kNever
+             : options[0].seconds() + TransferSecondsAfter(stage, range.end);
+}
+
+double Depth::CostWithin(int stage, LayerRange range, int trailing_stages,
+                         double bound_s, Goal goal) {
+  const StageOption* option =
+      OptionWithin(stage, range, trailing_stages, bound_s, goal);
+  if (option == nullptr) return kNever;
+  return option->seconds() + TransferSecondsAfter(stage, range.end) +
+         (goal == Goal::kTimeAndSync ? option->sync_s : 0);
+}
+
+std::vector<SlicePlan> Depth::Best(int trailing_stages) {
   const auto seconds = [&](int stage, int begin, int end) {
-    const StageChoice* choice =
-        table_.Best({begin, end}, InFlight(stage, trailing_stages), goal);
-    return choice == nullptr
-               ? std::numeric_limits<double>::infinity()
-               : choice->weight_s + TransferSecondsAfter(stage, end);
+    return SecondsOf(stage, {begin, end}, trailing_stages);
   };
   const auto least_seconds = [&](int begin, int end) {
-    return table_.LeastWeight({begin, end}, goal);
+    return table_.LeastSeconds({begin, end});
   };
   const StageCutProblem problem = {.num_layers = layers_.size(),
                                    .num_stages = layout_.num_stages,
                                    .seconds = seconds,
                                    .least_seconds = least_seconds};
-  double& slowest_s = slowest_s_[static_cast<int>(goal)];
-  const std::optional<double> least_s = LeastSlowestFrom(slowest_s, problem);
-  if (!least_s.has_value()) return {};
-  slowest_s = *least_s;
+  const std::optional<double> slowest_s = LeastSlowestFrom(slowest_s_, problem);
+  if (!slowest_s.has_value()) return {};
+  slowest_s_ = *slowest_s;
   std::vector<SlicePlan> plans;
-  for (const double margin : {kRounding, kSlowestStageMargin}) {
-    const std::optional<std::vector<int>> ends =
-        CutsOfLeastSum(problem, slowest_s * margin);
-    if (ends.has_value()) {
-      plans.push_back(PlanOf(*ends, goal, trailing_stages));
-    }
-  }
-  return plans;
-}
-
-std::vector<SlicePlan> Depth::Best(int trailing_stages) {
-  std::vector<SlicePlan> plans;
-  for (const Goal goal : kGoals) {
-    for (SlicePlan& plan : BestFor(goal, trailing_stages)) {
-      plans.push_back(std::move(plan));
+  for (const double margin : kSlowestMargins) {
+    const double bound_s = slowest_s_ * margin;
+    for (const Goal goal : {Goal::kTime, Goal::kTimeAndSync}) {
+      const auto cost = [&](int stage, int begin, int end) {
+        return CostWithin(stage, {begin, end}, trailing_stages, bound_s, goal);
+      };
+      plans.push_back(PlanOf(CutsOfLeastSum(problem, bound_s, cost),
+                             trailing_stages, bound_s, goal));
     }
   }
   return plans;
 }
 
 SliceStage Depth::StageOf(int stage, LayerRange range,
-                          const StageChoice& choice) const {
-  SliceStage made = {
-      .plan = {.begin = {range.begin, 0},
-               .end = {range.end, 0},
-               .parallelism = choice.degrees->parallelism()},
-      .time_s = choice.figures.seconds + TransferSecondsAfter(stage, range.end),
-      .backward_s = choice.figures.backward_s,
-      .sync_s = choice.figures.sync_s};
+                          const StageOption& option,
+                          int& trailing_stages_borne) {
+  DegreeCosts& degrees = table_.degrees(option.degrees);
+  const std::vector<LayerRecompute> choices =
+      degrees.ChoicesOf(range, option.recompute);
+  const StageCost cost = degrees.CostOf(range, choices);
+  trailing_stages_borne =
+      TrailingStagesBorne(cost.memory, island_.device.memory_bytes,
+                          layout_.num_stages - 1 - stage, num_microbatches_);
+  SliceStage made = {.plan = {.begin = {range.begin, 0},
+                              .end = {range.end, 0},
+                              .parallelism = degrees.parallelism()},
+                     .time_s = cost.forward_s + cost.backward_s +
+                               TransferSecondsAfter(stage, range.end),
+                     .backward_s = cost.backward_s,
+                     .sync_s = cost.sync_s + cost.optimizer_s};
   for (int i = 0; i < range.size(); ++i) {
-    AppendMask(MaskOf(layers_.at(range.begin + i), choice.recompute[i]),
+    AppendMask(MaskOf(layers_.at(range.begin + i), choices[i]),
                made.plan.recompute);
   }
   return made;
 }
 
-SlicePlan Depth::PlanOf(absl::Span<const int> ends, Goal goal,
-                        int trailing_stages) {
+SlicePlan Depth::PlanOf(absl::Span<const int> ends, int trailing_stages,
+                        double bound_s, Goal goal) {
   SlicePlan plan = {.max_trailing_stages = kUnlimitedTrailingStages,
                     .made_by = "galvatron"};
   LayerRange range;
   for (int stage = 0; stage < layout_.num_stages; ++stage) {
     range = {.begin = range.end, .end = ends[stage]};
-    const StageChoice& choice =
-        *table_.Best(range, InFlight(stage, trailing_stages), goal);
-    plan.stages.push_back(StageOf(stage, range, choice));
-    plan.max_trailing_stages = std::min(
-        plan.max_trailing_stages,
-        TrailingStagesBorne(choice.figures.memory, island_.device.memory_bytes,
-                            layout_.num_stages - 1 - stage, num_microbatches_));
+    // Copied: table_ may move it.
+    const StageOption option =
+        *OptionWithin(stage, range, trailing_stages, bound_s, goal);
+    int borne = 0;
+    plan.stages.push_back(StageOf(stage, range, option, borne));
+    plan.max_trailing_stages = std::min(plan.max_trailing_stages, borne);
   }
   return plan;
 }

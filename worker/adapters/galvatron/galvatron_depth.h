@@ -9,9 +9,13 @@
 
 namespace tangram::galvatron {
 
-// A plan whose slowest stage takes longer than this many times what it need is
-// not looked for.
-inline constexpr double kSlowestStageMargin = 1.25;
+// How much longer than need be the slowest stage of a plan may take. A plan
+// with a slower one may have a smaller sum.
+inline constexpr double kSlowestMargins[] = {1, 1.02, 1.08, 1.25};
+
+// Whether the sum that is to be least is of the stages' times, or of those and
+// their synchronisation.
+enum class Goal { kTime, kTimeAndSync };
 
 // Pipelines of one number of stages on one number of GPUs each. Keeps
 // references to its arguments.
@@ -20,7 +24,8 @@ class Depth {
   Depth(const SliceLayers& layers, const EqualStages& layout,
         const IslandSpec& island, const ParallelizeOptions& options);
 
-  // The best plans that bear `trailing_stages`; see SearchGalvatron. Empty:
+  // The best plans that bear `trailing_stages`, for each margin and goal: of
+  // all cuts between layers, degrees and layers to recompute, exactly. Empty:
   // nothing fits. Must be called with ever more trailing stages.
   std::vector<SlicePlan> Best(int trailing_stages);
 
@@ -32,10 +37,18 @@ class Depth {
  private:
   int InFlight(int stage, int trailing_stages) const;
   double TransferSecondsAfter(int stage, int next_layer) const;
-  std::vector<SlicePlan> BestFor(Goal goal, int trailing_stages);
-  SlicePlan PlanOf(absl::Span<const int> ends, Goal goal, int trailing_stages);
-  SliceStage StageOf(int stage, LayerRange range,
-                     const StageChoice& choice) const;
+  // The best option that keeps a stage within a bound; null: there is none.
+  const StageOption* OptionWithin(int stage, LayerRange range,
+                                  int trailing_stages, double bound_s,
+                                  Goal goal);
+  double SecondsOf(int stage, LayerRange range, int trailing_stages);
+  // Infinity where there is no option within the bound.
+  double CostWithin(int stage, LayerRange range, int trailing_stages,
+                    double bound_s, Goal goal);
+  SlicePlan PlanOf(absl::Span<const int> ends, int trailing_stages,
+                   double bound_s, Goal goal);
+  SliceStage StageOf(int stage, LayerRange range, const StageOption& option,
+                     int& trailing_stages_borne);
 
   const SliceLayers& layers_;
   const EqualStages layout_;
@@ -44,8 +57,7 @@ class Depth {
   const int num_microbatches_;
   StageTable table_;
   std::vector<double> transfer_s_;  // By stage and kind of the next layer.
-  // Of the last call: no plan has a faster slowest stage. By goal.
-  std::vector<double> slowest_s_;
+  double slowest_s_ = 0;  // No plan's slowest stage is known to be faster.
 };
 
 }  // namespace tangram::galvatron

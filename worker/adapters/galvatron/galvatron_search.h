@@ -5,14 +5,9 @@
 
 namespace tangram::galvatron {
 
-// The answer to one query, which is known to be well-formed. For every number
-// of stages, for numbers of trailing stages ever further apart, and for either
-// Goal, over all cuts between layers, degrees and layers to recompute:
-// - the plan whose slowest stage is fastest, of those the one with the least
-//   sum of stages;
-// - the plan with the least sum of those whose slowest stage takes at most a
-//   quarter longer.
-// Both exactly, where the device and not the host takes the longest.
+// The answer to one query, which is known to be well-formed: the best plans of
+// every number of stages, for numbers of trailing stages ever further apart, as
+// far as none is dominated. See Depth for what is best.
 SlicePlanSet SearchGalvatron(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <utility>
+#include <optional>
 
 namespace tangram::galvatron {
 
@@ -11,9 +11,8 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
                        const IslandSpec& island,
                        const ParallelizeOptions& options)
     : layers_(layers),
-      num_microbatches_(options.training.global_batch_size /
-                        options.pipeline_microbatch_size),
-      kept_(layers.size() * layers.size()) {
+      kept_(layers.size() * layers.size()),
+      least_s_(kept_.size(), -1) {
   const StageEnvironment environment = {
       .device = island.device,
       .training = options.training,
@@ -39,78 +38,94 @@ LayerRange StageTable::FirstLike(LayerRange range) const {
   return {.begin = begin, .end = begin + range.size()};
 }
 
-double StageTable::WeightOf(const StageFigures& figures, Goal goal) const {
-  return goal == Goal::kMicrobatch
-             ? figures.seconds
-             : figures.seconds + figures.sync_s / num_microbatches_;
-}
-
-// `range` must be the first like it.
-const StageTable::Kept& StageTable::KeptOf(LayerRange range) {
+// This and what follows: of a range that is the first like it.
+StageTable::Kept& StageTable::KeptOf(LayerRange range) {
   std::unique_ptr<Kept>& kept = kept_[IndexOf(range)];
   if (kept != nullptr) return *kept;
   kept = std::make_unique<Kept>();
   for (const DegreeCosts& degrees : degrees_) {
-    kept->figures.push_back(degrees.FiguresOf(range));
+    kept->figures.push_back(degrees.KeptOf(range));
   }
   num_steps_ += static_cast<int64_t>(degrees_.size());
-  for (const Goal goal : kGoals) {
-    std::vector<int>& ranking = kept->ranking[static_cast<int>(goal)];
-    ranking.resize(degrees_.size());
-    std::iota(ranking.begin(), ranking.end(), 0);
-    std::stable_sort(ranking.begin(), ranking.end(), [&](int a, int b) {
-      return WeightOf(kept->figures[a], goal) <
-             WeightOf(kept->figures[b], goal);
-    });
-  }
+  kept->sync_s.assign(degrees_.size(), -1);
+  kept->ranking.resize(degrees_.size());
+  std::iota(kept->ranking.begin(), kept->ranking.end(), 0);
+  std::stable_sort(kept->ranking.begin(), kept->ranking.end(),
+                   [&](int a, int b) {
+                     return kept->figures[a].seconds < kept->figures[b].seconds;
+                   });
   return *kept;
 }
 
-double StageTable::LeastWeight(LayerRange range, Goal goal) {
-  const Kept& kept = KeptOf(FirstLike(range));
-  return WeightOf(kept.figures[kept.ranking[static_cast<int>(goal)].front()],
-                  goal);
+// Taken to be the same whatever is recomputed.
+double StageTable::SyncSeconds(LayerRange range, int degrees, Kept& kept) {
+  double& sync_s = kept.sync_s[degrees];
+  if (sync_s < 0) {
+    const std::vector<LayerRecompute> choices(range.size());
+    const StageCost cost = degrees_[degrees].CostOf(range, choices);
+    sync_s = cost.sync_s + cost.optimizer_s;
+  }
+  return sync_s;
 }
 
-// Recomputing only adds time, so degrees that are slower with everything kept
-// than the best so far are out.
-std::optional<StageChoice> StageTable::Find(LayerRange range, int in_flight,
-                                            Goal goal) {
-  const Kept& kept = KeptOf(range);
-  std::optional<StageChoice> best;
-  for (const int i : kept.ranking[static_cast<int>(goal)]) {
-    if (best.has_value() && WeightOf(kept.figures[i], goal) >= best->weight_s) {
-      break;
+// Degrees in order of what they take with everything kept: recomputing only
+// adds to it, so the rest are out once that alone is more than the best takes
+// with its synchronisation.
+void StageTable::Find(LayerRange range, int in_flight) {
+  Kept& kept = KeptOf(range);
+  const auto with_sync_s = [](const StageOption& option) {
+    return option.seconds() + option.sync_s;
+  };
+  std::vector<StageOption> found;
+  double bound_s = std::numeric_limits<double>::infinity();
+  for (const int i : kept.ranking) {
+    if (kept.figures[i].seconds >= bound_s) break;
+    if (degrees_[i].LeastSeconds(kept.figures[i], in_flight) >= bound_s) {
+      continue;
     }
-    std::optional<std::vector<LayerRecompute>> recompute =
+    const std::optional<RecomputePlan> recompute =
         degrees_[i].FastestRecompute(range, kept.figures[i], in_flight);
     ++num_steps_;
     if (!recompute.has_value()) continue;
-    const StageFigures figures = degrees_[i].FiguresOf(range, *recompute);
-    const double weight_s = WeightOf(figures, goal);
-    if (best.has_value() && weight_s >= best->weight_s) continue;
-    best = {.degrees = &degrees_[i],
-            .recompute = *std::move(recompute),
-            .figures = figures,
-            .weight_s = weight_s};
+    found.push_back({.degrees = i,
+                     .recompute = *recompute,
+                     .sync_s = SyncSeconds(range, i, kept)});
+    bound_s = std::min(bound_s, with_sync_s(found.back()));
   }
-  return best;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const StageOption& a, const StageOption& b) {
+                     return a.seconds() < b.seconds();
+                   });
+  bound_s = std::numeric_limits<double>::infinity();
+  for (const StageOption& option : found) {
+    if (with_sync_s(option) >= bound_s) continue;
+    bound_s = with_sync_s(option);
+    options_.push_back(option);
+  }
 }
 
-const StageChoice* StageTable::Best(LayerRange range, int in_flight,
-                                    Goal goal) {
+absl::Span<const StageOption> StageTable::OptionsOf(LayerRange range,
+                                                    int in_flight) {
   range = FirstLike(range);
-  const auto [row, inserted] = rows_.try_emplace(in_flight);
-  if (inserted) row->second.resize(kept_.size() * kNumGoals);
-  std::optional<int>& index =
-      row->second[IndexOf(range) * kNumGoals + static_cast<int>(goal)];
-  if (!index.has_value()) {
-    std::optional<StageChoice> choice = Find(range, in_flight, goal);
-    index =
-        choice.has_value() ? static_cast<int>(choices_.size()) : kNothingFits;
-    if (choice.has_value()) choices_.push_back(*std::move(choice));
+  std::vector<Found>& row = found_[in_flight];
+  row.resize(kept_.size());
+  Found& found = row[IndexOf(range)];
+  if (found.begin == kUnknown) {
+    found.begin = static_cast<int>(options_.size());
+    Find(range, in_flight);
+    found.end = static_cast<int>(options_.size());
   }
-  return *index == kNothingFits ? nullptr : &choices_[*index];
+  return absl::MakeConstSpan(options_).subspan(found.begin,
+                                               found.end - found.begin);
+}
+
+double StageTable::LeastSeconds(LayerRange range) {
+  double& least_s = least_s_[IndexOf(range)];
+  if (least_s < 0) {
+    const Kept& kept = KeptOf(FirstLike(range));
+    least_s = kept.figures[kept.ranking.front()].seconds;
+  }
+  return least_s;
 }
 
 double StageTable::LeastBytesOver(LayerRange range, int in_flight) const {

@@ -1,12 +1,11 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_GALVATRON_GALVATRON_STAGES_H_
 #define TANGRAM_WORKER_ADAPTERS_GALVATRON_GALVATRON_STAGES_H_
 
-#include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/domain/island.h"
 #include "common/parallelizer/parallelizer.h"
 #include "worker/adapters/galvatron/galvatron_degrees.h"
@@ -17,17 +16,13 @@ namespace tangram::galvatron {
 // Besides tp, dp and ZeRO.
 inline constexpr ExtraDegrees kGalvatronDegrees = {.cp = true};
 
-// What makes a stage good: its time, or its time and its share of what is paid
-// once an iteration, which counts as much as one of B microbatches.
-enum class Goal { kMicrobatch, kIteration };
-inline constexpr Goal kGoals[] = {Goal::kMicrobatch, Goal::kIteration};
+// One way to run a range of layers as a stage.
+struct StageOption {
+  int degrees = 0;
+  RecomputePlan recompute;
+  double sync_s = 0;  // Gradient reduction and optimizer step, once.
 
-// The best way to run a range of layers as a stage.
-struct StageChoice {
-  const DegreeCosts* degrees = nullptr;
-  std::vector<LayerRecompute> recompute;  // By layer of the range.
-  StageFigures figures;
-  double weight_s = 0;  // What the goal counts.
+  double seconds() const { return recompute.seconds; }
 };
 
 // The best stages on one number of GPUs, for one query. Keeps references to its
@@ -37,12 +32,16 @@ class StageTable {
   StageTable(const SliceLayers& layers, int num_gpus, const IslandSpec& island,
              const ParallelizeOptions& options);
 
-  // The best degrees, ZeRO stage and recomputation with which `in_flight`
-  // microbatches fit; null: nothing fits.
-  const StageChoice* Best(LayerRange range, int in_flight, Goal goal);
+  // The best combinations of degrees, ZeRO stage and recomputation with which
+  // `in_flight` microbatches fit: each is slower than the one before and takes
+  // less time with its synchronisation. Empty: nothing fits. Valid until the
+  // next call.
+  absl::Span<const StageOption> OptionsOf(LayerRange range, int in_flight);
 
-  // What the goal would count with unlimited memory.
-  double LeastWeight(LayerRange range, Goal goal);
+  // No option takes less time.
+  double LeastSeconds(LayerRange range);
+
+  DegreeCosts& degrees(int index) { return degrees_[index]; }
 
   // Of the degrees that come closest to fitting; see DegreeCosts.
   double LeastBytesOver(LayerRange range, int in_flight) const;
@@ -51,29 +50,32 @@ class StageTable {
   int64_t num_steps() const { return num_steps_; }
 
  private:
-  static constexpr int kNumGoals = std::size(kGoals);
-
-  // Of a range with nothing recomputed.
+  // Of a range, by degrees.
   struct Kept {
-    std::vector<StageFigures> figures;    // By degrees.
-    std::vector<int> ranking[kNumGoals];  // Degrees, least weight first.
+    std::vector<KeptFigures> figures;
+    std::vector<int> ranking;    // Degrees, the fastest first.
+    std::vector<double> sync_s;  // Negative: not known yet.
   };
-  // By range and goal: index into choices_; kNothingFits.
-  static constexpr int kNothingFits = -1;
-  using Row = std::vector<std::optional<int>>;
+  // What was found for a range; of options_.
+  struct Found {
+    int begin = kUnknown;
+    int end = kUnknown;
+  };
+  static constexpr int kUnknown = -1;
 
   int IndexOf(LayerRange range) const;
   LayerRange FirstLike(LayerRange range) const;
-  double WeightOf(const StageFigures& figures, Goal goal) const;
-  const Kept& KeptOf(LayerRange range);
-  std::optional<StageChoice> Find(LayerRange range, int in_flight, Goal goal);
+  Kept& KeptOf(LayerRange range);
+  double SyncSeconds(LayerRange range, int degrees, Kept& kept);
+  void Find(LayerRange range, int in_flight);
 
   const SliceLayers& layers_;
-  const int num_microbatches_;
   std::vector<DegreeCosts> degrees_;
   std::vector<std::unique_ptr<Kept>> kept_;  // By range.
-  std::map<int, Row> rows_;                  // By microbatches in flight.
-  std::deque<StageChoice> choices_;
+  std::vector<double> least_s_;              // By range; negative: not known.
+  // By microbatches in flight and range.
+  std::map<int, std::vector<Found>> found_;
+  std::vector<StageOption> options_;
   int64_t num_steps_ = 0;
 };
 

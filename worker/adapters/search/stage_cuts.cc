@@ -8,33 +8,35 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-enum class Goal { kSlowest, kSum };
-
-// From the last stage to the first: rest(i, b) is the best that stages i to the
-// last can do with the layers from b on.
+// From the last stage to the first: at(i, b) is the best that stages i to the
+// last can do with the layers from b on, given what a stage counts for and how
+// stages add up.
 class CutTable {
  public:
-  CutTable(const StageCutProblem& problem, double bound_s, Goal goal)
+  template <typename Join>
+  CutTable(const StageCutProblem& problem, double bound_s,
+           StageCutProblem::OfStage value, Join join)
       : problem_(problem),
         bound_s_(bound_s),
-        goal_(goal),
-        rest_((problem.num_stages + 1) * (problem.num_layers + 1), {kNever}) {
-    at(problem.num_stages, problem.num_layers).value_s = 0;
+        entries_((problem.num_stages + 1) * (problem.num_layers + 1)) {
+    at(problem.num_stages, problem.num_layers).value = 0;
     const std::vector<int> latest = LatestBegins();
     for (int stage = problem.num_stages - 1; stage >= 0; --stage) {
       const int last = std::min(
-          latest[stage], problem.num_layers - problem.num_stages + stage);
-      for (int begin = stage; begin <= last; ++begin) Fill(stage, begin);
+          latest[stage], problem.num_layers - (problem.num_stages - stage));
+      for (int begin = stage; begin <= last; ++begin) {
+        Fill(stage, begin, value, join);
+      }
     }
   }
 
-  double best_s() const { return rest_[0].value_s; }
+  double best() const { return entries_[0].value; }
 
   std::vector<int> Ends() const {
     std::vector<int> ends;
     int begin = 0;
     for (int stage = 0; stage < problem_.num_stages; ++stage) {
-      begin = rest_[stage * (problem_.num_layers + 1) + begin].end;
+      begin = entries_[stage * (problem_.num_layers + 1) + begin].end;
       ends.push_back(begin);
     }
     return ends;
@@ -42,12 +44,12 @@ class CutTable {
 
  private:
   struct Entry {
-    double value_s = kNever;
-    int end = 0;  // Of the first stage of the rest.
+    double value = kNever;
+    int end = 0;  // Of the first of these stages.
   };
 
   Entry& at(int stage, int begin) {
-    return rest_[stage * (problem_.num_layers + 1) + begin];
+    return entries_[stage * (problem_.num_layers + 1) + begin];
   }
 
   // How far the stages before each can get within the bound.
@@ -64,46 +66,41 @@ class CutTable {
     return latest;
   }
 
-  void Fill(int stage, int begin) {
+  template <typename Join>
+  void Fill(int stage, int begin, StageCutProblem::OfStage value, Join join) {
     Entry& best = at(stage, begin);
     for (int end = begin + 1; end <= problem_.num_layers; ++end) {
-      const double rest_s = at(stage + 1, end).value_s;
-      if (rest_s >= best.value_s) continue;
+      const double rest = at(stage + 1, end).value;
+      if (rest >= best.value) continue;
       const double least_s = problem_.least_seconds(begin, end);
       if (least_s > bound_s_) break;
-      if (Joined(least_s, rest_s) >= best.value_s) continue;
-      const double seconds = problem_.seconds(stage, begin, end);
-      const double value_s = Joined(seconds, rest_s);
-      if (seconds <= bound_s_ && value_s < best.value_s) {
-        best = {.value_s = value_s, .end = end};
-      }
+      if (join(least_s, rest) >= best.value) continue;
+      const double joined = join(value(stage, begin, end), rest);
+      if (joined < best.value) best = {.value = joined, .end = end};
     }
-  }
-
-  double Joined(double stage_s, double rest_s) const {
-    return goal_ == Goal::kSlowest ? std::max(stage_s, rest_s)
-                                   : stage_s + rest_s;
   }
 
   const StageCutProblem& problem_;
   const double bound_s_;
-  const Goal goal_;
-  std::vector<Entry> rest_;  // By stage and first layer.
+  std::vector<Entry> entries_;  // By stage and first layer.
 };
 
 }  // namespace
 
 std::optional<double> LeastSlowestStage(const StageCutProblem& problem,
                                         double bound_s) {
-  const double best_s = CutTable(problem, bound_s, Goal::kSlowest).best_s();
-  if (best_s == kNever) return std::nullopt;
-  return best_s;
+  const CutTable table(
+      problem, bound_s, problem.seconds,
+      [](double stage, double rest) { return std::max(stage, rest); });
+  if (table.best() > bound_s) return std::nullopt;
+  return table.best();
 }
 
-std::optional<std::vector<int>> CutsOfLeastSum(const StageCutProblem& problem,
-                                               double bound_s) {
-  const CutTable table(problem, bound_s, Goal::kSum);
-  if (table.best_s() == kNever) return std::nullopt;
+std::vector<int> CutsOfLeastSum(const StageCutProblem& problem, double bound_s,
+                                StageCutProblem::OfStage cost) {
+  const CutTable table(problem, bound_s, cost,
+                       [](double stage, double rest) { return stage + rest; });
+  if (table.best() == kNever) return {};
   return table.Ends();
 }
 
