@@ -1,11 +1,11 @@
 #include "tests/parity/galvatron_profile.h"
 
 #include <cstdlib>
-#include <fstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "nlohmann/json.hpp"
+#include "tests/parity/reference_data.h"
 
 namespace tangram::parity {
 namespace {
@@ -15,9 +15,8 @@ using nlohmann::json;
 constexpr char kModel[] = "llama2-7b";
 constexpr char kSequence[] = "2048";
 
-json ReadJson(const std::string& path) {
-  std::ifstream file(path);
-  return file ? json::parse(file) : json();
+json Read(const std::string& file) {
+  return testing::ReadReferenceData("galvatron/" + file).value_or(json());
 }
 
 // The entry that was made from a file of that name.
@@ -96,6 +95,15 @@ void ReadHardware(const json& hardware, GalvatronProfile& profile) {
       EntryOf(hardware, "overlap_coefficient.json")["overlap_coe"];
 }
 
+std::string EndsStrategyOf(const json& row) {
+  const int pp = row["pp"];
+  const int degree = row["vtp"];
+  const int dp = row["gpus"].get<int>() / pp / degree;
+  return absl::StrCat(pp, "-", degree, degree > 1 ? "*-" : "-", dp,
+                      row["embed_sdp"] == 1 && dp > 1 ? "f" : "",
+                      row["vsp"] == 1 && degree > 1 ? "-sp" : "");
+}
+
 // "llama2-7b-8L-gbsz8-8GB-noSP-noCKPT", perhaps with a remark after a space.
 void ApplyName(GalvatronRun& run) {
   const std::vector<std::string> words = absl::StrSplit(run.name, ' ');
@@ -130,9 +138,9 @@ LinearFit FitLine(const MeasuredPoints& points) {
   return {.slope = slope, .offset = mean_y - slope * mean_x};
 }
 
-std::vector<GalvatronRun> ReadGalvatronRuns(const std::string& folder) {
+std::vector<GalvatronRun> ReadGalvatronRuns() {
   std::vector<GalvatronRun> runs;
-  const json file = ReadJson(folder + "/search_runs_here.json");
+  const json file = Read("search_runs_here.json");
   if (file.is_null()) return runs;
   for (const json& row : file["runs"]) {
     GalvatronRun run = {.name = row["name"],
@@ -143,28 +151,29 @@ std::vector<GalvatronRun> ReadGalvatronRuns(const std::string& folder) {
                         .num_layer_strategies = row["layer_strategies"],
                         .num_tasks = row["tasks"],
                         .search_s = row["search_s"]};
+    run.found_chunks = row["chunks"];
     for (const json& part : row["strategies_rle"]) {
-      run.strategies.emplace_back(part[0], part[1]);
+      run.strategies.insert(run.strategies.end(), part[1].get<int>(), part[0]);
     }
+    run.ends_strategy = EndsStrategyOf(row);
     ApplyName(run);
     runs.push_back(std::move(run));
   }
   return runs;
 }
 
-GalvatronProfile ReadGalvatronProfile(const std::string& folder) {
+GalvatronProfile ReadGalvatronProfile() {
   const std::string configs = "gpt/configs/";
   const std::string model = std::string("_bf16_") + kModel + "_all.json";
   GalvatronProfile profile = {
       .hidden_size = 4096, .sequence_length = 2048, .num_gpus = 8};
-  ReadMemory(EntryOf(ReadJson(folder + "/memory_profiles.json")["memory"],
+  ReadMemory(EntryOf(Read("memory_profiles.json")["memory"],
                      configs + "memory_profiling" + model)["processed"],
              profile);
-  ReadCompute(EntryOf(ReadJson(folder + "/compute_profiles.json")["compute"],
+  ReadCompute(EntryOf(Read("compute_profiles.json")["compute"],
                       configs + "computation_profiling" + model)["layers"],
               profile);
-  ReadHardware(ReadJson(folder + "/hardware_profiles.json")["hardware"],
-               profile);
+  ReadHardware(Read("hardware_profiles.json")["hardware"], profile);
   return profile;
 }
 

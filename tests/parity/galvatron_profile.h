@@ -65,14 +65,16 @@ struct GalvatronRun {
   int num_layer_strategies = 0;
   int num_tasks = 0;
   double search_s = 0;
-  // "pp-tp[*]-dp[f][-c][-sp]", and how many layers in a row.
-  std::vector<std::pair<std::string, int>> strategies;
+  int found_chunks = 0;
+  // By layer: "pp-tp[*]-dp[f][-c][-sp]".
+  std::vector<std::string> strategies;
+  std::string ends_strategy;  // Of embedding and head, in the same way.
 };
 
-// Empty where the folder does not have the file.
-std::vector<GalvatronRun> ReadGalvatronRuns(const std::string& folder);
-// LLaMA2-7B in bfloat16 on one node of eight GPUs. The files must be there.
-GalvatronProfile ReadGalvatronProfile(const std::string& folder);
+// Empty where there is no reference data.
+std::vector<GalvatronRun> ReadGalvatronRuns();
+// LLaMA2-7B in bfloat16 on one node of eight GPUs; where there are runs.
+GalvatronProfile ReadGalvatronProfile();
 
 }  // namespace tangram::parity
 

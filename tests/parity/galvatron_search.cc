@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -11,6 +10,8 @@
 
 namespace tangram::parity {
 namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 enum class Mode { kTensor, kUlysses, kEither };
 
@@ -79,6 +80,27 @@ std::vector<LayerStrategy> StrategiesOf(const Task& task,
   return kept;
 }
 
+// Seconds of each stage of a plan.
+std::vector<StrategySeconds> StagesOf(const GalvatronCost& cost,
+                                      const GalvatronPlan& plan) {
+  const int pp = plan.ends.pp;
+  std::vector<StrategySeconds> stages(pp);
+  const std::vector<StrategySeconds> end_seconds =
+      cost.EndSeconds(plan.ends, plan.chunks);
+  const std::vector<int> num_layers =
+      EvenStages(static_cast<int>(plan.layers.size()), pp);
+  auto next = plan.layers.begin();
+  for (int i = 0; i < pp; ++i) {
+    stages[i].without_sync = end_seconds[i].without_sync;
+    for (int j = 0; j < num_layers[i]; ++j) {
+      const StrategySeconds layer = cost.LayerSeconds(*next++, plan.chunks);
+      stages[i].with_sync += layer.with_sync;
+      stages[i].without_sync += layer.without_sync;
+    }
+  }
+  return stages;
+}
+
 class Solver {
  public:
   Solver(const GalvatronProfile& profile, const GalvatronRun& run)
@@ -93,56 +115,32 @@ class Solver {
     });
     for (const Task& task : tasks) {
       if (task.bound_s >= best_.time_s) break;
-      ++best_.num_solved;
       run_.fine_grained ? SolveMixed(task) : SolveUniform(task);
     }
     return best_;
   }
 
  private:
-  // Seconds of stages that run `layers` (all layers, in order) and `ends`.
-  std::vector<StrategySeconds> StagesOf(absl::Span<const LayerStrategy> layers,
-                                        const LayerStrategy& ends,
-                                        const Task& task) const {
-    std::vector<StrategySeconds> stages(task.pp);
-    const std::vector<StrategySeconds> end_seconds =
-        cost_.EndSeconds(ends, task.chunks);
-    int next = 0;
-    for (int i = 0; i < task.pp; ++i) {
-      stages[i].without_sync = end_seconds[i].without_sync;
-      for (int end = next + EvenStages(run_.num_layers, task.pp)[i]; next < end;
-           ++next) {
-        const StrategySeconds layer =
-            cost_.LayerSeconds(layers[next], task.chunks);
-        stages[i].with_sync += layer.with_sync;
-        stages[i].without_sync += layer.without_sync;
+  // Every layer, and every end of the pipeline, at its own fastest.
+  double BoundOf(const Task& task) const {
+    double layer_s = kNever;
+    for (const LayerStrategy& s : StrategiesOf(task, profile_, run_, false)) {
+      layer_s =
+          std::min(layer_s, cost_.LayerSeconds(s, task.chunks).without_sync);
+    }
+    std::vector<StrategySeconds> stages(task.pp, {.without_sync = kNever});
+    for (const LayerStrategy& s : StrategiesOf(task, profile_, run_, true)) {
+      const std::vector<StrategySeconds> ends =
+          cost_.EndSeconds(s, task.chunks);
+      for (int i = 0; i < task.pp; ++i) {
+        stages[i].without_sync =
+            std::min(stages[i].without_sync, ends[i].without_sync);
       }
     }
-    return stages;
-  }
-
-  // Every layer, embedding and head at their fastest.
-  double BoundOf(const Task& task) const {
-    const auto fastest = [&](bool ends) {
-      std::optional<LayerStrategy> best;
-      double best_s = std::numeric_limits<double>::infinity();
-      for (const LayerStrategy& s : StrategiesOf(task, profile_, run_, ends)) {
-        const double seconds =
-            ends ? cost_.EndSeconds(s, task.chunks).front().without_sync
-                 : cost_.LayerSeconds(s, task.chunks).without_sync;
-        if (seconds < best_s) {
-          best_s = seconds;
-          best = s;
-        }
-      }
-      return best;
-    };
-    const std::optional<LayerStrategy> layer = fastest(false);
-    const std::optional<LayerStrategy> ends = fastest(true);
-    if (!layer || !ends) return std::numeric_limits<double>::infinity();
-    std::vector<StrategySeconds> stages = StagesOf(
-        std::vector<LayerStrategy>(run_.num_layers, *layer), *ends, task);
-    for (StrategySeconds& stage : stages) stage.with_sync = 0;
+    const std::vector<int> num_layers = EvenStages(run_.num_layers, task.pp);
+    for (int i = 0; i < task.pp; ++i) {
+      stages[i].without_sync += num_layers[i] * layer_s;
+    }
     return PipelineSeconds(stages, task.chunks);
   }
 
@@ -157,16 +155,11 @@ class Solver {
            static_cast<int>(buffer);
   }
 
-  void Offer(std::vector<LayerStrategy> layers, const LayerStrategy& ends,
-             const Task& task) {
-    const double time_s =
-        PipelineSeconds(StagesOf(layers, ends, task), task.chunks);
+  void Offer(const GalvatronPlan& plan) {
+    const double time_s = PipelineSeconds(StagesOf(cost_, plan), plan.chunks);
     if (time_s >= best_.time_s) return;
     best_.time_s = time_s;
-    best_.chunks = task.chunks;
-    best_.ends = ends;
-    best_.layers = std::move(layers);
-    best_.stage_layers = EvenStages(run_.num_layers, task.pp);
+    best_.plan = plan;
   }
 
   LayerFrontier FrontierOf(absl::Span<const LayerStrategy> strategies,
@@ -222,7 +215,9 @@ class Solver {
     }
     for (size_t i = 0; i < all_ends.size(); ++i) {
       if (static_cast<int>(plans[i].size()) != run_.num_layers) continue;
-      Offer(std::move(plans[i]), all_ends[i], task);
+      Offer({.chunks = task.chunks,
+             .ends = all_ends[i],
+             .layers = std::move(plans[i])});
     }
   }
 
@@ -240,9 +235,10 @@ class Solver {
             stage_layers[stage] * layer_mb + EndMegabytes(ends, task, stage) <=
             BudgetMegabytes(run_);
       }
-      if (fits) {
-        Offer(std::vector<LayerStrategy>(run_.num_layers, s), ends, task);
-      }
+      if (!fits) continue;
+      Offer({.chunks = task.chunks,
+             .ends = ends,
+             .layers = std::vector<LayerStrategy>(run_.num_layers, s)});
     }
   }
 
@@ -286,6 +282,12 @@ std::vector<LayerStrategy> LayerStrategies(const GalvatronProfile& profile,
 GalvatronAnswer SolveGalvatron(const GalvatronProfile& profile,
                                const GalvatronRun& run) {
   return Solver(profile, run).Run();
+}
+
+double ScoreOf(const GalvatronProfile& profile, const GalvatronRun& run,
+               const GalvatronPlan& plan) {
+  return PipelineSeconds(StagesOf(GalvatronCost(profile, run), plan),
+                         plan.chunks);
 }
 
 }  // namespace tangram::parity

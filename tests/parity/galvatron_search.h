@@ -11,14 +11,16 @@
 // cost model.
 namespace tangram::parity {
 
-struct GalvatronAnswer {
-  double time_s = std::numeric_limits<double>::infinity();  // Of an iteration.
-  int chunks = 0;
-  LayerStrategy ends;                 // Embedding and head.
+struct GalvatronPlan {
+  int chunks = 0;                     // Microbatches.
+  LayerStrategy ends;                 // Of embedding and head.
   std::vector<LayerStrategy> layers;  // One a layer.
-  std::vector<int> stage_layers;
+};
+
+struct GalvatronAnswer {
+  GalvatronPlan plan;
+  double time_s = std::numeric_limits<double>::infinity();  // An iteration.
   int num_tasks = 0;
-  int num_solved = 0;  // Tasks that a bound did not rule out.
 };
 
 // The ways to run a layer: at one pipeline depth, or at any (0).
@@ -28,9 +30,9 @@ std::vector<LayerStrategy> LayerStrategies(const GalvatronProfile& profile,
 GalvatronAnswer SolveGalvatron(const GalvatronProfile& profile,
                                const GalvatronRun& run);
 
-// An answer's time by the published formula alone, from its strategies.
+// A plan's time by the published formula.
 double ScoreOf(const GalvatronProfile& profile, const GalvatronRun& run,
-               const GalvatronAnswer& answer);
+               const GalvatronPlan& plan);
 
 }  // namespace tangram::parity
 

@@ -16,8 +16,7 @@ inline constexpr char kNoReferenceData[] =
 
 // A file below the folder of reference data, gzipped or not. Empty where there
 // is none.
-inline std::optional<nlohmann::json> ReadReferenceData(
-    const std::string& file) {
+inline std::optional<std::string> ReadReferenceText(const std::string& file) {
   const char* folder = std::getenv("TANGRAM_REFERENCE_DATA");
   if (folder == nullptr) return std::nullopt;
   const gzFile in = gzopen((std::string(folder) + "/" + file).c_str(), "rb");
@@ -28,7 +27,14 @@ inline std::optional<nlohmann::json> ReadReferenceData(
     text.append(buffer, n);
   }
   gzclose(in);
-  return nlohmann::json::parse(text);
+  return text;
+}
+
+inline std::optional<nlohmann::json> ReadReferenceData(
+    const std::string& file) {
+  const auto text = ReadReferenceText(file);
+  if (!text) return std::nullopt;
+  return nlohmann::json::parse(*text);
 }
 
 }  // namespace tangram::testing

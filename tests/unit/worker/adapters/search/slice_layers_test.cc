@@ -38,5 +38,11 @@ TEST_F(SliceLayersTest, KnowsEqualRanges) {
   EXPECT_FALSE(layers_.SameLayers(0, 2, 2));  // Dense, dense.
 }
 
+TEST_F(SliceLayersTest, FindsTheFirstEqualRangeOfARun) {
+  EXPECT_EQ(layers_.FirstLike(3, 4), 2);  // Dense, after a dense one.
+  EXPECT_EQ(layers_.FirstLike(2, 4), 2);
+  EXPECT_EQ(layers_.FirstLike(3, 5), 3);  // Dense, MoE.
+}
+
 }  // namespace
 }  // namespace tangram
