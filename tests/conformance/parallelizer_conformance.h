@@ -343,6 +343,19 @@ TEST_P(ParallelizerConformanceTest, ReplicatesWhereMemoryIsAmple) {
             features().data_parallel);
 }
 
+// Shrinks the memory of four GPUs until nothing fits.
+TEST_P(ParallelizerConformanceTest, ShardsStateWhereMemoryIsTight) {
+  bool sharded = false;
+  for (double memory_bytes = 4e9; memory_bytes > 1e8; memory_bytes *= 0.8) {
+    sharded |= AnyStage(Ask(SliceOf(TestModel(4), 1, 5),
+                            Island(1, 4, memory_bytes), Options(8)),
+                        [](const StagePlan& stage) {
+                          return stage.parallelism.zero_stage > 0;
+                        });
+  }
+  EXPECT_EQ(sharded, features().zero);
+}
+
 // One sample has no replicas, and between nodes only pipelines are cheap.
 TEST_P(ParallelizerConformanceTest, PipelinesWhereThereIsOneSample) {
   const SlicePlanSet answer =

@@ -171,7 +171,8 @@ TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Adapters, PlannerPropertyTest,
-                         ::testing::Values("aceso", "hypertron", "uniform"),
+                         ::testing::Values("aceso", "galvatron", "hypertron",
+                                           "uniform"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

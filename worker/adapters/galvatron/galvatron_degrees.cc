@@ -72,9 +72,15 @@ KeptFigures DegreeCosts::KeptOf(LayerRange range) const {
 StageCost DegreeCosts::CostOf(LayerRange range,
                               absl::Span<const LayerRecompute> choices) const {
   LayerCost sum;
-  for (int i = 0; i < range.size(); ++i) {
+  int i = 0;
+  while (i < range.size()) {
     const int kind = layers_.kind_of(range.begin + i);
-    AddLayers(costs_[kind][static_cast<int>(choices[i])], 1, sum);
+    const int first = i;
+    while (i < range.size() && choices[i] == choices[first] &&
+           layers_.kind_of(range.begin + i) == kind) {
+      ++i;
+    }
+    AddLayers(costs_[kind][static_cast<int>(choices[first])], i - first, sum);
   }
   return StageCostOf(sum, parallelism_, environment_);
 }

@@ -11,7 +11,7 @@ namespace tangram::galvatron {
 
 // How much longer than need be the slowest stage of a plan may take. A plan
 // with a slower one may have a smaller sum.
-inline constexpr double kSlowestMargins[] = {1, 1.02, 1.08, 1.25};
+inline constexpr double kSlowestMargins[] = {1, 1.05, 1.25};
 
 // Whether the sum that is to be least is of the stages' times, or of those and
 // their synchronisation.

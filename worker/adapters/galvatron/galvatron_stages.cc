@@ -2,10 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 
+#include "absl/algorithm/container.h"
+
 namespace tangram::galvatron {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+bool IsFaster(const StageOption& a, const StageOption& b) {
+  return a.seconds() < b.seconds();
+}
+
+}  // namespace
 
 StageTable::StageTable(const SliceLayers& layers, int num_gpus,
                        const IslandSpec& island,
@@ -48,12 +58,6 @@ StageTable::Kept& StageTable::KeptOf(LayerRange range) {
   }
   num_steps_ += static_cast<int64_t>(degrees_.size());
   kept->sync_s.assign(degrees_.size(), -1);
-  kept->ranking.resize(degrees_.size());
-  std::iota(kept->ranking.begin(), kept->ranking.end(), 0);
-  std::stable_sort(kept->ranking.begin(), kept->ranking.end(),
-                   [&](int a, int b) {
-                     return kept->figures[a].seconds < kept->figures[b].seconds;
-                   });
   return *kept;
 }
 
@@ -68,38 +72,46 @@ double StageTable::SyncSeconds(LayerRange range, int degrees, Kept& kept) {
   return sync_s;
 }
 
-// Degrees in order of what they take with everything kept: recomputing only
-// adds to it, so the rest are out once that alone is more than the best takes
-// with its synchronisation.
+// Degrees in order of the least that they can take, so that the best are found
+// first. Those of which even that is worse than something found are passed by.
 void StageTable::Find(LayerRange range, int in_flight) {
   Kept& kept = KeptOf(range);
-  const auto with_sync_s = [](const StageOption& option) {
-    return option.seconds() + option.sync_s;
-  };
+  std::vector<StageOption> bounds;
+  for (size_t i = 0; i < degrees_.size(); ++i) {
+    bounds.push_back({.degrees = static_cast<int>(i)});
+    bounds.back().recompute.seconds =
+        degrees_[i].LeastSeconds(kept.figures[i], in_flight);
+  }
+  absl::c_stable_sort(bounds, IsFaster);
   std::vector<StageOption> found;
-  double bound_s = std::numeric_limits<double>::infinity();
-  for (const int i : kept.ranking) {
-    if (kept.figures[i].seconds >= bound_s) break;
-    if (degrees_[i].LeastSeconds(kept.figures[i], in_flight) >= bound_s) {
+  double bound_s = kNever;
+  for (StageOption& option : bounds) {
+    if (option.seconds() >= bound_s) break;
+    const int i = option.degrees;
+    option.sync_s = SyncSeconds(range, i, kept);
+    if (absl::c_any_of(found, [&option](const StageOption& better) {
+          return better.seconds() <= option.seconds() &&
+                 better.with_sync_s() <= option.with_sync_s();
+        })) {
       continue;
     }
     const std::optional<RecomputePlan> recompute =
         degrees_[i].FastestRecompute(range, kept.figures[i], in_flight);
     ++num_steps_;
     if (!recompute.has_value()) continue;
-    found.push_back({.degrees = i,
-                     .recompute = *recompute,
-                     .sync_s = SyncSeconds(range, i, kept)});
-    bound_s = std::min(bound_s, with_sync_s(found.back()));
+    option.recompute = *recompute;
+    found.push_back(option);
+    bound_s = std::min(bound_s, option.with_sync_s());
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const StageOption& a, const StageOption& b) {
-                     return a.seconds() < b.seconds();
-                   });
-  bound_s = std::numeric_limits<double>::infinity();
+  AppendBest(found);
+}
+
+void StageTable::AppendBest(std::vector<StageOption>& found) {
+  absl::c_stable_sort(found, IsFaster);
+  double bound_s = kNever;
   for (const StageOption& option : found) {
-    if (with_sync_s(option) >= bound_s) continue;
-    bound_s = with_sync_s(option);
+    if (option.with_sync_s() >= bound_s) continue;
+    bound_s = option.with_sync_s();
     options_.push_back(option);
   }
 }
@@ -122,14 +134,16 @@ absl::Span<const StageOption> StageTable::OptionsOf(LayerRange range,
 double StageTable::LeastSeconds(LayerRange range) {
   double& least_s = least_s_[IndexOf(range)];
   if (least_s < 0) {
-    const Kept& kept = KeptOf(FirstLike(range));
-    least_s = kept.figures[kept.ranking.front()].seconds;
+    least_s = kNever;
+    for (const KeptFigures& kept : KeptOf(FirstLike(range)).figures) {
+      least_s = std::min(least_s, kept.seconds);
+    }
   }
   return least_s;
 }
 
 double StageTable::LeastBytesOver(LayerRange range, int in_flight) const {
-  double least_bytes = std::numeric_limits<double>::infinity();
+  double least_bytes = kNever;
   for (const DegreeCosts& degrees : degrees_) {
     least_bytes =
         std::min(least_bytes, degrees.LeastBytesOver(range, in_flight));

@@ -23,6 +23,7 @@ struct StageOption {
   double sync_s = 0;  // Gradient reduction and optimizer step, once.
 
   double seconds() const { return recompute.seconds; }
+  double with_sync_s() const { return seconds() + sync_s; }
 };
 
 // The best stages on one number of GPUs, for one query. Keeps references to its
@@ -53,7 +54,6 @@ class StageTable {
   // Of a range, by degrees.
   struct Kept {
     std::vector<KeptFigures> figures;
-    std::vector<int> ranking;    // Degrees, the fastest first.
     std::vector<double> sync_s;  // Negative: not known yet.
   };
   // What was found for a range; of options_.
@@ -67,7 +67,9 @@ class StageTable {
   LayerRange FirstLike(LayerRange range) const;
   Kept& KeptOf(LayerRange range);
   double SyncSeconds(LayerRange range, int degrees, Kept& kept);
+  // Append to options_.
   void Find(LayerRange range, int in_flight);
+  void AppendBest(std::vector<StageOption>& found);
 
   const SliceLayers& layers_;
   std::vector<DegreeCosts> degrees_;
