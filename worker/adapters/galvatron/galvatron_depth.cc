@@ -118,8 +118,10 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
       const auto cost = [&](int stage, int begin, int end) {
         return CostWithin(stage, {begin, end}, trailing_stages, bound_s, goal);
       };
-      plans.push_back(PlanOf(CutsOfLeastSum(problem, bound_s, cost),
-                             trailing_stages, bound_s, goal));
+      const std::vector<int> ends = CutsOfLeastSum(problem, bound_s, cost);
+      if (!ends.empty()) {
+        plans.push_back(PlanOf(ends, trailing_stages, bound_s, goal));
+      }
     }
   }
   return plans;
