@@ -108,6 +108,22 @@ TEST_F(StageCostTest, ReserveDoesNotFragmentButTensorsDo) {
                                             3 * memory.activation_bytes);
 }
 
+TEST_F(StageCostTest, MemoryCanBeHadAlone) {
+  device_.efficiency.reserved_bytes = 1e9;
+  device_.efficiency.fragmentation = 0.1;
+  LayerCost sum;
+  AddLayers(Layer(1, 0, 10), 4, sum);
+  const StageParallelism sharded = {.dp_degree = 8, .zero_stage = 2};
+
+  const StageMemory memory = StageMemoryOf(sum, sharded, Environment(sharded));
+
+  const StageMemory expected =
+      StageCostOf(sum, sharded, Environment(sharded)).memory;
+  EXPECT_EQ(memory.static_bytes, expected.static_bytes);
+  EXPECT_EQ(memory.activation_bytes, expected.activation_bytes);
+  EXPECT_EQ(memory.transient_bytes, expected.transient_bytes);
+}
+
 TEST(StageCostOfBuiltinTest, CountsTheParametersOfGpt3) {
   ASSERT_OK_AND_ASSIGN(const ModelSpec model, BuiltinModel("gpt3-6.7b"));
   EXPECT_GT(ParameterCount(model), 6.6e9);
