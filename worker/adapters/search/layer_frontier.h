@@ -19,7 +19,7 @@ struct LayerChoice {
 inline constexpr LayerChoice kNoLayerChoice = {
     .seconds = std::numeric_limits<double>::infinity()};
 
-// The layer-wise dynamic program over memory of Galvatron (2211.13878 §3.3):
+// The layer-wise dynamic program over memory of Galvatron (2211.13878):
 // each layer is run in one of a few ways, going from one way to another costs
 // something, and the time of all layers is to be least within a budget v:
 //   F_i(v, s) = min_s' { F_{i−1}(v − m_i(s), s') + x(s', s) } + t_i(s)
@@ -41,8 +41,8 @@ class LayerFrontier {
     uint8_t choice = 0;   // Of the last layer.
   };
 
-  // `transition_s` has x(s', s) at [s' · num_choices + s]; x(s, s) is 0. Empty:
-  // all are. At most 256 choices.
+  // `transition_s` has x(s', s), finite, at [s' · num_choices + s]. Empty: all
+  // are 0. At most 256 choices.
   explicit LayerFrontier(int num_choices,
                          std::vector<double> transition_s = {});
 
