@@ -28,19 +28,22 @@ LAYERS = {
     "common/obs": "common/base",
     "common/wire": "common/base common/domain common/sim common/parallelizer"
                    " common/planner tangram",
-    "worker/adapters": "common/parallelizer worker/adapters/aceso"
-                       " worker/adapters/hypertron worker/adapters/uniform",
-                       " worker/adapters/alpa worker/adapters/uniform",
-                       " worker/adapters/galvatron worker/adapters/uniform",
+    "worker/adapters": "common/parallelizer"
+                       " worker/adapters/aceso worker/adapters/alpa"
+                       " worker/adapters/galvatron worker/adapters/hypertron"
+                       " worker/adapters/mist worker/adapters/uniform",
     "worker/adapters/search": "common/base common/domain common/cost"
                               " common/parallelizer",
     "worker/adapters/aceso": "common/base common/domain common/cost"
                              " common/parallelizer worker/adapters/search",
-    "worker/adapters/hypertron": "common/base common/domain common/cost"
-                                 " common/parallelizer worker/adapters/search",
     "worker/adapters/alpa": "common/base common/domain common/cost"
                             " common/parallelizer worker/adapters/search",
     "worker/adapters/galvatron": "common/base common/domain common/cost"
+                                 " common/parallelizer worker/adapters/search",
+    "worker/adapters/hypertron": "common/base common/domain common/cost"
+                                 " common/parallelizer worker/adapters/search",
+    "worker/adapters/mist": "common/base common/domain common/cost"
+                            " common/parallelizer worker/adapters/search",
     "worker/adapters/uniform": "common/base common/domain common/cost"
                                " common/parallelizer worker/adapters/search",
     "worker/adapters/process": "common worker/adapters"

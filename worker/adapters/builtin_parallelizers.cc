@@ -5,9 +5,9 @@
 #include "absl/strings/str_join.h"
 #include "common/parallelizer/validating_parallelizer.h"
 #include "worker/adapters/aceso/aceso_adapter.h"
-#include "worker/adapters/hypertron/hypertron_adapter.h"
 #include "worker/adapters/alpa/alpa_adapter.h"
 #include "worker/adapters/galvatron/galvatron_adapter.h"
+#include "worker/adapters/hypertron/hypertron_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram {
@@ -16,19 +16,17 @@ namespace {
 struct Builtin {
   absl::string_view name;
   std::unique_ptr<Parallelizer> (*create)();
-  absl::string_view origin = "";
+  absl::string_view origin;
 };
 
 constexpr Builtin kBuiltins[] = {
     {"aceso", CreateAcesoParallelizer, "Aceso (EuroSys '24)"},
+    {"alpa", CreateAlpaParallelizer, "Alpa (OSDI '22)"},
+    {"galvatron", CreateGalvatronParallelizer, "Galvatron (VLDB '23, '25)"},
     {"hypertron", CreateHypertronParallelizer,
      "ours, after the abstract of HyperTron (SC '25)"},
     {"uniform", CreateUniformParallelizer,
      "Galvatron-uniform of Tangram's experiments"},
-    {"aceso", CreateAcesoParallelizer},
-    {"alpa", CreateAlpaParallelizer},
-    {"galvatron", CreateGalvatronParallelizer},
-    {"uniform", CreateUniformParallelizer},
 };
 
 }  // namespace
