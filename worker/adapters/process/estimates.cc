@@ -1,5 +1,7 @@
 #include "worker/adapters/process/estimates.h"
 
+#include <vector>
+
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "tangram/v1/parallelizer_service.pb.h"
@@ -29,14 +31,14 @@ v1::LayerEstimate EstimateOf(const LayerSpec& layer,
   v1::LayerEstimate message;
   message.set_tp_degree(parallelism.tp_degree);
   message.set_dp_degree(parallelism.dp_degree);
-  int index = 0;
-  for (const OpKind op : OperatorsOf(layer)) {
+  const absl::Span<const OpKind> ops = OperatorsOf(layer);
+  const std::vector<OperatorCost> costs =
+      EstimateOperators(layer, parallelism, environment);
+  for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
     v1::OperatorEstimate& estimate = *message.add_operators();
-    estimate =
-        Encode(EstimateOperator(layer, op, parallelism, environment), op);
-    estimate.set_boundary_bytes(
-        BoundaryBytes(layer, index++, environment.pipeline_microbatch_size,
-                      environment.training));
+    estimate = Encode(costs[i], ops[i]);
+    estimate.set_boundary_bytes(BoundaryBytes(
+        layer, i, environment.pipeline_microbatch_size, environment.training));
   }
   return message;
 }
