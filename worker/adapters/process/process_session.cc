@@ -83,7 +83,9 @@ double SessionMemoryBytes(pid_t session) {
 }
 
 void KillSession(pid_t session) {
-  // The whole group in one go; then those that made a group of their own.
+  // The leader, which may be about to make the session; its group in one go;
+  // then those that made a group of their own.
+  kill(session, SIGKILL);
   kill(-session, SIGKILL);
   constexpr int kMaxRounds = 100;
   for (int round = 0; round < kMaxRounds; ++round) {

@@ -15,7 +15,8 @@ std::vector<pid_t> SessionMembers(pid_t session);
 // Resident memory of all members; what they share counts for each.
 double SessionMemoryBytes(pid_t session);
 
-// Kills all members, also those that are just being started.
+// Kills all members, also those that are just being started. The leader must
+// not have been waited for, so that its number is still its own.
 void KillSession(pid_t session);
 
 }  // namespace tangram
