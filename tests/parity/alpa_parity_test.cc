@@ -30,8 +30,8 @@ TEST(AlpaParityTest, InterOperatorPlansCostWhatUpstreamsDo) {
          alpa::SolveInterOperator(InterOperatorFixture(fixture),
                                   {.num_microbatches = microbatches})
              .pipelines) {
-      least = std::min(least, pipeline.latency_s +
-                                  (microbatches - 1) * pipeline.slowest_s);
+      least = std::min(
+          least, pipeline.latency_s + (microbatches - 1) * pipeline.slowest_s);
     }
 
     for (const char* program : {"training_dp", "training_dp_2"}) {
