@@ -126,11 +126,15 @@ TEST_P(ParallelizerConformanceTest, ProfileIsALowerBound) {
       double gpu_seconds = 0;
       double bytes = 0;
       for (int i = 0; i < plan.num_stages(); ++i) {
-        const int num_gpus = plan.stages[i].plan.parallelism.num_gpus();
+        const StagePlan& stage = plan.stages[i].plan;
+        const int num_gpus = stage.parallelism.num_gpus();
+        const double peak_bytes =
+            MemoryOf(query, stage)
+                .PeakBytes(
+                    InFlight(query, plan, i, query.options.trailing_stages));
         gpu_seconds += num_gpus * plan.stages[i].time_s;
         bytes += num_gpus *
-                 (PeakBytes(query, plan, i, query.options.trailing_stages) -
-                  query.island.device.efficiency.reserved_bytes);
+                 (peak_bytes - query.island.device.efficiency.reserved_bytes);
       }
       EXPECT_LE(profile.min_gpu_seconds, gpu_seconds);
       EXPECT_LE(profile.min_total_bytes, bytes);
@@ -169,8 +173,13 @@ TEST_P(ParallelizerConformanceTest, PlansFitInMemory) {
     SCOPED_TRACE(query.name);
     for (const SlicePlan& plan : Ask(query).plans) {
       for (int i = 0; i < plan.num_stages(); ++i) {
-        EXPECT_LE(PeakBytes(query, plan, i, plan.max_trailing_stages),
+        const StageMemory memory = MemoryOf(query, plan.stages[i].plan);
+        const int in_flight =
+            InFlight(query, plan, i, plan.max_trailing_stages);
+        EXPECT_LE(memory.PeakBytes(in_flight),
                   query.island.device.memory_bytes * kRounding);
+        EXPECT_LE(memory.HostBytes(in_flight),
+                  query.island.device.host.memory_bytes * kRounding);
       }
     }
   }
@@ -332,6 +341,27 @@ TEST_P(ParallelizerConformanceTest, RecomputesWhereMemoryIsTight) {
   EXPECT_EQ(recomputed, features().recompute);
 }
 
+// The same with a host that has room, and without.
+TEST_P(ParallelizerConformanceTest, OffloadsWhereMemoryIsTight) {
+  const ModelSlice slice = SliceOf(TestModel(4), 0, 6);
+  const auto offloads = [](const StagePlan& stage) {
+    return !stage.offload.none();
+  };
+  bool offloaded = false;
+  bool fits_only_offloaded = false;
+  for (double memory_bytes = 16e9; memory_bytes > 1e9; memory_bytes *= 0.9) {
+    const SlicePlanSet with_host =
+        Ask(slice, IslandWithHosts(1, 1, memory_bytes), Options(1, 8));
+    const SlicePlanSet without =
+        Ask(slice, Island(1, 1, memory_bytes), Options(1, 8));
+    offloaded |= AnyStage(with_host, offloads);
+    fits_only_offloaded |= !with_host.plans.empty() && without.plans.empty();
+    EXPECT_FALSE(AnyStage(without, offloads));
+  }
+  EXPECT_EQ(offloaded, features().offload);
+  EXPECT_EQ(fits_only_offloaded, features().offload);
+}
+
 TEST_P(ParallelizerConformanceTest, ReplicatesWhereMemoryIsAmple) {
   const SlicePlanSet answer =
       Ask(SliceOf(TestModel(4), 1, 3), Island(1, 4, 64e9), Options(8));
@@ -409,7 +439,8 @@ TEST_P(ParallelizerConformanceTest, PlansStayWithinItsFeatures) {
              (p.tp_degree > 1 && !may.tensor_parallel) ||
              (p.cp_degree > 1 && !may.context_parallel) ||
              (p.ep_degree > 1 && !may.expert_parallel) ||
-             (p.zero_stage > 0 && !may.zero);
+             (p.zero_stage > 0 && !may.zero) ||
+             (!stage.offload.none() && !may.offload);
     }));
   }
 }

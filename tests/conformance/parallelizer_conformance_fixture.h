@@ -76,8 +76,16 @@ class ParallelizerConformanceTest
     return island;
   }
 
+  // Whose hosts have room, 32 GB for each GPU, 20 GB/s away.
+  static IslandSpec IslandWithHosts(int num_nodes, int gpus_per_node,
+                                    double memory_bytes) {
+    IslandSpec island = Island(num_nodes, gpus_per_node, memory_bytes);
+    island.device.host = {.bandwidth_bytes_per_s = 20e9, .memory_bytes = 32e9};
+    return island;
+  }
+
   // Slices with and without embedding and head, one node and several, ample
-  // and scarce memory, small and large microbatches.
+  // and scarce memory, with and without hosts, small and large microbatches.
   std::vector<Query> Queries() const {
     const ModelSpec model = TestModel(8);
     std::vector<Query> queries = {
@@ -87,6 +95,8 @@ class ParallelizerConformanceTest
         {"OneSample", SliceOf(model, 0, 5), Island(2, 2, 16e9), Options(1)},
         {"Trailing", SliceOf(model, 2, 9), Island(2, 2, 4e9), Options(4, 5)},
         {"Scarce", SliceOf(model, 0, 10), Island(1, 4, 2.2e9), Options(8, 1)},
+        {"Hosts", SliceOf(model, 0, 10), IslandWithHosts(1, 4, 2e9),
+         Options(8, 1)},
         {"WholeBatch", SliceOf(model, 0, 5), Island(1, 8, 8e9),
          Options(kGlobalBatch, 3)}};
     if (features().moe_models) {
@@ -106,21 +116,21 @@ class ParallelizerConformanceTest
     return Ask(query.slice, query.island, query.options);
   }
 
-  // Peak bytes on a GPU of stage `i` with `trailing` stages behind the slice.
-  static double PeakBytes(const Query& query, const SlicePlan& plan, int i,
-                          int trailing) {
-    const StagePlan& stage = plan.stages[i].plan;
+  static StageMemory MemoryOf(const Query& query, const StagePlan& stage) {
     const StageEnvironment environment = {
         .device = query.island.device,
         .training = query.options.training,
         .wiring = WiringOf(query.island, stage.parallelism.num_gpus()),
         .pipeline_microbatch_size = query.options.pipeline_microbatch_size};
-    const int in_flight =
-        InFlightMicrobatches(plan.num_stages() - 1 - i + trailing,
-                             query.options.training.global_batch_size /
-                                 query.options.pipeline_microbatch_size);
-    return EstimateStage(query.slice.runs, stage, environment)
-        .memory.PeakBytes(in_flight);
+    return EstimateStage(query.slice.runs, stage, environment).memory;
+  }
+
+  // What stage `i` holds with `trailing` stages behind the slice.
+  static int InFlight(const Query& query, const SlicePlan& plan, int i,
+                      int trailing) {
+    return InFlightMicrobatches(plan.num_stages() - 1 - i + trailing,
+                                query.options.training.global_batch_size /
+                                    query.options.pipeline_microbatch_size);
   }
 
   static bool AnyStage(const SlicePlanSet& answer,

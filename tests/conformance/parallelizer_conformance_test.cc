@@ -5,6 +5,7 @@
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/galvatron/galvatron_adapter.h"
 #include "worker/adapters/hypertron/hypertron_adapter.h"
+#include "worker/adapters/mist/mist_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram::testing {
@@ -29,6 +30,9 @@ INSTANTIATE_TEST_SUITE_P(
                       ConformanceSubject{.name = "hypertron",
                                          .create = CreateHypertronParallelizer,
                                          .validates_arguments = false},
+                      ConformanceSubject{.name = "mist",
+                                         .create = CreateMistParallelizer,
+                                         .validates_arguments = false},
                       ConformanceSubject{.name = "uniform",
                                          .create = CreateUniformParallelizer,
                                          .validates_arguments = false}),
@@ -38,13 +42,13 @@ INSTANTIATE_TEST_SUITE_P(Validating, ParallelizerConformanceTest,
                          ::testing::Values(Builtin("aceso"), Builtin("alpa"),
                                            Builtin("galvatron"),
                                            Builtin("hypertron"),
-                                           Builtin("uniform")),
+                                           Builtin("mist"), Builtin("uniform")),
                          ConformanceName);
 
 TEST(BuiltinParallelizersTest, EachHasAConformanceTest) {
   EXPECT_THAT(BuiltinParallelizerNames(),
               ::testing::ElementsAre("aceso", "alpa", "galvatron", "hypertron",
-                                     "uniform"));
+                                     "mist", "uniform"));
 }
 
 }  // namespace

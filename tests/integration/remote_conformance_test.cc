@@ -53,7 +53,8 @@ ConformanceSubject Served(const std::string& name) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Remote, ParallelizerConformanceTest,
-                         ::testing::Values(Served("aceso"), Served("uniform")),
+                         ::testing::Values(Served("aceso"), Served("mist"),
+                                           Served("uniform")),
                          ConformanceName);
 
 }  // namespace

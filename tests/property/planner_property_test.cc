@@ -172,7 +172,7 @@ TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
 
 INSTANTIATE_TEST_SUITE_P(Adapters, PlannerPropertyTest,
                          ::testing::Values("aceso", "galvatron", "hypertron",
-                                           "uniform"),
+                                           "mist", "uniform"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

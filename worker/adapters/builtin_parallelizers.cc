@@ -8,6 +8,7 @@
 #include "worker/adapters/alpa/alpa_adapter.h"
 #include "worker/adapters/galvatron/galvatron_adapter.h"
 #include "worker/adapters/hypertron/hypertron_adapter.h"
+#include "worker/adapters/mist/mist_adapter.h"
 #include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram {
@@ -25,6 +26,7 @@ constexpr Builtin kBuiltins[] = {
     {"galvatron", CreateGalvatronParallelizer, "Galvatron (VLDB '23, '25)"},
     {"hypertron", CreateHypertronParallelizer,
      "ours, after the abstract of HyperTron (SC '25)"},
+    {"mist", CreateMistParallelizer, "Mist (EuroSys '25)"},
     {"uniform", CreateUniformParallelizer,
      "Galvatron-uniform of Tangram's experiments"},
 };

@@ -1,0 +1,106 @@
+#include "worker/adapters/mist/intra_stage.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tangram::mist {
+namespace {
+
+bool OffloadsNoMore(const HostOffload& a, const HostOffload& b) {
+  return a.weights <= b.weights && a.gradients <= b.gradients &&
+         a.optimizer <= b.optimizer && a.activations <= b.activations;
+}
+
+bool NoWorse(const StagePolicy& a, const StagePolicy& b) {
+  return a.steady_s <= b.steady_s && a.extra_s <= b.extra_s;
+}
+
+// With the fewest of 1 to `most` layers recomputed that fit, if any do.
+std::optional<TunedPolicy> WithFewestRecomputed(int offload, int most,
+                                                FiguresOf figures) {
+  if (most == 0) return std::nullopt;
+  PolicyFigures best = figures(offload, most);
+  if (!best.fits) return std::nullopt;
+  int too_few = 0;
+  while (most - too_few > 1) {
+    const int middle = too_few + (most - too_few) / 2;
+    const PolicyFigures tried = figures(offload, middle);
+    if (tried.fits) best = tried;
+    (tried.fits ? most : too_few) = middle;
+  }
+  return TunedPolicy{
+      .policy = best.policy, .offload = offload, .recomputed = most};
+}
+
+}  // namespace
+
+std::vector<HostOffload> OffloadsOf(const OffloadGrid& grid) {
+  std::vector<HostOffload> offloads;
+  for (const double weights : grid.weights) {
+    for (const double gradients : grid.gradients) {
+      if (weights > 0 && gradients == 0) continue;
+      for (const double optimizer : grid.optimizer) {
+        for (const double activations : grid.activations) {
+          offloads.push_back({.weights = weights,
+                              .gradients = gradients,
+                              .optimizer = optimizer,
+                              .activations = activations});
+        }
+      }
+    }
+  }
+  return offloads;
+}
+
+bool PolicyFront::Covers(const StagePolicy& policy) const {
+  return std::any_of(
+      policies_.begin(), policies_.end(),
+      [&](const TunedPolicy& kept) { return NoWorse(kept.policy, policy); });
+}
+
+void PolicyFront::Add(const TunedPolicy& found) {
+  if (Covers(found.policy)) return;
+  policies_.erase(std::remove_if(policies_.begin(), policies_.end(),
+                                 [&](const TunedPolicy& kept) {
+                                   return NoWorse(found.policy, kept.policy);
+                                 }),
+                  policies_.end());
+  const auto after = std::find_if(
+      policies_.begin(), policies_.end(), [&](const TunedPolicy& kept) {
+        return kept.policy.steady_s > found.policy.steady_s;
+      });
+  policies_.insert(after, found);
+}
+
+void TunePolicies(int degrees, absl::Span<const HostOffload> offloads,
+                  int most_recomputed, FiguresOf figures, PolicyFront& front) {
+  std::vector<int> enough;  // Fit with nothing recomputed.
+  StagePolicy bound;        // No slower with the same model state offloaded.
+  for (int offload = 0; offload < static_cast<int>(offloads.size());
+       ++offload) {
+    const auto needless = [&](int less) {
+      return OffloadsNoMore(offloads[less], offloads[offload]);
+    };
+    if (std::any_of(enough.begin(), enough.end(), needless)) continue;
+    const bool keeps_activations = offloads[offload].activations == 0;
+    if (!keeps_activations && front.Covers(bound)) continue;
+    const PolicyFigures none = figures(offload, 0);
+    if (keeps_activations) bound = none.policy;
+    if (front.Covers(none.policy)) {
+      if (offload == 0) return;
+      if (keeps_activations || none.fits) continue;
+    }
+    if (none.fits) {
+      enough.push_back(offload);
+      front.Add(
+          {.policy = none.policy, .degrees = degrees, .offload = offload});
+      continue;
+    }
+    auto found = WithFewestRecomputed(offload, most_recomputed, figures);
+    if (!found) continue;
+    found->degrees = degrees;
+    front.Add(*found);
+  }
+}
+
+}  // namespace tangram::mist

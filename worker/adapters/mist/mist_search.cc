@@ -1,0 +1,264 @@
+#include "worker/adapters/mist/mist_search.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/cost/collectives.h"
+#include "worker/adapters/mist/inter_stage.h"
+#include "worker/adapters/mist/stage_policies.h"
+#include "worker/adapters/search/non_dominated.h"
+#include "worker/adapters/search/split_layers.h"
+#include "worker/adapters/search/stage_space.h"
+
+namespace tangram::mist {
+namespace {
+
+// How far from the balanced split a stage may begin and end. The paper lets
+// stages have up to two layers more or fewer than the mean.
+constexpr int kCutRange = 2;
+
+// Times that a layout is searched again for plans that bear more trailing
+// stages.
+constexpr int kMoreTrailing = 2;
+
+class Search {
+ public:
+  Search(const ModelSlice& slice, const IslandSpec& island,
+         const ParallelizeOptions& options)
+      : island_(island),
+        options_(options),
+        num_microbatches_(options.training.global_batch_size /
+                          options.pipeline_microbatch_size),
+        layers_(slice),
+        limits_(layers_.kinds(), options.pipeline_microbatch_size,
+                options.training.sequence_length) {}
+
+  SlicePlanSet Run() {
+    const std::vector<EqualStages> layouts =
+        LayoutsOf(island_, layers_.size(), StageSizes(island_, limits_, {}));
+    answer_.covers_trailing_stages = kUnlimitedTrailingStages;
+    for (const EqualStages& layout : layouts) {
+      if (!SearchLayout(layout)) {
+        answer_.truncated = true;
+        break;
+      }
+    }
+    Finish(layouts);
+    return std::move(answer_);
+  }
+
+ private:
+  // A layout with so many trailing stages.
+  struct Case {
+    EqualStages layout;
+    std::vector<int> cuts;  // Ends of the balanced stages.
+    int trailing_stages = 0;
+  };
+
+  StagePolicies& StagesOf(int num_gpus) {
+    std::unique_ptr<StagePolicies>& stages = stages_[num_gpus];
+    if (stages == nullptr) {
+      stages = std::make_unique<StagePolicies>(layers_, island_, options_,
+                                               limits_, num_gpus);
+    }
+    return *stages;
+  }
+
+  // False if the search was stopped before.
+  bool SearchLayout(const EqualStages& layout) {
+    const std::vector<double> layer_seconds =
+        StagesOf(layout.gpus_per_stage).degrees()[0]->LayerSeconds();
+    Case searched = {.layout = layout,
+                     .cuts = SplitLayers(layer_seconds, layout.num_stages),
+                     .trailing_stages = options_.trailing_stages};
+    for (int more = 0; more <= kMoreTrailing; ++more) {
+      if (options_.should_stop && options_.should_stop()) return false;
+      const int borne = SearchCase(searched);
+      if (more == 0) {
+        answer_.covers_trailing_stages =
+            std::min(answer_.covers_trailing_stages, borne);
+      }
+      if (borne == kUnlimitedTrailingStages) break;
+      searched.trailing_stages = borne + 1;
+    }
+    return true;
+  }
+
+  // Adds plans. The number of trailing stages that all pipelines bear among
+  // which they were chosen.
+  int SearchCase(const Case& searched) {
+    int borne = kUnlimitedTrailingStages;
+    for (const bool hidden : {false, true}) {
+      std::vector<StagedPipeline> front = ChoosePolicies(
+          {.num_layers = layers_.size(),
+           .num_stages = searched.layout.num_stages,
+           .option = [&](int stage, int begin, int end) {
+             return OptionOf(searched, stage, begin, end, hidden);
+           }});
+      for (const StagedPipeline& pipeline : front) {
+        borne = std::min(borne, TrailingStagesBorneBy(searched, pipeline));
+      }
+      for (const StagedPipeline& pipeline :
+           DistinctPipelines(std::move(front), num_microbatches_)) {
+        answer_.plans.push_back(PlanOf(searched, pipeline));
+      }
+    }
+    return borne;
+  }
+
+  StageOption OptionOf(const Case& searched, int stage, int begin, int end,
+                       bool hidden) {
+    const int balanced_begin = stage == 0 ? 0 : searched.cuts[stage - 1];
+    if (std::abs(begin - balanced_begin) > kCutRange ||
+        std::abs(end - searched.cuts[stage]) > kCutRange) {
+      return {};
+    }
+    const TunedStage& tuned = TunedOf(searched, stage, begin, end);
+    return {.policies = hidden ? tuned.fastest : tuned.policies,
+            .transfer_s = TransferSecondsAfter(searched.layout, stage, end)};
+  }
+
+  const TunedStage& TunedOf(const Case& searched, int stage, int begin,
+                            int end) {
+    return StagesOf(searched.layout.gpus_per_stage)
+        .Tuned(
+            begin, end,
+            searched.layout.num_stages - 1 - stage + searched.trailing_stages);
+  }
+
+  // To the next stage of the slice, and back.
+  double TransferSecondsAfter(const EqualStages& layout, int stage,
+                              int next_layer) const {
+    if (next_layer == layers_.size()) return 0;
+    const int size = layout.gpus_per_stage;
+    const TransferPath path =
+        PathWithin(island_, stage * size, size, (stage + 1) * size, size);
+    return 2 * TransferSeconds(BoundaryBytes(layers_.at(next_layer), 0,
+                                             options_.pipeline_microbatch_size,
+                                             options_.training),
+                               path);
+  }
+
+  int TrailingStagesBorneBy(const Case& searched,
+                            const StagedPipeline& pipeline) {
+    int borne = kUnlimitedTrailingStages;
+    ForEachStage(searched, pipeline,
+                 [&](int stages_behind, int, int, const PolicyDetail& detail) {
+                   const int on_its_own = detail.stages_behind_borne;
+                   if (on_its_own == kUnlimitedTrailingStages) return;
+                   borne = std::min(borne, on_its_own - stages_behind);
+                 });
+    return borne;
+  }
+
+  // Calls visit(stages behind it, begin, end, detail) for each stage.
+  template <typename Visitor>
+  void ForEachStage(const Case& searched, const StagedPipeline& pipeline,
+                    Visitor&& visit) {
+    const int num_stages = searched.layout.num_stages;
+    int begin = 0;
+    for (int stage = 0; stage < num_stages; ++stage) {
+      const StageChoice& choice = pipeline.stages[stage];
+      visit(num_stages - 1 - stage, begin, choice.end,
+            TunedOf(searched, stage, begin, choice.end).details[choice.policy]);
+      begin = choice.end;
+    }
+  }
+
+  SlicePlan PlanOf(const Case& searched, const StagedPipeline& pipeline) {
+    SlicePlan plan = {
+        .max_trailing_stages = TrailingStagesBorneBy(searched, pipeline),
+        .made_by = "mist"};
+    ForEachStage(searched, pipeline,
+                 [&](int, int begin, int end, const PolicyDetail& detail) {
+                   const StageCost cost = detail.degrees->CostOf(
+                       begin, end, detail.offload, detail.recompute_steps);
+                   plan.stages.push_back(
+                       {.plan = detail.degrees->PlanOf(
+                            begin, end, detail.offload, detail.recompute_steps),
+                        .time_s = cost.forward_s + cost.backward_s +
+                                  TransferSecondsAfter(searched.layout,
+                                                       plan.num_stages(), end),
+                        .backward_s = cost.backward_s,
+                        .sync_s = cost.sync_s + cost.optimizer_s});
+                 });
+    return plan;
+  }
+
+  void Finish(absl::Span<const EqualStages> layouts) {
+    std::vector<PlanMerits> merits;
+    for (const SlicePlan& plan : answer_.plans) {
+      merits.push_back(MeritsOf(plan));
+    }
+    std::vector<SlicePlan> kept;
+    for (const int i : NonDominated(merits)) {
+      kept.push_back(std::move(answer_.plans[i]));
+    }
+    answer_.plans = std::move(kept);
+    if (answer_.plans.empty()) {
+      answer_.infeasible = answer_.truncated
+                               ? Infeasible{.reason = "stopped before any plan"}
+                               : WhyNone(layouts);
+    }
+    if (answer_.truncated) answer_.covers_trailing_stages = 0;
+    for (const auto& [unused, stages] : stages_) {
+      answer_.search_steps += stages->costs_estimated();
+    }
+  }
+
+  // By the balanced split under whatever saves most memory.
+  Infeasible WhyNone(absl::Span<const EqualStages> layouts) {
+    Infeasible why = {.reason = "does not fit in memory",
+                      .bytes_short = std::numeric_limits<double>::infinity()};
+    for (const EqualStages& layout : layouts) {
+      StagePolicies& stages = StagesOf(layout.gpus_per_stage);
+      for (const auto& degrees : stages.degrees()) {
+        const int most = static_cast<int>(stages.offloads().size()) - 1;
+        for (const int offload : {0, most}) {
+          why.bytes_short = std::min(
+              why.bytes_short, BytesShort(layout, stages, *degrees, offload));
+        }
+      }
+    }
+    return why;
+  }
+
+  // Of the fullest stage, all layers recomputed.
+  double BytesShort(const EqualStages& layout, const StagePolicies& stages,
+                    DegreeCosts& degrees, int offload) const {
+    double bytes_short = 0;
+    int begin = 0;
+    int stages_behind = layout.num_stages - 1 + options_.trailing_stages;
+    for (const int end :
+         SplitLayers(degrees.LayerSeconds(), layout.num_stages)) {
+      const StageCost cost = degrees.CostOf(
+          begin, end, offload, degrees.LadderOf(begin, end).num_steps());
+      bytes_short = std::max(bytes_short,
+                             stages.BytesShort(cost.memory, stages_behind--));
+      begin = end;
+    }
+    return bytes_short;
+  }
+
+  const IslandSpec& island_;
+  const ParallelizeOptions& options_;
+  const int num_microbatches_;
+  const SliceLayers layers_;
+  const SplitLimits limits_;
+  std::map<int, std::unique_ptr<StagePolicies>> stages_;  // By their GPUs.
+  SlicePlanSet answer_;
+};
+
+}  // namespace
+
+SlicePlanSet SearchMist(const ModelSlice& slice, const IslandSpec& island,
+                        const ParallelizeOptions& options) {
+  return Search(slice, island, options).Run();
+}
+
+}  // namespace tangram::mist
