@@ -95,8 +95,8 @@ class ParallelizerConformanceTest
         {"OneSample", SliceOf(model, 0, 5), Island(2, 2, 16e9), Options(1)},
         {"Trailing", SliceOf(model, 2, 9), Island(2, 2, 4e9), Options(4, 5)},
         {"Scarce", SliceOf(model, 0, 10), Island(1, 4, 2.2e9), Options(8, 1)},
-        {"Hosts", SliceOf(model, 0, 10), IslandWithHosts(1, 4, 2e9),
-         Options(8, 1)},
+        {"Hosts", SliceOf(model, 2, 9), IslandWithHosts(1, 1, 1.8e9),
+         Options(1, 1)},
         {"WholeBatch", SliceOf(model, 0, 5), Island(1, 8, 8e9),
          Options(kGlobalBatch, 3)}};
     if (features().moe_models) {
