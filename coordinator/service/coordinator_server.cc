@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/jobs/job_runner.h"
@@ -87,8 +88,9 @@ absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
       state.jobs,
       OpenSqliteJobStore(StateFile(options, "jobs.db"), UnixSeconds));
   TANGRAM_ASSIGN_OR_RETURN(
-      state.answers, OpenSqliteAnswerStore(StateFile(options, "answers.db"),
-                                           options.stored_answers_bytes));
+      state.answers,
+      OpenSqliteAnswerStore(StateFile(options, "answers.db"),
+                            options.stored_answers_bytes, Version()));
   return state;
 }
 

@@ -19,6 +19,7 @@ constexpr char kSchema[] = R"(
     sequence INTEGER PRIMARY KEY,
     key INTEGER NOT NULL UNIQUE,
     answer BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS made_by (version TEXT NOT NULL UNIQUE);
 )";
 // How many bytes are written between looks at the size.
 constexpr int64_t kTrimIntervalBytes = 4 << 20;
@@ -40,11 +41,12 @@ class SqliteAnswerStore : public AnswerStore {
     writer_.join();
   }
 
-  absl::Status Start() {
+  absl::Status Start(const std::string& version) {
     // A lost answer is asked again; it need not reach the disk at once.
     TANGRAM_RETURN_IF_ERROR(
         database_->RunScript("PRAGMA synchronous = NORMAL;"));
     TANGRAM_RETURN_IF_ERROR(database_->RunScript(kSchema));
+    TANGRAM_RETURN_IF_ERROR(ForgetOthers(version));
     writer_ = std::thread([this] { Write(); });
     return absl::OkStatus();
   }
@@ -74,6 +76,15 @@ class SqliteAnswerStore : public AnswerStore {
   }
 
  private:
+  absl::Status ForgetOthers(const std::string& version) {
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("DELETE FROM answers_1 WHERE NOT EXISTS "
+                       "(SELECT 1 FROM made_by WHERE version = ?)",
+                       {version}));
+    TANGRAM_RETURN_IF_ERROR(database_->Run("DELETE FROM made_by"));
+    return database_->Run("INSERT INTO made_by VALUES (?)", {version});
+  }
+
   using Encoded = std::pair<Fingerprint, std::string>;
 
   // Empty for what another version has written.
@@ -151,12 +162,12 @@ class SqliteAnswerStore : public AnswerStore {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AnswerStore>> OpenSqliteAnswerStore(
-    const std::string& path, int64_t max_bytes) {
+    const std::string& path, int64_t max_bytes, const std::string& version) {
   TANGRAM_ASSIGN_OR_RETURN(std::unique_ptr<SqliteDatabase> database,
                            SqliteDatabase::Open(path));
   auto store =
       std::make_unique<SqliteAnswerStore>(std::move(database), max_bytes);
-  TANGRAM_RETURN_IF_ERROR(store->Start());
+  TANGRAM_RETURN_IF_ERROR(store->Start(version));
   return store;
 }
 

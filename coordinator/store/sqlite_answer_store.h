@@ -11,10 +11,11 @@
 namespace tangram {
 
 // Answers in an SQLite file of at most about `max_bytes`, the oldest of which
-// go first. A thread writes them within milliseconds. Errors: those of
-// SqliteDatabase::Open.
+// go first. A thread writes them within milliseconds. Those of another
+// `version` of the program are forgotten: its cost model may be another.
+// Errors: those of SqliteDatabase::Open.
 absl::StatusOr<std::unique_ptr<AnswerStore>> OpenSqliteAnswerStore(
-    const std::string& path, int64_t max_bytes);
+    const std::string& path, int64_t max_bytes, const std::string& version);
 
 }  // namespace tangram
 

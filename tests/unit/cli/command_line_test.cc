@@ -45,8 +45,7 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
       ParsePlan(" --nodes t4=2,v100=1 --layers 8 --seq 512 --microbatch 4"
                 " --precision bf16 --optimizer sgd --no-flash-attention"
                 " --no-dropout --accumulate-allreduce-grads-in-fp32 "
-                "--overlap-grad-reduce",
-                "--blocking-transfers"
+                "--overlap-grad-reduce --blocking-transfers"
                 " --parallelizer uniform --threads 3 --effort 77"
                 " --compute-tolerance 0.5 --no-prune-redundant"
                 " --no-prune-imbalanced --no-prune-infeasible"

@@ -25,7 +25,8 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.fused_loss = true}};
   // Does not compile once a field is added; add it above too.
   const auto& [batch, sequence, precision, optimizer, flash, dropout, fp32,
-               overlap, blocking, gradient_copy, moments, fused_loss] = all[0];
+               overlap, blocking, buffered, gradient_copy, moments,
+               fused_loss] = all[0];
   (void)batch;
 
   std::set<Fingerprint> fingerprints;

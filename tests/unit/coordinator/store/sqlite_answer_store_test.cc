@@ -31,9 +31,9 @@ class SqliteAnswerStoreTest : public ::testing::Test {
   }
 
   // Writes what waits.
-  void Reopen(int64_t max_bytes) {
+  void Reopen(int64_t max_bytes, const std::string& version = "1") {
     store_.reset();
-    auto store = OpenSqliteAnswerStore(path_, max_bytes);
+    auto store = OpenSqliteAnswerStore(path_, max_bytes, version);
     ASSERT_THAT(store, IsOk());
     store_ = *std::move(store);
   }
@@ -57,6 +57,16 @@ TEST_F(SqliteAnswerStoreTest, AnswersOutliveTheProcess) {
   EXPECT_EQ(Steps(1), 10);
   EXPECT_EQ(Steps(high), 20);
   EXPECT_EQ(Steps(2), -1);
+}
+
+TEST_F(SqliteAnswerStoreTest, AnotherVersionStartsAnew) {
+  store_->Insert(1, AnswerWith(10));
+  Reopen(1 << 20, "2");
+  EXPECT_EQ(Steps(1), -1);
+
+  store_->Insert(2, AnswerWith(20));
+  Reopen(1 << 20, "2");
+  EXPECT_EQ(Steps(2), 20);
 }
 
 TEST_F(SqliteAnswerStoreTest, AnswersComeInTheOrderOfTheKeys) {
