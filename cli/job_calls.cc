@@ -25,7 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kCallTimeout(30);
-// How long a coordinator may be away while a job is watched.
+// How long a coordinator may be away while it is asked for a job or a job is
+// watched.
 constexpr std::chrono::seconds kAbsence(60);
 constexpr std::chrono::milliseconds kRetryInterval(500);
 constexpr int kPageSize = 100;
@@ -83,7 +84,17 @@ absl::StatusOr<v1::Job> Watch(const std::string& coordinator,
 absl::StatusOr<v1::Job> SubmitJob(const std::string& coordinator,
                                   const v1::SubmitJobRequest& request,
                                   const StopCondition& stop) {
-  return Call(coordinator, request, stop, &Stub::SubmitJob);
+  // Who was never there is not waited for.
+  TANGRAM_RETURN_IF_ERROR(ConnectToCoordinator(coordinator, stop).status());
+  const auto give_up = Clock::now() + kAbsence;
+  while (true) {
+    absl::StatusOr<v1::Job> job =
+        Call(coordinator, request, stop, &Stub::SubmitJob);
+    if (!absl::IsUnavailable(job.status()) || Clock::now() >= give_up) {
+      return job;
+    }
+    std::this_thread::sleep_for(kRetryInterval);
+  }
 }
 
 absl::StatusOr<v1::Job> GetJob(const std::string& coordinator,

@@ -15,6 +15,7 @@
 // says so.
 namespace tangram {
 
+// A coordinator that goes away meanwhile is waited for, for a minute.
 absl::StatusOr<v1::Job> SubmitJob(const std::string& coordinator,
                                   const v1::SubmitJobRequest& request,
                                   const StopCondition& stop);

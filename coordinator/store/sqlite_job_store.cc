@@ -85,7 +85,10 @@ class SqliteJobStore : public JobStore {
     TANGRAM_RETURN_IF_ERROR(
         database_->Run("PRAGMA user_version", {},
                        [&](const SqlRow& row) { version = row.Int(0); }));
-    if (version == kSchemaVersion) return absl::OkStatus();
+    if (version == kSchemaVersion) {
+      // Nobody else has the file, so whoever ran these is gone.
+      return database_->Run("UPDATE jobs SET lease_until_s = 0");
+    }
     if (version > kSchemaVersion) {
       return absl::FailedPreconditionError(
           absl::StrCat("database: made by a later version (format ", version,

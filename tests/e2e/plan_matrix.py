@@ -9,16 +9,14 @@ the paper's.
 
 import json
 import os
-import re
-import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-BIN, SOURCE = sys.argv[1:3]
-TANGRAM, COORDINATOR, WORKER = (os.path.join(BIN, name) for name in (
-    "tangram", "tangram-coordinator", "tangram-worker"))
+import harness
+from daemons import Coordinator, Worker
+from harness import SOURCE, TANGRAM
+
 CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 
 
@@ -107,4 +105,4 @@ class PlanMatrix(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    harness.main()

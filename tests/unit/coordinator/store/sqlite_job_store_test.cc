@@ -198,6 +198,14 @@ TEST_F(SqliteJobStoreTest, AJobWhoseLeaseHasEndedIsTakenOver) {
   EXPECT_THAT(events, IsEmpty());
 }
 
+TEST_F(SqliteJobStoreTest, WhoeverOpensTheFileTakesOverItsJobs) {
+  Submit("a");
+  EXPECT_EQ(Claim("dead", 10), "a");
+  Reopen();
+
+  EXPECT_EQ(Claim("me"), "a");
+}
+
 TEST_F(SqliteJobStoreTest, ARenewedLeaseHolds) {
   Submit("a");
   EXPECT_EQ(Claim("me", 10), "a");
