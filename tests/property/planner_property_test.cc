@@ -1,4 +1,4 @@
-// Properties of whole plans, over random small clusters and both adapters.
+// Properties of whole plans, over random small clusters and all adapters.
 
 #include <algorithm>
 #include <random>
@@ -170,9 +170,29 @@ TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
   EXPECT_EQ(result.stats.queries, 5);
 }
 
+TEST(SeveralParallelizersTest, AreNeverWorseThanTheBestOfThem) {
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const PlanRequest request = RequestFor(RandomGroups(rng));
+    const auto seconds = [&](const std::string& parallelizers) {
+      const auto result = PlanLocally(request, parallelizers);
+      EXPECT_THAT(result, testing::IsOk());
+      EXPECT_THAT(result->evaluation.violations, IsEmpty());
+      return result->evaluation.iteration_time_s;
+    };
+    const double together_s = seconds("aceso,galvatron,mist,uniform");
+    double best_s = seconds("aceso");
+    for (const char* one : {"galvatron", "mist", "uniform"}) {
+      best_s = std::min(best_s, seconds(one));
+    }
+    EXPECT_LE(together_s, best_s);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Adapters, PlannerPropertyTest,
-                         ::testing::Values("aceso", "galvatron", "hypertron",
-                                           "mist", "uniform"),
+                         ::testing::Values("aceso", "alpa", "galvatron",
+                                           "hypertron", "mist", "uniform"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

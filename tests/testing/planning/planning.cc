@@ -1,23 +1,36 @@
 #include "tests/testing/planning/planning.h"
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/parallelizer/parallelizer_list.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
 namespace tangram::testing {
 
 absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
-                                       const std::string& parallelizer,
+                                       const std::string& parallelizers,
                                        const TangramOptions& options,
                                        int num_threads) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::unique_ptr<Parallelizer> adapter,
-                           CreateBuiltinParallelizer(parallelizer));
-  const std::unique_ptr<SlicePlanSource> source =
-      CreateLocalSlicePlanSource(*adapter, num_threads);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                           SplitParallelizerList(parallelizers));
+  std::vector<std::unique_ptr<Parallelizer>> adapters;
+  std::vector<std::unique_ptr<SlicePlanSource>> sources;
+  std::vector<PortfolioMember> members;
+  for (const std::string& name : names) {
+    TANGRAM_ASSIGN_OR_RETURN(adapters.emplace_back(),
+                             CreateBuiltinParallelizer(name));
+    sources.push_back(
+        CreateLocalSlicePlanSource(*adapters.back(), num_threads));
+    members.push_back({.parallelizer = name, .source = sources.back().get()});
+  }
   SilentObserver observer;
-  return CreateTangramPlanner(*source, options)->Plan(request, observer);
+  return CreatePortfolioPlanner(std::move(members), options)
+      ->Plan(request, observer);
 }
 
 }  // namespace tangram::testing

@@ -18,9 +18,9 @@ class SilentObserver : public PlanObserver {
   bool ShouldStop() override { return false; }
 };
 
-// Plans in this process with a built-in parallelizer.
+// Plans in this process with built-in parallelizers: "aceso,mist".
 absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
-                                       const std::string& parallelizer,
+                                       const std::string& parallelizers,
                                        const TangramOptions& options = {},
                                        int num_threads = 1);
 
