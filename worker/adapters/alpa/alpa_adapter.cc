@@ -1,51 +1,29 @@
 #include "worker/adapters/alpa/alpa_adapter.h"
 
 #include "worker/adapters/alpa/alpa_search.h"
+#include "worker/adapters/search/layerwise_parallelizer.h"
 #include "worker/adapters/search/lower_bounds.h"
 
 namespace tangram {
 namespace {
 
-// Relies on arguments that a ValidatingParallelizer has let through.
-class AlpaParallelizer : public Parallelizer {
- public:
-  std::string name() const override { return "alpa"; }
-  std::string version() const override { return "1"; }
-  ParallelizerFeatures features() const override {
-    return {.data_parallel = true,
-            .pipeline_parallel = true,
-            .tensor_parallel = true,
-            .expert_parallel = true,
-            .moe_models = true};
-  }
-
-  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
-      const ModelSpec& model) const override {
-    return SliceByLayer(model);
-  }
-
-  absl::StatusOr<ModelSlice> Concatenate(
-      const ModelSlice& head, const ModelSlice& tail) const override {
-    return JoinSlices(head, tail);
-  }
-
-  absl::StatusOr<PerformanceProfile> Profile(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ProfileOptions& options) const override {
-    return LayerwiseLowerBounds(slice, island, options, {.ep = true});
-  }
-
-  absl::StatusOr<SlicePlanSet> Parallelize(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ParallelizeOptions& options) const override {
-    return alpa::SearchPipelines(slice, island, options);
-  }
-};
+PerformanceProfile Bounds(const ModelSlice& slice, const IslandSpec& island,
+                          const ProfileOptions& options) {
+  return LayerwiseLowerBounds(slice, island, options, {.ep = true});
+}
 
 }  // namespace
 
 std::unique_ptr<Parallelizer> CreateAlpaParallelizer() {
-  return std::make_unique<AlpaParallelizer>();
+  return CreateLayerwiseParallelizer({.name = "alpa",
+                                      .version = "1",
+                                      .features = {.data_parallel = true,
+                                                   .pipeline_parallel = true,
+                                                   .tensor_parallel = true,
+                                                   .expert_parallel = true,
+                                                   .moe_models = true},
+                                      .bounds = Bounds,
+                                      .search = alpa::SearchPipelines});
 }
 
 }  // namespace tangram

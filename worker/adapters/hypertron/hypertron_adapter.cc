@@ -2,52 +2,30 @@
 
 #include "worker/adapters/hypertron/hypertron_search.h"
 #include "worker/adapters/hypertron/hypertron_space.h"
+#include "worker/adapters/search/layerwise_parallelizer.h"
 #include "worker/adapters/search/lower_bounds.h"
 
 namespace tangram {
 namespace {
 
-// Relies on arguments that a ValidatingParallelizer has let through.
-class HypertronParallelizer : public Parallelizer {
- public:
-  std::string name() const override { return "hypertron"; }
-  std::string version() const override { return "1"; }
-  ParallelizerFeatures features() const override {
-    return {.data_parallel = true,
-            .pipeline_parallel = true,
-            .tensor_parallel = true,
-            .context_parallel = true,
-            .expert_parallel = true,
-            .moe_models = true};
-  }
-
-  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
-      const ModelSpec& model) const override {
-    return SliceByLayer(model);
-  }
-
-  absl::StatusOr<ModelSlice> Concatenate(
-      const ModelSlice& head, const ModelSlice& tail) const override {
-    return JoinSlices(head, tail);
-  }
-
-  absl::StatusOr<PerformanceProfile> Profile(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ProfileOptions& options) const override {
-    return LayerwiseLowerBounds(slice, island, options, kHypertronDegrees);
-  }
-
-  absl::StatusOr<SlicePlanSet> Parallelize(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ParallelizeOptions& options) const override {
-    return SearchHypertron(slice, island, options);
-  }
-};
+PerformanceProfile Bounds(const ModelSlice& slice, const IslandSpec& island,
+                          const ProfileOptions& options) {
+  return LayerwiseLowerBounds(slice, island, options, kHypertronDegrees);
+}
 
 }  // namespace
 
 std::unique_ptr<Parallelizer> CreateHypertronParallelizer() {
-  return std::make_unique<HypertronParallelizer>();
+  return CreateLayerwiseParallelizer({.name = "hypertron",
+                                      .version = "1",
+                                      .features = {.data_parallel = true,
+                                                   .pipeline_parallel = true,
+                                                   .tensor_parallel = true,
+                                                   .context_parallel = true,
+                                                   .expert_parallel = true,
+                                                   .moe_models = true},
+                                      .bounds = Bounds,
+                                      .search = SearchHypertron});
 }
 
 }  // namespace tangram
