@@ -7,6 +7,7 @@
 #include "common/cost/collectives.h"
 #include "worker/adapters/alpa/alpa_intra_operator.h"
 #include "worker/adapters/search/stage_space.h"
+#include "worker/adapters/search/stage_transfer.h"
 #include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::alpa {
@@ -93,13 +94,8 @@ StageCost StageTables::CostOf(int begin, int end, int submesh,
 
 double StageTables::TransferSeconds(int layer, int from_gpu, int from_count,
                                     int to_count) const {
-  const TransferPath path = PathWithin(island_, from_gpu, from_count,
-                                       from_gpu + from_count, to_count);
-  return 2 * tangram::TransferSeconds(
-                 BoundaryBytes(layers_.at(layer), 0,
-                               options_.pipeline_microbatch_size,
-                               options_.training),
-                 path);
+  return SecondsToNextStage(island_, options_, from_gpu, from_count, to_count,
+                            layers_.at(layer));
 }
 
 std::vector<StageOption> StageTables::OptionsOf(int begin, int end,

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/cost/collectives.h"
 #include "worker/adapters/search/stage_cuts.h"
+#include "worker/adapters/search/stage_transfer.h"
 #include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::galvatron {
@@ -42,12 +42,9 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
       table_(layers, layout.gpus_per_stage, island, options) {
   const int size = layout.gpus_per_stage;
   for (int stage = 0; stage + 1 < layout.num_stages; ++stage) {
-    const TransferPath path =
-        PathWithin(island, stage * size, size, (stage + 1) * size, size);
     for (const LayerSpec& next : layers.kinds()) {
-      const double bytes = BoundaryBytes(
-          next, 0, options.pipeline_microbatch_size, options.training);
-      transfer_s_.push_back(2 * TransferSeconds(bytes, path));
+      transfer_s_.push_back(
+          SecondsToNextStage(island, options, stage * size, size, size, next));
     }
   }
   slowest_s_ = table_.LeastSeconds({.begin = 0, .end = layers.size()}) /

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/cost/collectives.h"
 #include "worker/adapters/mist/inter_stage.h"
 #include "worker/adapters/mist/stage_policies.h"
 #include "worker/adapters/search/non_dominated.h"
 #include "worker/adapters/search/split_layers.h"
 #include "worker/adapters/search/stage_space.h"
+#include "worker/adapters/search/stage_transfer.h"
 
 namespace tangram::mist {
 namespace {
@@ -136,12 +136,8 @@ class Search {
                               int next_layer) const {
     if (next_layer == layers_.size()) return 0;
     const int size = layout.gpus_per_stage;
-    const TransferPath path =
-        PathWithin(island_, stage * size, size, (stage + 1) * size, size);
-    return 2 * TransferSeconds(BoundaryBytes(layers_.at(next_layer), 0,
-                                             options_.pipeline_microbatch_size,
-                                             options_.training),
-                               path);
+    return SecondsToNextStage(island_, options_, stage * size, size, size,
+                              layers_.at(next_layer));
   }
 
   int TrailingStagesBorneBy(const Case& searched,

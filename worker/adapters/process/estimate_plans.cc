@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/cost/collectives.h"
 #include "common/cost/stage_cost.h"
 #include "worker/adapters/search/non_dominated.h"
 #include "worker/adapters/search/slice_layers.h"
+#include "worker/adapters/search/stage_transfer.h"
 #include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram {
@@ -72,18 +72,14 @@ class PlanEstimator {
                             stages_behind, num_microbatches_));
   }
 
-  // Activations there, gradients back.
   double TransferSecondsAfter(const SlicePlan& plan, int stage,
                               int first_gpu) const {
     if (stage + 1 == plan.num_stages()) return 0;
     const OperatorCut cut = plan.stages[stage].plan.end;
     const int from = plan.stages[stage].plan.parallelism.num_gpus();
     const int to = plan.stages[stage + 1].plan.parallelism.num_gpus();
-    return 2 * TransferSeconds(
-                   BoundaryBytes(layers_.at(cut.layer), cut.op,
-                                 options_.pipeline_microbatch_size,
-                                 options_.training),
-                   PathWithin(island_, first_gpu, from, first_gpu + from, to));
+    return SecondsToNextStage(island_, options_, first_gpu, from, to,
+                              layers_.at(cut.layer), cut.op);
   }
 
   const ModelSlice& slice_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/cost/collectives.h"
 #include "worker/adapters/search/split_layers.h"
+#include "worker/adapters/search/stage_transfer.h"
 #include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram {
@@ -21,12 +21,8 @@ EqualStagesEvaluator::EqualStagesEvaluator(const ModelSlice& slice,
 double EqualStagesEvaluator::TransferSecondsAfter(
     int stage, int next_layer, const EqualStages& layout) const {
   const int size = layout.gpus_per_stage;
-  const TransferPath path =
-      PathWithin(island_, stage * size, size, (stage + 1) * size, size);
-  return 2 * TransferSeconds(BoundaryBytes(layers_.at(next_layer), 0,
-                                           options_.pipeline_microbatch_size,
-                                           options_.training),
-                             path);
+  return SecondsToNextStage(island_, options_, stage * size, size, size,
+                            layers_.at(next_layer));
 }
 
 void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {

@@ -1,0 +1,20 @@
+#include "worker/adapters/search/stage_transfer.h"
+
+#include "common/cost/collectives.h"
+#include "common/cost/operator_cost.h"
+
+namespace tangram {
+
+double SecondsToNextStage(const IslandSpec& island,
+                          const ParallelizeOptions& options, int first_gpu,
+                          int num_gpus, int next_gpus,
+                          const LayerSpec& next_layer, int op) {
+  const TransferPath path =
+      PathWithin(island, first_gpu, num_gpus, first_gpu + num_gpus, next_gpus);
+  return 2 * TransferSeconds(
+                 BoundaryBytes(next_layer, op, options.pipeline_microbatch_size,
+                               options.training),
+                 path);
+}
+
+}  // namespace tangram
