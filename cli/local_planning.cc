@@ -34,7 +34,11 @@ constexpr int64_t kCacheBytes = int64_t{256} << 20;
 struct LocalMember {
   std::unique_ptr<Parallelizer> parallelizer;
   std::unique_ptr<SlicePlanSource> threads;
-  std::unique_ptr<SlicePlanSource> cache;
+  std::unique_ptr<SlicePlanSource> cache;  // Null: nothing is asked twice.
+
+  SlicePlanSource* source() const {
+    return cache != nullptr ? cache.get() : threads.get();
+  }
 };
 
 absl::StatusOr<std::vector<LocalMember>> CreateMembers(
@@ -50,6 +54,7 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
     member.threads =
         CreateLocalSlicePlanSource(*member.parallelizer, NumThreads(setup),
                                    [&stop] { return stop.ShouldStop(); });
+    if (names.size() == 1) continue;
     member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
   }
   return members;
@@ -75,7 +80,7 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   std::vector<PortfolioMember> portfolio;
   for (const LocalMember& member : members) {
     portfolio.push_back({.parallelizer = member.parallelizer->name(),
-                         .source = member.cache.get()});
+                         .source = member.source()});
   }
   const auto planner =
       CreatePortfolioPlanner(std::move(portfolio), setup.search);

@@ -63,45 +63,43 @@ std::string OwnerName() {
   return absl::StrCat("coordinator-", absl::Hex(random()), absl::Hex(random()));
 }
 
-// In memory where there is no folder.
-std::string StateFile(const CoordinatorOptions& options, const char* name) {
-  return options.state_dir.empty() ? ":memory:"
-                                   : absl::StrCat(options.state_dir, "/", name);
-}
-
 struct State {
   std::unique_ptr<JobStore> jobs;
-  std::unique_ptr<AnswerStore> answers;
+  std::unique_ptr<AnswerStore> answers;  // Null: the pool's cache is enough.
 };
 
 absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
-  if (!options.state_dir.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.state_dir, error);
-    if (error) {
-      return absl::UnavailableError(absl::StrCat(
-          "--state_dir: ", options.state_dir, ": ", error.message()));
-    }
-  }
   State state;
+  if (options.state_dir.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs,
+                             OpenSqliteJobStore(":memory:", UnixSeconds));
+    return state;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.state_dir, error);
+  if (error) {
+    return absl::UnavailableError(absl::StrCat(
+        "--state_dir: ", options.state_dir, ": ", error.message()));
+  }
   TANGRAM_ASSIGN_OR_RETURN(
       state.jobs,
-      OpenSqliteJobStore(StateFile(options, "jobs.db"), UnixSeconds));
+      OpenSqliteJobStore(absl::StrCat(options.state_dir, "/jobs.db"),
+                         UnixSeconds));
   TANGRAM_ASSIGN_OR_RETURN(
       state.answers,
-      OpenSqliteAnswerStore(StateFile(options, "answers.db"),
+      OpenSqliteAnswerStore(absl::StrCat(options.state_dir, "/answers.db"),
                             options.stored_answers_bytes, Version()));
   return state;
 }
 
 WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
-                              AnswerStore& answers) {
+                              AnswerStore* answers) {
   return {.queue = options.queue,
           .worker_wait_s = options.worker_wait_s,
           .ping_interval_s = options.ping_interval_s,
           .cache_bytes = options.cache_bytes,
           .now_s = SteadySeconds,
-          .store = &answers};
+          .store = answers};
 }
 
 class Server : public CoordinatorServer {
@@ -109,7 +107,7 @@ class Server : public CoordinatorServer {
   Server(const CoordinatorOptions& options, Metrics& metrics, State state)
       : state_(std::move(state)),
         metrics_(metrics),
-        pool_(PoolOptions(options, *state_.answers), &metrics_),
+        pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         executor_(options.max_concurrent_plans, options.max_queued_plans),
         store_executor_(kStoreThreads, kMaxWaitingCalls),
         runner_(
