@@ -111,7 +111,8 @@ class WatchedChild : public ChildProcess {
     std::unique_lock lock(mutex_);
     thread_ = std::thread([this, &child_output] { Run(child_output); });
     changed_.wait(lock, [this] { return state_ != State::kNotStarted; });
-    if (state_ == State::kRunning) return absl::OkStatus();
+    // A short command may have ended by now.
+    if (state_ != State::kFailed) return absl::OkStatus();
     return StartError("fork", fork_error_);
   }
 

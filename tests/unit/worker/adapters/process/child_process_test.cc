@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -35,6 +36,21 @@ TEST(ChildProcessTest, SaysHowItEnded) {
             "was killed by signal 11 (Segmentation fault)");
   EXPECT_EQ(EndingOf("sh -c 'kill -TERM $$'; exit $?"),
             "was killed by signal 15 (Terminated); output: Terminated");
+}
+
+// Some of them end before the thread that starts them runs again.
+TEST(ChildProcessTest, ManyShortOnesStartAtOnce) {
+  std::vector<std::thread> starters;
+  for (int i = 0; i < 16; ++i) {
+    starters.emplace_back([] {
+      for (int j = 0; j < 20; ++j) {
+        const auto child =
+            ChildProcess::Start({.command = "exit 3", .max_memory_bytes = 1e9});
+        EXPECT_TRUE(child.ok()) << child.status();
+      }
+    });
+  }
+  for (std::thread& starter : starters) starter.join();
 }
 
 TEST(ChildProcessTest, KeepsTheLastLinesOfItsOutput) {
