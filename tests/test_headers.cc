@@ -1,0 +1,1 @@
+// Only the headers that CMake puts before it.
