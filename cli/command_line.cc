@@ -382,8 +382,20 @@ class Parser {
         ->capture_default_str()
         ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
     AddJobs();
+    Add("completion", "Print a script that completes this command's line",
+        completion_)
+        ->add_option("shell", completion_.shell, "bash, fish or zsh")
+        ->required()
+        ->type_name("SHELL");
+    CLI::App* manual = Add("manual", "Write the manual pages", manual_);
+    manual->group("");  // For packages, not for people.
+    manual->add_option("folder", manual_.folder, "Where to")
+        ->required()
+        ->type_name("DIR");
     Add("version", "Show the version", version_);
   }
+
+  CommandTree Describe() const { return TreeOf(app_); }
 
   absl::StatusOr<Command> Parse(std::vector<std::string> arguments) {
     std::reverse(arguments.begin(), arguments.end());  // As CLI11 wants them.
@@ -467,13 +479,21 @@ class Parser {
   ShowJobOptions show_job_;
   WatchJobOptions watch_job_;
   CancelJobOptions cancel_job_;
+  CompletionOptions completion_;
+  ManualOptions manual_;
   VersionOptions version_;
 };
 
 }  // namespace
 
 absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
+  // Its words are what is being typed, and no command line yet.
+  if (!arguments.empty() && arguments.front() == "__complete") {
+    return CompleteOptions{.words = {arguments.begin() + 1, arguments.end()}};
+  }
   return Parser().Parse(std::move(arguments));
 }
+
+CommandTree DescribeCommandLine() { return Parser().Describe(); }
 
 }  // namespace tangram

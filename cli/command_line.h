@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/command_tree.h"
 #include "cli/options.h"
 
 namespace tangram {
@@ -13,6 +14,9 @@ namespace tangram {
 // kInvalidArgument names the option, its value and what was expected. Values
 // that need a file or a catalogue to judge are left to the command.
 absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments);
+
+// All that can be typed.
+CommandTree DescribeCommandLine();
 
 }  // namespace tangram
 

@@ -28,6 +28,9 @@ CommandResult Run(const ListJobsOptions& options, Console& console);
 CommandResult Run(const ShowJobOptions& options, Console& console);
 CommandResult Run(const WatchJobOptions& options, Console& console);
 CommandResult Run(const CancelJobOptions& options, Console& console);
+CommandResult Run(const CompletionOptions& options, Console& console);
+CommandResult Run(const CompleteOptions& options, Console& console);
+CommandResult Run(const ManualOptions& options, Console& console);
 CommandResult Run(const VersionOptions& options, Console& console);
 
 }  // namespace tangram

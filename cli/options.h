@@ -142,6 +142,19 @@ struct CancelJobOptions {
   std::string job_id;
 };
 
+// For the shell: its script, and what that asks for.
+struct CompletionOptions {
+  std::string shell;
+};
+struct CompleteOptions {
+  std::vector<std::string> words;  // The last is to be completed.
+};
+
+// For packages: manual pages into a folder.
+struct ManualOptions {
+  std::string folder;
+};
+
 // Print `text` and be done.
 struct HelpOptions {
   std::string text;
@@ -152,8 +165,8 @@ using Command =
                  ImportProfileOptions, ShowProfileOptions, ValidateOptions,
                  ModelsOptions, DevicesOptions, ParallelizersOptions,
                  HealthOptions, ListJobsOptions, ShowJobOptions,
-                 WatchJobOptions, CancelJobOptions, VersionOptions,
-                 HelpOptions>;
+                 WatchJobOptions, CancelJobOptions, CompletionOptions,
+                 CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -332,6 +332,23 @@ class OtherCommandsTest(Folder):
         self.assertRegex(self.tangram("version"), r"\Atangram \d+\.\d+\.\d+")
         self.assertIn("Exit codes:", self.tangram("--help"))
 
+    def test_bash_completes_the_command_line(self):
+        """As pressing the tabulator would."""
+        self.write("plan.json", "")
+        script = f"""source <({TANGRAM} completion bash)
+            COMP_WORDS=(%s); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+            compopt() {{ :; }}
+            _tangram {TANGRAM} "${{COMP_WORDS[COMP_CWORD]}}"
+            echo "${{COMPREPLY[@]}}" """
+        for words, expected in (
+                ("tangram val", "validate"),
+                ("tangram plan --model gpt3-6", "gpt3-6.7b"),
+                ("tangram explain pl", "plan.json")):
+            shown = subprocess.run(["bash", "-c", script % words], text=True,
+                                   cwd=self.folder, capture_output=True,
+                                   check=True).stdout
+            self.assertEqual(shown.strip(), expected)
+
 
 if __name__ == "__main__":
     harness.main()
