@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kHelpColumn = 34;
 constexpr char kFooter[] = R"(
+--format json, anywhere: errors as JSON, {"error":{"code","exit_code","message"}}
+
 Exit codes:
   0    done
   1    internal error

@@ -1,14 +1,17 @@
 #include "cli/run.h"
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "common/base/status_macros.h"
+#include "nlohmann/json.hpp"
 
 namespace tangram {
 namespace {
@@ -16,6 +19,45 @@ namespace {
 CommandResult Run(const HelpOptions& options, Console& console) {
   console.out << options.text;
   return ExitCode::kOk;
+}
+
+enum class ErrorFormat { kText, kJson };
+
+// Takes "--format text|json" out of `arguments`, wherever it stands: how errors
+// are told, those of the command line too. Other values are a command's own.
+ErrorFormat TakeErrorFormat(std::vector<std::string>& arguments) {
+  ErrorFormat format = ErrorFormat::kText;
+  for (size_t i = 0; i < arguments.size();) {
+    const bool is_apart =
+        arguments[i] == "--format" && i + 1 < arguments.size();
+    const std::string given =
+        is_apart ? absl::StrCat("--format=", arguments[i + 1]) : arguments[i];
+    if (given != "--format=json" && given != "--format=text") {
+      ++i;
+      continue;
+    }
+    format = given == "--format=json" ? ErrorFormat::kJson : ErrorFormat::kText;
+    const auto begin = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+    arguments.erase(begin, begin + (is_apart ? 2 : 1));
+  }
+  return format;
+}
+
+void PrintError(const absl::Status& status, ErrorFormat format,
+                Console& console) {
+  if (format == ErrorFormat::kText) {
+    console.err << "tangram: " << status.message() << "\n";
+    return;
+  }
+  const nlohmann::ordered_json error = {
+      {"code", absl::StatusCodeToString(status.code())},
+      {"exit_code", static_cast<int>(ExitCodeOf(status))},
+      {"message", status.message()}};
+  // What is no UTF-8 in a message came from a file.
+  console.err << nlohmann::ordered_json{{"error", error}}.dump(
+                     -1, ' ', /*ensure_ascii=*/false,
+                     nlohmann::ordered_json::error_handler_t::replace)
+              << "\n";
 }
 
 CommandResult RunCommand(std::vector<std::string> arguments, Console& console) {
@@ -28,17 +70,15 @@ CommandResult RunCommand(std::vector<std::string> arguments, Console& console) {
 }  // namespace
 
 ExitCode RunTangram(std::vector<std::string> arguments, Console& console) {
-  const CommandResult result = RunCommand(std::move(arguments), console);
+  const ErrorFormat format = TakeErrorFormat(arguments);
+  CommandResult result = RunCommand(std::move(arguments), console);
   console.out.flush();
-  if (!result.ok()) {
-    console.err << "tangram: " << result.status().message() << "\n";
-    return ExitCodeOf(result.status());
+  if (result.ok() && !console.out) {
+    result = absl::InternalError("standard output cannot be written");
   }
-  if (!console.out) {
-    console.err << "tangram: standard output cannot be written\n";
-    return ExitCode::kInternal;
-  }
-  return *result;
+  if (result.ok()) return *result;
+  PrintError(result.status(), format, console);
+  return ExitCodeOf(result.status());
 }
 
 int RunMain(int argc, char** argv) {

@@ -40,6 +40,29 @@ TEST(RunTangramTest, ErrorsAreOneLine) {
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
 }
 
+TEST(RunTangramTest, ErrorsAreJsonWhereAskedFor) {
+  const std::string error =
+      "{\"error\":{\"code\":\"NOT_FOUND\",\"exit_code\":2,\"message\":"
+      "\"/no/such.yaml: no such file\"}}\n";
+  EXPECT_EQ(
+      RunWith({"--format", "json", "islands", "--cluster", "/no/such.yaml"})
+          .err,
+      error);
+  EXPECT_EQ(
+      RunWith({"islands", "--cluster", "/no/such.yaml", "--format=json"}).err,
+      error);
+  EXPECT_EQ(
+      RunWith({"islands", "--cluster", "/no/such.yaml", "--format=text"}).err,
+      "tangram: /no/such.yaml: no such file\n");
+}
+
+TEST(RunTangramTest, ErrorsOfTheCommandLineAreJsonToo) {
+  const Outcome outcome = RunWith({"--format=json", "plan", "\xff"});
+
+  EXPECT_EQ(outcome.code, ExitCode::kBadInput);
+  EXPECT_THAT(outcome.err, StartsWith("{\"error\":{\"code\":"));
+}
+
 TEST(RunTangramTest, FailedOutputIsAnError) {
   std::ostringstream out;
   std::ostringstream err;
