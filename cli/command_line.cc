@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/profile_command_line.h"
+#include "cli/import_command_line.h"
 
 namespace tangram {
 namespace {
@@ -353,16 +353,14 @@ class Parser {
                      "Compare with this plan")
         ->type_name("OTHER.json");
 
+    AddImports();
     CLI::App* profile = app_.add_subcommand(
         "profile", "Measured times that override the cost model");
     profile->require_subcommand(1);
-    AddImportProfile(
-        *Add(*profile, "import", "Make a profile of other tools' measurements",
-             import_profile_),
-        import_profile_);
-    AddShowProfile(
-        *Add(*profile, "show", "Say what a profile holds", show_profile_),
-        show_profile_);
+    Add(*profile, "show", "Say what a profile holds", show_profile_)
+        ->add_option("file", show_profile_.file, "Profile file")
+        ->required()
+        ->type_name("FILE");
 
     AddValidate(
         *Add("validate", "Compare predictions with measured training runs",
@@ -415,6 +413,16 @@ class Parser {
   }
 
  private:
+  void AddImports() {
+    CLI::App* import =
+        app_.add_subcommand("import", "Read the files of other tools");
+    import->require_subcommand(1);
+    AddImportProfile(
+        *Add(*import, "profile", "Make a profile of other tools' measurements",
+             import_profile_),
+        import_profile_);
+  }
+
   void AddJobs() {
     CLI::App* job =
         app_.add_subcommand("job", "Planning jobs of a coordinator");

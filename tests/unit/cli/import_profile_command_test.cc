@@ -32,7 +32,7 @@ std::string NcclOutput() {
 
 TEST(ImportProfileCommandTest, WritesAProfileThatShowReads) {
   const std::string profile = ::testing::TempDir() + "cli_t4.json";
-  const Outcome imported = RunWith({"profile", "import", "--from", "nccl-tests",
+  const Outcome imported = RunWith({"import", "profile", "--from", "nccl-tests",
                                     NcclOutput(), "-o", profile});
   EXPECT_EQ(imported.code, ExitCode::kOk) << imported.err;
   EXPECT_THAT(imported.out, HasSubstr("T4: 0 layers and operators, 1 coll"));
@@ -50,7 +50,7 @@ TEST(ImportProfileCommandTest, WritesLinksThatShowReads) {
                                   "send_gpu,send_n,recv_gpu,c,max_GBps\n"
                                   "T4,4,V100-16,1.1,1.2\n");
   const Outcome imported =
-      RunWith({"profile", "import", "--from", "sailor-links", table, "--device",
+      RunWith({"import", "profile", "--from", "sailor-links", table, "--device",
                "T4", "-o", profile});
   EXPECT_EQ(imported.code, ExitCode::kOk) << imported.err;
   EXPECT_THAT(imported.out, HasSubstr("transfers, 1 links"));
@@ -62,7 +62,7 @@ TEST(ImportProfileCommandTest, WritesLinksThatShowReads) {
 
 TEST(ImportProfileCommandTest, WritesToStandardOutput) {
   const Outcome outcome = RunWith(
-      {"profile", "import", "--from", "nccl-tests", NcclOutput(), "-o", "-"});
+      {"import", "profile", "--from", "nccl-tests", NcclOutput(), "-o", "-"});
   EXPECT_EQ(outcome.code, ExitCode::kOk);
   EXPECT_THAT(outcome.out, HasSubstr("\"tangram_profile\": 1"));
 }
@@ -70,11 +70,11 @@ TEST(ImportProfileCommandTest, WritesToStandardOutput) {
 TEST(ImportProfileCommandTest, RefusesCompressedFilesAndUnknownFormats) {
   const std::string gz = Write("cli_some.gz", "\x1f\x8b rest");
   const Outcome compressed =
-      RunWith({"profile", "import", "--from", "aceso", gz, "-o", "-"});
+      RunWith({"import", "profile", "--from", "aceso", gz, "-o", "-"});
   EXPECT_EQ(compressed.code, ExitCode::kBadInput);
   EXPECT_THAT(compressed.err, HasSubstr("is compressed; expected text"));
   const Outcome unknown =
-      RunWith({"profile", "import", "--from", "piper", gz + ".x", "-o", "-"});
+      RunWith({"import", "profile", "--from", "piper", gz + ".x", "-o", "-"});
   EXPECT_EQ(unknown.code, ExitCode::kBadInput);
 }
 

@@ -1,4 +1,4 @@
-#include "cli/profile_command_line.h"
+#include "cli/import_command_line.h"
 
 #include <string>
 
@@ -42,12 +42,6 @@ void AddImportProfile(CLI::App& app, ImportProfileOptions& options) {
          "--seq", [&options](int length) { options.sequence_length = length; },
          "Tokens per sequence [as in the files]")
       ->check(CLI::PositiveNumber);
-}
-
-void AddShowProfile(CLI::App& app, ShowProfileOptions& options) {
-  app.add_option("file", options.file, "Profile file")
-      ->required()
-      ->type_name("FILE");
 }
 
 }  // namespace tangram

@@ -1,0 +1,14 @@
+#ifndef TANGRAM_CLI_IMPORT_COMMAND_LINE_H_
+#define TANGRAM_CLI_IMPORT_COMMAND_LINE_H_
+
+#include "CLI/CLI.hpp"
+#include "cli/options.h"
+
+namespace tangram {
+
+// The options of the `import` commands.
+void AddImportProfile(CLI::App& app, ImportProfileOptions& options);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_IMPORT_COMMAND_LINE_H_
