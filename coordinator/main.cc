@@ -28,6 +28,9 @@ ABSL_FLAG(int, max_concurrent_plans, 4, "Plans under way at once.");
 ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
 ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
+ABSL_FLAG(int64_t, plan_cache_mb, 64,
+          "Memory for answers to planning requests, for equal ones; 0: every "
+          "request is planned.");
 ABSL_FLAG(std::string, state_dir, "",
           "Folder for jobs and answers of workers, made if there is none; "
           "empty: $STATE_DIRECTORY, $XDG_STATE_HOME/tangram or "
@@ -73,6 +76,7 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
+      .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
       .state_dir = StateDir(),
       .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20};
   TANGRAM_RETURN_IF_ERROR(
@@ -81,6 +85,9 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       CheckNotNegative("max_queued_plans", options.max_queued_plans));
   TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
       "cache_mb", static_cast<double>(absl::GetFlag(FLAGS_cache_mb))));
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
+      "plan_cache_mb",
+      static_cast<double>(absl::GetFlag(FLAGS_plan_cache_mb))));
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
   if (options.max_concurrent_plans < 1) {

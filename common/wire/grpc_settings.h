@@ -23,7 +23,8 @@ inline constexpr int kPingTimeoutMs = 5'000;
 
 void ApplySettings(grpc::ServerBuilder& builder);
 
-// Without transport security. Does not connect yet.
+// Without transport security. Does not connect yet. The channel's connection is
+// its own.
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);
 
 }  // namespace tangram

@@ -43,25 +43,9 @@ int64_t ApproximateBytes(const Answer& answer) {
   return kOverheadBytes + std::visit(ByteCounter(), answer);
 }
 
-const Answer* AnswerCache::Find(Fingerprint key) {
-  const auto it = index_.find(key);
-  if (it == index_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, it->second);
-  return &it->second->answer;
-}
-
 void AnswerCache::Insert(Fingerprint key, const Answer& answer) {
-  if (!IsReproducible(answer) || index_.count(key) > 0) return;
-  const int64_t bytes = ApproximateBytes(answer);
-  if (bytes > max_bytes_) return;
-  entries_.push_front({.key = key, .bytes = bytes, .answer = answer});
-  index_.emplace(key, entries_.begin());
-  num_bytes_ += bytes;
-  while (num_bytes_ > max_bytes_) {
-    num_bytes_ -= entries_.back().bytes;
-    index_.erase(entries_.back().key);
-    entries_.pop_back();
-  }
+  if (!IsReproducible(answer)) return;
+  answers_.Insert(key, answer, ApproximateBytes(answer));
 }
 
 }  // namespace tangram

@@ -2,11 +2,10 @@
 #define TANGRAM_COORDINATOR_DISPATCH_ANSWER_CACHE_H_
 
 #include <cstdint>
-#include <list>
-#include <map>
 
 #include "common/base/fingerprint.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/lru_cache.h"
 
 namespace tangram {
 
@@ -18,26 +17,17 @@ bool IsReproducible(const Answer& answer);
 // Not thread-safe.
 class AnswerCache {
  public:
-  explicit AnswerCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
 
   // Null if there is none. Valid until the next Insert.
-  const Answer* Find(Fingerprint key);
+  const Answer* Find(Fingerprint key) { return answers_.Find(key); }
   void Insert(Fingerprint key, const Answer& answer);
 
-  int64_t num_entries() const { return static_cast<int64_t>(index_.size()); }
-  int64_t num_bytes() const { return num_bytes_; }
+  int64_t num_entries() const { return answers_.num_entries(); }
+  int64_t num_bytes() const { return answers_.num_bytes(); }
 
  private:
-  struct Entry {
-    Fingerprint key = 0;
-    int64_t bytes = 0;
-    Answer answer;
-  };
-
-  const int64_t max_bytes_;
-  int64_t num_bytes_ = 0;
-  std::list<Entry> entries_;  // Most recently used first.
-  std::map<Fingerprint, std::list<Entry>::iterator> index_;
+  LruCache<Fingerprint, Answer> answers_;
 };
 
 // Memory that `answer` takes, roughly.

@@ -18,6 +18,7 @@ WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
   workers_[++last_id_] = {.adapters = std::move(adapters),
                           .capacity = capacity,
                           .last_heard_s = now_s};
+  num_slots_ += capacity;
   return last_id_;
 }
 
@@ -28,9 +29,10 @@ void WorkQueue::Heard(WorkerId worker, double now_s) {
 }
 
 void WorkQueue::Drain(WorkerId worker) {
-  if (const auto it = workers_.find(worker); it != workers_.end()) {
-    it->second.draining = true;
-  }
+  const auto it = workers_.find(worker);
+  if (it == workers_.end() || it->second.draining) return;
+  it->second.draining = true;
+  num_slots_ -= it->second.capacity;
 }
 
 WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
@@ -54,6 +56,7 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
     }
   }
   for (const TaskId task : lost.given_up) Forget(task);
+  Drain(worker);
   workers_.erase(worker);
   return lost;
 }
@@ -162,14 +165,6 @@ int64_t WorkQueue::num_leased() const {
   return static_cast<int64_t>(tasks_.size()) - num_pending_;
 }
 
-int WorkQueue::num_slots() const {
-  int total = 0;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.draining) total += worker.capacity;
-  }
-  return total;
-}
-
 size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   const int64_t slots = num_slots();
   const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
@@ -197,28 +192,35 @@ bool WorkQueue::TakePending(const Worker& worker, TaskId* task) {
 
 bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
                               TaskId* task) const {
-  double oldest_s = now_s - options_.hedge_after_s;
-  bool found = false;
-  for (const auto& [other, state] : workers_) {
-    if (other == worker) continue;
-    for (const TaskId id : state.leases) {
-      const Task& candidate = tasks_.at(id);
-      const Batch& batch = batches_.at(candidate.batches.front());
-      if (candidate.holders.size() == 1 &&
-          candidate.holders.front().since_s < oldest_s &&
-          workers_.at(worker).adapters.count(batch.adapter) > 0) {
-        oldest_s = candidate.holders.front().since_s;
-        *task = id;
-        found = true;
-      }
+  for (const auto& [since_s, id] : held_once_) {
+    if (since_s >= now_s - options_.hedge_after_s) return false;
+    const Task& candidate = tasks_.at(id);
+    const Batch& batch = batches_.at(candidate.batches.front());
+    if (candidate.holders.front().worker != worker &&
+        workers_.at(worker).adapters.count(batch.adapter) > 0) {
+      *task = id;
+      return true;
     }
   }
-  return found;
+  return false;
 }
 
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
-  tasks_.at(task).holders.push_back({worker, now_s});
+  std::vector<Holder> holders = tasks_.at(task).holders;
+  holders.push_back({worker, now_s});
+  SetHolders(task, std::move(holders));
   workers_.at(worker).leases.push_back(task);
+}
+
+void WorkQueue::SetHolders(TaskId id, std::vector<Holder> holders) {
+  Task& task = tasks_.at(id);
+  if (task.holders.size() == 1) {
+    held_once_.erase({task.holders.front().since_s, id});
+  }
+  task.holders = std::move(holders);
+  if (task.holders.size() == 1) {
+    held_once_.insert({task.holders.front().since_s, id});
+  }
 }
 
 bool WorkQueue::Release(WorkerId worker, TaskId task) {
@@ -228,8 +230,9 @@ bool WorkQueue::Release(WorkerId worker, TaskId task) {
   const auto lease = std::find(leases.begin(), leases.end(), task);
   if (lease == leases.end()) return false;
   leases.erase(lease);
-  std::erase_if(tasks_.at(task).holders,
-                [&](const Holder& h) { return h.worker == worker; });
+  std::vector<Holder> holders = tasks_.at(task).holders;
+  std::erase_if(holders, [&](const Holder& h) { return h.worker == worker; });
+  SetHolders(task, std::move(holders));
   return true;
 }
 
@@ -240,10 +243,11 @@ void WorkQueue::QueueFirst(TaskId task) {
 
 // `task` must not be pending.
 void WorkQueue::Forget(TaskId task) {
-  const Task gone = std::move(tasks_.at(task));
-  for (const Holder& holder : gone.holders) {
+  for (const Holder& holder : tasks_.at(task).holders) {
     std::erase(workers_.at(holder.worker).leases, task);
   }
+  SetHolders(task, {});
+  const Task gone = std::move(tasks_.at(task));
   for (const BatchId batch : gone.batches) {
     batches_.at(batch).tasks.erase(task);
   }
@@ -265,9 +269,14 @@ void WorkQueue::CheckInvariants() const {
   }
   TANGRAM_CHECK(num_pending == num_pending_);
   size_t num_held = 0;
+  size_t num_held_once = 0;
   for (const auto& [id, task] : tasks_) {
     TANGRAM_CHECK(!task.batches.empty());
     if (task.holders.empty()) --num_pending;
+    if (task.holders.size() == 1) {
+      TANGRAM_CHECK(held_once_.count({task.holders.front().since_s, id}) == 1);
+      ++num_held_once;
+    }
     for (const Holder& holder : task.holders) {
       const std::vector<TaskId>& leases = workers_.at(holder.worker).leases;
       TANGRAM_CHECK(std::count(leases.begin(), leases.end(), id) == 1);
@@ -278,8 +287,14 @@ void WorkQueue::CheckInvariants() const {
     }
   }
   TANGRAM_CHECK(num_pending == 0);  // Each was seen once, in one queue.
-  for (const auto& [id, worker] : workers_) num_held -= worker.leases.size();
+  TANGRAM_CHECK(num_held_once == held_once_.size());
+  int num_slots = 0;
+  for (const auto& [id, worker] : workers_) {
+    num_held -= worker.leases.size();
+    if (!worker.draining) num_slots += worker.capacity;
+  }
   TANGRAM_CHECK(num_held == 0);
+  TANGRAM_CHECK(num_slots == num_slots_);
 }
 
 }  // namespace tangram

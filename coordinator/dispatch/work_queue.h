@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "common/parallelizer/query.h"
@@ -80,7 +81,7 @@ class WorkQueue {
   bool CanServe(const AdapterId& adapter) const;
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
-  int num_slots() const;  // Of the workers that are not draining.
+  int num_slots() const { return num_slots_; }  // Of who is not draining.
 
   // Aborts if the state is inconsistent.
   void CheckInvariants() const;
@@ -112,6 +113,7 @@ class WorkQueue {
   bool TakePending(const Worker& worker, TaskId* task);
   bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
   void Hold(WorkerId worker, TaskId task, double now_s);
+  void SetHolders(TaskId id, std::vector<Holder> holders);
   bool Release(WorkerId worker, TaskId task);
   void QueueFirst(TaskId task);
   void Forget(TaskId task);
@@ -120,7 +122,10 @@ class WorkQueue {
   std::map<WorkerId, Worker> workers_;
   std::map<BatchId, Batch> batches_;
   std::map<TaskId, Task> tasks_;
+  // Tasks that one worker holds, and since when: the oldest are stragglers.
+  std::set<std::pair<double, TaskId>> held_once_;
   int64_t num_pending_ = 0;
+  int num_slots_ = 0;
   int64_t last_id_ = 0;
   BatchId last_served_ = 0;
 };

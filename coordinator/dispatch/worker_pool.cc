@@ -55,6 +55,7 @@ WorkerId WorkerPool::Connect(const WorkerInfo& info,
   const WorkerId id =
       queue_.AddWorker(std::move(adapters), info.capacity, options_.now_s());
   workers_[id] = {.info = info, .connection = &connection};
+  SetOffer(workers_.at(id), /*is_offered=*/true);
   connection.Ping();
   LeaseTo(id);
   changed_.notify_all();
@@ -75,33 +76,58 @@ void WorkerPool::Drain(WorkerId worker) {
   const Lock lock(mutex_);
   queue_.Drain(worker);
   const auto it = workers_.find(worker);
-  if (it != workers_.end()) it->second.draining = true;
+  if (it == workers_.end() || it->second.draining) return;
+  it->second.draining = true;
+  SetOffer(it->second, /*is_offered=*/false);
 }
 
-void WorkerPool::OnAnswer(WorkerId worker, TaskId task,
-                          absl::StatusOr<Answer> answer) {
-  Lock lock(mutex_);
-  std::vector<WorkerId> others;
-  if (!queue_.Complete(worker, task, &others)) return;
-  for (const WorkerId other : others) {
-    workers_.at(other).connection->Cancel(task);
-    Report(tasks_.at(task).adapter, QueryEvent::kCancelled);
+void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
+  std::vector<std::pair<Fingerprint, Answer>> to_store;
+  {
+    const Lock lock(mutex_);
+    for (WorkerAnswer& answer : answers) {
+      const auto task = tasks_.find(answer.task);
+      const Fingerprint key = task == tasks_.end() ? 0 : task->second.key;
+      if (!Accept(worker, answer)) continue;
+      if (options_.store != nullptr && answer.answer.ok() &&
+          IsReproducible(*answer.answer)) {
+        to_store.emplace_back(key, *std::move(answer.answer));
+      }
+    }
+    LeaseTo(worker);
   }
-  if (answer.ok() && answer->index() != tasks_.at(task).query.index()) {
+  for (const auto& [key, answer] : to_store)
+    options_.store->Insert(key, answer);
+}
+
+bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
+  std::vector<WorkerId> others;
+  if (!queue_.Complete(worker, given.task, &others)) return false;
+  const Task& task = tasks_.at(given.task);
+  for (const WorkerId other : others) {
+    workers_.at(other).connection->Cancel(given.task);
+    Report(task.adapter, QueryEvent::kCancelled);
+  }
+  absl::StatusOr<Answer>& answer = given.answer;
+  if (answer.ok() && answer->index() != task.query.index()) {
     answer = absl::InternalError(
         absl::StrCat("worker ", workers_.at(worker).info.name,
                      " answered another question than it was asked"));
   }
-  Report(tasks_.at(task).adapter,
+  Report(task.adapter,
          answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
-  const Fingerprint key = tasks_.at(task).key;
-  if (answer.ok()) cache_.Insert(key, *answer);
-  Finish(task, answer);
-  LeaseTo(worker);
-  lock.unlock();
-  if (options_.store != nullptr && answer.ok() && IsReproducible(*answer)) {
-    options_.store->Insert(key, *answer);
+  if (answer.ok()) cache_.Insert(task.key, *answer);
+  Finish(given.task, answer);
+  return true;
+}
+
+void WorkerPool::SetOffer(const Worker& worker, bool is_offered) {
+  if (is_offered) {
+    census_.Add(worker.info.adapters, worker.info.capacity);
+  } else {
+    census_.Remove(worker.info.adapters, worker.info.capacity);
   }
+  offered_adapters_ = census_.FingerprintOfBest();
 }
 
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
@@ -129,7 +155,7 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
   Lock lock(mutex_);
   const double give_up_s = options_.now_s() + options_.worker_wait_s;
   while (true) {
-    if (const auto adapter = BestVersion(name)) return *adapter;
+    if (const auto adapter = census_.Best(name)) return *adapter;
     if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
     changed_.wait_for(lock, kPollInterval);
     if (IsSet(should_stop)) return absl::CancelledError("stopped");
@@ -141,13 +167,8 @@ absl::StatusOr<std::vector<std::string>> WorkerPool::AdapterNames(
   Lock lock(mutex_);
   const double give_up_s = options_.now_s() + options_.worker_wait_s;
   while (true) {
-    std::set<std::string> names;
-    for (const auto& [id, worker] : workers_) {
-      for (const AdapterInfo& adapter : worker.info.adapters) {
-        if (!worker.draining) names.insert(adapter.id.name);
-      }
-    }
-    if (!names.empty()) return std::vector(names.begin(), names.end());
+    std::vector<std::string> names = census_.Names();
+    if (!names.empty()) return names;
     if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
     changed_.wait_for(lock, kPollInterval);
     if (IsSet(should_stop)) return absl::CancelledError("stopped");
@@ -294,6 +315,7 @@ void WorkerPool::Abandon(BatchId batch, const Waiter& waiter) {
 }
 
 void WorkerPool::LeaseToAll() {
+  if (tasks_.empty()) return;
   for (const auto& [id, worker] : workers_) LeaseTo(id);
 }
 
@@ -316,6 +338,7 @@ void WorkerPool::Remove(WorkerId id) {
   if (observer_ != nullptr && !it->second.draining) {
     observer_->OnWorkerLost(it->second.info.name);
   }
+  if (!it->second.draining) SetOffer(it->second, /*is_offered=*/false);
   const std::string name = it->second.info.name;
   workers_.erase(it);
   const WorkQueue::LostLeases lost = queue_.RemoveWorker(id);
@@ -344,29 +367,6 @@ void WorkerPool::Finish(TaskId id, const absl::StatusOr<Answer>& answer) {
     finished = finished || waiter->Finished();
   }
   if (finished) changed_.notify_all();
-}
-
-std::optional<AdapterInfo> WorkerPool::BestVersion(
-    absl::string_view name) const {
-  std::map<AdapterId, std::pair<int, AdapterInfo>> versions;
-  for (const auto& [id, worker] : workers_) {
-    if (worker.draining) continue;
-    for (const AdapterInfo& adapter : worker.info.adapters) {
-      if (adapter.id.name != name) continue;
-      auto& [slots, info] = versions[adapter.id];
-      slots += worker.info.capacity;
-      info = adapter;
-    }
-  }
-  std::optional<AdapterInfo> best;
-  int best_slots = 0;
-  for (const auto& [id, version] : versions) {
-    if (version.first >= best_slots) {
-      best_slots = version.first;
-      best = version.second;
-    }
-  }
-  return best;
 }
 
 absl::Status WorkerPool::NoWorkerFor(absl::string_view adapter) const {

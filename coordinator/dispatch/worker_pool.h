@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/adapter_census.h"
 #include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/answer_store.h"
 #include "coordinator/dispatch/query_key.h"
@@ -34,6 +36,11 @@ struct LeasedQuery {
   AdapterId adapter;
   SharedContext context;  // Null if the query refers to none.
   Query query;
+};
+
+struct WorkerAnswer {
+  TaskId task = 0;
+  absl::StatusOr<Answer> answer;
 };
 
 // The pool's way to one worker. Calls come one at a time and with the pool
@@ -111,7 +118,7 @@ class WorkerPool {
   void Disconnect(WorkerId worker);
   void Heard(WorkerId worker);
   void Drain(WorkerId worker);
-  void OnAnswer(WorkerId worker, TaskId task, absl::StatusOr<Answer> answer);
+  void OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers);
   void OnHandedBack(WorkerId worker, TaskId task);
 
   // To be called a few times a second: finds silent workers and stragglers, and
@@ -123,6 +130,9 @@ class WorkerPool {
   // kCancelled once `should_stop` says so.
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop);
+
+  // Names the adapters that FindAdapter would find now: equal ones plan alike.
+  Fingerprint OfferedAdapters() const { return offered_adapters_; }
 
   // Names of the adapters that workers offer, sorted. Waits for the first
   // worker as FindAdapter does for one that offers the adapter.
@@ -180,11 +190,13 @@ class WorkerPool {
                      const std::function<void(int, int)>& progress,
                      const std::function<bool()>& should_stop);
   void Abandon(BatchId batch, const Waiter& waiter);
+  // False if the answer comes too late.
+  bool Accept(WorkerId worker, WorkerAnswer& answer);
+  void SetOffer(const Worker& worker, bool is_offered);
   void LeaseToAll();
   void LeaseTo(WorkerId id);
   void Remove(WorkerId id);
   void Finish(TaskId id, const absl::StatusOr<Answer>& answer);
-  std::optional<AdapterInfo> BestVersion(absl::string_view name) const;
   absl::Status NoWorkerFor(absl::string_view adapter) const;
   void Report(const AdapterId& adapter, QueryEvent event);
 
@@ -195,6 +207,8 @@ class WorkerPool {
   std::condition_variable changed_;  // A batch or the set of workers.
   WorkQueue queue_;
   AnswerCache cache_;
+  AdapterCensus census_;  // Of the workers that are not draining.
+  std::atomic<Fingerprint> offered_adapters_ = 0;
   std::map<WorkerId, Worker> workers_;
   std::map<TaskId, Task> tasks_;
   std::map<Fingerprint, TaskId> in_flight_;

@@ -108,6 +108,7 @@ class Server : public CoordinatorServer {
       : state_(std::move(state)),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
+        plan_cache_(options.plan_cache_bytes),
         executor_(options.max_concurrent_plans, options.max_queued_plans),
         store_executor_(kStoreThreads, kMaxWaitingCalls),
         runner_(
@@ -129,6 +130,7 @@ class Server : public CoordinatorServer {
             {.pool = pool_,
              .executor = executor_,
              .metrics = metrics_,
+             .cache = plan_cache_,
              .now_s = SteadySeconds,
              .is_draining = [this] { return draining_.load(); },
              .must_stop = [this] { return stopping_.load(); }})) {}
@@ -197,6 +199,7 @@ class Server : public CoordinatorServer {
   State state_;
   ServiceMetrics metrics_;
   WorkerPool pool_;
+  PlanCache plan_cache_;
   JobWatchers watchers_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;

@@ -16,7 +16,8 @@ struct CoordinatorOptions {
   double worker_wait_s = 30;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
-  int64_t cache_bytes = int64_t{256} << 20;
+  int64_t cache_bytes = int64_t{256} << 20;      // Answers of workers.
+  int64_t plan_cache_bytes = int64_t{64} << 20;  // Answers to plan requests.
   WorkQueueOptions queue;
   double ping_interval_s = 5;
   // A folder for jobs and answers, made if there is none; empty: both end with

@@ -20,28 +20,62 @@
 namespace tangram {
 namespace {
 
+grpc::ByteBuffer Encode(const v1::PlanUpdate& update) {
+  grpc::ByteBuffer buffer;
+  bool is_owned = false;
+  // Fails for what is beyond 2 GB only.
+  grpc::SerializationTraits<v1::PlanUpdate>::Serialize(update, &buffer,
+                                                       &is_owned);
+  return buffer;
+}
+
+absl::StatusOr<PlanOrder> Decode(grpc::ByteBuffer request) {
+  v1::PlanRequest message;
+  if (!grpc::SerializationTraits<v1::PlanRequest>::Deserialize(&request,
+                                                               &message)
+           .ok()) {
+    return absl::InvalidArgumentError("request: not a PlanRequest");
+  }
+  return FromProto(message);
+}
+
+// A call whose answer is known.
+class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit KnownPlanCall(grpc::ByteBuffer answer) : answer_(std::move(answer)) {
+    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  const grpc::ByteBuffer answer_;
+};
+
 // One call. The planner runs on the executor; the stream is written to from
 // there and from gRPC's threads. Lives until gRPC is done with it, which is
 // after Finish, so nothing is touched after that.
-class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
+class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   PlanCall(const PlannerServiceParts& parts,
            grpc::CallbackServerContext& context)
       : parts_(parts), context_(context) {}
 
-  void Start(const v1::PlanRequest& message) {
-    absl::StatusOr<PlanOrder> order = FromProto(message);
+  void Start(const grpc::ByteBuffer& request) {
+    absl::StatusOr<PlanOrder> order = Decode(request);
     if (!order.ok()) return Refuse(order.status());
     order_ = *std::move(order);
     if (parts_.is_draining()) {
       return Refuse(absl::UnavailableError("the coordinator is shutting down"));
     }
+    request_ = request;
+    adapters_ = parts_.pool.OfferedAdapters();
     // With the lock, so that the job cannot end the call before it has its id.
     std::unique_lock lock(mutex_);
     job_ = parts_.executor.Submit([this] { Run(); });
     if (job_.has_value()) {
-      progress_.emplace().mutable_progress()->set_num_workers(
-          parts_.pool.Counts().workers);
+      v1::PlanUpdate queued;
+      queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
+      progress_ = Encode(queued);
       WriteNext(lock);  // Queued.
       return;
     }
@@ -83,12 +117,23 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
          .report = [this](const PlanningProgress& now) { Report(now); },
          .should_stop = [this] { return ShouldStop(); },
          .why_stopped = [this] { return WhyCancelled(); }});
-    std::optional<v1::PlanUpdate> result;
+    std::optional<grpc::ByteBuffer> result;
     if (file.ok()) {
-      *result.emplace().mutable_result() = tangram::ToProto(*file);
+      v1::PlanUpdate update;
+      *update.mutable_result() = tangram::ToProto(*file);
+      result = Encode(update);
+      Keep(*file, *result);
     }
     std::unique_lock lock(mutex_);
     End(file.status(), std::move(result), lock);
+  }
+
+  void Keep(const PlanFile& file, const grpc::ByteBuffer& result) {
+    // Planned with what was offered at the beginning only if that holds still.
+    if (!file.result.stats.truncated &&
+        adapters_ == parts_.pool.OfferedAdapters()) {
+      parts_.cache.Insert(adapters_, request_, result);
+    }
   }
 
   absl::Status WhyCancelled() const {
@@ -105,11 +150,11 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
     *update.mutable_progress() =
         tangram::ToProto(progress, parts_.pool.Counts().workers);
     std::unique_lock lock(mutex_);
-    progress_ = std::move(update);
+    progress_ = Encode(update);
     WriteNext(lock);
   }
 
-  void End(const absl::Status& status, std::optional<v1::PlanUpdate> result,
+  void End(const absl::Status& status, std::optional<grpc::ByteBuffer> result,
            std::unique_lock<std::mutex>& lock) {
     outcome_ = status;
     result_ = std::move(result);
@@ -140,24 +185,33 @@ class PlanCall : public grpc::ServerWriteReactor<v1::PlanUpdate> {
   const PlannerServiceParts& parts_;
   grpc::CallbackServerContext& context_;
   PlanOrder order_;
+  grpc::ByteBuffer request_;
+  Fingerprint adapters_ = 0;
   std::atomic<bool> is_cancelled_ = false;
 
   std::mutex mutex_;
   std::optional<BoundedExecutor::JobId> job_;
   bool is_writing_ = false;
-  v1::PlanUpdate written_;                  // Must live while it is written.
-  std::optional<v1::PlanUpdate> progress_;  // The latest, not yet written.
-  std::optional<absl::Status> outcome_;     // Set once the job has ended.
-  std::optional<v1::PlanUpdate> result_;
+  grpc::ByteBuffer written_;                  // Must live while it is written.
+  std::optional<grpc::ByteBuffer> progress_;  // The latest, not yet written.
+  std::optional<absl::Status> outcome_;       // Set once the job has ended.
+  std::optional<grpc::ByteBuffer> result_;
 };
 
-class PlannerService : public v1::Planner::CallbackService {
+// Takes requests as bytes, since a known one need not be decoded.
+class PlannerService
+    : public v1::Planner::WithRawCallbackMethod_Plan<v1::Planner::Service> {
  public:
   explicit PlannerService(const PlannerServiceParts& parts) : parts_(parts) {}
 
-  grpc::ServerWriteReactor<v1::PlanUpdate>* Plan(
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Plan(
       grpc::CallbackServerContext* context,
-      const v1::PlanRequest* request) override {
+      const grpc::ByteBuffer* request) override {
+    if (auto known =
+            parts_.cache.Find(parts_.pool.OfferedAdapters(), *request)) {
+      parts_.metrics.OnKnownPlan();
+      return new KnownPlanCall(*std::move(known));
+    }
     auto* call = new PlanCall(parts_, *context);
     call->Start(*request);
     return call;

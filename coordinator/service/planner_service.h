@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/service/plan_cache.h"
 #include "coordinator/service/service_metrics.h"
 
 namespace grpc {
@@ -20,6 +21,7 @@ struct PlannerServiceParts {
   WorkerPool& pool;
   BoundedExecutor& executor;  // Runs the planners.
   ServiceMetrics& metrics;
+  PlanCache& cache;
   std::function<double()> now_s;
   std::function<bool()> is_draining;  // Refuses new plans.
   std::function<bool()> must_stop;    // Ends plans under way.

@@ -38,6 +38,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
           "Wall time of finished plans, by phase and in total.")),
       plans_(metrics.AddCounter("tangram_plans_total",
                                 "Planning requests, by status code.")),
+      known_plans_(metrics.AddCounter(
+          "tangram_plan_cache_hits_total",
+          "Planning requests answered as an equal one was before.")),
       pairs_(metrics.AddCounter("tangram_pairs_total",
                                 "Pairs of finished plans, by what became of "
                                 "them.")),
@@ -66,8 +69,8 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       active_plans_(metrics.AddGauge("tangram_active_plans",
                                      "Planning requests under way.")) {
   // Counters exist from the start, so that their rates are right.
-  for (Counter* counter :
-       {&leases_lost_, &cache_hits_, &cache_misses_, &workers_lost_}) {
+  for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
+                           &cache_misses_, &workers_lost_}) {
     counter->Add({}, 0);
   }
 }
@@ -106,6 +109,11 @@ void ServiceMetrics::OnPlan(const absl::Status& status,
   add("pruned_incompatible", stats.pruned_incompatible);
   add("pruned_infeasible", stats.pruned_infeasible);
   add("queried", stats.queries - stats.requeries);
+}
+
+void ServiceMetrics::OnKnownPlan() {
+  plans_.Add({{"code", NameOf(absl::StatusCode::kOk)}});
+  known_plans_.Add({});
 }
 
 void ServiceMetrics::SetPool(const WorkerPoolCounts& counts) {

@@ -23,12 +23,15 @@ class ServiceMetrics : public WorkerPoolObserver {
 
   void OnPlan(const absl::Status& status, const PlanningStats& stats,
               const std::vector<PhaseTime>& phases, double wall_s);
+  // A plan that was answered with what an equal request got.
+  void OnKnownPlan();
   void SetPool(const WorkerPoolCounts& counts);
   void SetPlans(int running, int waiting);
 
  private:
   DurationHistogram planning_duration_;
   Counter plans_;
+  Counter known_plans_;
   Counter pairs_;
   Counter queries_;
   Counter leases_lost_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -118,9 +119,12 @@ class WorkerSession
       pool_.Drain(*worker_);
       Log(LogLevel::kInfo, "worker draining", {{"worker", name_}});
     }
+    std::vector<WorkerAnswer> answers;
+    answers.reserve(incoming_.answers_size());
     for (const v1::Answer& answer : incoming_.answers()) {
-      pool_.OnAnswer(*worker_, answer.id(), DecodeAnswer(answer));
+      answers.push_back({answer.id(), DecodeAnswer(answer)});
     }
+    if (!answers.empty()) pool_.OnAnswers(*worker_, std::move(answers));
     for (const int64_t task : incoming_.handed_back()) {
       pool_.OnHandedBack(*worker_, task);
     }

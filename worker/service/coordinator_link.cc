@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -43,12 +44,12 @@ class StreamLink : public CoordinatorLink {
         last_heard_s_(SteadySeconds()),
         runner_(options.num_threads, SteadySeconds,
                 [this](const LeasedJob& job, absl::StatusOr<Answer> answer,
-                       double seconds) { Send(job, answer, seconds); }) {}
+                       JobTimes times) { Send(job, answer, times); }) {}
 
   absl::Status Run() override {
     SayHello();
     if (is_draining_) context_.TryCancel();
-    std::jthread heartbeats([this](std::stop_token stop) { Beat(stop); });
+    std::jthread writer([this](std::stop_token stop) { KeepWriting(stop); });
     v1::CoordinatorMessage message;
     while (stream_->Read(&message)) {
       last_heard_s_ = SteadySeconds();
@@ -58,8 +59,8 @@ class StreamLink : public CoordinatorLink {
     runner_.CancelAll();
     metrics_.SetConnected(false);
     metrics_.SetRunning(0);
-    heartbeats.request_stop();
-    heartbeats.join();
+    writer.request_stop();
+    writer.join();
     const std::lock_guard lock(write_mutex_);
     is_open_ = false;
     return FromGrpc(stream_->Finish());
@@ -71,18 +72,17 @@ class StreamLink : public CoordinatorLink {
       context_.TryCancel();
       return;
     }
-    v1::WorkerMessage message;
-    message.set_draining(true);
-    AddHandedBack(runner_.TakeWaiting(), message);
-    Write(message);
+    const std::vector<int64_t> waiting = runner_.TakeWaiting();
+    Write([&](v1::WorkerMessage& message) {
+      message.set_draining(true);
+      AddHandedBack(waiting, message);
+    });
     runner_.WaitUntilIdle(timeout_s);
-    v1::WorkerMessage last;
-    AddHandedBack(runner_.CancelAll(), last);
-    Write(last);
-    const std::lock_guard lock(write_mutex_);
-    if (!is_open_) return;
-    is_open_ = false;
-    stream_->WritesDone();
+    const std::vector<int64_t> rest = runner_.CancelAll();
+    Write([&](v1::WorkerMessage& message) {
+      AddHandedBack(rest, message);
+      is_last_ = true;
+    });
   }
 
  private:
@@ -107,15 +107,14 @@ class StreamLink : public CoordinatorLink {
     Log(LogLevel::kInfo, "connected", {{"coordinator", options_.coordinator}});
   }
 
-  // Tells the coordinator that this worker lives, and ends the stream if the
-  // coordinator seems not to.
-  void Beat(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+  // Writes what there is to say, all that has gathered in one message; and now
+  // and then nothing, which tells the coordinator that this worker lives. Ends
+  // the stream if the coordinator seems not to.
+  void KeepWriting(const std::stop_token& stop) {
     const std::chrono::duration<double> interval(options_.heartbeat_s);
-    while (!stop.stop_requested()) {
-      wake.wait_for(lock, stop, interval, [] { return false; });
+    std::unique_lock lock(write_mutex_);
+    while (is_open_) {
+      wake_.wait_for(lock, stop, interval, [this] { return has_news_; });
       if (stop.stop_requested()) return;
       metrics_.SetRunning(runner_.num_running());
       if (SteadySeconds() - last_heard_s_ > options_.silence_limit_s) {
@@ -123,7 +122,15 @@ class StreamLink : public CoordinatorLink {
         context_.TryCancel();
         return;
       }
-      Write(v1::WorkerMessage());
+      const v1::WorkerMessage message = std::exchange(outgoing_, {});
+      has_news_ = false;
+      const bool is_last = is_last_;
+      lock.unlock();
+      // A write that fails ends the stream, which Run notices.
+      const bool written = stream_->Write(message);
+      if (written && is_last) stream_->WritesDone();
+      lock.lock();
+      is_open_ = written && !is_last;
     }
   }
 
@@ -135,9 +142,8 @@ class StreamLink : public CoordinatorLink {
     for (const v1::Lease& lease : message.leases()) Accept(lease);
     runner_.Cancel({message.cancelled().begin(), message.cancelled().end()});
     if (is_draining_ && message.leases_size() > 0) {
-      v1::WorkerMessage reply;
-      AddHandedBack(runner_.TakeWaiting(), reply);
-      Write(reply);
+      const std::vector<int64_t> waiting = runner_.TakeWaiting();
+      Write([&](v1::WorkerMessage& reply) { AddHandedBack(waiting, reply); });
     }
   }
 
@@ -146,7 +152,7 @@ class StreamLink : public CoordinatorLink {
     if (job.ok()) {
       runner_.Submit(*std::move(job));
     } else {
-      Send(LeasedJob{.id = lease.id()}, job.status(), 0);
+      Send(LeasedJob{.id = lease.id()}, job.status(), {});
     }
   }
 
@@ -183,27 +189,34 @@ class StreamLink : public CoordinatorLink {
   }
 
   void Send(const LeasedJob& job, const absl::StatusOr<Answer>& answer,
-            double seconds) {
+            const JobTimes& times) {
     if (job.parallelizer != nullptr) {
       metrics_.OnAnswer(job.parallelizer->name(), job.query, answer.status(),
-                        seconds);
+                        times.search_s);
     }
-    v1::WorkerMessage message;
-    v1::Answer& encoded = *message.add_answers();
+    v1::Answer encoded;
     encoded.set_id(job.id);
+    encoded.set_waited_s(times.waited_s);
+    encoded.set_search_s(times.search_s);
     EncodeAnswer(answer, encoded);
-    Write(message);
+    Write([&](v1::WorkerMessage& message) {
+      *message.add_answers() = std::move(encoded);
+    });
   }
 
   static void AddHandedBack(const std::vector<int64_t>& ids,
                             v1::WorkerMessage& message) {
-    message.mutable_handed_back()->Assign(ids.begin(), ids.end());
+    message.mutable_handed_back()->Add(ids.begin(), ids.end());
   }
 
-  // A write that fails ends the stream, which Run notices.
-  void Write(const v1::WorkerMessage& message) {
+  // `add` adds something to the next message.
+  template <typename Add>
+  void Write(const Add& add) {
     const std::lock_guard lock(write_mutex_);
-    if (is_open_) is_open_ = stream_->Write(message);
+    if (!is_open_) return;
+    add(outgoing_);
+    has_news_ = true;
+    wake_.notify_one();
   }
 
   const WorkerOptions& options_;
@@ -214,7 +227,11 @@ class StreamLink : public CoordinatorLink {
       grpc::ClientReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>>
       stream_;
   std::mutex write_mutex_;
+  std::condition_variable_any wake_;
   bool is_open_ = false;
+  v1::WorkerMessage outgoing_;  // Not yet written.
+  bool has_news_ = false;       // In it.
+  bool is_last_ = false;        // It ends the stream.
   std::atomic<double> last_heard_s_;
   std::atomic<bool> is_connected_ = false;  // Heard of the coordinator.
   std::atomic<bool> is_draining_ = false;

@@ -30,14 +30,14 @@ QueryRunner::~QueryRunner() {
 
 void QueryRunner::Submit(LeasedJob job) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(job));
+  waiting_.push_back({std::move(job), now_s_()});
   work_available_.notify_one();
 }
 
 void QueryRunner::Cancel(const std::set<int64_t>& ids) {
   const std::lock_guard lock(mutex_);
   std::erase_if(waiting_,
-                [&](const LeasedJob& job) { return ids.count(job.id) > 0; });
+                [&](const Waiting& w) { return ids.count(w.job.id) > 0; });
   for (Running& running : running_) {
     if (ids.count(running.job.id) > 0) running.is_cancelled = true;
   }
@@ -46,7 +46,7 @@ void QueryRunner::Cancel(const std::set<int64_t>& ids) {
 std::vector<int64_t> QueryRunner::TakeWaiting() {
   const std::lock_guard lock(mutex_);
   std::vector<int64_t> ids;
-  for (const LeasedJob& job : waiting_) ids.push_back(job.id);
+  for (const Waiting& waiting : waiting_) ids.push_back(waiting.job.id);
   waiting_.clear();
   return ids;
 }
@@ -78,7 +78,8 @@ void QueryRunner::Work() {
     work_available_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     const auto running = running_.emplace(running_.end());
-    running->job = std::move(waiting_.front());
+    running->job = std::move(waiting_.front().job);
+    const double since_s = waiting_.front().since_s;
     waiting_.pop_front();
     lock.unlock();
 
@@ -89,7 +90,9 @@ void QueryRunner::Work() {
         job.query, [&] { return running->is_cancelled.load(); });
     // A cancelled job has no answer: the flag decides, once and for all.
     if (!running->is_cancelled.exchange(true)) {
-      on_answer_(job, std::move(answer), now_s_() - began_s);
+      on_answer_(
+          job, std::move(answer),
+          {.waited_s = began_s - since_s, .search_s = now_s_() - began_s});
     }
 
     lock.lock();

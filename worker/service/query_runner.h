@@ -26,15 +26,21 @@ struct LeasedJob {
   Query query;
 };
 
+// How long a job waited for a thread and then took, in seconds.
+struct JobTimes {
+  double waited_s = 0;
+  double search_s = 0;
+};
+
 // Answers queries on a fixed number of threads, in the order in which they
 // came. Thread-safe.
 class QueryRunner {
  public:
   // Called from the threads of the runner, several at once.
   using OnAnswer =
-      std::function<void(const LeasedJob&, absl::StatusOr<Answer>, double)>;
+      std::function<void(const LeasedJob&, absl::StatusOr<Answer>, JobTimes)>;
 
-  // `on_answer` also gets the seconds that the answer took, by `now_s`.
+  // `now_s`: a clock that never goes back.
   QueryRunner(int num_threads, std::function<double()> now_s,
               OnAnswer on_answer);
   ~QueryRunner();  // Cancels what is left and waits for it.
@@ -56,6 +62,11 @@ class QueryRunner {
     std::atomic<bool> is_cancelled = false;
   };
 
+  struct Waiting {
+    LeasedJob job;
+    double since_s = 0;
+  };
+
   void Work();
 
   const std::function<double()> now_s_;
@@ -63,7 +74,7 @@ class QueryRunner {
   std::mutex mutex_;
   std::condition_variable work_available_;
   std::condition_variable idle_;
-  std::deque<LeasedJob> waiting_;
+  std::deque<Waiting> waiting_;
   std::list<Running> running_;
   bool closed_ = false;
   std::vector<std::thread> threads_;

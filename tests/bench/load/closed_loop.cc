@@ -18,7 +18,8 @@ constexpr double kWarmUpShare = 0.1;
 
 double Quantile(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return 0;
-  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
+  return sorted[static_cast<size_t>(q *
+                                    static_cast<double>(sorted.size() - 1))];
 }
 
 }  // namespace
@@ -27,8 +28,8 @@ LoopResult RunClosedLoop(
     int num_threads, double seconds,
     const std::function<std::function<void()>()>& make_caller) {
   const auto count_from =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(Seconds(seconds * kWarmUpShare));
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         Seconds(seconds * kWarmUpShare));
   const auto end = count_from + std::chrono::duration_cast<Clock::duration>(
                                     Seconds(seconds));
   std::mutex mutex;

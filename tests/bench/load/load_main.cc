@@ -162,8 +162,8 @@ void RunWorkers() {
     WorkerOptions options{.coordinator = absl::GetFlag(FLAGS_address),
                           .name = absl::StrCat("worker-", i),
                           .num_threads = absl::GetFlag(FLAGS_slots)};
-    options.parallelizers.push_back(std::make_unique<SleepingParallelizer>(
-        absl::GetFlag(FLAGS_query_s)));
+    options.parallelizers.push_back(
+        std::make_unique<SleepingParallelizer>(absl::GetFlag(FLAGS_query_s)));
     metrics.push_back(std::make_unique<Metrics>());
     workers.push_back(Worker::Start(std::move(options), *metrics.back()));
   }
@@ -173,10 +173,10 @@ void RunWorkers() {
 
 // One batch of queries, none of which was asked before.
 void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
-  const auto context = std::make_shared<const QueryContext>(PairContext{
-      .training = testing::TestTraining(),
-      .slices = SliceByLayer(testing::TestModel(6)),
-      .islands = {testing::TestIsland(2, 4)}});
+  const auto context = std::make_shared<const QueryContext>(
+      PairContext{.training = testing::TestTraining(),
+                  .slices = SliceByLayer(testing::TestModel(6)),
+                  .islands = {testing::TestIsland(2, 4)}});
   std::vector<Query> queries;
   for (int i = 0; i < num_queries; ++i) {
     queries.push_back(PairQuery{.pipeline_microbatch_size = caller + 1,

@@ -60,11 +60,12 @@ class ThreadWorker : public WorkerConnection {
       const LeasedQuery query = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      pool_.OnAnswer(
-          id_, query.task,
-          AnswerQuery(parallelizer_,
-                      query.context ? query.context->pairs : PairContext(),
-                      query.query, nullptr));
+      pool_.OnAnswers(
+          id_,
+          {{query.task,
+            AnswerQuery(parallelizer_,
+                        query.context ? query.context->pairs : PairContext(),
+                        query.query, nullptr)}});
       lock.lock();
     }
   }

@@ -128,7 +128,8 @@ class WorkerPoolTest : public ::testing::Test {
     return steps;
   }
   void AnswerWith(WorkerId worker, TaskId task, int64_t steps) {
-    pool_.OnAnswer(worker, task, Answer(SlicePlanSet{.search_steps = steps}));
+    pool_.OnAnswers(worker,
+                    {{task, Answer(SlicePlanSet{.search_steps = steps})}});
   }
 
   std::atomic<double> now_s_ = 0;
@@ -264,7 +265,8 @@ TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
   RecordingWorker worker;
   const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
   auto run = RunAside(Queries(1));
-  pool_.OnAnswer(id, worker.AwaitLeases(1)[0], Answer(PerformanceProfile()));
+  pool_.OnAnswers(id,
+                  {{worker.AwaitLeases(1)[0], Answer(PerformanceProfile())}});
   EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
                                   HasSubstr("worker test answered another")));
 }

@@ -1,0 +1,110 @@
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/trace/trace_formats.h"
+
+namespace tangram {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kProcess = 1;
+
+// One row of the picture: spans in it are apart or one inside the other.
+class Row {
+ public:
+  // Spans must come by beginning, the longer first.
+  bool Take(const Span& span) {
+    while (!open_ends_s_.empty() && open_ends_s_.back() <= span.start_s) {
+      open_ends_s_.pop_back();
+    }
+    if (!open_ends_s_.empty() && open_ends_s_.back() < span.end_s) {
+      return false;
+    }
+    open_ends_s_.push_back(span.end_s);
+    return true;
+  }
+
+ private:
+  std::vector<double> open_ends_s_;  // Innermost last.
+};
+
+std::map<std::string, std::vector<const Span*>> SpansByLane(
+    const Trace& trace) {
+  std::map<std::string, std::vector<const Span*>> lanes;
+  for (const Span& span : trace.spans) {
+    if (!span.lane.empty()) lanes[span.lane].push_back(&span);
+  }
+  for (auto& [lane, spans] : lanes) {
+    std::sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) {
+      return std::tuple(a->start_s, -a->end_s, a->id) <
+             std::tuple(b->start_s, -b->end_s, b->id);
+    });
+  }
+  return lanes;
+}
+
+Json Arguments(const Span& span) {
+  Json arguments = Json::object();
+  for (const auto& [key, value] : span.attributes) {
+    std::visit([&](const auto& v) { arguments[key] = v; }, value);
+  }
+  if (!span.error.empty()) arguments["error"] = span.error;
+  return arguments;
+}
+
+// Times are in microseconds.
+Json CompleteEvent(const Span& span, int row) {
+  return {{"name", span.name},
+          {"ph", "X"},
+          {"pid", kProcess},
+          {"tid", row},
+          {"ts", 1e6 * span.start_s},
+          {"dur", 1e6 * (span.end_s - span.start_s)},
+          {"args", Arguments(span)}};
+}
+
+Json NameEvent(const char* what, int row, const std::string& name) {
+  return {{"name", what},
+          {"ph", "M"},
+          {"pid", kProcess},
+          {"tid", row},
+          {"args", {{"name", name}}}};
+}
+
+}  // namespace
+
+std::string ToChromeTrace(const Trace& trace) {
+  Json events = Json::array({NameEvent("process_name", 0, trace.name)});
+  int num_rows = 0;
+  for (const auto& [lane, spans] : SpansByLane(trace)) {
+    std::vector<Row> rows;
+    for (const Span* span : spans) {
+      auto row = std::find_if(rows.begin(), rows.end(),
+                              [&](Row& r) { return r.Take(*span); });
+      if (row == rows.end()) {
+        row = rows.insert(rows.end(), Row());
+        row->Take(*span);
+        events.push_back(NameEvent("thread_name",
+                                   num_rows + static_cast<int>(rows.size()),
+                                   lane));
+      }
+      const auto index = static_cast<int>(row - rows.begin());
+      events.push_back(CompleteEvent(*span, num_rows + index + 1));
+    }
+    num_rows += static_cast<int>(rows.size());
+  }
+  const Json file = {{"traceEvents", std::move(events)},
+                     {"displayTimeUnit", "ms"},
+                     {"otherData", {{"dropped_spans", trace.num_dropped}}}};
+  return file.dump() + "\n";
+}
+
+}  // namespace tangram
