@@ -244,6 +244,22 @@ void AddOutput(CLI::App& app, std::string& file) {
       ->type_name("FILE");
 }
 
+void AddTraceFormat(CLI::App& app, const std::string& name,
+                    TraceFormat& format) {
+  app.add_option_function<std::string>(
+         name,
+         [&format](const std::string& text) {
+           format = text == "otlp" ? TraceFormat::kOtlp : TraceFormat::kChrome;
+         },
+         "Form of the trace: chrome (Perfetto opens it) or otlp [chrome]")
+      ->check(Check(
+          [](const std::string& text) {
+            return text == "chrome" || text == "otlp";
+          },
+          "chrome or otlp"))
+      ->type_name("FORM");
+}
+
 void AddPlan(CLI::App& app, PlanOptions& plan) {
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
@@ -271,6 +287,10 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
   app.add_option("--timeline", plan.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");
+  app.add_option("--trace", plan.trace_file,
+                 "Write what planning spent its time on; -: to standard output")
+      ->type_name("FILE");
+  AddTraceFormat(app, "--trace-format", plan.trace_format);
   app.add_flag("--verbose", plan.verbose, "Say where planning time went");
   app.add_flag("--quiet", plan.quiet, "Print no plan and no progress");
   AddProgress(app, plan.progress);
@@ -382,6 +402,16 @@ class Parser {
         ->capture_default_str()
         ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
     AddJobs();
+    CLI::App* top =
+        Add("top", "Show what a coordinator and its workers do", top_);
+    AddCoordinator(*top, top_.coordinator);
+    top->add_flag("--once", top_.once, "Show it once and be done");
+    top->add_option("--interval", top_.interval_s, "Seconds between looks")
+        ->capture_default_str()
+        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+    top->add_option("--limit", top_.limit, "At most so many workers")
+        ->capture_default_str()
+        ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
     Add("completion", "Print a script that completes this command's line",
         completion_)
         ->add_option("shell", completion_.shell, "bash, fish or zsh")
@@ -441,6 +471,15 @@ class Parser {
     AddJob(*watch, watch_job_.coordinator, watch_job_.job_id);
     AddOutput(*watch, watch_job_.output_file);
     AddProgress(*watch, watch_job_.progress);
+    CLI::App* trace =
+        Add(*job, "trace", "Write what a job spent its time on", trace_job_);
+    AddJob(*trace, trace_job_.coordinator, trace_job_.job_id);
+    trace
+        ->add_option("-o,--output", trace_job_.output_file,
+                     "Where to; -: standard output")
+        ->capture_default_str()
+        ->type_name("FILE");
+    AddTraceFormat(*trace, "--format", trace_job_.format);
     CLI::App* cancel = Add(*job, "cancel", "Cancel a job", cancel_job_);
     AddJob(*cancel, cancel_job_.coordinator, cancel_job_.job_id);
   }
@@ -488,7 +527,9 @@ class Parser {
   ListJobsOptions list_jobs_;
   ShowJobOptions show_job_;
   WatchJobOptions watch_job_;
+  TraceJobOptions trace_job_;
   CancelJobOptions cancel_job_;
+  TopOptions top_;
   CompletionOptions completion_;
   ManualOptions manual_;
   VersionOptions version_;

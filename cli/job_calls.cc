@@ -17,6 +17,7 @@
 #include "cli/stream_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/grpc_status.h"
+#include "common/wire/trace_wire.h"
 #include "tangram/v1/job_service.grpc.pb.h"
 
 namespace tangram {
@@ -111,6 +112,17 @@ absl::StatusOr<v1::Job> CancelJob(const std::string& coordinator,
   v1::CancelJobRequest request;
   request.set_job_id(job_id);
   return Call(coordinator, request, stop, &Stub::CancelJob);
+}
+
+absl::StatusOr<Trace> GetJobTrace(const std::string& coordinator,
+                                  const std::string& job_id,
+                                  const StopCondition& stop) {
+  v1::GetJobTraceRequest request;
+  request.set_job_id(job_id);
+  TANGRAM_ASSIGN_OR_RETURN(
+      const v1::Trace trace,
+      Call(coordinator, request, stop, &Stub::GetJobTrace));
+  return FromProto(trace);
 }
 
 absl::StatusOr<std::vector<v1::Job>> ListJobs(const std::string& coordinator,

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "cli/plan_monitor.h"
 #include "cli/progress_line.h"
+#include "common/trace/trace.h"
 #include "common/wire/plan_file.h"
 #include "tangram/v1/job_service.pb.h"
 
@@ -23,6 +24,9 @@ absl::StatusOr<v1::Job> GetJob(const std::string& coordinator,
                                const std::string& job_id,
                                const StopCondition& stop);
 absl::StatusOr<v1::Job> CancelJob(const std::string& coordinator,
+                                  const std::string& job_id,
+                                  const StopCondition& stop);
+absl::StatusOr<Trace> GetJobTrace(const std::string& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop);
 // All pages, up to `limit` jobs.

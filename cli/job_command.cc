@@ -3,48 +3,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "cli/commands.h"
-#include "cli/format.h"
 #include "cli/job_calls.h"
+#include "cli/job_text.h"
 #include "cli/plan_files.h"
 #include "cli/print_plan.h"
 #include "cli/progress_mode.h"
 #include "cli/table.h"
+#include "cli/trace_file.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
 namespace {
-
-std::string StateName(const v1::Job& job) {
-  switch (job.state()) {
-    case v1::Job::QUEUED:
-      return "queued";
-    case v1::Job::RUNNING:
-      return job.cancel_requested() ? "being cancelled" : "running";
-    case v1::Job::SUCCEEDED:
-      return "succeeded";
-    case v1::Job::FAILED:
-      return "failed";
-    case v1::Job::CANCELLED:
-      return "cancelled";
-    default:
-      return "unknown";
-  }
-}
-
-std::string TimeText(double unix_s) {
-  if (unix_s == 0) return "";
-  return absl::FormatTime(
-      "%Y-%m-%d %H:%M:%S",
-      absl::FromUnixMicros(static_cast<int64_t>(1e6 * unix_s)),
-      absl::LocalTimeZone());
-}
-
-std::string TookText(const v1::Job& job) {
-  if (job.started_s() == 0 || job.finished_s() == 0) return "";
-  return FormatSeconds(job.finished_s() - job.started_s());
-}
 
 void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
   Table table({{"job"},
@@ -55,9 +25,9 @@ void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
                {"attempts", Table::kRight},
                {"error"}});
   for (const v1::Job& job : jobs) {
-    table.AddRow({job.job_id(), StateName(job),
+    table.AddRow({job.job_id(), JobStateText(job),
                   job.priority() == 0 ? "" : absl::StrCat(job.priority()),
-                  TimeText(job.submitted_s()), TookText(job),
+                  JobTimeText(job), JobTookText(job),
                   job.attempts() < 2 ? "" : absl::StrCat(job.attempts()),
                   job.error().message()});
   }
@@ -111,11 +81,21 @@ CommandResult Run(const WatchJobOptions& options, Console& console) {
   return PrintResult(*job, options.output_file, console);
 }
 
+CommandResult Run(const TraceJobOptions& options, Console& console) {
+  TANGRAM_RETURN_IF_ERROR(CheckTraceOutput(options.output_file));
+  TANGRAM_ASSIGN_OR_RETURN(const Trace trace,
+                           GetJobTrace(options.coordinator, options.job_id,
+                                       StopCondition(std::nullopt)));
+  TANGRAM_RETURN_IF_ERROR(
+      WriteTrace(trace, options.format, options.output_file, console.out));
+  return ExitCode::kOk;
+}
+
 CommandResult Run(const CancelJobOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const v1::Job job,
                            CancelJob(options.coordinator, options.job_id,
                                      StopCondition(std::nullopt)));
-  console.out << "job " << job.job_id() << ": " << StateName(job) << "\n";
+  console.out << "job " << job.job_id() << ": " << JobStateText(job) << "\n";
   return ExitCode::kOk;
 }
 

@@ -42,7 +42,7 @@ struct LocalMember {
 };
 
 absl::StatusOr<std::vector<LocalMember>> CreateMembers(
-    const PlanningSetup& setup, const StopCondition& stop) {
+    const PlanningSetup& setup, const StopCondition& stop, PlanTracer* tracer) {
   std::vector<std::string> names = BuiltinParallelizerNames();
   if (setup.parallelizer != kAllParallelizers) {
     TANGRAM_ASSIGN_OR_RETURN(names, SplitParallelizerList(setup.parallelizer));
@@ -51,9 +51,10 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
   for (const std::string& name : names) {
     LocalMember& member = members.emplace_back();
     TANGRAM_ASSIGN_OR_RETURN(member.parallelizer, CreateParallelizer(name));
-    member.threads =
-        CreateLocalSlicePlanSource(*member.parallelizer, NumThreads(setup),
-                                   [&stop] { return stop.ShouldStop(); });
+    member.threads = CreateLocalSlicePlanSource(
+        *member.parallelizer, NumThreads(setup),
+        [&stop] { return stop.ShouldStop(); },
+        {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
     if (names.size() == 1) continue;
     member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
   }
@@ -74,9 +75,9 @@ std::string VersionsOf(const std::vector<LocalMember>& members) {
 absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
-                                     ProgressLine& line) {
+                                     ProgressLine& line, PlanTracer* tracer) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LocalMember> members,
-                           CreateMembers(setup, stop));
+                           CreateMembers(setup, stop, tracer));
   std::vector<PortfolioMember> portfolio;
   for (const LocalMember& member : members) {
     portfolio.push_back({.parallelizer = member.parallelizer->name(),
@@ -85,9 +86,11 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   const auto planner =
       CreatePortfolioPlanner(std::move(portfolio), setup.search);
 
-  PlanMonitor monitor(line, stop);
+  PlanMonitor monitor(line, stop, tracer);
   absl::StatusOr<PlanResult> result = planner->Plan(request, monitor);
   std::vector<PhaseTime> phases = monitor.Finish();
+  if (tracer != nullptr)
+    tracer->Finish(result.ok() ? "" : result.status().ToString());
   if (!result.ok()) return std::move(result).status();
 
   PlanFile file{.cluster = request.cluster,

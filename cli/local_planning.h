@@ -25,7 +25,8 @@ struct PlanningSetup {
 absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
-                                     ProgressLine& line);
+                                     ProgressLine& line,
+                                     PlanTracer* tracer = nullptr);
 
 }  // namespace tangram
 

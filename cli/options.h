@@ -43,6 +43,7 @@ struct TrainingChoice {
 };
 
 enum class ProgressMode { kAuto, kAlways, kNever };
+enum class TraceFormat { kChrome, kOtlp };
 
 struct PlanOptions {
   ClusterChoice cluster;
@@ -59,6 +60,8 @@ struct PlanOptions {
   std::optional<double> timeout_s;  // Empty: none.
   std::string output_file;          // "-": standard output.
   std::string timeline_file;
+  std::string trace_file;  // Of planning; empty: none.
+  TraceFormat trace_format = TraceFormat::kChrome;
   ProgressMode progress = ProgressMode::kAuto;
   bool verbose = false;
   bool quiet = false;
@@ -137,9 +140,22 @@ struct WatchJobOptions {
   std::string output_file;
   ProgressMode progress = ProgressMode::kAuto;
 };
+struct TraceJobOptions {
+  std::string coordinator;
+  std::string job_id;
+  std::string output_file = "-";
+  TraceFormat format = TraceFormat::kChrome;
+};
 struct CancelJobOptions {
   std::string coordinator;
   std::string job_id;
+};
+
+struct TopOptions {
+  std::string coordinator;
+  bool once = false;
+  double interval_s = 2;
+  int limit = 20;  // Workers to show.
 };
 
 // For the shell: its script, and what that asks for.
@@ -165,8 +181,9 @@ using Command =
                  ImportProfileOptions, ShowProfileOptions, ValidateOptions,
                  ModelsOptions, DevicesOptions, ParallelizersOptions,
                  HealthOptions, ListJobsOptions, ShowJobOptions,
-                 WatchJobOptions, CancelJobOptions, CompletionOptions,
-                 CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
+                 WatchJobOptions, TraceJobOptions, TopOptions, CancelJobOptions,
+                 CompletionOptions, CompleteOptions, ManualOptions,
+                 VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -1,3 +1,6 @@
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/job_calls.h"
 #include "cli/local_planning.h"
 #include "cli/plan_files.h"
 #include "cli/plan_monitor.h"
@@ -13,6 +17,7 @@
 #include "cli/progress_mode.h"
 #include "cli/remote_planning.h"
 #include "cli/request.h"
+#include "cli/trace_file.h"
 #include "common/base/status_macros.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
@@ -41,9 +46,38 @@ PlanningSetup SetupOf(const PlanOptions& options, const ModelSpec& model) {
           .priority = options.priority};
 }
 
+// A tracer for planning in this process.
+std::unique_ptr<PlanTracer> MakeTracer() {
+  using std::chrono::duration;
+  const auto now_s = [] {
+    return duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  return std::make_unique<PlanTracer>(PlanTracerOptions{
+      .name = "tangram plan",
+      .now_s = now_s,
+      .began_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count()});
+}
+
+absl::Status CheckTrace(const PlanOptions& options) {
+  if (options.trace_file.empty()) return absl::OkStatus();
+  if (options.detach) {
+    return absl::InvalidArgumentError(
+        "--trace: a job that is only submitted has none yet; see tangram job "
+        "trace");
+  }
+  if (!options.coordinator.empty() && options.job_id.empty()) {
+    return absl::InvalidArgumentError(
+        "--trace: expected --job too, since a coordinator traces jobs");
+  }
+  return CheckTraceOutput(options.trace_file);
+}
+
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
-                                  const PlanRequest& request,
-                                  Console& console) {
+                                  const PlanRequest& request, Console& console,
+                                  PlanTracer* tracer) {
   const PlanningSetup setup = SetupOf(options, request.model);
   if (!setup.coordinator.empty() && NamesProgram(setup.parallelizer)) {
     return absl::InvalidArgumentError(
@@ -54,8 +88,9 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   ProgressLine line(console.err,
                     ShowsProgress(options.progress, console, options.quiet));
   absl::StatusOr<PlanFile> file =
-      setup.coordinator.empty() ? PlanLocally(request, setup, stop, line)
-                                : PlanRemotely(request, setup, stop, line);
+      setup.coordinator.empty()
+          ? PlanLocally(request, setup, stop, line, tracer)
+          : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
   if (file.ok() && options.parallelizer.empty()) {
     file->result.notes.push_back(absl::StrCat(
@@ -75,21 +110,41 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
   return ExitCode::kOk;
 }
 
+absl::Status WritePlanTrace(const PlanOptions& options,
+                            const PlanTracer& tracer, Console& console) {
+  if (options.coordinator.empty()) {
+    return WriteTrace(tracer.ToTrace(), options.trace_format,
+                      options.trace_file, console.out);
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const Trace trace,
+                           GetJobTrace(options.coordinator, options.job_id,
+                                       StopCondition(std::nullopt)));
+  return WriteTrace(trace, options.trace_format, options.trace_file,
+                    console.out);
+}
+
 }  // namespace
 
 CommandResult Run(const PlanOptions& options, Console& console) {
   const PlanOutputs outputs{.plan_file = options.output_file,
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
+  TANGRAM_RETURN_IF_ERROR(CheckTrace(options));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
   if (options.detach) return Submit(options, request, console);
-  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, MakePlan(options, request, console));
+  const bool has_trace = !options.trace_file.empty();
+  const std::unique_ptr<PlanTracer> tracer = has_trace ? MakeTracer() : nullptr;
+  TANGRAM_ASSIGN_OR_RETURN(PlanFile file,
+                           MakePlan(options, request, console, tracer.get()));
 
   std::vector<TimelineEvent> timeline;
   if (file.result.plan) {
     TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile("plan", file, &timeline));
   }
   if (Interrupted()) return absl::CancelledError("interrupted");
+  if (has_trace) {
+    TANGRAM_RETURN_IF_ERROR(WritePlanTrace(options, *tracer, console));
+  }
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timeline, console.out));
   if (!options.quiet && !IsStandardOutput(options.output_file)) {
     PrintPlanFile(file, console);

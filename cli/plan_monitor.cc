@@ -33,10 +33,12 @@ bool StopCondition::DeadlinePassed() const {
   return deadline_ && std::chrono::steady_clock::now() >= *deadline_;
 }
 
-PlanMonitor::PlanMonitor(ProgressLine& line, const StopCondition& stop)
-    : line_(line), stop_(stop) {}
+PlanMonitor::PlanMonitor(ProgressLine& line, const StopCondition& stop,
+                         PlanTracer* tracer)
+    : line_(line), stop_(stop), tracer_(tracer) {}
 
 void PlanMonitor::OnPhase(PlanPhase phase) {
+  if (tracer_ != nullptr) tracer_->OnPhase(PhaseName(phase));
   const std::lock_guard<std::mutex> lock(mutex_);
   EndPhase();
   phase_began_ = Clock::now();

@@ -10,6 +10,7 @@
 #include "cli/progress_line.h"
 #include "common/planner/cluster_planner.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/tracing/plan_tracer.h"
 
 namespace tangram {
 
@@ -28,7 +29,9 @@ class StopCondition {
 // passes on the wish to stop. `line` and `stop` must outlive it.
 class PlanMonitor : public PlanObserver {
  public:
-  PlanMonitor(ProgressLine& line, const StopCondition& stop);
+  // `tracer` may be null.
+  PlanMonitor(ProgressLine& line, const StopCondition& stop,
+              PlanTracer* tracer = nullptr);
 
   void OnPhase(PlanPhase phase) override;
   void OnPairs(int done, int total) override;
@@ -47,6 +50,7 @@ class PlanMonitor : public PlanObserver {
 
   ProgressLine& line_;
   const StopCondition& stop_;
+  PlanTracer* const tracer_;
   std::mutex mutex_;  // Guards all below.
   ProgressState state_;
   Clock::time_point phase_began_;

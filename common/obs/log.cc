@@ -97,11 +97,14 @@ void StartLog(LogFormat format, LogLevel level) {
   started = true;
 }
 
+bool IsLogged(LogLevel level) {
+  return started && spdlog::should_log(ToSpdlog(level));
+}
+
 void Log(LogLevel level, absl::string_view message, LogFields fields) {
-  const spdlog::level::level_enum spdlog_level = ToSpdlog(level);
-  if (!started || !spdlog::should_log(spdlog_level)) return;
+  if (!IsLogged(level)) return;
   spdlog::default_logger_raw()->log(
-      spdlog_level,
+      ToSpdlog(level),
       spdlog::string_view_t(FormatLogLine(log_format, message, fields)));
 }
 

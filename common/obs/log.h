@@ -44,6 +44,9 @@ using LogFields = std::initializer_list<LogField>;
 // Also takes over what gRPC would write to standard error by itself.
 void StartLog(LogFormat format, LogLevel level);
 
+// Whether Log would write it: for what is costly to gather.
+bool IsLogged(LogLevel level);
+
 void Log(LogLevel level, absl::string_view message, LogFields fields = {});
 
 // A line without its time and level; for Log and tests.

@@ -21,7 +21,8 @@ constexpr size_t kServerThreads = 1;
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const auto* buckets = new prometheus::Histogram::BucketBoundaries{
-      0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3600};
+      0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1,  0.3,
+      1,      3,      10,    30,    100,  300,  1000, 3600};
   return *buckets;
 }
 
@@ -33,6 +34,10 @@ void Counter::Add(const MetricLabels& labels, double amount) {
 
 void Gauge::Set(const MetricLabels& labels, double value) {
   family_->Add(labels).Set(value);
+}
+
+void Gauge::Add(const MetricLabels& labels, double amount) {
+  family_->Add(labels).Increment(amount);
 }
 
 void DurationHistogram::Observe(const MetricLabels& labels, double seconds) {

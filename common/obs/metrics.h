@@ -38,12 +38,13 @@ class Gauge {
   explicit Gauge(prometheus::Family<prometheus::Gauge>& family)
       : family_(&family) {}
   void Set(const MetricLabels& labels, double value);
+  void Add(const MetricLabels& labels, double amount);
 
  private:
   prometheus::Family<prometheus::Gauge>* family_;
 };
 
-// Of durations, with buckets from 1 ms to 1 h.
+// Of durations, with buckets from 0.1 ms to 1 h.
 class DurationHistogram {
  public:
   explicit DurationHistogram(prometheus::Family<prometheus::Histogram>& family)

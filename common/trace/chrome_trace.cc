@@ -1,7 +1,6 @@
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -62,13 +61,11 @@ Json Arguments(const Span& span) {
 
 // Times are in microseconds.
 Json CompleteEvent(const Span& span, int row) {
-  return {{"name", span.name},
-          {"ph", "X"},
-          {"pid", kProcess},
-          {"tid", row},
-          {"ts", 1e6 * span.start_s},
-          {"dur", 1e6 * (span.end_s - span.start_s)},
-          {"args", Arguments(span)}};
+  return {
+      {"name", span.name},        {"ph", "X"},
+      {"pid", kProcess},          {"tid", row},
+      {"ts", 1e6 * span.start_s}, {"dur", 1e6 * (span.end_s - span.start_s)},
+      {"args", Arguments(span)}};
 }
 
 Json NameEvent(const char* what, int row, const std::string& name) {
@@ -92,9 +89,8 @@ std::string ToChromeTrace(const Trace& trace) {
       if (row == rows.end()) {
         row = rows.insert(rows.end(), Row());
         row->Take(*span);
-        events.push_back(NameEvent("thread_name",
-                                   num_rows + static_cast<int>(rows.size()),
-                                   lane));
+        events.push_back(NameEvent(
+            "thread_name", num_rows + static_cast<int>(rows.size()), lane));
       }
       const auto index = static_cast<int>(row - rows.begin());
       events.push_back(CompleteEvent(*span, num_rows + index + 1));

@@ -16,10 +16,11 @@ namespace tangram {
 // limit is 4.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
-// Pings find a dead peer under a call of any length. A server must be told to
-// put up with them, or it ends the call with "too many pings".
-inline constexpr int kPingIntervalMs = 10'000;
-inline constexpr int kPingTimeoutMs = 5'000;
+// Pings find a dead peer under a call of any length; workers and coordinators
+// find each other dead sooner, by what they say. A server must be told to put
+// up with pings, or it ends the call with "too many pings".
+inline constexpr int kPingIntervalMs = 30'000;
+inline constexpr int kPingTimeoutMs = 10'000;
 
 void ApplySettings(grpc::ServerBuilder& builder);
 

@@ -8,17 +8,19 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/query.h"
 
 namespace tangram {
 namespace {
 
-// Runs task(0) … task(count − 1) on up to `num_threads` threads. Indices are
-// handed out in order and none is handed out after a failure, so that the
-// failure with the lowest index is the same whatever the number of threads.
+// Runs task(0, thread) … task(count − 1, thread) on up to `num_threads`
+// threads. Indices are handed out in order and none is handed out after a
+// failure, so that the failure with the lowest index is the same whatever the
+// number of threads.
 absl::Status RunInOrder(int num_threads, int count,
-                        const std::function<absl::Status(int)>& task,
+                        const std::function<absl::Status(int, int)>& task,
                         const SlicePlanSource::Progress& progress) {
   std::atomic<int> next = 0;
   std::atomic<bool> failed = false;
@@ -26,11 +28,11 @@ absl::Status RunInOrder(int num_threads, int count,
   int done = 0;
   int first_failure = count;
   absl::Status error;
-  const auto work = [&] {
+  const auto work = [&](int thread) {
     while (!failed) {
       const int index = next++;
       if (index >= count) return;
-      absl::Status status = task(index);
+      absl::Status status = task(index, thread);
       std::lock_guard lock(mutex);
       if (!status.ok()) {
         failed = true;
@@ -47,9 +49,9 @@ absl::Status RunInOrder(int num_threads, int count,
 
   std::vector<std::jthread> helpers;
   for (int i = 1; i < std::min(num_threads, count); ++i) {
-    helpers.emplace_back(work);
+    helpers.emplace_back(work, i);
   }
-  work();
+  work(0);
   helpers.clear();  // Joins.
   return error;
 }
@@ -57,10 +59,13 @@ absl::Status RunInOrder(int num_threads, int count,
 class LocalSlicePlanSource : public SlicePlanSource {
  public:
   LocalSlicePlanSource(const Parallelizer& parallelizer, int num_threads,
-                       std::function<bool()> should_stop)
+                       std::function<bool()> should_stop,
+                       const LocalQueryLog& log)
       : parallelizer_(parallelizer),
+        adapter_{parallelizer.name(), parallelizer.version()},
         num_threads_(num_threads),
-        should_stop_(std::move(should_stop)) {}
+        should_stop_(std::move(should_stop)),
+        log_(log) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -90,14 +95,19 @@ class LocalSlicePlanSource : public SlicePlanSource {
                                         absl::Span<const PlacedQuery> queries,
                                         const Progress& progress) const {
     std::vector<T> answers(queries.size());
-    const auto ask = [&](int i) -> absl::Status {
+    const double asked_s = log_.log == nullptr ? 0 : log_.now_s();
+    const auto ask = [&](int i, int thread) -> absl::Status {
       if (should_stop_ && should_stop_()) {
         return absl::CancelledError("stopped by the caller");
       }
-      TANGRAM_ASSIGN_OR_RETURN(
-          Answer answer,
-          AnswerQuery(parallelizer_, context, queries[i], should_stop_));
-      answers[i] = std::get<T>(std::move(answer));
+      const double began_s = log_.log == nullptr ? 0 : log_.now_s();
+      absl::StatusOr<Answer> answer =
+          AnswerQuery(parallelizer_, context, queries[i], should_stop_);
+      if (log_.log != nullptr) {
+        Report(context, queries[i], asked_s, began_s, thread, answer.status());
+      }
+      TANGRAM_RETURN_IF_ERROR(answer.status());
+      answers[i] = std::get<T>(*std::move(answer));
       return absl::OkStatus();
     };
     TANGRAM_RETURN_IF_ERROR(RunInOrder(
@@ -105,21 +115,41 @@ class LocalSlicePlanSource : public SlicePlanSource {
     return answers;
   }
 
+  void Report(const PairContext& context, const Query& query, double asked_s,
+              double began_s, int thread, const absl::Status& status) const {
+    const double ended_s = log_.now_s();
+    log_.log->OnQuery(
+        {.adapter = adapter_,
+         .context = &context,
+         .query = query,
+         .asked_s = asked_s,
+         .ended_s = ended_s,
+         .code = status.code(),
+         .attempts = {{.worker = absl::StrCat("thread-", thread + 1),
+                       .leased_s = began_s,
+                       .ended_s = ended_s,
+                       .outcome = status.ok() ? QueryEvent::kAnswered
+                                              : QueryEvent::kFailed,
+                       .search_s = ended_s - began_s}}});
+  }
+
   const Parallelizer& parallelizer_;
+  const AdapterId adapter_;
   const int num_threads_;
   const std::function<bool()> should_stop_;
+  const LocalQueryLog log_;
 };
 
 }  // namespace
 
 std::unique_ptr<SlicePlanSource> CreateLocalSlicePlanSource(
     const Parallelizer& parallelizer, int num_threads,
-    std::function<bool()> should_stop) {
+    std::function<bool()> should_stop, const LocalQueryLog& log) {
   if (num_threads <= 0) {
     num_threads = static_cast<int>(std::thread::hardware_concurrency());
   }
   return std::make_unique<LocalSlicePlanSource>(
-      parallelizer, std::max(num_threads, 1), std::move(should_stop));
+      parallelizer, std::max(num_threads, 1), std::move(should_stop), log);
 }
 
 }  // namespace tangram

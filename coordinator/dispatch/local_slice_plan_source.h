@@ -5,15 +5,22 @@
 #include <memory>
 
 #include "common/parallelizer/slice_plan_source.h"
+#include "coordinator/dispatch/query_log.h"
 
 namespace tangram {
 
+// Who is told of queries; workers are "thread-1" and so on.
+struct LocalQueryLog {
+  QueryLog* log = nullptr;  // Null: nobody.
+  std::function<double()> now_s;
+};
+
 // Slice plans from threads of this process: what `tangram plan` uses without a
 // coordinator. `should_stop` is polled by the searches from several threads at
-// once. `parallelizer` must outlive the source.
+// once. `parallelizer` and the log must outlive the source.
 std::unique_ptr<SlicePlanSource> CreateLocalSlicePlanSource(
     const Parallelizer& parallelizer, int num_threads,
-    std::function<bool()> should_stop = nullptr);
+    std::function<bool()> should_stop = nullptr, const LocalQueryLog& log = {});
 
 }  // namespace tangram
 

@@ -12,10 +12,11 @@ namespace {
 class PooledSource : public RemoteSlicePlanSource {
  public:
   PooledSource(WorkerPool& pool, AdapterId adapter,
-               std::function<bool()> should_stop)
+               std::function<bool()> should_stop, QueryLog* log)
       : pool_(pool),
         adapter_(std::move(adapter)),
-        should_stop_(std::move(should_stop)) {}
+        should_stop_(std::move(should_stop)),
+        log_(log) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -75,7 +76,7 @@ class PooledSource : public RemoteSlicePlanSource {
                                      const Progress& progress) {
     TANGRAM_ASSIGN_OR_RETURN(
         WorkerPool::BatchResult result,
-        pool_.Run(adapter_, context, queries, progress, should_stop_));
+        pool_.Run(adapter_, context, queries, progress, should_stop_, log_));
     cache_hits_ += result.cache_hits;
     std::vector<T> answers;
     answers.reserve(result.answers.size());
@@ -88,6 +89,7 @@ class PooledSource : public RemoteSlicePlanSource {
   WorkerPool& pool_;
   const AdapterId adapter_;
   const std::function<bool()> should_stop_;
+  QueryLog* const log_;
   int64_t cache_hits_ = 0;
 };
 
@@ -95,8 +97,9 @@ class PooledSource : public RemoteSlicePlanSource {
 
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
-    std::function<bool()> should_stop) {
-  return std::make_unique<PooledSource>(pool, adapter, std::move(should_stop));
+    std::function<bool()> should_stop, QueryLog* log) {
+  return std::make_unique<PooledSource>(pool, adapter, std::move(should_stop),
+                                        log);
 }
 
 }  // namespace tangram

@@ -19,10 +19,10 @@ class RemoteSlicePlanSource : public SlicePlanSource {
 
 // Asks only workers that offer exactly `adapter`. `should_stop` is polled while
 // queries are out; true ends them with kCancelled and tells the workers.
-// `pool` must outlive the source.
+// `pool` and `log`, which may be null, must outlive the source.
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
-    std::function<bool()> should_stop = nullptr);
+    std::function<bool()> should_stop = nullptr, QueryLog* log = nullptr);
 
 }  // namespace tangram
 

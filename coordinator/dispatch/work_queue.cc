@@ -165,6 +165,14 @@ int64_t WorkQueue::num_leased() const {
   return static_cast<int64_t>(tasks_.size()) - num_pending_;
 }
 
+int WorkQueue::num_leased_to(WorkerId worker) const {
+  return static_cast<int>(workers_.at(worker).leases.size());
+}
+
+double WorkQueue::last_heard_s(WorkerId worker) const {
+  return workers_.at(worker).last_heard_s;
+}
+
 size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   const int64_t slots = num_slots();
   const int64_t behind = std::max(num_pending_ - slots, int64_t{0});

@@ -81,6 +81,8 @@ class WorkQueue {
   bool CanServe(const AdapterId& adapter) const;
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
+  int num_leased_to(WorkerId worker) const;
+  double last_heard_s(WorkerId worker) const;
   int num_slots() const { return num_slots_; }  // Of who is not draining.
 
   // Aborts if the state is inconsistent.

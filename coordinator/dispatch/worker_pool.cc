@@ -54,9 +54,9 @@ WorkerId WorkerPool::Connect(const WorkerInfo& info,
   const Lock lock(mutex_);
   const WorkerId id =
       queue_.AddWorker(std::move(adapters), info.capacity, options_.now_s());
-  workers_[id] = {.info = info, .connection = &connection};
+  workers_[id] = {
+      .info = info, .connection = &connection, .since_s = options_.now_s()};
   SetOffer(workers_.at(id), /*is_offered=*/true);
-  connection.Ping();
   LeaseTo(id);
   changed_.notify_all();
   return id;
@@ -103,10 +103,11 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
 bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
   std::vector<WorkerId> others;
   if (!queue_.Complete(worker, given.task, &others)) return false;
-  const Task& task = tasks_.at(given.task);
+  Task& task = tasks_.at(given.task);
   for (const WorkerId other : others) {
     workers_.at(other).connection->Cancel(given.task);
-    Report(task.adapter, QueryEvent::kCancelled);
+    EndAttempt(given.task, workers_.at(other).info.name,
+               QueryEvent::kCancelled);
   }
   absl::StatusOr<Answer>& answer = given.answer;
   if (answer.ok() && answer->index() != task.query.index()) {
@@ -114,8 +115,15 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
         absl::StrCat("worker ", workers_.at(worker).info.name,
                      " answered another question than it was asked"));
   }
-  Report(task.adapter,
-         answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
+  workers_.at(worker).busy_s += given.search_s;
+  ++workers_.at(worker).answered;
+  const std::string& name = workers_.at(worker).info.name;
+  if (QueryAttempt* attempt = FindAttempt(task, name)) {
+    attempt->waited_s = given.waited_s;
+    attempt->search_s = given.search_s;
+  }
+  EndAttempt(given.task, name,
+             answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
   if (answer.ok()) cache_.Insert(task.key, *answer);
   Finish(given.task, answer);
   return true;
@@ -133,7 +141,7 @@ void WorkerPool::SetOffer(const Worker& worker, bool is_offered) {
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
   const Lock lock(mutex_);
   if (!queue_.HandBack(worker, task)) return;
-  Report(tasks_.at(task).adapter, QueryEvent::kHandedBack);
+  EndAttempt(task, workers_.at(worker).info.name, QueryEvent::kHandedBack);
   LeaseToAll();
 }
 
@@ -142,10 +150,6 @@ void WorkerPool::Tick() {
   for (const WorkerId silent : queue_.SilentWorkers(options_.now_s())) {
     workers_.at(silent).connection->Close();
     Remove(silent);
-  }
-  if (options_.now_s() - last_ping_s_ >= options_.ping_interval_s) {
-    last_ping_s_ = options_.now_s();
-    for (const auto& [id, worker] : workers_) worker.connection->Ping();
   }
   LeaseToAll();
 }
@@ -179,15 +183,14 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const AdapterId& adapter, const SharedContext& context,
     absl::Span<const Query> queries,
     const std::function<void(int, int)>& progress,
-    const std::function<bool()>& should_stop) {
+    const std::function<bool()>& should_stop, QueryLog* log) {
   std::vector<Fingerprint> keys;
   keys.reserve(queries.size());
   for (const Query& query : queries) {
     keys.push_back(KeyOf(adapter, context.get(), query));
   }
   LoadStored(keys);
-  Waiter waiter;
-  waiter.slots.resize(queries.size());
+  Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = log};
 
   Lock lock(mutex_);
   const BatchId batch = queue_.OpenBatch(adapter);
@@ -235,6 +238,22 @@ WorkerPoolCounts WorkerPool::Counts() {
   return counts;
 }
 
+std::vector<PoolWorkerStatus> WorkerPool::Workers() {
+  const Lock lock(mutex_);
+  const double now_s = options_.now_s();
+  std::vector<PoolWorkerStatus> all;
+  for (const auto& [id, worker] : workers_) {
+    all.push_back({.info = worker.info,
+                   .draining = worker.draining,
+                   .leased = queue_.num_leased_to(id),
+                   .answered = worker.answered,
+                   .busy_s = worker.busy_s,
+                   .connected_s = now_s - worker.since_s,
+                   .silent_s = now_s - queue_.last_heard_s(id)});
+  }
+  return all;
+}
+
 int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
                             const SharedContext& context,
                             absl::Span<const Query> queries,
@@ -247,6 +266,15 @@ int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
     if (known != nullptr) {
       waiter.Deliver(i, *known);
       ++cache_hits;
+      if (waiter.log != nullptr) {
+        const double now_s = options_.now_s();
+        waiter.log->OnQuery({.adapter = adapter,
+                             .context = context ? &context->pairs : nullptr,
+                             .query = queries[i],
+                             .is_cached = true,
+                             .asked_s = now_s,
+                             .ended_s = now_s});
+      }
       continue;
     }
     const auto [it, is_new] = in_flight_.try_emplace(keys[i]);
@@ -255,7 +283,8 @@ int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
       tasks_[it->second] = {.key = keys[i],
                             .adapter = adapter,
                             .context = context,
-                            .query = queries[i]};
+                            .query = queries[i],
+                            .asked_s = options_.now_s()};
     } else {
       queue_.JoinTask(batch, it->second);
     }
@@ -322,12 +351,12 @@ void WorkerPool::LeaseToAll() {
 void WorkerPool::LeaseTo(WorkerId id) {
   std::vector<LeasedQuery> leases;
   for (const TaskId task_id : queue_.LeaseTo(id, options_.now_s())) {
-    const Task& task = tasks_.at(task_id);
+    Task& task = tasks_.at(task_id);
+    BeginAttempt(task, workers_.at(id).info.name);
     leases.push_back({.task = task_id,
                       .adapter = task.adapter,
                       .context = task.context,
                       .query = task.query});
-    Report(task.adapter, QueryEvent::kLeased);
   }
   if (!leases.empty()) workers_.at(id).connection->Lease(std::move(leases));
 }
@@ -343,10 +372,10 @@ void WorkerPool::Remove(WorkerId id) {
   workers_.erase(it);
   const WorkQueue::LostLeases lost = queue_.RemoveWorker(id);
   for (const TaskId task : lost.requeued) {
-    Report(tasks_.at(task).adapter, QueryEvent::kLost);
+    EndAttempt(task, name, QueryEvent::kLost);
   }
   for (const TaskId task : lost.given_up) {
-    Report(tasks_.at(task).adapter, QueryEvent::kGivenUp);
+    EndAttempt(task, name, QueryEvent::kGivenUp);
     Finish(task, absl::InternalError(absl::StrCat(
                      "parallelizer ", tasks_.at(task).adapter.name,
                      ": a query was given up after ", options_.queue.max_losses,
@@ -363,6 +392,17 @@ void WorkerPool::Finish(TaskId id, const absl::StatusOr<Answer>& answer) {
   in_flight_.erase(task.key);
   bool finished = false;
   for (const auto& [waiter, slot] : task.waiting) {
+    if (waiter->log != nullptr) {
+      waiter->log->OnQuery(
+          {.id = id,
+           .adapter = task.adapter,
+           .context = task.context ? &task.context->pairs : nullptr,
+           .query = task.query,
+           .asked_s = task.asked_s,
+           .ended_s = options_.now_s(),
+           .code = answer.status().code(),
+           .attempts = task.attempts});
+    }
     waiter->Deliver(slot, answer);
     finished = finished || waiter->Finished();
   }
@@ -373,6 +413,37 @@ absl::Status WorkerPool::NoWorkerFor(absl::string_view adapter) const {
   return absl::UnavailableError(absl::StrCat("no worker offers adapter \"",
                                              adapter, "\" (", workers_.size(),
                                              " workers connected)"));
+}
+
+void WorkerPool::BeginAttempt(Task& task, const std::string& worker) {
+  const bool is_first = task.attempts.empty();
+  const bool is_hedge = std::any_of(
+      task.attempts.begin(), task.attempts.end(),
+      [](const QueryAttempt& a) { return a.outcome == QueryEvent::kLeased; });
+  const double now_s = options_.now_s();
+  task.attempts.push_back({.worker = worker, .leased_s = now_s});
+  Report(task.adapter, QueryEvent::kLeased);
+  if (is_hedge) Report(task.adapter, QueryEvent::kHedged);
+  if (is_first && observer_ != nullptr) observer_->OnWait(now_s - task.asked_s);
+}
+
+QueryAttempt* WorkerPool::FindAttempt(Task& task, const std::string& worker) {
+  for (QueryAttempt& attempt : task.attempts) {
+    if (attempt.worker == worker && attempt.outcome == QueryEvent::kLeased) {
+      return &attempt;
+    }
+  }
+  return nullptr;
+}
+
+void WorkerPool::EndAttempt(TaskId id, const std::string& worker,
+                            QueryEvent outcome) {
+  Task& task = tasks_.at(id);
+  if (QueryAttempt* attempt = FindAttempt(task, worker)) {
+    attempt->ended_s = options_.now_s();
+    attempt->outcome = outcome;
+  }
+  Report(task.adapter, outcome);
 }
 
 void WorkerPool::Report(const AdapterId& adapter, QueryEvent event) {

@@ -20,6 +20,7 @@
 #include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/answer_store.h"
 #include "coordinator/dispatch/query_key.h"
+#include "coordinator/dispatch/query_log.h"
 #include "coordinator/dispatch/work_queue.h"
 
 namespace tangram {
@@ -41,6 +42,9 @@ struct LeasedQuery {
 struct WorkerAnswer {
   TaskId task = 0;
   absl::StatusOr<Answer> answer;
+  // In the worker: before the search and in it.
+  double waited_s = 0;
+  double search_s = 0;
 };
 
 // The pool's way to one worker. Calls come one at a time and with the pool
@@ -51,20 +55,8 @@ class WorkerConnection {
   virtual void Lease(std::vector<LeasedQuery> queries) = 0;
   // The answer is not needed any more.
   virtual void Cancel(TaskId task) = 0;
-  // Tells the worker that it is still wanted.
-  virtual void Ping() = 0;
   // The worker is given up for lost; nothing else will be called.
   virtual void Close() = 0;
-};
-
-enum class QueryEvent {
-  kLeased,
-  kAnswered,
-  kFailed,
-  kLost,  // With its worker; will be leased again.
-  kHandedBack,
-  kCancelled,
-  kGivenUp,
 };
 
 // Told what happens to queries, for metrics. Same rules as for
@@ -73,6 +65,8 @@ class WorkerPoolObserver {
  public:
   virtual ~WorkerPoolObserver() = default;
   virtual void OnQuery(const std::string& adapter, QueryEvent event) = 0;
+  // A query was leased for the first time after waiting for so long.
+  virtual void OnWait(double seconds) = 0;
   virtual void OnCacheLookup(bool hit) = 0;
   virtual void OnWorkerLost(const std::string& name) = 0;
 };
@@ -82,7 +76,6 @@ struct WorkerPoolOptions {
   // How long to wait for a worker that can serve a query before failing.
   // 0: fail at once.
   double worker_wait_s = 30;
-  double ping_interval_s = 5;
   int64_t cache_bytes = int64_t{256} << 20;
   // Seconds of a clock that never goes back.
   std::function<double()> now_s;
@@ -98,6 +91,17 @@ struct WorkerPoolCounts {
   int64_t leased = 0;
   int64_t cache_entries = 0;
   int64_t cache_bytes = 0;
+};
+
+// One worker, for people.
+struct PoolWorkerStatus {
+  WorkerInfo info;
+  bool draining = false;
+  int leased = 0;
+  int64_t answered = 0;
+  double busy_s = 0;  // Σ of its searches.
+  double connected_s = 0;
+  double silent_s = 0;
 };
 
 // The workers that are connected now, the queries that wait for them, and the
@@ -121,8 +125,7 @@ class WorkerPool {
   void OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers);
   void OnHandedBack(WorkerId worker, TaskId task);
 
-  // To be called a few times a second: finds silent workers and stragglers, and
-  // pings.
+  // To be called a few times a second: finds silent workers and stragglers.
   void Tick();
 
   // The adapter of that name; where workers offer several versions, the one
@@ -145,24 +148,29 @@ class WorkerPool {
   };
   // Asks `queries` and waits for the answers. Errors: the first failing query's
   // in order, kCancelled once `should_stop` says so (polled), kUnavailable when
-  // no worker is left to serve them.
+  // no worker is left to serve them. `log` may be null.
   absl::StatusOr<BatchResult> Run(
       const AdapterId& adapter, const SharedContext& context,
       absl::Span<const Query> queries,
       const std::function<void(int done, int total)>& progress,
-      const std::function<bool()>& should_stop);
+      const std::function<bool()>& should_stop, QueryLog* log = nullptr);
 
   WorkerPoolCounts Counts();
+  std::vector<PoolWorkerStatus> Workers();
 
  private:
   struct Worker {
     WorkerInfo info;
     WorkerConnection* connection = nullptr;
     bool draining = false;
+    double since_s = 0;
+    int64_t answered = 0;
+    double busy_s = 0;
   };
   // A batch while Run waits for it.
   struct Waiter {
     std::vector<std::optional<absl::StatusOr<Answer>>> slots;
+    QueryLog* log = nullptr;
     int num_done = 0;
     size_t prefix = 0;  // Slots before it hold answers.
 
@@ -175,7 +183,9 @@ class WorkerPool {
     AdapterId adapter;
     SharedContext context;
     Query query;
+    double asked_s = 0;
     std::vector<std::pair<Waiter*, size_t>> waiting;  // And the slot there.
+    std::vector<QueryAttempt> attempts;
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -199,6 +209,10 @@ class WorkerPool {
   void Finish(TaskId id, const absl::StatusOr<Answer>& answer);
   absl::Status NoWorkerFor(absl::string_view adapter) const;
   void Report(const AdapterId& adapter, QueryEvent event);
+  void BeginAttempt(Task& task, const std::string& worker);
+  // The last one of `worker`, if it goes on; null: there is none.
+  static QueryAttempt* FindAttempt(Task& task, const std::string& worker);
+  void EndAttempt(TaskId task, const std::string& worker, QueryEvent outcome);
 
   const WorkerPoolOptions options_;
   WorkerPoolObserver* const observer_;
@@ -212,7 +226,6 @@ class WorkerPool {
   std::map<WorkerId, Worker> workers_;
   std::map<TaskId, Task> tasks_;
   std::map<Fingerprint, TaskId> in_flight_;
-  double last_ping_s_ = 0;
 };
 
 }  // namespace tangram

@@ -25,9 +25,12 @@
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/job_watchers.h"
+#include "coordinator/service/measured_job_store.h"
 #include "coordinator/service/plan_job.h"
 #include "coordinator/service/planner_service.h"
+#include "coordinator/service/rpc_metrics.h"
 #include "coordinator/service/service_metrics.h"
+#include "coordinator/service/status_service.h"
 #include "coordinator/service/worker_pool_service.h"
 #include "coordinator/store/sqlite_answer_store.h"
 #include "coordinator/store/sqlite_job_store.h"
@@ -44,6 +47,8 @@ constexpr int kTicksBetweenLooks = 4;
 // Threads that talk to the store, and calls that may wait for them.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
+// Some megabytes each, at most.
+constexpr size_t kKeptTraces = 16;
 
 double SteadySeconds() {
   return std::chrono::duration<double>(
@@ -96,7 +101,6 @@ WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
                               AnswerStore* answers) {
   return {.queue = options.queue,
           .worker_wait_s = options.worker_wait_s,
-          .ping_interval_s = options.ping_interval_s,
           .cache_bytes = options.cache_bytes,
           .now_s = SteadySeconds,
           .store = answers};
@@ -105,7 +109,8 @@ WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
 class Server : public CoordinatorServer {
  public:
   Server(const CoordinatorOptions& options, Metrics& metrics, State state)
-      : state_(std::move(state)),
+      : all_metrics_(metrics),
+        state_(std::move(state)),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
@@ -117,15 +122,21 @@ class Server : public CoordinatorServer {
              .num_threads = options.max_concurrent_plans,
              .lease_s = options.job_lease_s,
              .work = PlanJobs(
-                 {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds}),
+                 {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds},
+                 traces_),
              .on_change =
                  [this](const std::string& id) { watchers_.Notify(id); }}),
         job_service_(
             CreateJobService({.store = *state_.jobs,
                               .watchers = watchers_,
+                              .traces = traces_,
                               .executor = store_executor_,
                               .on_changed = [this] { runner_.Wake(); }})),
         worker_service_(CreateWorkerPoolService(pool_)),
+        status_service_(CreateStatusService({.pool = pool_,
+                                             .executor = executor_,
+                                             .runner = runner_,
+                                             .now_s = SteadySeconds})),
         planner_service_(CreatePlannerService(
             {.pool = pool_,
              .executor = executor_,
@@ -155,9 +166,11 @@ class Server : public CoordinatorServer {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
                              &port_);
+    MeasureCalls(builder, all_metrics_);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(job_service_.get());
+    builder.RegisterService(status_service_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
@@ -192,14 +205,17 @@ class Server : public CoordinatorServer {
       if (++ticks % kTicksBetweenLooks == 0) watchers_.NotifyAll();
       metrics_.SetPool(pool_.Counts());
       metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
+      metrics_.SetJobs(runner_.num_running());
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
   }
 
+  Metrics& all_metrics_;
   State state_;
   ServiceMetrics metrics_;
   WorkerPool pool_;
   PlanCache plan_cache_;
+  TraceStore traces_{kKeptTraces};
   JobWatchers watchers_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
@@ -208,6 +224,7 @@ class Server : public CoordinatorServer {
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
   std::unique_ptr<grpc::Service> worker_service_;
+  std::unique_ptr<grpc::Service> status_service_;
   std::unique_ptr<grpc::Service> planner_service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
@@ -219,6 +236,8 @@ class Server : public CoordinatorServer {
 absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(
     const CoordinatorOptions& options, Metrics& metrics) {
   TANGRAM_ASSIGN_OR_RETURN(State state, OpenState(options));
+  state.jobs =
+      CreateMeasuredJobStore(std::move(state.jobs), metrics, SteadySeconds);
   auto server = std::make_unique<Server>(options, metrics, std::move(state));
   if (absl::Status status = server->Listen(options.listen); !status.ok()) {
     return status;

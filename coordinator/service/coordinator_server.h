@@ -19,7 +19,6 @@ struct CoordinatorOptions {
   int64_t cache_bytes = int64_t{256} << 20;      // Answers of workers.
   int64_t plan_cache_bytes = int64_t{64} << 20;  // Answers to plan requests.
   WorkQueueOptions queue;
-  double ping_interval_s = 5;
   // A folder for jobs and answers, made if there is none; empty: both end with
   // the process.
   std::string state_dir;

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/grpc_status.h"
+#include "common/wire/trace_wire.h"
 #include "coordinator/service/job_wire.h"
 #include "coordinator/service/watch_job.h"
 #include "tangram/v1/job_service.grpc.pb.h"
@@ -65,7 +67,28 @@ class JobService : public v1::Jobs::CallbackService {
                       *request);
   }
 
+  grpc::ServerUnaryReactor* GetJobTrace(grpc::CallbackServerContext* context,
+                                        const v1::GetJobTraceRequest* request,
+                                        v1::Trace* response) override {
+    return Run(context, [this, request, response] {
+      return GetTrace(request->job_id(), *response);
+    });
+  }
+
  private:
+  absl::Status GetTrace(const std::string& job_id, v1::Trace& response) {
+    TANGRAM_RETURN_IF_ERROR(parts_.store.Get(job_id).status());
+    const auto tracer = parts_.traces.Find(job_id);
+    if (tracer == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "job ", job_id,
+          ": no trace; expected one of the latest jobs that this coordinator "
+          "ran"));
+    }
+    response = ToProto(tracer->ToTrace());
+    return absl::OkStatus();
+  }
+
   // Calls `task`, which returns a status, on the executor and ends the call
   // with it.
   template <typename Task>

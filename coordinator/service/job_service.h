@@ -7,6 +7,7 @@
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/service/job_watchers.h"
 #include "coordinator/store/job_store.h"
+#include "coordinator/tracing/trace_store.h"
 
 namespace grpc {
 class Service;
@@ -18,6 +19,7 @@ namespace tangram {
 struct JobServiceParts {
   JobStore& store;
   JobWatchers& watchers;
+  TraceStore& traces;
   BoundedExecutor& executor;         // Talks to the store.
   std::function<void()> on_changed;  // A job was submitted or cancelled.
 };

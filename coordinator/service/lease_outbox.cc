@@ -49,7 +49,7 @@ void LeaseOutbox::MoveTo(v1::CoordinatorMessage& message) {
   message.mutable_cancelled()->Assign(cancelled_.begin(), cancelled_.end());
   leases_.clear();
   cancelled_.clear();
-  ping_ = false;
+  must_write_ = false;
 }
 
 void LeaseOutbox::SendContext(const QueryContext& context,

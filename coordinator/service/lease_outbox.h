@@ -19,10 +19,11 @@ class LeaseOutbox {
   void Add(std::vector<LeasedQuery> leases);
   // Of a lease that is not sent yet, nothing will be.
   void Cancel(TaskId task);
-  void Ping() { ping_ = true; }
+  // A message, even if there is nothing to tell.
+  void AddNothing() { must_write_ = true; }
 
   bool IsEmpty() const {
-    return leases_.empty() && cancelled_.empty() && !ping_;
+    return leases_.empty() && cancelled_.empty() && !must_write_;
   }
   // Moves all of it into `message`.
   void MoveTo(v1::CoordinatorMessage& message);
@@ -33,7 +34,7 @@ class LeaseOutbox {
 
   std::vector<LeasedQuery> leases_;
   std::vector<TaskId> cancelled_;
-  bool ping_ = false;
+  bool must_write_ = false;
   // Contexts that the worker has, the last used last.
   std::deque<Fingerprint> contexts_;
 };

@@ -1,6 +1,9 @@
 #include "coordinator/service/plan_job.h"
 
+#include <chrono>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,12 @@ namespace {
 // Progress is kept, so seldom: when a new phase begins or so many seconds after
 // the last.
 constexpr double kReportIntervalS = 1;
+
+int64_t UnixNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 // Lets through what is worth keeping.
 class ProgressFilter {
@@ -33,9 +42,10 @@ class ProgressFilter {
 
 }  // namespace
 
-JobWork PlanJobs(const PlanningParts& parts) {
-  return [parts](const Job& job, const std::function<void(std::string)>& report,
-                 const std::function<bool()>& should_stop)
+JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
+  return [parts, &traces](const Job& job,
+                          const std::function<void(std::string)>& report,
+                          const std::function<bool()>& should_stop)
              -> absl::StatusOr<std::string> {
     v1::PlanRequest request;
     if (!request.ParseFromString(job.request)) {
@@ -43,11 +53,16 @@ JobWork PlanJobs(const PlanningParts& parts) {
     }
     TANGRAM_ASSIGN_OR_RETURN(const PlanOrder order, FromProto(request));
     ProgressFilter filter;
+    const std::string name = absl::StrCat("job ", job.id);
+    const std::shared_ptr<PlanTracer> tracer = traces.Begin(
+        job.id,
+        {.name = name, .now_s = parts.now_s, .began_unix_ns = UnixNanos()});
     TANGRAM_ASSIGN_OR_RETURN(
         const PlanFile file,
         RunRecordedPlan(
             parts, order,
-            {.name = absl::StrCat("job ", job.id),
+            {.kind = "job",
+             .name = job.id,
              .report =
                  [&](const PlanningProgress& progress) {
                    if (!filter.IsWorthKeeping(progress, parts.now_s())) return;
@@ -55,7 +70,8 @@ JobWork PlanJobs(const PlanningParts& parts) {
                               .SerializeAsString());
                  },
              .should_stop = should_stop,
-             .why_stopped = [] { return absl::CancelledError("stopped"); }}));
+             .why_stopped = [] { return absl::CancelledError("stopped"); },
+             .tracer = tracer.get()}));
     return ToProto(file).SerializeAsString();
   };
 }

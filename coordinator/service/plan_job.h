@@ -3,12 +3,14 @@
 
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/service/recorded_plan.h"
+#include "coordinator/tracing/trace_store.h"
 
 namespace tangram {
 
 // Jobs whose request is a serialised tangram.v1.PlanRequest and whose result is
-// a tangram.v1.PlanFile. `parts` must outlive the work.
-JobWork PlanJobs(const PlanningParts& parts);
+// a tangram.v1.PlanFile. Their traces are in `traces`, by job id. `parts` and
+// `traces` must outlive the work.
+JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces);
 
 }  // namespace tangram
 

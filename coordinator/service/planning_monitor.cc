@@ -13,15 +13,18 @@ constexpr double kReportIntervalS = 0.2;
 }  // namespace
 
 PlanningMonitor::PlanningMonitor(std::function<double()> now_s, Report report,
-                                 std::function<bool()> should_stop)
+                                 std::function<bool()> should_stop,
+                                 PlanTracer* tracer)
     : now_s_(std::move(now_s)),
       report_(std::move(report)),
       should_stop_(std::move(should_stop)),
+      tracer_(tracer),
       started_s_(now_s_()),
       last_report_s_(-std::numeric_limits<double>::infinity()) {}
 
 void PlanningMonitor::OnPhase(PlanPhase phase) {
   EndPhase();
+  if (tracer_ != nullptr) tracer_->OnPhase(PhaseName(phase));
   progress_.phase = phase;
   phase_began_s_ = now_s_();
   in_phase_ = true;

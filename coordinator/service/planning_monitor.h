@@ -8,6 +8,7 @@
 
 #include "common/planner/cluster_planner.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/tracing/plan_tracer.h"
 
 namespace tangram {
 
@@ -24,8 +25,10 @@ class PlanningMonitor : public PlanObserver {
  public:
   using Report = std::function<void(const PlanningProgress&)>;
 
+  // `tracer` may be null.
   PlanningMonitor(std::function<double()> now_s, Report report,
-                  std::function<bool()> should_stop);
+                  std::function<bool()> should_stop,
+                  PlanTracer* tracer = nullptr);
 
   void OnPhase(PlanPhase phase) override;
   void OnPairs(int done, int total) override;
@@ -43,6 +46,7 @@ class PlanningMonitor : public PlanObserver {
   const std::function<double()> now_s_;
   const Report report_;
   const std::function<bool()> should_stop_;
+  PlanTracer* const tracer_;
   const double started_s_;
   double phase_began_s_ = 0;
   double last_report_s_ = 0;

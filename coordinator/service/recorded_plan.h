@@ -26,11 +26,14 @@ struct PlanningParts {
 
 // Whom a plan is for, and how he is told.
 struct PlanningClient {
-  std::string name;  // In the log: a peer's address or a job.
+  // In the log: "job" and its id, or "peer" and a caller's address.
+  const char* kind = "peer";
+  std::string name;
   PlanningMonitor::Report report;
   std::function<bool()> should_stop;
   // The error to return where planning was stopped.
   std::function<absl::Status()> why_stopped;
+  PlanTracer* tracer = nullptr;  // Null: no trace.
 };
 
 // RunPlan, in the log and in the metrics.

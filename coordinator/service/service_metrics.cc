@@ -6,26 +6,6 @@
 namespace tangram {
 namespace {
 
-const char* NameOf(QueryEvent event) {
-  switch (event) {
-    case QueryEvent::kLeased:
-      return "leased";
-    case QueryEvent::kAnswered:
-      return "answered";
-    case QueryEvent::kFailed:
-      return "failed";
-    case QueryEvent::kLost:
-      return "lost";
-    case QueryEvent::kHandedBack:
-      return "handed_back";
-    case QueryEvent::kCancelled:
-      return "cancelled";
-    case QueryEvent::kGivenUp:
-      return "given_up";
-  }
-  return "unknown";
-}
-
 std::string NameOf(absl::StatusCode code) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(code));
 }
@@ -41,6 +21,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       known_plans_(metrics.AddCounter(
           "tangram_plan_cache_hits_total",
           "Planning requests answered as an equal one was before.")),
+      queue_wait_(metrics.AddDurations(
+          "tangram_queue_wait_seconds",
+          "How long queries waited before a worker first got them.")),
       pairs_(metrics.AddCounter("tangram_pairs_total",
                                 "Pairs of finished plans, by what became of "
                                 "them.")),
@@ -67,7 +50,9 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       cache_bytes_(
           metrics.AddGauge("tangram_cache_bytes", "Memory of cached answers.")),
       active_plans_(metrics.AddGauge("tangram_active_plans",
-                                     "Planning requests under way.")) {
+                                     "Planning requests under way.")),
+      running_jobs_(metrics.AddGauge("tangram_jobs_running",
+                                     "Jobs that this coordinator runs.")) {
   // Counters exist from the start, so that their rates are right.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
@@ -80,6 +65,10 @@ void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
   if (event == QueryEvent::kLost || event == QueryEvent::kGivenUp) {
     leases_lost_.Add({});
   }
+}
+
+void ServiceMetrics::OnWait(double seconds) {
+  queue_wait_.Observe({}, seconds);
 }
 
 void ServiceMetrics::OnCacheLookup(bool hit) {
@@ -129,5 +118,7 @@ void ServiceMetrics::SetPlans(int running, int waiting) {
   active_plans_.Set({{"state", "running"}}, running);
   active_plans_.Set({{"state", "queued"}}, waiting);
 }
+
+void ServiceMetrics::SetJobs(int running) { running_jobs_.Set({}, running); }
 
 }  // namespace tangram

@@ -18,6 +18,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   explicit ServiceMetrics(Metrics& metrics);
 
   void OnQuery(const std::string& adapter, QueryEvent event) override;
+  void OnWait(double seconds) override;
   void OnCacheLookup(bool hit) override;
   void OnWorkerLost(const std::string& name) override;
 
@@ -27,11 +28,13 @@ class ServiceMetrics : public WorkerPoolObserver {
   void OnKnownPlan();
   void SetPool(const WorkerPoolCounts& counts);
   void SetPlans(int running, int waiting);
+  void SetJobs(int running);
 
  private:
   DurationHistogram planning_duration_;
   Counter plans_;
   Counter known_plans_;
+  DurationHistogram queue_wait_;
   Counter pairs_;
   Counter queries_;
   Counter leases_lost_;
@@ -44,6 +47,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge worker_slots_;
   Gauge cache_bytes_;
   Gauge active_plans_;
+  Gauge running_jobs_;
 };
 
 }  // namespace tangram

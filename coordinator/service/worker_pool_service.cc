@@ -67,6 +67,7 @@ class WorkerSession
       }
     }
     Handle();
+    AnswerAtLeast();
     StartRead(&incoming_);
   }
 
@@ -88,12 +89,6 @@ class WorkerSession
   void Cancel(TaskId task) override {
     const std::lock_guard lock(mutex_);
     outbox_.Cancel(task);
-    Flush();
-  }
-
-  void Ping() override {
-    const std::lock_guard lock(mutex_);
-    outbox_.Ping();
     Flush();
   }
 
@@ -122,12 +117,25 @@ class WorkerSession
     std::vector<WorkerAnswer> answers;
     answers.reserve(incoming_.answers_size());
     for (const v1::Answer& answer : incoming_.answers()) {
-      answers.push_back({answer.id(), DecodeAnswer(answer)});
+      answers.push_back({.task = answer.id(),
+                         .answer = DecodeAnswer(answer),
+                         .waited_s = answer.waited_s(),
+                         .search_s = answer.search_s()});
     }
     if (!answers.empty()) pool_.OnAnswers(*worker_, std::move(answers));
     for (const int64_t task : incoming_.handed_back()) {
       pool_.OnHandedBack(*worker_, task);
     }
+  }
+
+  // Every message is answered, if with nothing, so that the worker knows that
+  // it is heard. Writing at once spares waking another thread for it.
+  void AnswerAtLeast() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(has_answered_, false)) return;
+    outbox_.AddNothing();
+    Flush();
+    has_answered_ = false;
   }
 
   void Leave() {
@@ -142,6 +150,7 @@ class WorkerSession
     outgoing_.Clear();
     outbox_.MoveTo(outgoing_);
     is_writing_ = true;
+    has_answered_ = true;
     StartWrite(&outgoing_);
   }
 
@@ -156,6 +165,7 @@ class WorkerSession
   LeaseOutbox outbox_;
   v1::CoordinatorMessage outgoing_;
   bool is_writing_ = false;
+  bool has_answered_ = false;  // Since the last message was read.
 };
 
 class WorkerPoolService : public v1::WorkerPool::CallbackService {

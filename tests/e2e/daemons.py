@@ -60,7 +60,7 @@ class Coordinator(Daemon):
     def __init__(self, *arguments, listen="127.0.0.1:0", state_dir="none"):
         super().__init__("tangram-coordinator", f"--listen={listen}",
                          "--metrics=", f"--state_dir={state_dir}", *arguments)
-        self.address = "127.0.0.1:" + self.wait_for(r" port=(\d+)")[1]
+        self.address = "127.0.0.1:" + self.wait_for(r"\bport\W+(\d+)")[1]
 
 
 class Worker(Daemon):

@@ -6,6 +6,7 @@ What needs a tool that is not installed (promtool, kubectl, systemd-analyze) is
 skipped and said so.
 """
 
+import json
 import pathlib
 import re
 import shutil
@@ -17,6 +18,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1))
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus"
+DASHBOARD = DEPLOY / "grafana" / "tangram.json"
 # Daemons and the flags that they define.
 MAINS = {"tangram-coordinator": ROOT / "coordinator" / "main.cc",
          "tangram-worker": ROOT / "worker" / "main.cc"}
@@ -58,11 +60,46 @@ class PrometheusTest(unittest.TestCase):
             for path in (ROOT / folder).rglob("*.cc"))
         # A name may be broken over two lines.
         sources = re.sub(r'"\s*\n\s*"', "", sources)
-        for rules in RULES.glob("*s.yml"):
+        for rules in [*RULES.glob("*s.yml"), DASHBOARD]:
             for metric in re.findall(r"(?<![\w:])tangram_\w+",
                                      rules.read_text()):
                 name = re.sub(r"_(bucket|sum|count)$", "", metric)
                 self.assertIn(f'"{name}"', sources, rules.name)
+
+
+class DashboardTest(unittest.TestCase):
+    def setUp(self):
+        self.panels = json.loads(DASHBOARD.read_text())["panels"]
+        self.expressions = [target["expr"] for panel in self.panels
+                            for target in panel.get("targets", [])]
+
+    def test_panels_have_ids_and_places_of_their_own(self):
+        ids = [panel["id"] for panel in self.panels]
+        self.assertEqual(len(set(ids)), len(ids))
+        taken = set()
+        for panel in self.panels:
+            at = panel["gridPos"]
+            cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
+                     for y in range(at["y"], at["y"] + at["h"])}
+            self.assertTrue(at["x"] + at["w"] <= 24 and not cells & taken,
+                            panel["title"])
+            taken |= cells
+
+    @needs("promtool")
+    def test_expressions_parse(self):
+        self.assertTrue(self.expressions)
+        # What Grafana fills in.
+        filled = [re.sub(r"\$__rate_interval", "1m",
+                         expression.replace("$job", ".*"))
+                  for expression in self.expressions]
+        # JSON is YAML.
+        rules = {"groups": [{"name": "dashboard", "rules": [
+            {"record": f"panel:{i}", "expr": expression}
+            for i, expression in enumerate(filled)]}]}
+        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+            json.dump(rules, file)
+            file.flush()
+            run("promtool", "check", "rules", file.name)
 
 
 class KubernetesTest(unittest.TestCase):

@@ -26,8 +26,9 @@ LAYERS = {
                          " common/cost common/sim common/config"
                          " common/profile",
     "common/obs": "common/base",
+    "common/trace": "common/base",
     "common/wire": "common/base common/domain common/sim common/parallelizer"
-                   " common/planner tangram",
+                   " common/planner common/trace tangram",
     "worker/adapters": "common/parallelizer"
                        " worker/adapters/aceso worker/adapters/alpa"
                        " worker/adapters/galvatron worker/adapters/hypertron"
@@ -62,6 +63,8 @@ LAYERS = {
         "common/base common/domain common/parallelizer common/planner"
         " coordinator/planners/tangram",
     "coordinator/dispatch": "common/base common/domain common/parallelizer",
+    "coordinator/tracing": "common/domain common/parallelizer common/planner"
+                           " common/trace coordinator/dispatch",
     "coordinator/store": "common/base common/obs common/parallelizer"
                          " common/wire coordinator/dispatch",
     "coordinator/jobs": "common/base common/obs coordinator/store",
@@ -76,7 +79,8 @@ PURE = [folder for folder in LAYERS
         if folder not in ("common/config", "common/import_profile",
                           "common/obs", "common/wire",
                           "worker/adapters/process", "worker/service",
-                          "coordinator/dispatch", "coordinator/store",
+                          "coordinator/dispatch", "coordinator/tracing",
+                          "coordinator/store",
                           "coordinator/jobs",
                           "coordinator/service", "cli")]
 IMPURE = re.compile(
@@ -91,7 +95,8 @@ THIRD_PARTY = {
     r"\.pb\.h|google/protobuf/": SERVICES,
     r"grpc(pp)?/": SERVICES + " common/obs",
     r"(spdlog|prometheus)/": "common/obs",
-    r"(yaml-cpp|nlohmann)/": "common/config",
+    r"yaml-cpp/": "common/config",
+    r"nlohmann/": "common/config common/trace",
     r"CLI/": "cli",
     r"coin/": "worker/adapters/alpa",
     r"(gtest|gmock|benchmark)/|tests/": "",

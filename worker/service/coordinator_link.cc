@@ -194,6 +194,7 @@ class StreamLink : public CoordinatorLink {
       metrics_.OnAnswer(job.parallelizer->name(), job.query, answer.status(),
                         times.search_s);
     }
+    LogAnswer(job, answer.status(), times);
     v1::Answer encoded;
     encoded.set_id(job.id);
     encoded.set_waited_s(times.waited_s);
@@ -202,6 +203,18 @@ class StreamLink : public CoordinatorLink {
     Write([&](v1::WorkerMessage& message) {
       *message.add_answers() = std::move(encoded);
     });
+  }
+
+  static void LogAnswer(const LeasedJob& job, const absl::Status& status,
+                        const JobTimes& times) {
+    if (!IsLogged(LogLevel::kDebug)) return;
+    Log(LogLevel::kDebug, "query answered",
+        {{"query", job.id},
+         {"adapter", job.parallelizer == nullptr ? std::string()
+                                                 : job.parallelizer->name()},
+         {"code", absl::StatusCodeToString(status.code())},
+         {"waited_s", times.waited_s},
+         {"search_s", times.search_s}});
   }
 
   static void AddHandedBack(const std::vector<int64_t>& ids,

@@ -15,7 +15,7 @@ struct WorkerOptions {
   std::string name;         // For people.
   int num_threads = 1;      // Queries at once.
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
-  double heartbeat_s = 4;
+  double heartbeat_s = 5;
   // A coordinator that was not heard of for longer is left and dialled anew.
   double silence_limit_s = 15;
   // Between attempts to connect, doubling.

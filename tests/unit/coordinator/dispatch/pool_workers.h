@@ -48,7 +48,6 @@ class ThreadWorker : public WorkerConnection {
     std::erase_if(waiting_,
                   [task](const LeasedQuery& q) { return q.task == task; });
   }
-  void Ping() override {}
   void Close() override {}
 
  private:
@@ -61,11 +60,10 @@ class ThreadWorker : public WorkerConnection {
       waiting_.pop_front();
       lock.unlock();
       pool_.OnAnswers(
-          id_,
-          {{query.task,
-            AnswerQuery(parallelizer_,
-                        query.context ? query.context->pairs : PairContext(),
-                        query.query, nullptr)}});
+          id_, {{query.task, AnswerQuery(parallelizer_,
+                                         query.context ? query.context->pairs
+                                                       : PairContext(),
+                                         query.query, nullptr)}});
       lock.lock();
     }
   }

@@ -40,10 +40,6 @@ class RecordingWorker : public WorkerConnection {
     const std::lock_guard lock(mutex_);
     cancelled_.push_back(task);
   }
-  void Ping() override {
-    const std::lock_guard lock(mutex_);
-    ++num_pings_;
-  }
   void Close() override {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
@@ -61,10 +57,6 @@ class RecordingWorker : public WorkerConnection {
     const std::lock_guard lock(mutex_);
     return cancelled_;
   }
-  int num_pings() {
-    const std::lock_guard lock(mutex_);
-    return num_pings_;
-  }
   bool is_closed() {
     const std::lock_guard lock(mutex_);
     return is_closed_;
@@ -75,7 +67,6 @@ class RecordingWorker : public WorkerConnection {
   std::condition_variable changed_;
   std::vector<LeasedQuery> leases_;
   std::vector<TaskId> cancelled_;
-  int num_pings_ = 0;
   bool is_closed_ = false;
 };
 
@@ -84,10 +75,12 @@ class CountingObserver : public WorkerPoolObserver {
   void OnQuery(const std::string&, QueryEvent event) override {
     ++events[event];
   }
+  void OnWait(double seconds) override { waits_s.push_back(seconds); }
   void OnCacheLookup(bool hit) override { ++(hit ? hits : misses); }
   void OnWorkerLost(const std::string&) override { ++workers_lost; }
 
   std::map<QueryEvent, int> events;
+  std::vector<double> waits_s;
   std::atomic<int> hits = 0;  // Read while callers wait in the pool.
   std::atomic<int> misses = 0;
   int workers_lost = 0;
@@ -284,16 +277,6 @@ TEST_F(WorkerPoolTest, ADrainingWorkerHandsBackAndLeaves) {
   EXPECT_THAT(StepsOf(*run.get()), ElementsAre(10, 1));
   pool_.Disconnect(id);
   EXPECT_EQ(observer_.workers_lost, 0);
-}
-
-TEST_F(WorkerPoolTest, PingsNowAndThen) {
-  RecordingWorker worker;
-  pool_.Connect(InfoOf(parallelizer_, 1), worker);
-  EXPECT_EQ(worker.num_pings(), 1);  // On joining.
-  now_s_ = 6;
-  pool_.Tick();
-  pool_.Tick();
-  EXPECT_EQ(worker.num_pings(), 2);
 }
 
 TEST_F(WorkerPoolTest, WaitsForAWorkerThatOffersTheAdapter) {

@@ -1,0 +1,36 @@
+#include "coordinator/dispatch/query_log.h"
+
+namespace tangram {
+namespace {
+
+// In the order of Query's alternatives.
+constexpr const char* kKinds[] = {"slice_model", "concatenate", "profile",
+                                  "parallelize"};
+
+}  // namespace
+
+const char* NameOf(QueryEvent event) {
+  switch (event) {
+    case QueryEvent::kLeased:
+      return "leased";
+    case QueryEvent::kHedged:
+      return "hedged";
+    case QueryEvent::kAnswered:
+      return "answered";
+    case QueryEvent::kFailed:
+      return "failed";
+    case QueryEvent::kLost:
+      return "lost";
+    case QueryEvent::kHandedBack:
+      return "handed_back";
+    case QueryEvent::kCancelled:
+      return "cancelled";
+    case QueryEvent::kGivenUp:
+      return "given_up";
+  }
+  return "unknown";
+}
+
+const char* KindOf(const Query& query) { return kKinds[query.index()]; }
+
+}  // namespace tangram

@@ -1,0 +1,154 @@
+#include "coordinator/service/measured_job_store.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace tangram {
+namespace {
+
+std::string EventOf(JobState state) {
+  switch (state) {
+    case JobState::kSucceeded:
+      return "succeeded";
+    case JobState::kFailed:
+      return "failed";
+    default:
+      return "cancelled";
+  }
+}
+
+class MeasuredJobStore : public JobStore {
+ public:
+  MeasuredJobStore(std::unique_ptr<JobStore> store, Metrics& metrics,
+                   std::function<double()> now_s)
+      : store_(std::move(store)),
+        now_s_(std::move(now_s)),
+        latency_(metrics.AddDurations("tangram_store_duration_seconds",
+                                      "Calls of the database of jobs.")),
+        failures_(metrics.AddCounter(
+            "tangram_store_failures_total",
+            "Calls of the database of jobs that could not be served.")),
+        events_(metrics.AddCounter("tangram_jobs_total",
+                                   "What became of jobs here.")),
+        durations_(metrics.AddDurations(
+            "tangram_job_duration_seconds",
+            "From the taking of a job to its end, by how it ended.")) {
+    failures_.Add({}, 0);
+    for (const char* event : {"submitted", "started", "succeeded", "failed",
+                              "cancelled", "put_back"}) {
+      events_.Add({{"event", event}}, 0);
+    }
+  }
+
+  absl::StatusOr<Job> Submit(const Job& job) override {
+    auto kept = Measure("submit", [&] { return store_->Submit(job); });
+    if (kept.ok()) events_.Add({{"event", "submitted"}});
+    return kept;
+  }
+  absl::StatusOr<Job> Get(const std::string& id) override {
+    return Measure("get", [&] { return store_->Get(id); });
+  }
+  absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
+    return Measure("list", [&] { return store_->List(filter); });
+  }
+  absl::StatusOr<Job> Cancel(const std::string& id) override {
+    return Measure("cancel", [&] { return store_->Cancel(id); });
+  }
+
+  absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
+                                           double lease_s) override {
+    auto job = Measure("claim", [&] { return store_->Claim(owner, lease_s); });
+    if (job.ok() && job->has_value()) {
+      events_.Add({{"event", "started"}});
+      const std::lock_guard lock(mutex_);
+      began_s_[(*job)->id] = now_s_();
+    }
+    return job;
+  }
+  absl::StatusOr<std::vector<Job>> Renew(const std::string& owner,
+                                         double lease_s) override {
+    return Measure("renew", [&] { return store_->Renew(owner, lease_s); });
+  }
+  absl::Status AppendEvent(const std::string& id, const std::string& owner,
+                           const std::string& progress) override {
+    return Measure("append_event",
+                   [&] { return store_->AppendEvent(id, owner, progress); });
+  }
+  absl::Status Finish(const Job& job, const std::string& owner) override {
+    absl::Status status =
+        Measure("finish", [&] { return store_->Finish(job, owner); });
+    const double began_s = TakeBeginning(job.id);
+    if (status.ok()) {
+      const std::string state = EventOf(job.state);
+      events_.Add({{"event", state}});
+      durations_.Observe({{"state", state}}, now_s_() - began_s);
+    }
+    return status;
+  }
+  absl::Status Release(const std::string& id,
+                       const std::string& owner) override {
+    absl::Status status =
+        Measure("release", [&] { return store_->Release(id, owner); });
+    TakeBeginning(id);
+    if (status.ok()) events_.Add({{"event", "put_back"}});
+    return status;
+  }
+
+  absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string& id,
+                                                    int64_t after) override {
+    return Measure("events_after",
+                   [&] { return store_->EventsAfter(id, after); });
+  }
+
+ private:
+  static const absl::Status& StatusOf(const absl::Status& status) {
+    return status;
+  }
+  template <typename T>
+  static const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
+    return result.status();
+  }
+
+  template <typename Call>
+  auto Measure(const char* operation, const Call& call) {
+    const double began_s = now_s_();
+    auto result = call();
+    latency_.Observe({{"operation", operation}}, now_s_() - began_s);
+    const absl::Status& status = StatusOf(result);
+    if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
+      failures_.Add({});
+    }
+    return result;
+  }
+
+  double TakeBeginning(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    const auto it = began_s_.find(id);
+    if (it == began_s_.end()) return now_s_();
+    const double began_s = it->second;
+    began_s_.erase(it);
+    return began_s;
+  }
+
+  const std::unique_ptr<JobStore> store_;
+  const std::function<double()> now_s_;
+  DurationHistogram latency_;
+  Counter failures_;
+  Counter events_;
+  DurationHistogram durations_;
+  std::mutex mutex_;
+  std::map<std::string, double> began_s_;  // Jobs that run here.
+};
+
+}  // namespace
+
+std::unique_ptr<JobStore> CreateMeasuredJobStore(
+    std::unique_ptr<JobStore> store, Metrics& metrics,
+    std::function<double()> now_s) {
+  return std::make_unique<MeasuredJobStore>(std::move(store), metrics,
+                                            std::move(now_s));
+}
+
+}  // namespace tangram

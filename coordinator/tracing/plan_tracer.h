@@ -1,0 +1,97 @@
+#ifndef TANGRAM_COORDINATOR_TRACING_PLAN_TRACER_H_
+#define TANGRAM_COORDINATOR_TRACING_PLAN_TRACER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/planner/cluster_planner.h"
+#include "common/trace/trace.h"
+#include "coordinator/dispatch/query_log.h"
+
+namespace tangram {
+
+struct PlanTracerOptions {
+  std::string name;               // Of the trace: "job nightly-7".
+  std::function<double()> now_s;  // The clock of the queries.
+  int64_t began_unix_ns = 0;      // The time of the tracer's making.
+  // Kept; what comes later is counted only.
+  size_t max_phases = 1000;
+  size_t max_queries = 20'000;
+};
+
+// Watches one plan: its phases, its queries and who worked on them.
+// Thread-safe.
+class PlanTracer : public QueryLog {
+ public:
+  explicit PlanTracer(PlanTracerOptions options);
+
+  double now_s() const { return options_.now_s(); }
+
+  // `name` begins; the phase before it has ended.
+  void OnPhase(const std::string& name);
+  void OnQuery(const QueryRecord& record) override;
+  // The plan has ended; `error` is empty if it succeeded.
+  void Finish(const std::string& error,
+              std::vector<std::pair<std::string, SpanValue>> attributes = {});
+
+  // What has happened so far. Spans that go on end now.
+  Trace ToTrace() const;
+
+ private:
+  struct Phase {
+    std::string name;
+    double start_s = 0;
+    double end_s = -1;  // Negative: not yet.
+  };
+  struct Attempt {
+    const std::string* worker = nullptr;
+    double leased_s = 0;
+    double ended_s = 0;
+    double waited_s = 0;
+    double search_s = 0;
+    QueryEvent outcome = QueryEvent::kLeased;
+  };
+  // A QueryRecord without what it refers to; there may be many.
+  struct KeptQuery {
+    int64_t phase = 0;
+    const std::string* adapter = nullptr;
+    const char* kind = nullptr;
+    AtomRange atoms;
+    int island = -1;  // Negative: of none.
+    int pipeline_microbatch_size = 0;
+    int trailing_stages = 0;
+    bool is_cached = false;
+    absl::StatusCode code = absl::StatusCode::kOk;
+    double asked_s = 0;
+    double ended_s = 0;
+    std::vector<Attempt> attempts;
+  };
+
+  // The same string at one place, since there are few.
+  const std::string* Intern(const std::string& text);
+  void EndPhase(double now_s);
+  // Expect the lock to be held.
+  void AddPhases(double end_s, Trace& trace) const;
+  void AddQuery(const KeptQuery& query, Trace& trace) const;
+
+  const PlanTracerOptions options_;
+  const double began_s_;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, int> strings_;
+  std::vector<Phase> phases_;
+  std::vector<KeptQuery> queries_;
+  int64_t num_dropped_ = 0;
+  double ended_s_ = -1;  // Negative: not yet.
+  std::string error_;
+  std::vector<std::pair<std::string, SpanValue>> attributes_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_TRACING_PLAN_TRACER_H_

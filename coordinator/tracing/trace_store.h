@@ -1,0 +1,34 @@
+#ifndef TANGRAM_COORDINATOR_TRACING_TRACE_STORE_H_
+#define TANGRAM_COORDINATOR_TRACING_TRACE_STORE_H_
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "coordinator/tracing/plan_tracer.h"
+
+namespace tangram {
+
+// The traces of the latest jobs of this process. Thread-safe.
+class TraceStore {
+ public:
+  explicit TraceStore(size_t max_traces) : max_traces_(max_traces) {}
+
+  // A trace for the job of that id, in place of one from an earlier attempt.
+  std::shared_ptr<PlanTracer> Begin(const std::string& id,
+                                    PlanTracerOptions options);
+  // Null if there is none, or none any more.
+  std::shared_ptr<const PlanTracer> Find(const std::string& id);
+
+ private:
+  const size_t max_traces_;
+  std::mutex mutex_;
+  // The oldest first.
+  std::deque<std::pair<std::string, std::shared_ptr<PlanTracer>>> traces_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_TRACING_TRACE_STORE_H_
