@@ -17,6 +17,11 @@ bool IsSet(const std::function<bool()>& should_stop) {
   return should_stop && should_stop();
 }
 
+// What a worker says, as far as it can be; it may be anything.
+double Within(double most, double said) {
+  return said > 0 ? std::min(said, most) : 0;
+}
+
 }  // namespace
 
 bool WorkerPool::Waiter::Failed() const {
@@ -96,8 +101,9 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
     }
     LeaseTo(worker);
   }
-  for (const auto& [key, answer] : to_store)
+  for (const auto& [key, answer] : to_store) {
     options_.store->Insert(key, answer);
+  }
 }
 
 bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
@@ -115,12 +121,13 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
         absl::StrCat("worker ", workers_.at(worker).info.name,
                      " answered another question than it was asked"));
   }
-  workers_.at(worker).busy_s += given.search_s;
-  ++workers_.at(worker).answered;
   const std::string& name = workers_.at(worker).info.name;
+  ++workers_.at(worker).answered;
   if (QueryAttempt* attempt = FindAttempt(task, name)) {
-    attempt->waited_s = given.waited_s;
-    attempt->search_s = given.search_s;
+    const double held_s = options_.now_s() - attempt->leased_s;
+    attempt->waited_s = Within(held_s, given.waited_s);
+    attempt->search_s = Within(held_s, given.search_s);
+    workers_.at(worker).busy_s += attempt->search_s;
   }
   EndAttempt(given.task, name,
              answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);

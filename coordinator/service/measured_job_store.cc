@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace tangram {
@@ -112,7 +113,7 @@ class MeasuredJobStore : public JobStore {
   }
 
   template <typename Call>
-  auto Measure(const char* operation, const Call& call) {
+  std::invoke_result_t<Call> Measure(const char* operation, const Call& call) {
     const double began_s = now_s_();
     auto result = call();
     latency_.Observe({{"operation", operation}}, now_s_() - began_s);

@@ -1,5 +1,6 @@
 #include <grpcpp/client_context.h>
 
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -45,7 +46,7 @@ TEST(PlanningTest, NoPlanFitsIsAnAnswer) {
 }
 
 TEST(PlanningTest, AskedAgainTheCacheAnswers) {
-  TestService service;
+  TestService service({.plan_cache_bytes = 0});
   service.AddWorker("uniform");
   const v1::PlanRequest request = Encode(SmallRequest(), "uniform");
   ASSERT_OK_AND_ASSIGN(const PlanFile first,
@@ -101,6 +102,51 @@ TEST(PlanningTest, OptionsReachThePlanner) {
   ASSERT_TRUE(file.result.plan.has_value());
   EXPECT_EQ(file.result.plan->pipeline_microbatch_size, 2);
   EXPECT_EQ(file.result.stats.pruned_redundant, 0);
+}
+
+// Plans twice and says how long each took the planner, by the first's word.
+std::pair<double, double> PlanTwice(TestService& service,
+                                    const v1::PlanRequest& first,
+                                    const v1::PlanRequest& second) {
+  const auto a = CallPlan(service.address(), first);
+  const auto b = CallPlan(service.address(), second);
+  if (!a.ok() || !b.ok()) return {-1, -1};
+  return {a->provenance.wall_s, b->provenance.wall_s};
+}
+
+TEST(PlanningTest, TheSameRequestAgainIsNotPlannedAgain) {
+  TestService service;
+  service.AddWorker("uniform");
+  v1::PlanRequest request = Encode(SmallRequest(), "uniform");
+  const auto [first_s, second_s] = PlanTwice(service, request, request);
+  EXPECT_GT(first_s, 0);
+  EXPECT_EQ(second_s, first_s);  // Two runs never take equally long.
+  v1::PlanRequest other = request;
+  other.mutable_options()->set_prune_redundant(false);
+  const auto [known_s, other_s] = PlanTwice(service, request, other);
+  EXPECT_EQ(known_s, first_s);
+  EXPECT_NE(other_s, first_s);
+}
+
+TEST(PlanningTest, OtherParallelizersPlanAgain) {
+  TestService service;
+  service.AddWorker("uniform");
+  const v1::PlanRequest request = Encode(SmallRequest(), "all");
+  ASSERT_OK_AND_ASSIGN(const PlanFile before,
+                       CallPlan(service.address(), request));
+  EXPECT_THAT(before.provenance.parallelizer, Not(HasSubstr("aceso")));
+  service.AddWorker("aceso");
+  ASSERT_OK_AND_ASSIGN(const PlanFile after,
+                       CallPlan(service.address(), request));
+  EXPECT_THAT(after.provenance.parallelizer, HasSubstr("aceso"));
+}
+
+TEST(PlanningTest, WithoutACacheEveryRequestIsPlanned) {
+  TestService service({.plan_cache_bytes = 0});
+  service.AddWorker("uniform");
+  const v1::PlanRequest request = Encode(SmallRequest(), "uniform");
+  const auto [first_s, second_s] = PlanTwice(service, request, request);
+  EXPECT_NE(first_s, second_s);
 }
 
 TEST(PlanningTest, WithoutAWorkerItFailsAtOnceIfToldTo) {

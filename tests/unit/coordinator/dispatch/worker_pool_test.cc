@@ -242,6 +242,62 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsClosedAndReplaced) {
   EXPECT_THAT(StepsOf(*run.get()), ElementsAre(5, 5, 5));
 }
 
+class RecordingLog : public QueryLog {
+ public:
+  void OnQuery(const QueryRecord& record) override {
+    const std::lock_guard lock(mutex_);
+    for (const QueryAttempt& attempt : record.attempts) {
+      attempts.push_back(attempt);
+    }
+    ++(record.is_cached ? num_cached : num_asked);
+  }
+
+  std::vector<QueryAttempt> attempts;
+  int num_cached = 0;
+  int num_asked = 0;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST_F(WorkerPoolTest, TheLogHasEveryAttemptOfAQuery) {
+  RecordingWorker first;
+  RecordingWorker second;
+  RecordingLog log;
+  const WorkerId slow =
+      pool_.Connect({.name = "slow", .adapters = {{.id = kCounting}}}, first);
+  auto run = std::async(std::launch::async, [&] {
+    return pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log);
+  });
+  const TaskId task = first.AwaitLeases(1)[0];
+  now_s_ = 40;  // Longer than WorkQueueOptions::hedge_after_s.
+  pool_.Heard(slow);
+  const WorkerId quick =
+      pool_.Connect({.name = "quick", .adapters = {{.id = kCounting}}}, second);
+  now_s_ = 42;
+  pool_.OnAnswers(quick, {{.task = second.AwaitLeases(1)[0],
+                           .answer = Answer(SlicePlanSet()),
+                           .waited_s = 0.5,
+                           .search_s = 1.5}});
+  ASSERT_OK(run.get());
+  EXPECT_THAT(first.cancelled(), ElementsAre(task));
+  EXPECT_EQ(observer_.events[QueryEvent::kHedged], 1);
+  EXPECT_THAT(observer_.waits_s, ElementsAre(0));
+  ASSERT_THAT(log.attempts, SizeIs(2));
+  EXPECT_EQ(log.attempts[0].worker, "slow");
+  EXPECT_EQ(log.attempts[0].outcome, QueryEvent::kCancelled);
+  EXPECT_EQ(log.attempts[0].leased_s, 0);
+  EXPECT_EQ(log.attempts[0].ended_s, 42);
+  EXPECT_EQ(log.attempts[1].worker, "quick");
+  EXPECT_EQ(log.attempts[1].outcome, QueryEvent::kAnswered);
+  EXPECT_EQ(log.attempts[1].leased_s, 40);
+  EXPECT_EQ(log.attempts[1].search_s, 1.5);
+
+  ASSERT_OK(pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log));
+  EXPECT_EQ(log.num_asked, 1);
+  EXPECT_EQ(log.num_cached, 1);
+}
+
 TEST_F(WorkerPoolTest, ATaskThatKillsWorkersIsAnError) {
   auto run = RunAside(Queries(1));
   for (int i = 0; i < 3; ++i) {
