@@ -110,7 +110,7 @@ absl::Status ReadBiasesAndNorms(const ConfigField& root, const HfFamily& family,
 absl::StatusOr<int> ReadFfnHiddenSize(const ConfigField& root,
                                       const HfFamily& family, int hidden_size) {
   for (const absl::string_view key :
-       {"intermediate_size", "ffn_dim", "n_inner"}) {
+       {"intermediate_size", "ffn_dim", "d_ff", "n_inner"}) {
     if (const auto field = root.Find(key)) {
       return field->AsInt(1, kMaxFfnHiddenSize);
     }
@@ -137,25 +137,6 @@ absl::StatusOr<Vocabulary> ReadVocabulary(const ConfigField& root,
   return vocabulary;
 }
 
-// Embeddings of another width than the model, and norms after the sum, are
-// what OPT-350m alone has.
-absl::Status CheckSupported(const ConfigField& root, int hidden_size) {
-  const auto projection = root.Find("word_embed_proj_dim");
-  if (projection.has_value()) {
-    TANGRAM_ASSIGN_OR_RETURN(const int width,
-                             projection->AsInt(1, kMaxHiddenSize));
-    if (width != hidden_size) {
-      return projection->Error(
-          absl::StrCat("hidden_size (", hidden_size,
-                       "); projected embeddings are not supported"));
-    }
-  }
-  TANGRAM_ASSIGN_OR_RETURN(const bool norm_before,
-                           ReadFlag(root, "do_layer_norm_before", true));
-  if (norm_before) return absl::OkStatus();
-  return root.Find("do_layer_norm_before")->Error("true");
-}
-
 absl::StatusOr<std::string> ReadName(const ConfigField& root,
                                      const std::string& fallback) {
   const std::optional<ConfigField> field = root.Find("_name_or_path");
@@ -168,18 +149,25 @@ absl::StatusOr<std::string> ReadName(const ConfigField& root,
 
 }  // namespace
 
-absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& root,
+ConfigField HfTextConfig(const ConfigField& file) {
+  const std::optional<ConfigField> text = file.Find("text_config");
+  return text.has_value() && text->Find("model_type").has_value() ? *text
+                                                                  : file;
+}
+
+absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& file,
                                        const std::string& name) {
+  const ConfigField root = HfTextConfig(file);
   TANGRAM_ASSIGN_OR_RETURN(const HfFamily family, ReadHfFamily(root));
-  TANGRAM_ASSIGN_OR_RETURN(const std::string model_name, ReadName(root, name));
+  TANGRAM_ASSIGN_OR_RETURN(const std::string model_name, ReadName(file, name));
   TANGRAM_ASSIGN_OR_RETURN(
       const int num_layers,
-      ReadAny(root, {"num_hidden_layers", "n_layer"}, kMaxModelLayers));
+      ReadAny(root, {"num_hidden_layers", "n_layer", "num_layers"},
+              kMaxModelLayers));
   LayerSpec layer;
   TANGRAM_ASSIGN_OR_RETURN(
       layer.hidden_size,
-      ReadAny(root, {"hidden_size", "n_embd"}, kMaxHiddenSize));
-  TANGRAM_RETURN_IF_ERROR(CheckSupported(root, layer.hidden_size));
+      ReadAny(root, {"hidden_size", "n_embd", "d_model"}, kMaxHiddenSize));
   TANGRAM_RETURN_IF_ERROR(ReadAttention(root, family, layer));
   TANGRAM_RETURN_IF_ERROR(ReadBiasesAndNorms(root, family, layer));
   TANGRAM_ASSIGN_OR_RETURN(const HfExperts experts,

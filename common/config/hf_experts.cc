@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/config/model_limits.h"
 
@@ -38,9 +39,11 @@ absl::string_view NumExpertsKey(ExpertRule rule) {
 
 absl::Status ReadSizes(const ConfigField& root, ExpertRule rule,
                        HfExperts& experts) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      experts.experts_per_token,
-      RequireInt(root, "num_experts_per_tok", experts.num_experts));
+  const absl::string_view per_token = root.Find("experts_per_token").has_value()
+                                          ? "experts_per_token"
+                                          : "num_experts_per_tok";
+  TANGRAM_ASSIGN_OR_RETURN(experts.experts_per_token,
+                           RequireInt(root, per_token, experts.num_experts));
   TANGRAM_ASSIGN_OR_RETURN(
       experts.ffn_hidden_size,
       RequireInt(root,
@@ -90,6 +93,23 @@ absl::Status MarkAfterFirstDense(const ConfigField& root,
   return absl::OkStatus();
 }
 
+// "dense" or "sparse", layer by layer, in place of a rule.
+absl::Status MarkByType(const ConfigField& types,
+                        std::vector<bool>& is_moe_layer) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
+                           types.Elements());
+  if (elements.size() != is_moe_layer.size()) {
+    return types.Error(absl::StrCat("one type for each of the ",
+                                    is_moe_layer.size(), " layers; there are ",
+                                    elements.size()));
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string type, elements[i].AsText());
+    is_moe_layer[i] = type == "sparse";
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void HfExperts::AddTo(LayerSpec& layer) const {
@@ -108,7 +128,9 @@ absl::StatusOr<HfExperts> ReadHfExperts(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(experts.num_experts,
                            RequireInt(root, NumExpertsKey(rule), kMaxExperts));
   TANGRAM_RETURN_IF_ERROR(ReadSizes(root, rule, experts));
-  if (rule == ExpertRule::kEveryLayer) {
+  if (const auto types = root.Find("mlp_layer_types")) {
+    TANGRAM_RETURN_IF_ERROR(MarkByType(*types, experts.is_moe_layer));
+  } else if (rule == ExpertRule::kEveryLayer) {
     experts.is_moe_layer.assign(num_layers, true);
   } else if (rule == ExpertRule::kSparseStep) {
     TANGRAM_RETURN_IF_ERROR(MarkSparseSteps(root, experts.is_moe_layer));

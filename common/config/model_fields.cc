@@ -52,8 +52,6 @@ absl::Status ReadHeads(const ConfigField& root, LayerSpec& layer) {
       ReadInt(root, "head_dim", layer.hidden_size / layer.num_heads, 1,
               kMaxHeadDim));
   layer.value_head_dim = layer.head_dim;
-  TANGRAM_ASSIGN_OR_RETURN(layer.sliding_window, ReadInt(root, "sliding_window",
-                                                         0, 0, kMaxPositions));
   return absl::OkStatus();
 }
 
@@ -126,6 +124,32 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
   return experts;
 }
 
+// A number of tokens for all layers, or {tokens, first_layer, every}.
+absl::Status ReadSlidingWindow(const ConfigField& root,
+                               std::vector<LayerSpec>& layers) {
+  const std::optional<ConfigField> field = root.Find("sliding_window");
+  if (!field.has_value()) return absl::OkStatus();
+  int tokens = 0;
+  int first = 0;
+  int every = 1;
+  if (field->is_mapping()) {
+    TANGRAM_RETURN_IF_ERROR(
+        field->CheckKeys({"tokens", "first_layer", "every"}));
+    TANGRAM_ASSIGN_OR_RETURN(tokens,
+                             RequireInt(*field, "tokens", kMaxPositions));
+    TANGRAM_ASSIGN_OR_RETURN(
+        first, ReadInt(*field, "first_layer", 0, 0, kMaxModelLayers));
+    TANGRAM_ASSIGN_OR_RETURN(every,
+                             ReadInt(*field, "every", 1, 1, kMaxModelLayers));
+  } else {
+    TANGRAM_ASSIGN_OR_RETURN(tokens, field->AsInt(0, kMaxPositions));
+  }
+  for (size_t i = first; i < layers.size(); i += every) {
+    layers[i].sliding_window = tokens;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
                                                   const LayerSpec& attention) {
   TANGRAM_ASSIGN_OR_RETURN(const int num_layers,
@@ -145,6 +169,7 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
         dense.ffn_hidden_size,
         RequireInt(root, "ffn_hidden_size", kMaxFfnHiddenSize));
   }
+  TANGRAM_RETURN_IF_ERROR(ReadSlidingWindow(root, layers));
   return layers;
 }
 

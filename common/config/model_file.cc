@@ -48,8 +48,8 @@ absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,
   const ConfigField root(value, std::string(source_name));
   TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
   const std::string name = NameFromSource(source_name);
-  return root.Find("model_type").has_value() ? ReadHfConfig(root, name)
-                                             : ReadModelFields(root, name);
+  return IsHfConfig(root) ? ReadHfConfig(root, name)
+                          : ReadModelFields(root, name);
 }
 
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path,

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/config/model_json.h"
 #include "common/config/profile_file.h"
 #include "nlohmann/json.hpp"
 
@@ -14,58 +15,6 @@ using Json = nlohmann::ordered_json;
 // What is not UTF-8 is replaced, where dump() alone would throw.
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// Where layers have experts: the first, and every how many from there on.
-void AddExperts(const ModelSpec& model, Json& json) {
-  int first = -1;
-  int every = 1;
-  for (int i = model.num_layers() - 2; i >= 1; --i) {
-    if (!model.layers[i].is_moe()) continue;
-    if (first > 0) every = first - i;
-    first = i;
-  }
-  if (first < 0) return;
-  const LayerSpec& layer = model.layers[first];
-  json["experts"] = {
-      {"count", layer.num_experts},
-      {"per_token", layer.experts_per_token},
-      {"ffn_hidden_size", layer.expert_ffn_hidden_size},
-      {"shared_ffn_hidden_size", layer.shared_expert_ffn_hidden_size},
-      {"first_layer", first - 1},
-      {"every", every}};
-}
-
-Json ToJson(const ModelSpec& model) {
-  const LayerSpec& embedding = model.layers.front();
-  const LayerSpec& layer = model.layers[1];
-  int ffn_hidden_size = 0;
-  for (const LayerSpec& each : model.layers) {
-    if (each.ffn_hidden_size > 0) ffn_hidden_size = each.ffn_hidden_size;
-  }
-  Json json = {{"name", model.name},
-               {"layers", model.num_layers() - 2},
-               {"hidden_size", layer.hidden_size},
-               {"heads", layer.num_heads},
-               {"kv_heads", layer.num_kv_heads},
-               {"head_dim", layer.head_dim},
-               {"sliding_window", layer.sliding_window}};
-  if (layer.kv_lora_rank > 0) {
-    json["latent_attention"] = {{"q_rank", layer.q_lora_rank},
-                                {"kv_rank", layer.kv_lora_rank},
-                                {"rope_head_dim", layer.rope_head_dim},
-                                {"value_head_dim", layer.value_head_dim}};
-  }
-  if (ffn_hidden_size > 0) json["ffn_hidden_size"] = ffn_hidden_size;
-  json["gated_mlp"] = layer.gated_mlp;
-  AddExperts(model, json);
-  json["vocab_size"] = embedding.vocab_size;
-  json["max_positions"] = embedding.max_position_embeddings;
-  json["tied_embeddings"] = embedding.tied_embeddings;
-  json["bias"] = layer.linear_bias ? "all" : layer.qkv_bias ? "qkv" : "none";
-  json["norm_bias"] = layer.norm_bias;
-  json["qk_norm"] = layer.qk_norm;
-  return json;
 }
 
 absl::string_view KindName(LayerKind kind) {
@@ -174,7 +123,8 @@ std::string ProfileToJson(const Profile& profile) {
   AddText("source", profile.source, members);
   AddText("framework", profile.framework, members);
   std::vector<Json> models, layers, operators, gemms, collectives, p2p, links;
-  for (const ModelSpec& model : profile.models) models.push_back(ToJson(model));
+  for (const ModelSpec& model : profile.models)
+    models.push_back(ModelToJson(model));
   for (const ProfileEntry& entry : profile.entries) {
     (entry.op.has_value() ? operators : layers)
         .push_back(ToJson(profile, entry));

@@ -12,11 +12,14 @@
 namespace tangram {
 namespace {
 
-absl::Status CheckSize(int64_t bytes, absl::string_view source_name) {
-  if (bytes <= kMaxConfigBytes) return absl::OkStatus();
+constexpr int64_t kChunkBytes = int64_t{1} << 20;
+
+absl::Status CheckSize(int64_t bytes, absl::string_view source_name,
+                       int64_t max_bytes = kMaxConfigBytes) {
+  if (bytes <= max_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrFormat("%s: %.1f MB; expected at most 8 MiB", source_name,
-                      static_cast<double>(bytes) / 1e6));
+      absl::StrFormat("%s: %.1f MB; expected at most %d MiB", source_name,
+                      static_cast<double>(bytes) / 1e6, max_bytes >> 20));
 }
 
 // Bytes of the UTF-8 sequence at the front of `text`, 0 if it is not one:
@@ -54,6 +57,11 @@ bool IsControl(char c) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
+  return ReadTextFile(path, kMaxConfigBytes);
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::string& path,
+                                         int64_t max_bytes) {
   std::error_code error;
   const auto file_status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(file_status)) {
@@ -66,18 +74,22 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
   if (std::filesystem::is_regular_file(file_status)) {
     const auto size = std::filesystem::file_size(path, error);
     if (!error) {
-      TANGRAM_RETURN_IF_ERROR(CheckSize(static_cast<int64_t>(size), path));
+      TANGRAM_RETURN_IF_ERROR(
+          CheckSize(static_cast<int64_t>(size), path, max_bytes));
     }
   }
   std::ifstream file(path, std::ios::binary);
-  // One byte more than the limit tells a pipe that never ends from a full file.
-  std::string text(kMaxConfigBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  std::string chunk(kChunkBytes, '\0');
+  while (file.read(chunk.data(), kChunkBytes) || file.gcount() > 0) {
+    text.append(chunk, 0, static_cast<size_t>(file.gcount()));
+    // A pipe may never end.
+    TANGRAM_RETURN_IF_ERROR(
+        CheckSize(static_cast<int64_t>(text.size()), path, max_bytes));
+  }
   if (file.bad() || !file.is_open()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
   }
-  text.resize(static_cast<size_t>(file.gcount()));
-  TANGRAM_RETURN_IF_ERROR(CheckSize(static_cast<int64_t>(text.size()), path));
   return text;
 }
 

@@ -14,9 +14,13 @@ namespace tangram {
 // file.
 inline constexpr int64_t kMaxConfigBytes = int64_t{8} << 20;
 
-// The content of a file of at most kMaxConfigBytes. kNotFound if there is none,
+// The content of a file of at most `max_bytes`. kNotFound if there is none,
 // kInvalidArgument if it is too large or no file. Never reads more than the
 // limit.
+absl::StatusOr<std::string> ReadTextFile(const std::string& path,
+                                         int64_t max_bytes);
+
+// The same of at most kMaxConfigBytes.
 absl::StatusOr<std::string> ReadConfigFile(const std::string& path);
 
 // OK if `text` is UTF-8 without control characters, not blank and within

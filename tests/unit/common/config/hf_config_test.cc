@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/config/model_file.h"
 #include "gmock/gmock.h"
@@ -188,6 +189,40 @@ TEST(HfConfigTest, PlacesExpertsBySparseStep) {
   EXPECT_THAT(MoeLayers(model), ElementsAre(false, true, false, false));
 }
 
+TEST(HfConfigTest, PlacesExpertsByLayerTypes) {
+  ASSERT_OK_AND_ASSIGN(
+      const ModelSpec model,
+      ParseModel(Base("\"decoder_sparse_step\": 1",
+                      "\"mlp_layer_types\": [\"dense\", \"sparse\", "
+                      "\"sparse\", \"dense\"]"),
+                 "f"));
+  EXPECT_THAT(MoeLayers(model), ElementsAre(false, true, true, false));
+}
+
+TEST(HfConfigTest, KnowsOtherNamesOfFields) {
+  ASSERT_OK_AND_ASSIGN(const ModelSpec model, ParseModel(kBase, "f"));
+  ASSERT_OK_AND_ASSIGN(
+      const ModelSpec renamed,
+      ParseModel(absl::StrReplaceAll(
+                     kBase, {{"hidden_size\": 64", "d_model\": 64"},
+                             {"num_hidden_layers", "num_layers"},
+                             {"num_attention_heads", "n_head"},
+                             {"num_experts_per_tok", "experts_per_token"}}),
+                 "f"));
+  EXPECT_EQ(renamed.layers, model.layers);
+}
+
+TEST(HfConfigTest, ReadsTheLanguagePartOfMultimodalModels) {
+  ASSERT_OK_AND_ASSIGN(const ModelSpec model, ParseModel(kBase, "f"));
+  ASSERT_OK_AND_ASSIGN(
+      const ModelSpec nested,
+      ParseModel(absl::StrCat("{\"model_type\": \"some_vl\", "
+                              "\"vision_config\": {}, \"text_config\": ",
+                              kBase, "}"),
+                 "f"));
+  EXPECT_EQ(nested.layers, model.layers);
+}
+
 TEST(HfConfigTest, ReadsSlidingWindows) {
   struct Case {
     std::string fields;
@@ -270,12 +305,8 @@ TEST(HfConfigTest, NamesFieldValueAndWhatWasExpected) {
        "\"sliding_window\": 8, \"layer_types\": [\"full_attention\"]",
        "one type for each of the 4 layers; there are 1"},
       {"\"vocab_size\": 100", "\"vocab_size\": \"big\"", "vocab_size: big"},
-      {"\"vocab_size\": 100",
-       "\"vocab_size\": 100, \"word_embed_proj_dim\": 32",
-       "word_embed_proj_dim: 32; expected hidden_size (64)"},
-      {"\"vocab_size\": 100",
-       "\"vocab_size\": 100, \"do_layer_norm_before\": false",
-       "do_layer_norm_before: false; expected true"},
+      {"\"decoder_sparse_step\": 1", "\"mlp_layer_types\": [\"dense\"]",
+       "mlp_layer_types: a list; expected one type for each of the 4 layers"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.to);
