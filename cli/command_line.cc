@@ -447,6 +447,15 @@ class Parser {
     CLI::App* import =
         app_.add_subcommand("import", "Read the files of other tools");
     import->require_subcommand(1);
+    AddImportCluster(
+        *Add(*import, "cluster",
+             "Make a cluster file of what schedulers and drivers say",
+             import_cluster_),
+        import_cluster_);
+    AddImportModel(
+        *Add(*import, "model", "Make a model file of a HuggingFace config.json",
+             import_model_),
+        import_model_);
     AddImportProfile(
         *Add(*import, "profile", "Make a profile of other tools' measurements",
              import_profile_),
@@ -517,6 +526,8 @@ class Parser {
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;
+  ImportClusterOptions import_cluster_;
+  ImportModelOptions import_model_;
   ImportProfileOptions import_profile_;
   ShowProfileOptions show_profile_;
   ValidateOptions validate_;

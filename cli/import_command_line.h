@@ -7,6 +7,8 @@
 namespace tangram {
 
 // The options of the `import` commands.
+void AddImportCluster(CLI::App& app, ImportClusterOptions& options);
+void AddImportModel(CLI::App& app, ImportModelOptions& options);
 void AddImportProfile(CLI::App& app, ImportProfileOptions& options);
 
 }  // namespace tangram

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "cli/input_file.h"
 #include "cli/output_files.h"
 #include "cli/plan_files.h"
 #include "cli/table.h"
@@ -18,17 +18,12 @@
 namespace tangram {
 namespace {
 
-constexpr absl::string_view kGzipStart = "\x1f\x8b";
-
 absl::StatusOr<std::vector<ImportedFile>> ReadFiles(
     const std::vector<std::string>& paths) {
   std::vector<ImportedFile> files;
   for (const std::string& path : paths) {
-    TANGRAM_ASSIGN_OR_RETURN(std::string text, ReadConfigFile(path));
-    if (absl::StartsWith(text, kGzipStart)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": is compressed; expected text (gunzip it)"));
-    }
+    TANGRAM_ASSIGN_OR_RETURN(std::string text,
+                             ReadInputFile(path, kMaxConfigBytes));
     files.push_back({path, std::move(text)});
   }
   return files;

@@ -96,6 +96,29 @@ struct ImportProfileOptions {
   std::optional<int> sequence_length;
 };
 
+// A file, with a scope before it: "a100-1=smi.xml".
+struct ClusterInput {
+  std::string argument;
+  std::string flag;  // "--slurm": what it must be; empty: by its looks.
+};
+
+struct ImportClusterOptions {
+  std::vector<ClusterInput> inputs;
+  std::string own_cluster_file;        // Empty: none.
+  std::vector<std::string> gpu_types;  // "a100=A100-40".
+  std::string nodes;                   // Hostlist; empty: all.
+  std::vector<std::string> partitions;
+  bool free_gpus_only = false;
+  bool flat = false;
+  std::string name;         // Empty: by the output file.
+  std::string output_file;  // "-": standard output.
+};
+
+struct ImportModelOptions {
+  std::string config_file;  // "-": standard input.
+  std::string output_file;  // "-": standard output.
+};
+
 struct ShowProfileOptions {
   std::string file;
 };
@@ -178,10 +201,11 @@ struct HelpOptions {
 
 using Command =
     std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
-                 ImportProfileOptions, ShowProfileOptions, ValidateOptions,
-                 ModelsOptions, DevicesOptions, ParallelizersOptions,
-                 HealthOptions, ListJobsOptions, ShowJobOptions,
-                 WatchJobOptions, TraceJobOptions, TopOptions, CancelJobOptions,
+                 ImportClusterOptions, ImportModelOptions, ImportProfileOptions,
+                 ShowProfileOptions, ValidateOptions, ModelsOptions,
+                 DevicesOptions, ParallelizersOptions, HealthOptions,
+                 ListJobsOptions, ShowJobOptions, WatchJobOptions,
+                 TraceJobOptions, TopOptions, CancelJobOptions,
                  CompletionOptions, CompleteOptions, ManualOptions,
                  VersionOptions, HelpOptions>;
 

@@ -22,6 +22,8 @@ LAYERS = {
                      " common/profile",
     "common/import_profile": "common/base common/domain common/catalogue"
                              " common/profile common/config",
+    "common/import_cluster": "common/base common/domain common/config"
+                             " common/import_profile",
     "common/validation": "common/base common/domain common/catalogue"
                          " common/cost common/sim common/config"
                          " common/profile",
@@ -96,7 +98,8 @@ THIRD_PARTY = {
     r"grpc(pp)?/": SERVICES + " common/obs",
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "common/config",
-    r"nlohmann/": "common/config common/trace",
+    r"nlohmann/": "cli common/config common/trace common/import_cluster",
+    r"pugixml": "common/import_cluster",
     r"CLI/": "cli",
     r"coin/": "worker/adapters/alpa",
     r"(gtest|gmock|benchmark)/|tests/": "",
