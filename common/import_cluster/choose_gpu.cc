@@ -32,12 +32,18 @@ std::string OwnType(absl::string_view name,
   return it == own_types.end() ? "" : *it;
 }
 
-std::string AmbiguityNote(const InventoryGpus& gpus, const GpuMatch& match) {
+// As it is typed in a shell.
+std::string GpuFlag(absl::string_view name) {
+  const absl::string_view quote = absl::StrContains(name, ' ') ? "'" : "";
+  return absl::StrCat("--gpu ", quote, Shown(name), "=TYPE", quote);
+}
+
+std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
   if (match.others.empty()) return "";
-  return absl::StrCat("GPU ", Shown(gpus.name), " is taken for ",
+  return absl::StrCat("GPU ", Shown(name), " is taken for ",
                       match.device->device.type, "; it could be ",
-                      absl::StrJoin(match.others, " or "), " (--gpu ",
-                      Shown(gpus.name), "=TYPE)");
+                      absl::StrJoin(match.others, " or "), " (", GpuFlag(name),
+                      ")");
 }
 
 ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
@@ -57,15 +63,15 @@ ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
   if (match.device != nullptr) {
     chosen.type = match.device->device.type;
     chosen.device = match.device;
-    if (told_type.empty()) chosen.note = AmbiguityNote(gpus, match);
+    if (told_type.empty()) chosen.note = AmbiguityNote(name, match);
   } else if (name.empty()) {
-    chosen.skipped = absl::StrCat("its GPUs have no type; give it by --gpu ",
-                                  node.name, "=TYPE");
+    chosen.skipped =
+        absl::StrCat("its GPUs have no type; give it by ", GpuFlag(node.name));
   } else {
-    chosen.skipped = absl::StrCat(
-        "GPU ", Shown(name),
-        " is not in the catalogue; name one that is like it by --gpu ",
-        Shown(name), "=TYPE, or describe it in a group of --cluster");
+    chosen.skipped =
+        absl::StrCat("GPU ", Shown(name),
+                     " is not in the catalogue; name one that is like it by ",
+                     GpuFlag(name), ", or describe it in a group of --cluster");
   }
   return chosen;
 }

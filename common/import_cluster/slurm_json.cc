@@ -34,6 +34,9 @@ std::vector<std::string> PartitionsOf(const json& node) {
 }
 
 absl::Status AddNode(const json& node, NodeSet& nodes) {
+  if (TextOf(At(node, {"name"})).empty()) {
+    return absl::InvalidArgumentError("no name; expected a node");
+  }
   TANGRAM_ASSIGN_OR_RETURN(
       InventoryNode found,
       NodeFromSlurm({.name = TextOf(At(node, {"name"})),

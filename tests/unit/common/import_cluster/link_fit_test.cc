@@ -34,12 +34,11 @@ TEST(FitLinkTest, FindsTheLineThatTimesLieOn) {
 
 // What 1 % of a large time is would be several latencies.
 TEST(FitLinkTest, WeighsRelativeErrors) {
-  ASSERT_OK_AND_ASSIGN(
-      const FittedLink link,
-      FitLink(FourRanks({{1e3, 20.025e-6},
-                         {1e4, 20.25e-6},
-                         {1e8, 1.01 * 2.52e-3},
-                         {1e9, 25.02e-3}})));
+  ASSERT_OK_AND_ASSIGN(const FittedLink link,
+                       FitLink(FourRanks({{1e3, 20.025e-6},
+                                          {1e4, 20.25e-6},
+                                          {1e8, 1.01 * 2.52e-3},
+                                          {1e9, 25.02e-3}})));
   ASSERT_TRUE(link.latency_s.has_value());
   EXPECT_NEAR(*link.latency_s, 5e-6, 0.1e-6);
 }

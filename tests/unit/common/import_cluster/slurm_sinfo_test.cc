@@ -83,10 +83,11 @@ TEST(ParseSlurmJsonTest, ReadsNodesOfOldAndNewReleases) {
 }
 
 TEST(ParseSlurmJsonTest, NamesTheElementOfBadGpus) {
-  EXPECT_THAT(ParseSlurmJson(
-                  R"({"nodes": [{}, {"gres": "gpu:a:b", "state": "idle"}]})"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("nodes[1]: gpu:")));
+  EXPECT_THAT(
+      ParseSlurmJson(
+          R"({"nodes": [{"name": "a"}, {"name": "b", "gres": "gpu:a:b"}]})"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("nodes[1]: gpu:")));
   EXPECT_THAT(ParseSlurmJson("{\"nodes\": ["),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("JSON")));
 }
