@@ -16,7 +16,8 @@ namespace {
 
 bool IsOfType(const DraftGroup& group, absl::string_view type) {
   const DraftField* gpu = FindField(group.fields, "gpu");
-  if (gpu != nullptr && absl::EqualsIgnoreCase(gpu->value, type)) return true;
+  if (gpu != nullptr && absl::EqualsIgnoreCase(gpu->value, YamlScalar(type)))
+    return true;
   return group.device != nullptr && group.device == FindDevice(type);
 }
 

@@ -117,8 +117,9 @@ class Grouping {
     if (!block.empty()) {
       group.name_source = absl::StrCat("under ", Shown(block));
     }
-    group.fields = {{"gpu", gpus.type, absl::StrCat(source, ": ", gpus.source)},
-                    {"gpus_per_node", absl::StrCat(gpus.count), source}};
+    group.fields = {
+        {"gpu", YamlScalar(gpus.type), absl::StrCat(source, ": ", gpus.source)},
+        {"gpus_per_node", absl::StrCat(gpus.count), source}};
     draft_.groups.push_back(std::move(group));
     return draft_.groups.back();
   }

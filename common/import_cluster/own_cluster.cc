@@ -1,15 +1,13 @@
 #include "common/import_cluster/own_cluster.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/config/config_field.h"
 #include "common/config/device_catalogue.h"
@@ -44,23 +42,13 @@ std::string GpuTypeOf(const ConfigValue& group) {
                                                   : gpu->scalar;
 }
 
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat(
-      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
-}
-
 // On one line. Numbers and words stay as they are typed.
 std::string FlowYaml(const ConfigValue& value) {
   switch (value.kind) {
     case ConfigValue::Kind::kNull:
       return "null";
-    case ConfigValue::Kind::kScalar: {
-      const bool plain =
-          !value.scalar.empty() && absl::c_all_of(value.scalar, [](char c) {
-            return absl::ascii_isalnum(c) || c == '.' || c == '+' || c == '_';
-          });
-      return plain ? value.scalar : Quoted(value.scalar);
-    }
+    case ConfigValue::Kind::kScalar:
+      return YamlScalar(value.scalar);
     case ConfigValue::Kind::kSequence:
       return absl::StrCat(
           "[",
@@ -72,7 +60,7 @@ std::string FlowYaml(const ConfigValue& value) {
     case ConfigValue::Kind::kMapping: {
       std::vector<std::string> members;
       for (size_t i = 0; i < value.keys.size(); ++i) {
-        members.push_back(absl::StrCat(Quoted(value.keys[i]), ": ",
+        members.push_back(absl::StrCat(YamlScalar(value.keys[i]), ": ",
                                        FlowYaml(value.items[i])));
       }
       return absl::StrCat("{", absl::StrJoin(members, ", "), "}");

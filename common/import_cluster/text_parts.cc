@@ -1,7 +1,10 @@
 #include "common/import_cluster/text_parts.h"
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace tangram {
 
@@ -21,6 +24,22 @@ std::vector<absl::string_view> SplitOutside(absl::string_view text, char open,
     }
   }
   return parts;
+}
+
+std::string YamlScalar(absl::string_view text) {
+  const bool is_plain =
+      !text.empty() && text[0] != '-' && absl::c_all_of(text, [](char c) {
+        return absl::ascii_isalnum(c) || c == '.' || c == '+' || c == '_' ||
+               c == '-';
+      });
+  if (is_plain) return std::string(text);
+  return absl::StrCat("\"",
+                      absl::StrReplaceAll(text, {{"\\", "\\\\"},
+                                                 {"\"", "\\\""},
+                                                 {"\n", "\\n"},
+                                                 {"\r", "\\r"},
+                                                 {"\t", "\\t"}}),
+                      "\"");
 }
 
 std::string Shown(absl::string_view text) {

@@ -13,6 +13,9 @@ namespace tangram {
 std::vector<absl::string_view> SplitOutside(absl::string_view text, char open,
                                             char close);
 
+// The text as a value in YAML: words and numbers as they are, all else quoted.
+std::string YamlScalar(absl::string_view text);
+
 // Untrusted text as it may stand in a message or a comment.
 std::string Shown(absl::string_view text);
 

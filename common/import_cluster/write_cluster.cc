@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/import_cluster/text_parts.h"
 
 namespace tangram {
 namespace {
@@ -104,7 +105,7 @@ std::string NodeLines(const DraftGroup& group) {
 
 std::string GroupLines(const DraftGroup& group, size_t index,
                        absl::Span<const Assumption> assumptions) {
-  std::string text = absl::StrCat("  - name: ", group.name);
+  std::string text = absl::StrCat("  - name: ", YamlScalar(group.name));
   if (!group.name_source.empty()) {
     absl::StrAppend(&text, "  # ", group.name_source);
   }
@@ -121,8 +122,8 @@ std::string GroupLines(const DraftGroup& group, size_t index,
 }
 
 std::string LinkEntry(const DraftLink& link) {
-  std::string text =
-      absl::StrCat("  - from: ", link.from, "\n    to: ", link.to, "\n");
+  std::string text = absl::StrCat("  - from: ", YamlScalar(link.from),
+                                  "\n    to: ", YamlScalar(link.to), "\n");
   if (!link.both) absl::StrAppend(&text, "    both: false\n");
   for (const DraftField& field : link.fields) {
     absl::StrAppend(&text, Line("    ", field));
@@ -162,7 +163,7 @@ std::string WriteCluster(const ClusterDraft& draft,
       "", absl::StrCat("Made by tangram import cluster from ", draft.sources,
                        ". Comments say where each value is from. What is "
                        "assumed is not in the file, so that a plan lists it."));
-  absl::StrAppend(&text, "name: ", draft.name, "\ngroups:\n");
+  absl::StrAppend(&text, "name: ", YamlScalar(draft.name), "\ngroups:\n");
   for (size_t i = 0; i < draft.groups.size(); ++i) {
     absl::StrAppend(&text, GroupLines(draft.groups[i], i, assumptions));
   }
