@@ -35,6 +35,10 @@ ABSL_FLAG(std::string, state_dir, "",
           "Folder for jobs and answers of workers, made if there is none; "
           "empty: $STATE_DIRECTORY, $XDG_STATE_HOME/tangram or "
           "~/.local/state/tangram. \"none\": nothing outlives the process.");
+ABSL_FLAG(std::string, database, "",
+          "PostgreSQL database for jobs and answers of workers, which several "
+          "coordinators may share: postgresql://HOST/NAME or \"host=... "
+          "dbname=...\". Empty: files in --state_dir.");
 ABSL_FLAG(int64_t, stored_answers_mb, 1024,
           "Disk space for answers of workers.");
 ABSL_FLAG(double, drain_s, 60,
@@ -70,6 +74,11 @@ std::string StateDir() {
 }
 
 absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
+  if (const std::string dir = absl::GetFlag(FLAGS_state_dir);
+      !dir.empty() && !absl::GetFlag(FLAGS_database).empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--state_dir: ", dir, "; expected nothing beside --database"));
+  }
   const CoordinatorOptions options{
       .listen = absl::GetFlag(FLAGS_listen),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
@@ -78,6 +87,7 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
       .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
       .state_dir = StateDir(),
+      .database = absl::GetFlag(FLAGS_database),
       .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20};
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("worker_wait_s", options.worker_wait_s));

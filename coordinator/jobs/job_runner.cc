@@ -3,18 +3,24 @@
 #include <chrono>
 #include <utility>
 
-#include "common/obs/log.h"
+#include "absl/strings/str_cat.h"
 
 namespace tangram {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// Renewals within the time of a lease.
+// Renewals within the time of a lease, and tries where they fail.
 constexpr int kRenewals = 3;
+constexpr int kTries = 12;
 
-void Complain(const char* what, const absl::Status& status) {
-  Log(LogLevel::kWarning, what, {{"reason", status.ToString()}});
+double NowS() {
+  return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Whether the store may take it later.
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
 
 }  // namespace
@@ -66,48 +72,99 @@ void JobRunner::Work() {
   while (accepting_) {
     const int64_t wakes = wakes_;
     lock.unlock();
-    absl::StatusOr<std::optional<Job>> job =
-        store_.Claim(options_.owner, options_.lease_s);
-    if (!job.ok()) Complain("jobs cannot be taken", job.status());
+    const double claimed_s = NowS();
+    const std::optional<Job> job = Claim();
+    Running* const running = job.has_value() ? Begin(*job, claimed_s) : nullptr;
+    if (running != nullptr) RunJob(*job, *running);
     lock.lock();
-    // After a time without a database it may be one that runs here already.
-    if (job.ok() && job->has_value() && running_.count((*job)->id) == 0) {
-      Running& running = running_[(*job)->id];
-      lock.unlock();
-      RunJob(**job, running);
-      lock.lock();
-      running_.erase((*job)->id);
+    if (running != nullptr) {
+      running_.erase(job->id);
       changed_.notify_all();
-      continue;
+    } else {
+      changed_.wait_for(lock, Seconds(options_.poll_interval_s),
+                        [&] { return !accepting_ || wakes_ != wakes; });
     }
-    changed_.wait_for(lock, Seconds(options_.poll_interval_s),
-                      [&] { return !accepting_ || wakes_ != wakes; });
   }
+}
+
+std::optional<Job> JobRunner::Claim() {
+  absl::StatusOr<std::optional<Job>> job =
+      store_.Claim(options_.owner, options_.lease_s);
+  Lock lock(mutex_);
+  const bool is_news = std::exchange(cannot_claim_, !job.ok()) == job.ok();
+  lock.unlock();
+  if (!job.ok()) {
+    if (is_news) Note(true, "jobs cannot be taken", "", job.status());
+    return std::nullopt;
+  }
+  return *std::move(job);
+}
+
+JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
+  Lock lock(mutex_);
+  const auto [it, is_new] = running_.try_emplace(job.id);
+  Running& running = it->second;
+  // If it runs here already, its lease had ended without another taking it: it
+  // goes on with the new one, unless it has been told to stop.
+  if (is_new || !running.must_stop) {
+    running.lease = LeaseOf(job);
+    running.held_until_s = claimed_s + options_.lease_s;
+    running.must_stop = job.cancel_requested;
+    return is_new ? &running : nullptr;
+  }
+  lock.unlock();
+  store_.Release(LeaseOf(job)).IgnoreError();  // Or it ends by itself.
+  return nullptr;
 }
 
 void JobRunner::KeepLeases() {
   Lock lock(mutex_);
+  bool renewed = true;
   while (lease_thread_on_) {
     const int64_t wakes = wakes_;
-    changed_.wait_for(lock, Seconds(options_.lease_s / kRenewals),
+    const Seconds wait(options_.lease_s / (renewed ? kRenewals : kTries));
+    changed_.wait_for(lock, wait,
                       [&] { return !lease_thread_on_ || wakes_ != wakes; });
     if (running_.empty()) continue;
     lock.unlock();
-    const absl::StatusOr<std::vector<Job>> held =
-        store_.Renew(options_.owner, options_.lease_s);
+    renewed = RenewLeases();
     lock.lock();
-    if (!held.ok()) {
-      Complain("leases of jobs cannot be renewed", held.status());
-      continue;
-    }
-    std::map<std::string, const Job*> by_id;
+  }
+}
+
+// False if the store could not be asked.
+bool JobRunner::RenewLeases() {
+  Lock lock(mutex_);
+  std::vector<JobLease> leases;
+  for (const auto& [id, running] : running_) leases.push_back(running.lease);
+  lock.unlock();
+  const double now_s = NowS();
+  const absl::StatusOr<std::vector<Job>> held =
+      store_.Renew(leases, options_.lease_s);
+  if (!held.ok()) {
+    Note(true, "leases of jobs cannot be renewed", "", held.status());
+  }
+  // A database that is full takes no claims of others either.
+  const bool others_may_claim = !absl::IsResourceExhausted(held.status());
+  std::map<std::string, const Job*> by_id;
+  if (held.ok()) {
     for (const Job& job : *held) by_id[job.id] = &job;
-    for (auto& [id, running] : running_) {
-      const auto it = by_id.find(id);
-      running.is_lost = it == by_id.end();
-      running.must_stop |= running.is_lost || it->second->cancel_requested;
+  }
+  lock.lock();
+  for (const JobLease& lease : leases) {
+    const auto it = running_.find(lease.job_id);
+    if (it == running_.end() || it->second.lease != lease) continue;
+    Running& running = it->second;
+    if (const auto job = by_id.find(lease.job_id); job != by_id.end()) {
+      running.held_until_s = now_s + options_.lease_s;
+      running.must_stop |= job->second->cancel_requested;
+    } else if (held.ok() ||
+               (others_may_claim && NowS() > running.held_until_s)) {
+      running.is_lost = running.must_stop = true;
     }
   }
+  changed_.notify_all();
+  return held.ok();
 }
 
 bool JobRunner::MustStop(const Running& running) {
@@ -115,16 +172,19 @@ bool JobRunner::MustStop(const Running& running) {
   return stopping_ || running.must_stop;
 }
 
+JobLease JobRunner::LeaseFor(const Running& running) {
+  const Lock lock(mutex_);
+  return running.lease;
+}
+
 void JobRunner::RunJob(const Job& job, Running& running) {
-  Log(LogLevel::kInfo, "job started",
-      {{"job", job.id}, {"attempt", job.attempts}});
+  Note(false, "job started", job.id, absl::OkStatus());
   options_.on_change(job.id);
   const auto report = [&](std::string progress) {
-    const absl::Status status =
-        store_.AppendEvent(job.id, options_.owner, progress);
+    const absl::Status status = store_.AppendEvent(LeaseFor(running), progress);
     // That the job is lost is learnt with the lease.
     if (!status.ok() && !absl::IsFailedPrecondition(status)) {
-      Complain("progress of a job is not kept", status);
+      Note(true, "progress of a job is not kept", job.id, status);
     }
     options_.on_change(job.id);
   };
@@ -132,35 +192,56 @@ void JobRunner::RunJob(const Job& job, Running& running) {
       options_.work(job, report, [&] { return MustStop(running); });
 
   Lock lock(mutex_);
-  const bool was_cancelled = running.must_stop && !running.is_lost;
+  const bool is_lost = running.is_lost;
+  const bool was_cancelled = running.must_stop && !is_lost;
   const bool is_ended = stopping_ && !was_cancelled && !result.ok();
   lock.unlock();
-  absl::Status status;
-  if (is_ended) {
-    status = store_.Release(job.id, options_.owner);
+  if (is_lost) {
+    Note(true, "job lost", job.id, absl::OkStatus());
+  } else if (is_ended) {
+    Note(false, "job put back", job.id, store_.Release(LeaseFor(running)));
   } else {
-    status = store_.Finish(Outcome(job, std::move(result), was_cancelled),
-                           options_.owner);
+    const absl::Status kept =
+        Settle(running, Outcome(std::move(result), was_cancelled));
+    Note(!kept.ok(), "job ended", job.id, kept);
   }
-  Log(status.ok() ? LogLevel::kInfo : LogLevel::kWarning,
-      is_ended ? "job put back" : "job ended",
-      {{"job", job.id}, {"kept", status.ToString()}});
   options_.on_change(job.id);
 }
 
-Job JobRunner::Outcome(const Job& job, absl::StatusOr<std::string> result,
-                       bool was_cancelled) const {
-  Job outcome{.id = job.id};
-  if (result.ok()) {
-    outcome.state = JobState::kSucceeded;
-    outcome.result = *std::move(result);
-  } else if (was_cancelled) {
-    outcome.state = JobState::kCancelled;
-  } else {
-    outcome.state = JobState::kFailed;
-    outcome.error = result.status();
+// Tries until the store has taken it or the job is no longer ours.
+absl::Status JobRunner::Settle(const Running& running, Job outcome) {
+  Lock lock(mutex_);
+  while (true) {
+    const JobLease lease = running.lease;
+    lock.unlock();
+    const absl::Status status = store_.Finish(lease, outcome);
+    lock.lock();
+    if (status.ok() || absl::IsFailedPrecondition(status)) return status;
+    if (stopping_ || running.is_lost) return status;
+    if (!MayPass(status)) {
+      if (outcome.state == JobState::kFailed) return status;
+      outcome = {.state = JobState::kFailed, .error = status};
+    }
+    changed_.wait_for(lock, Seconds(options_.poll_interval_s),
+                      [&] { return stopping_ || running.is_lost; });
   }
-  return outcome;
+}
+
+Job JobRunner::Outcome(absl::StatusOr<std::string> result, bool was_cancelled) {
+  if (result.ok()) {
+    return {.state = JobState::kSucceeded, .result = *std::move(result)};
+  }
+  if (was_cancelled) return {.state = JobState::kCancelled};
+  return {.state = JobState::kFailed, .error = result.status()};
+}
+
+void JobRunner::Note(bool is_warning, const char* what,
+                     const std::string& job_id,
+                     const absl::Status& status) const {
+  options_.on_note({.is_warning = is_warning,
+                    .what = what,
+                    .job_id = job_id,
+                    .detail = status.ok() ? "" : status.ToString()});
 }
 
 }  // namespace tangram

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,14 @@ using JobWork = std::function<absl::StatusOr<std::string>(
     const Job& job, const std::function<void(std::string)>& report,
     const std::function<bool()>& should_stop)>;
 
+// Something worth a line in the log.
+struct JobNote {
+  bool is_warning = false;
+  const char* what = "";
+  std::string job_id;  // Empty: of none.
+  std::string detail;
+};
+
 struct JobRunnerOptions {
   std::string owner;    // Of the jobs that it runs; no other runner's.
   int num_threads = 1;  // Jobs at once.
@@ -31,12 +40,12 @@ struct JobRunnerOptions {
   JobWork work;
   // Something happened to the job of that id. From any thread.
   std::function<void(const std::string& id)> on_change;
+  std::function<void(const JobNote& note)> on_note;
 };
 
 // Takes jobs from a store that it may share with other coordinators, and runs
-// them. A job that fails with kUnavailable because the coordinator stops, or
-// that is lost to another coordinator, is no longer this one's business.
-// Thread-safe.
+// them. A job whose lease cannot be renewed in time is stopped: it is another's
+// by then. While the store cannot be written, outcomes wait here. Thread-safe.
 class JobRunner {
  public:
   // `store` must outlive the runner.
@@ -54,18 +63,27 @@ class JobRunner {
 
  private:
   struct Running {
+    JobLease lease;
+    double held_until_s = 0;
     bool must_stop = false;
     bool is_lost = false;  // To another owner.
   };
   using Lock = std::unique_lock<std::mutex>;
 
   void Work();
+  std::optional<Job> Claim();
+  // Makes `job` one of those that run. Null if it is one already.
+  Running* Begin(const Job& job, double claimed_s);
   void KeepLeases();
+  bool RenewLeases();
   void RunJob(const Job& job, Running& running);
   bool MustStop(const Running& running);
+  JobLease LeaseFor(const Running& running);
+  absl::Status Settle(const Running& running, Job outcome);
   // What became of the job; the owner's word for it.
-  Job Outcome(const Job& job, absl::StatusOr<std::string> result,
-              bool was_cancelled) const;
+  static Job Outcome(absl::StatusOr<std::string> result, bool was_cancelled);
+  void Note(bool is_warning, const char* what, const std::string& job_id,
+            const absl::Status& status) const;
 
   JobStore& store_;
   const JobRunnerOptions options_;
@@ -73,7 +91,8 @@ class JobRunner {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool accepting_ = true;
-  bool stopping_ = false;  // Ends jobs under way.
+  bool stopping_ = false;      // Ends jobs under way.
+  bool cannot_claim_ = false;  // So far.
   bool lease_thread_on_ = true;
   int64_t wakes_ = 0;
   std::map<std::string, Running> running_;

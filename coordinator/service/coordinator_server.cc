@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
+#include "common/obs/log.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/jobs/job_runner.h"
@@ -32,8 +33,10 @@
 #include "coordinator/service/service_metrics.h"
 #include "coordinator/service/status_service.h"
 #include "coordinator/service/worker_pool_service.h"
-#include "coordinator/store/sqlite_answer_store.h"
-#include "coordinator/store/sqlite_job_store.h"
+#include "coordinator/store/postgres_database.h"
+#include "coordinator/store/sql_answer_store.h"
+#include "coordinator/store/sql_job_store.h"
+#include "coordinator/store/sqlite_database.h"
 
 namespace tangram {
 namespace {
@@ -56,12 +59,6 @@ double SteadySeconds() {
       .count();
 }
 
-double UnixSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // Different in every process that ever was.
 std::string OwnerName() {
   std::random_device random;
@@ -73,11 +70,36 @@ struct State {
   std::unique_ptr<AnswerStore> answers;  // Null: the pool's cache is enough.
 };
 
+void LogNote(const JobNote& note) {
+  const LogLevel level = note.is_warning ? LogLevel::kWarning : LogLevel::kInfo;
+  if (note.job_id.empty()) {
+    Log(level, note.what, {{"reason", note.detail}});
+  } else if (note.detail.empty()) {
+    Log(level, note.what, {{"job", note.job_id}});
+  } else {
+    Log(level, note.what, {{"job", note.job_id}, {"reason", note.detail}});
+  }
+}
+
+absl::StatusOr<State> OpenShared(const CoordinatorOptions& options) {
+  State state;
+  TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenPostgresDatabase(options.database));
+  TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
+  TANGRAM_ASSIGN_OR_RETURN(auto answers,
+                           OpenPostgresDatabase(options.database));
+  TANGRAM_ASSIGN_OR_RETURN(
+      state.answers,
+      CreateSqlAnswerStore(std::move(answers), options.stored_answers_bytes,
+                           Version()));
+  return state;
+}
+
 absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
+  if (!options.database.empty()) return OpenShared(options);
   State state;
   if (options.state_dir.empty()) {
-    TANGRAM_ASSIGN_OR_RETURN(state.jobs,
-                             OpenSqliteJobStore(":memory:", UnixSeconds));
+    TANGRAM_ASSIGN_OR_RETURN(auto memory, OpenSqliteDatabase(":memory:"));
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(memory)));
     return state;
   }
   std::error_code error;
@@ -86,14 +108,16 @@ absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
     return absl::UnavailableError(absl::StrCat(
         "--state_dir: ", options.state_dir, ": ", error.message()));
   }
+  TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenSqliteDatabase(absl::StrCat(
+                                          options.state_dir, "/jobs.db")));
+  TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
   TANGRAM_ASSIGN_OR_RETURN(
-      state.jobs,
-      OpenSqliteJobStore(absl::StrCat(options.state_dir, "/jobs.db"),
-                         UnixSeconds));
+      auto answers,
+      OpenSqliteDatabase(absl::StrCat(options.state_dir, "/answers.db")));
   TANGRAM_ASSIGN_OR_RETURN(
       state.answers,
-      OpenSqliteAnswerStore(absl::StrCat(options.state_dir, "/answers.db"),
-                            options.stored_answers_bytes, Version()));
+      CreateSqlAnswerStore(std::move(answers), options.stored_answers_bytes,
+                           Version()));
   return state;
 }
 
@@ -125,7 +149,8 @@ class Server : public CoordinatorServer {
                  {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds},
                  traces_),
              .on_change =
-                 [this](const std::string& id) { watchers_.Notify(id); }}),
+                 [this](const std::string& id) { watchers_.Notify(id); },
+             .on_note = LogNote}),
         job_service_(
             CreateJobService({.store = *state_.jobs,
                               .watchers = watchers_,

@@ -22,6 +22,9 @@ struct CoordinatorOptions {
   // A folder for jobs and answers, made if there is none; empty: both end with
   // the process.
   std::string state_dir;
+  // Where both are instead, shared with other coordinators: what
+  // OpenPostgresDatabase takes; empty: nowhere.
+  std::string database;
   int64_t stored_answers_bytes = int64_t{1} << 30;
   double job_lease_s = 6;
 };

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "common/base/status_macros.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/service/job_wire.h"
 
@@ -73,33 +75,49 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
     std::unique_lock lock(mutex_);
     while (std::exchange(must_look_, false) && !outcome_.has_value()) {
       lock.unlock();
-      // First, so that no event of an ended job is missed.
-      absl::StatusOr<Job> job = parts_.store.Get(job_id_);
-      absl::StatusOr<std::vector<JobEvent>> events =
-          parts_.store.EventsAfter(job_id_, last_event_);
+      const absl::StatusOr<News> news = LookForNews();
       lock.lock();
       if (outcome_.has_value()) break;
-      Take(job, events);
+      Take(news);
       WriteNext(lock);
       if (!lock.owns_lock()) lock.lock();
     }
     is_looking_ = false;
   }
 
-  void Take(const absl::StatusOr<Job>& job,
-            const absl::StatusOr<std::vector<JobEvent>>& events) {
-    if (!job.ok() || !events.ok()) {
-      outcome_ = ToGrpc(job.ok() ? events.status() : job.status());
+  struct News {
+    std::vector<JobEvent> events;
+    std::optional<Job> ended;
+  };
+
+  // Reads no more than there is to tell: requests and results are large.
+  absl::StatusOr<News> LookForNews() {
+    // First, so that no event of an ended job is missed.
+    TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.store.Pulse(job_id_));
+    News news;
+    if (pulse.last_event > last_event_) {
+      TANGRAM_ASSIGN_OR_RETURN(news.events,
+                               parts_.store.EventsAfter(job_id_, last_event_));
+    }
+    if (IsFinished(pulse.state)) {
+      TANGRAM_ASSIGN_OR_RETURN(news.ended, parts_.store.Get(job_id_));
+    }
+    return news;
+  }
+
+  void Take(const absl::StatusOr<News>& news) {
+    if (!news.ok()) {
+      outcome_ = ToGrpc(news.status());
       return;
     }
-    for (const JobEvent& event : *events) {
+    for (const JobEvent& event : news->events) {
       last_event_ = event.number;
       v1::JobUpdate& update = updates_.emplace_back();
       update.set_event(event.number);
       update.mutable_progress()->ParseFromString(event.progress);
     }
-    if (!IsFinished(job->state)) return;
-    *updates_.emplace_back().mutable_job() = ToProto(*job);
+    if (!news->ended.has_value()) return;
+    *updates_.emplace_back().mutable_job() = ToProto(*news->ended);
     outcome_ = grpc::Status::OK;
   }
 

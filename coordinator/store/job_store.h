@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 namespace tangram {
 
@@ -21,11 +22,14 @@ inline bool IsFinished(JobState state) {
 struct Job {
   std::string id;       // The client's choice.
   std::string request;  // Serialised tangram.v1.PlanRequest.
-  int priority = 0;     // Higher runs first; of equals, the older.
+  int priority = 0;     // Higher runs first.
+  // Of equal priority, the jobs of one key take turns with those of another;
+  // of one key, the oldest runs first.
+  std::string share_key;
   JobState state = JobState::kQueued;
   bool cancel_requested = false;
   int attempts = 0;   // Times that a coordinator began it.
-  std::string owner;  // The coordinator that runs it.
+  std::string owner;  // The coordinator that began it last.
   // Seconds since 1970; 0: not yet.
   double submitted_s = 0;
   double started_s = 0;
@@ -42,6 +46,26 @@ struct JobEvent {
   bool operator==(const JobEvent&) const = default;
 };
 
+// Someone's right to run a job: the attempt tells it from those that the same
+// coordinator had before.
+struct JobLease {
+  std::string job_id;
+  std::string owner;
+  int attempt = 0;
+  bool operator==(const JobLease&) const = default;
+};
+
+inline JobLease LeaseOf(const Job& job) {
+  return {.job_id = job.id, .owner = job.owner, .attempt = job.attempts};
+}
+
+// What whoever watches a job looks at again and again.
+struct JobPulse {
+  JobState state = JobState::kQueued;
+  int64_t last_event = 0;  // 0: none yet.
+  bool operator==(const JobPulse&) const = default;
+};
+
 struct JobFilter {
   std::vector<JobState> states;  // Empty: all.
   int limit = 100;
@@ -52,11 +76,13 @@ struct JobFilter {
 
 // Jobs, their progress and results, in a database that outlives the process and
 // that several coordinators may share. A job is run by its owner, who holds it
-// on a lease: whoever fails to renew it loses the job to another.
+// on a lease: whoever fails to renew it loses the job to another, and can write
+// neither progress nor a result from then on.
 //
 // Every call is atomic and, once it has returned, durable. Errors: kNotFound
 // for an unknown id; kResourceExhausted and kUnavailable where the database
-// cannot be written; nothing is changed then. Thread-safe.
+// cannot be written; nothing is changed then, unless a connection was lost just
+// after the change. Every call may therefore be made again. Thread-safe.
 class JobStore {
  public:
   virtual ~JobStore() = default;
@@ -65,6 +91,7 @@ class JobStore {
   // is returned as it is; with another request it is kAlreadyExists.
   virtual absl::StatusOr<Job> Submit(const Job& job) = 0;
   virtual absl::StatusOr<Job> Get(const std::string& id) = 0;
+  virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;
   // Newest first, without requests and results.
   virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
 
@@ -74,19 +101,17 @@ class JobStore {
   // Takes the next job that is queued, or whose owner's lease has ended.
   virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                                    double lease_s) = 0;
-  // What `owner` still holds, each with a new lease. Jobs to be cancelled say
-  // so; those that are missing are lost to it.
-  virtual absl::StatusOr<std::vector<Job>> Renew(const std::string& owner,
-                                                 double lease_s) = 0;
-  // kFailedPrecondition, and nothing is changed, if `owner` does not hold it.
-  virtual absl::Status AppendEvent(const std::string& id,
-                                   const std::string& owner,
+  // Those of `leases` that still hold, now for so long again. Jobs to be
+  // cancelled say so.
+  virtual absl::StatusOr<std::vector<Job>> Renew(
+      absl::Span<const JobLease> leases, double lease_s) = 0;
+  // kFailedPrecondition, and nothing is changed, if the lease is lost.
+  virtual absl::Status AppendEvent(const JobLease& lease,
                                    const std::string& progress) = 0;
-  // State, result and error are taken from `job`; likewise.
-  virtual absl::Status Finish(const Job& job, const std::string& owner) = 0;
+  // State, result and error are taken from `outcome`; likewise.
+  virtual absl::Status Finish(const JobLease& lease, const Job& outcome) = 0;
   // Puts it back into the queue; likewise.
-  virtual absl::Status Release(const std::string& id,
-                               const std::string& owner) = 0;
+  virtual absl::Status Release(const JobLease& lease) = 0;
 
   // Events of a job with a number above `after`, in order.
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(

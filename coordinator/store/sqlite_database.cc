@@ -2,6 +2,10 @@
 
 #include <sqlite3.h>
 
+#include <map>
+#include <utility>
+#include <variant>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
@@ -51,31 +55,118 @@ struct Binder {
   }
 };
 
+class SqliteRow : public SqlRow {
+ public:
+  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
+
+  int64_t Int(int column) const override {
+    return sqlite3_column_int64(statement_, column);
+  }
+  double Double(int column) const override {
+    return sqlite3_column_double(statement_, column);
+  }
+  std::string String(int column) const override {
+    const void* data = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    return std::string(static_cast<const char*>(data),
+                       data == nullptr ? 0 : size);
+  }
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+constexpr SqlDialect kDialect = {
+    .sequence = "INTEGER PRIMARY KEY AUTOINCREMENT",
+    .blob = "BLOB",
+    .now = "(JULIANDAY('now') - 2440587.5) * 86400",
+    .is_shared = false};
+
+// Statements are kept once prepared.
+class SqliteDatabase : public SqlDatabase {
+ public:
+  explicit SqliteDatabase(sqlite3* handle) : handle_(handle) {}
+  ~SqliteDatabase() override {
+    for (const auto& [sql, statement] : statements_) {
+      sqlite3_finalize(statement);
+    }
+    sqlite3_close(handle_);
+  }
+
+  const SqlDialect& dialect() const override { return kDialect; }
+
+  using SqlDatabase::Run;
+  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
+                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
+    TANGRAM_ASSIGN_OR_RETURN(sqlite3_stmt* const statement, Prepare(sql));
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < values.size() && code == SQLITE_OK; ++i) {
+      code = std::visit(Binder{statement, static_cast<int>(i) + 1}, values[i]);
+    }
+    if (code == SQLITE_OK) {
+      while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        on_row(SqliteRow(statement));
+      }
+    }
+    const absl::Status status =
+        code == SQLITE_DONE ? absl::OkStatus() : ErrorOf(code, sql);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return status;
+  }
+
+  absl::Status RunScript(const std::string& sql) override {
+    const int code =
+        sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+    return code == SQLITE_OK ? absl::OkStatus() : ErrorOf(code, sql);
+  }
+
+  absl::Status Transact(absl::FunctionRef<absl::Status()> body) override {
+    TANGRAM_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
+    absl::Status status = body();
+    if (status.ok()) status = Run("COMMIT");
+    if (!status.ok()) Run("ROLLBACK").IgnoreError();
+    return status;
+  }
+
+  int64_t num_changed() const override { return sqlite3_changes64(handle_); }
+
+  absl::Status RelaxDurability() override {
+    return RunScript("PRAGMA synchronous = NORMAL;");
+  }
+
+  absl::Status ErrorOf(int code, const std::string& doing) const {
+    return absl::Status(
+        CodeOf(code),
+        absl::StrCat("database: ", sqlite3_errmsg(handle_), " (", doing, ")"));
+  }
+
+ private:
+  absl::StatusOr<sqlite3_stmt*> Prepare(const std::string& sql) {
+    const auto [it, is_new] = statements_.try_emplace(sql, nullptr);
+    if (!is_new) return it->second;
+    const int code = sqlite3_prepare_v3(handle_, sql.c_str(), -1,
+                                        SQLITE_PREPARE_PERSISTENT, &it->second,
+                                        /*pzTail=*/nullptr);
+    if (code == SQLITE_OK) return it->second;
+    statements_.erase(it);
+    return ErrorOf(code, sql);
+  }
+
+  sqlite3* handle_;
+  std::map<std::string, sqlite3_stmt*> statements_;
+};
+
 }  // namespace
 
-int64_t SqlRow::Int(int column) const {
-  return sqlite3_column_int64(statement_, column);
-}
-
-double SqlRow::Double(int column) const {
-  return sqlite3_column_double(statement_, column);
-}
-
-std::string SqlRow::String(int column) const {
-  const void* data = sqlite3_column_blob(statement_, column);
-  const int size = sqlite3_column_bytes(statement_, column);
-  return std::string(static_cast<const char*>(data),
-                     data == nullptr ? 0 : size);
-}
-
-absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
+absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
     const std::string& path) {
   sqlite3* handle = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &handle,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(handle));
-  if (code != SQLITE_OK) return database->ErrorOf(code, path.c_str());
+  auto database = std::make_unique<SqliteDatabase>(handle);
+  if (code != SQLITE_OK) return database->ErrorOf(code, path);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
   TANGRAM_RETURN_IF_ERROR(
       database->RunScript("PRAGMA locking_mode = EXCLUSIVE;"
@@ -84,65 +175,6 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
                           // Takes the lock.
                           "BEGIN EXCLUSIVE; COMMIT;"));
   return database;
-}
-
-SqliteDatabase::~SqliteDatabase() {
-  for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
-  sqlite3_close(handle_);
-}
-
-absl::Status SqliteDatabase::Run(
-    const char* sql, absl::Span<const SqlValue> values,
-    absl::FunctionRef<void(const SqlRow&)> on_row) {
-  TANGRAM_ASSIGN_OR_RETURN(sqlite3_stmt* const statement, Prepare(sql));
-  int code = SQLITE_OK;
-  for (size_t i = 0; i < values.size() && code == SQLITE_OK; ++i) {
-    code = std::visit(Binder{statement, static_cast<int>(i) + 1}, values[i]);
-  }
-  if (code == SQLITE_OK) {
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-      on_row(SqlRow(statement));
-    }
-  }
-  const absl::Status status =
-      code == SQLITE_DONE ? absl::OkStatus() : ErrorOf(code, sql);
-  sqlite3_reset(statement);
-  sqlite3_clear_bindings(statement);
-  return status;
-}
-
-absl::Status SqliteDatabase::RunScript(const char* sql) {
-  const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
-  return code == SQLITE_OK ? absl::OkStatus() : ErrorOf(code, sql);
-}
-
-absl::Status SqliteDatabase::Transact(absl::FunctionRef<absl::Status()> body) {
-  TANGRAM_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
-  absl::Status status = body();
-  if (status.ok()) status = Run("COMMIT");
-  if (!status.ok()) Run("ROLLBACK").IgnoreError();
-  return status;
-}
-
-int64_t SqliteDatabase::num_changed() const {
-  return sqlite3_changes64(handle_);
-}
-
-absl::Status SqliteDatabase::ErrorOf(int code, const char* doing) const {
-  return absl::Status(
-      CodeOf(code),
-      absl::StrCat("database: ", sqlite3_errmsg(handle_), " (", doing, ")"));
-}
-
-absl::StatusOr<sqlite3_stmt*> SqliteDatabase::Prepare(const char* sql) {
-  const auto [it, is_new] = statements_.try_emplace(sql, nullptr);
-  if (!is_new) return it->second;
-  const int code = sqlite3_prepare_v3(handle_, sql, -1,
-                                      SQLITE_PREPARE_PERSISTENT, &it->second,
-                                      /*pzTail=*/nullptr);
-  if (code == SQLITE_OK) return it->second;
-  statements_.erase(it);
-  return ErrorOf(code, sql);
 }
 
 }  // namespace tangram

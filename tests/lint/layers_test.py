@@ -69,7 +69,7 @@ LAYERS = {
                            " common/trace coordinator/dispatch",
     "coordinator/store": "common/base common/obs common/parallelizer"
                          " common/wire coordinator/dispatch",
-    "coordinator/jobs": "common/base common/obs coordinator/store",
+    "coordinator/jobs": "common/base coordinator/store",
     "coordinator/service": "common coordinator tangram",
     "cli": "common coordinator worker/adapters tangram",
 }

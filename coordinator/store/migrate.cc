@@ -1,0 +1,44 @@
+#include "coordinator/store/migrate.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+absl::Status RunSteps(SqlDatabase& database, const std::string& name,
+                      absl::Span<const std::string> steps) {
+  TANGRAM_RETURN_IF_ERROR(database.Run(database.dialect().lock_schema));
+  TANGRAM_RETURN_IF_ERROR(
+      database.Run("CREATE TABLE IF NOT EXISTS tangram_schema ("
+                   "name TEXT PRIMARY KEY, version BIGINT NOT NULL)"));
+  int64_t version = 0;
+  TANGRAM_RETURN_IF_ERROR(
+      database.Run("SELECT version FROM tangram_schema WHERE name = ?1", {name},
+                   [&](const SqlRow& row) { version = row.Int(0); }));
+  const int64_t newest = static_cast<int64_t>(steps.size());
+  if (version == newest) return absl::OkStatus();
+  if (version > newest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("database: ", name, " made by a later version (format ",
+                     version, "; expected ", newest, ")"));
+  }
+  for (; version < newest; ++version) {
+    TANGRAM_RETURN_IF_ERROR(database.RunScript(steps[version]));
+  }
+  return database.Run(
+      "INSERT INTO tangram_schema (name, version) VALUES (?1, ?2) "
+      "ON CONFLICT (name) DO UPDATE SET version = ?2",
+      {name, newest});
+}
+
+}  // namespace
+
+absl::Status Migrate(SqlDatabase& database, const std::string& name,
+                     absl::Span<const std::string> steps) {
+  return database.Transact([&] { return RunSteps(database, name, steps); });
+}
+
+}  // namespace tangram

@@ -1,0 +1,222 @@
+#include "coordinator/store/sql_answer_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/status_macros.h"
+#include "common/obs/log.h"
+#include "common/wire/worker_pool_wire.h"
+#include "coordinator/store/migrate.h"
+
+namespace tangram {
+namespace {
+
+constexpr char kTables[] = R"(
+  CREATE TABLE answers (
+    sequence {sequence},
+    version TEXT NOT NULL,
+    key BIGINT NOT NULL,
+    answer {blob} NOT NULL,
+    UNIQUE (version, key));
+)";
+// How many bytes are written between looks at the size.
+constexpr int64_t kTrimIntervalBytes = 4 << 20;
+// While the database cannot be written, so many answers wait here; the others
+// are dropped. It is tried again so often.
+constexpr size_t kMaxWaiting = 100'000;
+constexpr std::chrono::seconds kRetryInterval(1);
+// Rows of one statement: few sizes, so that few statements are prepared.
+constexpr size_t kChunks[] = {128, 16, 1};
+
+class SqlAnswerStore : public AnswerStore {
+ public:
+  SqlAnswerStore(std::unique_ptr<SqlDatabase> database, int64_t max_bytes,
+                 std::string version)
+      : database_(std::move(database)),
+        max_bytes_(max_bytes),
+        version_(std::move(version)) {}
+
+  ~SqlAnswerStore() override {
+    if (!writer_.joinable()) return;
+    {
+      const std::lock_guard lock(waiting_mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    writer_.join();
+  }
+
+  absl::Status Start() {
+    // A lost answer is asked again; it need not reach the disk at once.
+    TANGRAM_RETURN_IF_ERROR(database_->RelaxDurability());
+    const SqlDialect& dialect = database_->dialect();
+    const std::string tables = absl::StrReplaceAll(
+        kTables, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}});
+    TANGRAM_RETURN_IF_ERROR(Migrate(*database_, "answers", {&tables, 1}));
+    writer_ = std::thread([this] { Write(); });
+    return absl::OkStatus();
+  }
+
+  std::vector<std::optional<Answer>> Find(
+      absl::Span<const Fingerprint> keys) override {
+    std::map<Fingerprint, std::string> found;
+    const std::lock_guard lock(database_mutex_);
+    const absl::Status status =
+        InChunks(keys, [&](absl::Span<const Fingerprint> chunk) {
+          return FindChunk(chunk, found);
+        });
+    if (!status.ok()) Complain("answers cannot be read", status);
+    std::vector<std::optional<Answer>> answers;
+    for (const Fingerprint key : keys) {
+      const auto it = found.find(key);
+      answers.push_back(it == found.end() ? std::nullopt : Decode(it->second));
+    }
+    return answers;
+  }
+
+  void Insert(Fingerprint key, const Answer& answer) override {
+    std::string bytes = SerializeAnswer(answer);
+    {
+      const std::lock_guard lock(waiting_mutex_);
+      if (waiting_.size() >= kMaxWaiting) return;
+      waiting_.emplace_back(key, std::move(bytes));
+    }
+    wake_.notify_all();
+  }
+
+ private:
+  using Encoded = std::pair<Fingerprint, std::string>;
+
+  // Empty for what was damaged.
+  static std::optional<Answer> Decode(const std::string& bytes) {
+    absl::StatusOr<Answer> answer = ParseAnswer(bytes);
+    if (!answer.ok()) return std::nullopt;
+    return *std::move(answer);
+  }
+
+  static void Complain(const char* what, const absl::Status& status) {
+    Log(LogLevel::kWarning, what, {{"reason", status.ToString()}});
+  }
+
+  // Calls `handle` with parts of `all`.
+  template <typename T, typename Handle>
+  static absl::Status InChunks(absl::Span<const T> all, const Handle& handle) {
+    for (const size_t size : kChunks) {
+      for (; all.size() >= size; all.remove_prefix(size)) {
+        TANGRAM_RETURN_IF_ERROR(handle(all.first(size)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FindChunk(absl::Span<const Fingerprint> keys,
+                         std::map<Fingerprint, std::string>& found) {
+    std::string sql =
+        "SELECT key, answer FROM answers WHERE version = ?1 AND key IN (";
+    std::vector<SqlValue> values = {version_};
+    for (const Fingerprint key : keys) {
+      values.push_back(static_cast<int64_t>(key));
+      absl::StrAppend(&sql, values.size() > 2 ? ", ?" : "?", values.size());
+    }
+    sql += ")";
+    return database_->Run(sql, values, [&](const SqlRow& row) {
+      found[static_cast<Fingerprint>(row.Int(0))] = row.String(1);
+    });
+  }
+
+  void Write() {
+    std::unique_lock lock(waiting_mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      std::vector<Encoded> batch = std::exchange(waiting_, {});
+      lock.unlock();
+      const absl::Status status = WriteBatch(batch);
+      lock.lock();
+      if (status.ok()) continue;
+      Complain("answers are not kept", status);
+      if (stopping_) return;
+      waiting_.insert(waiting_.end(), std::make_move_iterator(batch.begin()),
+                      std::make_move_iterator(batch.end()));
+      wake_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
+    }
+  }
+
+  absl::Status WriteBatch(std::vector<Encoded>& batch) {
+    // So that coordinators that write the same do not wait for each other in a
+    // circle.
+    std::sort(batch.begin(), batch.end());
+    const std::lock_guard lock(database_mutex_);
+    TANGRAM_RETURN_IF_ERROR(database_->Transact([&] {
+      return InChunks(
+          absl::MakeConstSpan(batch),
+          [&](absl::Span<const Encoded> chunk) { return InsertChunk(chunk); });
+    }));
+    for (const auto& [key, bytes] : batch) {
+      since_trim_bytes_ += static_cast<int64_t>(bytes.size());
+    }
+    if (since_trim_bytes_ < kTrimIntervalBytes) return absl::OkStatus();
+    since_trim_bytes_ = 0;
+    return Trim();
+  }
+
+  absl::Status InsertChunk(absl::Span<const Encoded> chunk) {
+    std::string sql = "INSERT INTO answers (version, key, answer) VALUES ";
+    std::vector<SqlValue> values = {version_};
+    for (const auto& [key, bytes] : chunk) {
+      values.push_back(static_cast<int64_t>(key));
+      values.push_back(Blob{bytes});
+      absl::StrAppend(&sql, values.size() > 3 ? ", " : "", "(?1, ?",
+                      values.size() - 1, ", ?", values.size(), ")");
+    }
+    sql += " ON CONFLICT (version, key) DO NOTHING";
+    return database_->Run(sql, values);
+  }
+
+  // Drops the oldest tenth while there are too many bytes.
+  absl::Status Trim() {
+    while (true) {
+      int64_t bytes = 0;
+      TANGRAM_RETURN_IF_ERROR(database_->Run(
+          "SELECT CAST(COALESCE(SUM(LENGTH(answer)), 0) AS BIGINT) "
+          "FROM answers",
+          {}, [&](const SqlRow& row) { bytes = row.Int(0); }));
+      if (bytes <= max_bytes_) return absl::OkStatus();
+      TANGRAM_RETURN_IF_ERROR(database_->Run(
+          "DELETE FROM answers WHERE sequence <= (SELECT MIN(sequence) + "
+          "(MAX(sequence) - MIN(sequence)) / 10 FROM answers)"));
+    }
+  }
+
+  std::mutex database_mutex_;
+  const std::unique_ptr<SqlDatabase> database_;
+  const int64_t max_bytes_;
+  const std::string version_;
+  int64_t since_trim_bytes_ = 0;
+
+  std::mutex waiting_mutex_;
+  std::condition_variable wake_;
+  std::vector<Encoded> waiting_;
+  bool stopping_ = false;
+  std::thread writer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AnswerStore>> CreateSqlAnswerStore(
+    std::unique_ptr<SqlDatabase> database, int64_t max_bytes,
+    const std::string& version) {
+  auto store =
+      std::make_unique<SqlAnswerStore>(std::move(database), max_bytes, version);
+  TANGRAM_RETURN_IF_ERROR(store->Start());
+  return store;
+}
+
+}  // namespace tangram

@@ -1,0 +1,317 @@
+#include "coordinator/store/sql_job_store.h"
+
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/status_macros.h"
+#include "coordinator/store/migrate.h"
+
+namespace tangram {
+namespace {
+
+// `sequence` orders jobs that were submitted within one tick of the clock.
+constexpr char kTables[] = R"(
+  CREATE TABLE IF NOT EXISTS jobs (
+    sequence {sequence},
+    id TEXT NOT NULL UNIQUE,
+    request {blob} NOT NULL,
+    priority BIGINT NOT NULL,
+    state BIGINT NOT NULL,
+    cancel_requested BIGINT NOT NULL DEFAULT 0,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    owner TEXT NOT NULL DEFAULT '',
+    lease_until_s DOUBLE PRECISION NOT NULL DEFAULT 0,
+    submitted_s DOUBLE PRECISION NOT NULL,
+    started_s DOUBLE PRECISION NOT NULL DEFAULT 0,
+    finished_s DOUBLE PRECISION NOT NULL DEFAULT 0,
+    result {blob} NOT NULL DEFAULT '',
+    error_code BIGINT NOT NULL DEFAULT 0,
+    error_message {blob} NOT NULL DEFAULT '');
+  CREATE INDEX IF NOT EXISTS jobs_to_run
+    ON jobs (state, priority DESC, sequence);
+  CREATE TABLE IF NOT EXISTS events (
+    job_id TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    progress {blob} NOT NULL,
+    PRIMARY KEY (job_id, number));
+)";
+constexpr char kShares[] = R"(
+  ALTER TABLE jobs ADD COLUMN share_key TEXT NOT NULL DEFAULT '';
+  ALTER TABLE jobs ADD COLUMN last_event BIGINT NOT NULL DEFAULT 0;
+  UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM events
+                                WHERE job_id = id);
+)";
+
+std::vector<std::string> Steps(const SqlDialect& dialect) {
+  std::vector<std::string> steps;
+  for (const char* step : {kTables, kShares}) {
+    steps.push_back(absl::StrReplaceAll(
+        step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
+  }
+  return steps;
+}
+
+// In the order that JobOf reads them.
+#define JOB_COLUMNS                                                       \
+  "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
+  "started_s, finished_s, error_code, error_message, share_key"
+#define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
+// The row of a lease that holds.
+#define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
+
+Job JobOf(const SqlRow& row) {
+  return {.id = row.String(0),
+          .priority = static_cast<int>(row.Int(1)),
+          .share_key = row.String(11),
+          .state = static_cast<JobState>(row.Int(2)),
+          .cancel_requested = row.Int(3) != 0,
+          .attempts = static_cast<int>(row.Int(4)),
+          .owner = row.String(5),
+          .submitted_s = row.Double(6),
+          .started_s = row.Double(7),
+          .finished_s = row.Double(8),
+          .error = absl::Status(static_cast<absl::StatusCode>(row.Int(9)),
+                                row.String(10))};
+}
+
+Job WholeJobOf(const SqlRow& row) {
+  Job job = JobOf(row);
+  job.request = row.String(12);
+  job.result = row.String(13);
+  return job;
+}
+
+absl::Status NoSuchJob(const std::string& id) {
+  return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
+}
+
+int64_t Number(JobState state) { return static_cast<int64_t>(state); }
+
+class SqlJobStore : public JobStore {
+ public:
+  SqlJobStore(std::unique_ptr<SqlDatabase> database,
+              std::function<double()> now_s)
+      : database_(std::move(database)), now_s_(std::move(now_s)) {}
+
+  absl::Status Initialise() {
+    const SqlDialect& dialect = database_->dialect();
+    TANGRAM_RETURN_IF_ERROR(Migrate(*database_, "jobs", Steps(dialect)));
+    if (dialect.is_shared) return absl::OkStatus();
+    return database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1");
+  }
+
+  absl::StatusOr<Job> Submit(const Job& job) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "INSERT INTO jobs (id, request, priority, share_key, state, "
+        "submitted_s) VALUES (?1, ?2, ?3, ?4, 0, ?5) "
+        "ON CONFLICT (id) DO NOTHING",
+        {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
+         now_s}));
+    TANGRAM_ASSIGN_OR_RETURN(Job kept, Find(job.id));
+    if (kept.request == job.request) return kept;
+    return absl::AlreadyExistsError(absl::StrCat(
+        "job_id: \"", job.id, "\" is another request; expected a new id"));
+  }
+
+  absl::StatusOr<Job> Get(const std::string& id) override {
+    const std::lock_guard lock(mutex_);
+    return Find(id);
+  }
+
+  absl::StatusOr<JobPulse> Pulse(const std::string& id) override {
+    const std::lock_guard lock(mutex_);
+    std::optional<JobPulse> pulse;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT state, last_event FROM jobs WHERE id = ?1", {id},
+        [&](const SqlRow& row) {
+          pulse = JobPulse{.state = static_cast<JobState>(row.Int(0)),
+                           .last_event = row.Int(1)};
+        }));
+    if (!pulse.has_value()) return NoSuchJob(id);
+    return *pulse;
+  }
+
+  absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
+    const std::lock_guard lock(mutex_);
+    int64_t before = INT64_MAX;
+    if (!filter.before_id.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(before, SequenceOf(filter.before_id));
+    }
+    int64_t wanted = 0;  // A bit for each state.
+    for (const JobState state : filter.states) wanted |= 1 << Number(state);
+    if (filter.states.empty()) wanted = -1;
+    std::vector<Job> jobs;
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT " JOB_COLUMNS
+                       " FROM jobs WHERE sequence < ?1 AND "
+                       "((?2 >> CAST(state AS INTEGER)) & 1) = 1 "
+                       "ORDER BY sequence DESC LIMIT ?3",
+                       {before, wanted, int64_t{filter.limit}},
+                       [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
+    return jobs;
+  }
+
+  absl::StatusOr<Job> Cancel(const std::string& id) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "UPDATE jobs SET cancel_requested = 1, "
+        "finished_s = CASE state WHEN 0 THEN ?1 ELSE finished_s END, "
+        "state = CASE state WHEN 0 THEN ?2 ELSE state END "
+        "WHERE id = ?3 AND state IN (0, 1)",
+        {now_s, Number(JobState::kCancelled), id}));
+    return Find(id);
+  }
+
+  absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
+                                           double lease_s) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    std::optional<Job> job;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        absl::StrCat("UPDATE jobs SET state = 1, owner = ?1, "
+                     "lease_until_s = ?2, started_s = ?3, "
+                     "attempts = attempts + 1 WHERE sequence = ("
+                     "SELECT sequence FROM jobs WHERE state = 0 OR "
+                     "(state = 1 AND lease_until_s < ?3) "
+                     "ORDER BY priority DESC, (SELECT COUNT(*) FROM jobs AS "
+                     "other WHERE other.state = 1 AND "
+                     "other.share_key = jobs.share_key), sequence LIMIT 1 ",
+                     database_->dialect().skip_locked,
+                     ") RETURNING " WHOLE_JOB_COLUMNS),
+        {owner, now_s + lease_s, now_s},
+        [&](const SqlRow& row) { job = WholeJobOf(row); }));
+    return job;
+  }
+
+  absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
+                                         double lease_s) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    std::vector<Job> held;
+    for (const JobLease& lease : leases) {
+      TANGRAM_RETURN_IF_ERROR(database_->Run(
+          "UPDATE jobs SET lease_until_s = ?4 WHERE " IS_HELD
+          " RETURNING " JOB_COLUMNS,
+          {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s + lease_s},
+          [&](const SqlRow& row) { held.push_back(JobOf(row)); }));
+    }
+    return held;
+  }
+
+  absl::Status AppendEvent(const JobLease& lease,
+                           const std::string& progress) override {
+    const std::lock_guard lock(mutex_);
+    return database_->Transact([&]() -> absl::Status {
+      // Keeps others from taking the job until the event is there.
+      TANGRAM_RETURN_IF_ERROR(database_->Run(
+          "UPDATE jobs SET last_event = last_event + 1 WHERE " IS_HELD,
+          {lease.job_id, lease.owner, int64_t{lease.attempt}}));
+      TANGRAM_RETURN_IF_ERROR(CheckHeld(lease));
+      return database_->Run(
+          "INSERT INTO events (job_id, number, progress) "
+          "SELECT id, last_event, ?2 FROM jobs WHERE id = ?1",
+          {lease.job_id, Blob{progress}});
+    });
+  }
+
+  absl::Status Finish(const JobLease& lease, const Job& outcome) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "UPDATE jobs SET state = ?4, finished_s = ?5, result = ?6, "
+        "error_code = ?7, error_message = ?8 WHERE " IS_HELD,
+        {lease.job_id, lease.owner, int64_t{lease.attempt},
+         Number(outcome.state), now_s, Blob{outcome.result},
+         static_cast<int64_t>(outcome.error.code()),
+         Blob{outcome.error.message()}}));
+    if (database_->num_changed() == 1) return absl::OkStatus();
+    // Perhaps it was done, and only the word of it was lost.
+    TANGRAM_ASSIGN_OR_RETURN(const Job job, Find(lease.job_id));
+    if (IsFinished(job.state) && LeaseOf(job) == lease) {
+      return absl::OkStatus();
+    }
+    return IsLost(lease);
+  }
+
+  absl::Status Release(const JobLease& lease) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "UPDATE jobs SET state = 0, lease_until_s = 0 WHERE " IS_HELD,
+        {lease.job_id, lease.owner, int64_t{lease.attempt}}));
+    return CheckHeld(lease);
+  }
+
+  absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string& id,
+                                                    int64_t after) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_RETURN_IF_ERROR(SequenceOf(id).status());
+    std::vector<JobEvent> events;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT number, progress FROM events WHERE job_id = ?1 AND "
+        "number > ?2 ORDER BY number",
+        {id, after}, [&](const SqlRow& row) {
+          events.push_back({.number = row.Int(0), .progress = row.String(1)});
+        }));
+    return events;
+  }
+
+ private:
+  absl::StatusOr<double> Now() {
+    if (now_s_) return now_s_();
+    double now_s = 0;
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run(absl::StrCat("SELECT ", database_->dialect().now), {},
+                       [&](const SqlRow& row) { now_s = row.Double(0); }));
+    return now_s;
+  }
+
+  absl::StatusOr<Job> Find(const std::string& id) {
+    std::optional<Job> job;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT " WHOLE_JOB_COLUMNS " FROM jobs WHERE id = ?1", {id},
+        [&](const SqlRow& row) { job = WholeJobOf(row); }));
+    if (!job.has_value()) return NoSuchJob(id);
+    return *std::move(job);
+  }
+
+  absl::StatusOr<int64_t> SequenceOf(const std::string& id) {
+    std::optional<int64_t> sequence;
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT sequence FROM jobs WHERE id = ?1", {id},
+                       [&](const SqlRow& row) { sequence = row.Int(0); }));
+    if (!sequence.has_value()) return NoSuchJob(id);
+    return *sequence;
+  }
+
+  static absl::Status IsLost(const JobLease& lease) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "job \"", lease.job_id, "\" is not held by ", lease.owner));
+  }
+
+  // Of the statement before, which changes one row if the lease holds.
+  absl::Status CheckHeld(const JobLease& lease) {
+    return database_->num_changed() == 1 ? absl::OkStatus() : IsLost(lease);
+  }
+
+  std::mutex mutex_;
+  const std::unique_ptr<SqlDatabase> database_;
+  const std::function<double()> now_s_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobStore>> CreateSqlJobStore(
+    std::unique_ptr<SqlDatabase> database, std::function<double()> now_s) {
+  auto store =
+      std::make_unique<SqlJobStore>(std::move(database), std::move(now_s));
+  TANGRAM_RETURN_IF_ERROR(store->Initialise());
+  return store;
+}
+
+}  // namespace tangram

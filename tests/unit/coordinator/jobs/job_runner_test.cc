@@ -1,0 +1,274 @@
+#include "coordinator/jobs/job_runner.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/jobs/memory_job_store.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::MemoryJobStore;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+// Lets a test say when the work of jobs ends and with what.
+class Work {
+ public:
+  absl::StatusOr<std::string> Run(
+      const Job&, const std::function<void(std::string)>& report,
+      const std::function<bool()>& should_stop) {
+    report("begun");
+    std::unique_lock lock(mutex_);
+    ++num_begun_;
+    changed_.notify_all();
+    while (!result_.has_value()) {
+      lock.unlock();
+      if (should_stop()) return absl::CancelledError("stopped");
+      std::this_thread::yield();
+      lock.lock();
+    }
+    return *result_;
+  }
+
+  void EndWith(absl::StatusOr<std::string> result) {
+    const std::lock_guard lock(mutex_);
+    result_ = std::move(result);
+  }
+  void AwaitBegun(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return num_begun_ >= count; });
+  }
+  int num_begun() {
+    const std::lock_guard lock(mutex_);
+    return num_begun_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<absl::StatusOr<std::string>> result_;
+  int num_begun_ = 0;
+};
+
+class JobRunnerTest : public ::testing::Test {
+ protected:
+  // Short, as tests wait for leases to be renewed; and for one to end.
+  static constexpr double kLeaseS = 0.2;
+
+  void Start(int num_threads = 1) {
+    runner_ = std::make_unique<JobRunner>(
+        store_,
+        JobRunnerOptions{
+            .owner = "me",
+            .num_threads = num_threads,
+            .lease_s = kLeaseS,
+            .poll_interval_s = 0.01,
+            .work =
+                [this](const Job& job, const auto& report, const auto& stop) {
+                  return work_.Run(job, report, stop);
+                },
+            .on_change = [this](const std::string&) { ++num_changes_; },
+            .on_note =
+                [this](const JobNote& note) {
+                  const std::lock_guard lock(mutex_);
+                  notes_.push_back(note.what);
+                  changed_.notify_all();
+                }});
+  }
+  void Submit(const std::string& id) {
+    ASSERT_THAT(store_.Submit({.id = id}), IsOk());
+  }
+  void AwaitNote(const std::string& what) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return std::count(notes_.begin(), notes_.end(), what) > 0;
+    });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> notes_;
+  std::atomic<int> num_changes_ = 0;
+  MemoryJobStore store_;
+  Work work_;
+  std::unique_ptr<JobRunner> runner_;  // Last: it uses the others.
+};
+
+TEST_F(JobRunnerTest, KeepsWhatTheWorkReturns) {
+  work_.EndWith("plan");
+  Start();
+  Submit("a");
+  runner_->Wake();
+
+  EXPECT_EQ(store_.Await("a", JobState::kSucceeded).result, "plan");
+  EXPECT_THAT(*store_.EventsAfter("a", 0), SizeIs(1));
+  EXPECT_TRUE(runner_->Stop(1000));
+  EXPECT_GE(num_changes_, 3);  // Begun, progress, ended.
+}
+
+TEST_F(JobRunnerTest, AnErrorEndsAJobForGood) {
+  work_.EndWith(absl::InternalError("aceso: wrong answer"));
+  Submit("a");
+  Start();
+
+  EXPECT_THAT(store_.Await("a", JobState::kFailed).error,
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("aceso")));
+  EXPECT_EQ(store_.Get("a")->attempts, 1);
+}
+
+TEST_F(JobRunnerTest, RunsAsManyAtOnceAsItMay) {
+  for (const char* id : {"a", "b", "c"}) Submit(id);
+  Start(/*num_threads=*/2);
+  work_.AwaitBegun(2);
+  EXPECT_EQ(runner_->num_running(), 2);
+  EXPECT_EQ(store_.Get("c")->state, JobState::kQueued);
+
+  work_.EndWith("plan");
+  store_.Await("c", JobState::kSucceeded);
+}
+
+TEST_F(JobRunnerTest, ACancelledJobIsStopped) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  ASSERT_THAT(store_.Cancel("a"), IsOk());
+  runner_->Wake();
+
+  store_.Await("a", JobState::kCancelled);
+}
+
+TEST_F(JobRunnerTest, AJobThatWasCancelledUnderItsLastOwnerIsStoppedAtOnce) {
+  Submit("a");
+  ASSERT_THAT(store_.Cancel("a"), IsOk());
+  Start();
+
+  store_.Await("a", JobState::kCancelled);
+}
+
+TEST_F(JobRunnerTest, AJobThatAnotherHasIsStoppedAndLeftAlone) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  store_.TakeAway("a", "other");
+  AwaitNote("job lost");
+
+  EXPECT_EQ(store_.Get("a")->state, JobState::kRunning);
+  EXPECT_EQ(store_.Get("a")->owner, "other");
+}
+
+// By then it may be another's; nobody can say.
+TEST_F(JobRunnerTest, AJobWhoseLeaseCannotBeRenewedIsStopped) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  store_.FailWith(absl::StatusCode::kUnavailable);
+  AwaitNote("job lost");
+  store_.FailWith(absl::StatusCode::kOk);
+
+  EXPECT_EQ(store_.Get("a")->state, JobState::kRunning);
+}
+
+// Nobody else can take it meanwhile.
+TEST_F(JobRunnerTest, AJobGoesOnWhileTheDatabaseIsFull) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  store_.FailWith(absl::StatusCode::kResourceExhausted);
+  // 12 tries in the time of a lease.
+  while (store_.num_failures() < 20) std::this_thread::yield();
+  work_.EndWith("plan");
+  store_.FailWith(absl::StatusCode::kOk);
+
+  EXPECT_EQ(store_.Await("a", JobState::kSucceeded).result, "plan");
+  EXPECT_EQ(work_.num_begun(), 1);
+}
+
+TEST_F(JobRunnerTest, AnOutcomeWaitsForTheStore) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  store_.FailWith(absl::StatusCode::kResourceExhausted);
+  work_.EndWith("plan");
+  while (store_.num_failures() < 5) std::this_thread::yield();
+  store_.FailWith(absl::StatusCode::kOk);
+
+  EXPECT_EQ(store_.Await("a", JobState::kSucceeded).attempts, 1);
+}
+
+TEST_F(JobRunnerTest, AResultThatTheStoreRefusesIsAnError) {
+  work_.EndWith(std::string(2000, 'x'));
+  Submit("a");
+  Start();
+
+  EXPECT_THAT(store_.Await("a", JobState::kFailed).error,
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("too large")));
+}
+
+// Its lease has ended, but nobody else was there.
+TEST_F(JobRunnerTest, AJobThatIsClaimedWhileItRunsGoesOnOnce) {
+  Submit("a");
+  Start(/*num_threads=*/2);
+  work_.AwaitBegun(1);
+  store_.Expire("a");
+  EXPECT_GE(store_.Await("a", JobState::kRunning).attempts, 2);
+  work_.EndWith("plan");
+
+  EXPECT_EQ(store_.Await("a", JobState::kSucceeded).result, "plan");
+  EXPECT_TRUE(runner_->Stop(1000));
+}
+
+TEST_F(JobRunnerTest, StoppingWaitsForJobsUnderWay) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  std::thread ending([this] { work_.EndWith("plan"); });
+
+  EXPECT_TRUE(runner_->Stop(1000));
+  ending.join();
+  EXPECT_EQ(store_.Get("a")->state, JobState::kSucceeded);
+}
+
+TEST_F(JobRunnerTest, WhatIsLeftWhenItStopsGoesBackToTheQueue) {
+  Submit("a");
+  Submit("b");
+  Start();
+  work_.AwaitBegun(1);
+
+  EXPECT_FALSE(runner_->Stop(0));
+  for (const char* id : {"a", "b"}) {
+    EXPECT_EQ(store_.Get(id)->state, JobState::kQueued) << id;
+  }
+  EXPECT_EQ(work_.num_begun(), 1);
+}
+
+TEST_F(JobRunnerTest, StopsWithoutAStore) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  store_.FailWith(absl::StatusCode::kUnavailable);
+
+  EXPECT_FALSE(runner_->Stop(0));
+}
+
+TEST_F(JobRunnerTest, ComplainsOnceWhileJobsCannotBeTaken) {
+  store_.FailWith(absl::StatusCode::kUnavailable);
+  Start();
+  while (store_.num_failures() < 10) std::this_thread::yield();
+  runner_.reset();
+
+  EXPECT_THAT(notes_, ::testing::ElementsAre("jobs cannot be taken"));
+}
+
+}  // namespace
+}  // namespace tangram

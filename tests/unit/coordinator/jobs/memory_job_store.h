@@ -1,0 +1,157 @@
+#ifndef TANGRAM_TESTS_UNIT_COORDINATOR_JOBS_MEMORY_JOB_STORE_H_
+#define TANGRAM_TESTS_UNIT_COORDINATOR_JOBS_MEMORY_JOB_STORE_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/store/job_store.h"
+
+namespace tangram::testing {
+
+// Jobs in memory, without time: leases end when a test says so. It can be told
+// to fail. No library is behind it that ThreadSanitizer does not see into.
+class MemoryJobStore : public JobStore {
+ public:
+  // Every call fails so from here on; OK: none.
+  void FailWith(absl::StatusCode code) {
+    const std::lock_guard lock(mutex_);
+    failure_ = code;
+    changed_.notify_all();
+  }
+  // Gives a running job to someone else.
+  void TakeAway(const std::string& id, const std::string& owner) {
+    const std::lock_guard lock(mutex_);
+    Find(id)->owner = owner;
+    ++Find(id)->attempts;
+  }
+  // Puts it back, as if its lease had ended.
+  void Expire(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    Find(id)->state = JobState::kQueued;
+  }
+  Job Await(const std::string& id, JobState state) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return Find(id)->state == state; });
+    return *Find(id);
+  }
+  int num_failures() {
+    const std::lock_guard lock(mutex_);
+    return num_failures_;
+  }
+
+  absl::StatusOr<Job> Submit(const Job& job) override {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(job);
+    return job;
+  }
+  absl::StatusOr<Job> Get(const std::string& id) override {
+    const std::lock_guard lock(mutex_);
+    return *Find(id);
+  }
+  absl::StatusOr<JobPulse> Pulse(const std::string&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<std::vector<Job>> List(const JobFilter&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<Job> Cancel(const std::string& id) override {
+    const std::lock_guard lock(mutex_);
+    Find(id)->cancel_requested = true;
+    return *Find(id);
+  }
+
+  absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
+                                           double) override {
+    const std::lock_guard lock(mutex_);
+    if (Fails()) return Failure();
+    for (Job& job : jobs_) {
+      if (job.state != JobState::kQueued) continue;
+      job.state = JobState::kRunning;
+      job.owner = owner;
+      ++job.attempts;
+      changed_.notify_all();
+      return job;
+    }
+    return std::nullopt;
+  }
+  absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
+                                         double) override {
+    const std::lock_guard lock(mutex_);
+    if (Fails()) return Failure();
+    std::vector<Job> held;
+    for (const JobLease& lease : leases) {
+      if (Job* job = Held(lease)) held.push_back(*job);
+    }
+    return held;
+  }
+  absl::Status AppendEvent(const JobLease& lease,
+                           const std::string& progress) override {
+    const std::lock_guard lock(mutex_);
+    if (Fails()) return Failure();
+    if (Held(lease) == nullptr) return Lost();
+    events_.push_back({.number = static_cast<int64_t>(events_.size()) + 1,
+                       .progress = progress});
+    return absl::OkStatus();
+  }
+  absl::Status Finish(const JobLease& lease, const Job& outcome) override {
+    const std::lock_guard lock(mutex_);
+    if (Fails()) return Failure();
+    Job* job = Held(lease);
+    if (job == nullptr) return Lost();
+    // As a database that does not take so much.
+    if (outcome.result.size() > 1000) return absl::InternalError("too large");
+    job->state = outcome.state;
+    job->result = outcome.result;
+    job->error = outcome.error;
+    changed_.notify_all();
+    return absl::OkStatus();
+  }
+  absl::Status Release(const JobLease& lease) override {
+    const std::lock_guard lock(mutex_);
+    if (Fails()) return Failure();
+    if (Held(lease) == nullptr) return Lost();
+    Held(lease)->state = JobState::kQueued;
+    changed_.notify_all();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string&,
+                                                    int64_t) override {
+    const std::lock_guard lock(mutex_);
+    return events_;
+  }
+
+ private:
+  bool Fails() {
+    if (failure_ == absl::StatusCode::kOk) return false;
+    ++num_failures_;
+    return true;
+  }
+  absl::Status Failure() const { return absl::Status(failure_, "the store"); }
+  static absl::Status Lost() { return absl::FailedPreconditionError("lost"); }
+  Job* Find(const std::string& id) {
+    for (Job& job : jobs_) {
+      if (job.id == id) return &job;
+    }
+    return nullptr;
+  }
+  Job* Held(const JobLease& lease) {
+    Job* job = Find(lease.job_id);
+    const bool is_held =
+        job->state == JobState::kRunning && LeaseOf(*job) == lease;
+    return is_held ? job : nullptr;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Job> jobs_;
+  std::vector<JobEvent> events_;
+  absl::StatusCode failure_ = absl::StatusCode::kOk;
+  int num_failures_ = 0;
+};
+
+}  // namespace tangram::testing
+
+#endif  // TANGRAM_TESTS_UNIT_COORDINATOR_JOBS_MEMORY_JOB_STORE_H_

@@ -1,0 +1,98 @@
+#include "coordinator/store/postgres_database.h"
+
+#include <signal.h>
+
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/postgres_server.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/store/test_database.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::PostgresServer;
+using testing::StatusIs;
+using testing::TestServer;
+
+TEST(PostgresDatabaseTest, WhatIsNoConnectionStringIsNamed) {
+  EXPECT_THAT(OpenPostgresDatabase("host=a nonsense=1").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("\"nonsense\"; expected postgresql://")));
+}
+
+TEST(PostgresDatabaseTest, AServerThatIsNotThereIsUnavailable) {
+  EXPECT_THAT(OpenPostgresDatabase("host=/nowhere").status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/nowhere")));
+}
+
+class LostConnectionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (PostgresServer::BinFolder().empty()) {
+      GTEST_SKIP() << "PostgreSQL is not installed";
+    }
+    ASSERT_OK_AND_ASSIGN(database_,
+                         OpenPostgresDatabase(TestServer().connection()));
+    ASSERT_THAT(database_->RunScript("DROP TABLE IF EXISTS t;"
+                                     "CREATE TABLE t (x BIGINT)"),
+                IsOk());
+  }
+
+  int64_t NumRows() {
+    int64_t rows = -1;
+    // The first tries may come before a wait between them has ended.
+    while (!database_
+                ->Run("SELECT COUNT(*) FROM t", {},
+                      [&](const SqlRow& row) { rows = row.Int(0); })
+                .ok()) {
+    }
+    return rows;
+  }
+
+  std::unique_ptr<SqlDatabase> database_;
+};
+
+TEST_F(LostConnectionTest, AServerThatWasStartedAnewIsFoundAgain) {
+  TestServer().Stop(SIGINT);
+  TestServer().Start();
+  EXPECT_THAT(database_->Run("INSERT INTO t VALUES (1)"), IsOk());
+  EXPECT_EQ(NumRows(), 1);
+}
+
+TEST_F(LostConnectionTest, WithoutAServerItIsUnavailableUntilThereIsOne) {
+  TestServer().Stop(SIGQUIT);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(database_->Run("INSERT INTO t VALUES (1)"),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("socket")));
+  }
+  TestServer().Start();
+  EXPECT_EQ(NumRows(), 0);
+}
+
+TEST_F(LostConnectionTest, OfABrokenTransactionNothingIsDone) {
+  const absl::Status status = database_->Transact([&]() -> absl::Status {
+    EXPECT_THAT(database_->Run("INSERT INTO t VALUES (1)"), IsOk());
+    TestServer().Stop(SIGQUIT);
+    TestServer().Start();
+    return database_->Run("INSERT INTO t VALUES (2)");
+  });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_EQ(NumRows(), 0);
+}
+
+TEST_F(LostConnectionTest, BadStatementsLeaveTheConnectionAlone) {
+  EXPECT_THAT(database_->Run("SELECT nonsense"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("nonsense")));
+  EXPECT_THAT(database_->Run("SELECT ?1", {absl::string_view("a\0b", 3)}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0x00")));
+  EXPECT_EQ(NumRows(), 0);
+}
+
+}  // namespace
+}  // namespace tangram

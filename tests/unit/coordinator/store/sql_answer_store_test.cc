@@ -1,0 +1,138 @@
+#include "coordinator/store/sql_answer_store.h"
+
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/store/test_database.h"
+
+namespace tangram {
+namespace {
+
+using testing::IsOk;
+
+Answer AnswerWith(int64_t steps, size_t reason_bytes = 0) {
+  return SlicePlanSet{
+      .infeasible = Infeasible{.reason = std::string(reason_bytes + 1, 'x')},
+      .search_steps = steps};
+}
+
+class SqlAnswerStoreTest : public testing::DatabaseTest {
+ protected:
+  // Writes what waits.
+  void Reopen(int64_t max_bytes = 1 << 20, const std::string& version = "1") {
+    store_.reset();
+    store_ = NewStore(max_bytes, version);
+  }
+  std::unique_ptr<AnswerStore> NewStore(int64_t max_bytes,
+                                        const std::string& version) const {
+    auto store = CreateSqlAnswerStore(Open(), max_bytes, version);
+    EXPECT_THAT(store, IsOk());
+    return *std::move(store);
+  }
+  void TearDown() override {
+    store_.reset();
+    DatabaseTest::TearDown();
+  }
+  // −1: unknown.
+  int64_t Steps(Fingerprint key) {
+    const std::optional<Answer> answer = store_->Find({&key, 1}).front();
+    return answer ? std::get<SlicePlanSet>(*answer).search_steps : -1;
+  }
+
+  std::unique_ptr<AnswerStore> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SqlAnswerStoreTest,
+                         ::testing::Values("sqlite", "postgresql"),
+                         testing::DatabaseName);
+
+TEST_P(SqlAnswerStoreTest, AnswersOutliveTheProcess) {
+  Reopen();
+  // Keys use all 64 bits.
+  const Fingerprint high = ~Fingerprint{0};
+  store_->Insert(1, AnswerWith(10));
+  store_->Insert(high, AnswerWith(20));
+  Reopen();
+
+  EXPECT_EQ(Steps(1), 10);
+  EXPECT_EQ(Steps(high), 20);
+  EXPECT_EQ(Steps(2), -1);
+}
+
+TEST_P(SqlAnswerStoreTest, AnotherVersionStartsAnew) {
+  Reopen();
+  store_->Insert(1, AnswerWith(10));
+  Reopen(1 << 20, "2");
+  EXPECT_EQ(Steps(1), -1);
+
+  store_->Insert(2, AnswerWith(20));
+  Reopen(1 << 20, "2");
+  EXPECT_EQ(Steps(2), 20);
+}
+
+TEST_P(SqlAnswerStoreTest, AnswersComeInTheOrderOfTheKeys) {
+  Reopen();
+  store_->Insert(1, AnswerWith(10));
+  store_->Insert(2, PerformanceProfile{.min_gpu_seconds = 3});
+  Reopen();
+
+  const auto answers = store_->Find({2, 9, 1});
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(std::get<PerformanceProfile>(*answers[0]).min_gpu_seconds, 3);
+  EXPECT_EQ(answers[1], std::nullopt);
+  EXPECT_EQ(std::get<SlicePlanSet>(*answers[2]).search_steps, 10);
+}
+
+// 12 MB in answers of 100 kB into a database that may hold 6 MB.
+TEST_P(SqlAnswerStoreTest, TheOldestGoFirst) {
+  Reopen(6 << 20);
+  for (Fingerprint key = 0; key < 120; ++key) {
+    store_->Insert(key, AnswerWith(1, 100'000));
+  }
+  Reopen(6 << 20);
+  store_->Insert(200, AnswerWith(1, 5 << 20));
+  Reopen(6 << 20);
+
+  EXPECT_EQ(Steps(0), -1);
+  EXPECT_EQ(Steps(200), 1);
+}
+
+// 300 = 2 · 128 + 2 · 16 + 12.
+TEST_P(SqlAnswerStoreTest, ManyAreWrittenAndFoundAtOnce) {
+  Reopen();
+  std::vector<Fingerprint> keys;
+  for (Fingerprint key = 300; key > 0; --key) {
+    store_->Insert(key, AnswerWith(static_cast<int64_t>(key)));
+    keys.push_back(key);
+  }
+  Reopen();
+
+  const auto answers = store_->Find(keys);
+  ASSERT_EQ(answers.size(), keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_TRUE(answers[i].has_value()) << keys[i];
+    EXPECT_EQ(std::get<SlicePlanSet>(*answers[i]).search_steps, 300 - i);
+  }
+}
+
+TEST_P(SqlAnswerStoreTest, CoordinatorsShareAnswersOfTheirVersion) {
+  if (!is_shared()) GTEST_SKIP() << "one process has the file";
+  Reopen();
+  const auto newer = NewStore(1 << 20, "2");
+  store_->Insert(1, AnswerWith(10));
+  newer->Insert(1, AnswerWith(20));
+  Reopen();  // Writes them.
+  const Fingerprint key = 1;
+  while (!newer->Find({&key, 1}).front().has_value()) {
+    std::this_thread::yield();
+  }
+
+  EXPECT_EQ(Steps(1), 10);
+  EXPECT_EQ(
+      std::get<SlicePlanSet>(*newer->Find({&key, 1}).front()).search_steps, 20);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,350 @@
+#include "coordinator/store/sql_job_store.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/store/test_database.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::IsOkAndHolds;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+auto HasId(const std::string& id) { return Field("id", &Job::id, id); }
+
+class SqlJobStoreTest : public testing::DatabaseTest {
+ protected:
+  void SetUp() override {
+    DatabaseTest::SetUp();
+    if (!IsSkipped()) Reopen();
+  }
+  void TearDown() override {
+    store_.reset();
+    DatabaseTest::TearDown();
+  }
+
+  void Reopen() {
+    store_.reset();
+    store_ = NewStore();
+  }
+  std::unique_ptr<JobStore> NewStore() {
+    auto store = CreateSqlJobStore(Open(), [this] { return now_s_; });
+    EXPECT_THAT(store, IsOk());
+    return *std::move(store);
+  }
+
+  void Submit(const std::string& id, int priority = 0) {
+    ASSERT_THAT(store_->Submit(
+                    {.id = id, .request = "plan " + id, .priority = priority}),
+                IsOk());
+  }
+  // The lease of the next job, or an empty one.
+  JobLease Lease(const std::string& owner, double lease_s = 10) {
+    const auto job = store_->Claim(owner, lease_s);
+    EXPECT_THAT(job, IsOk());
+    return job.ok() && job->has_value() ? LeaseOf(**job) : JobLease{};
+  }
+  // Its id, or "".
+  std::string Claim(const std::string& owner, double lease_s = 10) {
+    return Lease(owner, lease_s).job_id;
+  }
+  Job Get(const std::string& id) {
+    const auto job = store_->Get(id);
+    EXPECT_THAT(job, IsOk());
+    return job.ok() ? *job : Job{};
+  }
+
+  double now_s_ = 1000;
+  std::unique_ptr<JobStore> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SqlJobStoreTest,
+                         ::testing::Values("sqlite", "postgresql"),
+                         testing::DatabaseName);
+
+TEST_P(SqlJobStoreTest, SubmittingAgainIsTheSameJob) {
+  Submit("a");
+  now_s_ = 2000;
+  ASSERT_OK_AND_ASSIGN(const Job again,
+                       store_->Submit({.id = "a", .request = "plan a"}));
+
+  EXPECT_EQ(again.submitted_s, 1000);
+  EXPECT_THAT(store_->Submit({.id = "a", .request = "another"}).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("\"a\"")));
+  EXPECT_EQ(Get("a").request, "plan a");
+}
+
+TEST_P(SqlJobStoreTest, UnknownJobsAreNotFound) {
+  for (const absl::Status& status :
+       {store_->Get("x").status(), store_->Cancel("x").status(),
+        store_->EventsAfter("x", 0).status(),
+        store_->List({.before_id = "x"}).status()}) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"x\"")));
+  }
+}
+
+TEST_P(SqlJobStoreTest, TheMostUrgentRunsFirstThenTheOldest) {
+  Submit("old");
+  Submit("new");
+  Submit("urgent", /*priority=*/5);
+
+  EXPECT_EQ(Claim("me"), "urgent");
+  EXPECT_EQ(Claim("me"), "old");
+  EXPECT_EQ(Claim("me"), "new");
+  EXPECT_EQ(Claim("me"), "");
+}
+
+TEST_P(SqlJobStoreTest, AResultIsKeptWithAllElse) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  now_s_ = 1005;
+  EXPECT_THAT(store_->AppendEvent(lease, "half"), IsOk());
+  const std::string result("\0plan\xff", 6);
+  EXPECT_THAT(
+      store_->Finish(lease, {.state = JobState::kSucceeded, .result = result}),
+      IsOk());
+  Reopen();
+
+  const Job job = Get("a");
+  EXPECT_EQ(job.state, JobState::kSucceeded);
+  EXPECT_EQ(job.result, result);
+  EXPECT_EQ(job.request, "plan a");
+  EXPECT_EQ(job.started_s, 1000);
+  EXPECT_EQ(job.finished_s, 1005);
+  EXPECT_EQ(job.attempts, 1);
+  ASSERT_OK_AND_ASSIGN(const auto events, store_->EventsAfter("a", 0));
+  EXPECT_THAT(events, ElementsAre(JobEvent{1, "half"}));
+}
+
+TEST_P(SqlJobStoreTest, AnErrorIsKept) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  ASSERT_THAT(store_->Finish(
+                  lease, {.state = JobState::kFailed,
+                          .error = absl::InternalError("aceso: \xff\n wrong")}),
+              IsOk());
+
+  EXPECT_EQ(Get("a").error, absl::InternalError("aceso: \xff\n wrong"));
+}
+
+TEST_P(SqlJobStoreTest, EventsAreReadFromAnyPoint) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  for (const char* progress : {"one", "two", "three"}) {
+    ASSERT_THAT(store_->AppendEvent(lease, progress), IsOk());
+  }
+
+  ASSERT_OK_AND_ASSIGN(const auto events, store_->EventsAfter("a", 1));
+  EXPECT_THAT(events, ElementsAre(JobEvent{2, "two"}, JobEvent{3, "three"}));
+}
+
+TEST_P(SqlJobStoreTest, AQueuedJobIsCancelledAtOnce) {
+  Submit("a");
+  ASSERT_OK_AND_ASSIGN(const Job job, store_->Cancel("a"));
+
+  EXPECT_EQ(job.state, JobState::kCancelled);
+  EXPECT_EQ(job.finished_s, 1000);
+  EXPECT_EQ(Claim("me"), "");
+}
+
+TEST_P(SqlJobStoreTest, TheOwnerOfARunningJobLearnsThatItIsCancelled) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  ASSERT_OK_AND_ASSIGN(const Job job, store_->Cancel("a"));
+  EXPECT_EQ(job.state, JobState::kRunning);
+
+  ASSERT_OK_AND_ASSIGN(const auto held, store_->Renew({lease}, 10));
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_TRUE(held[0].cancel_requested);
+}
+
+TEST_P(SqlJobStoreTest, CancellingAFinishedJobChangesNothing) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  ASSERT_THAT(store_->Finish(lease, {.state = JobState::kSucceeded}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Job job, store_->Cancel("a"));
+
+  EXPECT_EQ(job.state, JobState::kSucceeded);
+  EXPECT_FALSE(job.cancel_requested);
+}
+
+TEST_P(SqlJobStoreTest, AJobWhoseLeaseHasEndedIsTakenOver) {
+  Submit("a");
+  const JobLease dead = Lease("dead", 10);
+  EXPECT_THAT(store_->AppendEvent(dead, "first"), IsOk());
+  now_s_ = 1009;
+  EXPECT_EQ(Claim("me"), "");
+  now_s_ = 1011;
+  const JobLease mine = Lease("me");
+  EXPECT_EQ(mine.job_id, "a");
+
+  EXPECT_EQ(Get("a").attempts, 2);
+  for (const absl::Status& late :
+       {store_->AppendEvent(dead, "late"),
+        store_->Finish(dead, {.state = JobState::kFailed}),
+        store_->Release(dead)}) {
+    EXPECT_THAT(late, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("dead")));
+  }
+  EXPECT_EQ(Get("a").state, JobState::kRunning);
+  // Progress goes on where it was.
+  EXPECT_THAT(store_->AppendEvent(mine, "second"), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto events, store_->EventsAfter("a", 0));
+  EXPECT_THAT(events, ElementsAre(JobEvent{1, "first"}, JobEvent{2, "second"}));
+}
+
+// The one coordinator, twice.
+TEST_P(SqlJobStoreTest, AnOldLeaseIsNoneEvenIfTheOwnerIsTheSame) {
+  Submit("a");
+  const JobLease old = Lease("me", 10);
+  now_s_ = 1011;
+  const JobLease mine = Lease("me");
+
+  EXPECT_THAT(store_->Finish(old, {.state = JobState::kFailed}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("me")));
+  ASSERT_OK_AND_ASSIGN(const auto held, store_->Renew({old, mine}, 10));
+  EXPECT_THAT(held, SizeIs(1));
+  EXPECT_EQ(LeaseOf(held[0]), mine);
+}
+
+TEST_P(SqlJobStoreTest, WhatIsDoneAgainChangesNothing) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  const Job outcome{.state = JobState::kSucceeded, .result = "plan"};
+  EXPECT_THAT(store_->Finish(lease, outcome), IsOk());
+  now_s_ = 2000;
+  EXPECT_THAT(store_->Finish(lease, outcome), IsOk());
+
+  EXPECT_EQ(Get("a").finished_s, 1000);
+}
+
+TEST_P(SqlJobStoreTest, ThePulseTellsWhetherThereIsNews) {
+  Submit("a");
+  EXPECT_THAT(store_->Pulse("a"), IsOkAndHolds(JobPulse{JobState::kQueued, 0}));
+  const JobLease lease = Lease("me");
+  EXPECT_THAT(store_->AppendEvent(lease, "half"), IsOk());
+  EXPECT_THAT(store_->Pulse("a"),
+              IsOkAndHolds(JobPulse{JobState::kRunning, 1}));
+}
+
+TEST_P(SqlJobStoreTest, JobsOfOneKeyTakeTurnsWithThoseOfAnother) {
+  for (const char* id : {"a1", "a2", "a3", "b1"}) {
+    ASSERT_THAT(
+        store_->Submit({.id = id, .request = id, .share_key = {id, id + 1}}),
+        IsOk());
+  }
+  EXPECT_EQ(Claim("me"), "a1");
+  EXPECT_EQ(Claim("me"), "b1");
+  EXPECT_EQ(Claim("me"), "a2");
+  EXPECT_EQ(Get("b1").share_key, "b");
+}
+
+// Quotes and other letters of the language are only letters.
+TEST_P(SqlJobStoreTest, ValuesAreNoSql) {
+  const std::string id = "'; DROP TABLE jobs; -- $1 ?1 \\ \"";
+  ASSERT_THAT(store_->Submit({.id = id, .request = id, .share_key = id}),
+              IsOk());
+  const JobLease lease = Lease(id);
+  EXPECT_THAT(store_->AppendEvent(lease, id), IsOk());
+  EXPECT_THAT(store_->Finish(lease, {.state = JobState::kFailed,
+                                     .error = absl::InternalError(id)}),
+              IsOk());
+
+  const Job job = Get(id);
+  EXPECT_EQ(job.request, id);
+  EXPECT_EQ(job.owner, id);
+  EXPECT_EQ(job.error.message(), id);
+}
+
+TEST_P(SqlJobStoreTest, WhoeverOpensAFileOfHisOwnTakesOverItsJobs) {
+  Submit("a");
+  EXPECT_EQ(Claim("dead", 10), "a");
+  Reopen();
+
+  EXPECT_EQ(Claim("me"), is_shared() ? "" : "a");
+}
+
+TEST_P(SqlJobStoreTest, ARenewedLeaseHolds) {
+  Submit("a");
+  const JobLease lease = Lease("me", 10);
+  now_s_ = 1009;
+  ASSERT_OK_AND_ASSIGN(const auto held, store_->Renew({lease}, 10));
+  EXPECT_THAT(held, ElementsAre(HasId("a")));
+  now_s_ = 1018;
+
+  EXPECT_EQ(Claim("other"), "");
+}
+
+TEST_P(SqlJobStoreTest, ReleasedJobsAreQueuedAgain) {
+  Submit("a");
+  const JobLease lease = Lease("me");
+  ASSERT_THAT(store_->Release(lease), IsOk());
+
+  EXPECT_EQ(Claim("other"), "a");
+}
+
+TEST_P(SqlJobStoreTest, ListsPagesFromTheNewestOn) {
+  for (const char* id : {"a", "b", "c", "d"}) Submit(id);
+  EXPECT_EQ(Claim("me"), "a");
+
+  ASSERT_OK_AND_ASSIGN(const auto first, store_->List({.limit = 2}));
+  EXPECT_THAT(first, ElementsAre(HasId("d"), HasId("c")));
+  ASSERT_OK_AND_ASSIGN(const auto second,
+                       store_->List({.limit = 2, .before_id = "c"}));
+  EXPECT_THAT(second, ElementsAre(HasId("b"), HasId("a")));
+  ASSERT_OK_AND_ASSIGN(const auto queued,
+                       store_->List({.states = {JobState::kQueued}}));
+  EXPECT_THAT(queued, ElementsAre(HasId("d"), HasId("c"), HasId("b")));
+}
+
+// Each with a connection of its own, or the one there is.
+TEST_P(SqlJobStoreTest, EachJobIsClaimedOnce) {
+  constexpr int kJobs = 60;
+  for (int i = 0; i < kJobs; ++i) Submit("job" + std::to_string(i));
+  std::atomic<int> claimed = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      const auto own = is_shared() ? NewStore() : nullptr;
+      JobStore& store = own != nullptr ? *own : *store_;
+      const std::string owner = "owner" + std::to_string(t);
+      while (true) {
+        const auto job = store.Claim(owner, 10);
+        ASSERT_THAT(job, IsOk());
+        if (!job->has_value()) return;
+        ++claimed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(claimed, kJobs);
+}
+
+TEST_P(SqlJobStoreTest, TheClockMayBeTheDatabases) {
+  store_.reset();
+  ASSERT_OK_AND_ASSIGN(store_, CreateSqlJobStore(Open()));
+  Submit("a");
+  const double submitted_s = Get("a").submitted_s;
+  EXPECT_EQ(Claim("me", /*lease_s=*/-1), "a");
+  EXPECT_EQ(Claim("other", /*lease_s=*/1000), "a");
+  EXPECT_EQ(Claim("me"), "");
+
+  EXPECT_GT(submitted_s, 1.7e9);  // After 2023.
+  EXPECT_GE(Get("a").started_s, submitted_s);
+}
+
+}  // namespace
+}  // namespace tangram

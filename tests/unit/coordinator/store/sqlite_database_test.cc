@@ -1,0 +1,42 @@
+#include "coordinator/store/sqlite_database.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+std::string TestFile(const char* name) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  std::filesystem::remove(path);
+  return path;
+}
+
+TEST(SqliteDatabaseTest, TwoConnectionsCannotHaveTheSameFile) {
+  const std::string path = TestFile("twice.db");
+  ASSERT_OK_AND_ASSIGN(const auto first, OpenSqliteDatabase(path));
+  EXPECT_THAT(OpenSqliteDatabase(path).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("locked")));
+}
+
+TEST(SqliteDatabaseTest, WhatIsNoDatabaseIsLeftAlone) {
+  const std::string path = TestFile("text");
+  FILE* file = fopen(path.c_str(), "w");
+  const std::string text(5000, 'x');
+  fputs(text.c_str(), file);
+  fclose(file);
+
+  EXPECT_FALSE(OpenSqliteDatabase(path).ok());
+  EXPECT_EQ(std::filesystem::file_size(path), 5000u);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,85 @@
+#ifndef TANGRAM_TESTS_UNIT_COORDINATOR_STORE_TEST_DATABASE_H_
+#define TANGRAM_TESTS_UNIT_COORDINATOR_STORE_TEST_DATABASE_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/store/postgres_database.h"
+#include "coordinator/store/sqlite_database.h"
+#include "gtest/gtest.h"
+#include "tests/testing/postgres_server.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram::testing {
+
+// The one server of this test binary, started when first used.
+inline PostgresServer& TestServer() {
+  static PostgresServer server;
+  return server;
+}
+
+inline std::string TestName() {
+  std::string name =
+      ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  for (char& c : name) c = c == '/' ? '_' : c;
+  return name;
+}
+
+// Tests that hold for every database. Each has an empty one.
+class DatabaseTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!is_shared()) {
+      file_ = absl::StrCat(::testing::TempDir(), "/", TestName(), ".db");
+      Remove();
+      return;
+    }
+    if (PostgresServer::BinFolder().empty()) {
+      GTEST_SKIP() << "PostgreSQL is not installed";
+    }
+    schema_ = absl::StrCat("test_", ++num_schemas_);
+    auto database = OpenPostgresDatabase(TestServer().connection());
+    ASSERT_THAT(database, IsOk());
+    ASSERT_THAT((*database)->Run(absl::StrCat("CREATE SCHEMA ", schema_)),
+                IsOk());
+  }
+  void TearDown() override {
+    if (!is_shared()) Remove();
+  }
+
+  bool is_shared() const { return GetParam() == "postgresql"; }
+  std::string connection() const {
+    return absl::StrCat(TestServer().connection(),
+                        " options='-c search_path=", schema_, "'");
+  }
+  std::string file() const { return file_; }
+
+  std::unique_ptr<SqlDatabase> Open() const {
+    auto database = is_shared() ? OpenPostgresDatabase(connection())
+                                : OpenSqliteDatabase(file_);
+    EXPECT_THAT(database, IsOk());
+    return *std::move(database);
+  }
+
+ private:
+  void Remove() {
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      std::filesystem::remove(file_ + suffix);
+    }
+  }
+
+  static inline int num_schemas_ = 0;
+  std::string file_;
+  std::string schema_;
+};
+
+inline std::string DatabaseName(
+    const ::testing::TestParamInfo<std::string>& test) {
+  return test.param;
+}
+
+}  // namespace tangram::testing
+
+#endif  // TANGRAM_TESTS_UNIT_COORDINATOR_STORE_TEST_DATABASE_H_
