@@ -12,11 +12,13 @@ namespace {
 class PooledSource : public RemoteSlicePlanSource {
  public:
   PooledSource(WorkerPool& pool, AdapterId adapter,
-               std::function<bool()> should_stop, QueryLog* log)
+               std::function<bool()> should_stop, QueryLog* log,
+               BatchShare share)
       : pool_(pool),
         adapter_(std::move(adapter)),
         should_stop_(std::move(should_stop)),
-        log_(log) {}
+        log_(log),
+        share_(std::move(share)) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -74,9 +76,9 @@ class PooledSource : public RemoteSlicePlanSource {
   absl::StatusOr<std::vector<T>> Ask(const SharedContext& context,
                                      const std::vector<Query>& queries,
                                      const Progress& progress) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        WorkerPool::BatchResult result,
-        pool_.Run(adapter_, context, queries, progress, should_stop_, log_));
+    TANGRAM_ASSIGN_OR_RETURN(WorkerPool::BatchResult result,
+                             pool_.Run(adapter_, context, queries, progress,
+                                       should_stop_, log_, share_));
     cache_hits_ += result.cache_hits;
     std::vector<T> answers;
     answers.reserve(result.answers.size());
@@ -90,6 +92,7 @@ class PooledSource : public RemoteSlicePlanSource {
   const AdapterId adapter_;
   const std::function<bool()> should_stop_;
   QueryLog* const log_;
+  const BatchShare share_;
   int64_t cache_hits_ = 0;
 };
 
@@ -97,9 +100,9 @@ class PooledSource : public RemoteSlicePlanSource {
 
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
-    std::function<bool()> should_stop, QueryLog* log) {
+    std::function<bool()> should_stop, QueryLog* log, BatchShare share) {
   return std::make_unique<PooledSource>(pool, adapter, std::move(should_stop),
-                                        log);
+                                        log, std::move(share));
 }
 
 }  // namespace tangram

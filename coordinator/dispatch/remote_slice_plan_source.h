@@ -18,11 +18,13 @@ class RemoteSlicePlanSource : public SlicePlanSource {
 };
 
 // Asks only workers that offer exactly `adapter`. `should_stop` is polled while
-// queries are out; true ends them with kCancelled and tells the workers.
+// queries are out; true ends them with kCancelled and tells the workers. The
+// queries have their part of `share` of the workers.
 // `pool` and `log`, which may be null, must outlive the source.
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
-    std::function<bool()> should_stop = nullptr, QueryLog* log = nullptr);
+    std::function<bool()> should_stop = nullptr, QueryLog* log = nullptr,
+    BatchShare share = {});
 
 }  // namespace tangram
 

@@ -1,6 +1,7 @@
 #include "coordinator/dispatch/work_queue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/base/check.h"
@@ -10,6 +11,12 @@ namespace {
 
 // Tasks leased to a worker beyond what it runs, for each one that it runs.
 constexpr int64_t kMaxPrefetch = 7;
+// What they may take it: others wait for them.
+constexpr double kMaxPrefetchS = 1;
+// What the last task counts in a worker's pace.
+constexpr double kPaceWeight = 0.25;
+// Steps of priority that count: the last of a thousand turns is still one.
+constexpr int kMaxSteps = 5;
 
 }  // namespace
 
@@ -71,8 +78,13 @@ std::vector<WorkerId> WorkQueue::SilentWorkers(double now_s) const {
   return silent;
 }
 
-BatchId WorkQueue::OpenBatch(const AdapterId& adapter) {
-  batches_[++last_id_].adapter = adapter;
+BatchId WorkQueue::OpenBatch(const AdapterId& adapter,
+                             const BatchShare& share) {
+  const int steps = std::clamp(share.priority, -kMaxSteps, kMaxSteps);
+  batches_[++last_id_] = {.adapter = adapter,
+                          .share_key = share.key,
+                          .weight = std::exp2(steps),
+                          .next_turn = turn_};
   return last_id_;
 }
 
@@ -137,6 +149,11 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
 bool WorkQueue::Complete(WorkerId worker, TaskId task,
                          std::vector<WorkerId>* others) {
   others->clear();
+  if (const auto it = workers_.find(worker); it != workers_.end()) {
+    if (const auto known = tasks_.find(task); known != tasks_.end()) {
+      NotePace(it->second, known->second, worker);
+    }
+  }
   if (!Release(worker, task)) return false;
   for (const Holder& holder : tasks_.at(task).holders) {
     others->push_back(holder.worker);
@@ -173,29 +190,58 @@ double WorkQueue::last_heard_s(WorkerId worker) const {
   return workers_.at(worker).last_heard_s;
 }
 
+// As many tasks as it has slots end in the time that one takes.
+void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
+  for (const Holder& holder : task.holders) {
+    if (holder.worker != id) continue;
+    const double began_s = std::max(holder.since_s, worker.last_answer_s);
+    const double took_s =
+        std::max(worker.last_heard_s - began_s, 0.0) * worker.capacity;
+    const double before_s = worker.pace_s.value_or(took_s);
+    worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
+    worker.last_answer_s = worker.last_heard_s;
+  }
+}
+
 size_t WorkQueue::LeaseLimit(const Worker& worker) const {
+  // Of unknown pace, it shows that first.
+  if (!worker.pace_s.has_value()) return worker.capacity;
   const int64_t slots = num_slots();
   const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
-  return worker.capacity * (1 + std::min(kMaxPrefetch, behind / (2 * slots)));
+  const int64_t in_time =
+      *worker.pace_s * kMaxPrefetch > kMaxPrefetchS
+          ? static_cast<int64_t>(kMaxPrefetchS / *worker.pace_s)
+          : kMaxPrefetch;
+  return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
 bool WorkQueue::TakePending(const Worker& worker, TaskId* task) {
-  const auto serves = [&](const auto& entry) {
-    return !entry.second.pending.empty() &&
-           worker.adapters.count(entry.second.adapter) > 0;
-  };
-  // In turn: from the one after the last served, then round.
-  const auto after = batches_.upper_bound(last_served_);
-  auto it = std::find_if(after, batches_.end(), serves);
-  if (it == batches_.end()) {
-    it = std::find_if(batches_.begin(), after, serves);
-    if (it == after) return false;
+  Batch* next = nullptr;
+  for (auto& [id, batch] : batches_) {
+    if (batch.pending.empty() || worker.adapters.count(batch.adapter) == 0) {
+      continue;
+    }
+    if (next == nullptr || batch.next_turn < next->next_turn) next = &batch;
   }
-  last_served_ = it->first;
-  *task = it->second.pending.front();
-  it->second.pending.pop_front();
+  if (next == nullptr) return false;
+  // Turns that it missed, as no worker was there for it, are gone.
+  turn_ = std::max(turn_, next->next_turn);
+  next->next_turn = turn_ + Stride(*next);
+  *task = next->pending.front();
+  next->pending.pop_front();
   --num_pending_;
   return true;
+}
+
+// Turns until the next of `batch`: the inverse of its part of its key's share.
+double WorkQueue::Stride(const Batch& batch) const {
+  double total = 0;
+  for (const auto& [id, other] : batches_) {
+    if (other.share_key == batch.share_key && !other.pending.empty()) {
+      total += other.weight;
+    }
+  }
+  return total / batch.weight;
 }
 
 bool WorkQueue::FindStraggler(WorkerId worker, double now_s,

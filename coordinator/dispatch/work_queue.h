@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,14 +28,22 @@ struct WorkQueueOptions {
   int max_losses = 3;
 };
 
+// Whom a batch is for. Keys have equal shares of the workers; the batches of a
+// key divide its share, twice as much for each step of priority.
+struct BatchShare {
+  std::string key;
+  int priority = 0;
+};
+
 // Who works on what: tasks wait in batches and are leased to workers, which
 // complete them, hand them back, or are lost. Knows nothing of what the tasks
 // are. The time is an argument; any origin will do, if it never goes back.
 //
-// Batches share the workers evenly. A worker is leased more than it can run at
-// once while much waits, so that short tasks do not wait for the network, and
-// no more than it can run when little does, so that none is left behind in a
-// slow worker's queue.
+// Batches take turns by their shares (stride scheduling: Waldspurger and Weihl,
+// 1995), so that a small one is not kept waiting by a large one. A worker that
+// is quick is leased more than it can run at once while much waits, so that
+// short tasks do not wait for the network, and no more than it can run when
+// little does, so that none is left behind in a slow worker's queue.
 //
 // Not thread-safe.
 class WorkQueue {
@@ -51,7 +61,7 @@ class WorkQueue {
   LostLeases RemoveWorker(WorkerId worker);
   std::vector<WorkerId> SilentWorkers(double now_s) const;
 
-  BatchId OpenBatch(const AdapterId& adapter);
+  BatchId OpenBatch(const AdapterId& adapter, const BatchShare& share = {});
   TaskId AddTask(BatchId batch);
   // `batch` wants the answer to a task of another batch as well.
   void JoinTask(BatchId batch, TaskId task);
@@ -100,6 +110,9 @@ class WorkQueue {
   };
   struct Batch {
     AdapterId adapter;
+    std::string share_key;
+    double weight = 1;
+    double next_turn = 0;  // In turns of the whole queue.
     std::deque<TaskId> pending;
     std::set<TaskId> tasks;
   };
@@ -108,11 +121,15 @@ class WorkQueue {
     int capacity = 0;
     double last_heard_s = 0;
     bool draining = false;
-    std::vector<TaskId> leases;  // In order of leasing, so of starting.
+    double last_answer_s = 0;
+    std::optional<double> pace_s;  // What a task takes it, of late.
+    std::vector<TaskId> leases;    // In order of leasing, so of starting.
   };
 
+  static void NotePace(Worker& worker, const Task& task, WorkerId id);
   size_t LeaseLimit(const Worker& worker) const;
   bool TakePending(const Worker& worker, TaskId* task);
+  double Stride(const Batch& batch) const;
   bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
   void Hold(WorkerId worker, TaskId task, double now_s);
   void SetHolders(TaskId id, std::vector<Holder> holders);
@@ -129,7 +146,7 @@ class WorkQueue {
   int64_t num_pending_ = 0;
   int num_slots_ = 0;
   int64_t last_id_ = 0;
-  BatchId last_served_ = 0;
+  double turn_ = 0;  // The latest that was taken.
 };
 
 }  // namespace tangram

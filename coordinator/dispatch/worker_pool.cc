@@ -190,7 +190,8 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const AdapterId& adapter, const SharedContext& context,
     absl::Span<const Query> queries,
     const std::function<void(int, int)>& progress,
-    const std::function<bool()>& should_stop, QueryLog* log) {
+    const std::function<bool()>& should_stop, QueryLog* log,
+    const BatchShare& share) {
   std::vector<Fingerprint> keys;
   keys.reserve(queries.size());
   for (const Query& query : queries) {
@@ -200,7 +201,7 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
   Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = log};
 
   Lock lock(mutex_);
-  const BatchId batch = queue_.OpenBatch(adapter);
+  const BatchId batch = queue_.OpenBatch(adapter, share);
   BatchResult result;
   result.cache_hits = Enqueue(batch, adapter, context, queries, keys, waiter);
   LeaseToAll();

@@ -153,7 +153,8 @@ class WorkerPool {
       const AdapterId& adapter, const SharedContext& context,
       absl::Span<const Query> queries,
       const std::function<void(int done, int total)>& progress,
-      const std::function<bool()>& should_stop, QueryLog* log = nullptr);
+      const std::function<bool()>& should_stop, QueryLog* log = nullptr,
+      const BatchShare& share = {});
 
   WorkerPoolCounts Counts();
   std::vector<PoolWorkerStatus> Workers();

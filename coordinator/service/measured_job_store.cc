@@ -51,6 +51,9 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<Job> Get(const std::string& id) override {
     return Measure("get", [&] { return store_->Get(id); });
   }
+  absl::StatusOr<JobPulse> Pulse(const std::string& id) override {
+    return Measure("pulse", [&] { return store_->Pulse(id); });
+  }
   absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
     return Measure("list", [&] { return store_->List(filter); });
   }
@@ -68,31 +71,30 @@ class MeasuredJobStore : public JobStore {
     }
     return job;
   }
-  absl::StatusOr<std::vector<Job>> Renew(const std::string& owner,
+  absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
                                          double lease_s) override {
-    return Measure("renew", [&] { return store_->Renew(owner, lease_s); });
+    return Measure("renew", [&] { return store_->Renew(leases, lease_s); });
   }
-  absl::Status AppendEvent(const std::string& id, const std::string& owner,
+  absl::Status AppendEvent(const JobLease& lease,
                            const std::string& progress) override {
     return Measure("append_event",
-                   [&] { return store_->AppendEvent(id, owner, progress); });
+                   [&] { return store_->AppendEvent(lease, progress); });
   }
-  absl::Status Finish(const Job& job, const std::string& owner) override {
+  absl::Status Finish(const JobLease& lease, const Job& outcome) override {
     absl::Status status =
-        Measure("finish", [&] { return store_->Finish(job, owner); });
-    const double began_s = TakeBeginning(job.id);
+        Measure("finish", [&] { return store_->Finish(lease, outcome); });
     if (status.ok()) {
-      const std::string state = EventOf(job.state);
+      const std::string state = EventOf(outcome.state);
       events_.Add({{"event", state}});
-      durations_.Observe({{"state", state}}, now_s_() - began_s);
+      durations_.Observe({{"state", state}},
+                         now_s_() - TakeBeginning(lease.job_id));
     }
     return status;
   }
-  absl::Status Release(const std::string& id,
-                       const std::string& owner) override {
+  absl::Status Release(const JobLease& lease) override {
     absl::Status status =
-        Measure("release", [&] { return store_->Release(id, owner); });
-    TakeBeginning(id);
+        Measure("release", [&] { return store_->Release(lease); });
+    TakeBeginning(lease.job_id);
     if (status.ok()) events_.Add({{"event", "put_back"}});
     return status;
   }

@@ -71,7 +71,8 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
                  },
              .should_stop = should_stop,
              .why_stopped = [] { return absl::CancelledError("stopped"); },
-             .tracer = tracer.get()}));
+             .tracer = tracer.get(),
+             .share = {.key = job.share_key, .priority = job.priority}}));
     return ToProto(file).SerializeAsString();
   };
 }

@@ -107,8 +107,8 @@ absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                           client.tracer);
   QueryLogger logger(client);
   LogStart(order, client);
-  absl::StatusOr<PlanFile> file =
-      RunPlan(parts.pool, order, monitor, client.should_stop, &logger);
+  absl::StatusOr<PlanFile> file = RunPlan(
+      parts.pool, order, monitor, client.should_stop, &logger, client.share);
   if (absl::IsCancelled(file.status())) file = client.why_stopped();
   parts.metrics.OnPlan(file.status(),
                        file.ok() ? file->result.stats : PlanningStats{},

@@ -34,6 +34,7 @@ struct PlanningClient {
   // The error to return where planning was stopped.
   std::function<absl::Status()> why_stopped;
   PlanTracer* tracer = nullptr;  // Null: no trace.
+  BatchShare share;
 };
 
 // RunPlan, in the log and in the metrics.

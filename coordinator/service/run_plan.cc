@@ -31,7 +31,7 @@ struct Members {
 
 absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
                                     const std::function<bool()>& should_stop,
-                                    QueryLog* log) {
+                                    QueryLog* log, const BatchShare& share) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                            list == kAllParallelizers
                                ? pool.AdapterNames(should_stop)
@@ -41,7 +41,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
     TANGRAM_ASSIGN_OR_RETURN(const AdapterInfo adapter,
                              pool.FindAdapter(name, should_stop));
     found.sources.push_back(
-        CreateRemoteSlicePlanSource(pool, adapter.id, should_stop, log));
+        CreateRemoteSlicePlanSource(pool, adapter.id, should_stop, log, share));
     found.members.push_back({.parallelizer = adapter.id.name,
                              .source = found.sources.back().get()});
     absl::StrAppend(&found.versions, found.versions.empty() ? "" : ", ",
@@ -55,10 +55,10 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
-                                 QueryLog* log) {
+                                 QueryLog* log, const BatchShare& share) {
   TANGRAM_ASSIGN_OR_RETURN(
       const Members members,
-      FindMembers(pool, order.parallelizer, should_stop, log));
+      FindMembers(pool, order.parallelizer, should_stop, log, share));
   TANGRAM_ASSIGN_OR_RETURN(
       PlanResult result, CreatePortfolioPlanner(members.members, order.options)
                              ->Plan(order.request, monitor));

@@ -1,7 +1,9 @@
 #include "coordinator/dispatch/work_queue.h"
 
 #include <algorithm>
+#include <climits>
 #include <random>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,14 +46,40 @@ TEST(WorkQueueTest, LeasesInOrderUpToTheCapacity) {
   EXPECT_EQ(queue.num_leased(), 2);
 }
 
+// Leases `worker` a task and has it answered so much later.
+void ShowPace(WorkQueue& queue, WorkerId worker, double takes_s) {
+  const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
+  ASSERT_THAT(queue.LeaseTo(worker, 0), ElementsAre(task));
+  queue.Heard(worker, takes_s);
+  EXPECT_TRUE(Complete(queue, worker, task));
+}
+
 TEST(WorkQueueTest, LeasesAheadWhileMuchWaits) {
   WorkQueue queue(kOptions);
-  const BatchId batch = queue.OpenBatch(kAceso);
-  AddTasks(queue, batch, 15);
   const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
   queue.AddWorker({kAceso}, 1, 0);
+  ShowPace(queue, worker, 0.01);
+  AddTasks(queue, queue.OpenBatch(kAceso), 15);
   // (15 − 3 that can run) / (2 · 3 slots) = 2 for each one that runs.
-  EXPECT_THAT(queue.LeaseTo(worker, 0), SizeIs(2 * (1 + 2)));
+  EXPECT_THAT(queue.LeaseTo(worker, 1), SizeIs(2 * (1 + 2)));
+}
+
+TEST(WorkQueueTest, LeasesAheadNoMoreThanOthersCanWaitFor) {
+  // In a second: two tasks of 0.4 s, none of 3 s.
+  for (const auto& [takes_s, leases] : {std::pair(0.4, 1 + 2), {3.0, 1}}) {
+    WorkQueue queue(kOptions);
+    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
+    ShowPace(queue, worker, takes_s);
+    AddTasks(queue, queue.OpenBatch(kAceso), 100);
+    EXPECT_THAT(queue.LeaseTo(worker, 10), SizeIs(leases)) << takes_s;
+  }
+}
+
+TEST(WorkQueueTest, OfUnknownPaceIsLeasedOnlyWhatItCanRun) {
+  WorkQueue queue(kOptions);
+  const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
+  AddTasks(queue, queue.OpenBatch(kAceso), 100);
+  EXPECT_THAT(queue.LeaseTo(worker, 0), SizeIs(2));
 }
 
 TEST(WorkQueueTest, LeasesOnlyWhatTheWorkerOffers) {
@@ -64,16 +92,84 @@ TEST(WorkQueueTest, LeasesOnlyWhatTheWorkerOffers) {
   EXPECT_TRUE(queue.CanServe(kAceso));
 }
 
+// The number of tasks of each batch among the next `count` leases.
+std::vector<int> Shares(WorkQueue& queue,
+                        const std::vector<std::vector<TaskId>>& batches,
+                        int count) {
+  const WorkerId worker = queue.AddWorker({kAceso, kUniform}, count, 0);
+  std::vector<int> shares(batches.size());
+  for (const TaskId task : queue.LeaseTo(worker, 0)) {
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const std::vector<TaskId>& tasks = batches[i];
+      shares[i] +=
+          static_cast<int>(std::count(tasks.begin(), tasks.end(), task));
+    }
+  }
+  return shares;
+}
+
 TEST(WorkQueueTest, BatchesTakeTurns) {
   WorkQueue queue(kOptions);
   const std::vector<TaskId> large =
       AddTasks(queue, queue.OpenBatch(kAceso), 100);
   const std::vector<TaskId> small = AddTasks(queue, queue.OpenBatch(kAceso), 2);
   const WorkerId worker = queue.AddWorker({kAceso}, 4, 0);
-  const std::vector<TaskId> leased = queue.LeaseTo(worker, 0);
-  ASSERT_GE(leased.size(), 4u);
-  EXPECT_THAT(std::vector<TaskId>(leased.begin(), leased.begin() + 4),
+  EXPECT_THAT(queue.LeaseTo(worker, 0),
               ElementsAre(large[0], small[0], large[1], small[1]));
+}
+
+// However much was served before it came.
+TEST(WorkQueueTest, ALateSmallBatchIsServedAtOnce) {
+  WorkQueue queue(kOptions);
+  const std::vector<TaskId> large =
+      AddTasks(queue, queue.OpenBatch(kAceso), 5000);
+  EXPECT_THAT(Shares(queue, {large}, 1000), ElementsAre(1000));
+  const std::vector<TaskId> small =
+      AddTasks(queue, queue.OpenBatch(kAceso), 10);
+  EXPECT_THAT(Shares(queue, {large, small}, 20), ElementsAre(10, 10));
+}
+
+TEST(WorkQueueTest, KeysShareAlikeHoweverManyBatchesTheyHave) {
+  WorkQueue queue(kOptions);
+  std::vector<std::vector<TaskId>> batches;
+  for (const char* key : {"a", "a", "a", "b"}) {
+    batches.push_back(
+        AddTasks(queue, queue.OpenBatch(kAceso, {.key = key}), 1000));
+  }
+  EXPECT_THAT(Shares(queue, batches, 600), ElementsAre(100, 100, 100, 300));
+}
+
+TEST(WorkQueueTest, AStepOfPriorityIsTwiceTheShare) {
+  WorkQueue queue(kOptions);
+  std::vector<std::vector<TaskId>> batches;
+  for (const int priority : {0, 1, 2}) {
+    batches.push_back(
+        AddTasks(queue, queue.OpenBatch(kAceso, {.priority = priority}), 1000));
+  }
+  EXPECT_THAT(Shares(queue, batches, 700), ElementsAre(100, 200, 400));
+}
+
+// 5 steps up and 5 down: 1 to 1024.
+TEST(WorkQueueTest, NobodyIsStarvedByAnyPriority) {
+  WorkQueue queue(kOptions);
+  std::vector<std::vector<TaskId>> batches;
+  for (const int priority : {INT_MIN, INT_MAX}) {
+    batches.push_back(
+        AddTasks(queue, queue.OpenBatch(kAceso, {.priority = priority}), 5000));
+  }
+  EXPECT_THAT(Shares(queue, batches, 2050), ElementsAre(2, 2048));
+}
+
+// For the first 100 tasks there were only workers for one of the two.
+TEST(WorkQueueTest, MissedTurnsAreNotMadeUpFor) {
+  WorkQueue queue(kOptions);
+  const std::vector<TaskId> served =
+      AddTasks(queue, queue.OpenBatch(kAceso), 1000);
+  const std::vector<TaskId> waiting =
+      AddTasks(queue, queue.OpenBatch(kUniform), 1000);
+  queue.LeaseTo(queue.AddWorker({kAceso}, 100, 0), 0);
+  EXPECT_THAT(Shares(queue, {served, waiting}, 100),
+              ElementsAre(::testing::Ge(49), ::testing::Le(51)));
 }
 
 TEST(WorkQueueTest, ALostWorkersTasksComeFirstAgain) {
@@ -117,15 +213,18 @@ TEST(WorkQueueTest, ATaskThatKillsWorkersIsGivenUp) {
 
 TEST(WorkQueueTest, TasksThatHadNotBegunAreNotBlamed) {
   WorkQueue queue(kOptions);
-  const BatchId batch = queue.OpenBatch(kAceso);
-  AddTasks(queue, batch, 5);
-  for (int loss = 1; loss <= 3; ++loss) {
-    const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
-    // (5 − 1) / (2 · 1) = 2 more than the one that runs.
-    ASSERT_THAT(queue.LeaseTo(worker, 0), SizeIs(3));
-    EXPECT_EQ(queue.RemoveWorker(worker).given_up.size(), loss == 3 ? 1u : 0u);
+  std::vector<WorkerId> workers;
+  for (int i = 0; i < 3; ++i) {
+    workers.push_back(queue.AddWorker({kAceso}, 1, 0));
+    ShowPace(queue, workers[i], 0.01);
   }
-  EXPECT_EQ(queue.num_pending(), 4);
+  AddTasks(queue, queue.OpenBatch(kAceso), 40);
+  for (int loss = 0; loss < 3; ++loss) {
+    ASSERT_THAT(queue.LeaseTo(workers[loss], 1), SizeIs(::testing::Gt(1)));
+    EXPECT_EQ(queue.RemoveWorker(workers[loss]).given_up.size(),
+              loss == 2 ? 1u : 0u);
+  }
+  EXPECT_EQ(queue.num_pending(), 39);
 }
 
 TEST(WorkQueueTest, StragglersAreDoubledAndTheFirstAnswerWins) {

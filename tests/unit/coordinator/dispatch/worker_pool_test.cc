@@ -1,6 +1,7 @@
 #include "coordinator/dispatch/worker_pool.h"
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <random>
@@ -308,6 +309,84 @@ TEST_F(WorkerPoolTest, ATaskThatKillsWorkersIsAnError) {
   }
   EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
                                   HasSubstr("given up after 3 workers")));
+}
+
+TEST_F(WorkerPoolTest, AStragglerIsDoubledAndTheFirstAnswerCounts) {
+  RecordingWorker slow;
+  const WorkerId slow_id = pool_.Connect(InfoOf(parallelizer_, 1), slow);
+  auto run = RunAside(Queries(1));
+  const TaskId task = slow.AwaitLeases(1)[0];
+  RecordingWorker idle;
+  const WorkerId idle_id = pool_.Connect(InfoOf(parallelizer_, 1), idle);
+  for (const double now_s : {10, 20, 31}) {
+    now_s_ = now_s;
+    pool_.Heard(slow_id);
+    pool_.Heard(idle_id);
+    pool_.Tick();
+  }
+  EXPECT_THAT(idle.AwaitLeases(1), ElementsAre(task));
+  AnswerWith(idle_id, task, 7);
+
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(7));
+  EXPECT_THAT(slow.cancelled(), ElementsAre(task));
+  AnswerWith(slow_id, task, 8);  // Too late.
+  EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 1);
+}
+
+TEST_F(WorkerPoolTest, AQueryThatKillsWorkersFailsNobodyElse) {
+  auto poisoned = RunAside(Queries(1));
+  for (int i = 0; i < 3; ++i) {
+    RecordingWorker doomed;
+    const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), doomed);
+    doomed.AwaitLeases(1);
+    pool_.Disconnect(id);
+  }
+  EXPECT_THAT(poisoned.get(), StatusIs(absl::StatusCode::kInternal,
+                                       HasSubstr("the last one: test")));
+  EXPECT_EQ(observer_.events[QueryEvent::kGivenUp], 1);
+
+  const ThreadWorker worker(pool_, parallelizer_);
+  ASSERT_OK_AND_ASSIGN(const auto result, Run(Queries(3, /*first=*/1)));
+  EXPECT_THAT(StepsOf(result), ElementsAre(1, 2, 3));
+}
+
+TEST_F(WorkerPoolTest, ASmallBatchIsDoneWhileALargeOneIsUnderWay) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto large = RunAside(Queries(1000, /*first=*/100));
+  size_t answered = 0;
+  const auto answer = [&] {
+    AnswerWith(id, worker.AwaitLeases(answered + 1)[answered], 0);
+    ++answered;
+  };
+  while (answered < 20) answer();
+  auto small = RunAside(Queries(3));
+  while (observer_.misses < 1003) std::this_thread::yield();
+  // At most 8 that it has been leased by then, then turn by turn.
+  while (small.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (answered < 20 + 8 + 2 * 3) answer();
+  }
+
+  EXPECT_TRUE(small.get().ok());
+  stop_ = true;
+  EXPECT_THAT(large.get(), StatusIs(absl::StatusCode::kCancelled, _));
+}
+
+TEST_F(WorkerPoolTest, VersionsAreNeverMixed) {
+  RecordingWorker newer;
+  WorkerInfo info = InfoOf(parallelizer_, 4);
+  info.adapters[0].id.version = "2";
+  const WorkerId id = pool_.Connect(info, newer);
+  auto old = RunAside(Queries(2));
+  auto run = std::async(std::launch::async, [this] {
+    return pool_.Run({"counting", "2"}, context_, Queries(2), nullptr, nullptr);
+  });
+  for (const TaskId task : newer.AwaitLeases(2)) AnswerWith(id, task, 2);
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(2, 2));
+  EXPECT_THAT(newer.AwaitLeases(2), SizeIs(2));
+
+  const ThreadWorker older(pool_, parallelizer_);
+  EXPECT_THAT(StepsOf(*old.get()), ElementsAre(0, 1));
 }
 
 TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
