@@ -14,6 +14,7 @@
 #include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
@@ -23,8 +24,9 @@
 #include "worker/adapters/process/parallelizer_spec.h"
 #include "worker/service/worker.h"
 
-ABSL_FLAG(std::string, coordinator, "127.0.0.1:7070",
-          "Where the coordinator listens.");
+ABSL_FLAG(std::vector<std::string>, coordinator, {"127.0.0.1:7070"},
+          "Where the coordinator listens; several, separated by commas: all of "
+          "them are served.");
 ABSL_FLAG(std::string, name, "",
           "Name in logs; empty: host name and process id.");
 ABSL_FLAG(int, threads, 0, "Queries at once; 0: one for each core.");
@@ -83,9 +85,13 @@ ParallelizersFromFlags() {
 }
 
 absl::StatusOr<WorkerOptions> OptionsFromFlags() {
-  WorkerOptions options{.coordinator = absl::GetFlag(FLAGS_coordinator),
+  WorkerOptions options{.coordinators = absl::GetFlag(FLAGS_coordinator),
                         .name = absl::GetFlag(FLAGS_name),
                         .num_threads = absl::GetFlag(FLAGS_threads)};
+  if (options.coordinators.empty()) {
+    return absl::InvalidArgumentError(
+        "--coordinator: empty; expected HOST:PORT");
+  }
   if (options.name.empty()) options.name = DefaultName();
   if (options.num_threads < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -119,7 +125,7 @@ absl::Status RunWorker() {
   }
   Log(LogLevel::kInfo, "worker ready",
       {{"worker", options.name},
-       {"coordinator", options.coordinator},
+       {"coordinator", absl::StrJoin(options.coordinators, ",")},
        {"threads", options.num_threads},
        {"metrics_port", metrics_port},
        {"version", Version()}});

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import threading
+import urllib.request
 
 from harness import BIN
 
@@ -57,9 +58,13 @@ class Daemon:
 
 
 class Coordinator(Daemon):
+    """`state_dir` is None where --database is among the arguments."""
+
     def __init__(self, *arguments, listen="127.0.0.1:0", state_dir="none"):
+        if state_dir is not None:
+            arguments = (f"--state_dir={state_dir}", *arguments)
         super().__init__("tangram-coordinator", f"--listen={listen}",
-                         "--metrics=", f"--state_dir={state_dir}", *arguments)
+                         "--metrics=", *arguments)
         self.address = "127.0.0.1:" + self.wait_for(r"\bport\W+(\d+)")[1]
 
 
@@ -69,3 +74,12 @@ class Worker(Daemon):
                          f"--name={name}", "--metrics=", "--threads=1",
                          *arguments)
         self.wait_for("connected")
+
+
+def answered_queries(worker):
+    """How many a worker with --metrics has answered so far."""
+    port = worker.wait_for(r"metrics_port=(\d+)")[1]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+        text = page.read().decode()
+    return sum(int(float(count)) for count in re.findall(
+        r'tangram_worker_queries_total{.*outcome="answered".*} (\S+)', text))

@@ -36,13 +36,16 @@ using SharedContext = std::shared_ptr<const PairContext>;
 
 class StreamLink : public CoordinatorLink {
  public:
-  StreamLink(const std::shared_ptr<grpc::Channel>& channel,
-             const WorkerOptions& options, WorkerMetrics& metrics)
-      : options_(options),
+  StreamLink(const std::string& address,
+             const std::shared_ptr<grpc::Channel>& channel,
+             const WorkerOptions& options, Slots& slots, WorkerMetrics& metrics)
+      : address_(address),
+        options_(options),
+        slots_(slots),
         metrics_(metrics),
         stub_(v1::WorkerPool::NewStub(channel)),
         last_heard_s_(SteadySeconds()),
-        runner_(options.num_threads, SteadySeconds,
+        runner_(options.num_threads, slots, SteadySeconds,
                 [this](const LeasedJob& job, absl::StatusOr<Answer> answer,
                        JobTimes times) { Send(job, answer, times); }) {}
 
@@ -57,8 +60,8 @@ class StreamLink : public CoordinatorLink {
       Handle(message);
     }
     runner_.CancelAll();
-    metrics_.SetConnected(false);
-    metrics_.SetRunning(0);
+    if (is_connected_) metrics_.AddConnected(-1);
+    metrics_.SetRunning(slots_.num_taken());
     writer.request_stop();
     writer.join();
     const std::lock_guard lock(write_mutex_);
@@ -103,8 +106,8 @@ class StreamLink : public CoordinatorLink {
   }
 
   void OnConnected() {
-    metrics_.SetConnected(true);
-    Log(LogLevel::kInfo, "connected", {{"coordinator", options_.coordinator}});
+    metrics_.AddConnected(1);
+    Log(LogLevel::kInfo, "connected", {{"coordinator", address_}});
   }
 
   // Writes what there is to say, all that has gathered in one message; and now
@@ -116,9 +119,10 @@ class StreamLink : public CoordinatorLink {
     while (is_open_) {
       wake_.wait_for(lock, stop, interval, [this] { return has_news_; });
       if (stop.stop_requested()) return;
-      metrics_.SetRunning(runner_.num_running());
+      metrics_.SetRunning(slots_.num_taken());
       if (SteadySeconds() - last_heard_s_ > options_.silence_limit_s) {
-        Log(LogLevel::kWarning, "coordinator is silent");
+        Log(LogLevel::kWarning, "coordinator is silent",
+            {{"coordinator", address_}});
         context_.TryCancel();
         return;
       }
@@ -232,7 +236,9 @@ class StreamLink : public CoordinatorLink {
     wake_.notify_one();
   }
 
+  const std::string address_;
   const WorkerOptions& options_;
+  Slots& slots_;
   WorkerMetrics& metrics_;
   std::unique_ptr<v1::WorkerPool::Stub> stub_;
   grpc::ClientContext context_;
@@ -256,9 +262,10 @@ class StreamLink : public CoordinatorLink {
 }  // namespace
 
 std::unique_ptr<CoordinatorLink> CoordinatorLink::Create(
-    const std::shared_ptr<grpc::Channel>& channel, const WorkerOptions& options,
-    WorkerMetrics& metrics) {
-  return std::make_unique<StreamLink>(channel, options, metrics);
+    const std::string& address, const std::shared_ptr<grpc::Channel>& channel,
+    const WorkerOptions& options, Slots& slots, WorkerMetrics& metrics) {
+  return std::make_unique<StreamLink>(address, channel, options, slots,
+                                      metrics);
 }
 
 }  // namespace tangram

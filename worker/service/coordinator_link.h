@@ -2,9 +2,11 @@
 #define TANGRAM_WORKER_SERVICE_COORDINATOR_LINK_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "common/parallelizer/query.h"
+#include "worker/service/slots.h"
 #include "worker/service/worker.h"
 #include "worker/service/worker_metrics.h"
 
@@ -17,9 +19,10 @@ namespace tangram {
 // One stream to a coordinator, from hello to its end. Thread-safe.
 class CoordinatorLink {
  public:
+  // `address` is for people. All else must outlive the link.
   static std::unique_ptr<CoordinatorLink> Create(
-      const std::shared_ptr<grpc::Channel>& channel,
-      const WorkerOptions& options, WorkerMetrics& metrics);
+      const std::string& address, const std::shared_ptr<grpc::Channel>& channel,
+      const WorkerOptions& options, Slots& slots, WorkerMetrics& metrics);
 
   virtual ~CoordinatorLink() = default;
 

@@ -10,9 +10,11 @@ const PairContext kNoContext;
 
 }  // namespace
 
-QueryRunner::QueryRunner(int num_threads, std::function<double()> now_s,
-                         OnAnswer on_answer)
-    : now_s_(std::move(now_s)), on_answer_(std::move(on_answer)) {
+QueryRunner::QueryRunner(int num_threads, Slots& slots,
+                         std::function<double()> now_s, OnAnswer on_answer)
+    : slots_(slots),
+      now_s_(std::move(now_s)),
+      on_answer_(std::move(on_answer)) {
   for (int i = 0; i < num_threads; ++i) {
     threads_.emplace_back([this] { Work(); });
   }
@@ -67,11 +69,6 @@ bool QueryRunner::WaitUntilIdle(double timeout_s) {
   });
 }
 
-int QueryRunner::num_running() {
-  const std::lock_guard lock(mutex_);
-  return static_cast<int>(running_.size());
-}
-
 void QueryRunner::Work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -83,21 +80,28 @@ void QueryRunner::Work() {
     waiting_.pop_front();
     lock.unlock();
 
-    const LeasedJob& job = running->job;
-    const double began_s = now_s_();
-    absl::StatusOr<Answer> answer = AnswerQuery(
-        *job.parallelizer, job.context == nullptr ? kNoContext : *job.context,
-        job.query, [&] { return running->is_cancelled.load(); });
-    // A cancelled job has no answer: the flag decides, once and for all.
-    if (!running->is_cancelled.exchange(true)) {
-      on_answer_(
-          job, std::move(answer),
-          {.waited_s = began_s - since_s, .search_s = now_s_() - began_s});
-    }
+    Run(*running, since_s);
 
     lock.lock();
     running_.erase(running);
     if (waiting_.empty() && running_.empty()) idle_.notify_all();
+  }
+}
+
+void QueryRunner::Run(Running& running, double since_s) {
+  const auto is_cancelled = [&] { return running.is_cancelled.load(); };
+  if (!slots_.Take(is_cancelled)) return;
+  const LeasedJob& job = running.job;
+  const double began_s = now_s_();
+  absl::StatusOr<Answer> answer = AnswerQuery(
+      *job.parallelizer, job.context == nullptr ? kNoContext : *job.context,
+      job.query, is_cancelled);
+  slots_.GiveBack();
+  // A cancelled job has no answer: the flag decides, once and for all.
+  if (!running.is_cancelled.exchange(true)) {
+    on_answer_(
+        job, std::move(answer),
+        {.waited_s = began_s - since_s, .search_s = now_s_() - began_s});
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/parallelizer/query.h"
+#include "worker/service/slots.h"
 
 namespace tangram {
 
@@ -40,8 +41,8 @@ class QueryRunner {
   using OnAnswer =
       std::function<void(const LeasedJob&, absl::StatusOr<Answer>, JobTimes)>;
 
-  // `now_s`: a clock that never goes back.
-  QueryRunner(int num_threads, std::function<double()> now_s,
+  // `now_s`: a clock that never goes back. `slots` must outlive the runner.
+  QueryRunner(int num_threads, Slots& slots, std::function<double()> now_s,
               OnAnswer on_answer);
   ~QueryRunner();  // Cancels what is left and waits for it.
 
@@ -54,7 +55,6 @@ class QueryRunner {
   std::vector<int64_t> CancelAll();
   // False if jobs are left when the time is up.
   bool WaitUntilIdle(double timeout_s);
-  int num_running();
 
  private:
   struct Running {
@@ -68,7 +68,9 @@ class QueryRunner {
   };
 
   void Work();
+  void Run(Running& running, double since_s);
 
+  Slots& slots_;
   const std::function<double()> now_s_;
   const OnAnswer on_answer_;
   std::mutex mutex_;

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/obs/log.h"
 #include "common/wire/grpc_settings.h"
 #include "worker/service/coordinator_link.h"
+#include "worker/service/slots.h"
 #include "worker/service/worker_metrics.h"
 
 namespace tangram {
@@ -22,17 +26,20 @@ namespace {
 constexpr std::chrono::milliseconds kPollInterval(200);
 constexpr std::chrono::seconds kComplainInterval(10);
 
-class Daemon : public Worker {
+// Keeps a stream to one coordinator.
+class Dialer {
  public:
-  Daemon(WorkerOptions options, Metrics& metrics)
-      : options_(std::move(options)),
+  // All but `address` must outlive the dialer.
+  Dialer(const std::string& address, const WorkerOptions& options, Slots& slots,
+         WorkerMetrics& metrics)
+      : address_(address),
+        options_(options),
+        slots_(slots),
         metrics_(metrics),
-        channel_(OpenChannel(options_.coordinator)),
+        channel_(OpenChannel(address)),
         thread_([this] { Run(); }) {}
 
-  ~Daemon() override { Drain(/*timeout_s=*/0); }
-
-  void Drain(double timeout_s) override {
+  void Drain(double timeout_s) {
     std::shared_ptr<CoordinatorLink> link;
     {
       const std::lock_guard lock(mutex_);
@@ -63,7 +70,7 @@ class Daemon : public Worker {
       link_ = nullptr;
       if (stopping_) return;
       Log(LogLevel::kWarning, "disconnected",
-          {{"coordinator", options_.coordinator},
+          {{"coordinator", address_},
            {"reason", status.ToString()},
            {"retry_in_s", backoff_s}});
       wake_.wait_for(lock, std::chrono::duration<double>(backoff_s),
@@ -83,7 +90,7 @@ class Daemon : public Worker {
       if (std::chrono::steady_clock::now() < complain) continue;
       complain = std::chrono::steady_clock::now() + kComplainInterval;
       Log(LogLevel::kWarning, "coordinator cannot be reached",
-          {{"coordinator", options_.coordinator}});
+          {{"coordinator", address_}});
     }
     return true;
   }
@@ -92,12 +99,15 @@ class Daemon : public Worker {
   std::shared_ptr<CoordinatorLink> OpenLink() {
     const std::lock_guard lock(mutex_);
     if (stopping_) return nullptr;
-    link_ = CoordinatorLink::Create(channel_, options_, metrics_);
+    link_ =
+        CoordinatorLink::Create(address_, channel_, options_, slots_, metrics_);
     return link_;
   }
 
-  const WorkerOptions options_;
-  WorkerMetrics metrics_;
+  const std::string address_;
+  const WorkerOptions& options_;
+  Slots& slots_;
+  WorkerMetrics& metrics_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -106,6 +116,34 @@ class Daemon : public Worker {
   bool stopping_ = false;
   std::mutex join_mutex_;
   std::thread thread_;
+};
+
+class Daemon : public Worker {
+ public:
+  Daemon(WorkerOptions options, Metrics& metrics)
+      : options_(std::move(options)),
+        slots_(options_.num_threads),
+        metrics_(metrics) {
+    for (const std::string& address : options_.coordinators) {
+      dialers_.push_back(
+          std::make_unique<Dialer>(address, options_, slots_, metrics_));
+    }
+  }
+  ~Daemon() override { Drain(/*timeout_s=*/0); }
+
+  void Drain(double timeout_s) override {
+    std::vector<std::thread> drains;
+    for (const auto& dialer : dialers_) {
+      drains.emplace_back([&] { dialer->Drain(timeout_s); });
+    }
+    for (std::thread& drain : drains) drain.join();
+  }
+
+ private:
+  const WorkerOptions options_;
+  Slots slots_;
+  WorkerMetrics metrics_;
+  std::vector<std::unique_ptr<Dialer>> dialers_;
 };
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace tangram {
 
 struct WorkerOptions {
-  std::string coordinator;  // "host:port"
-  std::string name;         // For people.
-  int num_threads = 1;      // Queries at once.
+  std::vector<std::string> coordinators;  // "host:port" each.
+  std::string name;                       // For people.
+  int num_threads = 1;  // Queries at once, of all coordinators together.
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
   double heartbeat_s = 5;
   // A coordinator that was not heard of for longer is left and dialled anew.
@@ -23,8 +23,8 @@ struct WorkerOptions {
   double max_backoff_s = 5;
 };
 
-// The worker daemon without its process: dials the coordinator, answers its
-// queries, and dials again whenever the stream ends.
+// The worker daemon without its process: dials every coordinator, answers their
+// queries, and dials again whenever a stream ends.
 class Worker {
  public:
   // Starts at once. `metrics` must outlive the worker.

@@ -1,7 +1,5 @@
 #include "worker/service/worker_metrics.h"
 
-#include <string>
-
 namespace tangram {
 namespace {
 
@@ -18,10 +16,10 @@ WorkerMetrics::WorkerMetrics(Metrics& metrics)
                                            "seconds",
                                            "Wall time of answered queries.")),
       connected_(metrics.AddGauge("tangram_worker_connected",
-                                  "1 while a coordinator is connected.")),
+                                  "Coordinators that are connected.")),
       running_(metrics.AddGauge("tangram_worker_running_queries",
                                 "Queries being worked on.")) {
-  SetConnected(false);
+  AddConnected(0);
   SetRunning(0);
 }
 
@@ -33,8 +31,10 @@ void WorkerMetrics::OnAnswer(const std::string& adapter, const Query& query,
       {{"adapter", adapter}, {"query", kQueryKinds[query.index()]}}, seconds);
 }
 
-void WorkerMetrics::SetConnected(bool connected) {
-  connected_.Set({}, connected ? 1 : 0);
+void WorkerMetrics::AddConnected(int count) {
+  const std::lock_guard lock(mutex_);
+  num_connected_ += count;
+  connected_.Set({}, num_connected_);
 }
 
 void WorkerMetrics::SetRunning(int running) { running_.Set({}, running); }

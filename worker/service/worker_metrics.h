@@ -1,6 +1,9 @@
 #ifndef TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
 #define TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
 
+#include <mutex>
+#include <string>
+
 #include "absl/status/status.h"
 #include "common/obs/metrics.h"
 #include "common/parallelizer/query.h"
@@ -14,13 +17,16 @@ class WorkerMetrics {
 
   void OnAnswer(const std::string& adapter, const Query& query,
                 const absl::Status& status, double seconds);
-  void SetConnected(bool connected);
+  // To so many more coordinators.
+  void AddConnected(int count);
   void SetRunning(int running);
 
  private:
   Counter queries_;
   DurationHistogram query_duration_;
   Gauge connected_;
+  std::mutex mutex_;
+  int num_connected_ = 0;
   Gauge running_;
 };
 

@@ -32,7 +32,7 @@ TestService::TestService(CoordinatorOptions options) {
 
 Worker& TestService::AddWorker(std::unique_ptr<Parallelizer> parallelizer,
                                int num_threads) {
-  WorkerOptions options{.coordinator = address(),
+  WorkerOptions options{.coordinators = {address()},
                         .name = absl::StrCat("worker-", workers_.size()),
                         .num_threads = num_threads};
   options.parallelizers.push_back(std::move(parallelizer));

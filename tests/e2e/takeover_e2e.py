@@ -1,0 +1,167 @@
+"""Two coordinators over one PostgreSQL database, one of which goes away."""
+
+import functools
+import json
+import re
+import signal
+import subprocess
+import time
+
+import harness
+from daemons import Coordinator, Worker, answered_queries
+from harness import (C1, CLUSTER, Folder, JOB, LONG_JOB, OK, TANGRAM,
+                     environment)
+from postgres import Postgres
+
+# Takes some seconds on two workers.
+SLOW_JOB = ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
+            "--effort", "4096"]
+
+
+class TakeoverTest(Folder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.postgres = Postgres()
+        cls.addClassCleanup(cls.postgres.close)
+
+    def setUp(self):
+        super().setUp()
+        self.coordinators = [
+            Coordinator(f"--database={self.postgres.connection}",
+                        "--worker_wait_s=300", state_dir=None)
+            for _ in range(2)]
+        for coordinator in self.coordinators:
+            self.addCleanup(coordinator.end)
+        self.workers = []
+
+    def add_worker(self):
+        worker = Worker(",".join(c.address for c in self.coordinators),
+                        f"w{len(self.workers)}", "--metrics=127.0.0.1:0")
+        self.addCleanup(worker.end)
+        self.workers.append(worker)
+        for coordinator in self.coordinators:
+            worker.wait_for(f"connected.*{coordinator.address}")
+
+    def on(self, coordinator, *arguments):
+        return [*arguments, "--coordinator", coordinator.address]
+
+    def submit(self, coordinator, name, job):
+        self.tangram("plan", *job, *self.on(coordinator, "--job", name,
+                                            "--detach"))
+
+    def owner_of(self, name):
+        """Who runs the job, and the other."""
+        a, b = self.coordinators
+        started = re.compile(f"job started.*{name}")
+        while True:
+            for one, other in (a, b), (b, a):
+                if started.search(one.log()):
+                    return one, other
+            time.sleep(0.01)
+
+    def result(self, coordinator, name):
+        self.tangram("job", "watch", name,
+                     *self.on(coordinator, "--output", f"{name}.json"))
+        return self.plan_of(self.read(f"{name}.json"))
+
+    @staticmethod
+    def plan_of(text):
+        """Without what differs from run to run."""
+        plan = json.loads(text)
+        hits = int(plan["provenance"].get("cache_hits", 0))
+        del plan["provenance"], plan["notes"]
+        return plan, hits
+
+    def shown(self, coordinator, name):
+        """State and attempts of a job."""
+        listed = self.tangram("job", "list", *self.on(coordinator))
+        return next(line.split() for line in listed.splitlines()
+                    if line.split()[0] == name)
+
+    def queries(self):
+        return sum(answered_queries(worker) for worker in self.workers)
+
+    @classmethod
+    @functools.cache
+    def undisturbed(cls):
+        return cls.plan_of(subprocess.run(
+            [TANGRAM, "plan", *SLOW_JOB, "--output", "-"], check=True,
+            env=environment(), stdout=subprocess.PIPE, text=True).stdout)[0]
+
+    def take_over(self, name, how):
+        """The owner goes away in the middle; the seconds until the other has
+        the job."""
+        self.add_worker()
+        self.add_worker()
+        self.submit(self.coordinators[0], name, SLOW_JOB)
+        owner, heir = self.owner_of(name)
+        while self.queries() < 50:
+            time.sleep(0.01)
+        owner.process.send_signal(how)
+        left = time.monotonic()
+        heir.wait_for(f"job started.*{name}", timeout_s=120)
+        seconds = time.monotonic() - left
+        print(f"taken over {seconds:.1f} s after {how.name}")
+        plan, hits = self.result(heir, name)
+        self.assertEqual(plan, self.undisturbed())
+        self.assertGreater(hits, 0)
+        return owner, heir
+
+    def test_a_killed_coordinators_job_is_taken_over(self):
+        _, heir = self.take_over("killed", signal.SIGKILL)
+        self.assertIn("succeeded", self.shown(heir, "killed"))
+
+    def test_a_stopped_coordinator_has_lost_its_job(self):
+        owner, heir = self.take_over("stopped", signal.SIGSTOP)
+        before = self.shown(heir, "stopped")
+        owner.process.send_signal(signal.SIGCONT)
+        owner.wait_for("job lost.*stopped", timeout_s=120)
+        self.assertEqual(self.shown(owner, "stopped"), before)
+        self.assertEqual(self.result(owner, "stopped"),
+                         self.result(heir, "stopped"))
+
+    def test_any_coordinator_will_do(self):
+        a, b = self.coordinators
+        self.submit(a, "any", ["--cluster", C1, *LONG_JOB])
+        self.submit(b, "any", ["--cluster", C1, *LONG_JOB])
+        owner, other = self.owner_of("any")
+        self.add_worker()
+        watcher = subprocess.Popen(
+            [TANGRAM, "job", "watch", "any", *self.on(other)],
+            cwd=self.folder, env=environment(), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        self.tangram("job", "cancel", "any", *self.on(other))
+        owner.wait_for("job ended.*any")
+        self.assertIn("cancelled", watcher.communicate(timeout=60)[0])
+        for coordinator in a, b:
+            self.assertIn("cancelled", self.shown(coordinator, "any"))
+        self.assertNotIn("job started", other.log())
+
+    def test_a_database_that_is_away_for_a_while_costs_nothing(self):
+        self.add_worker()
+        self.submit(self.coordinators[0], "away", SLOW_JOB)
+        owner, _ = self.owner_of("away")
+        self.postgres.stop(signal.SIGINT)
+        failed = self.run_tangram("job", "show", "away", *self.on(owner))
+        self.assertIn("database", failed.stderr)
+        self.assertEqual(failed.returncode, harness.UNAVAILABLE)
+        self.postgres.start()
+        self.assertTrue(self.result(owner, "away"))
+
+    def test_jobs_are_shared_out(self):
+        self.add_worker()
+        for i in range(6):
+            self.submit(self.coordinators[i % 2], f"shared{i}",
+                        [*CLUSTER, *JOB, "--global-batch", str(8 * (i + 1))])
+        for i in range(6):
+            self.result(self.coordinators[0], f"shared{i}")
+        logs = "".join(c.log() for c in self.coordinators)
+        for i in range(6):
+            self.assertEqual(len(re.findall(f"job started.*shared{i}", logs)), 1)
+        for coordinator in self.coordinators:
+            self.assertEqual(coordinator.end(signal.SIGTERM), OK)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/service/test_service.h"
+#include "tests/testing/status_matchers.h"
+#include "worker/adapters/builtin_parallelizers.h"
+
+namespace tangram::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+// Questions about slice plans, by type of GPU.
+class Record {
+ public:
+  void Add(const std::string& type) {
+    const std::lock_guard lock(mutex_);
+    ++asked_[type];
+  }
+  std::map<std::string, int> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(asked_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, int> asked_;
+};
+
+class RecordingParallelizer : public Parallelizer {
+ public:
+  explicit RecordingParallelizer(Record& record) : record_(record) {}
+
+  std::string name() const override { return plans_->name(); }
+  std::string version() const override { return plans_->version(); }
+  ParallelizerFeatures features() const override { return plans_->features(); }
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) const override {
+    return plans_->SliceModel(model);
+  }
+  absl::StatusOr<ModelSlice> Concatenate(
+      const ModelSlice& head, const ModelSlice& tail) const override {
+    return plans_->Concatenate(head, tail);
+  }
+  absl::StatusOr<PerformanceProfile> Profile(
+      const ModelSlice& slice, const IslandSpec& island,
+      const ProfileOptions& options) const override {
+    return plans_->Profile(slice, island, options);
+  }
+  absl::StatusOr<SlicePlanSet> Parallelize(
+      const ModelSlice& slice, const IslandSpec& island,
+      const ParallelizeOptions& options) const override {
+    record_.Add(island.device.type);
+    return plans_->Parallelize(slice, island, options);
+  }
+
+ private:
+  Record& record_;
+  const std::unique_ptr<Parallelizer> plans_ =
+      *CreateBuiltinParallelizer("uniform");
+};
+
+DeviceSpec DeviceOf(const std::string& type, double fp16_flops) {
+  DeviceSpec device = TestDevice(type);
+  device.peak_flops.fp16 = fp16_flops;
+  return device;
+}
+
+class ReplanTest : public ::testing::Test {
+ protected:
+  ReplanTest() {
+    service_.AddWorker(std::make_unique<RecordingParallelizer>(record_));
+  }
+
+  static std::vector<TestGroup> Groups() {
+    return {{.name = "a", .num_nodes = 4, .device = DeviceOf("A", 100e12)},
+            {.name = "b", .num_nodes = 4, .device = DeviceOf("B", 60e12)},
+            {.name = "c", .num_nodes = 2, .device = DeviceOf("C", 20e12)}};
+  }
+  static PlanRequest RequestOn(const std::vector<TestGroup>& groups) {
+    PlanRequest request = SmallRequest();
+    request.cluster = TestCluster(groups);
+    return request;
+  }
+
+  // Plans, and says what was asked that had not been asked before. The plan is
+  // that of a coordinator that knows nothing.
+  std::map<std::string, int> AskedFor(const std::vector<TestGroup>& groups) {
+    const PlanRequest request = RequestOn(groups);
+    const auto file = CallPlan(service_.address(), Encode(request, "uniform"));
+    EXPECT_THAT(file, IsOk());
+    if (file.ok()) {
+      EXPECT_EQ(Essence(*file), LocalEssence(request, "uniform"));
+      EXPECT_TRUE(file->result.plan.has_value());
+    }
+    return record_.Take();
+  }
+
+  Record record_;
+  TestService service_;
+};
+
+TEST_F(ReplanTest, NamesAndOrderOfNodesAreNoNews) {
+  AskedFor(Groups());
+  std::vector<TestGroup> groups = Groups();
+  std::reverse(groups.begin(), groups.end());
+  for (TestGroup& group : groups) group.name += "-renamed";
+  EXPECT_THAT(AskedFor(groups), IsEmpty());
+}
+
+// But for slices that the shares of the smaller cluster no longer prune, only
+// the island that lost the node is new.
+TEST_F(ReplanTest, OfALostNodeOnlyItsIslandIsNews) {
+  const std::map<std::string, int> first = AskedFor(Groups());
+  std::vector<TestGroup> groups = Groups();
+  groups[2].num_nodes = 1;
+  std::map<std::string, int> asked = AskedFor(groups);
+  EXPECT_GT(asked["C"], 0);
+  EXPECT_LE(10 * (asked["A"] + asked["B"]), first.at("A") + first.at("B"));
+}
+
+TEST_F(ReplanTest, OfAnIslandThatIsAddedNothingElseIsNews) {
+  std::vector<TestGroup> fewer = Groups();
+  fewer.pop_back();
+  AskedFor(fewer);
+  EXPECT_THAT(AskedFor(Groups()), ElementsAre(Pair("C", ::testing::Gt(0))));
+}
+
+// What was asked for other clusters is known, in whatever order they come.
+TEST_F(ReplanTest, AClusterThatComesBackIsNoNews) {
+  std::vector<TestGroup> fewer = Groups();
+  fewer[0].num_nodes = 3;
+  AskedFor(Groups());
+  AskedFor(fewer);
+  EXPECT_THAT(AskedFor(Groups()), IsEmpty());
+  EXPECT_THAT(AskedFor(fewer), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tangram::testing
