@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/service/test_service.h"
+#include "tests/testing/status_matchers.h"
+#include "worker/adapters/builtin_parallelizers.h"
+#include "worker/service/worker.h"
+
+namespace tangram::testing {
+namespace {
+
+// Counts the searches under way.
+class BusyParallelizer : public Parallelizer {
+ public:
+  explicit BusyParallelizer(std::atomic<int>& most) : most_(most) {}
+
+  std::string name() const override { return plans_->name(); }
+  std::string version() const override { return plans_->version(); }
+  ParallelizerFeatures features() const override { return plans_->features(); }
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) const override {
+    return plans_->SliceModel(model);
+  }
+  absl::StatusOr<ModelSlice> Concatenate(
+      const ModelSlice& head, const ModelSlice& tail) const override {
+    return plans_->Concatenate(head, tail);
+  }
+  absl::StatusOr<PerformanceProfile> Profile(
+      const ModelSlice& slice, const IslandSpec& island,
+      const ProfileOptions& options) const override {
+    return plans_->Profile(slice, island, options);
+  }
+  absl::StatusOr<SlicePlanSet> Parallelize(
+      const ModelSlice& slice, const IslandSpec& island,
+      const ParallelizeOptions& options) const override {
+    most_ = std::max(most_.load(), ++under_way_);
+    auto plans = plans_->Parallelize(slice, island, options);
+    --under_way_;
+    return plans;
+  }
+
+ private:
+  std::atomic<int>& most_;
+  mutable std::atomic<int> under_way_ = 0;
+  const std::unique_ptr<Parallelizer> plans_ =
+      *CreateBuiltinParallelizer("uniform");
+};
+
+TEST(TwoCoordinatorsTest, AWorkerServesBothWithItsThreads) {
+  TestService services[2];
+  std::atomic<int> most = 0;
+  WorkerOptions options{
+      .coordinators = {services[0].address(), services[1].address()},
+      .name = "shared"};
+  options.parallelizers.push_back(std::make_unique<BusyParallelizer>(most));
+  Metrics metrics;
+  const auto worker = Worker::Start(std::move(options), metrics);
+
+  const v1::PlanRequest request = Encode(SmallRequest(), "uniform");
+  std::future<absl::StatusOr<PlanFile>> plans[2];
+  for (int i = 0; i < 2; ++i) {
+    plans[i] = std::async(std::launch::async, [&, i] {
+      return CallPlan(services[i].address(), request);
+    });
+  }
+  for (auto& plan : plans) {
+    const auto file = plan.get();
+    ASSERT_THAT(file, IsOk());
+    EXPECT_EQ(Essence(*file), LocalEssence(SmallRequest(), "uniform"));
+  }
+  EXPECT_EQ(most, 1);
+}
+
+}  // namespace
+}  // namespace tangram::testing
