@@ -76,10 +76,11 @@ class Worker(Daemon):
         self.wait_for("connected")
 
 
-def answered_queries(worker):
-    """How many a worker with --metrics has answered so far."""
-    port = worker.wait_for(r"metrics_port=(\d+)")[1]
+def answered_queries(daemon):
+    """How many queries a daemon with --metrics has answers of so far: a worker
+    its own, a coordinator those that have arrived."""
+    port = daemon.wait_for(r"metrics_port=(\d+)")[1]
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
         text = page.read().decode()
     return sum(int(float(count)) for count in re.findall(
-        r'tangram_worker_queries_total{.*outcome="answered".*} (\S+)', text))
+        r'_queries_total{.*"answered".*} (\S+)', text))

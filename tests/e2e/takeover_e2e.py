@@ -96,7 +96,7 @@ class TakeoverTest(Folder):
         self.add_worker()
         self.submit(self.coordinators[0], name, SLOW_JOB)
         owner, heir = self.owner_of(name)
-        while self.queries() < 50:
+        while self.queries() < 100:
             time.sleep(0.01)
         owner.process.send_signal(how)
         left = time.monotonic()
