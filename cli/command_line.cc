@@ -226,14 +226,35 @@ void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
       ->allow_extra_args(false);
 }
 
-void AddCoordinator(CLI::App& app, std::string& coordinator) {
-  app.add_option("--coordinator", coordinator, "Whom to ask")
-      ->required()
+void AddCoordinator(CLI::App& app, CoordinatorAccess& coordinator,
+                    bool required = true,
+                    const std::string& help = "Whom to ask") {
+  app.add_option("--coordinator", coordinator.address, help)
+      ->required(required)
       ->check(HostAndPort())
       ->type_name("HOST:PORT");
+  const auto add_file = [&app](const char* name, std::string& file,
+                               const char* variable, const char* what) {
+    app.add_option(name, file, what)
+        ->envname(variable)
+        ->type_name("FILE")
+        ->group("Access to the coordinator");
+  };
+  add_file("--tls-ca", coordinator.tls.ca_file, "TANGRAM_TLS_CA",
+           "Encrypt; its certificate must be of one of these authorities");
+  add_file("--tls-cert", coordinator.tls.cert_file, "TANGRAM_TLS_CERT",
+           "Certificate to show");
+  add_file("--tls-key", coordinator.tls.key_file, "TANGRAM_TLS_KEY",
+           "Key of the certificate");
+  add_file("--token-file", coordinator.token_file, "TANGRAM_TOKEN_FILE",
+           "Token to show");
+  app.add_flag("--allow-plaintext-token", coordinator.allow_plaintext_token,
+               "Send the token to other machines without --tls-ca")
+      ->group("Access to the coordinator");
 }
 
-void AddJob(CLI::App& app, std::string& coordinator, std::string& job_id) {
+void AddJob(CLI::App& app, CoordinatorAccess& coordinator,
+            std::string& job_id) {
   AddCoordinator(app, coordinator);
   app.add_option("job", job_id, "Its name")->required()->type_name("ID");
 }
@@ -267,10 +288,8 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
   AddTraining(app, plan.training);
   AddSearch(app, plan);
   AddTolerances(app, plan.search.tolerances);
-  app.add_option("--coordinator", plan.coordinator,
-                 "Plan on this coordinator's workers, not in this process")
-      ->check(HostAndPort())
-      ->type_name("HOST:PORT");
+  AddCoordinator(app, plan.coordinator, /*required=*/false,
+                 "Plan on this coordinator's workers, not in this process");
   app.add_option("--job", plan.job_id,
                  "Plan as the job of this name, which outlives this program "
                  "and the coordinator")

@@ -1,13 +1,12 @@
 #include "cli/coordinator_channel.h"
 
 #include <grpcpp/channel.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 
 namespace tangram {
 namespace {
@@ -17,20 +16,20 @@ constexpr std::chrono::seconds kConnectTimeout(5);
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 
-std::shared_ptr<grpc::Channel> CreateChannel(const std::string& address) {
+grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetMaxReceiveMessageSize(-1);  // Plan files of large clusters.
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return arguments;
 }
 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
-    const std::string& address, const StopCondition& stop) {
-  const auto channel = CreateChannel(address);
+    const CoordinatorAccess& access, const StopCondition& stop) {
+  TANGRAM_ASSIGN_OR_RETURN(const auto channel,
+                           OpenChannel(access, kAccessOptions, Arguments()));
   const auto give_up = std::chrono::system_clock::now() + kConnectTimeout;
   while (true) {
     const grpc_connectivity_state state =
@@ -39,8 +38,11 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
     if (stop.ShouldStop()) return absl::CancelledError("interrupted");
     const auto now = std::chrono::system_clock::now();
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || now >= give_up) {
-      return absl::UnavailableError(
-          absl::StrCat("--coordinator: ", address, " cannot be reached"));
+      return absl::UnavailableError(absl::StrCat(
+          "--coordinator: ", access.address, " cannot be reached",
+          access.tls.ca_file.empty()
+              ? ""
+              : " or shows no certificate for this name that --tls-ca knows"));
     }
     channel->WaitForStateChange(
         state, now + std::chrono::milliseconds(kPollMilliseconds));

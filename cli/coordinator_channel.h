@@ -2,10 +2,10 @@
 #define TANGRAM_CLI_COORDINATOR_CHANNEL_H_
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "cli/plan_monitor.h"
+#include "common/security/channel.h"
 
 namespace grpc {
 class Channel;
@@ -16,11 +16,18 @@ namespace tangram {
 // How often whoever waits for a coordinator looks whether to stop.
 inline constexpr int kPollMilliseconds = 50;
 
-// A channel to the coordinator at "host:port", connected. kUnavailable if
-// nobody listens there or no answer comes in time, kCancelled if `stop` says
-// so before.
+inline constexpr AccessFlags kAccessOptions = {
+    .tls = {.cert_file = "--tls-cert",
+            .key_file = "--tls-key",
+            .ca_file = "--tls-ca"},
+    .token_file = "--token-file",
+    .allow_plaintext_token = "--allow-plaintext-token"};
+
+// A channel to the coordinator, connected. kUnavailable if nobody listens there
+// or no answer comes in time, kInvalidArgument if a file of `access` is at
+// fault, kCancelled if `stop` says so before.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
-    const std::string& address, const StopCondition& stop);
+    const CoordinatorAccess& access, const StopCondition& stop);
 
 }  // namespace tangram
 

@@ -67,9 +67,9 @@ CommandResult Run(const HealthOptions& options, Console& console) {
                            CheckHealth(channel, options.timeout_s));
   if (response != kServing) {
     return absl::UnavailableError(absl::StrCat(
-        "--coordinator: ", options.coordinator, " does not serve"));
+        "--coordinator: ", options.coordinator.address, " does not serve"));
   }
-  console.out << options.coordinator << " serves\n";
+  console.out << options.coordinator.address << " serves\n";
   return ExitCode::kOk;
 }
 

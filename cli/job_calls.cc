@@ -36,7 +36,7 @@ using Stub = v1::Jobs::Stub;
 
 // One call with a deadline: `method` of the stub.
 template <typename Request, typename Response>
-absl::StatusOr<Response> Call(const std::string& coordinator,
+absl::StatusOr<Response> Call(const CoordinatorAccess& coordinator,
                               const Request& request, const StopCondition& stop,
                               grpc::Status (Stub::*method)(grpc::ClientContext*,
                                                            const Request&,
@@ -54,7 +54,7 @@ absl::StatusOr<Response> Call(const std::string& coordinator,
 
 // Watches from the update after `event` on, until the job or the connection
 // ends.
-absl::StatusOr<v1::Job> Watch(const std::string& coordinator,
+absl::StatusOr<v1::Job> Watch(const CoordinatorAccess& coordinator,
                               const std::string& job_id,
                               const StopCondition& stop,
                               ProgressFollower& follower, int64_t& event) {
@@ -82,7 +82,7 @@ absl::StatusOr<v1::Job> Watch(const std::string& coordinator,
 
 }  // namespace
 
-absl::StatusOr<v1::Job> SubmitJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> SubmitJob(const CoordinatorAccess& coordinator,
                                   const v1::SubmitJobRequest& request,
                                   const StopCondition& stop) {
   // Who was never there is not waited for.
@@ -98,7 +98,7 @@ absl::StatusOr<v1::Job> SubmitJob(const std::string& coordinator,
   }
 }
 
-absl::StatusOr<v1::Job> GetJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> GetJob(const CoordinatorAccess& coordinator,
                                const std::string& job_id,
                                const StopCondition& stop) {
   v1::GetJobRequest request;
@@ -106,7 +106,7 @@ absl::StatusOr<v1::Job> GetJob(const std::string& coordinator,
   return Call(coordinator, request, stop, &Stub::GetJob);
 }
 
-absl::StatusOr<v1::Job> CancelJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> CancelJob(const CoordinatorAccess& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop) {
   v1::CancelJobRequest request;
@@ -114,7 +114,7 @@ absl::StatusOr<v1::Job> CancelJob(const std::string& coordinator,
   return Call(coordinator, request, stop, &Stub::CancelJob);
 }
 
-absl::StatusOr<Trace> GetJobTrace(const std::string& coordinator,
+absl::StatusOr<Trace> GetJobTrace(const CoordinatorAccess& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop) {
   v1::GetJobTraceRequest request;
@@ -125,9 +125,9 @@ absl::StatusOr<Trace> GetJobTrace(const std::string& coordinator,
   return FromProto(trace);
 }
 
-absl::StatusOr<std::vector<v1::Job>> ListJobs(const std::string& coordinator,
-                                              int limit,
-                                              const StopCondition& stop) {
+absl::StatusOr<std::vector<v1::Job>> ListJobs(
+    const CoordinatorAccess& coordinator, int limit,
+    const StopCondition& stop) {
   std::vector<v1::Job> jobs;
   v1::ListJobsRequest request;
   while (static_cast<int>(jobs.size()) < limit) {
@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<v1::Job>> ListJobs(const std::string& coordinator,
   return jobs;
 }
 
-absl::StatusOr<v1::Job> AwaitJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> AwaitJob(const CoordinatorAccess& coordinator,
                                  const std::string& job_id,
                                  const StopCondition& stop,
                                  ProgressLine& line) {

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "cli/plan_monitor.h"
 #include "cli/progress_line.h"
+#include "common/security/channel.h"
 #include "common/trace/trace.h"
 #include "common/wire/plan_file.h"
 #include "tangram/v1/job_service.pb.h"
@@ -17,26 +18,25 @@
 namespace tangram {
 
 // A coordinator that goes away meanwhile is waited for, for a minute.
-absl::StatusOr<v1::Job> SubmitJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> SubmitJob(const CoordinatorAccess& coordinator,
                                   const v1::SubmitJobRequest& request,
                                   const StopCondition& stop);
-absl::StatusOr<v1::Job> GetJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> GetJob(const CoordinatorAccess& coordinator,
                                const std::string& job_id,
                                const StopCondition& stop);
-absl::StatusOr<v1::Job> CancelJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> CancelJob(const CoordinatorAccess& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop);
-absl::StatusOr<Trace> GetJobTrace(const std::string& coordinator,
+absl::StatusOr<Trace> GetJobTrace(const CoordinatorAccess& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop);
 // All pages, up to `limit` jobs.
-absl::StatusOr<std::vector<v1::Job>> ListJobs(const std::string& coordinator,
-                                              int limit,
-                                              const StopCondition& stop);
+absl::StatusOr<std::vector<v1::Job>> ListJobs(
+    const CoordinatorAccess& coordinator, int limit, const StopCondition& stop);
 
 // Waits until the job has ended and shows its progress. A coordinator that goes
 // away is waited for, for a minute.
-absl::StatusOr<v1::Job> AwaitJob(const std::string& coordinator,
+absl::StatusOr<v1::Job> AwaitJob(const CoordinatorAccess& coordinator,
                                  const std::string& job_id,
                                  const StopCondition& stop, ProgressLine& line);
 

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "cli/plan_monitor.h"
 #include "common/planner/cluster_planner.h"
+#include "common/security/channel.h"
 #include "common/wire/plan_file.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 
@@ -15,10 +16,10 @@ namespace tangram {
 struct PlanningSetup {
   std::string parallelizer;
   TangramOptions search;
-  int num_threads = 0;      // Here; 0: one a core.
-  std::string coordinator;  // Elsewhere: "host:port".
-  std::string job_id;       // There, as this job; empty: as a call.
-  int priority = 0;         // Of the job.
+  int num_threads = 0;            // Here; 0: one a core.
+  CoordinatorAccess coordinator;  // Elsewhere, if it has an address.
+  std::string job_id;             // There, as this job; empty: as a call.
+  int priority = 0;               // Of the job.
 };
 
 // Plans with the threads of this process. kCancelled once `stop` says so.

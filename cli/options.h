@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/security/channel.h"
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 
@@ -53,8 +54,8 @@ struct PlanOptions {
   std::string parallelizer;          // Empty: by the model.
   int num_threads = 0;               // 0: one a core.
   TangramOptions search;
-  std::string coordinator;  // "host:port"; empty: this process.
-  std::string job_id;       // Empty: a call, no job.
+  CoordinatorAccess coordinator;  // Without an address: this process.
+  std::string job_id;             // Empty: a call, no job.
   int priority = 0;
   bool detach = false;              // Submit the job and be done.
   std::optional<double> timeout_s;  // Empty: none.
@@ -142,40 +143,40 @@ struct ParallelizersOptions {};
 struct VersionOptions {};
 
 struct HealthOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   double timeout_s = 5;
 };
 
 struct ListJobsOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   int limit = 20;
 };
 
 // Of one job.
 struct ShowJobOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   std::string job_id;
   std::string output_file;  // Of its plan; empty: none.
 };
 struct WatchJobOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   std::string job_id;
   std::string output_file;
   ProgressMode progress = ProgressMode::kAuto;
 };
 struct TraceJobOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   std::string job_id;
   std::string output_file = "-";
   TraceFormat format = TraceFormat::kChrome;
 };
 struct CancelJobOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   std::string job_id;
 };
 
 struct TopOptions {
-  std::string coordinator;
+  CoordinatorAccess coordinator;
   bool once = false;
   double interval_s = 2;
   int limit = 20;  // Workers to show.

@@ -79,7 +79,7 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request, Console& console,
                                   PlanTracer* tracer) {
   const PlanningSetup setup = SetupOf(options, request.model);
-  if (!setup.coordinator.empty() && NamesProgram(setup.parallelizer)) {
+  if (!setup.coordinator.address.empty() && NamesProgram(setup.parallelizer)) {
     return absl::InvalidArgumentError(
         "--parallelizer: exec: runs a program here; with --coordinator give "
         "the name of the adapter that its workers offer");
@@ -88,7 +88,7 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   ProgressLine line(console.err,
                     ShowsProgress(options.progress, console, options.quiet));
   absl::StatusOr<PlanFile> file =
-      setup.coordinator.empty()
+      setup.coordinator.address.empty()
           ? PlanLocally(request, setup, stop, line, tracer)
           : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);

@@ -103,7 +103,7 @@ absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
   absl::StatusOr<PlanFile> file =
       setup.job_id.empty() ? PlanInOneCall(request, setup, stop, line)
                            : PlanAsJob(request, setup, stop, line);
-  if (file.ok()) file->provenance.coordinator = setup.coordinator;
+  if (file.ok()) file->provenance.coordinator = setup.coordinator.address;
   return file;
 }
 

@@ -36,7 +36,7 @@ struct Snapshot {
   std::vector<v1::Job> jobs;  // The latest.
 };
 
-absl::StatusOr<Snapshot> TakeSnapshot(const std::string& coordinator,
+absl::StatusOr<Snapshot> TakeSnapshot(const CoordinatorAccess& coordinator,
                                       const StopCondition& stop) {
   Snapshot snapshot;
   TANGRAM_ASSIGN_OR_RETURN(const auto channel,

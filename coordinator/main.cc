@@ -13,12 +13,35 @@
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
 #include "common/obs/termination.h"
+#include "common/security/channel.h"
 #include "coordinator/service/coordinator_server.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:7070",
           "Address for workers and clients; port 0 takes any free one.");
 ABSL_FLAG(std::string, metrics, "127.0.0.1:9090",
           "Address of GET /metrics; empty: none.");
+ABSL_FLAG(
+    std::string, health, "",
+    "Address of the gRPC health service alone, in plain text, for probes; "
+    "empty: none.");
+ABSL_FLAG(std::string, tls_cert_file, "",
+          "PEM file with the certificate to show, for TLS; empty: plain text.");
+ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");
+ABSL_FLAG(std::string, tls_ca_file, "",
+          "PEM file with the authorities whose certificates callers must have; "
+          "empty: they need none.");
+ABSL_FLAG(std::string, auth_tokens_file, "",
+          "File with a line \"token,name,tenant,roles\" for each caller; empty "
+          "and without --jwt_keys_file: everybody may do everything.");
+ABSL_FLAG(std::string, jwt_keys_file, "",
+          "JSON Web Key Set of whoever signs callers' tokens.");
+ABSL_FLAG(std::string, jwt_issuer, "", "\"iss\" of such tokens.");
+ABSL_FLAG(std::string, jwt_audience, "", "\"aud\" of such tokens.");
+ABSL_FLAG(int, max_jobs_per_tenant, 1000,
+          "Jobs of one tenant that have not ended; more are refused. 0: any "
+          "number.");
+ABSL_FLAG(int, max_calls_per_tenant, 0,
+          "Plan calls of one tenant at once; more are refused. 0: any number.");
 ABSL_FLAG(std::string, log_format, "text", "text or json.");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
 ABSL_FLAG(double, worker_wait_s, 30,
@@ -81,6 +104,18 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
   }
   const CoordinatorOptions options{
       .listen = absl::GetFlag(FLAGS_listen),
+      .tls = {.cert_file = absl::GetFlag(FLAGS_tls_cert_file),
+              .key_file = absl::GetFlag(FLAGS_tls_key_file),
+              .ca_file = absl::GetFlag(FLAGS_tls_ca_file)},
+      .auth = {.tokens_file = absl::GetFlag(FLAGS_auth_tokens_file),
+               .web_keys_file = absl::GetFlag(FLAGS_jwt_keys_file),
+               .web_token_rules = {.issuer = absl::GetFlag(FLAGS_jwt_issuer),
+                                   .audience =
+                                       absl::GetFlag(FLAGS_jwt_audience)}},
+      .tenant_limits = {.max_unfinished_jobs =
+                            absl::GetFlag(FLAGS_max_jobs_per_tenant),
+                        .max_calls = absl::GetFlag(FLAGS_max_calls_per_tenant)},
+      .health_listen = absl::GetFlag(FLAGS_health),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
@@ -93,6 +128,10 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       CheckNotNegative("worker_wait_s", options.worker_wait_s));
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("max_queued_plans", options.max_queued_plans));
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
+      "max_jobs_per_tenant", options.tenant_limits.max_unfinished_jobs));
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative("max_calls_per_tenant",
+                                           options.tenant_limits.max_calls));
   TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
       "cache_mb", static_cast<double>(absl::GetFlag(FLAGS_cache_mb))));
   TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
@@ -117,6 +156,14 @@ absl::Status StartLogFromFlags() {
   return absl::OkStatus();
 }
 
+void WarnOfPlainText(const CoordinatorOptions& options) {
+  if (!options.tls.cert_file.empty() || IsLoopback(options.listen)) return;
+  Log(LogLevel::kWarning,
+      "connections are not encrypted and callers are not identified; see "
+      "--tls_cert_file and --auth_tokens_file",
+      {{"listen", options.listen}});
+}
+
 absl::Status RunCoordinator() {
   TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
   TANGRAM_ASSIGN_OR_RETURN(const CoordinatorOptions options,
@@ -129,8 +176,10 @@ absl::Status RunCoordinator() {
   }
   TANGRAM_ASSIGN_OR_RETURN(const auto server,
                            CoordinatorServer::Start(options, metrics));
+  WarnOfPlainText(options);
   Log(LogLevel::kInfo, "coordinator ready",
       {{"port", server->port()},
+       {"health_port", server->health_port()},
        {"metrics_port", metrics_port},
        {"version", Version()}});
 

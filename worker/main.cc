@@ -27,6 +27,17 @@
 ABSL_FLAG(std::vector<std::string>, coordinator, {"127.0.0.1:7070"},
           "Where the coordinator listens; several, separated by commas: all of "
           "them are served.");
+ABSL_FLAG(
+    std::string, tls_ca_file, "",
+    "PEM file with the authorities whose certificate the coordinator must "
+    "have; empty: plain text.");
+ABSL_FLAG(std::string, tls_cert_file, "",
+          "PEM file with the certificate to show to it; empty: none.");
+ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");
+ABSL_FLAG(std::string, token_file, "",
+          "File with the token to show to the coordinator; empty: none.");
+ABSL_FLAG(bool, allow_plaintext_token, false,
+          "Show it in plain text to other machines too.");
 ABSL_FLAG(std::string, name, "",
           "Name in logs; empty: host name and process id.");
 ABSL_FLAG(int, threads, 0, "Queries at once; 0: one for each core.");
@@ -84,8 +95,22 @@ ParallelizersFromFlags() {
   return parallelizers;
 }
 
+std::vector<CoordinatorAccess> AccessFromFlags() {
+  std::vector<CoordinatorAccess> accesses;
+  for (const std::string& address : absl::GetFlag(FLAGS_coordinator)) {
+    accesses.push_back(
+        {.address = address,
+         .tls = {.cert_file = absl::GetFlag(FLAGS_tls_cert_file),
+                 .key_file = absl::GetFlag(FLAGS_tls_key_file),
+                 .ca_file = absl::GetFlag(FLAGS_tls_ca_file)},
+         .token_file = absl::GetFlag(FLAGS_token_file),
+         .allow_plaintext_token = absl::GetFlag(FLAGS_allow_plaintext_token)});
+  }
+  return accesses;
+}
+
 absl::StatusOr<WorkerOptions> OptionsFromFlags() {
-  WorkerOptions options{.coordinators = absl::GetFlag(FLAGS_coordinator),
+  WorkerOptions options{.coordinators = AccessFromFlags(),
                         .name = absl::GetFlag(FLAGS_name),
                         .num_threads = absl::GetFlag(FLAGS_threads)};
   if (options.coordinators.empty()) {
@@ -125,11 +150,12 @@ absl::Status RunWorker() {
   }
   Log(LogLevel::kInfo, "worker ready",
       {{"worker", options.name},
-       {"coordinator", absl::StrJoin(options.coordinators, ",")},
+       {"coordinator", absl::StrJoin(absl::GetFlag(FLAGS_coordinator), ",")},
        {"threads", options.num_threads},
        {"metrics_port", metrics_port},
        {"version", Version()}});
-  const auto worker = Worker::Start(std::move(options), metrics);
+  TANGRAM_ASSIGN_OR_RETURN(const auto worker,
+                           Worker::Start(std::move(options), metrics));
 
   const int signal = WaitForTermination();
   Log(LogLevel::kInfo, "draining", {{"signal", signal}});

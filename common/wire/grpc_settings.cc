@@ -26,7 +26,7 @@ void ApplySettings(grpc::ServerBuilder& builder) {
       kPingIntervalMs / 2);
 }
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
+grpc::ChannelArguments ChannelSettings() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
@@ -37,8 +37,12 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinReconnectMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
+  return arguments;
+}
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+                                   ChannelSettings());
 }
 
 }  // namespace tangram

@@ -6,6 +6,7 @@
 
 namespace grpc {
 class Channel;
+class ChannelArguments;
 class ServerBuilder;
 }  // namespace grpc
 
@@ -24,8 +25,10 @@ inline constexpr int kPingTimeoutMs = 10'000;
 
 void ApplySettings(grpc::ServerBuilder& builder);
 
-// Without transport security. Does not connect yet. The channel's connection is
-// its own.
+// With them a channel's connection is its own.
+grpc::ChannelArguments ChannelSettings();
+
+// For the same machine: in plain text, without a token. Does not connect yet.
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);
 
 }  // namespace tangram

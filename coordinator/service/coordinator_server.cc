@@ -21,7 +21,9 @@
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
+#include "common/security/listening.h"
 #include "common/wire/grpc_settings.h"
+#include "coordinator/auth/call_gate.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/service/job_service.h"
@@ -132,9 +134,12 @@ WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
 
 class Server : public CoordinatorServer {
  public:
-  Server(const CoordinatorOptions& options, Metrics& metrics, State state)
+  Server(const CoordinatorOptions& options, Metrics& metrics, State state,
+         std::unique_ptr<Authenticator> authenticator)
       : all_metrics_(metrics),
         state_(std::move(state)),
+        authenticator_(std::move(authenticator)),
+        quota_(options.tenant_limits),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
@@ -151,12 +156,13 @@ class Server : public CoordinatorServer {
              .on_change =
                  [this](const std::string& id) { watchers_.Notify(id); },
              .on_note = LogNote}),
-        job_service_(
-            CreateJobService({.store = *state_.jobs,
-                              .watchers = watchers_,
-                              .traces = traces_,
-                              .executor = store_executor_,
-                              .on_changed = [this] { runner_.Wake(); }})),
+        job_service_(CreateJobService({.store = *state_.jobs,
+                                       .watchers = watchers_,
+                                       .traces = traces_,
+                                       .executor = store_executor_,
+                                       .on_changed = [this] { runner_.Wake(); },
+                                       .authenticator = *authenticator_,
+                                       .quota = quota_})),
         worker_service_(CreateWorkerPoolService(pool_)),
         status_service_(CreateStatusService({.pool = pool_,
                                              .executor = executor_,
@@ -169,7 +175,9 @@ class Server : public CoordinatorServer {
              .cache = plan_cache_,
              .now_s = SteadySeconds,
              .is_draining = [this] { return draining_.load(); },
-             .must_stop = [this] { return stopping_.load(); }})) {}
+             .must_stop = [this] { return stopping_.load(); },
+             .authenticator = *authenticator_,
+             .quota = quota_})) {}
 
   ~Server() override {
     draining_ = true;
@@ -179,18 +187,26 @@ class Server : public CoordinatorServer {
     if (server_ != nullptr) {
       server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
     }
+    if (health_server_ != nullptr) {
+      health_server_->Shutdown(std::chrono::system_clock::now());
+    }
     ticker_.request_stop();
   }
 
-  absl::Status Listen(const std::string& address) {
+  absl::Status Listen(const CoordinatorOptions& options) {
     grpc::EnableDefaultHealthCheckService(true);
+    TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
+    TANGRAM_ASSIGN_OR_RETURN(
+        const auto credentials,
+        ListeningCredentials(
+            options.listen, options.tls,
+            options.auth.IsOpen() ? nullptr : CreateCallGate(*authenticator_)));
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ApplySettings(builder);
     // Two coordinators on one port would share it silently otherwise.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
-                             &port_);
+    builder.AddListeningPort(options.listen, credentials, &port_);
     MeasureCalls(builder, all_metrics_);
     builder.RegisterService(worker_service_.get());
     builder.RegisterService(planner_service_.get());
@@ -198,18 +214,23 @@ class Server : public CoordinatorServer {
     builder.RegisterService(status_service_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
-      return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen on ", options.listen));
     }
     ticker_ = std::jthread([this](std::stop_token stop) { Tick(stop); });
     return absl::OkStatus();
   }
 
   int port() const override { return port_; }
+  int health_port() const override { return health_port_; }
   WorkerPool& pool() override { return pool_; }
 
   bool Drain(double timeout_s) override {
     draining_ = true;
     server_->GetHealthCheckService()->SetServingStatus(false);
+    if (health_server_ != nullptr) {
+      health_server_->GetHealthCheckService()->SetServingStatus(false);
+    }
     const double deadline_s = SteadySeconds() + timeout_s;
     const bool jobs_finished = runner_.Stop(timeout_s);
     const bool plans_finished =
@@ -220,6 +241,18 @@ class Server : public CoordinatorServer {
   }
 
  private:
+  absl::Status ListenForProbes(const std::string& address) {
+    if (address.empty()) return absl::OkStatus();
+    grpc::ServerBuilder builder;
+    ApplySettings(builder);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
+                             &health_port_);
+    health_server_ = builder.BuildAndStart();
+    if (health_server_ != nullptr && health_port_ != 0) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+  }
+
   void Tick(const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any wake;
@@ -237,6 +270,8 @@ class Server : public CoordinatorServer {
 
   Metrics& all_metrics_;
   State state_;
+  const std::unique_ptr<Authenticator> authenticator_;
+  TenantQuota quota_;
   ServiceMetrics metrics_;
   WorkerPool pool_;
   PlanCache plan_cache_;
@@ -251,6 +286,8 @@ class Server : public CoordinatorServer {
   std::unique_ptr<grpc::Service> worker_service_;
   std::unique_ptr<grpc::Service> status_service_;
   std::unique_ptr<grpc::Service> planner_service_;
+  std::unique_ptr<grpc::Server> health_server_;
+  int health_port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
   std::jthread ticker_;
@@ -260,13 +297,15 @@ class Server : public CoordinatorServer {
 
 absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(
     const CoordinatorOptions& options, Metrics& metrics) {
+  AuthenticatorOptions auth = options.auth;
+  auth.unix_now_s = UnixSeconds;
+  TANGRAM_ASSIGN_OR_RETURN(auto authenticator, Authenticator::Create(auth));
   TANGRAM_ASSIGN_OR_RETURN(State state, OpenState(options));
   state.jobs =
       CreateMeasuredJobStore(std::move(state.jobs), metrics, SteadySeconds);
-  auto server = std::make_unique<Server>(options, metrics, std::move(state));
-  if (absl::Status status = server->Listen(options.listen); !status.ok()) {
-    return status;
-  }
+  auto server = std::make_unique<Server>(options, metrics, std::move(state),
+                                         std::move(authenticator));
+  TANGRAM_RETURN_IF_ERROR(server->Listen(options));
   return server;
 }
 

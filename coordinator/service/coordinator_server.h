@@ -7,12 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "common/obs/metrics.h"
+#include "common/security/tls_files.h"
+#include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/service/tenant_quota.h"
 
 namespace tangram {
 
 struct CoordinatorOptions {
   std::string listen = "127.0.0.1:0";
+  TlsFiles tls;  // Without a certificate: plain text.
+  AuthenticatorOptions auth;
+  TenantLimits tenant_limits;
+  // Serves gRPC health alone, in plain text, for probes; empty: nowhere.
+  std::string health_listen;
   double worker_wait_s = 30;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
@@ -33,14 +41,16 @@ struct CoordinatorOptions {
 // and metrics on one port. Thread-safe.
 class CoordinatorServer {
  public:
-  // kUnavailable if the port or the state cannot be had. `metrics` must outlive
-  // the server.
+  // kUnavailable if a port or the state cannot be had, kInvalidArgument if a
+  // certificate or a file with tokens is at fault. `metrics` must outlive the
+  // server.
   static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(
       const CoordinatorOptions& options, Metrics& metrics);
 
   virtual ~CoordinatorServer() = default;  // Ends what is under way.
 
   virtual int port() const = 0;
+  virtual int health_port() const = 0;  // 0: none.
   virtual WorkerPool& pool() = 0;
 
   // Says NOT_SERVING, refuses new plans, and waits for those under way, jobs

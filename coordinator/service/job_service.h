@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 
+#include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/service/job_watchers.h"
+#include "coordinator/service/tenant_quota.h"
 #include "coordinator/store/job_store.h"
 #include "coordinator/tracing/trace_store.h"
 
@@ -22,9 +24,12 @@ struct JobServiceParts {
   TraceStore& traces;
   BoundedExecutor& executor;         // Talks to the store.
   std::function<void()> on_changed;  // A job was submitted or cancelled.
+  Authenticator& authenticator;
+  TenantQuota& quota;
 };
 
-// The service of proto/tangram/v1/job_service.proto.
+// The service of proto/tangram/v1/job_service.proto. Callers see their tenant's
+// jobs; those who operate see all.
 std::unique_ptr<grpc::Service> CreateJobService(const JobServiceParts& parts);
 
 }  // namespace tangram

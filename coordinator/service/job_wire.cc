@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
+#include "coordinator/service/job_names.h"
 #include "coordinator/service/plan_request_wire.h"
 #include "tangram/v1/job_service.pb.h"
 
@@ -76,9 +77,9 @@ absl::StatusOr<JobFilter> FromProto(const v1::ListJobsRequest& message) {
   return filter;
 }
 
-v1::Job ToProto(const Job& job) {
+v1::Job ToProto(const Job& job, const Caller& caller) {
   v1::Job message;
-  message.set_job_id(job.id);
+  message.set_job_id(JobNameFor(job.id, caller));
   message.set_state(ToProto(job.state));
   message.set_priority(job.priority);
   message.set_cancel_requested(job.cancel_requested);

@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "coordinator/auth/caller.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram::v1 {
@@ -20,7 +21,8 @@ absl::Status CheckJobId(absl::string_view id);
 // The request is checked as a planning call would check it.
 absl::StatusOr<Job> FromProto(const v1::SubmitJobRequest& message);
 absl::StatusOr<JobFilter> FromProto(const v1::ListJobsRequest& message);
-v1::Job ToProto(const Job& job);
+// With the name by which `caller` knows it.
+v1::Job ToProto(const Job& job, const Caller& caller);
 
 }  // namespace tangram
 

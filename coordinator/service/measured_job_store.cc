@@ -57,6 +57,9 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
     return Measure("list", [&] { return store_->List(filter); });
   }
+  absl::StatusOr<int> CountUnfinished(const std::string& tenant) override {
+    return Measure("count", [&] { return store_->CountUnfinished(tenant); });
+  }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     return Measure("cancel", [&] { return store_->Cancel(id); });
   }

@@ -11,8 +11,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/wire/grpc_status.h"
+#include "coordinator/auth/call_gate.h"
 #include "coordinator/service/plan_request_wire.h"
 #include "coordinator/service/recorded_plan.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
@@ -69,6 +72,9 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
     request_ = request;
     adapters_ = parts_.pool.OfferedAdapters();
+    if (const absl::Status status = Admit(); !status.ok()) {
+      return Refuse(status);
+    }
     // With the lock, so that the job cannot end the call before it has its id.
     std::unique_lock lock(mutex_);
     job_ = parts_.executor.Submit([this] { Run(); });
@@ -107,13 +113,22 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     Finish(ToGrpc(status));
   }
 
+  absl::Status Admit() {
+    TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
+                             CallerOf(parts_.authenticator, context_));
+    if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
+    absl::StrAppend(&client_, context_.peer());
+    TANGRAM_ASSIGN_OR_RETURN(place_, parts_.quota.BeginCall(caller.tenant));
+    return absl::OkStatus();
+  }
+
   bool ShouldStop() const { return is_cancelled_ || parts_.must_stop(); }
 
   void Run() {
     const absl::StatusOr<PlanFile> file = RunRecordedPlan(
         {.pool = parts_.pool, .metrics = parts_.metrics, .now_s = parts_.now_s},
         order_,
-        {.name = context_.peer(),
+        {.name = client_,
          .report = [this](const PlanningProgress& now) { Report(now); },
          .should_stop = [this] { return ShouldStop(); },
          .why_stopped = [this] { return WhyCancelled(); }});
@@ -187,6 +202,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   PlanOrder order_;
   grpc::ByteBuffer request_;
   Fingerprint adapters_ = 0;
+  std::string client_;           // For the log.
+  std::shared_ptr<void> place_;  // Among the calls of its tenant.
   std::atomic<bool> is_cancelled_ = false;
 
   std::mutex mutex_;

@@ -5,10 +5,12 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/service/plan_cache.h"
 #include "coordinator/service/service_metrics.h"
+#include "coordinator/service/tenant_quota.h"
 
 namespace grpc {
 class Service;
@@ -25,6 +27,8 @@ struct PlannerServiceParts {
   std::function<double()> now_s;
   std::function<bool()> is_draining;  // Refuses new plans.
   std::function<bool()> must_stop;    // Ends plans under way.
+  Authenticator& authenticator;
+  TenantQuota& quota;
 };
 
 // The service that clients call (proto/tangram/v1/planner_service.proto).

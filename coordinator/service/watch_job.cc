@@ -10,6 +10,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/grpc_status.h"
+#include "coordinator/service/job_names.h"
 #include "coordinator/service/job_wire.h"
 
 namespace tangram {
@@ -21,10 +22,12 @@ namespace {
 class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
                   public std::enable_shared_from_this<WatchCall> {
  public:
-  WatchCall(const WatchJobParts& parts, const v1::WatchJobRequest& request)
+  WatchCall(const WatchJobParts& parts, std::string job_id, Caller caller,
+            int64_t after_event)
       : parts_(parts),
-        job_id_(request.job_id()),
-        last_event_(request.after_event()) {}
+        job_id_(std::move(job_id)),
+        caller_(std::move(caller)),
+        last_event_(after_event) {}
 
   void Start() {
     self_ = shared_from_this();
@@ -117,7 +120,7 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
       update.mutable_progress()->ParseFromString(event.progress);
     }
     if (!news->ended.has_value()) return;
-    *updates_.emplace_back().mutable_job() = ToProto(*news->ended);
+    *updates_.emplace_back().mutable_job() = ToProto(*news->ended, caller_);
     outcome_ = grpc::Status::OK;
   }
 
@@ -143,6 +146,7 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
 
   const WatchJobParts parts_;
   const std::string job_id_;
+  const Caller caller_;
   std::shared_ptr<WatchCall> self_;
   std::shared_ptr<void> watch_;
 
@@ -156,11 +160,22 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   std::optional<grpc::Status> outcome_;  // Once all updates are written.
 };
 
+class RefusedCall : public grpc::ServerWriteReactor<v1::JobUpdate> {
+ public:
+  explicit RefusedCall(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
 }  // namespace
 
 grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
-    const WatchJobParts& parts, const v1::WatchJobRequest& request) {
-  auto call = std::make_shared<WatchCall>(parts, request);
+    const WatchJobParts& parts, const v1::WatchJobRequest& request,
+    const absl::StatusOr<Caller>& caller) {
+  if (!caller.ok()) return new RefusedCall(caller.status());
+  absl::StatusOr<std::string> id = JobIdOf(request.job_id(), *caller);
+  if (!id.ok()) return new RefusedCall(id.status());
+  auto call = std::make_shared<WatchCall>(parts, *std::move(id), *caller,
+                                          request.after_event());
   call->Start();
   return call.get();
 }

@@ -3,6 +3,8 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include "absl/status/statusor.h"
+#include "coordinator/auth/caller.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/service/job_watchers.h"
 #include "coordinator/store/job_store.h"
@@ -17,9 +19,11 @@ struct WatchJobParts {
   BoundedExecutor& executor;
 };
 
-// Streams the updates of a job until it has ended. The reactor deletes itself.
+// Streams the updates of a job until it has ended, as far as the caller may see
+// it. The reactor deletes itself.
 grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
-    const WatchJobParts& parts, const v1::WatchJobRequest& request);
+    const WatchJobParts& parts, const v1::WatchJobRequest& request,
+    const absl::StatusOr<Caller>& caller);
 
 }  // namespace tangram
 

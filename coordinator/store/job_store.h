@@ -20,7 +20,7 @@ inline bool IsFinished(JobState state) {
 
 // A planning request that is kept until it is answered, and its answer.
 struct Job {
-  std::string id;       // The client's choice.
+  std::string id;       // Whose it is and the client's choice: JobId.
   std::string request;  // Serialised tangram.v1.PlanRequest.
   int priority = 0;     // Higher runs first.
   // Of equal priority, the jobs of one key take turns with those of another;
@@ -66,7 +66,18 @@ struct JobPulse {
   bool operator==(const JobPulse&) const = default;
 };
 
+// Names of different tenants' jobs never meet, and of a name of nobody's it
+// cannot be told that there are tenants. Neither part has a slash.
+inline std::string JobId(const std::string& tenant, const std::string& name) {
+  return tenant.empty() ? name : tenant + "/" + name;
+}
+inline std::string TenantOf(const std::string& job_id) {
+  const size_t slash = job_id.find('/');
+  return slash == std::string::npos ? "" : job_id.substr(0, slash);
+}
+
 struct JobFilter {
+  std::string tenant;            // Empty: all.
   std::vector<JobState> states;  // Empty: all.
   int limit = 100;
   // Only jobs submitted before this one, so that pages follow one another;
@@ -94,6 +105,8 @@ class JobStore {
   virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;
   // Newest first, without requests and results.
   virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
+  // Jobs of a tenant (empty: all) that have not ended.
+  virtual absl::StatusOr<int> CountUnfinished(const std::string& tenant) = 0;
 
   // A queued job is cancelled at once; of a running one the owner learns it.
   virtual absl::StatusOr<Job> Cancel(const std::string& id) = 0;

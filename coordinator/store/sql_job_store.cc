@@ -59,6 +59,8 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
   "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
   "started_s, finished_s, error_code, error_message, share_key"
 #define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
+// Rows whose id begins with that parameter.
+#define IS_OF_TENANT(prefix) "substr(id, 1, length(" prefix ")) = " prefix
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
 
@@ -86,6 +88,11 @@ Job WholeJobOf(const SqlRow& row) {
 
 absl::Status NoSuchJob(const std::string& id) {
   return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
+}
+
+// What the ids of a tenant's jobs begin with.
+std::string PrefixOf(const std::string& tenant) {
+  return tenant.empty() ? "" : tenant + "/";
 }
 
 int64_t Number(JobState state) { return static_cast<int64_t>(state); }
@@ -146,14 +153,24 @@ class SqlJobStore : public JobStore {
     for (const JobState state : filter.states) wanted |= 1 << Number(state);
     if (filter.states.empty()) wanted = -1;
     std::vector<Job> jobs;
-    TANGRAM_RETURN_IF_ERROR(
-        database_->Run("SELECT " JOB_COLUMNS
-                       " FROM jobs WHERE sequence < ?1 AND "
-                       "((?2 >> CAST(state AS INTEGER)) & 1) = 1 "
-                       "ORDER BY sequence DESC LIMIT ?3",
-                       {before, wanted, int64_t{filter.limit}},
-                       [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT " JOB_COLUMNS
+        " FROM jobs WHERE sequence < ?1 AND "
+        "((?2 >> CAST(state AS INTEGER)) & 1) = 1 AND " IS_OF_TENANT(
+            "?3") " ORDER BY sequence DESC LIMIT ?4",
+        {before, wanted, PrefixOf(filter.tenant), int64_t{filter.limit}},
+        [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
     return jobs;
+  }
+
+  absl::StatusOr<int> CountUnfinished(const std::string& tenant) override {
+    const std::lock_guard lock(mutex_);
+    int64_t count = 0;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT COUNT(*) FROM jobs WHERE state IN (0, 1) AND " IS_OF_TENANT(
+            "?1"),
+        {PrefixOf(tenant)}, [&](const SqlRow& row) { count = row.Int(0); }));
+    return static_cast<int>(count);
   }
 
   absl::StatusOr<Job> Cancel(const std::string& id) override {

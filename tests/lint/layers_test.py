@@ -29,6 +29,7 @@ LAYERS = {
                          " common/profile",
     "common/obs": "common/base",
     "common/trace": "common/base",
+    "common/security": "common/base common/wire",
     "common/wire": "common/base common/domain common/sim common/parallelizer"
                    " common/planner common/trace tangram",
     "worker/adapters": "common/parallelizer"
@@ -67,6 +68,7 @@ LAYERS = {
     "coordinator/dispatch": "common/base common/domain common/parallelizer",
     "coordinator/tracing": "common/domain common/parallelizer common/planner"
                            " common/trace coordinator/dispatch",
+    "coordinator/auth": "common/base common/obs common/security common/wire",
     "coordinator/store": "common/base common/obs common/parallelizer"
                          " common/wire coordinator/dispatch",
     "coordinator/jobs": "common/base coordinator/store",
@@ -79,7 +81,8 @@ MAINS = {"coordinator/main.cc", "worker/main.cc"}
 # No protobuf, gRPC, log, thread, clock, environment or file.
 PURE = [folder for folder in LAYERS
         if folder not in ("common/config", "common/import_profile",
-                          "common/obs", "common/wire",
+                          "common/obs", "common/wire", "common/security",
+                          "coordinator/auth",
                           "worker/adapters/process", "worker/service",
                           "coordinator/dispatch", "coordinator/tracing",
                           "coordinator/store",
@@ -95,10 +98,12 @@ SERVICES = ("common/wire coordinator/service coordinator/store"
             " worker/service worker/adapters/process cli")
 THIRD_PARTY = {
     r"\.pb\.h|google/protobuf/": SERVICES,
-    r"grpc(pp)?/": SERVICES + " common/obs",
+    r"grpc(pp)?/": SERVICES + " common/obs common/security coordinator/auth",
+    r"openssl/": "common/security coordinator/auth",
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "common/config",
-    r"nlohmann/": "cli common/config common/trace common/import_cluster",
+    r"nlohmann/": "cli common/config common/trace common/import_cluster"
+                  " coordinator/auth",
     r"pugixml": "common/import_cluster",
     r"CLI/": "cli",
     r"coin/": "worker/adapters/alpa",

@@ -99,9 +99,8 @@ void QueryRunner::Run(Running& running, double since_s) {
   slots_.GiveBack();
   // A cancelled job has no answer: the flag decides, once and for all.
   if (!running.is_cancelled.exchange(true)) {
-    on_answer_(
-        job, std::move(answer),
-        {.waited_s = began_s - since_s, .search_s = now_s_() - began_s});
+    on_answer_(job, std::move(answer),
+               {.waited_s = began_s - since_s, .search_s = now_s_() - began_s});
   }
 }
 

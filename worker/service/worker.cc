@@ -1,6 +1,7 @@
 #include "worker/service/worker.h"
 
 #include <grpcpp/channel.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/wire/grpc_settings.h"
 #include "worker/service/coordinator_link.h"
@@ -29,14 +31,14 @@ constexpr std::chrono::seconds kComplainInterval(10);
 // Keeps a stream to one coordinator.
 class Dialer {
  public:
-  // All but `address` must outlive the dialer.
-  Dialer(const std::string& address, const WorkerOptions& options, Slots& slots,
-         WorkerMetrics& metrics)
+  // `options`, `slots` and `metrics` must outlive the dialer.
+  Dialer(const std::string& address, std::shared_ptr<grpc::Channel> channel,
+         const WorkerOptions& options, Slots& slots, WorkerMetrics& metrics)
       : address_(address),
         options_(options),
         slots_(slots),
         metrics_(metrics),
-        channel_(OpenChannel(address)),
+        channel_(std::move(channel)),
         thread_([this] { Run(); }) {}
 
   void Drain(double timeout_s) {
@@ -120,13 +122,16 @@ class Dialer {
 
 class Daemon : public Worker {
  public:
-  Daemon(WorkerOptions options, Metrics& metrics)
+  // A channel for each coordinator.
+  Daemon(WorkerOptions options,
+         std::vector<std::shared_ptr<grpc::Channel>> channels, Metrics& metrics)
       : options_(std::move(options)),
         slots_(options_.num_threads),
         metrics_(metrics) {
-    for (const std::string& address : options_.coordinators) {
-      dialers_.push_back(
-          std::make_unique<Dialer>(address, options_, slots_, metrics_));
+    for (size_t i = 0; i < channels.size(); ++i) {
+      dialers_.push_back(std::make_unique<Dialer>(
+          options_.coordinators[i].address, std::move(channels[i]), options_,
+          slots_, metrics_));
     }
   }
   ~Daemon() override { Drain(/*timeout_s=*/0); }
@@ -148,8 +153,16 @@ class Daemon : public Worker {
 
 }  // namespace
 
-std::unique_ptr<Worker> Worker::Start(WorkerOptions options, Metrics& metrics) {
-  return std::make_unique<Daemon>(std::move(options), metrics);
+absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(WorkerOptions options,
+                                                      Metrics& metrics) {
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (const CoordinatorAccess& access : options.coordinators) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        channels.emplace_back(),
+        OpenChannel(access, AccessFlags(), ChannelSettings()));
+  }
+  return std::make_unique<Daemon>(std::move(options), std::move(channels),
+                                  metrics);
 }
 
 }  // namespace tangram

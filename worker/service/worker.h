@@ -5,14 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/obs/metrics.h"
 #include "common/parallelizer/parallelizer.h"
+#include "common/security/channel.h"
 
 namespace tangram {
 
 struct WorkerOptions {
-  std::vector<std::string> coordinators;  // "host:port" each.
-  std::string name;                       // For people.
+  std::vector<CoordinatorAccess> coordinators;
+  std::string name;     // For people.
   int num_threads = 1;  // Queries at once, of all coordinators together.
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
   double heartbeat_s = 5;
@@ -27,8 +29,10 @@ struct WorkerOptions {
 // queries, and dials again whenever a stream ends.
 class Worker {
  public:
-  // Starts at once. `metrics` must outlive the worker.
-  static std::unique_ptr<Worker> Start(WorkerOptions options, Metrics& metrics);
+  // Starts at once. kInvalidArgument if the files for a coordinator are at
+  // fault. `metrics` must outlive the worker.
+  static absl::StatusOr<std::unique_ptr<Worker>> Start(WorkerOptions options,
+                                                       Metrics& metrics);
 
   virtual ~Worker() = default;  // Drain(0).
 

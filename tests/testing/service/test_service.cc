@@ -32,14 +32,15 @@ TestService::TestService(CoordinatorOptions options) {
 
 Worker& TestService::AddWorker(std::unique_ptr<Parallelizer> parallelizer,
                                int num_threads) {
-  WorkerOptions options{.coordinators = {address()},
+  WorkerOptions options{.coordinators = {{.address = address()}},
                         .name = absl::StrCat("worker-", workers_.size()),
                         .num_threads = num_threads};
   options.parallelizers.push_back(std::move(parallelizer));
   worker_metrics_.push_back(std::make_unique<Metrics>());
   const int num_before = server_->pool().Counts().workers;
-  workers_.push_back(
-      Worker::Start(std::move(options), *worker_metrics_.back()));
+  auto worker = Worker::Start(std::move(options), *worker_metrics_.back());
+  TANGRAM_CHECK(worker.ok());
+  workers_.push_back(*std::move(worker));
   TANGRAM_CHECK(Eventually(
       [&] { return server_->pool().Counts().workers > num_before; }));
   return *workers_.back();

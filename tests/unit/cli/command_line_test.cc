@@ -73,7 +73,7 @@ TEST(ParseCommandLineTest, PlanTakesEveryOption) {
   EXPECT_FALSE(plan.search.pruning.infeasibility);
   EXPECT_FALSE(plan.search.pruning.incompatibility);
   EXPECT_FALSE(plan.search.pruning.early_stop);
-  EXPECT_EQ(plan.coordinator, "h:1");
+  EXPECT_EQ(plan.coordinator.address, "h:1");
   EXPECT_EQ(plan.timeout_s, 2.5);
   EXPECT_EQ(plan.output_file, "o");
   EXPECT_EQ(plan.timeline_file, "t");
@@ -93,9 +93,9 @@ TEST(ParseCommandLineTest, EverySubcommandHasItsOptions) {
   EXPECT_EQ(std::get<ExplainOptions>(parse("explain p.json --against q.json"))
                 .against_file,
             "q.json");
-  EXPECT_EQ(
-      std::get<HealthOptions>(parse("health --coordinator h:1")).coordinator,
-      "h:1");
+  EXPECT_EQ(std::get<HealthOptions>(parse("health --coordinator h:1"))
+                .coordinator.address,
+            "h:1");
   EXPECT_TRUE(std::holds_alternative<ModelsOptions>(parse("models")));
   EXPECT_EQ(std::get<DevicesOptions>(parse("devices")).device, "");
   EXPECT_EQ(std::get<DevicesOptions>(parse("devices t4")).device, "t4");

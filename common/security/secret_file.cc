@@ -1,0 +1,58 @@
+#include "common/security/secret_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+// A bundle of all public authorities is a quarter of it.
+constexpr size_t kMaxBytes = 1 << 20;
+
+absl::Status FileError(absl::string_view flag, const std::string& file,
+                       absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", file, ": ", what));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadSecretFile(absl::string_view flag,
+                                           const std::string& file) {
+  errno = 0;
+  std::ifstream input(file, std::ios::binary);
+  std::string content(kMaxBytes + 1, '\0');
+  if (input) input.read(content.data(), content.size());
+  if (!input.is_open() || input.bad()) {
+    return FileError(flag, file,
+                     errno == 0 ? "cannot be read" : std::strerror(errno));
+  }
+  content.resize(input.gcount());
+  if (content.size() > kMaxBytes) {
+    return FileError(flag, file,
+                     absl::StrCat("larger than ", kMaxBytes, " bytes"));
+  }
+  // Reading a folder gives nothing.
+  if (content.empty()) return FileError(flag, file, "empty, or not a file");
+  return content;
+}
+
+absl::StatusOr<std::string> ReadTokenFile(absl::string_view flag,
+                                          const std::string& file) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string content,
+                           ReadSecretFile(flag, file));
+  const absl::string_view token = absl::StripAsciiWhitespace(content);
+  if (!token.empty() &&
+      std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) {
+    return std::string(token);
+  }
+  return FileError(flag, file, "expected one token of printable characters");
+}
+
+}  // namespace tangram

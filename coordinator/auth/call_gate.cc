@@ -1,0 +1,73 @@
+#include "coordinator/auth/call_gate.h"
+
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/auth_metadata_processor.h>
+#include <grpcpp/server_context.h>
+
+#include <string>
+
+#include "common/wire/grpc_status.h"
+
+namespace tangram {
+namespace {
+
+using Metadata = grpc::AuthMetadataProcessor::InputMetadata;
+
+absl::string_view Find(const Metadata& metadata, const char* name) {
+  const auto it = metadata.find(name);
+  if (it == metadata.end()) return "";
+  return {it->second.data(), it->second.size()};
+}
+
+// Of TLS: common name and alternative names of a verified certificate.
+std::vector<std::string> CertificateNames(const grpc::AuthContext& context) {
+  std::vector<std::string> names;
+  for (const char* property :
+       {GRPC_X509_CN_PROPERTY_NAME, GRPC_X509_SAN_PROPERTY_NAME}) {
+    for (const grpc::string_ref& value : context.FindPropertyValues(property)) {
+      names.emplace_back(value.data(), value.size());
+    }
+  }
+  return names;
+}
+
+class CallGate : public grpc::AuthMetadataProcessor {
+ public:
+  explicit CallGate(Authenticator& authenticator)
+      : authenticator_(authenticator) {}
+
+  // Checking takes microseconds.
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& metadata,
+                       grpc::AuthContext* context, OutputMetadata*,
+                       OutputMetadata*) override {
+    return ToGrpc(
+        CheckMayCall(authenticator_, Find(metadata, ":path"),
+                     {.authorization = Find(metadata, "authorization"),
+                      .certificate_names = CertificateNames(*context)}));
+  }
+
+ private:
+  Authenticator& authenticator_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
+    Authenticator& authenticator) {
+  return std::make_shared<CallGate>(authenticator);
+}
+
+absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
+                                const grpc::ServerContextBase& context) {
+  const auto connection = context.auth_context();
+  return authenticator.Identify(
+      {.authorization = Find(context.client_metadata(), "authorization"),
+       .certificate_names = connection == nullptr
+                                ? std::vector<std::string>()
+                                : CertificateNames(*connection)});
+}
+
+}  // namespace tangram

@@ -1,0 +1,41 @@
+#ifndef TANGRAM_COORDINATOR_AUTH_JSON_WEB_KEYS_H_
+#define TANGRAM_COORDINATOR_AUTH_JSON_WEB_KEYS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+struct evp_pkey_st;
+
+namespace tangram {
+
+// The public keys of an identity provider: a JSON Web Key Set (RFC 7517) with
+// RSA keys for RS256 and P-256 keys for ES256 (RFC 7518). Keys of other kinds
+// or uses are passed over.
+class JsonWebKeys {
+ public:
+  // kInvalidArgument names the key at fault: keys[1].n: ...
+  static absl::StatusOr<JsonWebKeys> Parse(absl::string_view json);
+
+  // Whether `signature` of `text` was made with the key of that id; without an
+  // id, with any key. `algorithm` must be the key's own, so that no key is used
+  // as another kind of key. kUnauthenticated says what is wrong.
+  absl::Status Verify(absl::string_view algorithm, absl::string_view key_id,
+                      absl::string_view text,
+                      absl::string_view signature) const;
+
+ private:
+  struct Key {
+    std::string id;
+    std::string algorithm;
+    std::shared_ptr<evp_pkey_st> key;
+  };
+  std::vector<Key> keys_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_AUTH_JSON_WEB_KEYS_H_

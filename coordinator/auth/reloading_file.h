@@ -1,0 +1,94 @@
+#ifndef TANGRAM_COORDINATOR_AUTH_RELOADING_FILE_H_
+#define TANGRAM_COORDINATOR_AUTH_RELOADING_FILE_H_
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "common/obs/log.h"
+#include "common/security/refresh.h"
+#include "common/security/secret_file.h"
+
+namespace tangram {
+
+// What a file says, read again soon after it has changed. A change that cannot
+// be read is logged, and what was said before holds on. Thread-safe.
+template <typename T>
+class ReloadingFile {
+ public:
+  using Parser = std::function<absl::StatusOr<T>(absl::string_view)>;
+
+  static absl::StatusOr<std::unique_ptr<ReloadingFile>> Open(std::string flag,
+                                                             std::string path,
+                                                             Parser parser) {
+    auto file = std::make_unique<ReloadingFile>(
+        std::move(flag), std::move(path), std::move(parser));
+    file->stamp_ = file->Stamp();
+    TANGRAM_ASSIGN_OR_RETURN(file->value_, file->Read());
+    return file;
+  }
+
+  ReloadingFile(std::string flag, std::string path, Parser parser)
+      : flag_(std::move(flag)),
+        path_(std::move(path)),
+        parser_(std::move(parser)) {}
+
+  std::shared_ptr<const T> Get() {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= next_look_) {
+      next_look_ = now + std::chrono::seconds(kRefreshIntervalS);
+      Refresh();
+    }
+    return value_;
+  }
+
+ private:
+  using FileStamp = std::pair<std::filesystem::file_time_type, uintmax_t>;
+
+  FileStamp Stamp() const {
+    std::error_code error;
+    return {std::filesystem::last_write_time(path_, error),
+            std::filesystem::file_size(path_, error)};
+  }
+
+  absl::StatusOr<std::shared_ptr<const T>> Read() const {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string text,
+                             ReadSecretFile(flag_, path_));
+    absl::StatusOr<T> value = parser_(text);
+    if (value.ok()) return std::make_shared<const T>(*std::move(value));
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag_, ": ", path_, ": ", value.status().message()));
+  }
+
+  void Refresh() {
+    const FileStamp stamp = Stamp();
+    if (stamp == stamp_) return;
+    stamp_ = stamp;
+    absl::StatusOr<std::shared_ptr<const T>> value = Read();
+    if (value.ok()) value_ = *std::move(value);
+    Log(value.ok() ? LogLevel::kInfo : LogLevel::kError,
+        value.ok() ? "read again" : "cannot be read again",
+        {{"file", path_}, {"status", value.status().ToString()}});
+  }
+
+  const std::string flag_;
+  const std::string path_;
+  const Parser parser_;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point next_look_;
+  FileStamp stamp_;
+  std::shared_ptr<const T> value_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_AUTH_RELOADING_FILE_H_

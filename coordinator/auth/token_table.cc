@@ -1,0 +1,105 @@
+#include "coordinator/auth/token_table.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/wire/field_checks.h"
+
+namespace tangram {
+namespace {
+
+// Fewer can be guessed.
+constexpr size_t kMinTokenLength = 16;
+constexpr size_t kNumFields = 4;
+
+std::string Sha256(absl::string_view text) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
+
+absl::StatusOr<std::string> DigestOf(absl::string_view token) {
+  if (absl::ConsumePrefix(&token, "sha256:")) {
+    if (token.size() == 2 * SHA256_DIGEST_LENGTH &&
+        std::all_of(token.begin(), token.end(), absl::ascii_isxdigit)) {
+      return absl::HexStringToBytes(token);
+    }
+    return absl::InvalidArgumentError("sha256: expected 64 hexadecimal digits");
+  }
+  if (token.size() >= kMinTokenLength &&
+      std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) {
+    return Sha256(token);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("token: ", token.size(), " characters; expected at least ",
+                   kMinTokenLength, ", all of them printable"));
+}
+
+absl::StatusOr<Caller> ParseCaller(
+    const std::vector<absl::string_view>& fields) {
+  Caller caller{.name = std::string(fields[1]),
+                .tenant = std::string(fields[2])};
+  TANGRAM_RETURN_IF_ERROR(CheckCallerName("name", caller.name));
+  if (!caller.tenant.empty()) {
+    TANGRAM_RETURN_IF_ERROR(CheckCallerName("tenant", caller.tenant));
+  }
+  for (const absl::string_view name : absl::StrSplit(fields[3], '|')) {
+    TANGRAM_ASSIGN_OR_RETURN(const Role role,
+                             ParseRole(absl::StripAsciiWhitespace(name)));
+    caller.roles = caller.roles | role;
+  }
+  return caller;
+}
+
+}  // namespace
+
+absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
+  TokenTable table;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::string where = absl::StrCat("line ", ++number);
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line.front() == '#') continue;
+    std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
+    if (fields.size() != kNumFields) {
+      return InvalidField(where, absl::StrCat(fields.size(), " fields"),
+                          "token,name,tenant,roles");
+    }
+    for (absl::string_view& field : fields) {
+      field = absl::StripAsciiWhitespace(field);
+    }
+    TANGRAM_ASSIGN_OR_RETURN(Caller caller,
+                             InField(where, ParseCaller(fields)));
+    const bool is_certificate = absl::ConsumePrefix(&fields[0], "cert:");
+    absl::StatusOr<std::string> key =
+        is_certificate ? std::string(fields[0]) : DigestOf(fields[0]);
+    TANGRAM_RETURN_IF_ERROR(InField(where, key.status()));
+    auto& callers = is_certificate ? table.by_certificate_ : table.by_digest_;
+    if (!callers.emplace(*std::move(key), std::move(caller)).second) {
+      return InvalidField(where, "a token of an earlier line", "a new one");
+    }
+  }
+  return table;
+}
+
+const Caller* TokenTable::FindToken(absl::string_view token) const {
+  const auto it = by_digest_.find(Sha256(token));
+  return it == by_digest_.end() ? nullptr : &it->second;
+}
+
+const Caller* TokenTable::FindCertificate(const std::string& name) const {
+  const auto it = by_certificate_.find(name);
+  return it == by_certificate_.end() ? nullptr : &it->second;
+}
+
+}  // namespace tangram

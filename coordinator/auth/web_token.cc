@@ -1,0 +1,132 @@
+#include "coordinator/auth/web_token.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace tangram {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kNumParts = 3;
+constexpr size_t kMaxBytes = 1 << 14;
+// How far clocks may be apart.
+constexpr double kLeewayS = 30;
+
+absl::Status Refuse(absl::string_view why) {
+  return absl::UnauthenticatedError(absl::StrCat("token: ", why));
+}
+
+absl::StatusOr<Json> DecodeObject(absl::string_view part,
+                                  absl::string_view what) {
+  std::string text;
+  if (absl::WebSafeBase64Unescape(part, &text)) {
+    Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (object.is_object()) return object;
+  }
+  return Refuse(absl::StrCat(what, " is not a JSON object"));
+}
+
+std::string Text(const Json& object, const char* name) {
+  const auto it = object.find(name);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+// Words of a string or of a list of strings.
+std::vector<std::string> Words(const Json& object, const char* name) {
+  std::vector<std::string> words;
+  const auto it = object.find(name);
+  if (it == object.end()) return words;
+  if (it->is_string()) {
+    return absl::StrSplit(it->get<std::string>(), ' ', absl::SkipEmpty());
+  }
+  if (!it->is_array()) return words;
+  for (const Json& word : *it) {
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  }
+  return words;
+}
+
+std::optional<double> Time(const Json& object, const char* name) {
+  const auto it = object.find(name);
+  if (it == object.end() || !it->is_number()) return std::nullopt;
+  return it->get<double>();
+}
+
+absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
+                         double now_s) {
+  const std::optional<double> expires_s = Time(claims, "exp");
+  if (!expires_s) return Refuse("exp: missing");
+  if (now_s >= *expires_s + kLeewayS) return Refuse("exp: has expired");
+  if (claims.contains("nbf")) {
+    const std::optional<double> begins_s = Time(claims, "nbf");
+    if (!begins_s) return Refuse("nbf: expected a number");
+    if (now_s < *begins_s - kLeewayS) return Refuse("nbf: is not valid yet");
+  }
+  if (Text(claims, "iss") != rules.issuer) {
+    return Refuse(absl::StrCat("iss: expected ", rules.issuer));
+  }
+  // One audience is a string, which may have spaces.
+  std::vector<std::string> audiences = Words(claims, "aud");
+  audiences.push_back(Text(claims, "aud"));
+  if (std::find(audiences.begin(), audiences.end(), rules.audience) ==
+      audiences.end()) {
+    return Refuse(absl::StrCat("aud: expected ", rules.audience));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Caller> CallerOf(const Json& claims) {
+  Caller caller{.name = Text(claims, "sub"), .tenant = Text(claims, "tenant")};
+  absl::Status status = CheckCallerName("sub", caller.name);
+  if (status.ok() && claims.contains("tenant")) {
+    status = CheckCallerName("tenant", caller.tenant);
+  }
+  if (!status.ok()) return Refuse(status.message());
+  for (const std::string& word : Words(claims, "roles")) {
+    // Providers have roles for others too.
+    const absl::StatusOr<Role> role = ParseRole(word);
+    if (role.ok()) caller.roles = caller.roles | *role;
+  }
+  return caller;
+}
+
+}  // namespace
+
+bool IsWebToken(absl::string_view token) {
+  return std::count(token.begin(), token.end(), '.') == kNumParts - 1;
+}
+
+absl::StatusOr<Caller> CallerOfWebToken(absl::string_view token,
+                                        const JsonWebKeys& keys,
+                                        const WebTokenRules& rules,
+                                        double now_s) {
+  if (token.size() > kMaxBytes) return Refuse("too long");
+  const std::vector<absl::string_view> parts = absl::StrSplit(token, '.');
+  if (parts.size() != kNumParts) return Refuse("not a JSON Web Token");
+  TANGRAM_ASSIGN_OR_RETURN(const Json header,
+                           DecodeObject(parts[0], "the header"));
+  // Extensions that must be understood are not.
+  if (header.contains("crit")) return Refuse("crit: not supported");
+  std::string signature;
+  if (!absl::WebSafeBase64Unescape(parts[2], &signature)) {
+    return Refuse("the signature is not base64url");
+  }
+  TANGRAM_RETURN_IF_ERROR(keys.Verify(Text(header, "alg"), Text(header, "kid"),
+                                      token.substr(0, token.rfind('.')),
+                                      signature));
+  TANGRAM_ASSIGN_OR_RETURN(const Json claims,
+                           DecodeObject(parts[1], "the payload"));
+  TANGRAM_RETURN_IF_ERROR(CheckClaims(claims, rules, now_s));
+  return CallerOf(claims);
+}
+
+}  // namespace tangram
