@@ -68,7 +68,7 @@ absl::Status CheckTrace(const PlanOptions& options) {
         "--trace: a job that is only submitted has none yet; see tangram job "
         "trace");
   }
-  if (!options.coordinator.empty() && options.job_id.empty()) {
+  if (!options.coordinator.address.empty() && options.job_id.empty()) {
     return absl::InvalidArgumentError(
         "--trace: expected --job too, since a coordinator traces jobs");
   }
@@ -112,7 +112,7 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
 
 absl::Status WritePlanTrace(const PlanOptions& options,
                             const PlanTracer& tracer, Console& console) {
-  if (options.coordinator.empty()) {
+  if (options.coordinator.address.empty()) {
     return WriteTrace(tracer.ToTrace(), options.trace_format,
                       options.trace_file, console.out);
   }

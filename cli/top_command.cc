@@ -158,7 +158,7 @@ CommandResult Run(const TopOptions& options, Console& console) {
     if (!snapshot.ok() && (is_first || options.once)) return snapshot.status();
     if (console.color) console.out << kClearScreen;
     if (snapshot.ok()) {
-      PrintSummary(options.coordinator, snapshot->status, console);
+      PrintSummary(options.coordinator.address, snapshot->status, console);
       PrintLatestJobs(snapshot->jobs, console);
       PrintWorkers(snapshot->status, before, options.limit, console);
       before.clear();
