@@ -1,5 +1,6 @@
 #include "cli/coordinator_channel.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/support/channel_arguments.h>
 
@@ -28,6 +29,8 @@ grpc::ChannelArguments Arguments() {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
     const CoordinatorAccess& access, const StopCondition& stop) {
+  // What goes wrong is said once, by us.
+  gpr_set_log_function([](gpr_log_func_args*) {});
   TANGRAM_ASSIGN_OR_RETURN(const auto channel,
                            OpenChannel(access, kAccessOptions, Arguments()));
   const auto give_up = std::chrono::system_clock::now() + kConnectTimeout;

@@ -333,6 +333,18 @@ TEST_P(SqlJobStoreTest, EachJobIsClaimedOnce) {
   EXPECT_EQ(claimed, kJobs);
 }
 
+TEST_P(SqlJobStoreTest, TenantsAreListedAndCountedApart) {
+  for (const char* id : {"a/x", "a/y", "ab/x", "x"}) Submit(id);
+  EXPECT_THAT(store_->List({.tenant = "a"}),
+              IsOkAndHolds(ElementsAre(HasId("a/y"), HasId("a/x"))));
+  EXPECT_THAT(store_->List({}), IsOkAndHolds(SizeIs(4)));
+  EXPECT_THAT(store_->CountUnfinished("a"), IsOkAndHolds(2));
+  EXPECT_THAT(store_->CountUnfinished(""), IsOkAndHolds(4));
+  EXPECT_THAT(store_->Cancel("a/x"), IsOk());
+  EXPECT_EQ(Claim("runner"), "a/y");
+  EXPECT_THAT(store_->CountUnfinished("a"), IsOkAndHolds(1));
+}
+
 TEST_P(SqlJobStoreTest, TheClockMayBeTheDatabases) {
   store_.reset();
   ASSERT_OK_AND_ASSIGN(store_, CreateSqlJobStore(Open()));

@@ -1,0 +1,76 @@
+"""The coordinator's RPCs from Python, by the generated messages."""
+
+import importlib
+import os
+import sys
+
+import harness
+
+try:
+    import grpc
+    sys.path.append(os.path.join(os.path.dirname(harness.BIN), "python"))
+    jobs = importlib.import_module("tangram.v1.job_service_pb2")
+    planner = importlib.import_module("tangram.v1.planner_service_pb2")
+    pool = importlib.import_module("tangram.v1.worker_pool_service_pb2")
+except ImportError:
+    grpc = None
+
+WHY_NOT = "python3-grpcio or the generated messages are missing"
+TIMEOUT_S = 30
+# What protobuf's Python does not tell of methods.
+STREAMING = ("/Plan", "/WatchJob", "/Work")
+
+
+def methods():
+    """Path -> descriptor, of all that the coordinator serves."""
+    return {f"/{service.full_name}/{method.name}": method
+            for file in (jobs, planner, pool)
+            for service in file.DESCRIPTOR.services_by_name.values()
+            for method in service.methods}
+
+
+class Client:
+    """Calls methods by their paths, as one caller."""
+
+    def __init__(self, channel, token=None):
+        self._channel = channel
+        self._metadata = [("authorization", f"Bearer {token}")] if token else []
+        self._methods = methods()
+
+    def start(self, path, request=None, timeout_s=TIMEOUT_S):
+        """The call, or the stream of answers."""
+        method = self._methods[path]
+        # The classes that belong to the descriptors.
+        message = lambda descriptor: descriptor._concrete_class
+        streams_in = path.endswith("/Work")
+        streams_out = path.endswith(STREAMING)
+        make = getattr(self._channel, "_".join(
+            ["stream" if streams_in else "unary",
+             "stream" if streams_out else "unary"]))
+        call = make(path,
+                    request_serializer=lambda m: m.SerializeToString(),
+                    response_deserializer=message(
+                        method.output_type).FromString)
+        if request is None:
+            request = message(method.input_type)()
+            request = iter([request]) if streams_in else request
+        start = call if streams_out else call.future
+        return start(request, timeout=timeout_s, metadata=self._metadata)
+
+    def call(self, path, request=None, timeout_s=TIMEOUT_S):
+        """The answer, or the last of a stream; None of an empty stream."""
+        result = self.start(path, request, timeout_s)
+        if not path.endswith(STREAMING):
+            return result.result()
+        last = None
+        for last in result:
+            pass
+        return last
+
+    def code(self, path, request=None, timeout_s=TIMEOUT_S):
+        """Status code and text."""
+        try:
+            self.call(path, request, timeout_s)
+            return grpc.StatusCode.OK, ""
+        except grpc.RpcError as error:
+            return error.code(), error.details()

@@ -1,0 +1,437 @@
+"""Who may do what with a coordinator, and who may listen in."""
+
+import json
+import os
+import queue
+import ssl
+import subprocess
+import time
+import unittest
+
+import calls
+import harness
+from calls import Client, grpc
+from certificates import Authority
+from daemons import BIN, Coordinator, Worker
+from harness import BAD_INPUT, CLUSTER, Folder, JOB, OK, UNAVAILABLE
+
+PLAN, OPERATE, WORK = {"plan"}, {"operate"}, {"work"}
+# Method -> the roles that may call it.
+ROLES = {
+    "/tangram.v1.Planner/Plan": PLAN,
+    "/tangram.v1.Jobs/SubmitJob": PLAN,
+    "/tangram.v1.Jobs/GetJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/WatchJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/ListJobs": PLAN | OPERATE,
+    "/tangram.v1.Jobs/CancelJob": PLAN | OPERATE,
+    "/tangram.v1.WorkerPool/Work": WORK,
+}
+HEALTH = "/grpc.health.v1.Health/Check"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+ALICE, BOB, OLGA, WALLY = (name * 4 for name in
+                           ("alice", "bobby", "olga", "wally"))
+TOKENS = f"""# token,name,tenant,roles
+{ALICE},alice,team-a,plan
+{BOB},bob,team-b,plan
+{OLGA},olga,,operate
+{WALLY},wally,,work
+cert:worker-7,worker-7,,work
+"""
+
+
+def eventually(holds):
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@unittest.skipUnless(grpc, calls.WHY_NOT)
+class Secured(Folder):
+    """A test with files of tokens."""
+
+    def setUp(self):
+        super().setUp()
+        self.tokens = self.path(self.write("tokens.csv", TOKENS))
+        for name, token in (("alice", ALICE), ("bob", BOB), ("olga", OLGA),
+                            ("wally", WALLY)):
+            self.write(name, token + "\n")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, *arguments):
+        coordinator = Coordinator(f"--auth_tokens_file={self.tokens}",
+                                  *arguments)
+        self.addCleanup(coordinator.end)
+        return coordinator
+
+    def add_worker(self, address, *arguments):
+        worker = Worker(address, "w", f"--token_file={self.path('wally')}",
+                        *arguments)
+        self.addCleanup(worker.end)
+        return worker
+
+    def request(self, job_id, layers=6):
+        """A job of the small cluster and model."""
+        self.tangram("plan", *CLUSTER, "--model", "gpt3-1.3b", "--layers",
+                     str(layers), "--global-batch", "32", "--output",
+                     "seed.json")
+        plan = json.loads(self.read("seed.json"))
+        from google.protobuf import json_format
+        whole = {name: plan[name] for name in ("cluster", "model", "training")}
+        submit = calls.jobs.SubmitJobRequest(job_id=job_id)
+        json_format.ParseDict(whole, submit.request, ignore_unknown_fields=True)
+        submit.request.parallelizer = "uniform"
+        return submit
+
+
+class RolesTest(Secured):
+    def setUp(self):
+        super().setUp()
+        self.coordinator = self.start("--worker_wait_s=0")
+        channel = grpc.insecure_channel(self.coordinator.address)
+        self.addCleanup(channel.close)
+        self.channel = channel
+
+    def as_caller(self, token):
+        return Client(self.channel, token)
+
+    def test_the_table_is_whole(self):
+        self.assertEqual(set(calls.methods()), set(ROLES))
+
+    def test_the_unknown_get_nothing(self):
+        for token in None, "nobody's token at all", ALICE[:-1]:
+            for path in ROLES:
+                code, text = self.as_caller(token).code(path)
+                self.assertEqual(code, grpc.StatusCode.UNAUTHENTICATED, path)
+                self.assertRegex(text, "authorization: missing|token: unknown")
+        with self.assertRaises(grpc.RpcError) as caught:
+            list(self.channel.stream_stream(REFLECTION)(iter([b""])))
+        self.assertEqual(caught.exception.code(),
+                         grpc.StatusCode.UNAUTHENTICATED)
+
+    def test_the_known_get_what_their_role_allows(self):
+        for token, role in (ALICE, "plan"), (OLGA, "operate"), (WALLY, "work"):
+            for path, roles in ROLES.items():
+                code, text = self.as_caller(token).code(path)
+                if role in roles:
+                    self.assertNotIn(code, (grpc.StatusCode.PERMISSION_DENIED,
+                                            grpc.StatusCode.UNAUTHENTICATED))
+                else:
+                    self.assertEqual(code, grpc.StatusCode.PERMISSION_DENIED,
+                                     (path, role))
+                    self.assertIn("needs the role", text)
+
+    def test_methods_that_do_not_exist(self):
+        call = self.channel.unary_unary("/tangram.v1.Jobs/DropAll")
+        with self.assertRaises(grpc.RpcError) as caught:
+            call(b"", metadata=[("authorization", f"Bearer {ALICE}")])
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
+
+    def test_probes_need_no_token(self):
+        self.assertEqual(self.channel.unary_unary(HEALTH)(b""), b"\x08\x01")
+        self.tangram("health", "--coordinator", self.coordinator.address)
+
+    def test_command_and_worker_show_their_tokens(self):
+        self.add_worker(self.coordinator.address)
+        on = ["--coordinator", self.coordinator.address]
+        self.tangram("plan", *CLUSTER, *JOB, *on, "--token-file", "alice")
+        self.fails(BAD_INPUT, "authorization: missing", "plan", *CLUSTER, *JOB,
+                   *on)
+        self.fails(BAD_INPUT, "needs the role plan, which wally has not",
+                   "plan", *CLUSTER, *JOB, *on, "--token-file", "wally")
+
+    def test_tokens_change_while_it_runs(self):
+        new_token = "another-token-of-alice"
+        client = self.as_caller(new_token)
+        lists = lambda: (client.code("/tangram.v1.Jobs/ListJobs")[0] ==
+                         grpc.StatusCode.OK)
+        self.assertFalse(lists())
+        self.write("new", TOKENS.replace(ALICE, new_token))
+        os.replace(self.path("new"), self.tokens)
+        eventually(lists)
+        self.assertEqual(
+            self.as_caller(ALICE).code("/tangram.v1.Jobs/ListJobs")[0],
+            grpc.StatusCode.UNAUTHENTICATED)
+        # What cannot be read changes nothing.
+        self.write("tokens.csv", f"{new_token},a line cut sho")
+        eventually(lambda: lists() and "line 1: 2 fields" in
+                   self.coordinator.log())
+        self.assertTrue(lists())
+        self.assertNotIn(new_token, self.coordinator.log())
+
+
+class TenantTest(Secured):
+    def setUp(self):
+        super().setUp()
+        coordinator = self.start("--max_jobs_per_tenant=2",
+                                 "--max_calls_per_tenant=1")
+        channel = grpc.insecure_channel(coordinator.address)
+        self.addCleanup(channel.close)
+        self.alice, self.bob, self.olga, self.wally = (
+            Client(channel, token) for token in (ALICE, BOB, OLGA, WALLY))
+
+    def jobs_of(self, client):
+        return [job.job_id
+                for job in client.call("/tangram.v1.Jobs/ListJobs").jobs]
+
+    def test_jobs_of_others_are_not_there(self):
+        job = self.request("nightly")
+        self.alice.call("/tangram.v1.Jobs/SubmitJob", job)
+        for name in "nightly", "team-a/nightly":
+            for method, message in (("GetJob", calls.jobs.GetJobRequest),
+                                    ("WatchJob", calls.jobs.WatchJobRequest),
+                                    ("CancelJob",
+                                     calls.jobs.CancelJobRequest)):
+                code, text = self.bob.code(f"/tangram.v1.Jobs/{method}",
+                                           message(job_id=name))
+                self.assertEqual(code, grpc.StatusCode.NOT_FOUND)
+                self.assertIn(" is unknown", text)
+        token = calls.jobs.ListJobsRequest(page_token="team-a/nightly")
+        self.assertEqual(self.bob.code("/tangram.v1.Jobs/ListJobs", token)[0],
+                         grpc.StatusCode.NOT_FOUND)
+        # His own of the same name is another job.
+        self.bob.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly", 4))
+        self.assertEqual(self.jobs_of(self.alice), ["nightly"])
+        self.assertEqual(self.jobs_of(self.bob), ["nightly"])
+
+    def test_who_operates_sees_all(self):
+        job = self.request("nightly")
+        for client in self.alice, self.bob:
+            client.call("/tangram.v1.Jobs/SubmitJob", job)
+        self.assertEqual(self.jobs_of(self.olga),
+                         ["team-b/nightly", "team-a/nightly"])
+        self.olga.call("/tangram.v1.Jobs/CancelJob",
+                       calls.jobs.CancelJobRequest(job_id="team-a/nightly"))
+        eventually(lambda: self.state(self.alice) == calls.jobs.Job.CANCELLED)
+        self.assertNotEqual(self.state(self.bob), calls.jobs.Job.CANCELLED)
+
+    def state(self, client):
+        request = calls.jobs.GetJobRequest(job_id="nightly")
+        return client.call("/tangram.v1.Jobs/GetJob", request).state
+
+    def test_a_tenant_has_so_many_jobs(self):
+        job = self.request("a")
+        submit = "/tangram.v1.Jobs/SubmitJob"
+        for job.job_id in "a", "b":
+            self.alice.call(submit, job)
+        job.job_id = "c"
+        code, text = self.alice.code(submit, job)
+        self.assertEqual(code, grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertIn('tenant "team-a" has 2 jobs that have not ended, as many '
+                      'as --max_jobs_per_tenant allows', text)
+        self.bob.call(submit, job)
+        job.job_id = "b"
+        self.alice.call(submit, job)  # It is there already.
+        self.alice.call("/tangram.v1.Jobs/CancelJob",
+                        calls.jobs.CancelJobRequest(job_id="b"))
+        job.job_id = "c"
+        eventually(lambda: self.alice.code(submit, job)[0] ==
+                   grpc.StatusCode.OK)
+
+    def test_a_tenant_has_so_many_calls(self):
+        request = self.request("a").request
+        plan = "/tangram.v1.Planner/Plan"
+        first = self.alice.start(plan, request)  # Waits for a worker.
+        next(first)
+        code, text = self.alice.code(plan, request)
+        self.assertEqual(code, grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertIn("--max_calls_per_tenant", text)
+        other = self.bob.start(plan, request)
+        next(other)
+        other.cancel()
+        first.cancel()
+        def is_free():
+            again = self.alice.start(plan, request)
+            try:
+                next(again)
+                return True
+            except grpc.RpcError:
+                return False
+            finally:
+                again.cancel()
+        eventually(is_free)
+
+    def test_workers_learn_of_no_tenant(self):
+        messages = queue.Queue()
+        hello = calls.pool.WorkerMessage()
+        hello.hello.name = "spy"
+        hello.hello.capacity = 4
+        adapter = hello.hello.adapters.add()
+        adapter.name, adapter.version = "uniform", "1"
+        messages.put(hello)
+        stream = self.wally.start("/tangram.v1.WorkerPool/Work",
+                                  iter(messages.get, None))
+        self.addCleanup(stream.cancel)
+        self.addCleanup(messages.put, None)
+        self.alice.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly"))
+        heard = b""
+        for message in stream:
+            heard += message.SerializeToString()
+            if message.leases:
+                break
+        for secret in ALICE, "alice", "team-a", "nightly":
+            self.assertNotIn(secret.encode(), heard)
+
+
+class TlsTest(Secured):
+    def setUp(self):
+        super().setUp()
+        self.ca = Authority(self.folder, "ca")
+        self.cert, self.key = self.ca.issue("server")
+
+    def start_tls(self, *arguments):
+        return self.start(f"--tls_cert_file={self.cert}",
+                          f"--tls_key_file={self.key}", *arguments)
+
+    def start_mutual(self, *arguments):
+        return self.start_tls(f"--tls_ca_file={self.ca.cert}", *arguments)
+
+    def open_channel(self, address, *key_and_cert):
+        contents = []
+        for name in self.ca.cert, *key_and_cert:
+            with open(name, "rb") as file:
+                contents.append(file.read())
+        channel = grpc.secure_channel(address,
+                                      grpc.ssl_channel_credentials(*contents))
+        self.addCleanup(channel.close)
+        return channel
+
+    def test_command_and_worker_by_tls(self):
+        address = self.start_tls().address
+        self.add_worker(address, f"--tls_ca_file={self.ca.cert}")
+        self.tangram("plan", *CLUSTER, *JOB, "--coordinator", address,
+                     "--tls-ca", self.ca.cert, "--token-file", "alice")
+
+    def test_strangers_are_not_talked_to(self):
+        address = self.start_tls().address
+        other = Authority(self.folder, "other")
+        self.fails(UNAVAILABLE, "cannot be reached", "health", "--coordinator",
+                   address)
+        self.fails(UNAVAILABLE, "no certificate for this name", "health",
+                   "--coordinator", address, "--tls-ca", other.cert)
+        self.cert, self.key = self.ca.issue("elsewhere", "DNS:example.org")
+        self.fails(UNAVAILABLE, "no certificate for this name", "health",
+                   "--coordinator", self.start_tls().address, "--tls-ca",
+                   self.ca.cert)
+
+    def test_mutual_tls_needs_a_certificate(self):
+        address = self.start_mutual().address
+        on = ["health", "--coordinator", address, "--tls-ca", self.ca.cert]
+        self.assertEqual(self.run_tangram(*on).returncode, UNAVAILABLE)
+        for authority, code in ((Authority(self.folder, "other"), UNAVAILABLE),
+                                (self.ca, OK)):
+            cert, key = authority.issue("someone")
+            run = self.run_tangram(*on, "--tls-cert", cert, "--tls-key", key)
+            self.assertEqual(run.returncode, code)
+
+    def test_a_certificate_has_roles(self):
+        address = self.start_mutual().address
+        for name, code in (("worker-7", grpc.StatusCode.PERMISSION_DENIED),
+                           ("worker-8", grpc.StatusCode.UNAUTHENTICATED)):
+            cert, key = self.ca.issue(name)
+            client = Client(self.open_channel(address, key, cert))
+            self.assertEqual(client.code("/tangram.v1.Jobs/ListJobs")[0], code)
+        cert, key = self.ca.issue("worker-7")
+        worker = Worker(address, "w", f"--tls_ca_file={self.ca.cert}",
+                        f"--tls_cert_file={cert}", f"--tls_key_file={key}")
+        self.addCleanup(worker.end)
+
+    def shown(self, address):
+        host, port = address.split(":")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return ssl.get_server_certificate((host, int(port)),
+                                          ca_certs=self.ca.cert, timeout=30)
+
+    def test_certificates_change_under_running_calls(self):
+        coordinator = self.start_tls()
+        address = coordinator.address
+        alice = Client(self.open_channel(address), ALICE)
+        alice.call("/tangram.v1.Jobs/SubmitJob", self.request("a"))
+        watch = alice.start("/tangram.v1.Jobs/WatchJob",
+                            calls.jobs.WatchJobRequest(job_id="a"), 120)
+        before = self.shown(address)
+        new_cert, new_key = self.ca.issue("rotated")
+        os.replace(new_key, self.key)
+        os.replace(new_cert, self.cert)
+        eventually(lambda: self.shown(address) != before)
+        # The job waits for a worker, which sees the new certificate.
+        self.add_worker(address, f"--tls_ca_file={self.ca.cert}")
+        updates = list(watch)
+        self.assertEqual(updates[-1].job.state, calls.jobs.Job.SUCCEEDED)
+        self.assertNotIn("worker left", coordinator.log())
+
+
+class StartTest(Secured):
+    """What is not safe or cannot work is said at once."""
+
+    def refuses(self, message, program, *arguments):
+        run = subprocess.run([os.path.join(BIN, program), *arguments],
+                             cwd=self.folder, capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(run.returncode, BAD_INPUT, run.stderr)
+        self.assertIn(message, run.stderr)
+
+    def coordinator(self, message, *arguments):
+        self.refuses(message, "tangram-coordinator", "--listen=127.0.0.1:0",
+                     "--metrics=", "--state_dir=none", *arguments)
+
+    def test_files_at_fault_are_named(self):
+        ca = Authority(self.folder, "ca")
+        cert, key = ca.issue("one")
+        _, other_key = ca.issue("two")
+        self.coordinator("--tls_cert_file: /no/cert: No such file",
+                         "--tls_cert_file=/no/cert", f"--tls_key_file={key}")
+        self.coordinator("--tls_key_file: missing", f"--tls_cert_file={cert}")
+        self.coordinator(f"--tls_key_file: {other_key}: not the key of "
+                         f"--tls_cert_file ({cert})", f"--tls_cert_file={cert}",
+                         f"--tls_key_file={other_key}")
+        self.coordinator("no certificate in it", f"--tls_cert_file={key}",
+                         f"--tls_key_file={key}")
+        self.coordinator("--tls_ca_file: needs", f"--tls_ca_file={ca.cert}")
+        self.coordinator("--auth_tokens_file: /no/tokens: No such file",
+                         "--auth_tokens_file=/no/tokens")
+        self.coordinator("--jwt_keys_file: needs --jwt_issuer",
+                         "--jwt_keys_file=keys.json")
+        self.refuses("--tls_cert_file: needs --tls_ca_file", "tangram-worker",
+                     "--metrics=", f"--tls_cert_file={cert}",
+                     f"--tls_key_file={key}")
+
+    def test_a_bad_line_is_named_without_its_token(self):
+        self.write("tokens.csv", "a-secret-of-alice,alice,team a,plan\n")
+        self.coordinator(f'tokens.csv: line 1.tenant: "team a"; expected',
+                         "--auth_tokens_file=tokens.csv")
+
+    def test_tokens_do_not_travel_in_plain_text(self):
+        self.coordinator("--listen: 0.0.0.0:0: callers would send tokens",
+                         "--listen=0.0.0.0:0",
+                         f"--auth_tokens_file={self.tokens}")
+        self.fails(BAD_INPUT, "would be sent to example.org:1 in plain text",
+                   "health", "--coordinator", "example.org:1", "--token-file",
+                   "alice")
+        self.refuses("would be sent to example.org:1", "tangram-worker",
+                     "--metrics=", "--coordinator=example.org:1",
+                     f"--token_file={self.path('wally')}")
+
+    def test_plain_text_beyond_this_machine_is_warned_of(self):
+        coordinator = Coordinator(listen="0.0.0.0:0")
+        self.addCleanup(coordinator.end)
+        self.assertIn("connections are not encrypted", coordinator.log())
+
+    def test_probes_have_a_port_of_their_own(self):
+        ca = Authority(self.folder, "ca")
+        cert, key = ca.issue("one")
+        coordinator = self.start(f"--tls_cert_file={cert}",
+                                 f"--tls_key_file={key}",
+                                 "--health=127.0.0.1:0")
+        port = coordinator.wait_for(r"health_port=(\d+)")[1]
+        self.tangram("health", "--coordinator", f"127.0.0.1:{port}")
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            self.assertEqual(
+                Client(channel, ALICE).code("/tangram.v1.Jobs/ListJobs")[0],
+                grpc.StatusCode.UNIMPLEMENTED)
+
+
+if __name__ == "__main__":
+    harness.main()
