@@ -1,3 +1,4 @@
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,6 +142,9 @@ absl::Status StartLogFromFlags() {
 
 absl::Status RunWorker() {
   TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
+  // Adapter programs, of the same user, may look at neither its memory nor its
+  // environment.
+  prctl(PR_SET_DUMPABLE, 0);
   TANGRAM_ASSIGN_OR_RETURN(WorkerOptions options, OptionsFromFlags());
   Metrics metrics;
   int metrics_port = 0;

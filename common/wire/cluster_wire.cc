@@ -87,6 +87,14 @@ absl::StatusOr<Node> DecodeRun(const v1::NodeRun& run,
   return node;
 }
 
+int64_t NumMeasurements(const DeviceSpec& device) {
+  size_t count = device.measured.size() + device.measured_layers.size();
+  for (const MeasuredCollective& collective : device.collectives) {
+    count += collective.points.size();
+  }
+  return static_cast<int64_t>(count);
+}
+
 absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
   std::vector<DeviceSpec> devices;
   for (int i = 0; i < message.devices_size(); ++i) {
@@ -97,6 +105,7 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
   }
   std::set<absl::string_view> names;
   int64_t num_gpus = 0;
+  int64_t num_measurements = 0;
   for (int i = 0; i < message.nodes_size(); ++i) {
     const v1::NodeRun& run = message.nodes(i);
     TANGRAM_ASSIGN_OR_RETURN(
@@ -105,7 +114,12 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
     TANGRAM_RETURN_IF_ERROR(CheckCount(
         "nodes", cluster.nodes.size() + run.names_size(), kMaxNodes));
     num_gpus += int64_t{node.num_gpus} * run.names_size();
+    num_measurements += NumMeasurements(node.device) * run.names_size();
+    TANGRAM_RETURN_IF_ERROR(
+        CheckCount("measurements", num_measurements, kMaxMeasurements));
     for (const std::string& name : run.names()) {
+      TANGRAM_RETURN_IF_ERROR(
+          InField("nodes", i, CheckLength("names", name, kMaxNameBytes)));
       if (name.empty() || !names.insert(name).second) {
         return InField("nodes", i,
                        InvalidField("names", absl::StrCat("\"", name, "\""),
@@ -229,14 +243,25 @@ absl::StatusOr<Link> FromProto(const v1::Link& message) {
 }
 
 absl::StatusOr<Cluster> FromProto(const v1::Cluster& message) {
-  TANGRAM_RETURN_IF_ERROR(
-      CheckCount("groups", message.groups_size(), kMaxGroups));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckLength("name", message.name(), kMaxNameBytes),
+       CheckCount("groups", message.groups_size(), kMaxGroups),
+       CheckCount("devices", message.devices_size(), kMaxNodes),
+       CheckCount("assumptions", message.assumptions_size(), kMaxNodes)}));
+  for (int i = 0; i < message.groups_size(); ++i) {
+    TANGRAM_RETURN_IF_ERROR(CheckLength(absl::StrCat("groups[", i, "]"),
+                                        message.groups(i), kMaxNameBytes));
+  }
   Cluster cluster{.name = message.name(),
                   .groups = {message.groups().begin(), message.groups().end()}};
   TANGRAM_RETURN_IF_ERROR(DecodeNodes(message, cluster));
   TANGRAM_RETURN_IF_ERROR(DecodeLinks(message, cluster));
   TANGRAM_RETURN_IF_ERROR(CheckLinksInUse(cluster));
   for (const v1::Assumption& assumption : message.assumptions()) {
+    for (const std::string* text :
+         {&assumption.field(), &assumption.value(), &assumption.source()}) {
+      TANGRAM_RETURN_IF_ERROR(CheckLength("assumptions", *text, kMaxTextBytes));
+    }
     cluster.assumptions.push_back({.field = assumption.field(),
                                    .value = assumption.value(),
                                    .source = assumption.source()});

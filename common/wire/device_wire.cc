@@ -135,7 +135,7 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
       .memory_bandwidth_bytes_per_s = message.memory_bandwidth_bytes_per_s(),
       .supports_flash_attention = message.supports_flash_attention()};
   TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckNotEmpty("type", device.type),
+      FirstError({CheckName("type", device.type),
                   CheckPositive("memory_bytes", device.memory_bytes),
                   CheckPositive("memory_bandwidth_bytes_per_s",
                                 device.memory_bandwidth_bytes_per_s)}));

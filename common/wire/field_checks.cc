@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
 
 namespace tangram {
 namespace {
@@ -66,9 +67,21 @@ absl::Status CheckCount(absl::string_view field, int64_t count, int64_t max) {
                       absl::StrCat("at most ", max));
 }
 
+absl::Status CheckLength(absl::string_view field, absl::string_view text,
+                         int max_bytes) {
+  if (text.size() <= static_cast<size_t>(max_bytes)) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat(text.size(), " bytes"),
+                      absl::StrCat("at most ", max_bytes));
+}
+
 absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value) {
   if (!value.empty()) return absl::OkStatus();
   return InvalidField(field, "empty", "a name");
+}
+
+absl::Status CheckName(absl::string_view field, absl::string_view value) {
+  TANGRAM_RETURN_IF_ERROR(CheckNotEmpty(field, value));
+  return CheckLength(field, value, kMaxNameBytes);
 }
 
 absl::Status CheckPresent(absl::string_view field, bool present) {

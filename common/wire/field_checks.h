@@ -22,6 +22,10 @@ inline constexpr int kMaxGpus = 1 << 20;
 inline constexpr int kMaxLayers = 1 << 14;
 inline constexpr int kMaxDimension = 1 << 24;
 inline constexpr int kMaxBatch = 1 << 24;
+// Every node has its own copy of what was measured of its device.
+inline constexpr int kMaxMeasurements = 1 << 22;
+inline constexpr int kMaxNameBytes = 256;
+inline constexpr int kMaxTextBytes = 1 << 12;
 
 absl::Status InvalidField(absl::string_view field, absl::string_view value,
                           absl::string_view expected);
@@ -40,7 +44,12 @@ absl::Status CheckNotNegative(absl::string_view field, int64_t value,
 absl::Status CheckIndex(absl::string_view field, int64_t value, int64_t size);
 // At most `max` elements.
 absl::Status CheckCount(absl::string_view field, int64_t count, int64_t max);
+// At most `max_bytes` long.
+absl::Status CheckLength(absl::string_view field, absl::string_view text,
+                         int max_bytes);
 absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value);
+// Not empty and not too long.
+absl::Status CheckName(absl::string_view field, absl::string_view value);
 absl::Status CheckPresent(absl::string_view field, bool present);
 
 absl::Status FirstError(std::initializer_list<absl::Status> checks);

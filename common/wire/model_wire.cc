@@ -221,6 +221,7 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
 }
 
 absl::StatusOr<ModelSpec> FromProto(const v1::Model& message) {
+  TANGRAM_RETURN_IF_ERROR(CheckLength("name", message.name(), kMaxNameBytes));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerSpec> types,
                            DecodeTypes(message.layer_types()));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerRun> runs,

@@ -30,7 +30,9 @@ v1::Adapter ToProto(const AdapterInfo& adapter) {
 }
 
 absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message) {
-  TANGRAM_RETURN_IF_ERROR(CheckNotEmpty("name", message.name()));
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckName("name", message.name()),
+                  CheckLength("version", message.version(), kMaxNameBytes)}));
   const v1::ParallelizerFeatures& features = message.features();
   return AdapterInfo{
       .id = {.name = message.name(), .version = message.version()},

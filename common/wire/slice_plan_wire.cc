@@ -116,7 +116,7 @@ absl::StatusOr<SlicePlan> FromProto(const v1::SlicePlan& message) {
       {CheckPositive("stages", message.stages_size(), kMaxLayers),
        CheckNotNegative("max_trailing_stages", message.max_trailing_stages(),
                         kUnlimitedTrailingStages),
-       CheckNotEmpty("made_by", message.made_by())}));
+       CheckName("made_by", message.made_by())}));
   SlicePlan plan{.max_trailing_stages = message.max_trailing_stages(),
                  .made_by = message.made_by()};
   for (int i = 0; i < message.stages_size(); ++i) {

@@ -42,8 +42,8 @@ absl::StatusOr<TangramOptions> FromProto(const v1::PlannerOptions& message) {
   take(message.has_early_stop(), message.early_stop(),
        options.pruning.early_stop);
   TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckNotNegative("max_search_steps", options.max_search_steps,
-                        std::numeric_limits<int64_t>::max()),
+      {CheckPositive("max_search_steps", options.max_search_steps,
+                     std::numeric_limits<int64_t>::max()),
        CheckNotNegative("finalist_slack", options.finalist_slack),
        CheckNotNegative("min_island_gain", options.min_island_gain),
        CheckNotNegative("compute_tolerance", options.tolerances.compute),
@@ -59,7 +59,7 @@ absl::StatusOr<TangramOptions> FromProto(const v1::PlannerOptions& message) {
 absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
   const int microbatch = message.options().pipeline_microbatch_size();
   TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckNotEmpty("parallelizer", message.parallelizer()),
+      FirstError({CheckName("parallelizer", message.parallelizer()),
                   CheckNotNegative("options.pipeline_microbatch_size",
                                    microbatch, kMaxBatch)}));
   PlanOrder order{.request = {.pipeline_microbatch_size = microbatch},

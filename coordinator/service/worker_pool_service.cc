@@ -31,7 +31,7 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
   TANGRAM_RETURN_IF_ERROR(InField(
       "hello",
       FirstError(
-          {CheckNotEmpty("name", hello.name()),
+          {CheckName("name", hello.name()),
            CheckPositive("capacity", hello.capacity(), kMaxCapacity),
            CheckPositive("adapters", hello.adapters_size(), kMaxAdapters)})));
   WorkerInfo info{.name = hello.name(), .capacity = hello.capacity()};

@@ -419,6 +419,25 @@ class StartTest(Secured):
         self.addCleanup(coordinator.end)
         self.assertIn("connections are not encrypted", coordinator.log())
 
+    def test_adapter_programs_get_no_credentials(self):
+        _, key = Authority(self.folder, "ca").issue("one")
+        with open(key, "rb") as inherited:
+            subprocess.run(
+                [os.path.join(BIN, "tangram-worker"), "--metrics=",
+                 "--coordinator=127.0.0.1:1",
+                 f"--token_file={self.path('wally')}",
+                 "--adapter=exec:env > env; ls -l /proc/self/fd > fds; "
+                 "cat /proc/$PPID/environ > parent; exit 3"],
+                cwd=self.folder, env={**os.environ, "SECRET": "of the worker"},
+                pass_fds=[inherited.fileno()], capture_output=True, check=False,
+                timeout=60)
+        self.assertIn("TANGRAM_ADAPTER_SOCKET", self.read("env"))
+        self.assertNotIn("SECRET", self.read("env"))
+        self.assertIn("/dev/null", self.read("fds"))
+        self.assertNotIn(".key", self.read("fds"))
+        if os.getuid() != 0:  # Nothing is kept from root.
+            self.assertEqual(self.read("parent"), "")
+
     def test_probes_have_a_port_of_their_own(self):
         ca = Authority(self.folder, "ca")
         cert, key = ca.issue("one")

@@ -1,0 +1,143 @@
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/base/check.h"
+#include "common/config/cluster_file.h"
+#include "common/config/model_file.h"
+#include "common/wire/cluster_wire.h"
+#include "common/wire/model_wire.h"
+#include "common/wire/plan_file.h"
+#include "common/wire/training_wire.h"
+#include "tangram/v1/job_service.pb.h"
+#include "tangram/v1/worker_pool_service.pb.h"
+
+// Writes good inputs for the fuzzers to begin with, a folder for each:
+// make_corpus <out> <source tree>.
+namespace tangram {
+namespace {
+
+using Path = std::filesystem::path;
+
+void Write(const Path& path, const std::string& content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+v1::PlanRequest Request(const Cluster& cluster, const std::string& model) {
+  v1::PlanRequest request;
+  *request.mutable_cluster() = ToProto(cluster);
+  const auto spec = LoadModel(model, {.num_layers = 2});
+  TANGRAM_CHECK(spec.ok());
+  *request.mutable_model() = ToProto(*spec);
+  *request.mutable_training() =
+      ToProto(TrainingOptions{.global_batch_size = 8, .sequence_length = 128});
+  request.set_parallelizer("aceso");
+  request.mutable_options()->set_finalist_slack(0.1);
+  return request;
+}
+
+v1::SlicePlanSet Plans() {
+  v1::SlicePlanSet set;
+  set.set_search_steps(7);
+  v1::SlicePlan& plan = *set.add_plans();
+  plan.set_made_by("aceso");
+  v1::SliceStage& stage = *plan.add_stages();
+  stage.mutable_plan()->mutable_begin();
+  stage.mutable_plan()->mutable_end()->set_layer(2);
+  stage.mutable_plan()->mutable_parallelism()->set_tp_degree(1);
+  stage.mutable_plan()->mutable_parallelism()->set_dp_degree(2);
+  return set;
+}
+
+v1::WorkerMessage FromWorker() {
+  v1::WorkerMessage message;
+  message.mutable_hello()->set_name("w");
+  message.mutable_hello()->set_capacity(2);
+  message.mutable_hello()->add_adapters()->set_name("aceso");
+  *message.add_answers()->mutable_parallelize() = Plans();
+  message.add_answers()->mutable_profile()->set_min_gpu_seconds(1.5);
+  message.add_answers()->mutable_error()->set_code(3);
+  message.add_handed_back(4);
+  return message;
+}
+
+v1::CoordinatorMessage FromCoordinator(const v1::PlanRequest& request) {
+  v1::CoordinatorMessage message;
+  v1::PairContext& context = *message.add_contexts();
+  context.set_id(5);
+  *context.mutable_training() = request.training();
+  *context.mutable_slices()->mutable_layer_types() =
+      request.model().layer_types();
+  v1::ModelSlice& slice = *context.mutable_slices()->add_slices();
+  slice.set_end_atom(1);
+  *slice.mutable_runs() = request.model().layers();
+  v1::IslandSpec& island = *context.add_islands();
+  *island.mutable_device() = request.cluster().devices(0);
+  island.set_num_nodes(1);
+  island.set_gpus_per_node(2);
+  *island.mutable_intra_node() = request.cluster().nodes(0).intra_node();
+  *island.mutable_inter_node() = request.cluster().nodes(0).intra_node();
+  v1::Lease& lease = *message.add_leases();
+  lease.set_adapter("aceso");
+  lease.set_context(5);
+  lease.mutable_parallelize()->set_pipeline_microbatch_size(2);
+  lease.mutable_parallelize()->set_max_search_steps(10);
+  return message;
+}
+
+void WriteRequests(const Path& out, const std::string& name,
+                   const v1::PlanRequest& request) {
+  Write(out / "inputs_fuzz" / name, request.SerializeAsString());
+  v1::SubmitJobRequest submit;
+  submit.set_job_id("nightly");
+  *submit.mutable_request() = request;
+  Write(out / "job_requests_fuzz" / name,
+        std::string(1, '\0') + submit.SerializeAsString());
+  Write(out / "coordinator_message_fuzz" / name,
+        FromCoordinator(request).SerializeAsString());
+}
+
+void WritePlanFile(const Path& out, const Cluster& cluster) {
+  PlanFile file{.cluster = cluster,
+                .model = *LoadModel("gpt3-1.3b", {.num_layers = 2}),
+                .training = {.global_batch_size = 8, .sequence_length = 128}};
+  file.result.infeasible = {"does not fit in memory", 3e9};
+  Write(out / "plan_file_fuzz" / "none", *PlanFileToJson(file));
+  PipelinePlan plan{.pipeline_microbatch_size = 4};
+  plan.stages = {{.plan = {.begin = {0, 0},
+                           .end = {4, 0},
+                           .parallelism = {.tp_degree = 2, .dp_degree = 2}},
+                  .gpus = {{0, 0}, {0, 1}, {0, 2}, {0, 3}},
+                  .island = 0,
+                  .made_by = "aceso"}};
+  file.result = {.plan = plan, .evaluation = {.stages = {{.busy_s = 1}}}};
+  Write(out / "plan_file_fuzz" / "plan", *PlanFileToJson(file));
+}
+
+void WriteCorpus(const Path& out, const Path& source) {
+  v1::ListJobsRequest list;
+  list.add_states(v1::Job::RUNNING);
+  list.set_page_size(7);
+  list.set_page_token("nightly");
+  Write(out / "job_requests_fuzz" / "list",
+        std::string(1, '\1') + list.SerializeAsString());
+  Write(out / "worker_message_fuzz" / "all", FromWorker().SerializeAsString());
+  const std::string clusters = source / "deploy/clusters";
+  for (const char* name : {"c1-compute-het", "c3-full-het"}) {
+    const auto cluster = LoadClusterFile(clusters + "/" + name + ".yaml");
+    TANGRAM_CHECK(cluster.ok());
+    WriteRequests(out, name, Request(*cluster, "gpt3-1.3b"));
+    WriteRequests(out, std::string(name) + "-experts",
+                  Request(*cluster, "mixtral-8x7b"));
+    WritePlanFile(out, *cluster);
+  }
+}
+
+}  // namespace
+}  // namespace tangram
+
+int main(int argc, char** argv) {
+  TANGRAM_CHECK(argc == 3);
+  tangram::WriteCorpus(argv[1], argv[2]);
+}
