@@ -20,10 +20,8 @@ ABSL_FLAG(std::string, listen, "127.0.0.1:7070",
           "Address for workers and clients; port 0 takes any free one.");
 ABSL_FLAG(std::string, metrics, "127.0.0.1:9090",
           "Address of GET /metrics; empty: none.");
-ABSL_FLAG(
-    std::string, health, "",
-    "Address of the gRPC health service alone, in plain text, for probes; "
-    "empty: none.");
+ABSL_FLAG(std::string, health, "",
+          "Address of gRPC health alone, in plain text; empty: none.");
 ABSL_FLAG(std::string, tls_cert_file, "",
           "PEM file with the certificate to show, for TLS; empty: plain text.");
 ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");

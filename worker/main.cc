@@ -28,10 +28,9 @@
 ABSL_FLAG(std::vector<std::string>, coordinator, {"127.0.0.1:7070"},
           "Where the coordinator listens; several, separated by commas: all of "
           "them are served.");
-ABSL_FLAG(
-    std::string, tls_ca_file, "",
-    "PEM file with the authorities whose certificate the coordinator must "
-    "have; empty: plain text.");
+ABSL_FLAG(std::string, tls_ca_file, "",
+          "PEM file with the authorities whose certificate the coordinator "
+          "must have; empty: plain text.");
 ABSL_FLAG(std::string, tls_cert_file, "",
           "PEM file with the certificate to show to it; empty: none.");
 ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");

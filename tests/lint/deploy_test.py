@@ -7,6 +7,7 @@ skipped and said so.
 """
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -110,6 +111,18 @@ class KubernetesTest(unittest.TestCase):
         self.assertEqual(kinds.count("Deployment"), 2)
         self.assertEqual(kinds.count("NetworkPolicy"), 2)
         self.assertIn("HorizontalPodAutoscaler", kinds)
+
+    @needs("kubectl")
+    def test_tls_is_an_overlay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            base = os.path.relpath(DEPLOY / "kubernetes", folder)
+            (pathlib.Path(folder) / "kustomization.yaml").write_text(
+                f"resources: [{base}]\ncomponents: [{base}/tls]\n")
+            objects = run("kubectl", "kustomize", "--load-restrictor",
+                          "LoadRestrictionsNone", folder)
+        self.assertIn("--tls_key_file=/etc/tangram/tls.key", objects)
+        self.assertIn("--token_file=/etc/tangram/token", objects)
+        self.assertEqual(objects.count("mountPath: /etc/tangram"), 2)
 
 
 class SystemdTest(unittest.TestCase):
