@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/wire/field_checks.h"
@@ -13,14 +14,26 @@
 namespace tangram {
 namespace {
 
-constexpr size_t kMaxNameLength = 64;
+constexpr size_t kMaxNameLength = 128;
+constexpr size_t kMaxTenantLength = 64;
 constexpr std::array<std::pair<Role, const char*>, 3> kRoles = {
     {{Role::kPlan, "plan"},
      {Role::kOperate, "operate"},
      {Role::kWork, "work"}}};
 
-bool IsNameCharacter(char c) {
+bool IsTenantCharacter(unsigned char c) {
   return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '@' || c == '-';
+}
+
+bool IsMadeOf(absl::string_view text, bool (*is_good)(unsigned char),
+              size_t max_length) {
+  return !text.empty() && text.size() <= max_length &&
+         std::all_of(text.begin(), text.end(), is_good);
+}
+
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, kMaxNameLength)),
+                      "\"");
 }
 
 }  // namespace
@@ -29,9 +42,7 @@ absl::StatusOr<Role> ParseRole(absl::string_view text) {
   for (const auto& [role, name] : kRoles) {
     if (text == name) return role;
   }
-  return InvalidField("roles",
-                      absl::StrCat("\"", text.substr(0, kMaxNameLength), "\""),
-                      "plan, operate or work");
+  return InvalidField("roles", Quoted(text), "plan, operate or work");
 }
 
 std::string ToString(Roles roles) {
@@ -42,14 +53,22 @@ std::string ToString(Roles roles) {
   return absl::StrJoin(names, " or ");
 }
 
-absl::Status CheckCallerName(absl::string_view field, absl::string_view value) {
-  if (!value.empty() && value.size() <= kMaxNameLength &&
-      std::all_of(value.begin(), value.end(), IsNameCharacter)) {
+absl::Status CheckCaller(absl::string_view name_field, const Caller& caller) {
+  if (!IsMadeOf(caller.name, absl::ascii_isgraph, kMaxNameLength)) {
+    return InvalidField(
+        name_field, Quoted(caller.name),
+        absl::StrCat("1 to ", kMaxNameLength, " printable characters"));
+  }
+  if (caller.tenant.empty()) {
+    if (!caller.roles.Has(Role::kPlan)) return absl::OkStatus();
+    return InvalidField("tenant", "missing", "one beside the role plan");
+  }
+  if (IsMadeOf(caller.tenant, IsTenantCharacter, kMaxTenantLength)) {
     return absl::OkStatus();
   }
   return InvalidField(
-      field, absl::StrCat("\"", value.substr(0, kMaxNameLength), "\""),
-      absl::StrCat("1 to ", kMaxNameLength, " letters, digits and ._@-"));
+      "tenant", Quoted(caller.tenant),
+      absl::StrCat("1 to ", kMaxTenantLength, " letters, digits and ._@-"));
 }
 
 }  // namespace tangram

@@ -37,7 +37,7 @@ class Roles {
 
 struct Caller {
   std::string name;    // For logs.
-  std::string tenant;  // Whose jobs he sees; empty: those of nobody.
+  std::string tenant;  // Whose jobs he sees; empty: none's.
   Roles roles;
   bool operator==(const Caller&) const = default;
 };
@@ -46,8 +46,10 @@ struct Caller {
 absl::StatusOr<Role> ParseRole(absl::string_view text);
 std::string ToString(Roles roles);  // "plan or operate"
 
-// Names and tenants are up to 64 letters, digits and "._@-".
-absl::Status CheckCallerName(absl::string_view field, absl::string_view value);
+// A caller read from a file or a token: a name is up to 128 printable
+// characters, a tenant up to 64 letters, digits and "._@-", and who plans has
+// one. The name's field is `name_field`.
+absl::Status CheckCaller(absl::string_view name_field, const Caller& caller);
 
 }  // namespace tangram
 

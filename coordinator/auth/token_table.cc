@@ -49,15 +49,12 @@ absl::StatusOr<Caller> ParseCaller(
     const std::vector<absl::string_view>& fields) {
   Caller caller{.name = std::string(fields[1]),
                 .tenant = std::string(fields[2])};
-  TANGRAM_RETURN_IF_ERROR(CheckCallerName("name", caller.name));
-  if (!caller.tenant.empty()) {
-    TANGRAM_RETURN_IF_ERROR(CheckCallerName("tenant", caller.tenant));
-  }
   for (const absl::string_view name : absl::StrSplit(fields[3], '|')) {
     TANGRAM_ASSIGN_OR_RETURN(const Role role,
                              ParseRole(absl::StripAsciiWhitespace(name)));
     caller.roles = caller.roles | role;
   }
+  TANGRAM_RETURN_IF_ERROR(CheckCaller("name", caller));
   return caller;
 }
 

@@ -86,16 +86,13 @@ absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
 
 absl::StatusOr<Caller> CallerOf(const Json& claims) {
   Caller caller{.name = Text(claims, "sub"), .tenant = Text(claims, "tenant")};
-  absl::Status status = CheckCallerName("sub", caller.name);
-  if (status.ok() && claims.contains("tenant")) {
-    status = CheckCallerName("tenant", caller.tenant);
-  }
-  if (!status.ok()) return Refuse(status.message());
   for (const std::string& word : Words(claims, "roles")) {
     // Providers have roles for others too.
     const absl::StatusOr<Role> role = ParseRole(word);
     if (role.ok()) caller.roles = caller.roles | *role;
   }
+  const absl::Status status = CheckCaller("sub", caller);
+  if (!status.ok()) return Refuse(status.message());
   return caller;
 }
 

@@ -25,7 +25,7 @@ TEST(TokenTableTest, FindsCallers) {
           "token-of-alice-01, alice, team-a, plan\r\n"
           "sha256:"
           "21b78bb31068b724a6a2941c9b9f4be9394b630a6ab23128b4c73f3c433e8f10"
-          ",olga,,plan|operate\n"
+          ",olga,ops,plan|operate\n"
           "cert:worker.example.org,w,,work"));
   const Caller alice = {
       .name = "alice", .tenant = "team-a", .roles = Roles() | Role::kPlan};
@@ -34,6 +34,7 @@ TEST(TokenTableTest, FindsCallers) {
   EXPECT_THAT(table.FindToken("token-of-alice-01"), Pointee(alice));
   EXPECT_THAT(table.FindToken("token-of-olga-0001"),
               Pointee(Caller{.name = "olga",
+                             .tenant = "ops",
                              .roles = Roles() | Role::kPlan | Role::kOperate}));
   EXPECT_THAT(table.FindCertificate("worker.example.org"), Pointee(worker));
   // Neither a digest nor a name in a certificate is a token.
@@ -53,11 +54,12 @@ TEST(TokenTableTest, NamesTheLineAndNotTheToken) {
   fails("secret,alice,team-a,plan", "line 2.token: 6 characters; expected at");
   fails("my secret token 1,alice,team-a,plan", "line 2.token: 17 characters");
   fails("my-secret-token-1,,team-a,plan", "line 2.name: \"\"");
+  fails("my-secret-token-1,alice,,plan", "line 2.tenant: missing");
   fails("my-secret-token-1,alice,a/b,plan", "line 2.tenant: \"a/b\"");
   fails("my-secret-token-1,alice,a,plan|root", "line 2.roles: \"root\"");
   fails("my-secret-token-1,alice,a,", "line 2.roles: \"\"");
   fails("sha256:secret,alice,a,plan", "line 2.sha256: expected 64");
-  fails("my-secret-token-1,a,,plan\nmy-secret-token-1,b,,plan",
+  fails("my-secret-token-1,a,,work\nmy-secret-token-1,b,,work",
         "line 3: a token of an earlier line");
 }
 
