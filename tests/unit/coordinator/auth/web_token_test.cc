@@ -51,7 +51,13 @@ class WebTokenTest : public ::testing::Test {
     return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(why));
   }
 
-  const SigningKey rsa_ = SigningKey::Rsa();
+  // Takes a while to make.
+  static const SigningKey& TheRsaKey() {
+    static const SigningKey* const kKey = new SigningKey(SigningKey::Rsa());
+    return *kKey;
+  }
+
+  const SigningKey& rsa_ = TheRsaKey();
   const SigningKey p256_ = SigningKey::P256();
   const JsonWebKeys keys_ =
       Keys(absl::StrCat(rsa_.Jwk("r"), ",", p256_.Jwk("e")));
