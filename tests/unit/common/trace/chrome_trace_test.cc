@@ -16,7 +16,8 @@ using ::testing::Pair;
 // Rows of the spans of that lane, by name.
 std::map<std::string, int> RowsOf(const Trace& trace) {
   std::map<std::string, int> rows;
-  for (const Json& event : Json::parse(ToChromeTrace(trace))["traceEvents"]) {
+  const Json file = Json::parse(ToChromeTrace(trace));
+  for (const Json& event : file["traceEvents"]) {
     if (event["ph"] == "X") rows[event["name"]] = event["tid"];
   }
   return rows;
