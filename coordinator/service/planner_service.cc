@@ -51,6 +51,10 @@ class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnDone() override { delete this; }
 
  private:
+  // OnDone is short: it need not be handed to another thread, which would cost
+  // as much as the rest of the call.
+  bool InternalInlineable() override { return true; }
+
   const grpc::ByteBuffer answer_;
 };
 
