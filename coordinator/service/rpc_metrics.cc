@@ -70,9 +70,12 @@ class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
                                  "Calls, from their coming in to their end."),
             metrics.AddGauge("tangram_rpcs_in_flight", "Calls under way.")} {}
 
-  // Methods are those of registered services, so few.
+  // Methods are those of registered services, so few. Workers' streams have
+  // metrics of their own, and would pay for this with every message.
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
+    using Type = grpc::experimental::ServerRpcInfo::Type;
+    if (info->type() == Type::BIDI_STREAMING) return nullptr;
     const absl::string_view method =
         absl::StripPrefix(info->method(), "/tangram.v1.");
     return new MeasuredCall(metrics_,

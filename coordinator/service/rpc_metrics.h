@@ -9,8 +9,8 @@ class ServerBuilder;
 
 namespace tangram {
 
-// Counts and times every call that the server of `builder` takes: rate, errors
-// and duration, by method. `metrics` must outlive the server.
+// Counts and times every call that the server of `builder` takes, but workers'
+// streams: rate, errors and duration, by method. `metrics` must outlive the server.
 void MeasureCalls(grpc::ServerBuilder& builder, Metrics& metrics);
 
 }  // namespace tangram
