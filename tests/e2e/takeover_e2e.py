@@ -153,7 +153,7 @@ class TakeoverTest(Folder):
         self.add_worker()
         for i in range(6):
             self.submit(self.coordinators[i % 2], f"shared{i}",
-                        [*CLUSTER, *JOB, "--global-batch", str(8 * (i + 1))])
+                        [*CLUSTER, *JOB, "--seq", str(128 * (i + 1))])
         for i in range(6):
             self.result(self.coordinators[0], f"shared{i}")
         logs = "".join(c.log() for c in self.coordinators)
