@@ -6,6 +6,8 @@
 
 #include "common/cost/measured_layer.h"
 #include "common/cost/operator_cost.h"
+#include "worker/adapters/aceso/aceso_refine.h"
+#include "worker/adapters/aceso/aceso_regroup.h"
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
 #include "worker/adapters/aceso/aceso_tables.h"
@@ -241,10 +243,12 @@ void Question::Search(int microbatch, double memory_bytes, int64_t max_steps,
     }
   };
   for (int num_stages = 1; num_stages <= kMaxStages; ++num_stages) {
-    const auto start = StartConfiguration(tables, num_stages);
+    auto start = StartConfiguration(tables, num_stages);
     if (!start) continue;
-    const SearchResult found = aceso::Search(tables, *start, max_steps);
+    Regroup(tables, *start);
+    SearchResult found = aceso::Search(tables, *start, max_steps);
     consider(found.best);
+    if (Refine(tables, found.best)) consider(found.best);
     for (const Configuration& other : found.others) consider(other);
   }
 }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_plan.h"
+#include "worker/adapters/aceso/aceso_refine.h"
+#include "worker/adapters/aceso/aceso_regroup.h"
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
 #include "worker/adapters/search/non_dominated.h"
@@ -18,12 +21,17 @@ namespace {
 // Primitives applied for one query, over all stage counts: about half a
 // millisecond for 20 layers on 4 to 8 GPUs. 32 times as many gain 0.1 % on
 // average.
-constexpr int64_t kDefaultSearchSteps = 128;
+constexpr int64_t kDefaultSearchSteps = 96;
 
 // Stage counts tried. Beyond 16 a few, so that big islands can be used up; the
 // paper's implementation stops at 16.
 constexpr int kStageCounts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                 11, 12, 13, 14, 15, 16, 24, 32, 48, 64};
+
+// Stage counts whose configuration is this much slower than the best are not
+// worth more than the search itself.
+constexpr double kWorthRegrouping = 1.3;
+constexpr double kWorthRefining = 1.05;
 
 // Plans of one stage count that bear more trailing stages by recomputing more.
 // Each bears twice as many more as the one before.
@@ -61,6 +69,27 @@ void AppendVariants(CostTables& tables, const ModelSlice& slice, Found found,
   }
 }
 
+// Applies `improve` to each configuration that is at most `worth` times as slow
+// as the best that fits, and to those that do not fit.
+template <typename Improve>
+void ImproveWithin(double worth, const Improve& improve,
+                   std::vector<Configuration>& configurations) {
+  double least_s = std::numeric_limits<double>::infinity();
+  const auto note = [&least_s](const Configuration& configuration) {
+    if (configuration.bytes_short > 0) return;
+    least_s = std::min(least_s, configuration.score_s);
+  };
+  for (const Configuration& configuration : configurations) note(configuration);
+  for (Configuration& configuration : configurations) {
+    if (configuration.bytes_short <= 0 &&
+        configuration.score_s > worth * least_s) {
+      continue;
+    }
+    improve(configuration);
+    note(configuration);
+  }
+}
+
 // The best configuration of each stage count, then others of use.
 std::vector<Configuration> SearchEach(CostTables& tables,
                                       SlicePlanSet& answer) {
@@ -69,6 +98,10 @@ std::vector<Configuration> SearchEach(CostTables& tables,
     auto start = StartConfiguration(tables, num_stages);
     if (start) best.push_back(*std::move(start));
   }
+  ImproveWithin(
+      kWorthRegrouping,
+      [&](Configuration& configuration) { Regroup(tables, configuration); },
+      best);
   const int64_t asked = tables.options().max_search_steps;
   int64_t steps_left = asked == 0 ? kDefaultSearchSteps : asked;
   int64_t counts_left = static_cast<int64_t>(best.size());
@@ -83,6 +116,10 @@ std::vector<Configuration> SearchEach(CostTables& tables,
     std::move(result.others.begin(), result.others.end(),
               std::back_inserter(others));
   }
+  ImproveWithin(
+      kWorthRefining,
+      [&](Configuration& configuration) { Refine(tables, configuration); },
+      best);
   std::move(others.begin(), others.end(), std::back_inserter(best));
   return best;
 }

@@ -39,11 +39,11 @@ SliceLayout::SliceLayout(const ModelSlice& slice) {
   const int end = num_ops();
   latest_begin_.resize(end + 1, 0);
   earliest_end_.resize(end + 1, end);
-  int residual_after = end;
+  residual_after_.resize(end + 1, end);
   for (int p = end - 1; p >= 0; --p) {
     latest_begin_[p + 1] = std::min(residual_before_[p + 1], p);
-    if (residual_before_[p] == p) residual_after = p;
-    earliest_end_[p] = std::max(residual_after, p + 1);
+    residual_after_[p] = residual_before_[p] == p ? p : residual_after_[p + 1];
+    earliest_end_[p] = std::max(residual_after_[p], p + 1);
   }
   for (int p = end; p > 0; p = latest_begin_[p]) ++max_stages_;
 

@@ -58,6 +58,8 @@ class SliceLayout {
   int ResidualCutBefore(int position) const {
     return residual_before_[position];
   }
+  // The first one at or after it.
+  int ResidualCutAfter(int position) const { return residual_after_[position]; }
   // The shortest stages that begin or end at `position`.
   int EarliestEnd(int begin) const { return earliest_end_[begin]; }
   int LatestBegin(int end) const { return latest_begin_[end]; }
@@ -75,6 +77,7 @@ class SliceLayout {
   // By kind and layer: the next layer of that kind, or num_layers().
   std::vector<std::vector<int>> next_of_kind_;
   std::vector<int> residual_before_;
+  std::vector<int> residual_after_;
   std::vector<int> earliest_end_;
   std::vector<int> latest_begin_;
   int max_stages_ = 0;

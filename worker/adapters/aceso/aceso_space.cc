@@ -83,13 +83,10 @@ int DegreeSpace::FindStep(const Degrees& from, DegreeStep step) const {
 bool DegreeSpace::IsPlaceable(absl::Span<const int> sizes) const {
   int first_gpu = 0;
   for (const int size : sizes) {
-    const int in_node = first_gpu % gpus_per_node_;
-    const bool fits =
-        size < gpus_per_node_ ? in_node + size <= gpus_per_node_ : in_node == 0;
-    if (!fits) return false;
+    if (!CanPlace(first_gpu, size)) return false;
     first_gpu += size;
   }
-  return first_gpu <= island_gpus_;
+  return true;
 }
 
 std::vector<int> BalancedStageSizes(const DegreeSpace& space,

@@ -57,8 +57,16 @@ class DegreeSpace {
   // Numbers of GPUs that a stage may have, ascending.
   absl::Span<const int> stage_sizes() const { return stage_sizes_; }
 
-  // Whether stages of these sizes, one after another, keep to the nodes: each
-  // inside one, or on whole ones.
+  // Whether a stage of `size` GPUs may begin at `first_gpu` of the island: it
+  // stays inside a node, or has whole ones.
+  bool CanPlace(int first_gpu, int size) const {
+    const int in_node = first_gpu % gpus_per_node_;
+    return first_gpu + size <= island_gpus_ &&
+           (size < gpus_per_node_ ? in_node + size <= gpus_per_node_
+                                  : in_node == 0);
+  }
+
+  // Whether stages of these sizes, one after another, can be placed.
   bool IsPlaceable(absl::Span<const int> sizes) const;
 
  private:

@@ -78,10 +78,13 @@ inline Query RandomQuery(uint32_t seed, int max_layers, int max_gpus) {
   };
   const int num_layers = draw(1, max_layers);
   const ModelSpec model = testing::TestModel(num_layers, 1024 * draw(1, 3));
-  const int gpus = 1 << draw(0, max_gpus == 4 ? 2 : 1);
-  IslandSpec island = draw(0, 1) == 0 || gpus == 1
-                          ? testing::TestIsland(1, gpus)
-                          : testing::TestIsland(2, gpus / 2);
+  // Nodes of 1, 2, 4, ... GPUs each, as many as there may be.
+  int max_doublings = 0;
+  while (2 << max_doublings <= max_gpus) ++max_doublings;
+  const int gpus_per_node = 1 << draw(0, max_doublings);
+  const int num_nodes = draw(1, max_gpus / gpus_per_node);
+  const int gpus = num_nodes * gpus_per_node;
+  IslandSpec island = testing::TestIsland(num_nodes, gpus_per_node);
   island.device.supports_flash_attention = draw(0, 1) == 0;
   island.device.efficiency.fragmentation = 0.1 * draw(0, 1);
   island.device.efficiency.reserved_bytes = 1e8 * draw(0, 1);

@@ -1,24 +1,24 @@
 #include "worker/adapters/aceso/aceso_search.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "gmock/gmock.h"
+#include "tests/unit/worker/adapters/aceso/aceso_exhaustive.h"
 #include "tests/unit/worker/adapters/aceso/aceso_query.h"
+#include "worker/adapters/aceso/aceso_answer.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
+#include "worker/adapters/aceso/aceso_refine.h"
+#include "worker/adapters/aceso/aceso_regroup.h"
 #include "worker/adapters/aceso/aceso_start.h"
 
 namespace tangram::aceso {
 namespace {
 
-constexpr double kNothingFits = std::numeric_limits<double>::infinity();
-
 // The best score of all configurations of `num_stages` stages: every cut, every
-// choice of degrees. Leaves what cannot beat the best known.
-class Exhaustive {
+// choice of degrees, one by one. Leaves what cannot beat the best known.
+class OneByOne {
  public:
-  Exhaustive(Query& query, int num_stages)
-      : query_(query), stages_(num_stages) {}
+  OneByOne(Query& query, int num_stages) : query_(query), stages_(num_stages) {}
 
   double Best() {
     ChooseDegrees(0, 0);
@@ -141,37 +141,109 @@ TEST(SearchTest, StopsWhenTold) {
   EXPECT_LE(result.steps, 5);
 }
 
-// The best over all stage counts, with the steps that each has by default.
+TEST(ExhaustiveTest, EqualsEveryConfigurationOneByOne) {
+  int compared = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    Query query = RandomQuery(seed, /*max_layers=*/2, /*max_gpus=*/3);
+    double best_s = kNothingFits;
+    for (int stages = 1; stages <= query.island.num_gpus(); ++stages) {
+      best_s = std::min(best_s, OneByOne(query, stages).Best());
+    }
+
+    const double found_s = Exhaustive(query, kNothingFits).Best();
+
+    if (best_s == kNothingFits) {
+      EXPECT_EQ(found_s, kNothingFits);
+      continue;
+    }
+    ++compared;
+    EXPECT_NEAR(found_s, best_s, 1e-12 * best_s);
+  }
+  EXPECT_GT(compared, 30);
+}
+
+// The best score of the plans of an answer; see Complete.
+double LeastScore(const SlicePlanSet& answer, int num_microbatches) {
+  double least_s = kNothingFits;
+  for (const SlicePlan& plan : answer.plans) {
+    double latency_s = 0;
+    double exposed_sync_s = 0;
+    double backward_s = 0;
+    for (const SliceStage& stage : plan.stages) {
+      latency_s += stage.time_s;
+      exposed_sync_s = std::max(exposed_sync_s, stage.sync_s - backward_s);
+      backward_s += stage.backward_s;
+    }
+    least_s =
+        std::min(least_s, latency_s + exposed_sync_s +
+                              (num_microbatches - 1) * plan.slowest_stage_s());
+  }
+  return least_s;
+}
+
+// A query as it comes, with the default effort.
 TEST(SearchTest, ComesWithinTwoPercentOfEveryConfiguration) {
-  constexpr int kStepsEach = 32;
   int compared = 0;
   int close = 0;
   int infeasible = 0;
-  for (uint32_t seed = 0; seed < 80; ++seed) {
+  for (uint32_t seed = 0; compared < 200; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Query query = RandomQuery(seed, /*max_layers=*/2, /*max_gpus=*/4);
-    double best_s = kNothingFits;
-    double found_s = kNothingFits;
-    for (int stages = 1; stages <= query.island.num_gpus(); ++stages) {
-      best_s = std::min(best_s, Exhaustive(query, stages).Best());
-      const auto start = StartConfiguration(query.tables, stages);
-      if (!start) continue;
-      const SearchResult found = Search(query.tables, *start, kStepsEach);
-      if (found.best.bytes_short > 0) continue;
-      found_s = std::min(found_s, found.best.score_s);
-    }
+    Query query = RandomQuery(seed, /*max_layers=*/8, /*max_gpus=*/8);
+    const double found_s = LeastScore(
+        SearchAllStageCounts(query.slice, query.island, query.options),
+        query.tables.num_microbatches());
+    const double best_s = Exhaustive(query, found_s).Best();
     if (best_s == kNothingFits) {
-      EXPECT_EQ(found_s, kNothingFits);
       ++infeasible;
       continue;
     }
     ++compared;
-    EXPECT_GE(found_s, best_s * (1 - 1e-12));
     close += found_s <= best_s * 1.02;
   }
-  EXPECT_GE(close, compared * 95 / 100);
-  EXPECT_GT(compared, 40);
-  EXPECT_GT(infeasible, 5);
+  EXPECT_GE(close, 190);
+  EXPECT_GT(infeasible, 20);
+}
+
+TEST(RegroupTest, PutsTheSmallStageWhereItBelongs) {
+  int changed = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    Query query = RandomQuery(seed, /*max_layers=*/8, /*max_gpus=*/8);
+    const auto start = StartConfiguration(query.tables, 3);
+    if (!start) continue;
+    Configuration result = *start;
+
+    const bool regrouped = Regroup(query.tables, result);
+
+    EXPECT_EQ(regrouped, IsBetter(result, *start));
+    EXPECT_EQ(result.num_stages(), 3);
+    changed += regrouped;
+  }
+  EXPECT_GT(changed, 10);
+}
+
+// Two layers of equal operators on a GPU each: a cut two operators off the
+// boundary between them costs a slower stage and a bigger transfer.
+TEST(RefineTest, MovesACutBackToTheBoundaryBetweenLayers) {
+  Query query(BodySlice(4), testing::TestIsland(1, 2), Options(1));
+  const int half = query.layout.StartOfLayer(2);
+  Configuration off =
+      query.Configure({half + 2, query.layout.num_ops()}, {0, 0});
+
+  EXPECT_TRUE(Refine(query.tables, off));
+
+  EXPECT_EQ(off.stages[0].shape.end, half);
+  EXPECT_FALSE(Refine(query.tables, off));
+}
+
+TEST(RefineTest, LeavesWhatDoesNotFit) {
+  IslandSpec island = testing::TestIsland(1, 2);
+  island.device.memory_bytes = 1e6;
+  Query query(BodySlice(4), island, Options(1));
+  Configuration big = query.Configure({20, query.layout.num_ops()}, {0, 0});
+
+  EXPECT_FALSE(Refine(query.tables, big));
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REGROUP_H_
+#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REGROUP_H_
+
+#include "worker/adapters/aceso/aceso_config.h"
+#include "worker/adapters/aceso/aceso_tables.h"
+
+namespace tangram::aceso {
+
+// Deals the island's GPUs out anew to the stages of a complete configuration,
+// as many stages as before, while that makes it better. Primitives move GPUs
+// between two stages at a time; this reaches orders of big and small stages
+// that are many such moves away. Returns whether the configuration changed; it
+// is complete again.
+bool Regroup(CostTables& tables, Configuration& configuration);
+
+}  // namespace tangram::aceso
+
+#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REGROUP_H_
