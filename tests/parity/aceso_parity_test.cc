@@ -96,14 +96,8 @@ TEST(AcesoParityTest, RecomputeRuleChoosesTheRecordedOperators) {
   if (!found) GTEST_SKIP() << kNoReferenceData;
 }
 
-// Of a whole plan. With few stages, little but the cuts is left to choose, and
-// ours follow our own cost: there the sender of a transfer bears both of its
-// directions, in Aceso's formula either end bears one. So upstream's plan of
-// GPT 1.3B is 0.17 % slower than ours by our cost, and 0.027 % faster by its
-// own. The one of GPT 2.6B on up to 3 stages is 0.029 % faster; eight times as
-// many steps find it too.
-constexpr double kCostsDiffer = 1.0003;
-
+// Both plans by Aceso's formula. Ours is the fastest of those that our search
+// finds on the same measurements; see Question.
 TEST(AcesoParityTest, PlansAreAsFastAsRecordedOnes) {
   const std::vector<RecordedSearch> searches = ReadSearches();
   if (searches.empty()) GTEST_SKIP() << kNoReferenceData;
@@ -115,7 +109,7 @@ TEST(AcesoParityTest, PlansAreAsFastAsRecordedOnes) {
     const Score score = ScoreOf(recorded.setting, *fastest);
     EXPECT_LE(score.max_memory_mb, recorded.setting.memory_limit_mb);
     EXPECT_LE(score.iteration_ms,
-              kCostsDiffer * recorded.fastest().iteration_ms);
+              recorded.fastest().iteration_ms * (1 + kRelativeError));
   }
 }
 

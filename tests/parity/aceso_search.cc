@@ -22,6 +22,8 @@ constexpr int kMicrobatches[] = {1, 2, 4, 8};
 // Both formulas disagree on memory by some percent either way. What is said to
 // be there varies around the limit; plans are held to Aceso's formula.
 constexpr double kMemoryGuesses[] = {0.80, 0.85, 0.90, 0.95, 1.0, 1.05, 1.10};
+// Who pays for a transfer decides the cuts where little else is left to choose.
+constexpr double kMemoryGuessesForBothEnds[] = {0.90, 1.0};
 
 // Upstream's operators [begin, end) of each of ours.
 struct OpRange {
@@ -213,14 +215,25 @@ std::map<int, ScoredPlan> Question::Ask(int64_t max_steps) const {
   std::map<int, ScoredPlan> fastest;
   for (const double guess : kMemoryGuesses) {
     for (const int microbatch : kMicrobatches) {
-      Search(microbatch, guess * setting_.memory_limit_mb * kMb, max_steps,
+      const double memory_bytes = guess * setting_.memory_limit_mb * kMb;
+      Search(TransferPayer::kSender, microbatch, memory_bytes, max_steps,
+             fastest);
+    }
+  }
+  // Links between nodes are known to the sender only.
+  if (island_.num_nodes > 1) return fastest;
+  for (const double guess : kMemoryGuessesForBothEnds) {
+    for (const int microbatch : kMicrobatches) {
+      const double memory_bytes = guess * setting_.memory_limit_mb * kMb;
+      Search(TransferPayer::kBothEnds, microbatch, memory_bytes, max_steps,
              fastest);
     }
   }
   return fastest;
 }
 
-void Question::Search(int microbatch, double memory_bytes, int64_t max_steps,
+void Question::Search(TransferPayer payer, int microbatch, double memory_bytes,
+                      int64_t max_steps,
                       std::map<int, ScoredPlan>& fastest) const {
   const ParallelizeOptions options = {.training = training_,
                                       .pipeline_microbatch_size = microbatch};
@@ -228,7 +241,7 @@ void Question::Search(int microbatch, double memory_bytes, int64_t max_steps,
   island.device.memory_bytes = memory_bytes;
   const SliceLayout layout(slice_);
   const DegreeSpace space(layout, island, microbatch);
-  CostTables tables(layout, space, island, options);
+  CostTables tables(layout, space, island, options, payer);
   const auto consider = [&](const Configuration& found) {
     if (found.bytes_short > 0) return;
     ScoredPlan plan = PlanOf(tables, found);
@@ -243,11 +256,11 @@ void Question::Search(int microbatch, double memory_bytes, int64_t max_steps,
     }
   };
   for (int num_stages = 1; num_stages <= kMaxStages; ++num_stages) {
-    auto start = StartConfiguration(tables, num_stages);
+    const auto start = StartConfiguration(tables, num_stages);
     if (!start) continue;
-    Regroup(tables, *start);
     SearchResult found = aceso::Search(tables, *start, max_steps);
     consider(found.best);
+    if (Regroup(tables, found.best)) consider(found.best);
     if (Refine(tables, found.best)) consider(found.best);
     for (const Configuration& other : found.others) consider(other);
   }

@@ -8,6 +8,7 @@
 #include "common/domain/model_slice.h"
 #include "common/parallelizer/parallelizer.h"
 #include "tests/parity/aceso_cost.h"
+#include "worker/adapters/aceso/aceso_tables.h"
 
 namespace tangram::aceso::reference {
 
@@ -23,7 +24,8 @@ struct ModelWidth {
 // measurements: the times of all operators, with the tp collectives in them,
 // what whole layers keep, and the links. Data parallelism costs nothing, as in
 // Aceso's formula. Ours has fewer operators, attention's four being one, and
-// its own rules for memory and transfers.
+// its own rules for memory. A transfer is paid for by its sender or, as in
+// Aceso's formula, by both ends: on one node both are searched.
 class Question {
  public:
   Question(const Setting& setting, const ModelWidth& width, int num_gpus);
@@ -36,8 +38,8 @@ class Question {
 
  private:
   void AddMeasurements(const LayerSpec& layer);
-  void Search(int microbatch, double memory_bytes, int64_t max_steps,
-              std::map<int, ScoredPlan>& fastest) const;
+  void Search(TransferPayer payer, int microbatch, double memory_bytes,
+              int64_t max_steps, std::map<int, ScoredPlan>& fastest) const;
 
   const Setting& setting_;
   TrainingOptions training_;

@@ -34,7 +34,8 @@ TransferPath PathBetween(const CostTables& tables, const ConfiguredStage& from,
 
 double SendSeconds(const CostTables& tables, const TransferPath& path,
                    int position) {
-  return 2 * TransferSeconds(tables.BoundaryBytesAt(position), path);
+  return tables.ways_paid_by_sender() *
+         TransferSeconds(tables.BoundaryBytesAt(position), path);
 }
 
 double SyncSeconds(CostTables& tables, const StageShape& shape,

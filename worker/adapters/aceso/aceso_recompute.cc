@@ -171,7 +171,8 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
       stage.RecomputeSeconds(chosen.choice, &Rung::recompute_host_s);
   figures.backward_s =
       std::max(backward_s + figures.recompute_s, backward_host_s);
-  figures.compute_s = forward_s + figures.backward_s;
+  figures.compute_s =
+      forward_s + figures.backward_s + tables.ReceiveSeconds(shape.begin);
   return figures;
 }
 

@@ -142,11 +142,13 @@ double TransientBytes(absl::Span<const OperatorCost> operators, OpMask mask) {
 
 CostTables::CostTables(const SliceLayout& layout, const DegreeSpace& space,
                        const IslandSpec& island,
-                       const ParallelizeOptions& options)
+                       const ParallelizeOptions& options, TransferPayer payer)
     : layout_(layout),
       space_(space),
       island_(island),
       options_(options),
+      payer_(payer),
+      within_node_(PathWithin(island, 0, 1, 1, 1)),
       capacity_bytes_(island.device.memory_bytes * (1 - 1e-9)),
       tables_(space.choices().size()) {
   for (const LayerSpec& kind : layout.kinds()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/parallelizer/parallelizer.h"
@@ -70,13 +71,19 @@ struct DegreeTable {
   std::vector<Rung> rungs;  // From no recomputation to the fewest bytes.
 };
 
+// Which stage's time a transfer between two stages counts to: its sender's,
+// both ways, as in Tangram's simulator; or each way at one end, as in Aceso's
+// own formula, there over the links inside a node.
+enum class TransferPayer { kSender, kBothEnds };
+
 // What the search asks of the cost model for one query, computed once for each
 // choice of degrees when it is first needed.
 class CostTables {
  public:
   // Refers to its arguments.
   CostTables(const SliceLayout& layout, const DegreeSpace& space,
-             const IslandSpec& island, const ParallelizeOptions& options);
+             const IslandSpec& island, const ParallelizeOptions& options,
+             TransferPayer payer = TransferPayer::kSender);
 
   const SliceLayout& layout() const { return layout_; }
   const DegreeSpace& space() const { return space_; }
@@ -102,6 +109,16 @@ class CostTables {
             .pipeline_microbatch_size = options_.pipeline_microbatch_size};
   }
 
+  // Ways of a transfer that its sender pays for.
+  int ways_paid_by_sender() const {
+    return payer_ == TransferPayer::kSender ? 2 : 1;
+  }
+  // What a stage that begins at `position` pays for its input.
+  double ReceiveSeconds(int position) const {
+    if (payer_ == TransferPayer::kSender || position == 0) return 0;
+    return TransferSeconds(BoundaryBytesAt(position), within_node_);
+  }
+
   // One way, over all replicas, at a position inside the slice.
   double BoundaryBytesAt(int position) const {
     return boundary_bytes_[layout_.at(position).slot];
@@ -114,6 +131,8 @@ class CostTables {
   const DegreeSpace& space_;
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
+  TransferPayer payer_;
+  TransferPath within_node_;
   double capacity_bytes_;
   std::vector<std::unique_ptr<DegreeTable>> tables_;  // Null until asked for.
   std::vector<double> boundary_bytes_;                // By slot.
