@@ -106,8 +106,8 @@ TEST_F(AcesoParallelizerTest, PrefersThePipelineWhereTensorParallelIsSlow) {
 // Replicas within the nodes only, and the cut where only the residual crosses.
 TEST_F(AcesoParallelizerTest, CutsAtTheNodeBoundaryWhereTheNetworkIsSlow) {
   IslandSpec island = testing::TestIsland(2, 2);
-  island.inter_node = {.bandwidth_bytes_per_s = 1e8,
-                       .pair_bandwidth_bytes_per_s = 1e8};
+  island.inter_node = {.bandwidth_bytes_per_s = 4e9,
+                       .pair_bandwidth_bytes_per_s = 4e9};
 
   const SlicePlanSet answer = Ask(BodySlice(8), island, Options(8));
 
