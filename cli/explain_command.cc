@@ -57,6 +57,7 @@ CommandResult Run(const ExplainOptions& options, Console& console) {
     PrintSentences("Why it is this fast", file.explanation, console);
     console.out << "\n";
   }
+  PrintRunnersUp(file.result, console);
   PrintPlanningCost(file, console);
   if (!file.result.plan) return ExitCode::kNoPlan;
   if (options.against_file.empty()) return ExitCode::kOk;

@@ -16,12 +16,12 @@
 #include "cli/output_files.h"
 #include "cli/plan_files.h"
 #include "cli/print_islands.h"
-#include "cli/stage_labels.h"
 #include "cli/table.h"
 #include "common/base/status_macros.h"
 #include "common/config/text_file.h"
 #include "common/import_cluster/import_cluster.h"
 #include "common/import_cluster/write_cluster.h"
+#include "common/sim/stage_labels.h"
 
 namespace tangram {
 namespace {

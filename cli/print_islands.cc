@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/format.h"
-#include "cli/stage_labels.h"
 #include "cli/table.h"
+#include "common/sim/stage_labels.h"
 
 namespace tangram {
 namespace {

@@ -12,10 +12,10 @@
 #include "absl/strings/str_replace.h"
 #include "cli/format.h"
 #include "cli/print_islands.h"
-#include "cli/stage_labels.h"
 #include "cli/table.h"
 #include "common/config/training_names.h"
 #include "common/sim/describe.h"
+#include "common/sim/stage_labels.h"
 
 namespace tangram {
 namespace {
@@ -153,15 +153,11 @@ void PrintRequest(const Cluster& cluster, const ModelSpec& model,
               << "\n  global batch " << training.global_batch_size
               << ", sequence " << training.sequence_length << ", "
               << PrecisionName(training.precision) << ", "
-              << OptimizerName(training.optimizer)
-              << (training.flash_attention ? "" : ", no flash attention")
-              << (training.dropout ? "" : ", no dropout")
-              << (training.fp32_gradients ? ", fp32 gradients" : "")
-              << (training.overlap_grad_reduce ? ", overlapped reduction" : "")
-              << (training.blocking_transfers ? ", blocking transfers" : "")
-              << (training.gradient_copy ? ", 16-bit gradients kept" : "")
-              << (training.bf16_moments ? ", 16-bit moments" : "")
-              << (training.fused_loss ? ", fused loss" : "") << "\n";
+              << OptimizerName(training.optimizer);
+  for (const std::string& name : DescribeSwitches(training)) {
+    console.out << ", " << name;
+  }
+  console.out << "\n";
 }
 
 void PrintStages(const PlanFile& file, Console& console) {
@@ -261,6 +257,29 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
   PrintAssumptions(file.cluster, kAssumptionPartsShown, console);
   if (!result.notes.empty()) console.out << "\n";
   PrintNotes(result.notes, console);
+}
+
+void PrintRunnersUp(const PlanResult& result, Console& console) {
+  if (result.runners_up.empty() || !result.plan) return;
+  console.out << Styled(console, Style::kBold, "Next-best plans") << "\n";
+  Table table({{"islands"},
+               {"stages", Table::kRight},
+               {"samples a microbatch", Table::kRight},
+               {"iteration", Table::kRight},
+               {"longer", Table::kRight}});
+  for (const RunnerUp& other : result.runners_up) {
+    std::vector<std::string> islands;
+    for (const int island : other.islands) {
+      islands.push_back(result.islands[island].name);
+    }
+    table.AddRow(
+        {absl::StrJoin(islands, ", "), absl::StrCat(other.num_stages),
+         absl::StrCat(other.pipeline_microbatch_size),
+         FormatSeconds(other.iteration_time_s),
+         FormatPercent(
+             other.iteration_time_s / result.evaluation.iteration_time_s - 1)});
+  }
+  console.out << table.ToString() << "\n";
 }
 
 void PrintPlanningCost(const PlanFile& file, Console& console) {

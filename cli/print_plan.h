@@ -22,6 +22,9 @@ void PrintPrediction(const Evaluation& evaluation, Console& console);
 // why, assumptions and notes; or why no plan fits.
 void PrintPlanFile(const PlanFile& file, Console& console);
 
+// What the next-best plans would have cost; nothing where none was found.
+void PrintRunnersUp(const PlanResult& result, Console& console);
+
 // Where planning time went, and how many pairs each step left.
 void PrintPlanningCost(const PlanFile& file, Console& console);
 

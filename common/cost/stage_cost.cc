@@ -43,15 +43,18 @@ int UniformLength(const StagePlan& stage, int layer, int length) {
 }
 
 // The runtime's reserve is outside the allocator and does not fragment.
-StageMemory MemoryOf(const LayerCost& sum, double state_bytes,
+StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
                      const HostBytes& host,
                      const DeviceEfficiency& efficiency) {
   const double growth = 1 + efficiency.fragmentation;
   const double host_state_bytes =
       host.weights + host.gradients + host.optimizer;
   return {.static_bytes = efficiency.reserved_bytes +
-                          growth * (state_bytes - host_state_bytes +
+                          growth * (state.total() - host_state_bytes +
                                     sum.state_beyond_model_bytes),
+          .weight_bytes = growth * (state.weights - host.weights),
+          .gradient_bytes = growth * (state.gradients - host.gradients),
+          .optimizer_bytes = growth * (state.optimizer - host.optimizer),
           .activation_bytes = growth * sum.activation_bytes,
           .transient_bytes = growth * sum.transient_bytes,
           .host_static_bytes = host_state_bytes,
@@ -110,15 +113,14 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
               OptimizerCopySeconds(host, passes.forward_s - sum.forward_copy_s,
                                    environment.device),
           .measured_s = sum.measured_s,
-          .memory = MemoryOf(sum, state.total(), host,
-                             environment.device.efficiency)};
+          .memory = MemoryOf(sum, state, host, environment.device.efficiency)};
 }
 
 StageMemory StageMemoryOf(const LayerCost& sum,
                           const StageParallelism& parallelism,
                           const StageEnvironment& environment) {
   return MemoryOf(
-      sum, ModelStateBytes(sum.parameters, parallelism, environment.training),
+      sum, ModelStateOf(sum.parameters, parallelism, environment.training),
       HostBytes{}, environment.device.efficiency);
 }
 

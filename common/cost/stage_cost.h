@@ -14,6 +14,10 @@ struct StageMemory {
   // Weights, gradients and optimizer state under the stage's ZeRO stage, plus
   // the runtime's reserve.
   double static_bytes = 0;
+  // Their shares of it; the reserve is what is left.
+  double weight_bytes = 0;
+  double gradient_bytes = 0;
+  double optimizer_bytes = 0;
   // For each microbatch in flight.
   double activation_bytes = 0;
   // On top of all in flight, once: re-materialised activations of the largest

@@ -85,6 +85,15 @@ struct PlanAlternative {
   std::string reason;  // Why there is no plan.
 };
 
+// A pipeline that fits and was not chosen.
+struct RunnerUp {
+  std::vector<int> islands;  // Those it uses, ascending.
+  int num_stages = 0;
+  int pipeline_microbatch_size = 0;
+  double iteration_time_s = 0;
+  bool operator==(const RunnerUp&) const = default;
+};
+
 struct PlanResult {
   std::vector<Island> islands;
   // Empty: no plan fits, and `infeasible` says why.
@@ -92,6 +101,9 @@ struct PlanResult {
   std::optional<Infeasible> infeasible;
   Evaluation evaluation;  // Of `plan`.
   std::vector<UnusedIsland> unused_islands;
+  // The fastest of those that the evaluator scored, fastest first: what the
+  // next-best plan would cost.
+  std::vector<RunnerUp> runners_up;
   // No composition of any slice plans of this parallelizer on these islands
   // can be faster than this, by the planner's closed form.
   double lower_bound_s = 0;
@@ -99,7 +111,7 @@ struct PlanResult {
   double closed_form_s = 0;
   // Empty where one parallelizer was asked. Figures above are of the best.
   std::vector<PlanAlternative> alternatives;
-  PlanningStats stats;  // Of all alternatives.
+  PlanningStats stats;             // Of all alternatives.
   std::vector<std::string> notes;  // For people; deterministic.
 };
 

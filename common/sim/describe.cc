@@ -57,6 +57,22 @@ std::string DescribeOffload(const HostOffload& offload) {
   return absl::StrJoin(parts, ", ");
 }
 
+std::vector<std::string> DescribeSwitches(const TrainingOptions& training) {
+  std::vector<std::string> switches;
+  const auto add = [&](bool is_on, const char* name) {
+    if (is_on) switches.push_back(name);
+  };
+  add(!training.flash_attention, "no flash attention");
+  add(!training.dropout, "no dropout");
+  add(training.fp32_gradients, "fp32 gradients");
+  add(training.overlap_grad_reduce, "overlapped reduction");
+  add(training.blocking_transfers, "blocking transfers");
+  add(training.gradient_copy, "16-bit gradients kept");
+  add(training.bf16_moments, "16-bit moments");
+  add(training.fused_loss, "fused loss");
+  return switches;
+}
+
 std::string DeviceName(const PipelinePlan& plan, int device) {
   return absl::StrCat(plan.virtual_stages == 1 ? "stage " : "device ", device);
 }

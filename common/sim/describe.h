@@ -2,10 +2,12 @@
 #define TANGRAM_COMMON_SIM_DESCRIBE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "common/domain/cluster.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/training_options.h"
 
 namespace tangram {
 
@@ -20,6 +22,10 @@ std::string DescribeParallelism(const StageParallelism& parallelism);
 
 // "weights 25 %, optimizer state 100 %"; empty where nothing is offloaded.
 std::string DescribeOffload(const HostOffload& offload);
+
+// How the model is trained where that is not as usual: "no dropout", "fp32
+// gradients".
+std::vector<std::string> DescribeSwitches(const TrainingOptions& training);
 
 // "stage 2", or "device 2" where it runs several chunks.
 std::string DeviceName(const PipelinePlan& plan, int device);

@@ -36,6 +36,10 @@ struct StageEvaluation {
   double idle_s = 0;       // iteration − busy − sync − optimizer.
   int in_flight = 0;       // Microbatches held at the device's peak.
   double static_bytes = 0;  // The runtime's reserve: in a device's first stage.
+  // Shares of static_bytes; what is left is the reserve.
+  double weight_bytes = 0;
+  double gradient_bytes = 0;
+  double optimizer_bytes = 0;
   double activation_bytes = 0;  // All in flight.
   double transient_bytes = 0;
   double peak_bytes = 0;

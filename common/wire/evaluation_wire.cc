@@ -22,6 +22,9 @@ v1::StageEvaluation ToProto(const StageEvaluation& stage) {
   message.set_idle_s(stage.idle_s);
   message.set_in_flight(stage.in_flight);
   message.set_static_bytes(stage.static_bytes);
+  message.set_weight_bytes(stage.weight_bytes);
+  message.set_gradient_bytes(stage.gradient_bytes);
+  message.set_optimizer_bytes(stage.optimizer_bytes);
   message.set_activation_bytes(stage.activation_bytes);
   message.set_transient_bytes(stage.transient_bytes);
   message.set_peak_bytes(stage.peak_bytes);
@@ -44,6 +47,9 @@ absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
        CheckFinite("busy_s", message.busy_s()),
        CheckFinite("idle_s", message.idle_s()),
        CheckFinite("static_bytes", message.static_bytes()),
+       CheckFinite("weight_bytes", message.weight_bytes()),
+       CheckFinite("gradient_bytes", message.gradient_bytes()),
+       CheckFinite("optimizer_bytes", message.optimizer_bytes()),
        CheckFinite("activation_bytes", message.activation_bytes()),
        CheckFinite("transient_bytes", message.transient_bytes()),
        CheckFinite("peak_bytes", message.peak_bytes()),
@@ -63,6 +69,9 @@ absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
                          .idle_s = message.idle_s(),
                          .in_flight = message.in_flight(),
                          .static_bytes = message.static_bytes(),
+                         .weight_bytes = message.weight_bytes(),
+                         .gradient_bytes = message.gradient_bytes(),
+                         .optimizer_bytes = message.optimizer_bytes(),
                          .activation_bytes = message.activation_bytes(),
                          .transient_bytes = message.transient_bytes(),
                          .peak_bytes = message.peak_bytes(),

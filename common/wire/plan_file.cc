@@ -38,6 +38,31 @@ absl::StatusOr<UnusedIsland> FromProto(const v1::UnusedIsland& message,
   return unused;
 }
 
+v1::RunnerUp ToProto(const RunnerUp& runner_up) {
+  v1::RunnerUp message;
+  message.mutable_islands()->Assign(runner_up.islands.begin(),
+                                    runner_up.islands.end());
+  message.set_num_stages(runner_up.num_stages);
+  message.set_pipeline_microbatch_size(runner_up.pipeline_microbatch_size);
+  message.set_iteration_time_s(runner_up.iteration_time_s);
+  return message;
+}
+
+absl::StatusOr<RunnerUp> FromProto(const v1::RunnerUp& message,
+                                   size_t num_islands) {
+  for (int i = 0; i < message.islands_size(); ++i) {
+    TANGRAM_RETURN_IF_ERROR(InField(
+        "islands", i, CheckIndex("island", message.islands(i), num_islands)));
+  }
+  TANGRAM_RETURN_IF_ERROR(
+      CheckFinite("iteration_time_s", message.iteration_time_s()));
+  return RunnerUp{
+      .islands = {message.islands().begin(), message.islands().end()},
+      .num_stages = message.num_stages(),
+      .pipeline_microbatch_size = message.pipeline_microbatch_size(),
+      .iteration_time_s = message.iteration_time_s()};
+}
+
 v1::PlanAlternative ToProto(const PlanAlternative& alternative) {
   v1::PlanAlternative message;
   message.mutable_parallelizers()->Assign(alternative.parallelizers.begin(),
@@ -108,6 +133,9 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
   for (const UnusedIsland& unused : result.unused_islands) {
     *message.add_unused_islands() = ToProto(unused);
   }
+  for (const RunnerUp& runner_up : result.runners_up) {
+    *message.add_runners_up() = ToProto(runner_up);
+  }
   message.set_lower_bound_s(result.lower_bound_s);
   message.set_closed_form_s(result.closed_form_s);
   for (const PlanAlternative& alternative : result.alternatives) {
@@ -160,6 +188,13 @@ absl::StatusOr<PlanResult> DecodeResult(const v1::PlanFile& message,
         InField("unused_islands", i,
                 FromProto(message.unused_islands(i), result.islands.size())));
     result.unused_islands.push_back(std::move(unused));
+  }
+  for (int i = 0; i < message.runners_up_size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        RunnerUp runner_up,
+        InField("runners_up", i,
+                FromProto(message.runners_up(i), result.islands.size())));
+    result.runners_up.push_back(std::move(runner_up));
   }
   for (int i = 0; i < message.alternatives_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(

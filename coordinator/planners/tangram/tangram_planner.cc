@@ -21,6 +21,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Enough to see what else was close.
+constexpr size_t kMaxRunnersUp = 5;
+
 // Pipelines that take this much longer need no exact figure.
 constexpr double kMuchLonger = 1.1;
 
@@ -135,6 +138,29 @@ absl::StatusOr<UnusedIsland> ExplainUnused(
   return unused;
 }
 
+// All but `chosen` that fit, fastest first.
+std::vector<RunnerUp> RunnersUp(absl::Span<const ScoredPipeline> scored,
+                                absl::Span<const PipelinePlan> plans,
+                                int chosen) {
+  std::vector<RunnerUp> runners_up;
+  for (int i = 0; i < static_cast<int>(scored.size()); ++i) {
+    if (i == chosen || scored[i].iteration_time_s == kInfinity) continue;
+    RunnerUp& runner_up = runners_up.emplace_back(
+        RunnerUp{.num_stages = plans[i].num_stages(),
+                 .pipeline_microbatch_size = plans[i].pipeline_microbatch_size,
+                 .iteration_time_s = scored[i].iteration_time_s});
+    for (int island = 0; scored[i].islands >> island != 0; ++island) {
+      if (scored[i].islands >> island & 1) runner_up.islands.push_back(island);
+    }
+  }
+  std::stable_sort(runners_up.begin(), runners_up.end(),
+                   [](const RunnerUp& a, const RunnerUp& b) {
+                     return a.iteration_time_s < b.iteration_time_s;
+                   });
+  if (runners_up.size() > kMaxRunnersUp) runners_up.resize(kMaxRunnersUp);
+  return runners_up;
+}
+
 class TangramPlanner : public ClusterPlanner {
  public:
   TangramPlanner(SlicePlanSource& source, const TangramOptions& options)
@@ -189,6 +215,7 @@ class TangramPlanner : public ClusterPlanner {
       evaluations.push_back(std::move(evaluation));
     }
     const int chosen = ChooseIslands(scored, options_.min_island_gain);
+    result.runners_up = RunnersUp(scored, plans, chosen);
     result.plan = std::move(plans[chosen]);
     result.closed_form_s = finalists[chosen].closed_form_s;
     result.evaluation = std::move(evaluations[chosen]);

@@ -103,6 +103,9 @@ TEST_F(HostOffloadTest, AStageLeavesItsStateOnTheHost) {
   EXPECT_DOUBLE_EQ(plain.memory.static_bytes, 16 * parameters);
   EXPECT_EQ(plain.memory.HostBytes(8), 0);
   EXPECT_DOUBLE_EQ(cost.memory.static_bytes, (1 + 1.5) * parameters);
+  EXPECT_DOUBLE_EQ(cost.memory.weight_bytes, 1 * parameters);
+  EXPECT_DOUBLE_EQ(cost.memory.gradient_bytes, 1.5 * parameters);
+  EXPECT_EQ(cost.memory.optimizer_bytes, 0);
   EXPECT_DOUBLE_EQ(cost.memory.host_static_bytes, (1 + 0.5 + 12) * parameters);
   EXPECT_EQ(cost.memory.activation_bytes, 0);
   EXPECT_DOUBLE_EQ(

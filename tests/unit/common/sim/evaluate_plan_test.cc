@@ -125,6 +125,10 @@ TEST(EvaluatePlanTest, HoldsAMicrobatchForEachStageFromHereOn) {
     EXPECT_DOUBLE_EQ(
         stage.peak_bytes,
         stage.static_bytes + stage.activation_bytes + stage.transient_bytes);
+    // No reserve and no fragmentation here.
+    EXPECT_DOUBLE_EQ(
+        stage.static_bytes,
+        stage.weight_bytes + stage.gradient_bytes + stage.optimizer_bytes);
   }
 }
 

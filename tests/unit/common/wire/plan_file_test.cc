@@ -58,9 +58,15 @@ PlanFile ExampleFile() {
                    .reason = "homogeneous"}},
       .plan = plan,
       .evaluation = {.iteration_time_s = 1.25,
-                     .stages = {{.busy_s = 1}, {.busy_s = 0.5}},
+                     .stages = {{.busy_s = 1,
+                                 .static_bytes = 9,
+                                 .weight_bytes = 2,
+                                 .gradient_bytes = 3,
+                                 .optimizer_bytes = 4},
+                                {.busy_s = 0.5}},
                      .violations = {{1, "does not fit in memory", 1e9}}},
       .unused_islands = {{0, "slow", 2.5}},
+      .runners_up = {{{0}, 3, 8, 1.5}},
       .lower_bound_s = 1.2,
       .closed_form_s = 1.24,
       .stats = {.pairs = 12, .search_steps = int64_t{1} << 40},
@@ -80,6 +86,16 @@ TEST(PlanFileTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(decoded.provenance, file.provenance);
   // What has no operator== is compared by its text.
   EXPECT_EQ(*PlanFileToJson(decoded), text);
+}
+
+TEST(PlanFileTest, KindsOfMemoryAndRunnersUpSurviveTheRoundTrip) {
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(ExampleFile()));
+  ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+  const StageEvaluation& stage = decoded.result.evaluation.stages[0];
+  EXPECT_EQ(stage.weight_bytes, 2);
+  EXPECT_EQ(stage.gradient_bytes, 3);
+  EXPECT_EQ(stage.optimizer_bytes, 4);
+  EXPECT_EQ(decoded.result.runners_up, ExampleFile().result.runners_up);
 }
 
 TEST(PlanFileTest, NoPlanSurvivesTheRoundTrip) {

@@ -1,5 +1,8 @@
 #include "coordinator/planners/tangram/tangram_planner.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -15,6 +18,7 @@ using testing::FakeSlicePlanSource;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
@@ -78,6 +82,25 @@ TEST(TangramPlannerTest, AUselessIslandIsLeftOutWithItsReason) {
   EXPECT_THAT(result.islands[result.unused_islands[0].island].name,
               HasSubstr("SLOW"));
   EXPECT_THAT(result.unused_islands[0].reason, HasSubstr("takes"));
+}
+
+TEST(TangramPlannerTest, TellsWhatTheNextBestPlansCost) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
+  EXPECT_THAT(result.runners_up,
+              SizeIs(std::min<int64_t>(5, result.stats.finalists - 1)));
+  ASSERT_THAT(result.runners_up, Not(IsEmpty()));
+  for (size_t i = 0; i < result.runners_up.size(); ++i) {
+    const RunnerUp& other = result.runners_up[i];
+    EXPECT_THAT(other.islands, Not(IsEmpty()));
+    EXPECT_GE(other.num_stages, static_cast<int>(other.islands.size()));
+    EXPECT_EQ(8 % other.pipeline_microbatch_size, 0);
+    if (i > 0) {
+      EXPECT_GE(other.iteration_time_s,
+                result.runners_up[i - 1].iteration_time_s);
+    }
+  }
 }
 
 TEST(TangramPlannerTest, AsksAgainOnlyWhereTrailingStagesDoNotFit) {

@@ -1,4 +1,4 @@
-#include "cli/stage_labels.h"
+#include "common/sim/stage_labels.h"
 
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"

@@ -1,4 +1,4 @@
-#include "cli/stage_labels.h"
+#include "common/sim/stage_labels.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

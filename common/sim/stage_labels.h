@@ -1,5 +1,5 @@
-#ifndef TANGRAM_CLI_STAGE_LABELS_H_
-#define TANGRAM_CLI_STAGE_LABELS_H_
+#ifndef TANGRAM_COMMON_SIM_STAGE_LABELS_H_
+#define TANGRAM_COMMON_SIM_STAGE_LABELS_H_
 
 #include <set>
 #include <string>
@@ -33,4 +33,4 @@ std::string RecomputeLabel(const ModelSpec& model, const StagePlan& stage);
 
 }  // namespace tangram
 
-#endif  // TANGRAM_CLI_STAGE_LABELS_H_
+#endif  // TANGRAM_COMMON_SIM_STAGE_LABELS_H_
