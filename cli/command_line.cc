@@ -331,6 +331,17 @@ void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {
       ->type_name("FILE");
 }
 
+void AddReport(CLI::App& app, ReportOptions& report) {
+  app.add_option("plans", report.plan_files,
+                 "Plan files; several are compared with each other")
+      ->required()
+      ->type_name("PLAN.json...");
+  app.add_option("-o,--output", report.output_file,
+                 "Where the page goes; -: to standard output")
+      ->required()
+      ->type_name("FILE.html");
+}
+
 void AddValidate(CLI::App& app, ValidateOptions& validate) {
   app.add_option("measurements", validate.files, "Files of measured runs")
       ->required()
@@ -391,6 +402,8 @@ class Parser {
         ->add_option("--against", explain_.against_file,
                      "Compare with this plan")
         ->type_name("OTHER.json");
+    AddReport(*Add("report", "Make a page of plans to look at", report_),
+              report_);
 
     AddImports();
     CLI::App* profile = app_.add_subcommand(
@@ -545,6 +558,7 @@ class Parser {
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;
+  ReportOptions report_;
   ImportClusterOptions import_cluster_;
   ImportModelOptions import_model_;
   ImportProfileOptions import_profile_;

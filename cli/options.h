@@ -87,6 +87,11 @@ struct ExplainOptions {
   std::string against_file;
 };
 
+struct ReportOptions {
+  std::vector<std::string> plan_files;
+  std::string output_file;  // "-": standard output.
+};
+
 struct ImportProfileOptions {
   std::string format;
   std::vector<std::string> files;
@@ -202,11 +207,11 @@ struct HelpOptions {
 
 using Command =
     std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
-                 ImportClusterOptions, ImportModelOptions, ImportProfileOptions,
-                 ShowProfileOptions, ValidateOptions, ModelsOptions,
-                 DevicesOptions, ParallelizersOptions, HealthOptions,
-                 ListJobsOptions, ShowJobOptions, WatchJobOptions,
-                 TraceJobOptions, TopOptions, CancelJobOptions,
+                 ReportOptions, ImportClusterOptions, ImportModelOptions,
+                 ImportProfileOptions, ShowProfileOptions, ValidateOptions,
+                 ModelsOptions, DevicesOptions, ParallelizersOptions,
+                 HealthOptions, ListJobsOptions, ShowJobOptions,
+                 WatchJobOptions, TraceJobOptions, TopOptions, CancelJobOptions,
                  CompletionOptions, CompleteOptions, ManualOptions,
                  VersionOptions, HelpOptions>;
 

@@ -30,6 +30,8 @@ LAYERS = {
     "common/obs": "common/base",
     "common/trace": "common/base",
     "common/security": "common/base common/wire",
+    "common/report": "common/base common/domain common/sim common/planner"
+                     " common/config common/wire",
     "common/wire": "common/base common/domain common/sim common/parallelizer"
                    " common/planner common/trace tangram",
     "worker/adapters": "common/parallelizer"
@@ -102,7 +104,7 @@ THIRD_PARTY = {
     r"openssl/": "common/security coordinator/auth",
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "common/config",
-    r"nlohmann/": "cli common/config common/trace common/import_cluster"
+    r"nlohmann/": "cli common/config common/report common/trace common/import_cluster"
                   " coordinator/auth",
     r"pugixml": "common/import_cluster",
     r"CLI/": "cli",

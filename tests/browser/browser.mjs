@@ -1,0 +1,91 @@
+// What the tests of pages share: a browser, and pages that may not misbehave.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: FLAGS,
+  });
+}
+
+// Opens a file; `complaints` gathers what a page must not do: errors, requests,
+// dialogs.
+export async function open(browser, file, options = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    ...options,
+  });
+  const page = await context.newPage();
+  const complaints = [];
+  const url = pathToFileURL(file).href;
+  page.on("console", (message) => complaints.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const isOwn = request.url() === url || request.url().startsWith("data:");
+    if (!isOwn) complaints.push(`request: ${request.url()}`);
+  });
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.goto(url);
+  await page.waitForSelector("html[data-ready=true]");
+  return { page, complaints, close: () => context.close() };
+}
+
+// A folder for plans and pages, and the command line to make them with.
+export class Workshop {
+  constructor(tangram, source) {
+    this.tangramBinary = tangram;
+    this.source = source;
+    this.folder = mkdtempSync(join(tmpdir(), "tangram-report-"));
+  }
+
+  tangram(...args) {
+    execFileSync(this.tangramBinary, args, {
+      cwd: this.folder,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  }
+
+  cluster(name) {
+    return join(this.source, "deploy/clusters", `${name}.yaml`);
+  }
+
+  path(name) {
+    return join(this.folder, name);
+  }
+
+  // Makes `target` from the plan file `from` as `edit` changes it.
+  editPlan(from, target, edit) {
+    const plan = JSON.parse(readFileSync(this.path(from), "utf8"));
+    edit(plan);
+    writeFileSync(this.path(target), JSON.stringify(plan));
+  }
+
+  report(target, ...plans) {
+    this.tangram("report", ...plans, "-o", target);
+    return this.path(target);
+  }
+
+  clean() {
+    rmSync(this.folder, { recursive: true });
+  }
+}

@@ -1,0 +1,286 @@
+// Opens reports as their readers do. Run by ./run; needs TANGRAM and SOURCE.
+
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { after, before, test } from "node:test";
+
+import { launch, open, Workshop } from "./browser.mjs";
+
+const workshop = new Workshop(process.env.TANGRAM, process.env.SOURCE);
+const JOB = [
+  "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=1,v100=1",
+  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32", "--quiet",
+];
+const HOSTILE =
+  "</script><script>window.hacked=1;alert(1)</script><img src=x onerror='window.hacked=2'>\u2028";
+
+let browser;
+let single;
+let several;
+
+before(async () => {
+  workshop.tangram("plan", ...JOB, "--output", "plan.json");
+  workshop.tangram("plan", ...JOB, "--microbatch", "16", "--output", "large-microbatch.json");
+  workshop.editPlan("plan.json", "none.json", (plan) => {
+    delete plan.plan;
+    delete plan.evaluation;
+    plan.infeasible = { reason: "the model does not fit", bytes_short: 3e9 };
+  });
+  single = workshop.report("plan.html", "plan.json");
+  several = workshop.report("several.html", "plan.json", "large-microbatch.json", "none.json");
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  workshop.clean();
+});
+
+// A test on a page of its own, which must not complain.
+function pageTest(name, file, options, body) {
+  test(name, async () => {
+    const { page, complaints, close } = await open(browser, file(), options);
+    await body(page);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+}
+
+async function viewOf(page) {
+  // What was asked for is drawn with the next frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const { startNs, endNs } = await page.locator("#timeline").evaluate((c) => ({ ...c.dataset }));
+  return { start: Number(startNs), end: Number(endNs), span: endNs - startNs };
+}
+
+async function tooltip(page) {
+  const box = page.locator("#tooltip");
+  return (await box.isVisible()) ? box.innerText() : null;
+}
+
+pageTest("shows every section", () => single, {}, async (page) => {
+  assert.equal(await page.title(), "gpt3-1.3b (6 layers) on c1-compute-het · Tangram");
+  for (const id of ["summary", "cluster", "cut", "schedule", "memory", "search", "assumptions"]) {
+    assert.ok(await page.locator(`section#${id}`).isVisible(), id);
+  }
+  assert.equal(await page.locator(".gpu").count(), 8);
+  assert.equal(await page.locator("section#comparison").count(), 0);
+  assert.equal(await page.locator("body").evaluate((b) => b.scrollWidth > innerWidth), false);
+});
+
+pageTest("zooms with buttons, wheel and keys", () => single, {}, async (page) => {
+  const whole = await viewOf(page);
+  assert.equal(whole.start, 0);
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  const zoomed = await viewOf(page);
+  assert.ok(Math.abs(zoomed.span - whole.span / 1.6) < 1);
+
+  const canvas = page.locator("#timeline");
+  await canvas.hover({ position: { x: 400, y: 60 } });
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  const wheeled = await viewOf(page);
+  assert.ok(wheeled.span < zoomed.span);
+
+  // The wheel alone scrolls the page and leaves the timeline.
+  await page.mouse.wheel(0, 40);
+  assert.deepEqual(await viewOf(page), wheeled);
+
+  await canvas.focus();
+  await page.keyboard.press("+");
+  assert.ok((await viewOf(page)).span < wheeled.span);
+  await page.keyboard.press("0");
+  assert.deepEqual(await viewOf(page), whole);
+  await page.keyboard.press("-");
+  assert.deepEqual(await viewOf(page), whole);
+});
+
+pageTest("pans by dragging and with keys, within the iteration", () => single, {}, async (page) => {
+  const whole = await viewOf(page);
+  await page.getByRole("button", { name: "Show the cool-down" }).click();
+  const last = await viewOf(page);
+  assert.ok(last.start > 0 && Math.abs(last.end - whole.end) < 1);
+
+  const canvas = page.locator("#timeline");
+  await canvas.scrollIntoViewIfNeeded();
+  const { x, y, width } = await canvas.boundingBox();
+  await page.mouse.move(x + width / 2, y + 50);
+  await page.mouse.down();
+  await page.mouse.move(x + width / 2 + 100, y + 50, { steps: 4 });
+  await page.mouse.up();
+  const dragged = await viewOf(page);
+  assert.ok(dragged.start < last.start);
+  assert.ok(Math.abs(dragged.span - last.span) < 1);
+
+  await canvas.focus();
+  await page.keyboard.press("ArrowRight");
+  assert.ok((await viewOf(page)).start > dragged.start);
+  for (let i = 0; i < 30; ++i) await page.keyboard.press("ArrowRight");
+  assert.ok(Math.abs((await viewOf(page)).end - whole.end) < 1);
+});
+
+pageTest("says what runs under the pointer", () => single, {}, async (page) => {
+  await page.getByRole("button", { name: "Show the warm-up" }).click();
+  const canvas = page.locator("#timeline");
+  // The first device starts at once with its first microbatch.
+  await canvas.hover({ position: { x: 154, y: 34 } });
+  const text = await tooltip(page);
+  assert.match(text, /forward pass, microbatch 0/);
+  assert.match(text, /stage 0/);
+  assert.match(text, /from 0\.00/);
+  await page.locator("h1").hover();
+  assert.equal(await tooltip(page), null);
+});
+
+pageTest("goes from pass to pass with keys", () => single, {}, async (page) => {
+  await page.locator("#timeline").focus();
+  await page.keyboard.press("]");
+  const first = await page.getByRole("status").textContent();
+  await page.keyboard.press("]");
+  const second = await page.getByRole("status").textContent();
+  assert.match(second, /microbatch/);
+  assert.notEqual(first, second);
+  await page.keyboard.press("[");
+  assert.equal(await page.getByRole("status").textContent(), first);
+});
+
+pageTest("explains GPUs and stages to pointer and keys", () => single, {}, async (page) => {
+  await page.locator(".gpu").first().hover();
+  assert.match(await tooltip(page), /t4-0, GPU 0[^]*stage 0/);
+  await page.keyboard.press("Escape");
+  assert.equal(await tooltip(page), null);
+
+  // With Tab, so that the browser takes it for the keyboard's focus.
+  await page.locator("#cluster h2").click();
+  await page.keyboard.press("Tab");
+  assert.match(await tooltip(page), /t4-0\n4 x T4/);
+
+  const first = page.locator("svg.cut [data-stop]").first();
+  await first.focus();
+  await page.keyboard.press("End");
+  assert.match(await tooltip(page), /head/);
+
+  await page.locator(".memory-row").first().hover();
+  assert.match(await tooltip(page), /optimizer state \d+ MB/);
+});
+
+pageTest("compares plans and shows each", () => several, {}, async (page) => {
+  const table = page.locator("#comparison table");
+  assert.deepEqual(await table.locator("thead th").allInnerTexts(), [
+    "", "plan.json", "large-microbatch.json", "none.json",
+  ]);
+  const time = table.locator("tbody tr", { hasText: "Iteration time" });
+  assert.match(await time.locator(".best").innerText(), / s ✓| ms ✓/);
+  assert.match(await time.innerText(), /no plan/);
+  assert.match(await page.locator("#comparison").innerText(), /From plan.json to large-microbatch.json[^]*pipeline microbatch size/);
+
+  const whole = await viewOf(page);
+  await page.getByRole("tab", { name: "Show large-microbatch.json" }).click();
+  assert.notDeepEqual(await viewOf(page), whole);
+  await page.getByRole("tab", { name: "Show none.json" }).click();
+  assert.match(await page.locator("#summary").innerText(), /No plan fits[^]*the model does not fit: 3.00 GB short per GPU/);
+  assert.equal(await page.locator("#timeline").count(), 0);
+  assert.ok(await page.locator(".gpu.unused").first().isVisible());
+});
+
+pageTest("prints light, whole and open", () => single, { colorScheme: "dark" }, async (page) => {
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  const background = () => page.evaluate(() => getComputedStyle(document.body).getPropertyValue("--card").trim());
+  assert.notEqual(await background(), "#ffffff");
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await background(), "#ffffff");
+  assert.equal(await page.locator("details:not([open])").count(), 0);
+  assert.equal((await viewOf(page)).start, 0);
+  assert.equal(await page.getByRole("button", { name: "Zoom in" }).isVisible(), false);
+  const pdf = await page.pdf({ format: "A4", printBackground: true });
+  assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.notEqual(await background(), "#ffffff");
+});
+
+pageTest("is light or dark as asked", () => single, { colorScheme: "light" }, async (page) => {
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await background();
+  await page.getByRole("button", { name: "Switch between light and dark" }).click();
+  const dark = await background();
+  assert.notEqual(light, dark);
+  await page.getByRole("button", { name: "Switch between light and dark" }).click();
+  assert.equal(await background(), light);
+});
+
+pageTest("fits a telephone", () => several, { viewport: { width: 390, height: 800 } }, async (page) => {
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+});
+
+pageTest("names everything that can be reached", () => several, {}, async (page) => {
+  const nameless = await page.evaluate(() =>
+    [...document.querySelectorAll("button, canvas:not([aria-hidden]), [role=img], [tabindex='0'], section")]
+      .filter((e) => !e.getAttribute("aria-label") && !e.getAttribute("aria-labelledby"))
+      .map((e) => e.outerHTML.slice(0, 80)),
+  );
+  assert.deepEqual(nameless, []);
+  assert.equal(await page.locator("h1").count(), 1);
+});
+
+test("shows hostile names as text", async () => {
+  workshop.editPlan("plan.json", "hostile.json", (plan) => {
+    plan.cluster.name = HOSTILE;
+    plan.model.name = HOSTILE;
+    plan.notes = [HOSTILE];
+    const old = plan.cluster.nodes[0].name;
+    const text = JSON.stringify(plan).replaceAll(JSON.stringify(old), JSON.stringify(HOSTILE));
+    Object.assign(plan, JSON.parse(text));
+    for (const stage of plan.plan.stages) stage.made_by = HOSTILE;
+    for (const island of plan.islands) island.name = island.reason = HOSTILE;
+    plan.cluster.assumptions = [{ field: `links${HOSTILE}`, value: HOSTILE, source: HOSTILE }];
+  });
+  const { page, complaints, close } = await open(browser, workshop.report("hostile.html", "hostile.json", "hostile.json"));
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.equal(await page.locator("img, main script").count(), 0);
+  assert.ok((await page.locator("h1").innerText()).includes("<script>window.hacked=1"));
+  await page.locator(".node", { hasText: "<img" }).locator(".gpu").first().hover();
+  assert.match(await tooltip(page), /<img src=x/);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("lets no script run but its own", async () => {
+  const { page, complaints, close } = await open(browser, single);
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.hacked = 1";
+    document.body.append(script);
+  });
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.match(complaints.join(), /Content Security Policy/);
+  await close();
+});
+
+test("4,096 GPUs are a small file that opens soon", async (t) => {
+  workshop.tangram(
+    "plan", "--cluster", workshop.cluster("het-10240"),
+    "--nodes", "v100-32=0,a100-40=128,a100-80=128,h100=192,h200=64,b200=0",
+    "--model", "llama3-70b", "--global-batch", "2048", "--microbatch", "64",
+    "--parallelizer", "uniform", "--quiet", "--output", "large.json",
+  );
+  const file = workshop.report("large.html", "large.json");
+  const start = performance.now();
+  const { page, complaints, close } = await open(browser, file);
+  const opened_s = (performance.now() - start) / 1000;
+  const own_s = await page.evaluate(() => performance.now() / 1000);
+  assert.equal(await page.locator(".gpu").count(), 4096);
+  const { size } = statSync(file);
+  assert.ok(size < 1e6, `${size} bytes`);
+  assert.deepEqual(complaints, []);
+  // Times depend on the machine: told, not judged.
+  t.diagnostic(`${size} bytes; drawn ${own_s.toFixed(2)} s after navigation, ${opened_s.toFixed(2)} s with a new tab`);
+  await close();
+});
+
+test("no source makes elements from text", async () => {
+  const page = readFileSync(single, "utf8");
+  assert.doesNotMatch(page, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/);
+});

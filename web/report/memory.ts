@@ -1,0 +1,115 @@
+import { el, legend, section, styled } from "./dom";
+import * as format from "./format";
+import { MEMORY_COLORS } from "./palette";
+import { arrowKeys, withTooltip } from "./tooltip";
+import { deviceName, numDevices, type Answer, type Memory } from "./view_model";
+
+type Kind = keyof typeof MEMORY_COLORS;
+
+const KINDS: [Kind, string][] = [
+  ["weights", "weights"],
+  ["gradients", "gradients"],
+  ["optimizer", "optimizer state"],
+  ["activations", "activations"],
+  ["transient", "workspace"],
+  ["reserve", "reserved by the runtime"],
+];
+
+type Bytes = Record<Kind, number>;
+
+// Of a device, all its stages: workspace is shared, as one pass runs at a time.
+function bytesOf(memories: Memory[]): Bytes {
+  const sum = (of: (memory: Memory) => number) =>
+    memories.reduce((total, memory) => total + of(memory), 0);
+  return {
+    weights: sum((m) => m.weight_bytes),
+    gradients: sum((m) => m.gradient_bytes),
+    optimizer: sum((m) => m.optimizer_bytes),
+    activations: sum((m) => m.activation_bytes),
+    transient: Math.max(...memories.map((m) => m.transient_bytes)),
+    reserve: sum((m) => m.reserve_bytes),
+  };
+}
+
+function describe(name: string, bytes: Bytes, memories: Memory[]): string[] {
+  const { peak_bytes, capacity_bytes } = memories[0];
+  const held = memories.map((m) => m.in_flight).join(" + ");
+  return [
+    `${name}, each GPU`,
+    ...KINDS.filter(([kind]) => bytes[kind] > 0).map(
+      ([kind, label]) => `${label} ${format.bytes(bytes[kind])}`,
+    ),
+    `${format.bytes(peak_bytes)} of ${format.bytes(capacity_bytes)}, ` +
+      `${format.percent(peak_bytes / capacity_bytes)}`,
+    `microbatches in flight: ${held}`,
+  ];
+}
+
+function bar(bytes: Bytes, memory: Memory, scale: number): HTMLElement {
+  const track = el("div", { class: "track" });
+  const capacity = styled(el("div", { class: "capacity" }), {
+    width: `${100 * memory.capacity_bytes * scale}%`,
+  });
+  const parts = el("div", { class: "parts" });
+  for (const [kind] of KINDS) {
+    const part = styled(el("div"), {
+      width: `${100 * bytes[kind] * scale}%`,
+      "background-color": MEMORY_COLORS[kind],
+    });
+    if (bytes[kind] > 0) parts.append(part);
+  }
+  track.append(capacity, parts);
+  return track;
+}
+
+function hostText(memory: Memory): string {
+  if (memory.host_bytes <= 0) return "";
+  return `host: ${format.bytes(memory.host_bytes)} of ${format.bytes(memory.host_capacity_bytes)}`;
+}
+
+export function memorySection(answer: Answer): HTMLElement {
+  const devices = numDevices(answer);
+  const memoriesOf = (device: number) =>
+    answer.stages.filter((_, s) => s % devices === device).map(({ memory }) => memory);
+  const most = Math.max(
+    ...answer.stages.map(({ memory: m }) => Math.max(m.peak_bytes, m.capacity_bytes)),
+  );
+  const rows = el("div", { class: "memory" });
+  for (let device = 0; device < devices; ++device) {
+    const memories = memoriesOf(device);
+    const bytes = bytesOf(memories);
+    const memory = memories[0];
+    const name = `${deviceName(answer, device)} · ${answer.stages[device].gpus_label}`;
+    const isOver = memory.peak_bytes > memory.capacity_bytes;
+    const lines = describe(name, bytes, memories);
+    rows.append(
+      withTooltip(
+        el(
+          "div",
+          { class: "memory-row", "data-stop": true, role: "img", "aria-label": lines.join(", ") },
+          el("span", { class: "memory-name" }, name),
+          bar(bytes, memory, 1 / most),
+          el(
+            "span",
+            { class: isOver ? "memory-figure over" : "memory-figure" },
+            `${(memory.peak_bytes / 1e9).toFixed(1)} / ${(memory.capacity_bytes / 1e9).toFixed(1)} GB`,
+            el("b", {}, `${Math.round((100 * memory.peak_bytes) / memory.capacity_bytes)} %`),
+          ),
+          el("span", { class: "muted" }, hostText(memory)),
+        ),
+        () => lines,
+      ),
+    );
+  }
+  arrowKeys(rows);
+  const shown = KINDS.filter(([kind]) =>
+    Array.from({ length: devices }, (_, d) => bytesOf(memoriesOf(d))[kind]).some((b) => b > 0),
+  );
+  return section(
+    "memory",
+    "Memory",
+    "The peak of each GPU of a stage, by kind; the frame is what the GPU has.",
+    legend(shown.map(([kind, label]) => ({ label, color: MEMORY_COLORS[kind] }))),
+    rows,
+  );
+}

@@ -1,0 +1,161 @@
+import { section, svg, el } from "./dom";
+import * as format from "./format";
+import { stageColor, textOn } from "./palette";
+import { stageTable } from "./stage_table";
+import { arrowKeys, withTooltip } from "./tooltip";
+import { numDevices, numGpus, type Answer, type Cut, type Model, type Stage } from "./view_model";
+
+// Two bars, layers above and GPUs below, joined by what runs where: a stage
+// whose piece narrows downwards has more of the model than of the GPUs.
+
+const WIDTH = 1120;
+const BAR = 34;
+const AXIS = 22;
+const GAP = 54;
+const CHARACTER = 7.2;
+
+// Layers before a cut, with the part of one that it leaves.
+function layersBefore(model: Model, [layer, op]: Cut): number {
+  let first = 0;
+  for (const run of model.layer_runs) {
+    if (layer < first + run.count) return layer + op / run.operators;
+    first += run.count;
+  }
+  return layer;
+}
+
+interface Span {
+  from: number;
+  to: number;
+}
+
+function box({ from, to }: Span, y: number, color: string, label: string): SVGElement[] {
+  const inside = svg("rect", {
+    x: from,
+    y,
+    width: Math.max(0.5, to - from),
+    height: BAR,
+    fill: color,
+    class: "piece",
+  });
+  const room = (to - from) / CHARACTER;
+  if (label.length > room) return [inside];
+  return [
+    inside,
+    svg(
+      "text",
+      {
+        x: (from + to) / 2,
+        y: y + BAR / 2,
+        "text-anchor": "middle",
+        "dominant-baseline": "central",
+        fill: textOn(color),
+      },
+      label,
+    ),
+  ];
+}
+
+function stageText(answer: Answer, s: number): string[] {
+  const { times, memory, parallelism: p, ...stage } = answer.stages[s];
+  const degrees = [`tp ${p.tp}`, `dp ${p.dp}`];
+  if (p.cp > 1) degrees.push(`cp ${p.cp}`);
+  if (p.ep > 1) degrees.push(`ep ${p.ep}`);
+  if (p.zero > 0) degrees.push(`ZeRO ${p.zero}`);
+  return [
+    `stage ${s}: ${stage.layers}`,
+    `${stage.gpus_label} (${stage.where})`,
+    degrees.join(", "),
+    `${format.seconds(times.forward_s + times.backward_s)} a microbatch`,
+    `${format.bytes(memory.peak_bytes)} of ${format.bytes(memory.capacity_bytes)}`,
+  ];
+}
+
+function layerAxis(model: Model): SVGElement[] {
+  const last = model.num_layers - 1;
+  const step = [1, 2, 5, 10, 20, 50, 100].find((s) => (last / s) * 34 <= WIDTH) ?? 200;
+  const ticks = [0, last];
+  for (let layer = step; layer < last; layer += step) ticks.push(layer);
+  const x = (layer: number) => ((layer + 0.5) / model.num_layers) * WIDTH;
+  const isFree = (layer: number) =>
+    layer === 0 || layer === last || (x(layer) > 44 && x(layer) < WIDTH - 44);
+  return ticks.filter(isFree).map((layer) =>
+    svg(
+      "text",
+      {
+        x: layer === 0 ? 0 : layer === last ? WIDTH : x(layer),
+        y: AXIS - 8,
+        "text-anchor": layer === 0 ? "start" : layer === last ? "end" : "middle",
+        class: "axis",
+      },
+      layer === 0 ? "emb" : layer === last ? "head" : String(layer),
+    ),
+  );
+}
+
+function piece(answer: Answer, s: number, layers: Span, gpus: Span, drawGpus: boolean): SVGElement {
+  const stage = answer.stages[s];
+  const color = stageColor(stage.island, s % numDevices(answer));
+  const top = AXIS + BAR;
+  const bottom = top + GAP;
+  const between = svg("polygon", {
+    points: `${layers.from},${top} ${layers.to},${top} ${gpus.to},${bottom} ${gpus.from},${bottom}`,
+    fill: color,
+    class: "joint",
+  });
+  const device = s % numDevices(answer);
+  const group = svg(
+    "g",
+    { "data-stop": true, role: "img", "aria-label": stageText(answer, s).join(", ") },
+    between,
+    ...box(layers, AXIS, color, String(s)),
+    ...(drawGpus ? box(gpus, bottom, color, gpuLabel(stage, gpus, device)) : []),
+  );
+  return withTooltip(group, () => stageText(answer, s));
+}
+
+function gpuLabel(stage: Stage, { from, to }: Span, device: number): string {
+  const room = (to - from) / CHARACTER;
+  return stage.gpus_label.length <= room ? stage.gpus_label : String(device);
+}
+
+function picture(model: Model, answer: Answer): SVGElement {
+  const devices = numDevices(answer);
+  const counts = answer.stages.slice(0, devices).map(numGpus);
+  const total = counts.reduce((a, b) => a + b, 0);
+  const spans: Span[] = [];
+  let before = 0;
+  for (const count of counts) {
+    spans.push({ from: (before / total) * WIDTH, to: ((before + count) / total) * WIDTH });
+    before += count;
+  }
+  const height = AXIS + 2 * BAR + GAP;
+  const picture = svg(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} ${height}`, class: "cut", role: "group", "aria-label": "Model cut over stages" },
+    ...layerAxis(model),
+    ...answer.stages.map((stage, s) => {
+      const layers = {
+        from: (layersBefore(model, stage.begin) / model.num_layers) * WIDTH,
+        to: (layersBefore(model, stage.end) / model.num_layers) * WIDTH,
+      };
+      return piece(answer, s, layers, spans[s % devices], s < devices);
+    }),
+  );
+  arrowKeys(picture);
+  return picture;
+}
+
+export function modelCut(model: Model, answer: Answer): HTMLElement {
+  const kinds = model.layer_runs
+    .filter(({ kind }) => kind === "dense" || kind === "moe")
+    .map(({ kind, count }) => `${count} ${kind === "moe" ? "mixture-of-experts" : "dense"} layers`);
+  return section(
+    "cut",
+    "Model cut",
+    `${model.name}: ${format.count(model.parameters)} parameters, ${kinds.join(" and ")}. ` +
+      "Layers above, the GPUs that run them below; widths are shares of each.",
+    picture(model, answer),
+    el("details", { open: answer.stages.length <= 16 }, el("summary", {}, "Stages"), stageTable(answer)),
+  );
+}

@@ -1,0 +1,177 @@
+import { el, legend, section, styled, type Child } from "./dom";
+import * as format from "./format";
+import { SHARE_COLORS } from "./palette";
+import { withTooltip } from "./tooltip";
+import { deviceName, numDevices, numGpus, type Answer, type Plan } from "./view_model";
+
+function tile(label: string, value: string, detail: string): HTMLElement {
+  return el(
+    "div",
+    { class: "tile" },
+    el("dt", {}, label),
+    el("dd", {}, el("strong", {}, value), el("span", {}, detail)),
+  );
+}
+
+export function usedGpus(answer: Answer): number {
+  return answer.stages
+    .slice(0, numDevices(answer))
+    .reduce((sum, stage) => sum + numGpus(stage), 0);
+}
+
+function fullest(answer: Answer): number {
+  const fractions = answer.stages.map(
+    ({ memory }) => memory.peak_bytes / memory.capacity_bytes,
+  );
+  return fractions.indexOf(Math.max(...fractions));
+}
+
+// Smaller ones print as 0.0 %.
+const SMALLEST_SHARE = 0.0005;
+
+// The device that needs longest for a microbatch, and so sets the pace.
+function bottleneck(answer: Answer): { device: number; seconds: number } {
+  const paces = new Array<number>(numDevices(answer)).fill(0);
+  answer.stages.forEach(({ times }, s) => {
+    paces[s % paces.length] += times.forward_s + times.backward_s + times.send_s;
+  });
+  const seconds = Math.max(...paces);
+  return { device: paces.indexOf(seconds), seconds };
+}
+
+function certificate(answer: Answer): string {
+  if (answer.lower_bound_s <= 0) return "";
+  const above = Math.max(0, answer.closed_form_s / answer.lower_bound_s - 1);
+  return `within ${format.percent(above)} of the best composition`;
+}
+
+function tiles(plan: Plan, answer: Answer): HTMLElement {
+  const { prediction, stages } = answer;
+  const memory = stages[fullest(answer)].memory;
+  const slowest = bottleneck(answer);
+  return el(
+    "dl",
+    { class: "tiles" },
+    tile(
+      "Iteration time",
+      format.seconds(prediction.iteration_time_s),
+      certificate(answer),
+    ),
+    tile(
+      "Throughput",
+      format.thousands(prediction.tokens_per_s),
+      `tokens/s, ${prediction.samples_per_s.toFixed(2)} samples/s`,
+    ),
+    tile(
+      "Utilisation",
+      format.percent(prediction.model_flops_utilization),
+      "of peak, model FLOPs",
+    ),
+    tile(
+      "Bottleneck",
+      deviceName(answer, slowest.device),
+      `${format.seconds(slowest.seconds)} a microbatch`,
+    ),
+    tile(
+      "Waiting",
+      format.percent(prediction.bubble_fraction),
+      "of the GPUs' time",
+    ),
+    tile(
+      "Fullest GPU",
+      format.percent(memory.peak_bytes / memory.capacity_bytes),
+      `${format.bytes(memory.peak_bytes)} of ${format.bytes(memory.capacity_bytes)}`,
+    ),
+    tile(
+      "GPUs",
+      `${format.thousands(usedGpus(answer))} of ${format.thousands(plan.cluster.num_gpus)}`,
+      `${format.items(stages.length, "stage")}, ${format.items(answer.num_microbatches, "microbatch").replace("batchs", "batches")}`,
+    ),
+  );
+}
+
+const isWaiting = (name: string) => name.startsWith("waiting");
+
+// Where the GPUs' time goes, as one bar of `width` of the room there is.
+export function shareBar(answer: Answer, width: number): HTMLElement {
+  const bar = styled(el("div", { class: "shares", role: "img" }), {
+    width: `${100 * width}%`,
+  });
+  const parts = answer.prediction.time_shares.map(
+    ({ name, fraction }) => `${name} ${format.percent(fraction)}`,
+  );
+  bar.setAttribute("aria-label", parts.join(", "));
+  answer.prediction.time_shares.forEach(({ name, fraction }, i) => {
+    if (fraction <= 0) return;
+    const part = styled(el("div", { class: isWaiting(name) ? "hatched" : "" }), {
+      "--color": SHARE_COLORS[i % SHARE_COLORS.length],
+      "flex-grow": String(fraction),
+    });
+    bar.append(
+      withTooltip(part, () => [
+        name,
+        `${format.percent(fraction)} of the GPUs' time`,
+        `${format.seconds(fraction * answer.prediction.iteration_time_s)} of an iteration`,
+      ]),
+    );
+  });
+  return bar;
+}
+
+// With the figures of one plan, without those of several.
+export function shareLegend(answers: Answer[]): HTMLElement {
+  const shares = answers.map(({ prediction }) => prediction.time_shares);
+  return legend(
+    shares[0].flatMap(({ name, fraction }, i) => {
+      if (shares.every((of) => of[i].fraction < SMALLEST_SHARE)) return [];
+      const label = answers.length === 1 ? `${name} ${format.percent(fraction)}` : name;
+      return [{ label, color: SHARE_COLORS[i % SHARE_COLORS.length], isHatched: isWaiting(name) }];
+    }),
+  );
+}
+
+function violations(answer: Answer): Child {
+  const found = answer.prediction.violations;
+  if (found.length === 0) return null;
+  return el(
+    "div",
+    { class: "alert", role: "alert" },
+    el("strong", {}, "This plan does not fit in memory"),
+    el(
+      "ul",
+      {},
+      ...found.map(({ stage, reason, bytes_short }) =>
+        el("li", {}, `stage ${stage} ${reason}: ${format.bytes(bytes_short)} short per GPU`),
+      ),
+    ),
+  );
+}
+
+function noPlan(plan: Plan): HTMLElement {
+  const { reason, bytes_short } = plan.infeasible ?? { reason: "", bytes_short: 0 };
+  const short = bytes_short > 0 ? `: ${format.bytes(bytes_short)} short per GPU` : "";
+  return section(
+    "summary",
+    "No plan fits",
+    "",
+    el("div", { class: "alert" }, el("p", {}, `${reason}${short}`)),
+  );
+}
+
+export function summary(plan: Plan): HTMLElement {
+  const answer = plan.plan;
+  if (!answer) return noPlan(plan);
+  const sentences = plan.explanation.map((sentence) => el("li", {}, sentence));
+  return section(
+    "summary",
+    "Prediction",
+    "",
+    violations(answer),
+    tiles(plan, answer),
+    el("h3", {}, "Where the GPUs' time goes"),
+    shareBar(answer, 1),
+    shareLegend([answer]),
+    sentences.length > 0 && el("h3", {}, "Why it is this fast"),
+    sentences.length > 0 && el("ul", { class: "sentences" }, ...sentences),
+  );
+}
