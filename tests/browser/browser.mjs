@@ -46,7 +46,8 @@ export async function open(browser, file, options = {}) {
     dialog.dismiss();
   });
   await page.goto(url);
-  await page.waitForSelector("html[data-ready=true]");
+  const isReady = await page.evaluate(() => document.documentElement.dataset.ready);
+  if (isReady !== "true") throw new Error(`not drawn: ${complaints.join("; ")}`);
   return { page, complaints, close: () => context.close() };
 }
 

@@ -230,7 +230,7 @@ test("shows hostile names as text", async () => {
     plan.cluster.name = HOSTILE;
     plan.model.name = HOSTILE;
     plan.notes = [HOSTILE];
-    const old = plan.cluster.nodes[0].name;
+    const old = plan.cluster.nodes[0].names[0];
     const text = JSON.stringify(plan).replaceAll(JSON.stringify(old), JSON.stringify(HOSTILE));
     Object.assign(plan, JSON.parse(text));
     for (const stage of plan.plan.stages) stage.made_by = HOSTILE;

@@ -65,6 +65,7 @@ class PlanTest(Folder):
         shown = self.tangram("explain", "plan.json")
         self.assertIn("Why it is this fast", shown)
         self.assertIn("- redundant", shown)
+        self.assertIn("Next-best plans", shown)
         self.tangram("plan", *CLUSTER, *JOB, "--microbatch", "32", "--output",
                      "other.json")
         shown = self.tangram("explain", "plan.json", "--against", "other.json")

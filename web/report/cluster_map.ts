@@ -5,7 +5,7 @@ import { arrowKeys, withTooltip } from "./tooltip";
 import { numDevices, type Answer, type Island, type Plan } from "./view_model";
 
 // From the number of GPUs drawn: up to so many, a GPU is so large.
-const GPU_SIZES_PX: [number, number][] = [[48, 30], [160, 20], [640, 13], [2048, 8], [Infinity, 6]];
+const GPU_SIZES_PX: [number, number][] = [[48, 24], [160, 20], [640, 13], [2048, 8], [Infinity, 6]];
 const SMALLEST_WITH_NUMBER_PX = 20;
 const SMALLEST_WITH_NAME_PX = 20;
 // Smaller ones are so many that islands take half the page.
@@ -35,8 +35,8 @@ interface Group {
   leftOut?: string;
 }
 
-function islandDetails(island: Island): string[] {
-  const details = [`${format.bytes(island.memory_bytes)} a GPU`];
+function islandDetails(island: Island, id: number): string[] {
+  const details = [`island ${id}`, `${format.bytes(island.memory_bytes)} a GPU`];
   if (island.intra_node) {
     details.push(`${format.bandwidth(island.intra_node.bandwidth_bytes_per_s)} inside a node`);
   }
@@ -61,7 +61,7 @@ function groupsOf(plan: Plan): Group[] {
   const groups: Group[] = islands.map((island, i) => ({
     island: i,
     title: island.name,
-    details: islandDetails(island),
+    details: islandDetails(island, i),
     nodes: island.nodes,
     leftOut: leftOutText(island),
   }));
@@ -154,7 +154,7 @@ function groupView(group: Group, plan: Plan, owners: Owners, size: number): HTML
     ),
     el("p", { class: "muted" }, group.details.join(" · ")),
     nodes,
-    group.leftOut !== undefined && el("p", { class: "reason" }, `Left out: ${group.leftOut}.`),
+    group.leftOut !== undefined && el("p", { class: "reason" }, `Left out: ${format.unbroken(group.leftOut)}.`),
   );
 }
 

@@ -112,7 +112,7 @@ function differences(plans: Plan[]): HTMLElement[] {
           el(
             "ul",
             { class: "sentences columns" },
-            ...plan.against.differences.map((line) => el("li", {}, line)),
+            ...plan.against.differences.map((line) => el("li", {}, format.unbroken(line))),
           ),
         ]
       : [],
@@ -124,6 +124,7 @@ function areOneJob(plans: Plan[]): boolean {
 }
 
 export function comparison(plans: Plan[]): HTMLElement {
+  const isOneJob = areOneJob(plans);
   const columns: Column[] = [
     { title: "" },
     ...plans.map((plan) => ({ title: plan.name, isNumber: true })),
@@ -135,7 +136,6 @@ export function comparison(plans: Plan[]): HTMLElement {
     ["Model", ...plans.map(job)],
     ...METRICS.map((metric) => metricRow(metric, plans, isOneJob)).filter(isTold),
   ];
-  const isOneJob = areOneJob(plans);
   const answers = plans.flatMap(({ plan }) => (plan ? [plan] : []));
   return section(
     "comparison",

@@ -45,7 +45,12 @@ export function items(value: number, noun: string): string {
   return `${thousands(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-// "0-3, 5".
+// With its percent signs beside their numbers.
+export function unbroken(sentence: string): string {
+  return sentence.replace(/(\d) %/g, "$1\u00a0%");
+}
+
+// "0–3, 5".
 export function ranges(numbers: number[]): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b);
   const parts: string[] = [];

@@ -84,8 +84,8 @@ function tiles(plan: Plan, answer: Answer): HTMLElement {
     ),
     tile(
       "GPUs",
-      `${format.thousands(usedGpus(answer))} of ${format.thousands(plan.cluster.num_gpus)}`,
-      `${format.items(stages.length, "stage")}, ${format.items(answer.num_microbatches, "microbatch").replace("batchs", "batches")}`,
+      format.thousands(usedGpus(answer)),
+      `of ${format.thousands(plan.cluster.num_gpus)}, in ${format.items(stages.length, "stage")}`,
     ),
   );
 }
@@ -161,7 +161,9 @@ function noPlan(plan: Plan): HTMLElement {
 export function summary(plan: Plan): HTMLElement {
   const answer = plan.plan;
   if (!answer) return noPlan(plan);
-  const sentences = plan.explanation.map((sentence) => el("li", {}, sentence));
+  const sentences = plan.explanation.map((sentence) =>
+    el("li", {}, format.unbroken(sentence)),
+  );
   return section(
     "summary",
     "Prediction",

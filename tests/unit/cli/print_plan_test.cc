@@ -150,6 +150,22 @@ TEST(PrintPlanTest, FitsTheWidthWithoutColour) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
+TEST(PrintRunnersUpTest, ComparesThemWithThePlan) {
+  const auto print = [](const PlanFile& file, Console& console) {
+    PrintRunnersUp(file.result, console);
+  };
+  PlanFile file = TwoStagePlan();
+  EXPECT_EQ(Printed(print, file), "");
+  file.result.runners_up = {{.islands = {0, 1},
+                             .num_stages = 3,
+                             .pipeline_microbatch_size = 8,
+                             .iteration_time_s = 2.5}};
+  // 2.5 s / 2 s - 1
+  EXPECT_THAT(Printed(print, file),
+              HasSubstr("F x2, S x2       3                     8     2.50 s  "
+                        "25.0 %\n"));
+}
+
 TEST(PrintPlanningCostTest, ListsPhasesAndCounts) {
   PlanFile file = TwoStagePlan();
   file.result.stats.pairs = 12345;

@@ -1,6 +1,5 @@
 #include "common/report/timeline_runs.h"
 
-#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -31,9 +30,10 @@ std::vector<TimelineEvent> Passes(const std::vector<double>& starts_s) {
   return events;
 }
 
-int64_t StartOf(const EventRun& run, int i) {
+double StartOf(const EventRun& run, int i) {
   const int pattern = static_cast<int>(run.starts_ns.size());
-  return run.starts_ns[i % pattern] + std::llround(i / pattern * run.period_ns);
+  return static_cast<double>(run.starts_ns[i % pattern]) +
+         i / pattern * run.period_ns;
 }
 
 TEST(TimelineTracksTest, EvenPassesAreOneRun) {
@@ -147,7 +147,7 @@ TEST(TimelineTracksTest, SayWhenEveryEventIs) {
                   events_of_run.first_microbatch + (is_pass ? i : 0));
         EXPECT_NEAR(StartOf(events_of_run, i), 1e9 * of_track[at].start_s,
                     tolerance_ns);
-        EXPECT_NEAR(events_of_run.duration_ns,
+        EXPECT_NEAR(static_cast<double>(events_of_run.duration_ns),
                     1e9 * (of_track[at].end_s - of_track[at].start_s),
                     tolerance_ns);
       }

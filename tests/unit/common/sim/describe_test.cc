@@ -1,5 +1,6 @@
 #include "common/sim/describe.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 
@@ -28,6 +29,12 @@ TEST(DescribeOffloadTest, NamesWhatIsOffloadedWithItsShare) {
   EXPECT_EQ(DescribeOffload({.weights = 0.375, .optimizer = 1}),
             "weights 37.5 %, optimizer state 100 %");
   EXPECT_EQ(DescribeOffload({}), "");
+}
+
+TEST(DescribeSwitchesTest, NamesWhatIsNotAsUsual) {
+  EXPECT_THAT(DescribeSwitches({}), ::testing::IsEmpty());
+  EXPECT_THAT(DescribeSwitches({.dropout = false, .bf16_moments = true}),
+              ::testing::ElementsAre("no dropout", "16-bit moments"));
 }
 
 TEST(DescribeTest, FormatsQuantitiesForPeople) {

@@ -1,0 +1,83 @@
+import { assumptionsSection } from "./assumptions";
+import { clusterMap } from "./cluster_map";
+import { comparison } from "./comparison";
+import { button, el } from "./dom";
+import * as format from "./format";
+import { memorySection } from "./memory";
+import { modelCut } from "./model_cut";
+import { searchSection } from "./search";
+import { summary } from "./summary";
+import { aroundPrinting, themeButton } from "./theme";
+import { timelineSection, type TimelineSection } from "./timeline";
+import type { Plan } from "./view_model";
+
+function subtitle({ model, training, cluster }: Plan): string {
+  return [
+    `${format.count(model.parameters)} parameters`,
+    `${format.items(cluster.num_gpus, "GPU")} in ${format.items(cluster.nodes.length, "node")}`,
+    `global batch ${format.thousands(training.global_batch_size)}`,
+    `sequence ${format.thousands(training.sequence_length)}`,
+    training.precision,
+    training.optimizer,
+    ...training.switches,
+  ].join(" · ");
+}
+
+// Shows one plan at a time, and all beside each other where there are several.
+export class Page {
+  private readonly body = el("main", {});
+  private readonly heading = el("h1", {});
+  private readonly details = el("p", { class: "lead" });
+  private readonly tabs: HTMLButtonElement[];
+  private timeline: TimelineSection | null = null;
+
+  constructor(root: HTMLElement, private readonly plans: Plan[]) {
+    this.tabs = plans.map((plan, i) => {
+      const tab = button(plan.name, `Show ${plan.name}`, () => this.show(i));
+      tab.setAttribute("role", "tab");
+      return tab;
+    });
+    const redraw = () => this.timeline?.draw();
+    root.append(
+      el(
+        "header",
+        { class: "top" },
+        el("div", { class: "titles" }, this.heading, this.details),
+        el("div", { class: "tools screen-only" }, themeButton(redraw), button("Print", "Print", () => print())),
+      ),
+    );
+    if (plans.length > 1) {
+      root.append(
+        comparison(plans),
+        el("nav", { class: "tabs", role: "tablist", "aria-label": "Plans" }, ...this.tabs),
+      );
+    }
+    root.append(this.body, el("footer", {}, `Tangram ${plans[0].planning.tool_version}`));
+    new ResizeObserver(redraw).observe(this.body);
+    aroundPrinting(() => {
+      this.timeline?.fit();
+      redraw();
+    }, redraw);
+  }
+
+  show(index: number): void {
+    const plan = this.plans[index];
+    this.tabs.forEach((tab, i) => tab.setAttribute("aria-selected", String(i === index)));
+    this.heading.textContent = `${plan.model.name} on ${plan.cluster.name}`;
+    this.details.textContent = subtitle(plan);
+    document.title = `${plan.model.name} on ${plan.cluster.name} · Tangram`;
+    const answer = plan.plan;
+    this.timeline = answer ? timelineSection(answer) : null;
+    const sections = [
+      summary(plan),
+      clusterMap(plan),
+      answer ? modelCut(plan.model, answer) : null,
+      this.timeline?.element ?? null,
+      answer ? memorySection(answer) : null,
+      searchSection(plan),
+      assumptionsSection(plan),
+    ];
+    this.body.replaceChildren(...sections.filter((s): s is HTMLElement => s !== null));
+    this.timeline?.draw();
+  }
+}
