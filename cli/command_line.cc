@@ -335,7 +335,7 @@ void AddReport(CLI::App& app, ReportOptions& report) {
   app.add_option("plans", report.plan_files,
                  "Plan files; several are compared with each other")
       ->required()
-      ->type_name("PLAN.json...");
+      ->type_name("PLAN.json");
   app.add_option("-o,--output", report.output_file,
                  "Where the page goes; -: to standard output")
       ->required()

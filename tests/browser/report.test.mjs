@@ -225,6 +225,19 @@ pageTest("names everything that can be reached", () => several, {}, async (page)
   assert.equal(await page.locator("h1").count(), 1);
 });
 
+test("shows plans that do not fit, and other schedules", async () => {
+  workshop.editPlan("plan.json", "small.json", (plan) => {
+    plan.plan.schedule = "zb-h1";
+    for (const device of plan.cluster.devices) device.memory_bytes = 3e9;
+  });
+  const { page, complaints, close } = await open(browser, workshop.report("small.html", "small.json"));
+  assert.match(await page.getByRole("alert").innerText(), /does not fit in memory[^]*stage 0 needs .* GB short per GPU/);
+  assert.match(await page.locator(".memory-figure.over").first().innerText(), /\/ 3.0 GB\s*\d{3} %/);
+  assert.match(await page.locator("#schedule").innerText(), /zb-h1[^]*weight gradients/);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test("shows hostile names as text", async () => {
   workshop.editPlan("plan.json", "hostile.json", (plan) => {
     plan.cluster.name = HOSTILE;

@@ -18,7 +18,9 @@ export function assumptionsSection(plan: Plan): HTMLElement | null {
   return section(
     "assumptions",
     "Assumptions and notes",
-    links.length + others.length > 0 ? "The cluster file does not say these; they are from the catalogue." : "",
+    links.length + others.length > 0
+      ? "The cluster file does not say these; they are from the catalogue."
+      : "",
     links.length > 0 && el("h3", {}, "Links"),
     links.length > 0 && assumptionTable("Assumed links", links),
     others.length > 0 &&

@@ -58,7 +58,7 @@ function bar(bytes: Bytes, memory: Memory, scale: number): HTMLElement {
     });
     if (bytes[kind] > 0) parts.append(part);
   }
-  track.append(capacity, parts);
+  track.append(parts, capacity);
   return track;
 }
 
@@ -74,7 +74,8 @@ export function memorySection(answer: Answer): HTMLElement {
   const most = Math.max(
     ...answer.stages.map(({ memory: m }) => Math.max(m.peak_bytes, m.capacity_bytes)),
   );
-  const rows = el("div", { class: "memory" });
+  const hasHost = answer.stages.some(({ memory }) => memory.host_bytes > 0);
+  const rows = el("div", { class: hasHost ? "memory with-host" : "memory" });
   for (let device = 0; device < devices; ++device) {
     const memories = memoriesOf(device);
     const bytes = bytesOf(memories);
@@ -95,7 +96,7 @@ export function memorySection(answer: Answer): HTMLElement {
             `${(memory.peak_bytes / 1e9).toFixed(1)} / ${(memory.capacity_bytes / 1e9).toFixed(1)} GB`,
             el("b", {}, `${Math.round((100 * memory.peak_bytes) / memory.capacity_bytes)} %`),
           ),
-          el("span", { class: "muted" }, hostText(memory)),
+          hasHost && el("span", { class: "muted" }, hostText(memory)),
         ),
         () => lines,
       ),

@@ -8,7 +8,7 @@ import { modelCut } from "./model_cut";
 import { searchSection } from "./search";
 import { summary } from "./summary";
 import { aroundPrinting, themeButton } from "./theme";
-import { timelineSection, type TimelineSection } from "./timeline";
+import { timelineSection, type TimelineSection } from "./timeline_section";
 import type { Plan } from "./view_model";
 
 function subtitle({ model, training, cluster }: Plan): string {
@@ -43,7 +43,12 @@ export class Page {
         "header",
         { class: "top" },
         el("div", { class: "titles" }, this.heading, this.details),
-        el("div", { class: "tools screen-only" }, themeButton(redraw), button("Print", "Print", () => print())),
+        el(
+          "div",
+          { class: "tools screen-only" },
+          themeButton(redraw),
+          button("Print", "Print", () => print()),
+        ),
       ),
     );
     if (plans.length > 1) {

@@ -75,7 +75,10 @@ function costText(planning: Planning): string {
     .filter(({ wall_s }) => wall_s >= 0.01 * planning.wall_s)
     .map(({ name, wall_s }) => `${name.replace("_", " ")} ${format.seconds(wall_s)}`);
   const where = planning.coordinator === "" ? "" : ` of ${planning.coordinator}`;
-  const cached = planning.cache_hits > 0 ? ` ${format.thousands(planning.cache_hits)} answers came from the cache.` : "";
+  const cached =
+    planning.cache_hits > 0
+      ? ` ${format.thousands(planning.cache_hits)} answers came from the cache.`
+      : "";
   return (
     `Planned in ${format.seconds(planning.wall_s)} with ${planning.parallelizer} on ` +
     `${format.items(planning.num_workers, unit)}${where}` +
@@ -88,6 +91,7 @@ function costText(planning: Planning): string {
 function longer(seconds: number, reference: number | undefined): string {
   if (reference === undefined) return "";
   const percent = 100 * (seconds / reference - 1);
+  if (Math.abs(percent) < 0.05) return "the same";
   return `${percent >= 0 ? "+" : "−"}${Math.abs(percent).toFixed(1)} %`;
 }
 

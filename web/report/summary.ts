@@ -141,7 +141,7 @@ function violations(answer: Answer): Child {
       "ul",
       {},
       ...found.map(({ stage, reason, bytes_short }) =>
-        el("li", {}, `stage ${stage} ${reason}: ${format.bytes(bytes_short)} short per GPU`),
+        el("li", {}, `${deviceName(answer, stage)} ${reason}: ${format.bytes(bytes_short)} short per GPU`),
       ),
     ),
   );

@@ -1,6 +1,6 @@
-import { button, el, legend, section, styled } from "./dom";
+import { resize, themeNow } from "./canvas";
+import { el } from "./dom";
 import * as format from "./format";
-import { EVENT_COLORS } from "./palette";
 import {
   describeEvent,
   drawSchedule,
@@ -16,40 +16,16 @@ import { hideTooltip, showTooltip } from "./tooltip";
 import { deviceName, numDevices, type Answer } from "./view_model";
 
 const SHORTEST_VIEW_NS = 1000;
-const ZOOM_STEP = 1.6;
-const PAN_STEP = 0.2;
+export const ZOOM_STEP = 1.6;
+export const PAN_STEP = 0.2;
 const WHEEL_ZOOM = 0.0025;
 const OVERVIEW_HEIGHT = 46;
 // With so many rows, a row has so much room for passes and transfers.
 const ROWS_PX: [number, number, number][] = [[12, 22, 4], [24, 15, 3], [48, 11, 2], [Infinity, 7, 1]];
 
-function cssColor(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
-function themeNow(): Theme {
-  return {
-    text: cssColor("--text"),
-    muted: cssColor("--muted"),
-    line: cssColor("--line"),
-    background: cssColor("--card"),
-  };
-}
-
-// A canvas as sharp as the screen; its context counts in CSS pixels.
-function resize(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
-  const scale = Math.max(devicePixelRatio, 1);
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  styled(canvas, { height: `${height}px` });
-  const context = canvas.getContext("2d")!;
-  context.setTransform(scale, 0, 0, scale, 0, 0);
-  return context;
-}
-
 // The schedule as a picture that can be zoomed and panned with pointer, wheel
 // and keys. `canvas` tells the view in data-start-ns and data-end-ns.
-class Timeline {
+export class Timeline {
   readonly canvas = el("canvas", {
     id: "timeline",
     tabindex: 0,
@@ -116,7 +92,8 @@ class Timeline {
     const { stages, num_microbatches } = this.answer;
     const shown = Math.min(num_microbatches, 2 * numDevices(this.answer) + 4);
     const span = this.schedule.endNs * Math.min(1, shown / (num_microbatches + stages.length));
-    this.show(isFirst ? { startNs: 0, endNs: span } : { startNs: this.schedule.endNs - span, endNs: this.schedule.endNs });
+    const startNs = isFirst ? 0 : this.schedule.endNs - span;
+    this.show({ startNs, endNs: startNs + span });
   }
 
   zoom(factor: number, aroundNs = (this.view.startNs + this.view.endNs) / 2): void {
@@ -164,7 +141,14 @@ class Timeline {
     const context = resize(this.overview, width, height);
     drawSchedule(
       context,
-      { schedule: this.schedule, layout, view: this.whole(), labels: this.labels.map(() => ""), theme, highlighted: null },
+      {
+        schedule: this.schedule,
+        layout,
+        view: this.whole(),
+        labels: this.labels.map(() => ""),
+        theme,
+        highlighted: null,
+      },
       height,
     );
     const scale = layout.width / this.schedule.endNs;
@@ -322,59 +306,4 @@ class Timeline {
     const y = top + rowTop(this.layout, row) + this.layout.passes;
     showTooltip(text, left + this.layout.gutter + share * this.layout.width, y);
   }
-}
-
-const KEYS =
-  "Drag to move, Ctrl + wheel or double click to zoom. Keys: + and − zoom, arrows move and choose a row, " +
-  "[ and ] go from pass to pass, 0 shows all.";
-
-function scheduleLegend(answer: Answer): HTMLElement {
-  const kinds = new Set(answer.timeline.map(({ kind }) => kind));
-  const labels = {
-    forward: "forward",
-    backward: "backward",
-    weight_gradient: "weight gradients",
-    send_forward: "transfers",
-    gradient_sync: "gradient synchronisation",
-    optimizer: "optimizer",
-  };
-  return legend(
-    (Object.keys(labels) as (keyof typeof labels)[])
-      .filter((kind) => kinds.has(kind))
-      .map((kind) => ({ label: labels[kind], color: EVENT_COLORS[kind] })),
-  );
-}
-
-export interface TimelineSection {
-  element: HTMLElement;
-  draw: () => void;
-  fit: () => void;
-}
-
-export function timelineSection(answer: Answer): TimelineSection {
-  const timeline = new Timeline(answer);
-  const tools = el(
-    "div",
-    { class: "tools", role: "toolbar", "aria-label": "Timeline" },
-    button("−", "Zoom out", () => timeline.zoom(1 / ZOOM_STEP)),
-    button("+", "Zoom in", () => timeline.zoom(ZOOM_STEP)),
-    button("◀", "Earlier", () => timeline.pan(-PAN_STEP)),
-    button("▶", "Later", () => timeline.pan(PAN_STEP)),
-    button("Warm-up", "Show the warm-up", () => timeline.showEnd(true)),
-    button("Cool-down", "Show the cool-down", () => timeline.showEnd(false)),
-    button("All", "Show the whole iteration", () => timeline.fit()),
-  );
-  const { num_microbatches, pipeline_microbatch_size, schedule, stages } = answer;
-  const batches = `${format.thousands(num_microbatches)} microbatch${num_microbatches === 1 ? "" : "es"}`;
-  const element = section(
-    "schedule",
-    "Schedule",
-    `One iteration of ${batches} of ${format.items(pipeline_microbatch_size, "sample")} through ` +
-      `${format.items(stages.length, "stage")}, ${schedule}.`,
-    el("div", { class: "row" }, scheduleLegend(answer), tools),
-    el("div", { class: "canvases" }, timeline.canvas, timeline.overview),
-    timeline.status,
-    el("p", { class: "muted screen-only", id: "timeline-keys" }, KEYS),
-  );
-  return { element, draw: () => timeline.draw(), fit: () => timeline.fit() };
 }

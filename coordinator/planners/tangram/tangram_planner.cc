@@ -41,6 +41,23 @@ double ClusterBytesShort(const SearchSpace& space) {
   return least;
 }
 
+// "3 more A100-80": of the GPUs with most memory, as many as `bytes` need.
+std::string MoreGpus(const SearchSpace& space, double bytes) {
+  const DeviceSpec* largest = nullptr;
+  double most_bytes = 0;
+  for (const Island& island : space.islands) {
+    const DeviceSpec& device = island.spec.device;
+    const double usable_bytes =
+        device.memory_bytes - device.efficiency.reserved_bytes;
+    if (usable_bytes <= most_bytes) continue;
+    largest = &device;
+    most_bytes = usable_bytes;
+  }
+  if (largest == nullptr) return "GPUs with more memory";
+  return absl::StrFormat("%.0f more %s", std::ceil(bytes / most_bytes),
+                         largest->type);
+}
+
 Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
   int num_gpus = 0;
   for (const Island& island : space.islands) num_gpus += island.spec.num_gpus();
@@ -48,8 +65,9 @@ Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
   if (bytes_short > 0) {
     return {.reason = absl::StrFormat(
                 "the model does not fit in the memory of the cluster's %d "
-                "GPUs, however it is sharded: %.1f GB short in all",
-                num_gpus, bytes_short / 1e9),
+                "GPUs, however it is sharded: %.1f GB short in all, which "
+                "takes at least %s",
+                num_gpus, bytes_short / 1e9, MoreGpus(space, bytes_short)),
             .bytes_short = bytes_short / num_gpus};
   }
   Infeasible closest{.reason = "no slice plans cover the model"};
