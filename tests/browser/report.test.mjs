@@ -171,8 +171,10 @@ pageTest("compares plans and shows each", () => several, {}, async (page) => {
     "", "plan.json", "large-microbatch.json", "none.json",
   ]);
   const time = table.locator("tbody tr", { hasText: "Iteration time" });
-  assert.match(await time.locator(".best").innerText(), / s ✓| ms ✓/);
   assert.match(await time.innerText(), /no plan/);
+  // The search is free to choose the microbatch in the first plan alone.
+  assert.equal(await time.locator(".best").count(), 1);
+  assert.match(await time.locator("td").nth(1).innerText(), / s ✓| ms ✓/);
   assert.match(await page.locator("#comparison").innerText(), /From plan.json to large-microbatch.json[^]*pipeline microbatch size/);
 
   const whole = await viewOf(page);
