@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/framework_command_line.h"
 #include "cli/import_command_line.h"
 
 namespace tangram {
@@ -111,10 +112,10 @@ void AddModel(CLI::App& app, ModelChoice& model, bool required) {
       ->check(PositiveInteger());
 }
 
-void AddTraining(CLI::App& app, TrainingChoice& training) {
+void AddTraining(CLI::App& app, TrainingChoice& training, bool required) {
   app.add_option("--global-batch", training.global_batch_size,
                  "Sequences per iteration")
-      ->required()
+      ->required(required)
       ->check(PositiveInteger());
   AddOptional(app, "--seq", training.sequence_length,
               "Tokens per sequence [the model's usual length]")
@@ -285,7 +286,7 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
   AddModel(app, plan.model, /*required=*/true);
-  AddTraining(app, plan.training);
+  AddTraining(app, plan.training, /*required=*/true);
   AddSearch(app, plan);
   AddTolerances(app, plan.search.tolerances);
   AddCoordinator(app, plan.coordinator, /*required=*/false,
@@ -405,6 +406,9 @@ class Parser {
     AddReport(*Add("report", "Make a page of plans to look at", report_),
               report_);
 
+    AddExport(*Add("export", "Write a plan as files of a training framework",
+                   export_),
+              export_);
     AddImports();
     CLI::App* profile = app_.add_subcommand(
         "profile", "Measured times that override the cost model");
@@ -492,6 +496,14 @@ class Parser {
         *Add(*import, "profile", "Make a profile of other tools' measurements",
              import_profile_),
         import_profile_);
+    CLI::App* plan =
+        Add(*import, "plan", "Make a plan of a framework's configuration",
+            import_plan_);
+    AddImportPlan(*plan, import_plan_);
+    AddCluster(*plan, import_plan_.cluster, /*required=*/false);
+    AddProfiles(*plan, import_plan_.cluster);
+    AddModel(*plan, import_plan_.model, /*required=*/false);
+    AddTraining(*plan, import_plan_.training, /*required=*/false);
   }
 
   void AddJobs() {
@@ -561,6 +573,8 @@ class Parser {
   ReportOptions report_;
   ImportClusterOptions import_cluster_;
   ImportModelOptions import_model_;
+  ExportOptions export_;
+  ImportPlanOptions import_plan_;
   ImportProfileOptions import_profile_;
   ShowProfileOptions show_profile_;
   ValidateOptions validate_;

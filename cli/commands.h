@@ -20,6 +20,8 @@ CommandResult Run(const ExplainOptions& options, Console& console);
 CommandResult Run(const ReportOptions& options, Console& console);
 CommandResult Run(const ImportClusterOptions& options, Console& console);
 CommandResult Run(const ImportModelOptions& options, Console& console);
+CommandResult Run(const ExportOptions& options, Console& console);
+CommandResult Run(const ImportPlanOptions& options, Console& console);
 CommandResult Run(const ImportProfileOptions& options, Console& console);
 CommandResult Run(const ShowProfileOptions& options, Console& console);
 CommandResult Run(const ValidateOptions& options, Console& console);

@@ -92,6 +92,23 @@ struct ReportOptions {
   std::string output_file;  // "-": standard output.
 };
 
+struct ExportOptions {
+  std::string plan_file;
+  std::string target;
+  std::string output_folder;
+  bool allow_lossy = false;
+};
+
+struct ImportPlanOptions {
+  std::string format;
+  std::vector<std::string> files;
+  std::string like_file;  // Plan file with cluster, model and training.
+  ClusterChoice cluster;  // Where there is none.
+  ModelChoice model;
+  TrainingChoice training;
+  std::string output_file;  // "-": standard output.
+};
+
 struct ImportProfileOptions {
   std::string format;
   std::vector<std::string> files;
@@ -205,15 +222,14 @@ struct HelpOptions {
   std::string text;
 };
 
-using Command =
-    std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
-                 ReportOptions, ImportClusterOptions, ImportModelOptions,
-                 ImportProfileOptions, ShowProfileOptions, ValidateOptions,
-                 ModelsOptions, DevicesOptions, ParallelizersOptions,
-                 HealthOptions, ListJobsOptions, ShowJobOptions,
-                 WatchJobOptions, TraceJobOptions, TopOptions, CancelJobOptions,
-                 CompletionOptions, CompleteOptions, ManualOptions,
-                 VersionOptions, HelpOptions>;
+using Command = std::variant<
+    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, ReportOptions,
+    ExportOptions, ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
+    ImportProfileOptions, ShowProfileOptions, ValidateOptions, ModelsOptions,
+    DevicesOptions, ParallelizersOptions, HealthOptions, ListJobsOptions,
+    ShowJobOptions, WatchJobOptions, TraceJobOptions, TopOptions,
+    CancelJobOptions, CompletionOptions, CompleteOptions, ManualOptions,
+    VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -56,10 +57,10 @@ absl::Status WriteInPlace(const std::string& path, absl::string_view content) {
   return WriteTo(fd, content, path);
 }
 
-mode_t DefaultFileMode() {
+mode_t DefaultFileMode(bool executable) {
   const mode_t mask = umask(0);
   umask(mask);
-  return 0666 & ~mask;
+  return (executable ? 0777 : 0666) & ~mask;
 }
 
 // Temporary files that are removed unless they get their final name.
@@ -69,12 +70,13 @@ class TemporaryFiles {
     for (const auto& [temporary, path] : files_) unlink(temporary.c_str());
   }
 
-  absl::Status Add(const std::string& path, absl::string_view content) {
+  absl::Status Add(const std::string& path, absl::string_view content,
+                   bool executable) {
     std::string temporary = absl::StrCat(path, ".XXXXXX");
     const int fd = mkstemp(temporary.data());
     if (fd < 0) return FileError(path, "cannot be created");
     files_.emplace_back(temporary, path);
-    fchmod(fd, DefaultFileMode());
+    fchmod(fd, DefaultFileMode(executable));
     return WriteTo(fd, content, path);
   }
 
@@ -110,20 +112,21 @@ absl::Status CheckWritable(const std::string& path) {
   return absl::OkStatus();
 }
 
-void OutputFiles::Add(std::string path, std::string content) {
-  files_.emplace_back(std::move(path), std::move(content));
+void OutputFiles::Add(std::string path, std::string content, bool executable) {
+  files_.push_back({std::move(path), std::move(content), executable});
 }
 
 absl::Status OutputFiles::Write() const {
   TemporaryFiles temporaries;
-  for (const auto& [path, content] : files_) {
-    if (!IsSpecialFile(path)) {
-      TANGRAM_RETURN_IF_ERROR(temporaries.Add(path, content));
+  for (const File& file : files_) {
+    if (!IsSpecialFile(file.path)) {
+      TANGRAM_RETURN_IF_ERROR(
+          temporaries.Add(file.path, file.content, file.executable));
     }
   }
-  for (const auto& [path, content] : files_) {
-    if (IsSpecialFile(path)) {
-      TANGRAM_RETURN_IF_ERROR(WriteInPlace(path, content));
+  for (const File& file : files_) {
+    if (IsSpecialFile(file.path)) {
+      TANGRAM_RETURN_IF_ERROR(WriteInPlace(file.path, file.content));
     }
   }
   return temporaries.Rename();

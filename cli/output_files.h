@@ -2,7 +2,6 @@
 #define TANGRAM_CLI_OUTPUT_FILES_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,11 +17,16 @@ absl::Status CheckWritable(const std::string& path);
 // not a regular file (/dev/null, a pipe) is written in place.
 class OutputFiles {
  public:
-  void Add(std::string path, std::string content);
+  void Add(std::string path, std::string content, bool executable = false);
   absl::Status Write() const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> files_;
+  struct File {
+    std::string path;
+    std::string content;
+    bool executable = false;
+  };
+  std::vector<File> files_;
 };
 
 }  // namespace tangram

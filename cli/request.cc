@@ -36,24 +36,12 @@ absl::StatusOr<int> SequenceLength(const PlanOptions& options,
   return length;
 }
 
-absl::StatusOr<TrainingOptions> MakeTraining(const PlanOptions& options,
-                                             const ModelSpec& model) {
-  const TrainingChoice& choice = options.training;
-  TrainingOptions training{.global_batch_size = choice.global_batch_size,
-                           .flash_attention = choice.flash_attention,
-                           .dropout = choice.dropout,
-                           .fp32_gradients = choice.fp32_gradients,
-                           .overlap_grad_reduce = choice.overlap_grad_reduce,
-                           .blocking_transfers = choice.blocking_transfers,
-                           .gradient_copy = choice.gradient_copy,
-                           .bf16_moments = choice.bf16_moments,
-                           .fused_loss = choice.fused_loss};
+absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
+                                            const ModelSpec& model) {
+  TANGRAM_ASSIGN_OR_RETURN(TrainingOptions training,
+                           MakeTraining(options.training));
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
                            SequenceLength(options, model));
-  TANGRAM_ASSIGN_OR_RETURN(training.precision,
-                           ParsePrecision(choice.precision));
-  TANGRAM_ASSIGN_OR_RETURN(training.optimizer,
-                           ParseOptimizer(choice.optimizer));
   const int microbatch = options.pipeline_microbatch_size;
   if (microbatch > 0 && training.global_batch_size % microbatch != 0) {
     return absl::InvalidArgumentError(
@@ -76,6 +64,25 @@ absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
   return cluster;
 }
 
+absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice) {
+  TrainingOptions training{
+      .global_batch_size = choice.global_batch_size,
+      .sequence_length = choice.sequence_length.value_or(0),
+      .flash_attention = choice.flash_attention,
+      .dropout = choice.dropout,
+      .fp32_gradients = choice.fp32_gradients,
+      .overlap_grad_reduce = choice.overlap_grad_reduce,
+      .blocking_transfers = choice.blocking_transfers,
+      .gradient_copy = choice.gradient_copy,
+      .bf16_moments = choice.bf16_moments,
+      .fused_loss = choice.fused_loss};
+  TANGRAM_ASSIGN_OR_RETURN(training.precision,
+                           ParsePrecision(choice.precision));
+  TANGRAM_ASSIGN_OR_RETURN(training.optimizer,
+                           ParseOptimizer(choice.optimizer));
+  return training;
+}
+
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   PlanRequest request{.pipeline_microbatch_size =
                           options.pipeline_microbatch_size};
@@ -85,7 +92,7 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
       LoadModel(options.model.name_or_file,
                 ModelOverrides{.num_layers = options.model.num_layers}));
   TANGRAM_ASSIGN_OR_RETURN(request.training,
-                           MakeTraining(options, request.model));
+                           TrainingFor(options, request.model));
   return request;
 }
 

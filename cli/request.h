@@ -13,6 +13,9 @@ namespace tangram {
 
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
 
+// The sequence length is 0 where none was given.
+absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice);
+
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
 
 bool HasExperts(const ModelSpec& model);

@@ -27,6 +27,7 @@ LAYERS = {
     "common/validation": "common/base common/domain common/catalogue"
                          " common/cost common/sim common/config"
                          " common/profile",
+    "common/frameworks": "common/base common/domain common/config",
     "common/obs": "common/base",
     "common/trace": "common/base",
     "common/security": "common/base common/wire",
@@ -104,7 +105,7 @@ THIRD_PARTY = {
     r"openssl/": "common/security coordinator/auth",
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "common/config",
-    r"nlohmann/": "cli common/config common/report common/trace common/import_cluster"
+    r"nlohmann/": "cli common/config common/report common/trace common/frameworks common/import_cluster"
                   " coordinator/auth",
     r"pugixml": "common/import_cluster",
     r"CLI/": "cli",

@@ -1,0 +1,16 @@
+#ifndef TANGRAM_CLI_FRAMEWORK_COMMAND_LINE_H_
+#define TANGRAM_CLI_FRAMEWORK_COMMAND_LINE_H_
+
+#include "CLI/CLI.hpp"
+#include "cli/options.h"
+
+namespace tangram {
+
+// The options of `export`, and those of `import plan` that no other command
+// has.
+void AddExport(CLI::App& app, ExportOptions& options);
+void AddImportPlan(CLI::App& app, ImportPlanOptions& options);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_FRAMEWORK_COMMAND_LINE_H_
