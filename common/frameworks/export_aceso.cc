@@ -211,8 +211,8 @@ std::string Command(const PlannedTraining& in, const TrainingOptions& training,
                     const PipelinePlan& plan) {
   const LayerSpec& layer = in.model.layers[1];
   std::string options =
-      absl::StrCat(" --ffn-hidden-size ", layer.ffn_hidden_size,
-                   " --kv-channels ", layer.head_dim, "\n  --optimizer ",
+      absl::StrCat(" \\\n  --ffn-hidden-size ", layer.ffn_hidden_size,
+                   " --kv-channels ", layer.head_dim, " --optimizer ",
                    training.optimizer == Optimizer::kAdam ? "adam" : "sgd");
   if (training.precision == Precision::kFp16) options += " --fp16";
   if (training.precision == Precision::kBf16) options += " --bf16";
@@ -234,24 +234,13 @@ std::string Command(const PlannedTraining& in, const TrainingOptions& training,
   return absl::StrCat(tied ? "" : "export ENABLE_WEIGHT_SHARE=0\n",
                       R"(cd "$ACESO/runtime"
 mkdir -p "${LOG_PATH:-$here/logs/}csv"
-exec "${torchrun[@]}" pretrain_gpt.py
-)",
-                      "  --flexpipe-config \"$here/flexpipe.json\"", options,
-                      R"( --DDP-impl local
-  --distributed-backend nccl --lr 0.00015 --min-lr 1.0e-5 --clip-grad 1.0
-  --vocab-file vocabs/gpt2-vocab.json --merge-file vocabs/gpt2-merges.txt
-  --train-iters 3 --eval-iters 0 --log-interval 1
-  --log-path "${LOG_PATH:-$here/logs/}" "$@"
-)");
-}
-
-// A command over several lines.
-std::string JoinLines(std::string command) {
-  const size_t exec = command.find("exec ");
-  for (size_t i = exec; i + 1 < command.size(); ++i) {
-    if (command[i] == '\n') command.replace(i, 1, " \\\n"), i += 2;
-  }
-  return command;
+exec "${torchrun[@]}" pretrain_gpt.py \
+  --flexpipe-config "$here/flexpipe.json" --log-path "${LOG_PATH:-$here/logs/}" \
+  --vocab-file vocabs/gpt2-vocab.json --merge-file vocabs/gpt2-merges.txt \
+  --train-iters 3 --eval-iters 0 --log-interval 1 \
+  --lr 0.00015 --min-lr 1.0e-5 --clip-grad 1.0 \
+  --DDP-impl local --distributed-backend nccl)",
+                      options, " \"$@\"\n");
 }
 
 }  // namespace
@@ -275,8 +264,7 @@ absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
       {"flexpipe.json", ConfigText(in, plan)},
       {"hostfile", HostFileText(hosts)},
       {"launch.sh",
-       LaunchScript("Aceso (microsoft/SuperScaler, branch Aceso)", "ACESO",
-                    JoinLines(Command(in, result.training, plan))),
+       LaunchScript("Aceso", "ACESO", Command(in, result.training, plan)),
        /*executable=*/true}};
   result.launch = LaunchHint(hosts, "ACESO");
   result.losses = ListLosses(in, result.training, plan);

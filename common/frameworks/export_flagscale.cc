@@ -279,9 +279,7 @@ std::string TrainYaml(const PlannedTraining& in, const PipelinePlan& plan,
                   "others theirs.\n  micro_batch_size: ",
                   plan.pipeline_microbatch_size / dp, "\n");
   yaml += R"(  train_samples: ${oc.decode:${oc.env:TRAIN_SAMPLES,100000}}
-  optimizer:
-    lr_scheduler:
-      lr: ${oc.decode:${oc.env:LEARNING_RATE,0.0001}}
+  lr: ${oc.decode:${oc.env:LEARNING_RATE,0.0001}}
 
 data:
   data_path: ${oc.env:DATA_PATH}

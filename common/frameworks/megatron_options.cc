@@ -207,8 +207,9 @@ std::vector<MegatronOption> MegatronTrainingOptions(
               training.optimizer == Optimizer::kAdam ? "adam" : "sgd");
   options.Add("attention_dropout", training.dropout ? "0.1" : "0.0");
   options.Add("hidden_dropout", training.dropout ? "0.1" : "0.0");
+  // "auto" is flash attention where the device has it.
   options.Add("attention_backend",
-              training.flash_attention ? "flash" : "unfused");
+              training.flash_attention ? "auto" : "unfused");
   // Megatron-LM sums bf16 gradients in fp32 unless told.
   if (training.fp32_gradients) {
     options.Flag("accumulate_allreduce_grads_in_fp32");

@@ -93,10 +93,11 @@ absl::StatusOr<std::vector<int>> HostGpus(absl::Span<const std::string> words,
 
 // $$ is $ of the script.
 constexpr char kScript[] = R"sh(#!/bin/bash
-# Starts the ranks of this host under $0. Run it on every host of ./hostfile:
+# Starts the ranks of this host under $0. Run it on every host of
+# ./hostfile, with $1 naming a checkout of it:
 #   srun --ntasks-per-node=1 bash launch.sh [more options for the program]
-# $1 must name a checkout of $0. Ranks follow the order of ./hostfile,
-# which is the order of the pipeline stages, whatever order srun has.
+# Ranks follow the order of ./hostfile, which is the order of the pipeline
+# stages, whatever order srun has.
 set -euo pipefail
 set -o noglob
 here=$$(cd "$$(dirname "$$0")" && pwd)
@@ -105,12 +106,13 @@ host=$${TANGRAM_HOST:-$$(hostname -s)}
 read -r master _ < "$$here/hostfile"
 nodes=$$(grep -c . "$$here/hostfile")
 line=$$(awk -v host="$$host" '$$1 == host {print NR - 1, $$0}' "$$here/hostfile")
-if [ -z "$$line" ];
-then echo
-    "launch.sh: $$host is not in $$here/hostfile" > & 2 exit 2 fi node_rank =
-    $${line % % * } slots = $${line #* slots = } slots = $$ {
-  slots % % *
-}
+if [ -z "$$line" ]; then
+  echo "launch.sh: $$host is not in $$here/hostfile" >&2
+  exit 2
+fi
+node_rank=$${line%% *}
+slots=$${line#*slots=}
+slots=$${slots%% *}
 case $$line in *gpus=*) export CUDA_VISIBLE_DEVICES=$${line#*gpus=} ;; esac
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 torchrun=(torchrun --nnodes "$$nodes" --node-rank "$$node_rank"
@@ -129,22 +131,22 @@ absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
     TANGRAM_RETURN_IF_ERROR(
         CheckTensorParallelGroups(plan.stages[i], field, cluster));
     for (const GpuId& gpu : plan.stages[i].gpus) {
-    const Node& node = cluster.nodes[gpu.node];
-    if (hosts.empty() || hosts.back().node != gpu.node) {
-      if (!seen.insert(gpu.node).second) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            field, ".gpus: back on host ", node.name,
-            " after others; expected the ranks of a host next to each other, "
-            "as launchers number them host by host"));
+      const Node& node = cluster.nodes[gpu.node];
+      if (hosts.empty() || hosts.back().node != gpu.node) {
+        if (!seen.insert(gpu.node).second) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              field, ".gpus: back on host ", node.name,
+              " after others; expected the ranks of a host next to each other, "
+              "as launchers number them host by host"));
+        }
+        hosts.push_back({.name = node.name,
+                         .type = Word(node.device.type),
+                         .node = gpu.node});
       }
-      hosts.push_back({.name = node.name,
-                       .type = Word(node.device.type),
-                       .node = gpu.node});
+      hosts.back().gpus.push_back(gpu.index);
     }
-    hosts.back().gpus.push_back(gpu.index);
-  }
-}  // namespace
-return hosts;
+  }  // namespace
+  return hosts;
 }  // namespace tangram
 
 std::string VisibleGpus(const RankedHost& host) {

@@ -1,0 +1,92 @@
+"""Exports that Aceso's runtime parses and makes its process groups of.
+
+Needs PyTorch. Groups are recorded, not made.
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import sys
+import unittest
+
+import upstream
+
+
+class AcesoRuntime(upstream.Exports):
+
+    @classmethod
+    def setUpClass(cls):
+        runtime = os.path.join(upstream.checkout("SuperScaler"), "runtime")
+        if importlib.util.find_spec("torch") is None:
+            raise unittest.SkipTest("no Python package torch")
+        upstream.stub_module("megatron", __path__=[f"{runtime}/megatron"],
+                             get_args=lambda: cls.args)
+        cls.arguments = cls.load(f"{runtime}/megatron/arguments.py",
+                                 "megatron.arguments")
+        upstream.stub_module("megatron.global_vars",
+                             get_args=lambda: cls.args)
+        upstream.stub_module("megatron.mpu",
+                             __path__=[f"{runtime}/megatron/mpu"])
+        cls.load(f"{runtime}/megatron/mpu/utils.py", "megatron.mpu.utils")
+        cls.initialize_file = f"{runtime}/megatron/mpu/initialize.py"
+        super().setUpClass()
+
+    @staticmethod
+    def load(path, name):
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    def ranks(self, folder):
+        """Groups that each rank is in: (data parallel, tensor parallel)."""
+        import torch
+        config = json.loads(upstream.read(folder, "flexpipe.json"))
+        world = sum(config["num_gpus"])
+        found = []
+        for rank in range(world):
+            os.environ.update(RANK=str(rank), WORLD_SIZE=str(world))
+            sys.argv = ["pretrain_gpt.py", "--flexpipe-config",
+                        f"{folder}/flexpipe.json", "--fp16", "--lr", "0.001",
+                        "--min-lr", "0.0001", "--train-iters", "3",
+                        "--log-path", folder]
+            with contextlib.redirect_stdout(io.StringIO()):
+                type(self).args = self.arguments.parse_args()
+            torch.distributed.is_initialized = lambda: True
+            torch.distributed.get_rank = (
+                lambda rank=rank, **_: rank)
+            torch.distributed.get_world_size = lambda *_, **__: world
+            torch.distributed.new_group = self.new_group(world)
+            mpu = self.load(self.initialize_file, "megatron.mpu.initialize")
+            with contextlib.redirect_stdout(io.StringIO()):
+                mpu.initialize_model_parallel_flexpipe()
+            found.append((list(mpu._DATA_PARALLEL_RANKS[0]),
+                          list(mpu._TENSOR_MODEL_PARALLEL_RANKS[0]),
+                          mpu._FLEXPIPE_NEXT_RANKS))
+        return found
+
+    @staticmethod
+    def new_group(world):
+        def make(ranks, **_):
+            if any(rank >= world for rank in ranks):
+                raise ValueError("rank out of range")
+            return tuple(ranks)
+        return make
+
+    def test_makes_the_groups_of_two_islands(self):
+        ranks = self.ranks(self.export("aceso", self.two_islands()))
+        self.assertEqual(ranks[0], ([0, 4], [0, 1, 2, 3], [8, 10]))
+        self.assertEqual(ranks[8][:2], ([8, 10, 12, 14], [8, 9]))
+
+    def test_makes_the_groups_of_a_plan_of_the_planner(self):
+        folder = self.export("aceso", None, "--allow-lossy")
+        for rank, groups in enumerate(self.ranks(folder)):
+            self.assertIn(rank, groups[0])
+            self.assertIn(rank, groups[1])
+
+
+if __name__ == "__main__":
+    upstream.main()

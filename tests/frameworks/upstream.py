@@ -1,0 +1,113 @@
+"""Where the checkouts of the frameworks are, and plans to export to them.
+
+Run a test as <test>.py <bin folder> <sources>. TANGRAM_FRAMEWORK_CHECKOUTS names
+a folder with checkouts called Megatron-LM, FlagScale, SuperScaler (branch
+Aceso), Hetu-Galvatron, sailor, FlashFlex, torchtitan and alpa; tests whose
+checkout is absent are skipped.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+BIN, SOURCE = sys.argv[1:3]
+TANGRAM = os.path.join(BIN, "tangram")
+CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
+CHECKOUTS = os.environ.get("TANGRAM_FRAMEWORK_CHECKOUTS", "")
+
+
+def checkout(name):
+    """The path of a checkout, or a skipped test."""
+    path = os.path.join(CHECKOUTS, name)
+    if not CHECKOUTS or not os.path.isdir(path):
+        raise unittest.SkipTest(
+            f"TANGRAM_FRAMEWORK_CHECKOUTS has no {name}")
+    return path
+
+
+def stub_module(name, **members):
+    """A module of that name with these members."""
+    module = types.ModuleType(name)
+    module.__dict__.update(members)
+    sys.modules[name] = module
+    parent, _, child = name.rpartition(".")
+    if parent:
+        if parent not in sys.modules:
+            stub_module(parent, __path__=[])
+        setattr(sys.modules[parent], child, module)
+    return module
+
+
+def stage(begin, end, tp, dp, gpus, recomputed=False):
+    """A stage of a plan file; `gpus` are (node, first, count)."""
+    mask = 1023 if recomputed else 0  # All ten operators of a dense layer.
+    runs = [{"num_layers": end - begin, "mask": mask}]
+    if begin == 0 and recomputed:  # Not the embedding.
+        runs = [{"num_layers": 1}, {"num_layers": end - 1, "mask": mask}]
+    return {"plan": {"begin": {"layer": begin}, "end": {"layer": end},
+                     "parallelism": {"tp_degree": tp, "cp_degree": 1,
+                                     "dp_degree": dp, "ep_degree": 1},
+                     "recompute": runs},
+            "gpus": [{"node": node, "first": first, "count": count}
+                     for node, first, count in gpus], "island": -1}
+
+
+class Exports(unittest.TestCase):
+    """Exports of one plan that tangram made."""
+
+    plan_arguments = ["--cluster", f"{CLUSTERS}/c1-compute-het.yaml",
+                      "--nodes", "t4=2,v100=2", "--model", "gpt3-6.7b",
+                      "--layers", "16", "--global-batch", "128",
+                      "--parallelizer", "uniform"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory()
+        cls.folder = cls._folder.name
+        cls.plan_file = os.path.join(cls.folder, "plan.json")
+        subprocess.run([TANGRAM, "plan", *cls.plan_arguments, "--quiet",
+                        "--output", cls.plan_file], check=True, timeout=120)
+        with open(cls.plan_file, encoding="utf-8") as f:
+            cls.plan = json.load(f)
+
+    def two_islands(self):
+        """8 T4 of tp 4, dp 2 that recompute; 8 V100 of tp 2, dp 4."""
+        plan = json.loads(json.dumps(self.plan))
+        for layer in plan["model"]["layer_types"]:
+            layer["tied_embeddings"] = False
+        plan["plan"] = {
+            "pipeline_microbatch_size": 4, "stages": [
+                stage(0, 6, 4, 2, [("t4-0", 0, 4), ("t4-1", 0, 4)], True),
+                stage(6, 18, 2, 4, [("v100-0", 0, 4), ("v100-1", 0, 4)])]}
+        return plan
+
+    @classmethod
+    def tearDownClass(cls):
+        cls._folder.cleanup()
+
+    def export(self, target, plan=None, *options):
+        """The folder of an export of the plan, or of another document."""
+        file = self.plan_file
+        if plan is not None:
+            file = os.path.join(self.folder, "changed.json")
+            with open(file, "w", encoding="utf-8") as f:
+                json.dump(plan, f)
+        folder = tempfile.mkdtemp(dir=self.folder)
+        run = subprocess.run(
+            [TANGRAM, "export", file, "--to", target, "-o", folder, *options],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return folder
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def main():
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
