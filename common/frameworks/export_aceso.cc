@@ -12,6 +12,7 @@
 #include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/rank_order.h"
+#include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
 
 // FlexPipe, Aceso's runtime (microsoft/SuperScaler, branch Aceso, runtime/):
@@ -21,12 +22,6 @@ namespace tangram {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-absl::Status Refuse(const std::string& field, const std::string& found,
-                    const std::string& wanted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", found, "; expected ", wanted));
-}
 
 absl::Status CheckModel(const ModelSpec& model) {
   for (int l = 0; l < model.num_layers(); ++l) {
@@ -84,7 +79,7 @@ absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
   const StageParallelism& p = stage.parallelism;
   const std::string field = absl::StrCat("stages[", index, "]");
   if (p.cp_degree > 1) {
-    return Refuse(field + ".parallelism.cp_degree", absl::StrCat(p.cp_degree),
+    return Refuse(field + ".parallelism.cp_degree", p.cp_degree,
                   "1, as FlexPipe has no context parallelism");
   }
   if (LiesUnderSkippingTensor(model, FlexPipeIndex(model, stage.begin),
@@ -98,12 +93,12 @@ absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
   const StageParallelism& q = plan.stages[next].plan.parallelism;
   const std::string next_field = absl::StrCat("stages[", next, "].parallelism");
   if (!Divide(p.tp_degree, q.tp_degree)) {
-    return Refuse(next_field + ".tp_degree", absl::StrCat(q.tp_degree),
+    return Refuse(next_field + ".tp_degree", q.tp_degree,
                   absl::StrCat("a divisor or multiple of the ", p.tp_degree,
                                " of stages[", index, "], which is before it"));
   }
   if (!Divide(p.dp_degree, q.dp_degree)) {
-    return Refuse(next_field + ".dp_degree", absl::StrCat(q.dp_degree),
+    return Refuse(next_field + ".dp_degree", q.dp_degree,
                   absl::StrCat("a divisor or multiple of the ", p.dp_degree,
                                " of stages[", index, "], which is before it"));
   }
@@ -116,7 +111,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
     return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
   }
   if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", absl::StrCat(plan.virtual_stages), "1");
+    return Refuse("virtual_stages", plan.virtual_stages, "1");
   }
   size_t world = 0;
   for (int i = 0; i < plan.num_stages(); ++i) {

@@ -11,6 +11,7 @@
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/megatron_options.h"
 #include "common/frameworks/rank_order.h"
+#include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
 
 // FlagScale's heterogeneous mode (flagscale/train/arguments.py and
@@ -25,12 +26,6 @@ struct Mesh {
   int num_stages = 0;
   std::string device;  // Its label in host file and mesh list.
 };
-
-absl::Status Refuse(const std::string& field, const std::string& found,
-                    const std::string& wanted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", found, "; expected ", wanted));
-}
 
 // Settings that are one for all stages, and techniques that FlagScale lacks.
 void LowerParallelism(const ModelSpec& model, PipelinePlan& plan) {
@@ -58,19 +53,19 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     const std::string field = absl::StrCat("stages[", i, "].parallelism.");
     if (p.cp_degree != first.cp_degree) {
-      return Refuse(field + "cp_degree", absl::StrCat(p.cp_degree),
+      return Refuse(field + "cp_degree", p.cp_degree,
                     absl::StrCat(first.cp_degree,
                                  " as in the first stage: all meshes share one "
                                  "context parallel size"));
     }
     if (p.cp_degree > 1 &&
         in.training.sequence_length % (2 * p.cp_degree) != 0) {
-      return Refuse(field + "cp_degree", absl::StrCat(p.cp_degree),
+      return Refuse(field + "cp_degree", p.cp_degree,
                     absl::StrCat("twice it to divide the sequence length, ",
                                  in.training.sequence_length));
     }
     if ((p.ep_degree > 1) != (first.ep_degree > 1)) {
-      return Refuse(field + "ep_degree", absl::StrCat(p.ep_degree),
+      return Refuse(field + "ep_degree", p.ep_degree,
                     "1 in all stages or in none");
     }
   }
@@ -80,7 +75,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const std::string field =
       absl::StrCat("stages[", plan.num_stages() - 1, "].parallelism.");
   if (first.tp_degree != last.tp_degree) {
-    return Refuse(field + "tp_degree", absl::StrCat(last.tp_degree),
+    return Refuse(field + "tp_degree", last.tp_degree,
                   absl::StrCat(first.tp_degree,
                                " as in the first stage, whose embedding the "
                                "head shares (tied embeddings)"));
@@ -88,7 +83,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   if (first.dp_degree % last.dp_degree != 0 &&
       last.dp_degree % first.dp_degree != 0) {
     return Refuse(
-        field + "dp_degree", absl::StrCat(last.dp_degree),
+        field + "dp_degree", last.dp_degree,
         absl::StrCat("a divisor or multiple of the first stage's ",
                      first.dp_degree, ", whose embedding the head shares"));
   }
@@ -350,7 +345,7 @@ exec python run.py --config-path "$here" --config-name experiment "$@"
 absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", absl::StrCat(plan.virtual_stages),
+    return Refuse("virtual_stages", plan.virtual_stages,
                   "1, as heterogeneous meshes run no virtual stages");
   }
   plan.schedule = PipelineSchedule::kOneFOneB;

@@ -12,6 +12,7 @@
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/megatron_options.h"
 #include "common/frameworks/rank_order.h"
+#include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
 
 // Megatron-LM (pretrain_gpt.py of 2026-08): any number of layers a stage
@@ -19,12 +20,6 @@
 // recomputation for all stages, 1F1B or interleaved.
 namespace tangram {
 namespace {
-
-absl::Status Refuse(const std::string& field, const std::string& found,
-                    const std::string& wanted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", found, "; expected ", wanted));
-}
 
 // "Et*12|t*20L": E embedding, t transformer layer, L loss, | between stages.
 std::string LayoutText(const ModelSpec& model, const PipelinePlan& plan) {
@@ -129,12 +124,12 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
   const std::string field = "stages[0].parallelism.";
   if (p.cp_degree > 1 && in.training.sequence_length % (2 * p.cp_degree) != 0) {
-    return Refuse(field + "cp_degree", absl::StrCat(p.cp_degree),
+    return Refuse(field + "cp_degree", p.cp_degree,
                   absl::StrCat("twice it to divide the sequence length, ",
                                in.training.sequence_length));
   }
   if (p.sequence_parallel && in.training.sequence_length % p.tp_degree != 0) {
-    return Refuse(field + "tp_degree", absl::StrCat(p.tp_degree),
+    return Refuse(field + "tp_degree", p.tp_degree,
                   absl::StrCat("a divisor of the sequence length, ",
                                in.training.sequence_length,
                                ", with sequence parallelism"));

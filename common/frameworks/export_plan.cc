@@ -18,6 +18,15 @@ constexpr ExportTarget kTargets[] = {
     {"aceso", "JSON of FlexPipe, Aceso's runtime", ExportToAceso},
     {"megatron", "Megatron-LM's arguments with a pipeline layout",
      ExportToMegatron},
+    {"galvatron", "JSON of Hetu-Galvatron", ExportToGalvatron},
+    {"sailor", "JSON of Sailor's controller", ExportToSailor},
+    {"flashflex", "JSON of FlashFlex (HexiScale)", ExportToFlashFlex},
+    {"torchtitan", "torchtitan's ParallelismConfig", ExportToTorchTitan},
+    {"alpa", "Alpa's ManualStageOption", ExportToAlpa},
+    {"deepspeed", "refused: no list of stages", ExportToDeepSpeed},
+    {"nnscaler", "refused: plans name nodes of a traced graph",
+     ExportToNnScaler},
+    {"nanotron", "refused: one mesh, even stages", ExportToNanotron},
 };
 
 absl::StatusOr<const ExportTarget*> FindTarget(absl::string_view name) {

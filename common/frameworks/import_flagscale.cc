@@ -13,20 +13,6 @@ namespace tangram {
 namespace {
 
 // FlagScale flattens the sections of its file: a setting may stand in any.
-std::optional<ConfigField> FindSetting(const ConfigField& section,
-                                       absl::string_view key) {
-  if (!section.is_mapping()) return std::nullopt;
-  if (std::optional<ConfigField> field = section.Find(key)) return field;
-  for (const std::string& name : section.Keys()) {
-    const std::optional<ConfigField> inner = section.Find(name);
-    if (!inner.has_value()) continue;
-    if (std::optional<ConfigField> field = FindSetting(*inner, key)) {
-      return field;
-    }
-  }
-  return std::nullopt;
-}
-
 absl::StatusOr<ConfigField> RequireSetting(const ConfigField& file,
                                            absl::string_view key,
                                            absl::string_view expected) {

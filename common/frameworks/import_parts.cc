@@ -81,6 +81,24 @@ absl::StatusOr<const FrameworkFile*> FindConfig(const ImportRequest& request,
       "files: no configuration among them; expected one");
 }
 
+bool IsNamed(const FrameworkFile& file, absl::string_view name) {
+  return BaseName(file.name) == name;
+}
+
+std::optional<ConfigField> FindSetting(const ConfigField& section,
+                                       absl::string_view key) {
+  if (!section.is_mapping()) return std::nullopt;
+  if (std::optional<ConfigField> field = section.Find(key)) return field;
+  for (const std::string& name : section.Keys()) {
+    const std::optional<ConfigField> inner = section.Find(name);
+    if (!inner.has_value()) continue;
+    if (std::optional<ConfigField> field = FindSetting(*inner, key)) {
+      return field;
+    }
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,
                            field.Elements());

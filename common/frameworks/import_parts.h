@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_FRAMEWORKS_IMPORT_PARTS_H_
 #define TANGRAM_COMMON_FRAMEWORKS_IMPORT_PARTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ absl::StatusOr<int> Multiply(absl::string_view what, int a, int b);
 // its name. kInvalidArgument if there is none or several.
 absl::StatusOr<const FrameworkFile*> FindConfig(const ImportRequest& request,
                                                 absl::string_view ignored);
+
+// Whether that is the name of the file, whatever its folder.
+bool IsNamed(const FrameworkFile& file, absl::string_view name);
+
+// The first setting of that name in a mapping or the mappings in it.
+std::optional<ConfigField> FindSetting(const ConfigField& section,
+                                       absl::string_view key);
 
 // Whole numbers of a sequence, all at least `min`.
 absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min);

@@ -18,6 +18,8 @@ constexpr PlanFormat kFormats[] = {
     {"aceso", "JSON for --flexpipe-config, and a host file", ImportFromAceso},
     {"megatron", "arguments of pretrain_gpt.py, and a host file",
      ImportFromMegatron},
+    {"galvatron", "JSON of a strategy, runtime.yaml and a host file",
+     ImportFromGalvatron},
 };
 
 }  // namespace

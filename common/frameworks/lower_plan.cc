@@ -169,6 +169,30 @@ RecomputeGranularity RoundRecompute(const ModelSpec& model,
   return RecomputeGranularity::kWholeLayers;
 }
 
+bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan) {
+  std::vector<OpMask> masks = LayerMasks(model, plan);
+  const bool any = std::any_of(masks.begin(), masks.end(), [](OpMask mask) {
+    return mask != kRecomputeNone;
+  });
+  for (int l = 0; l < model.num_layers(); ++l) {
+    masks[l] = any && IsTransformer(model, l) ? WholeLayerMask(model.layers[l])
+                                              : kRecomputeNone;
+  }
+  SetLayerMasks(masks, plan);
+  return any;
+}
+
+void KeepDegreesOnly(PipelinePlan& plan) {
+  for (PlacedStage& stage : plan.stages) {
+    StageParallelism& p = stage.plan.parallelism;
+    p = {.tp_degree = p.tp_degree,
+         .cp_degree = p.cp_degree,
+         .dp_degree = p.dp_degree,
+         .ep_degree = p.ep_degree};
+    stage.plan.offload = HostOffload();
+  }
+}
+
 int RecomputedLayers(const ModelSpec& model, const StagePlan& stage) {
   int recomputed = 0;
   int layer = stage.begin.layer;

@@ -62,6 +62,13 @@ enum class RecomputeGranularity { kNone, kAttentionCore, kWholeLayers };
 // the first ones. Recomputes at least what the plan does.
 RecomputeGranularity RoundRecompute(const ModelSpec& model, PipelinePlan& plan);
 
+// For frameworks with one switch: whole transformer layers everywhere where any
+// layer recomputes anything, and whether that is so.
+bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan);
+
+// For frameworks without the techniques: leaves tp, cp, dp and ep alone.
+void KeepDegreesOnly(PipelinePlan& plan);
+
 // Transformer layers of the stage that are recomputed, wholly or partly.
 int RecomputedLayers(const ModelSpec& model, const StagePlan& stage);
 

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/frameworks/json_lines.h"
+#include "common/frameworks/losses.h"
+#include "common/frameworks/lower_plan.h"
+#include "common/frameworks/megatron_options.h"
+#include "common/frameworks/rank_order.h"
+#include "common/frameworks/refusal.h"
+#include "common/frameworks/targets.h"
+
+// Hetu-Galvatron (main of 2026-06, galvatron/core/runtime): tp, cp, ep, ZeRO-3
+// and recomputation of each layer its own, dp what remains of a stage's GPUs,
+// as many GPUs in every stage.
+namespace tangram {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Zero-based lists are strings: "4,4,2".
+std::string ListText(const std::vector<int>& values) {
+  return absl::StrJoin(values, ",");
+}
+
+// Galvatron shards nothing (ddp), gradients and optimizer state (zero2), or a
+// layer's weights too (zero3); a layer has the default or zero3.
+void LowerSharding(PipelinePlan& plan) {
+  const bool any = std::any_of(
+      plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
+        const int zero = stage.plan.parallelism.zero_stage;
+        return zero == 1 || zero == 2;
+      });
+  for (PlacedStage& stage : plan.stages) {
+    int& zero = stage.plan.parallelism.zero_stage;
+    if (zero < 3) zero = any ? 2 : 0;
+  }
+}
+
+void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
+  bool sequence_parallel = false;
+  for (const PlacedStage& stage : plan.stages) {
+    sequence_parallel |= stage.plan.parallelism.sequence_parallel;
+  }
+  LowerSharding(plan);
+  for (PlacedStage& stage : plan.stages) {
+    StageParallelism& p = stage.plan.parallelism;
+    p.sequence_parallel = sequence_parallel;
+    p.tp_y_degree = 1;
+    p.fsep = false;
+    stage.plan.offload = HostOffload();
+    ChangeMasks(
+        [&](int layer, OpMask mask) {
+          const LayerSpec& spec = model.layers[layer];
+          const bool whole =
+              mask != kRecomputeNone && spec.kind == LayerKind::kTransformer;
+          return whole ? WholeLayerMask(spec) : kRecomputeNone;
+        },
+        stage.plan);
+  }
+}
+
+// Embedding and head, in the first and the last stage, have one degree.
+int VocabularyTp(const PipelinePlan& plan) {
+  return std::max(plan.stages.front().plan.parallelism.tp_degree,
+                  plan.stages.back().plan.parallelism.tp_degree);
+}
+
+std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
+  const int tp = VocabularyTp(plan);
+  std::vector<std::string> losses;
+  for (const int i : {0, plan.num_stages() - 1}) {
+    const int planned = plan.stages[i].plan.parallelism.tp_degree;
+    if (planned == tp) continue;
+    losses.push_back(absl::StrCat(
+        StageField(i, i == 0 ? ", embedding" : ", head"), ": tp ", planned,
+        "; becomes ", tp, ", one for embedding and head"));
+  }
+  return losses;
+}
+
+absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+  const PlacedStage& first = plan.stages.front();
+  const StageParallelism& last = plan.stages.back().plan.parallelism;
+  if (plan.virtual_stages > 1) {
+    return Refuse("virtual_stages", plan.virtual_stages, "1");
+  }
+  if (in.training.precision == Precision::kFp8) {
+    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  int min_replica = first.plan.parallelism.tp_degree;
+  int min_cp = first.plan.parallelism.cp_degree;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const PlacedStage& stage = plan.stages[i];
+    const StageParallelism& p = stage.plan.parallelism;
+    min_replica = std::min(min_replica, p.tp_degree);
+    min_cp = std::min(min_cp, p.cp_degree);
+    if (stage.gpus.size() == first.gpus.size()) continue;
+    return Refuse(StageField(i, ".gpus"),
+                  absl::StrCat(stage.gpus.size(), " GPUs"),
+                  absl::StrCat(first.gpus.size(),
+                               " as in the first stage: Galvatron divides the "
+                               "GPUs evenly"));
+  }
+  // The embedding and the head, in the first and the last stage, share these.
+  const StageParallelism& p = first.plan.parallelism;
+  const int stage = plan.num_stages() - 1;
+  if (p.cp_degree != last.cp_degree) {
+    return Refuse(StageField(stage, ".parallelism.cp_degree"), last.cp_degree,
+                  absl::StrCat(p.cp_degree,
+                               " as in the first stage: embedding and head "
+                               "have one degree, vcp"));
+  }
+  const int most_replicas =
+      static_cast<int>(first.gpus.size()) / min_replica / min_cp;
+  if (in.training.global_batch_size % most_replicas == 0) {
+    return absl::OkStatus();
+  }
+  return Refuse("training.global_batch_size", in.training.global_batch_size,
+                absl::StrCat("a multiple of the ", most_replicas,
+                             " replicas of the least divided layer"));
+}
+
+std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
+  std::vector<int> tp, cp, ep, zero3, recompute, division;
+  bool any_zero2 = false;
+  for (const PlacedStage& stage : plan.stages) {
+    const StageParallelism& p = stage.plan.parallelism;
+    const LayerSpan span = TransformerLayers(in.model, stage.plan);
+    any_zero2 |= p.zero_stage == 2;
+    division.push_back(span.size());
+    tp.insert(tp.end(), span.size(), p.tp_degree);
+    cp.insert(cp.end(), span.size(), p.cp_degree);
+    ep.insert(ep.end(), span.size(), p.ep_degree);
+    zero3.insert(zero3.end(), span.size(), p.zero_stage == 3 ? 1 : 0);
+  }
+  const std::vector<OpMask> masks = LayerMasks(in.model, plan);
+  for (int l = 1; l + 1 < in.model.num_layers(); ++l) {
+    recompute.push_back(masks[l] != kRecomputeNone ? 1 : 0);
+  }
+  const StageParallelism& first = plan.stages.front().plan.parallelism;
+  const StageParallelism& last = plan.stages.back().plan.parallelism;
+  const int vocab_zero3 = first.zero_stage == 3 && last.zero_stage == 3;
+  const int num_layers = static_cast<int>(tp.size());
+  return JsonLines(Json{
+      {"pp_deg", plan.num_stages()},
+      {"tp_sizes_enc", ListText(tp)},
+      {"tp_consecutive_flags", ListText(std::vector<int>(num_layers, 1))},
+      {"cp_sizes_enc", ListText(cp)},
+      {"dp_types_enc", ListText(zero3)},
+      {"use_sp", ListText(std::vector<int>(num_layers, 0))},
+      {"checkpoint", ListText(recompute)},
+      {"global_bsz", in.training.global_batch_size},
+      {"chunks", in.training.global_batch_size / plan.pipeline_microbatch_size},
+      {"pp_division", ListText(division)},
+      {"pipeline_type",
+       plan.schedule == PipelineSchedule::kGpipe ? "gpipe" : "pipedream_flush"},
+      {"default_dp_type", any_zero2 ? "zero2" : "ddp"},
+      {"vtp", VocabularyTp(plan)},
+      {"vsp", 0},
+      {"vcp", first.cp_degree},
+      {"ep_sizes_enc", ListText(ep)},
+      {"tp_of_ep_sizes_enc", ListText(tp)},
+      // Its search writes the first and its runtime reads the second.
+      {"embed_sdp", vocab_zero3},
+      {"vocab_sdp", vocab_zero3}});
+}
+
+absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
+                                        const TrainingOptions& training,
+                                        const PipelinePlan& plan) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> options,
+                           MegatronModelOptions(in.model));
+  const auto truth = [](bool value) { return value ? "true" : "false"; };
+  bool gated = false;
+  bool biased = true;
+  std::string model;
+  for (const MegatronOption& option : options) {
+    gated |= option.name == "swiglu";
+    biased &= option.name != "disable_bias_linear";
+    if (option.name == "swiglu" || option.name == "disable_bias_linear" ||
+        option.name == "group_query_attention") {
+      continue;
+    }
+    absl::StrAppend(
+        &model, "    ",
+        option.name == "num_experts" ? "num_moe_experts" : option.name, ": ",
+        option.value.empty() ? "true" : option.value, "\n");
+  }
+  const bool sequence_parallel = std::any_of(
+      plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
+        return stage.plan.parallelism.sequence_parallel;
+      });
+  return absl::StrCat(
+      "runtime:\n  parallel:\n"
+      "    galvatron_config_path: ${oc.env:GALVATRON_CONFIG}\n"
+      "    mixed_precision: ",
+      PrecisionName(training.precision),
+      "\n    reduce_in_fp32: ", truth(training.fp32_gradients), "\n  model:\n",
+      model, "    gated_linear_unit: ", truth(gated),
+      "\n    add_bias_linear: ", truth(biased),
+      "\n  train:\n    sequence_parallel: ", truth(sequence_parallel),
+      "\n    use_flash_attn: ", truth(training.flash_attention),
+      "\n    global_batch_size: ", training.global_batch_size, "\n    chunks: ",
+      training.global_batch_size / plan.pipeline_microbatch_size,
+      "\n    seq_length: ", training.sequence_length, "\n");
+}
+
+constexpr char kCommand[] = R"(export GALVATRON_CONFIG="$here/galvatron.json"
+cd "$GALVATRON/galvatron/models/${GALVATRON_MODEL:-gpt}"
+exec "${torchrun[@]}" train_dist.py "$here/runtime.yaml" "$@"
+)";
+
+}  // namespace
+
+absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
+  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
+  if (plan.schedule != PipelineSchedule::kGpipe) {
+    plan.schedule = PipelineSchedule::kOneFOneB;
+  }
+  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
+  LowerStages(in.model, plan);
+  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
+                           HostsInRankOrder(in.cluster, plan));
+  FrameworkExport result{
+      .training = in.training,
+      .guards = {"every stage has as many GPUs",
+                 "the global batch is a multiple of the replicas of the least "
+                 "divided layer",
+                 "embedding and head have one cp",
+                 "both names of the embedding's sharding are written",
+                 "hosts are in the order of the stages"}};
+  result.training.overlap_grad_reduce = false;
+  result.training.bf16_moments = false;
+  TANGRAM_ASSIGN_OR_RETURN(std::string yaml,
+                           RuntimeYaml(in, result.training, plan));
+  result.files = {
+      {"galvatron.json", ConfigText(in, plan)},
+      {"runtime.yaml", std::move(yaml)},
+      {"hostfile", HostFileText(hosts)},
+      {"launch.sh", LaunchScript("Hetu-Galvatron", "GALVATRON", kCommand),
+       /*executable=*/true}};
+  result.launch = LaunchHint(hosts, "GALVATRON");
+  result.losses = ListLosses(in, result.training, plan);
+  for (std::string& loss : VocabularyLosses(plan)) {
+    result.losses.push_back(std::move(loss));
+  }
+  result.plan = CanonicalPlan(in.model, std::move(plan));
+  return result;
+}
+
+}  // namespace tangram
