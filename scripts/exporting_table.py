@@ -13,8 +13,7 @@ import tempfile
 BIN, SOURCE = sys.argv[1:3]
 TANGRAM = os.path.join(BIN, "tangram")
 TARGETS = ["flagscale", "aceso", "megatron", "galvatron", "sailor",
-           "flashflex", "torchtitan", "alpa", "deepspeed", "nnscaler",
-           "nanotron"]
+           "flashflex", "torchtitan", "alpa"]
 C1, C2, C3 = "c1-compute-het", "c2-modern-het", "c3-full-het"
 # Name: cluster, nodes, model and further options.
 PLANS = {
@@ -116,10 +115,10 @@ def main():
                     what = f"{what} [{number}]"
                 cells.append(what)
             rows.append((name, stages_of(folder), cells))
-    print("| plan | stages | " + " | ".join(TARGETS[:-3]) + " |")
-    print("|---" * (len(TARGETS) - 1) + "|")
+    print("| plan | stages | " + " | ".join(TARGETS) + " |")
+    print("|---" * (len(TARGETS) + 2) + "|")
     for name, stages, cells in rows:
-        print(f"| {name} | {stages} | " + " | ".join(cells[:-3]) + " |")
+        print(f"| {name} | {stages} | " + " | ".join(cells) + " |")
     print()
     for (what, why), number in reasons.items():
         print(f"{number}. {what}: {why}")

@@ -88,19 +88,31 @@ StageParallelism ParallelismOf(const LayerLists& lists, int first, int last,
           .zero_stage = lists.zero3[first] == 1 ? 3 : lists.default_zero};
 }
 
-// Its runtime's own default is true.
-absl::StatusOr<bool> ReadSequenceParallel(const ImportRequest& request,
-                                          std::vector<std::string>& notes) {
+// What its other file, runtime.yaml, says.
+struct RuntimeSettings {
+  bool sequence_parallel = true;  // The runtime's own default.
+  int sequence_length = 0;        // 0: not said.
+};
+
+absl::StatusOr<RuntimeSettings> ReadRuntime(const ImportRequest& request,
+                                            std::vector<std::string>& notes) {
+  RuntimeSettings settings{.sequence_length = request.training.sequence_length};
   for (const FrameworkFile& file : request.files) {
     if (!IsNamed(file, "runtime.yaml")) continue;
     TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
                              ParseConfigText(file.content, file.name));
-    const std::optional<ConfigField> flag =
-        FindSetting(ConfigField(value, file.name), "sequence_parallel");
-    if (flag.has_value()) return flag->AsBool();
+    const ConfigField root(value, file.name);
+    if (const auto flag = FindSetting(root, "sequence_parallel")) {
+      TANGRAM_ASSIGN_OR_RETURN(settings.sequence_parallel, flag->AsBool());
+    }
+    if (const auto length = FindSetting(root, "seq_length")) {
+      TANGRAM_ASSIGN_OR_RETURN(settings.sequence_length,
+                               length->AsInt(1, kMaxNumber));
+    }
+    return settings;
   }
   notes.push_back("no runtime.yaml: sequence parallelism is assumed");
-  return true;
+  return settings;
 }
 
 absl::Status SetStage(const LayerLists& lists, int first, int last,
@@ -144,8 +156,8 @@ absl::StatusOr<ImportedPlan> ImportFromGalvatron(const ImportRequest& request) {
       ReadLayers(root, "pp_division", num_stages, num_layers / num_stages));
 
   ImportedPlan imported{.training = request.training};
-  TANGRAM_ASSIGN_OR_RETURN(const bool sequence_parallel,
-                           ReadSequenceParallel(request, imported.notes));
+  TANGRAM_ASSIGN_OR_RETURN(const RuntimeSettings settings,
+                           ReadRuntime(request, imported.notes));
   std::vector<LayerStage> stages(num_stages);
   int changes = 0;
   int first = 0;
@@ -154,7 +166,8 @@ absl::StatusOr<ImportedPlan> ImportFromGalvatron(const ImportRequest& request) {
     if (first >= last) return root.Find("pp_division")->Error("all layers");
     StagePlan stage;
     TANGRAM_RETURN_IF_ERROR(SetStage(lists, first, last, num_gpus / num_stages,
-                                     sequence_parallel, changes, stage));
+                                     settings.sequence_parallel, changes,
+                                     stage));
     stages[i] = {.num_layers = division[i], .parallelism = stage.parallelism};
     first = last;
   }
@@ -174,6 +187,7 @@ absl::StatusOr<ImportedPlan> ImportFromGalvatron(const ImportRequest& request) {
       masks[l + 1] = WholeLayerMask(model.layers[l + 1]);
   }
   SetLayerMasks(masks, imported.plan);
+  imported.training.sequence_length = settings.sequence_length;
   TANGRAM_ASSIGN_OR_RETURN(imported.training.global_batch_size,
                            ReadInt(root, "global_bsz"));
   TANGRAM_ASSIGN_OR_RETURN(const int chunks, ReadInt(root, "chunks"));

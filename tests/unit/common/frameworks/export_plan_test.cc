@@ -165,7 +165,8 @@ TEST(ExportPlanTest, AlpaRefusesPartsThatDoNotFillAHost) {
 }
 
 TEST(ExportPlanTest, AlpaRefusesHostsOfDifferentSizes) {
-  ExpectRefusal("alpa", TwoIslands(), "expected 8 on every host");
+  ExpectRefusal("alpa", TwoIslands(),
+                "stages[1].gpus: a host of 8 GPUs; expected 4");
 }
 
 TEST(ExportPlanTest, SomeFrameworksHoldNoPlan) {

@@ -1,0 +1,67 @@
+"""Plans to files of training frameworks and back, as users type it."""
+
+import os
+
+import harness
+from harness import BAD_INPUT, CLUSTER, JOB
+
+
+class Export(harness.Folder):
+
+    def setUp(self):
+        super().setUp()
+        self.tangram("plan", *CLUSTER, *JOB, "--parallelizer", "aceso",
+                     "--quiet", "--output", "plan.json")
+
+    def export(self, *options):
+        return self.tangram("export", "plan.json", "--to", "aceso", "-o", "out",
+                            *options)
+
+    def test_writes_what_it_says(self):
+        said = self.export()
+        for name in ("flexpipe.json", "hostfile", "launch.sh"):
+            self.assertIn(f"out/{name}", said)
+            self.assertTrue(os.path.exists(f"{self.folder}/out/{name}"))
+        self.assertTrue(os.access(f"{self.folder}/out/launch.sh", os.X_OK))
+        self.assertIn("Launch\n  ACESO=", said)
+
+    def test_comes_back_as_the_same_plan(self):
+        self.export()
+        self.tangram("import", "plan", "--from", "aceso", "out/flexpipe.json",
+                     "out/hostfile", "--like", "plan.json", "-o", "back.json")
+        self.assertEqual(self.time("plan.json"), self.time("back.json"))
+
+    def time(self, plan):
+        return next(line for line in
+                    self.tangram("evaluate", plan).splitlines()
+                    if "iteration time" in line)
+
+    def test_needs_no_plan_of_ours(self):
+        self.export()
+        back = self.tangram("import", "plan", "--from", "aceso",
+                            "out/flexpipe.json", "out/hostfile", *CLUSTER,
+                            *JOB, "-o", "back.json")
+        self.assertIn("iteration time", back)
+
+    def test_losses_must_be_asked_for(self):
+        self.tangram("plan", *CLUSTER, *JOB, "--parallelizer", "uniform",
+                     "--bf16-moments", "--quiet", "--output", "plan.json")
+        run = self.run_tangram("export", "plan.json", "--to", "aceso", "-o",
+                               "out")
+        self.assertEqual(run.returncode, BAD_INPUT)
+        self.assertIn("training.bf16_moments: true; becomes false", run.stdout)
+        self.assertIn("expected --allow-lossy", run.stderr)
+        self.assertFalse(os.path.exists(f"{self.folder}/out"))
+        self.assertIn("What aceso will run", self.export("--allow-lossy"))
+
+    def test_refusals_name_the_reason(self):
+        self.fails(BAD_INPUT, "deepspeed: stages", "export", "plan.json",
+                   "--to", "deepspeed", "-o", "out")
+        self.fails(BAD_INPUT, "target: x; expected one of flagscale", "export",
+                   "plan.json", "--to", "x", "-o", "out")
+        self.fails(BAD_INPUT, "--like: missing", "import", "plan", "--from",
+                   "aceso", "plan.json", "-o", "back.json")
+
+
+if __name__ == "__main__":
+    harness.main()
