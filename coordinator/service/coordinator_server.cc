@@ -61,6 +61,12 @@ double SteadySeconds() {
       .count();
 }
 
+double UnixSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 // Different in every process that ever was.
 std::string OwnerName() {
   std::random_device random;

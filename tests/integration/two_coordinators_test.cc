@@ -54,12 +54,13 @@ class BusyParallelizer : public Parallelizer {
 TEST(TwoCoordinatorsTest, AWorkerServesBothWithItsThreads) {
   TestService services[2];
   std::atomic<int> most = 0;
-  WorkerOptions options{
-      .coordinators = {services[0].address(), services[1].address()},
-      .name = "shared"};
+  WorkerOptions options{.coordinators = {{.address = services[0].address()},
+                                         {.address = services[1].address()}},
+                        .name = "shared"};
   options.parallelizers.push_back(std::make_unique<BusyParallelizer>(most));
   Metrics metrics;
-  const auto worker = Worker::Start(std::move(options), metrics);
+  ASSERT_OK_AND_ASSIGN(const auto worker,
+                       Worker::Start(std::move(options), metrics));
 
   const v1::PlanRequest request = Encode(SmallRequest(), "uniform");
   std::future<absl::StatusOr<PlanFile>> plans[2];

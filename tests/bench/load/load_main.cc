@@ -159,13 +159,14 @@ void RunWorkers() {
   std::vector<std::unique_ptr<Metrics>> metrics;
   std::vector<std::unique_ptr<Worker>> workers;
   for (int i = 0; i < absl::GetFlag(FLAGS_workers); ++i) {
-    WorkerOptions options{.coordinator = absl::GetFlag(FLAGS_address),
-                          .name = absl::StrCat("worker-", i),
-                          .num_threads = absl::GetFlag(FLAGS_slots)};
+    WorkerOptions options{
+        .coordinators = {{.address = absl::GetFlag(FLAGS_address)}},
+        .name = absl::StrCat("worker-", i),
+        .num_threads = absl::GetFlag(FLAGS_slots)};
     options.parallelizers.push_back(
         std::make_unique<SleepingParallelizer>(absl::GetFlag(FLAGS_query_s)));
     metrics.push_back(std::make_unique<Metrics>());
-    workers.push_back(Worker::Start(std::move(options), *metrics.back()));
+    workers.push_back(*Worker::Start(std::move(options), *metrics.back()));
   }
   SayReady(0);
   WaitForTermination();

@@ -57,6 +57,9 @@ class MemoryJobStore : public JobStore {
   absl::StatusOr<std::vector<Job>> List(const JobFilter&) override {
     return absl::UnimplementedError("");
   }
+  absl::StatusOr<int> CountUnfinished(const std::string&) override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const std::lock_guard lock(mutex_);
     Find(id)->cancel_requested = true;
