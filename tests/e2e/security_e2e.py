@@ -24,6 +24,7 @@ ROLES = {
     "/tangram.v1.Jobs/WatchJob": PLAN | OPERATE,
     "/tangram.v1.Jobs/ListJobs": PLAN | OPERATE,
     "/tangram.v1.Jobs/CancelJob": PLAN | OPERATE,
+    "/tangram.v1.Jobs/GetJobTrace": PLAN | OPERATE,
     "/tangram.v1.WorkerPool/Work": WORK,
 }
 HEALTH = "/grpc.health.v1.Health/Check"

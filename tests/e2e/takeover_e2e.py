@@ -13,9 +13,13 @@ from harness import (C1, CLUSTER, Folder, JOB, LONG_JOB, OK, TANGRAM,
                      environment)
 from postgres import Postgres
 
-# Takes some seconds on two workers.
-SLOW_JOB = ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
-            "--effort", "4096"]
+
+
+def slow_job(effort):
+    """Takes some seconds on two workers. Answers to one of another effort are
+    of no use to it."""
+    return ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
+            "--effort", str(effort)]
 
 
 class TakeoverTest(Folder):
@@ -54,11 +58,13 @@ class TakeoverTest(Folder):
         """Who runs the job, and the other."""
         a, b = self.coordinators
         started = re.compile(f"job started.*{name}")
-        while True:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
             for one, other in (a, b), (b, a):
                 if started.search(one.log()):
                     return one, other
             time.sleep(0.01)
+        raise AssertionError(f"nobody began {name}")
 
     def result(self, coordinator, name):
         self.tangram("job", "watch", name,
@@ -84,19 +90,21 @@ class TakeoverTest(Folder):
 
     @classmethod
     @functools.cache
-    def undisturbed(cls):
+    def undisturbed(cls, effort):
         return cls.plan_of(subprocess.run(
-            [TANGRAM, "plan", *SLOW_JOB, "--output", "-"], check=True,
+            [TANGRAM, "plan", *slow_job(effort), "--output", "-"], check=True,
             env=environment(), stdout=subprocess.PIPE, text=True).stdout)[0]
 
-    def take_over(self, name, how):
+    def take_over(self, name, how, effort):
         """The owner goes away in the middle; the seconds until the other has
         the job."""
         self.add_worker()
         self.add_worker()
-        self.submit(self.coordinators[0], name, SLOW_JOB)
+        self.submit(self.coordinators[0], name, slow_job(effort))
         owner, heir = self.owner_of(name)
+        deadline = time.monotonic() + 60
         while self.queries() < 100:
+            self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         owner.process.send_signal(how)
         left = time.monotonic()
@@ -104,16 +112,16 @@ class TakeoverTest(Folder):
         seconds = time.monotonic() - left
         print(f"taken over {seconds:.1f} s after {how.name}")
         plan, hits = self.result(heir, name)
-        self.assertEqual(plan, self.undisturbed())
+        self.assertEqual(plan, self.undisturbed(effort))
         self.assertGreater(hits, 0)
         return owner, heir
 
     def test_a_killed_coordinators_job_is_taken_over(self):
-        _, heir = self.take_over("killed", signal.SIGKILL)
+        _, heir = self.take_over("killed", signal.SIGKILL, 4096)
         self.assertIn("succeeded", self.shown(heir, "killed"))
 
     def test_a_stopped_coordinator_has_lost_its_job(self):
-        owner, heir = self.take_over("stopped", signal.SIGSTOP)
+        owner, heir = self.take_over("stopped", signal.SIGSTOP, 4095)
         before = self.shown(heir, "stopped")
         owner.process.send_signal(signal.SIGCONT)
         owner.wait_for("job lost.*stopped", timeout_s=120)
@@ -140,7 +148,7 @@ class TakeoverTest(Folder):
 
     def test_a_database_that_is_away_for_a_while_costs_nothing(self):
         self.add_worker()
-        self.submit(self.coordinators[0], "away", SLOW_JOB)
+        self.submit(self.coordinators[0], "away", slow_job(4094))
         owner, _ = self.owner_of("away")
         self.postgres.stop(signal.SIGINT)
         failed = self.run_tangram("job", "show", "away", *self.on(owner))

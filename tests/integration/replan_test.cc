@@ -16,9 +16,7 @@
 namespace tangram::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 // Questions about slice plans, by type of GPU.
 class Record {
@@ -95,17 +93,12 @@ class ReplanTest : public ::testing::Test {
 
   // Plans, and says what was asked that had not been asked before. The plan is
   // that of a coordinator that knows nothing.
-  std::map<std::string, int> AskedFor(const std::vector<TestGroup>& groups,
-                                      bool prune_imbalanced = true) {
+  std::map<std::string, int> AskedFor(const std::vector<TestGroup>& groups) {
     const PlanRequest request = RequestOn(groups);
-    v1::PlanRequest message = Encode(request, "uniform");
-    message.mutable_options()->set_prune_imbalanced(prune_imbalanced);
-    const auto file = CallPlan(service_.address(), message);
+    const auto file = CallPlan(service_.address(), Encode(request, "uniform"));
     EXPECT_THAT(file, IsOk());
     if (file.ok()) {
-      TangramOptions options;
-      options.pruning.imbalance = prune_imbalanced;
-      EXPECT_EQ(Essence(*file), LocalEssence(request, "uniform", options));
+      EXPECT_EQ(Essence(*file), LocalEssence(request, "uniform"));
       EXPECT_TRUE(file->result.plan.has_value());
     }
     return record_.Take();
@@ -132,16 +125,6 @@ TEST_F(ReplanTest, OfALostNodeOnlyItsIslandIsNews) {
   std::map<std::string, int> asked = AskedFor(groups);
   EXPECT_GT(asked["C"], 0);
   EXPECT_LE(10 * (asked["A"] + asked["B"]), first.at("A") + first.at("B"));
-}
-
-// Of slices that are too small while there are two islands, some are not with
-// three; without that pruning there is nothing else.
-TEST_F(ReplanTest, OfAnIslandThatIsAddedNothingElseIsNews) {
-  std::vector<TestGroup> fewer = Groups();
-  fewer.pop_back();
-  AskedFor(fewer, /*prune_imbalanced=*/false);
-  EXPECT_THAT(AskedFor(Groups(), /*prune_imbalanced=*/false),
-              ElementsAre(Pair("C", ::testing::Gt(0))));
 }
 
 // What was asked for other clusters is known, in whatever order they come.

@@ -29,7 +29,7 @@ TEST(CompleteTest, CommandsWithTheirHelp) {
       CompleteWords({"ver"}).candidates,
       ElementsAre(Completion::Candidate{"version", "Show the version"}));
   EXPECT_THAT(Candidates({"job", ""}),
-              ElementsAre("list", "show", "watch", "cancel"));
+              ElementsAre("list", "show", "watch", "trace", "cancel"));
 }
 
 TEST(CompleteTest, OptionsOfTheCommandThatWasTyped) {

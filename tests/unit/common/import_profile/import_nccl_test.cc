@@ -85,7 +85,7 @@ TEST(ImportNcclTest, ErrorsSayWhatIsMissing) {
                        HasSubstr("a.txt: no times")));
   EXPECT_THAT(import("a.txt",
                      "# size count type redop root time algbw busbw\n"
-                     "1000 250 float sum -1 10 40 70\n"),
+                     "1000 250 float none -1 10 40 35\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("which collective")));
 }
