@@ -2,10 +2,10 @@
 // measured operators, scored by its own cost formula. Prints a line for each
 // recorded search and, with plans' times over upstream's, each stage count.
 //
-// Ours is the time for all stage counts, microbatch sizes and memory guesses
-// together. Upstream's is once its CPU time until the best of all plans was
-// found, as though it had searched that stage count alone, and once that of all
-// its searches.
+// Ours is the time for the stage counts that upstream searched, with all
+// microbatch sizes and memory guesses. Upstream's is once its CPU time until
+// the best of all plans was found, as though it had searched that stage count
+// alone, and once that of all its searches.
 //
 // Usage: TANGRAM_REFERENCE_DATA=<folder> aceso_bench
 

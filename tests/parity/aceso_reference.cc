@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -150,8 +151,12 @@ std::vector<RecordedSearch> ReadSearches() {
 }
 
 std::map<int, ScoredPlan> AskOurs(const RecordedSearch& recorded) {
+  std::set<int> stage_counts;
+  for (const RecordedStageCount& count : recorded.stage_counts) {
+    stage_counts.insert(count.num_stages);
+  }
   return Question(recorded.setting, recorded.width, recorded.num_gpus)
-      .Ask(kStepsPerSearch);
+      .Ask(stage_counts, kStepsPerSearch);
 }
 
 const ScoredPlan* FastestOf(const RecordedSearch& recorded,

@@ -44,7 +44,8 @@ struct RecordedSearch {
 // All recorded searches; empty where the reference data is not there.
 std::vector<RecordedSearch> ReadSearches();
 
-// What our search answers instead, by stage count.
+// What our search answers instead, by stage count, of those that upstream
+// searched.
 std::map<int, ScoredPlan> AskOurs(const RecordedSearch& recorded);
 
 // The fastest of `plans`, of the stage counts that upstream searched too. Null

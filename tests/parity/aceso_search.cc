@@ -17,7 +17,6 @@ namespace {
 
 constexpr double kMb = 1 << 20;
 constexpr int kSequence = 2048;
-constexpr int kMaxStages = 16;  // Of upstream's search.
 constexpr int kMicrobatches[] = {1, 2, 4, 8};
 // Both formulas disagree on memory by some percent either way. What is said to
 // be there varies around the limit; plans are held to Aceso's formula.
@@ -211,13 +210,14 @@ void Question::AddMeasurements(const LayerSpec& layer) {
   }
 }
 
-std::map<int, ScoredPlan> Question::Ask(int64_t max_steps) const {
+std::map<int, ScoredPlan> Question::Ask(const std::set<int>& stage_counts,
+                                        int64_t max_steps) const {
   std::map<int, ScoredPlan> fastest;
   for (const double guess : kMemoryGuesses) {
     for (const int microbatch : kMicrobatches) {
       const double memory_bytes = guess * setting_.memory_limit_mb * kMb;
-      Search(TransferPayer::kSender, microbatch, memory_bytes, max_steps,
-             fastest);
+      Search(TransferPayer::kSender, microbatch, memory_bytes, stage_counts,
+             max_steps, fastest);
     }
   }
   // Links between nodes are known to the sender only.
@@ -225,15 +225,15 @@ std::map<int, ScoredPlan> Question::Ask(int64_t max_steps) const {
   for (const double guess : kMemoryGuessesForBothEnds) {
     for (const int microbatch : kMicrobatches) {
       const double memory_bytes = guess * setting_.memory_limit_mb * kMb;
-      Search(TransferPayer::kBothEnds, microbatch, memory_bytes, max_steps,
-             fastest);
+      Search(TransferPayer::kBothEnds, microbatch, memory_bytes, stage_counts,
+             max_steps, fastest);
     }
   }
   return fastest;
 }
 
 void Question::Search(TransferPayer payer, int microbatch, double memory_bytes,
-                      int64_t max_steps,
+                      const std::set<int>& stage_counts, int64_t max_steps,
                       std::map<int, ScoredPlan>& fastest) const {
   const ParallelizeOptions options = {.training = training_,
                                       .pipeline_microbatch_size = microbatch};
@@ -255,7 +255,7 @@ void Question::Search(TransferPayer payer, int microbatch, double memory_bytes,
       it->second = std::move(plan);
     }
   };
-  for (int num_stages = 1; num_stages <= kMaxStages; ++num_stages) {
+  for (const int num_stages : stage_counts) {
     const auto start = StartConfiguration(tables, num_stages);
     if (!start) continue;
     SearchResult found = aceso::Search(tables, *start, max_steps);

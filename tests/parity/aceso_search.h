@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "common/domain/island.h"
 #include "common/domain/model_slice.h"
@@ -32,14 +33,16 @@ class Question {
 
   // By stage count, the fastest plan under Aceso's formula of those that our
   // search found and that fit in memory under it. There is one search of at
-  // most `max_steps` for each stage count, microbatch size and guess at the
-  // memory. Cuts and degrees are ours, recomputation is by Aceso's rule.
-  std::map<int, ScoredPlan> Ask(int64_t max_steps) const;
+  // most `max_steps` for each of `stage_counts`, microbatch size and guess at
+  // the memory. Cuts and degrees are ours, recomputation is by Aceso's rule.
+  std::map<int, ScoredPlan> Ask(const std::set<int>& stage_counts,
+                                int64_t max_steps) const;
 
  private:
   void AddMeasurements(const LayerSpec& layer);
   void Search(TransferPayer payer, int microbatch, double memory_bytes,
-              int64_t max_steps, std::map<int, ScoredPlan>& fastest) const;
+              const std::set<int>& stage_counts, int64_t max_steps,
+              std::map<int, ScoredPlan>& fastest) const;
 
   const Setting& setting_;
   TrainingOptions training_;
