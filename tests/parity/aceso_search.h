@@ -13,7 +13,7 @@
 
 namespace tangram::aceso::reference {
 
-// Primitives for each of these searches: the adapter's default for a query.
+// Primitives for each of these searches.
 inline constexpr int64_t kStepsPerSearch = 128;
 
 struct ModelWidth {

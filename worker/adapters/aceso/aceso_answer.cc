@@ -18,10 +18,8 @@
 namespace tangram::aceso {
 namespace {
 
-// Primitives applied for one query, over all stage counts: about half a
-// millisecond for 20 layers on 4 to 8 GPUs. 32 times as many gain 0.1 % on
-// average.
-constexpr int64_t kDefaultSearchSteps = 96;
+// Primitives applied for one query, over all stage counts.
+constexpr int64_t kDefaultSearchSteps = 192;
 
 // Stage counts tried. Beyond 16 a few, so that big islands can be used up; the
 // paper's implementation stops at 16.
@@ -98,10 +96,18 @@ std::vector<Configuration> SearchEach(CostTables& tables,
     auto start = StartConfiguration(tables, num_stages);
     if (start) best.push_back(*std::move(start));
   }
+  // Searched from both: what is better alone may be worse in a pipeline.
+  std::vector<Configuration> regrouped;
   ImproveWithin(
       kWorthRegrouping,
-      [&](Configuration& configuration) { Regroup(tables, configuration); },
+      [&](Configuration& configuration) {
+        Configuration start = configuration;
+        if (!Regroup(tables, configuration)) return;
+        regrouped.push_back(configuration);
+        std::swap(start, configuration);
+      },
       best);
+  std::move(regrouped.begin(), regrouped.end(), std::back_inserter(best));
   const int64_t asked = tables.options().max_search_steps;
   int64_t steps_left = asked == 0 ? kDefaultSearchSteps : asked;
   int64_t counts_left = static_cast<int64_t>(best.size());
@@ -118,7 +124,13 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   }
   ImproveWithin(
       kWorthRefining,
-      [&](Configuration& configuration) { Refine(tables, configuration); },
+      [&](Configuration& configuration) {
+        Configuration searched = configuration;
+        // What is better alone may be worse in a pipeline.
+        if (Refine(tables, configuration)) {
+          others.push_back(std::move(searched));
+        }
+      },
       best);
   std::move(others.begin(), others.end(), std::back_inserter(best));
   return best;
