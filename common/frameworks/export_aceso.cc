@@ -9,7 +9,6 @@
 #include "common/base/status_macros.h"
 #include "common/frameworks/flexpipe_operators.h"
 #include "common/frameworks/json_lines.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
@@ -262,8 +261,7 @@ absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
        LaunchScript("Aceso", "ACESO", Command(in, result.training, plan)),
        /*executable=*/true}};
   result.launch = LaunchHint(hosts, "ACESO");
-  result.losses = ListLosses(in, result.training, plan);
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.plan = std::move(plan);
   return result;
 }
 

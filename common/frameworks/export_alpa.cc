@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
@@ -195,8 +194,7 @@ absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
   result.training.overlap_grad_reduce = false;
   result.training.bf16_moments = false;
   result.training.fused_loss = false;
-  result.losses = ListLosses(in, result.training, plan);
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.plan = std::move(plan);
   return result;
 }
 

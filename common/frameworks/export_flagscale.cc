@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "common/base/status_macros.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/megatron_options.h"
 #include "common/frameworks/rank_order.h"
@@ -379,8 +378,7 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
                  "tied embeddings: first and last stage have the same tp",
                  "no virtual stages", "a stage has GPUs of one type",
                  "hosts, device types and stages are in one order"}};
-  result.losses = ListLosses(in, result.training, plan);
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.plan = std::move(plan);
   return result;
 }
 

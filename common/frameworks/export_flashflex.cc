@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/frameworks/json_lines.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
@@ -155,8 +154,7 @@ absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
   result.training.overlap_grad_reduce = false;
   result.training.bf16_moments = false;
   result.training.fused_loss = false;
-  result.losses = ListLosses(in, result.training, plan);
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.plan = std::move(plan);
   return result;
 }
 

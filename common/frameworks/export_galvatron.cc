@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/frameworks/json_lines.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/megatron_options.h"
 #include "common/frameworks/rank_order.h"
@@ -248,11 +247,8 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
       {"launch.sh", LaunchScript("Hetu-Galvatron", "GALVATRON", kCommand),
        /*executable=*/true}};
   result.launch = LaunchHint(hosts, "GALVATRON");
-  result.losses = ListLosses(in, result.training, plan);
-  for (std::string& loss : VocabularyLosses(plan)) {
-    result.losses.push_back(std::move(loss));
-  }
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.losses = VocabularyLosses(plan);
+  result.plan = std::move(plan);
   return result;
 }
 

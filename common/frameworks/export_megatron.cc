@@ -8,7 +8,6 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/frameworks/equal_stages.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/megatron_options.h"
 #include "common/frameworks/rank_order.h"
@@ -181,8 +180,7 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
                  "a layout is given without --account-for-embedding-in-pipeline"
                  "-split",
                  "hosts are in the order of the stages"}};
-  result.losses = ListLosses(in, result.training, plan);
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.plan = std::move(plan);
   return result;
 }
 

@@ -1,12 +1,17 @@
 #include "common/frameworks/export_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/frameworks/losses.h"
+#include "common/frameworks/lower_plan.h"
 #include "common/frameworks/targets.h"
 
 namespace tangram {
@@ -51,6 +56,12 @@ absl::StatusOr<FrameworkExport> Write(const ExportTarget& target,
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));
+  std::vector<std::string> losses =
+      ListLosses(planned, result.training, result.plan);
+  result.losses.insert(result.losses.begin(),
+                       std::make_move_iterator(losses.begin()),
+                       std::make_move_iterator(losses.end()));
+  result.plan = CanonicalPlan(planned.model, std::move(result.plan));
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        result.training, result.plan));
   return result;

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/frameworks/equal_stages.h"
-#include "common/frameworks/losses.h"
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
@@ -134,8 +133,7 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
                  "every module is in one model part",
                  "hosts are in the order of the stages"}};
   result.training.bf16_moments = false;
-  result.losses = ListLosses(in, result.training, plan);
-  result.plan = CanonicalPlan(in.model, std::move(plan));
+  result.plan = std::move(plan);
   return result;
 }
 
