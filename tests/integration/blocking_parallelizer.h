@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/parallelizer/parallelizer.h"
+#include "tests/testing/forwarding_parallelizer.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
 namespace tangram::testing {
@@ -23,29 +24,11 @@ struct Gate {
 
 // "uniform" behind a gate: searches wait until it is open or they are told to
 // stop.
-class BlockingParallelizer : public Parallelizer {
+class BlockingParallelizer : public ForwardingParallelizer {
  public:
   explicit BlockingParallelizer(Gate& gate)
       : gate_(gate), uniform_(*CreateBuiltinParallelizer("uniform")) {}
 
-  std::string name() const override { return uniform_->name(); }
-  std::string version() const override { return uniform_->version(); }
-  ParallelizerFeatures features() const override {
-    return uniform_->features();
-  }
-  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
-      const ModelSpec& model) const override {
-    return uniform_->SliceModel(model);
-  }
-  absl::StatusOr<ModelSlice> Concatenate(
-      const ModelSlice& head, const ModelSlice& tail) const override {
-    return uniform_->Concatenate(head, tail);
-  }
-  absl::StatusOr<PerformanceProfile> Profile(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ProfileOptions& options) const override {
-    return uniform_->Profile(slice, island, options);
-  }
   absl::StatusOr<SlicePlanSet> Parallelize(
       const ModelSlice& slice, const IslandSpec& island,
       const ParallelizeOptions& options) const override {
@@ -59,10 +42,12 @@ class BlockingParallelizer : public Parallelizer {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     --gate_.num_waiting;
-    return uniform_->Parallelize(slice, island, options);
+    return ForwardingParallelizer::Parallelize(slice, island, options);
   }
 
  private:
+  const Parallelizer& target() const override { return *uniform_; }
+
   Gate& gate_;
   const std::unique_ptr<Parallelizer> uniform_;
 };

@@ -87,9 +87,9 @@ TEST_F(DaemonsTest, WorkersFindACoordinatorThatCameBack) {
   coordinator_.Signal(SIGKILL);
   coordinator_.Wait();
   EXPECT_THAT(worker->AwaitLine("disconnected"), HasSubstr(address_));
-  ChildProcess successor("tangram-coordinator",
-                         {absl::StrCat("--listen=", address_), "--metrics=",
-                          "--state_dir=none"});
+  ChildProcess successor(
+      "tangram-coordinator",
+      {absl::StrCat("--listen=", address_), "--metrics=", "--state_dir=none"});
   EXPECT_THAT(worker->AwaitLine(" connected"), HasSubstr(address_));
 }
 
@@ -110,9 +110,9 @@ TEST_F(DaemonsTest, AWorkerWithoutACoordinatorEndsWhenTold) {
 }
 
 TEST_F(DaemonsTest, APortInUseIsAnError) {
-  ChildProcess second("tangram-coordinator",
-                      {absl::StrCat("--listen=", address_), "--metrics=",
-                          "--state_dir=none"});
+  ChildProcess second(
+      "tangram-coordinator",
+      {absl::StrCat("--listen=", address_), "--metrics=", "--state_dir=none"});
   EXPECT_EQ(second.Wait(), 1);
 }
 

@@ -4,6 +4,7 @@
 
 #include "coordinator/dispatch/remote_parallelizer.h"
 #include "tests/conformance/parallelizer_conformance.h"
+#include "tests/testing/forwarding_parallelizer.h"
 #include "tests/testing/service/test_service.h"
 
 // What is behind the network must behave as if it were not.
@@ -11,7 +12,7 @@ namespace tangram::testing {
 namespace {
 
 // A remote parallelizer with the service that it needs.
-class ServedParallelizer : public Parallelizer {
+class ServedParallelizer : public ForwardingParallelizer {
  public:
   explicit ServedParallelizer(const std::string& name) {
     service_.AddWorker(name, /*num_threads=*/2);
@@ -19,29 +20,9 @@ class ServedParallelizer : public Parallelizer {
     remote_ = CreateRemoteParallelizer(pool, *pool.FindAdapter(name, nullptr));
   }
 
-  std::string name() const override { return remote_->name(); }
-  std::string version() const override { return remote_->version(); }
-  ParallelizerFeatures features() const override { return remote_->features(); }
-  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
-      const ModelSpec& model) const override {
-    return remote_->SliceModel(model);
-  }
-  absl::StatusOr<ModelSlice> Concatenate(
-      const ModelSlice& head, const ModelSlice& tail) const override {
-    return remote_->Concatenate(head, tail);
-  }
-  absl::StatusOr<PerformanceProfile> Profile(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ProfileOptions& options) const override {
-    return remote_->Profile(slice, island, options);
-  }
-  absl::StatusOr<SlicePlanSet> Parallelize(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ParallelizeOptions& options) const override {
-    return remote_->Parallelize(slice, island, options);
-  }
-
  private:
+  const Parallelizer& target() const override { return *remote_; }
+
   TestService service_;
   std::unique_ptr<Parallelizer> remote_;
 };

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/forwarding_parallelizer.h"
 #include "tests/testing/service/test_service.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -35,34 +36,20 @@ class Record {
   std::map<std::string, int> asked_;
 };
 
-class RecordingParallelizer : public Parallelizer {
+class RecordingParallelizer : public ForwardingParallelizer {
  public:
   explicit RecordingParallelizer(Record& record) : record_(record) {}
 
-  std::string name() const override { return plans_->name(); }
-  std::string version() const override { return plans_->version(); }
-  ParallelizerFeatures features() const override { return plans_->features(); }
-  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
-      const ModelSpec& model) const override {
-    return plans_->SliceModel(model);
-  }
-  absl::StatusOr<ModelSlice> Concatenate(
-      const ModelSlice& head, const ModelSlice& tail) const override {
-    return plans_->Concatenate(head, tail);
-  }
-  absl::StatusOr<PerformanceProfile> Profile(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ProfileOptions& options) const override {
-    return plans_->Profile(slice, island, options);
-  }
   absl::StatusOr<SlicePlanSet> Parallelize(
       const ModelSlice& slice, const IslandSpec& island,
       const ParallelizeOptions& options) const override {
     record_.Add(island.device.type);
-    return plans_->Parallelize(slice, island, options);
+    return ForwardingParallelizer::Parallelize(slice, island, options);
   }
 
  private:
+  const Parallelizer& target() const override { return *plans_; }
+
   Record& record_;
   const std::unique_ptr<Parallelizer> plans_ =
       *CreateBuiltinParallelizer("uniform");

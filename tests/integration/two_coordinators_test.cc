@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/forwarding_parallelizer.h"
 #include "tests/testing/service/test_service.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -15,36 +16,22 @@ namespace tangram::testing {
 namespace {
 
 // Counts the searches under way.
-class BusyParallelizer : public Parallelizer {
+class BusyParallelizer : public ForwardingParallelizer {
  public:
   explicit BusyParallelizer(std::atomic<int>& most) : most_(most) {}
 
-  std::string name() const override { return plans_->name(); }
-  std::string version() const override { return plans_->version(); }
-  ParallelizerFeatures features() const override { return plans_->features(); }
-  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
-      const ModelSpec& model) const override {
-    return plans_->SliceModel(model);
-  }
-  absl::StatusOr<ModelSlice> Concatenate(
-      const ModelSlice& head, const ModelSlice& tail) const override {
-    return plans_->Concatenate(head, tail);
-  }
-  absl::StatusOr<PerformanceProfile> Profile(
-      const ModelSlice& slice, const IslandSpec& island,
-      const ProfileOptions& options) const override {
-    return plans_->Profile(slice, island, options);
-  }
   absl::StatusOr<SlicePlanSet> Parallelize(
       const ModelSlice& slice, const IslandSpec& island,
       const ParallelizeOptions& options) const override {
     most_ = std::max(most_.load(), ++under_way_);
-    auto plans = plans_->Parallelize(slice, island, options);
+    auto plans = ForwardingParallelizer::Parallelize(slice, island, options);
     --under_way_;
     return plans;
   }
 
  private:
+  const Parallelizer& target() const override { return *plans_; }
+
   std::atomic<int>& most_;
   mutable std::atomic<int> under_way_ = 0;
   const std::unique_ptr<Parallelizer> plans_ =
