@@ -260,7 +260,8 @@ void Question::Search(TransferPayer payer, int microbatch, double memory_bytes,
     if (!start) continue;
     SearchResult found = aceso::Search(tables, *start, max_steps);
     consider(found.best);
-    if (Regroup(tables, found.best)) consider(found.best);
+    if (Regroup(tables, std::numeric_limits<double>::infinity(), found.best))
+      consider(found.best);
     if (Refine(tables, found.best)) consider(found.best);
     for (const Configuration& other : found.others) consider(other);
   }

@@ -68,7 +68,7 @@ void AppendVariants(CostTables& tables, const ModelSlice& slice, Found found,
 }
 
 // Applies `improve` to each configuration that is at most `worth` times as slow
-// as the best that fits, and to those that do not fit.
+// as the best that fits, and to those that do not fit; tells it that limit.
 template <typename Improve>
 void ImproveWithin(double worth, const Improve& improve,
                    std::vector<Configuration>& configurations) {
@@ -83,7 +83,7 @@ void ImproveWithin(double worth, const Improve& improve,
         configuration.score_s > worth * least_s) {
       continue;
     }
-    improve(configuration);
+    improve(worth * least_s, configuration);
     note(configuration);
   }
 }
@@ -100,9 +100,9 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   std::vector<Configuration> regrouped;
   ImproveWithin(
       kWorthRegrouping,
-      [&](Configuration& configuration) {
+      [&](double limit_s, Configuration& configuration) {
         Configuration start = configuration;
-        if (!Regroup(tables, configuration)) return;
+        if (!Regroup(tables, limit_s, configuration)) return;
         regrouped.push_back(configuration);
         std::swap(start, configuration);
       },
@@ -124,7 +124,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   }
   ImproveWithin(
       kWorthRefining,
-      [&](Configuration& configuration) {
+      [&](double, Configuration& configuration) {
         Configuration searched = configuration;
         // What is better alone may be worse in a pipeline.
         if (Refine(tables, configuration)) {

@@ -176,6 +176,12 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
   return figures;
 }
 
+bool CanFit(CostTables& tables, const StageShape& shape) {
+  const StageRecompute stage(tables, shape);
+  const int last = static_cast<int>(stage.table().rungs.size()) - 1;
+  return stage.PeakBytes({.rung = last}) <= tables.capacity_bytes();
+}
+
 std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
                                           const StageShape& shape,
                                           const RecomputeChoice& choice) {

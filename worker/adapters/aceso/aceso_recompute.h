@@ -14,6 +14,9 @@ namespace tangram::aceso {
 // the fewest bytes. O(rungs + log layers).
 StageFigures EstimateFigures(CostTables& tables, const StageShape& shape);
 
+// Whether the stage fits with the most recomputation. O(1).
+bool CanFit(CostTables& tables, const StageShape& shape);
+
 // The masks of the stage's layers, clipped to the operators it holds.
 std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
                                           const StageShape& shape,

@@ -19,8 +19,8 @@ constexpr double kLeastGain = 0.005;  // By which each round lowers its bound.
 // Synchronisation that is a smaller share of the score is left as it is.
 constexpr double kWorthHiding = 0.01;
 constexpr double kSharesKept[] = {0.5, 0.0};
-// A single GPU is not always the most efficient.
-constexpr double kSingleGpuSlack = 1.02;
+// Stages this many times smaller than the mean are not dealt out.
+constexpr int kLeastPartOfMean = 8;
 
 constexpr int kFewEnds = 16;  // Operators; a layer has 10.
 
@@ -47,9 +47,18 @@ class StageDealer {
         num_stages_(num_stages),
         num_gpus_(tables.island().num_gpus()),
         latest_end_(num_stages, layout_.num_ops()),
-        reached_(num_stages + 1, std::vector<Reached>(num_gpus_ + 1)) {
+        reached_(num_stages + 1, std::vector<Reached>(num_gpus_ + 1)),
+        work_from_(layout_.num_ops() + 1, 0) {
     for (int i = num_stages - 1; i > 0; --i) {
       latest_end_[i - 1] = layout_.LatestBegin(latest_end_[i]);
+    }
+    for (int d = 0; d < static_cast<int>(space_.choices().size()); ++d) {
+      if (space_.num_gpus(d) * kLeastPartOfMean * num_stages >= num_gpus_) {
+        choices_.push_back(d);
+      }
+    }
+    for (int op = layout_.num_ops() - 1; op >= 0; --op) {
+      work_from_[op] = work_from_[op + 1] + LeastWork(op);
     }
     reached_[0][0].end = 0;
   }
@@ -76,23 +85,32 @@ class StageDealer {
     double backward_s = 0;     // Of all.
   };
 
+  // GPU-seconds of one operator with the degrees that need the fewest.
+  double LeastWork(int op) {
+    double least = kInfinite;
+    for (const int d : choices_) {
+      least = std::min(
+          least, space_.num_gpus(d) * tables_.At(d).time_s.Over(
+                                          layout_.at(op), layout_.at(op + 1)));
+    }
+    return least;
+  }
+
   // Whether the GPUs left are enough for the stages and the work left.
-  bool IsPromising(int stages, int gpus) {
+  bool IsPromising(int stages, int gpus) const {
     const int end = reached_[stages][gpus].end;
     const int gpus_left = num_gpus_ - gpus;
-    if (end < 0 || gpus_left < num_stages_ - stages) return false;
-    const double left_s = tables_.At(0).time_s.Over(
-        layout_.at(end), layout_.at(layout_.num_ops()));
-    return left_s <= kSingleGpuSlack * bounds_.time_s * gpus_left;
+    return end >= 0 && gpus_left >= num_stages_ - stages &&
+           work_from_[end] <= bounds_.time_s * gpus_left;
   }
 
   void AddStage(int i, int first_gpu) {
     const Reached& before = reached_[i][first_gpu];
-    for (int d = 0; d < static_cast<int>(space_.choices().size()); ++d) {
+    for (const auto& [limit, d] : LimitsOf(i, first_gpu)) {
       const int size = space_.num_gpus(d);
-      if (!space_.CanPlace(first_gpu, size)) continue;
-      const int end = FurthestEnd(i, d, first_gpu);
       Reached& reached = reached_[i + 1][first_gpu + size];
+      if (limit <= reached.end) continue;
+      const int end = FurthestEnd(i, d, first_gpu, reached.end, limit);
       if (end <= reached.end) continue;
       reached = {.end = end,
                  .degrees = d,
@@ -102,8 +120,30 @@ class StageDealer {
     }
   }
 
-  // -1: none.
-  int FurthestEnd(int i, int degrees, int first_gpu) {
+  struct EndLimit {
+    int end = 0;
+    int degrees = kNoDegrees;
+  };
+
+  // Where stage `i` ends at the latest with each choice of degrees, furthest
+  // first, so that what reaches less far is passed over.
+  std::vector<EndLimit> LimitsOf(int i, int first_gpu) {
+    const int begin = reached_[i][first_gpu].end;
+    std::vector<EndLimit> limits;
+    for (const int d : choices_) {
+      if (!space_.CanPlace(first_gpu, space_.num_gpus(d))) continue;
+      limits.push_back({tables_.At(d).time_s.LastEndWithin(
+                            layout_, begin, latest_end_[i], bounds_.time_s),
+                        d});
+    }
+    std::stable_sort(
+        limits.begin(), limits.end(),
+        [](const EndLimit& a, const EndLimit& b) { return a.end > b.end; });
+    return limits;
+  }
+
+  // The furthest end in (`known`, `limit`], or -1.
+  int FurthestEnd(int i, int degrees, int first_gpu, int known, int limit) {
     const Reached& before = reached_[i][first_gpu];
     StageShape shape = {
         .begin = before.end,
@@ -113,8 +153,8 @@ class StageDealer {
             tables_.num_microbatches())};
     const bool last = i + 1 == num_stages_;
     int good = last ? latest_end_[i] - 1 : layout_.EarliestEnd(shape.begin) - 1;
-    int bad = 1 + tables_.At(degrees).time_s.LastEndWithin(
-                      layout_, shape.begin, latest_end_[i], bounds_.time_s);
+    good = std::max(good, known);
+    int bad = limit + 1;
     int found = -1;
     // The least transfers are at residual cuts, so that of few ends the last
     // one is to be found one by one.
@@ -131,6 +171,7 @@ class StageDealer {
 
   bool KeepsToBounds(const StageShape& shape, int first_gpu,
                      double backward_before_s) {
+    if (!CanFit(tables_, shape)) return false;
     const StageFigures figures = EstimateFigures(tables_, shape);
     if (!figures.fits) return false;
     double time_s = figures.compute_s;
@@ -175,14 +216,20 @@ class StageDealer {
   const int num_gpus_;
   std::vector<int> latest_end_;  // That leave room for the stages behind.
   std::vector<std::vector<Reached>> reached_;  // By stages, then GPUs.
+  std::vector<int> choices_;                   // Of degrees.
+  // GPU-seconds that the operators from each one on take at least.
+  std::vector<double> work_from_;
 };
 
 // Bounds under which a configuration of the same latency would be better: a
 // faster slowest stage, or no exposed synchronisation and the time that this
-// leaves.
+// leaves. Of one that does not fit, those of any that takes `limit_s` at most.
 std::vector<StageBounds> BoundsToBeat(const CostTables& tables,
-                                      const Configuration& configuration) {
-  if (configuration.bytes_short > 0) return {{}};
+                                      const Configuration& configuration,
+                                      double limit_s) {
+  if (configuration.bytes_short > 0) {
+    return {{.time_s = limit_s / tables.num_microbatches()}};
+  }
   double latency_s = 0;
   double slowest_s = 0;
   for (const ConfiguredStage& stage : configuration.stages) {
@@ -223,8 +270,10 @@ bool Mirror(CostTables& tables, Configuration& configuration) {
   return true;
 }
 
-bool DealBetter(CostTables& tables, Configuration& configuration) {
-  for (const StageBounds& bounds : BoundsToBeat(tables, configuration)) {
+bool DealBetter(CostTables& tables, double limit_s,
+                Configuration& configuration) {
+  for (const StageBounds& bounds :
+       BoundsToBeat(tables, configuration, limit_s)) {
     auto dealt = StageDealer(tables, configuration.num_stages(), bounds).Deal();
     if (!dealt || !IsBetter(*dealt, configuration)) continue;
     configuration = *std::move(dealt);
@@ -235,10 +284,10 @@ bool DealBetter(CostTables& tables, Configuration& configuration) {
 
 }  // namespace
 
-bool Regroup(CostTables& tables, Configuration& configuration) {
+bool Regroup(CostTables& tables, double limit_s, Configuration& configuration) {
   bool changed = Mirror(tables, configuration);
   for (int round = 0; round < kMaxRounds; ++round) {
-    if (!DealBetter(tables, configuration)) break;
+    if (!DealBetter(tables, limit_s, configuration)) break;
     changed = true;
   }
   return changed;

@@ -10,8 +10,9 @@ namespace tangram::aceso {
 // as many stages as before, while that makes it better. Primitives move GPUs
 // between two stages at a time; this reaches orders of big and small stages
 // that are many such moves away. Returns whether the configuration changed; it
-// is complete again.
-bool Regroup(CostTables& tables, Configuration& configuration);
+// is complete again. In place of one that does not fit, one is looked for whose
+// score is `limit_s` at most.
+bool Regroup(CostTables& tables, double limit_s, Configuration& configuration);
 
 }  // namespace tangram::aceso
 

@@ -214,7 +214,8 @@ TEST(RegroupTest, PutsTheSmallStageWhereItBelongs) {
     if (!start) continue;
     Configuration result = *start;
 
-    const bool regrouped = Regroup(query.tables, result);
+    const bool regrouped =
+        Regroup(query.tables, std::numeric_limits<double>::infinity(), result);
 
     EXPECT_EQ(regrouped, IsBetter(result, *start));
     EXPECT_EQ(result.num_stages(), 3);
