@@ -2,6 +2,10 @@
 
 import os
 import signal
+import time
+
+# Files are looked at every second.
+REREAD_S = 2
 
 
 class Fault:
@@ -111,6 +115,28 @@ class DiskFull(Fault):
         os.remove(os.path.join(self.service.disk, "filler"))
 
 
+class CertificatesRenewed(Fault):
+    def begin(self):
+        self.service.identities.renew()
+
+    def end(self):
+        self.service.identities.renew()
+
+
+class AuthorityReplaced(Fault):
+    """As docs/security.md has it. Who is stopped or starts meanwhile may find
+    himself a stranger until he reads again."""
+
+    def begin(self):
+        self.service.identities.add_authority()
+
+    def end(self):
+        time.sleep(REREAD_S)
+        self.service.identities.renew()
+        time.sleep(REREAD_S)
+        self.service.identities.drop_authority()
+
+
 # Faults that need the same thing to be up do not overlap.
 ALL = {
     "worker": [WorkerKilled, WorkerStopped, WorkerDrained],
@@ -118,6 +144,13 @@ ALL = {
     "coordinator": [CoordinatorKilled, CoordinatorStopped, CoordinatorDrained],
     "clients": [ClientsReset, ClientsDelayed],
     "disk": [DiskFull],
+    "identities": [CertificatesRenewed, AuthorityReplaced],
 }
-# What a process that is to live for long sees.
-OF_OTHERS = {place: ALL[place] for place in ("worker", "link", "clients")}
+# What befalls a coordinator that is to live for long.
+OF_OTHERS = ("worker", "link", "clients", "identities")
+
+
+def kinds(service, places=tuple(ALL)):
+    """By place; without identities where everybody speaks in plain text."""
+    return {place: ALL[place] for place in places
+            if place != "identities" or service.identities is not None}

@@ -4,35 +4,34 @@ again."""
 import os
 import re
 import signal
-import subprocess
-import threading
+import time
+
+from daemon import Daemon
+
+LOG_TIMEOUT_S = 10
 
 
-class Daemon:
+class Supervised:
+    """A daemon, run after run."""
+
     def __init__(self, command):
         self.command = command
-        self.log = []
-        self.starts = 0
         self.crashes = []
-        self._process = None
+        self._runs = []
+        self._current = None
 
     def start(self):
-        if self._process is not None:
-            return
-        self.starts += 1
-        self._process = subprocess.Popen(
-            self.command, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        threading.Thread(target=self._read, args=(self._process,),
-                         daemon=True).start()
+        if self._current is None:
+            self._current = Daemon(self.command)
+            self._runs.append(self._current)
 
-    def _read(self, process):
-        with process.stdout:
-            self.log.extend(process.stdout)
+    @property
+    def starts(self):
+        return len(self._runs)
 
     def signal(self, number):
-        if self._process is not None:
-            self._process.send_signal(number)
+        if self._current is not None:
+            self._current.process.send_signal(number)
 
     def kill(self):
         self._end(signal.SIGKILL)
@@ -41,53 +40,65 @@ class Daemon:
         self._end(signal.SIGTERM)
 
     def _end(self, how):
-        if self._process is None:
-            return
-        # One that is stopped acts on nothing else.
-        self._process.send_signal(signal.SIGCONT)
-        self._process.send_signal(how)
-        try:
-            self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired as error:
-            self._process.kill()
-            raise AssertionError(f"{self.command} did not end") from error
-        finally:
-            self._process = None
+        if self._current is not None:
+            ended, self._current = self._current, None
+            ended.end(how)
 
     def supervise(self):
         """Starts it again if it gave up, as systemd and Kubernetes would: a
         coordinator does where it cannot open its database."""
-        code = None if self._process is None else self._process.poll()
+        code = None if self._current is None else self._current.process.poll()
         if code is None:
             return
         if code <= 0:
             self.crashes.append(code)
-        self._process = None
+        self._current = None
         self.start()
 
-    def count(self, pattern):
-        return len(re.findall(pattern, "".join(self.log)))
+    def log(self):
+        return "".join(run.log() for run in self._runs)
+
+    def count(self, pattern, awaited=0):
+        """How often the log has it; the last lines may be on their way."""
+        deadline = time.monotonic() + LOG_TIMEOUT_S
+        while True:
+            found = len(re.findall(pattern, self.log()))
+            if found >= awaited or time.monotonic() > deadline:
+                return found
+            time.sleep(0.05)
+
+    def _about(self, what):
+        return f"/proc/{self._current.process.pid}/{what}"
 
     def open_files(self):
-        return len(os.listdir(f"/proc/{self._process.pid}/fd"))
+        return len(os.listdir(self._about("fd")))
 
     def memory_bytes(self):
-        with open(f"/proc/{self._process.pid}/statm", encoding="ascii") as f:
-            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        with open(self._about("statm"), encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-class Worker(Daemon):
+def tls_flags(identity):
+    """None where it speaks in plain text."""
+    if identity is None:
+        return []
+    return [f"--tls_cert_file={identity.cert}",
+            f"--tls_key_file={identity.key}", f"--tls_ca_file={identity.ca}"]
+
+
+class Worker(Supervised):
     """`space` is a network namespace, so the process is a child of `ip`, which
     becomes it."""
 
-    def __init__(self, program, coordinator, name, space):
+    def __init__(self, program, coordinator, name, space, identity):
         super().__init__([*space.command, program, "--metrics=",
                           "--threads=1", f"--coordinator={coordinator}",
-                          f"--name={name}"])
+                          f"--name={name}", *tls_flags(identity)])
         self.space = space
 
 
-class Coordinator(Daemon):
-    def __init__(self, program, listen, state_dir):
+class Coordinator(Supervised):
+    def __init__(self, program, listen, state_dir, identity):
         super().__init__([program, "--metrics=", f"--listen={listen}",
-                          "--drain_s=1", f"--state_dir={state_dir}"])
+                          "--drain_s=1", f"--state_dir={state_dir}",
+                          *tls_flags(identity)])
