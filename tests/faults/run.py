@@ -16,6 +16,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,8 +49,8 @@ REQUESTS = [
     # No plan fits.
     ["--nodes", "t4=1,v100=0", "--model", "gpt3-13b", "--global-batch", "32"],
     # A second or two.
-    ["--model", "gpt3-6.7b", "--global-batch", "128", "--effort", "4096"],
-    ["--model", "gpt3-1.3b", "--global-batch", "64", "--effort", "2048"],
+    ["--model", "gpt3-6.7b", "--global-batch", "128", "--effort", "512"],
+    ["--model", "gpt3-1.3b", "--global-batch", "64", "--effort", "512"],
 ]
 
 
@@ -305,6 +306,8 @@ def main():
     parser.add_argument("--verbose", action="store_true",
                         help="print logs of runs that went well too")
     options = parser.parse_args()
+    # As an exception, so that links and mounts are removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     reason = why_not_here()
     if reason:
         print(f"skipped: {reason}")
