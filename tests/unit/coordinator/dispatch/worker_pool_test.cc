@@ -229,12 +229,12 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsClosedAndReplaced) {
   pool_.Connect(InfoOf(parallelizer_, 3), silent);
   auto run = RunAside(Queries(3));
   silent.AwaitLeases(3);
-  now_s_ = 14;
+  now_s_ = 19;
   RecordingWorker loud;
   const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 3), loud);
   pool_.Tick();
   EXPECT_FALSE(silent.is_closed());
-  now_s_ = 16;
+  now_s_ = 21;
   pool_.Heard(id);
   pool_.Tick();
   EXPECT_TRUE(silent.is_closed());
