@@ -115,9 +115,10 @@ slots=$${line#*slots=}
 slots=$${slots%% *}
 case $$line in *gpus=*) export CUDA_VISIBLE_DEVICES=$${line#*gpus=} ;; esac
 export CUDA_DEVICE_MAX_CONNECTIONS=1
-torchrun=(torchrun --nnodes "$$nodes" --node-rank "$$node_rank"
-  --nproc-per-node "$$slots" --master-addr "$${MASTER_ADDR:-$$master}"
-  --master-port "$${MASTER_PORT:-29500}")
+# PyTorch 1 knows no other spelling of these options.
+torchrun=(torchrun --nnodes "$$nodes" --node_rank "$$node_rank"
+  --nproc_per_node "$$slots" --master_addr "$${MASTER_ADDR:-$$master}"
+  --master_port "$${MASTER_PORT:-29500}")
 $2)sh";
 
 }  // namespace
@@ -145,9 +146,9 @@ absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
       }
       hosts.back().gpus.push_back(gpu.index);
     }
-  }  // namespace
+  }
   return hosts;
-}  // namespace tangram
+}
 
 std::string VisibleGpus(const RankedHost& host) {
   for (size_t i = 0; i < host.gpus.size(); ++i) {

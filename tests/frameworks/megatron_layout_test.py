@@ -54,14 +54,10 @@ class MegatronLayout(upstream.Exports):
     def test_holds_an_embedding_alone(self):
         plan = self.two_islands()
         t4, v100 = (s["gpus"] for s in plan["plan"]["stages"])
-        plan["plan"]["stages"] = [upstream.stage(0, 1, 4, 2, spans(t4)),
-                                  upstream.stage(1, 18, 4, 2, spans(v100))]
+        plan["plan"]["stages"] = [upstream.stage(0, 1, 4, 2, upstream.spans(t4)),
+                                  upstream.stage(1, 18, 4, 2, upstream.spans(v100))]
         layout = self.layout(plan)
         self.assertEqual([len(stage[0]) for stage in layout.layout], [1, 17])
-
-
-def spans(gpus):
-    return [(g["node"], g["first"], g["count"]) for g in gpus]
 
 
 if __name__ == "__main__":

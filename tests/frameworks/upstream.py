@@ -56,6 +56,11 @@ def stage(begin, end, tp, dp, gpus, recomputed=False):
                      for node, first, count in gpus], "island": -1}
 
 
+def spans(gpus):
+    """The GPUs of a stage of a plan file, as `stage` takes them."""
+    return [(g["node"], g["first"], g["count"]) for g in gpus]
+
+
 class Exports(unittest.TestCase):
     """Exports of one plan that tangram made."""
 
