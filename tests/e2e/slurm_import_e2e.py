@@ -1,126 +1,26 @@
-"""`tangram import cluster` from a Slurm that runs here with emulated nodes.
+"""`tangram import cluster` from a Slurm that runs here."""
 
-Needs slurmctld, slurmd and root, for device files; skips without.
-"""
-
-import os
-import shutil
-import socket
-import subprocess
-import time
-import unittest
+import tempfile
 
 import harness
+import slurm_cluster
 
-NODES = {"a": ("a100", 8), "v": ("v100", 4), "t": ("t4", 2)}
-START_S = 60  # Slurm takes a few seconds; a busy machine more.
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+NODES = {"a1": ("a100", 8), "a2": ("a100", 8), "v1": ("v100", 4),
+         "v2": ("v100", 4), "t1": ("t4", 2), "t2": ("t4", 2)}
+TOPOLOGY = """SwitchName=ib Nodes=a[1-2],v[1-2]
+SwitchName=eth Nodes=t[1-2]
+SwitchName=core Switches=ib,eth"""
 
 
-def why_not():
-    for program in ("slurmctld", "slurmd", "scontrol", "sinfo"):
-        if shutil.which(program) is None:
-            return f"no {program}"
-    return "" if os.getuid() == 0 else "not root"
-
-
-@unittest.skipIf(why_not(), f"Slurm cannot be started here: {why_not()}")
+@slurm_cluster.needed
 class SlurmTest(harness.Folder):
-    def setUp(self):
-        super().setUp()
-        self.write_configuration()
-        self.env = dict(os.environ, SLURM_CONF=self.path("slurm.conf"))
-        self.daemon("slurmctld", "-D", "-c", "-f", self.path("slurm.conf"))
-        for node in self.nodes:
-            self.daemon("slurmd", "-D", "-N", node,
-                        "-f", self.path("slurm.conf"))
-        self.wait(self.all_idle, "slurmd")
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def daemon(self, *command):
-        with open(self.path(f"{command[0]}.out"), "ab") as out:
-            process = subprocess.Popen(command, stdout=out, stderr=out,
-                                       env=self.env)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
-
-    def wait(self, ready, what):
-        deadline = time.monotonic() + START_S
-        while not ready():
-            if time.monotonic() > deadline:
-                self.fail(f"{what} is not up: " + self.logs())
-            time.sleep(0.1)
-
-    def logs(self):
-        return "\n".join(self.read(name)[-2000:]
-                         for name in sorted(os.listdir(self.folder))
-                         if name.endswith((".out", ".log")))
-
-    def all_idle(self):
-        states = self.slurm("sinfo", "-h", "-N", "-o", "%t", check=False)
-        return states.split() == ["idle"] * len(self.nodes)
-
-    def slurm(self, *command, check=True):
-        run = subprocess.run(command, env=self.env, capture_output=True,
-                             text=True, timeout=60)
-        if check:
-            self.assertEqual(run.returncode, 0, run.stderr)
-        return run.stdout
-
-    def write_configuration(self):
-        self.nodes = [f"{kind}{i}" for kind in NODES for i in (1, 2)]
-        control, *ports = free_ports(1 + len(self.nodes))
-        host = socket.gethostname()
-        os.mkdir(self.path("state"))
-        lines = [
-            "ClusterName=test", f"SlurmctldHost={host}(127.0.0.1)",
-            "AuthType=auth/none", "CredType=cred/none",
-            "SlurmUser=root", "SlurmdUser=root",
-            f"SlurmctldPort={control}",
-            f"StateSaveLocation={self.path('state')}",
-            f"SlurmdSpoolDir={self.path('spool-%n')}",
-            f"SlurmctldPidFile={self.path('ctld.pid')}",
-            f"SlurmdPidFile={self.path('slurmd-%n.pid')}",
-            "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none",
-            "JobAcctGatherType=jobacct_gather/none", "MpiDefault=none",
-            "SwitchType=switch/none", "SelectType=select/cons_tres",
-            "SelectTypeParameters=CR_Core", "ReturnToService=2",
-            "SlurmdParameters=config_overrides", "GresTypes=gpu",
-            "TopologyPlugin=topology/tree", "MailProg=/bin/true",
-            "AccountingStorageType=accounting_storage/none",
-            "JobCompType=jobcomp/none"]
-        gres = []
-        for node, port in zip(self.nodes, ports):
-            os.mkdir(self.path(f"spool-{node}"))
-            gpu, count = NODES[node[0]]
-            lines.append(
-                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 "
-                f"Port={port} CPUs=8 RealMemory=1000 Gres=gpu:{gpu}:{count} "
-                "State=UNKNOWN")
-            gres.append(f"NodeName={node} Name=gpu Type={gpu} "
-                        f"File={self.path('gpu')}[0-{count - 1}]")
-        lines.append("PartitionName=all Nodes=ALL Default=YES State=UP")
-        for i in range(max(count for _, count in NODES.values())):
-            # Any device will do; this one is /dev/null.
-            os.mknod(self.path(f"gpu{i}"), 0o666 | 0o020000,
-                     os.makedev(1, 3))
-        self.write("slurm.conf", "\n".join(lines) + "\n")
-        self.write("gres.conf", "\n".join(gres) + "\n")
-        self.write("topology.conf",
-                   "SwitchName=ib Nodes=a[1-2],v[1-2]\n"
-                   "SwitchName=eth Nodes=t[1-2]\n"
-                   "SwitchName=core Switches=ib,eth\n")
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.cluster = slurm_cluster.SlurmCluster(folder.name, NODES, TOPOLOGY)
+        cls.addClassCleanup(cls.cluster.close)
+        cls.slurm = cls.cluster.run
 
     def import_cluster(self, *arguments):
         out = self.tangram("import", "cluster", *arguments, "-o", "c.yaml")
@@ -152,6 +52,8 @@ class SlurmTest(harness.Folder):
     def test_nodes_that_are_drained_are_left_out(self):
         self.slurm("scontrol", "update", "NodeName=t2", "State=DRAIN",
                    "Reason=gpu ecc")
+        self.addCleanup(self.slurm, "scontrol", "update", "NodeName=t2",
+                        "State=RESUME")
         for name, command in {
                 "lines": ("scontrol", "show", "node", "-o"),
                 "table": ("sinfo", "-N", "-o", "%N|%t|%G|%E"),
