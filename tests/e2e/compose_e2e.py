@@ -1,0 +1,177 @@
+"""docker-compose.yml with three workers, of which one dies and one hangs.
+
+Needs a Docker that runs, docker-compose, and the images of the file:
+
+  docker-compose build && docker-compose pull prometheus
+
+Skips with the reason without them. TANGRAM_SCREENSHOTS names a folder for
+pictures of Prometheus, which need chromium.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import harness
+from harness import SOURCE
+
+IMAGES = ("tangram:dev", "prom/prometheus:v2.42.0")
+SCREENSHOTS = os.environ.get("TANGRAM_SCREENSHOTS")
+# Silent workers are lost after 15 s, rules are evaluated every 15 s, and a
+# machine may be busy.
+WAIT_S = 180
+# Four islands: some seconds of three workers.
+PLAN = ["--cluster", f"{SOURCE}/deploy/clusters/c3-full-het.yaml", "--model",
+        "gpt3-6.7b", "--global-batch", "128", "--effort", "4096"]
+
+
+def succeeds(*command):
+    return subprocess.run(command, capture_output=True, check=False,
+                          timeout=60).returncode == 0
+
+
+def why_not():
+    for program in ("docker", "docker-compose"):
+        if shutil.which(program) is None:
+            return f"no {program}"
+    if not succeeds("docker", "version"):
+        return "no Docker daemon answers"
+    for image in IMAGES:
+        if not succeeds("docker", "image", "inspect", image):
+            return f"no image {image}"
+    return ""
+
+
+class Project:
+    """The services of docker-compose.yml, on free ports."""
+
+    def __init__(self):
+        self._name = f"tangram-test-{os.getpid()}"
+
+    def compose(self, *arguments):
+        return subprocess.run(
+            ["docker-compose", "-p", self._name, *arguments], cwd=SOURCE,
+            env=dict(os.environ, COORDINATOR_PORT="0", PROMETHEUS_PORT="0"),
+            check=True, capture_output=True, text=True, timeout=300).stdout
+
+    def address(self, service, port):
+        return self.compose("port", service, str(port)).strip()
+
+    def workers(self):
+        return self.compose("ps", "-q", "worker").split()
+
+    def docker(self, command, container):
+        subprocess.run(["docker", command, container], check=True,
+                       capture_output=True, timeout=60)
+
+
+class ComposeTest(harness.Folder):
+    @classmethod
+    def setUpClass(cls):
+        if why_not():
+            raise unittest.SkipTest(why_not())
+        cls.project = Project()
+        cls.addClassCleanup(cls.project.compose, "down", "-v", "-t", "1")
+        cls.project.compose("up", "-d", "--no-build", "--scale", "worker=3")
+        cls.coordinator = cls.project.address("coordinator", 7070)
+        cls.prometheus = "http://" + cls.project.address("prometheus", 9090)
+
+    def wait(self, ready, what):
+        deadline = time.monotonic() + WAIT_S
+        while not ready():
+            if time.monotonic() > deadline:
+                self.fail(f"not so within {WAIT_S} s: {what}\n" +
+                          self.project.compose("logs", "--tail=20"))
+            time.sleep(0.2)
+
+    def top(self):
+        return self.run_tangram("top", "--once", "--coordinator",
+                                self.coordinator).stdout
+
+    def wait_for_workers(self, count):
+        self.wait(lambda: re.search(fr"^workers +{count},", self.top(),
+                                    re.MULTILINE), f"{count} workers")
+
+    def prometheus_answer(self, path):
+        """`data` of an answer of its API; nothing before it is up."""
+        try:
+            with urllib.request.urlopen(f"{self.prometheus}/api/v1/{path}",
+                                        timeout=10) as page:
+                return json.load(page)["data"]
+        except (urllib.error.URLError, ConnectionError):
+            return {}
+
+    def targets_up(self):
+        return sorted(
+            target["labels"]["job"] for target in
+            self.prometheus_answer("targets").get("activeTargets", [])
+            if target["health"] == "up")
+
+    def firing(self):
+        return [alert["labels"]["alertname"] for alert in
+                self.prometheus_answer("alerts").get("alerts", [])
+                if alert["state"] == "firing"]
+
+    def screenshot(self, path, name):
+        if not SCREENSHOTS:
+            return
+        with tempfile.TemporaryDirectory() as profile:
+            subprocess.run(
+                ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                 "--no-first-run", "--disable-background-networking",
+                 "--disable-component-update", "--disable-sync",
+                 f"--user-data-dir={profile}", "--window-size=1000,700",
+                 "--virtual-time-budget=4000", "--hide-scrollbars",
+                 f"--screenshot={os.path.abspath(SCREENSHOTS)}/{name}.png",
+                 self.prometheus + path],
+                check=True, capture_output=True, timeout=120)
+
+    def plan(self, name):
+        plan = json.loads(self.read(name))
+        # When and by whom, and how many asked for it.
+        del plan["provenance"], plan["notes"]
+        return plan
+
+    def test_plans_go_on_and_prometheus_tells(self):
+        self.wait_for_workers(3)
+        self.wait(lambda: self.targets_up() ==
+                  ["tangram-coordinator"] + ["tangram-worker"] * 3, "targets")
+        self.screenshot("/classic/targets", "prometheus-targets")
+        self.plan_without_two_workers()
+        self.lose_workers()
+        self.wait(lambda: "TangramWorkersLost" in self.firing(), "an alert")
+        self.screenshot("/classic/alerts", "prometheus-alerts")
+
+    def plan_without_two_workers(self):
+        self.tangram("plan", *PLAN, "--quiet", "--output", "here.json")
+        service = ["--coordinator", self.coordinator]
+        self.tangram("plan", *PLAN, *service, "--job", "a", "--detach")
+        self.wait(lambda: re.search("[1-9][0-9]* with workers", self.top()),
+                  "a query with a worker")
+        killed, paused, _ = self.project.workers()
+        self.project.docker("kill", killed)
+        self.project.docker("pause", paused)
+        self.assertIn("running", self.tangram("job", "show", "a", *service))
+        self.tangram("job", "watch", "a", *service, "--output", "there.json")
+        self.assertEqual(self.plan("there.json"), self.plan("here.json"))
+        self.wait_for_workers(1)
+        self.project.docker("unpause", paused)
+        self.project.docker("start", killed)
+        self.wait_for_workers(3)
+
+    def lose_workers(self):
+        """Five in all, which is more than the alert bears."""
+        for worker in self.project.workers():
+            self.project.docker("kill", worker)
+        self.wait_for_workers(0)
+
+
+if __name__ == "__main__":
+    harness.main()
