@@ -9,6 +9,8 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/exit_code.h"
 #include "cli/framework_command_line.h"
 #include "cli/import_command_line.h"
 #include "cli/option_checks.h"
@@ -17,18 +19,17 @@ namespace tangram {
 namespace {
 
 constexpr int kHelpColumn = 34;
-constexpr char kFooter[] = R"(
---format json, anywhere: errors as JSON, {"error":{"code","exit_code","message"}}
 
-Exit codes:
-  0    done
-  1    internal error
-  2    bad input or usage
-  3    no plan fits, or the evaluated plan has violations
-  4    coordinator or workers unavailable
-  5    deadline exceeded
-  130  interrupted
-)";
+std::string Footer() {
+  std::string footer =
+      "\n--format json, anywhere: errors as JSON (and what diff says), "
+      "{\"error\":{\"code\",\"exit_code\",\"message\"}}\n\nExit codes:\n";
+  for (const ExitCodeMeaning& entry : ExitCodeMeanings()) {
+    absl::StrAppendFormat(&footer, "  %-5d%s\n", static_cast<int>(entry.code),
+                          entry.meaning);
+  }
+  return footer;
+}
 
 void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required) {
   app.add_option("--cluster", cluster.file, "Cluster file (YAML or JSON)")
@@ -314,7 +315,7 @@ class Parser {
  public:
   Parser() : app_("Plans LLM training on heterogeneous GPU clusters.") {
     app_.name("tangram");
-    app_.footer(kFooter);
+    app_.footer(Footer());
     app_.require_subcommand(1);
     app_.get_formatter()->column_width(kHelpColumn);
     AddPlan(*Add("plan", "Plan a model on a cluster", plan_), plan_);
@@ -340,6 +341,8 @@ class Parser {
         ->add_option("--against", explain_.against_file,
                      "Compare with this plan")
         ->type_name("OTHER.json");
+    AddDiff(*Add("diff", "Say what two plans do not have in common", diff_),
+            diff_);
     AddReport(*Add("report", "Make a page of plans to look at", report_),
               report_);
 
@@ -507,6 +510,7 @@ class Parser {
   IslandsOptions islands_;
   EvaluateOptions evaluate_;
   ExplainOptions explain_;
+  DiffOptions diff_;
   ReportOptions report_;
   ImportClusterOptions import_cluster_;
   ImportModelOptions import_model_;

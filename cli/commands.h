@@ -17,6 +17,7 @@ CommandResult Run(const PlanOptions& options, Console& console);
 CommandResult Run(const IslandsOptions& options, Console& console);
 CommandResult Run(const EvaluateOptions& options, Console& console);
 CommandResult Run(const ExplainOptions& options, Console& console);
+CommandResult Run(const DiffOptions& options, Console& console);
 CommandResult Run(const ReportOptions& options, Console& console);
 CommandResult Run(const ImportClusterOptions& options, Console& console);
 CommandResult Run(const ImportModelOptions& options, Console& console);

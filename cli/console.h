@@ -8,12 +8,16 @@
 
 namespace tangram {
 
+enum class OutputFormat { kText, kJson };
+
 // Where a command writes: answers to `out`, progress and errors to `err`.
 struct Console {
   std::ostream& out;
   std::ostream& err;
   bool color = false;            // `out` understands colour.
   bool err_is_terminal = false;  // A progress line makes sense on `err`.
+  // Of errors, and of answers that have a JSON form.
+  OutputFormat format = OutputFormat::kText;
 };
 
 // The console of this process: colour and progress only where a person looks

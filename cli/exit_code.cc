@@ -1,6 +1,22 @@
 #include "cli/exit_code.h"
 
 namespace tangram {
+namespace {
+
+constexpr ExitCodeMeaning kMeanings[] = {
+    {ExitCode::kOk, "done"},
+    {ExitCode::kInternal, "internal error"},
+    {ExitCode::kBadInput, "bad input or usage"},
+    {ExitCode::kNoPlan, "no plan fits, or the evaluated plan has violations"},
+    {ExitCode::kUnavailable, "coordinator or workers unavailable"},
+    {ExitCode::kDeadlineExceeded, "deadline exceeded"},
+    {ExitCode::kPlansDiffer, "the compared plans differ"},
+    {ExitCode::kInterrupted, "interrupted"},
+};
+
+}  // namespace
+
+absl::Span<const ExitCodeMeaning> ExitCodeMeanings() { return kMeanings; }
 
 ExitCode ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {

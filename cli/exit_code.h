@@ -2,6 +2,7 @@
 #define TANGRAM_CLI_EXIT_CODE_H_
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 namespace tangram {
 
@@ -13,8 +14,17 @@ enum class ExitCode {
   kNoPlan = 3,    // No plan fits, or the evaluated plan has violations.
   kUnavailable = 4,
   kDeadlineExceeded = 5,
+  kPlansDiffer = 6,    // `tangram diff` alone; 0: the same.
   kInterrupted = 130,  // As shells report a process ended by SIGINT.
 };
+
+struct ExitCodeMeaning {
+  ExitCode code;
+  const char* meaning;  // "bad input or usage"
+};
+
+// All of them, for help and manual pages.
+absl::Span<const ExitCodeMeaning> ExitCodeMeanings();
 
 // What a command that failed with `status` exits with.
 ExitCode ExitCodeOf(const absl::Status& status);

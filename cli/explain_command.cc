@@ -23,14 +23,6 @@ void PrintSentences(const std::string& title,
   if (sentences.empty()) console.out << "  nothing to tell apart\n";
 }
 
-absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path) {
-  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
-  if (file.result.plan) {
-    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, /*timeline=*/nullptr));
-  }
-  return file;
-}
-
 absl::Status CheckComparable(const ExplainOptions& options,
                              const PlanFile& file, const PlanFile& other) {
   if (!other.result.plan) {

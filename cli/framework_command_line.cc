@@ -36,6 +36,21 @@ void AddExport(CLI::App& app, ExportOptions& options) {
                "plan");
 }
 
+void AddDiff(CLI::App& app, DiffOptions& options) {
+  app.add_option("plan", options.plan_file, "Plan file")
+      ->required()
+      ->type_name("PLAN.json");
+  app.add_option("other", options.other_files,
+                 "Plan file to compare it with; with --from, a framework's "
+                 "configuration and host file")
+      ->required()
+      ->type_name("OTHER.json");
+  app.add_option("--from", options.format,
+                 absl::StrCat("Compare with files of a framework: ",
+                              Names(PlanFormats())))
+      ->type_name("FRAMEWORK");
+}
+
 void AddImportPlan(CLI::App& app, ImportPlanOptions& options) {
   app.add_option("--from", options.format,
                  absl::StrCat("Framework: ", Names(PlanFormats())))

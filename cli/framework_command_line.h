@@ -9,6 +9,7 @@ namespace tangram {
 // The options of `export`, and those of `import plan` that no other command
 // has.
 void AddExport(CLI::App& app, ExportOptions& options);
+void AddDiff(CLI::App& app, DiffOptions& options);
 void AddImportPlan(CLI::App& app, ImportPlanOptions& options);
 
 }  // namespace tangram

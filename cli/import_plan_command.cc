@@ -1,19 +1,15 @@
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "cli/framework_files.h"
 #include "cli/plan_files.h"
 #include "cli/print_plan.h"
 #include "cli/request.h"
-#include "cli/table.h"
 #include "common/base/status_macros.h"
 #include "common/catalogue/models.h"
 #include "common/config/model_file.h"
-#include "common/config/text_file.h"
-#include "common/frameworks/import_plan.h"
 
 namespace tangram {
 namespace {
@@ -39,38 +35,15 @@ absl::StatusOr<PlanFile> ReadFrame(const ImportPlanOptions& options) {
   return file;
 }
 
-absl::StatusOr<std::vector<FrameworkFile>> ReadFiles(
-    const std::vector<std::string>& paths) {
-  std::vector<FrameworkFile> files;
-  for (const std::string& path : paths) {
-    TANGRAM_ASSIGN_OR_RETURN(std::string text, ReadConfigFile(path));
-    TANGRAM_RETURN_IF_ERROR(CheckConfigText(text, path));
-    files.push_back({path, std::move(text)});
-  }
-  return files;
-}
-
 }  // namespace
 
 CommandResult Run(const ImportPlanOptions& options, Console& console) {
   const PlanOutputs outputs{.plan_file = options.output_file};
   TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile frame, ReadFrame(options));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<FrameworkFile> files,
-                           ReadFiles(options.files));
   TANGRAM_ASSIGN_OR_RETURN(
-      ImportedPlan imported,
-      ImportPlan(options.format, {.files = files,
-                                  .cluster = frame.cluster,
-                                  .model = frame.model,
-                                  .training = frame.training}));
-  PlanFile file{.cluster = frame.cluster,
-                .model = frame.model,
-                .training = imported.training};
-  file.result.plan = std::move(imported.plan);
-  file.result.notes = std::move(imported.notes);
-  TANGRAM_RETURN_IF_ERROR(
-      EvaluatePlanFile(options.files.front(), file, /*timeline=*/nullptr));
+      const PlanFile file,
+      ReadFrameworkPlan(options.format, options.files, frame));
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, {}, console.out));
   if (!IsStandardOutput(options.output_file)) {
     PrintPlanFile(file, console);

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/exit_code.h"
 #include "common/obs/build_info.h"
 
 namespace tangram {
@@ -71,29 +72,14 @@ std::string Commands(const CommandTree& tree, const std::string& name) {
   return text;
 }
 
-constexpr char kExitStatus[] = R"(.SH EXIT STATUS
-.TP
-0
-Done.
-.TP
-1
-Internal error.
-.TP
-2
-Bad input or usage.
-.TP
-3
-No plan fits, or the evaluated plan has violations.
-.TP
-4
-Coordinator or workers unavailable.
-.TP
-5
-Deadline exceeded.
-.TP
-130
-Interrupted.
-)";
+std::string ExitStatus() {
+  std::string text = ".SH EXIT STATUS\n";
+  for (const ExitCodeMeaning& entry : ExitCodeMeanings()) {
+    AppendEntry(absl::StrCat(static_cast<int>(entry.code)), entry.meaning,
+                text);
+  }
+  return text;
+}
 
 void AppendPages(const CommandTree& tree, const std::string& parent,
                  std::vector<ManualPage>& pages) {
@@ -105,7 +91,7 @@ void AppendPages(const CommandTree& tree, const std::string& parent,
        absl::StrCat(".TH ", absl::AsciiStrToUpper(name), " 1 \"\" \"tangram ",
                     Version(), "\" \"Tangram\"\n.SH NAME\n", Escaped(name),
                     " \\- ", Escaped(tree.help), "\n", Synopsis(tree, command),
-                    Commands(tree, name), Options(tree), kExitStatus)});
+                    Commands(tree, name), Options(tree), ExitStatus())});
   for (const CommandTree& subcommand : tree.subcommands) {
     AppendPages(subcommand, command, pages);
   }

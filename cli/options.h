@@ -87,6 +87,12 @@ struct ExplainOptions {
   std::string against_file;
 };
 
+struct DiffOptions {
+  std::string plan_file;
+  std::vector<std::string> other_files;  // A plan file, or a framework's files.
+  std::string format;                    // Of these; empty: a plan file.
+};
+
 struct ReportOptions {
   std::vector<std::string> plan_files;
   std::string output_file;  // "-": standard output.
@@ -223,13 +229,13 @@ struct HelpOptions {
 };
 
 using Command = std::variant<
-    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, ReportOptions,
-    ExportOptions, ImportPlanOptions, ImportClusterOptions, ImportModelOptions,
-    ImportProfileOptions, ShowProfileOptions, ValidateOptions, ModelsOptions,
-    DevicesOptions, ParallelizersOptions, HealthOptions, ListJobsOptions,
-    ShowJobOptions, WatchJobOptions, TraceJobOptions, TopOptions,
-    CancelJobOptions, CompletionOptions, CompleteOptions, ManualOptions,
-    VersionOptions, HelpOptions>;
+    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions,
+    ReportOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
+    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
+    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
+    HealthOptions, ListJobsOptions, ShowJobOptions, WatchJobOptions,
+    TraceJobOptions, TopOptions, CancelJobOptions, CompletionOptions,
+    CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -32,6 +32,14 @@ absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
   return absl::OkStatus();
 }
 
+absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path) {
+  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
+  if (file.result.plan) {
+    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, /*timeline=*/nullptr));
+  }
+  return file;
+}
+
 absl::Status CheckOutputs(const PlanOutputs& outputs) {
   if (!outputs.plan_file.empty() && !IsStandardOutput(outputs.plan_file)) {
     TANGRAM_RETURN_IF_ERROR(CheckWritable(outputs.plan_file));

@@ -24,6 +24,9 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
                               std::vector<TimelineEvent>* timeline);
 
+// The plan file at `path`, evaluated where it has a plan.
+absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path);
+
 // Where the answer of a command goes besides the console.
 struct PlanOutputs {
   std::string plan_file;      // Empty: nowhere; "-": standard output.

@@ -14,7 +14,7 @@ std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-absl::StatusOr<ReportedPlan> ReadAndEvaluate(const std::string& path) {
+absl::StatusOr<ReportedPlan> ReadReported(const std::string& path) {
   ReportedPlan reported{.name = FileName(path)};
   TANGRAM_ASSIGN_OR_RETURN(reported.file, ReadPlanFile(path));
   if (reported.file.result.plan) {
@@ -33,7 +33,7 @@ CommandResult Run(const ReportOptions& options, Console& console) {
   }
   std::vector<ReportedPlan> plans;
   for (const std::string& path : options.plan_files) {
-    TANGRAM_ASSIGN_OR_RETURN(plans.emplace_back(), ReadAndEvaluate(path));
+    TANGRAM_ASSIGN_OR_RETURN(plans.emplace_back(), ReadReported(path));
   }
   std::string page = ReportPage(plans);
   if (to_standard_output) {

@@ -21,12 +21,10 @@ CommandResult Run(const HelpOptions& options, Console& console) {
   return ExitCode::kOk;
 }
 
-enum class ErrorFormat { kText, kJson };
-
 // Takes "--format text|json" out of `arguments`, wherever it stands: how errors
 // are told, those of the command line too. Other values are a command's own.
-ErrorFormat TakeErrorFormat(std::vector<std::string>& arguments) {
-  ErrorFormat format = ErrorFormat::kText;
+OutputFormat TakeFormat(std::vector<std::string>& arguments) {
+  OutputFormat format = OutputFormat::kText;
   for (size_t i = 0; i < arguments.size();) {
     const bool is_apart =
         arguments[i] == "--format" && i + 1 < arguments.size();
@@ -36,16 +34,16 @@ ErrorFormat TakeErrorFormat(std::vector<std::string>& arguments) {
       ++i;
       continue;
     }
-    format = given == "--format=json" ? ErrorFormat::kJson : ErrorFormat::kText;
+    format =
+        given == "--format=json" ? OutputFormat::kJson : OutputFormat::kText;
     const auto begin = arguments.begin() + static_cast<std::ptrdiff_t>(i);
     arguments.erase(begin, begin + (is_apart ? 2 : 1));
   }
   return format;
 }
 
-void PrintError(const absl::Status& status, ErrorFormat format,
-                Console& console) {
-  if (format == ErrorFormat::kText) {
+void PrintError(const absl::Status& status, Console& console) {
+  if (console.format == OutputFormat::kText) {
     console.err << "tangram: " << status.message() << "\n";
     return;
   }
@@ -70,14 +68,14 @@ CommandResult RunCommand(std::vector<std::string> arguments, Console& console) {
 }  // namespace
 
 ExitCode RunTangram(std::vector<std::string> arguments, Console& console) {
-  const ErrorFormat format = TakeErrorFormat(arguments);
+  console.format = TakeFormat(arguments);
   CommandResult result = RunCommand(std::move(arguments), console);
   console.out.flush();
   if (result.ok() && !console.out) {
     result = absl::InternalError("standard output cannot be written");
   }
   if (result.ok()) return *result;
-  PrintError(result.status(), format, console);
+  PrintError(result.status(), console);
   return ExitCodeOf(result.status());
 }
 

@@ -16,15 +16,6 @@ namespace {
 // Fractions that differ by less are not worth a line.
 constexpr double kNegligible = 0.005;
 
-// How full the fullest GPUs are.
-double MemoryFraction(const Evaluation& evaluation) {
-  double fullest = 0;
-  for (const StageEvaluation& stage : evaluation.stages) {
-    fullest = std::max(fullest, stage.peak_bytes / stage.capacity_bytes);
-  }
-  return fullest;
-}
-
 int NumGpus(const PipelinePlan& plan) {
   int total = 0;
   for (int d = 0; d < plan.num_devices(); ++d) {
@@ -61,6 +52,14 @@ class Comparison {
 };
 
 }  // namespace
+
+double MemoryFraction(const Evaluation& evaluation) {
+  double fullest = 0;
+  for (const StageEvaluation& stage : evaluation.stages) {
+    fullest = std::max(fullest, stage.peak_bytes / stage.capacity_bytes);
+  }
+  return fullest;
+}
 
 std::vector<std::string> ComparePlans(const EvaluatedPlan& a,
                                       const EvaluatedPlan& b) {

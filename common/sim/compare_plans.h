@@ -15,6 +15,9 @@ struct EvaluatedPlan {
   const Evaluation& evaluation;
 };
 
+// How full the fullest GPUs are.
+double MemoryFraction(const Evaluation& evaluation);
+
 // What `b` does better and worse than `a`, one item a line, iteration time
 // first: "iteration time: 12.0 s -> 10.0 s". Items that hardly differ are left
 // out. Both plans train the same model with the same batch.

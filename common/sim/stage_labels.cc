@@ -40,9 +40,13 @@ std::string LayersLabel(const ModelSpec& model, OperatorCut begin,
                         OperatorCut end) {
   const std::string first = begin.op == 0 ? LayerLabel(model, begin.layer)
                                           : PartialLayerLabel(model, begin);
-  const std::string last = end.op == 0 ? LayerLabel(model, end.layer - 1)
-                                       : PartialLayerLabel(model, end);
+  const std::string last = CutLabel(model, end);
   return first == last ? first : absl::StrCat(first, "-", last);
+}
+
+std::string CutLabel(const ModelSpec& model, OperatorCut cut) {
+  return cut.op == 0 ? LayerLabel(model, cut.layer - 1)
+                     : PartialLayerLabel(model, cut);
 }
 
 std::string GpusLabel(const Cluster& cluster, absl::Span<const GpuId> gpus) {

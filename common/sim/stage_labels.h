@@ -17,6 +17,9 @@ namespace tangram {
 std::string LayersLabel(const ModelSpec& model, OperatorCut begin,
                         OperatorCut end);
 
+// What a stage that ends there ends with: "4", "4.5", "4+3".
+std::string CutLabel(const ModelSpec& model, OperatorCut cut);
+
 // "t4-0": the whole node; "t4-0:0-3": some of its GPUs; "t4-0..t4-3": several
 // nodes, with the number of GPUs if it is not all of theirs.
 std::string GpusLabel(const Cluster& cluster, absl::Span<const GpuId> gpus);

@@ -31,6 +31,8 @@ LAYERS = {
     "common/obs": "common/base",
     "common/trace": "common/base",
     "common/security": "common/base common/wire",
+    "common/diff": "common/base common/domain common/sim common/planner"
+                   " common/config common/wire",
     "common/report": "common/base common/domain common/sim common/planner"
                      " common/config common/wire",
     "common/wire": "common/base common/domain common/sim common/parallelizer"

@@ -1,6 +1,8 @@
 #include "cli/exit_code.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/run_tangram.h"
 
 namespace tangram {
 namespace {
@@ -27,7 +29,16 @@ TEST(ExitCodeTest, NumbersAreTheDocumentedOnes) {
   EXPECT_EQ(static_cast<int>(ExitCode::kNoPlan), 3);
   EXPECT_EQ(static_cast<int>(ExitCode::kUnavailable), 4);
   EXPECT_EQ(static_cast<int>(ExitCode::kDeadlineExceeded), 5);
+  EXPECT_EQ(static_cast<int>(ExitCode::kPlansDiffer), 6);
   EXPECT_EQ(static_cast<int>(ExitCode::kInterrupted), 130);
+}
+
+TEST(ExitCodeTest, HelpSaysWhatEachMeans) {
+  const std::string help = testing::RunWith({"--help"}).out;
+  for (const ExitCodeMeaning& entry : ExitCodeMeanings()) {
+    EXPECT_THAT(help, ::testing::HasSubstr(entry.meaning));
+  }
+  EXPECT_THAT(help, ::testing::HasSubstr("\n  130  interrupted\n"));
 }
 
 }  // namespace

@@ -47,5 +47,12 @@ TEST(ManualPagesTest, TheProgramNamesItsCommands) {
               HasSubstr(".TP\n\\fBtool\\-fly(1)\\fR\nFly away\n"));
 }
 
+TEST(ManualPagesTest, EachSaysWhatTheExitStatusMeans) {
+  for (const ManualPage& page : ManualPages(Tree())) {
+    EXPECT_THAT(page.text, HasSubstr(".SH EXIT STATUS\n.TP\n0\ndone\n"));
+    EXPECT_THAT(page.text, HasSubstr(".TP\n130\ninterrupted\n"));
+  }
+}
+
 }  // namespace
 }  // namespace tangram

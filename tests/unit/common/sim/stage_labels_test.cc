@@ -31,6 +31,14 @@ TEST(LayersLabelTest, NamesCutsInsideLayers) {
   EXPECT_EQ(LayersLabel(model, {3, 2}, {5, 0}), "3+2-4");
 }
 
+TEST(CutLabelTest, NamesWhatEndsThere) {
+  const ModelSpec model = TestModel(4);
+
+  EXPECT_EQ(CutLabel(model, {1, 0}), "emb");
+  EXPECT_EQ(CutLabel(model, {4, 0}), "3");
+  EXPECT_EQ(CutLabel(model, {3, kMlpBegin}), "3.5");
+}
+
 TEST(GpusLabelTest, NamesWholeNodesAndPartsOfThem) {
   const Cluster cluster =
       TestCluster({{.name = "a", .num_nodes = 3, .gpus_per_node = 4}});
