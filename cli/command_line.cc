@@ -242,6 +242,10 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
               "Give up after this many seconds")
       ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
   AddOutput(app, plan.output_file);
+  app.add_option("--request", plan.request_file,
+                 "Plan nothing; write as JSON what a coordinator would be "
+                 "asked; -: to standard output")
+      ->type_name("FILE");
   app.add_option("--timeline", plan.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");

@@ -60,6 +60,7 @@ struct PlanOptions {
   bool detach = false;              // Submit the job and be done.
   std::optional<double> timeout_s;  // Empty: none.
   std::string output_file;          // "-": standard output.
+  std::string request_file;  // Write what would be asked, plan nothing.
   std::string timeline_file;
   std::string trace_file;  // Of planning; empty: none.
   TraceFormat trace_format = TraceFormat::kChrome;

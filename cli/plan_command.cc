@@ -110,6 +110,21 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
   return ExitCode::kOk;
 }
 
+CommandResult WriteRequest(const PlanOptions& options,
+                           const PlanRequest& request, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      std::string json,
+      PlanRequestToJson(request, SetupOf(options, request.model)));
+  if (IsStandardOutput(options.request_file)) {
+    console.out << json;
+    return ExitCode::kOk;
+  }
+  OutputFiles files;
+  files.Add(options.request_file, std::move(json));
+  TANGRAM_RETURN_IF_ERROR(files.Write());
+  return ExitCode::kOk;
+}
+
 absl::Status WritePlanTrace(const PlanOptions& options,
                             const PlanTracer& tracer, Console& console) {
   if (options.coordinator.address.empty()) {
@@ -130,7 +145,14 @@ CommandResult Run(const PlanOptions& options, Console& console) {
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
   TANGRAM_RETURN_IF_ERROR(CheckTrace(options));
+  if (!options.request_file.empty() &&
+      !IsStandardOutput(options.request_file)) {
+    TANGRAM_RETURN_IF_ERROR(CheckWritable(options.request_file));
+  }
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
+  if (!options.request_file.empty()) {
+    return WriteRequest(options, request, console);
+  }
   if (options.detach) return Submit(options, request, console);
   const bool has_trace = !options.trace_file.empty();
   const std::unique_ptr<PlanTracer> tracer = has_trace ? MakeTracer() : nullptr;

@@ -1,5 +1,6 @@
 #include "cli/remote_planning.h"
 
+#include <google/protobuf/util/json_util.h>
 #include <grpcpp/channel.h>
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "cli/stream_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
+#include "common/wire/json_text.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
 #include "tangram/v1/job_service.pb.h"
@@ -85,6 +87,20 @@ absl::StatusOr<PlanFile> PlanAsJob(const PlanRequest& request,
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
+                                              const PlanningSetup& setup) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string compact;
+  const auto status = google::protobuf::util::MessageToJsonString(
+      ToProto(request, setup), &compact, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("request: ", status.message().as_string()));
+  }
+  return LayOutJson(compact);
+}
 
 absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
                                       const PlanningSetup& setup,

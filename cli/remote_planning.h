@@ -1,6 +1,8 @@
 #ifndef TANGRAM_CLI_REMOTE_PLANNING_H_
 #define TANGRAM_CLI_REMOTE_PLANNING_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "cli/local_planning.h"
 #include "tangram/v1/job_service.pb.h"
@@ -14,6 +16,10 @@ absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
                                       const PlanningSetup& setup,
                                       const StopCondition& stop,
                                       ProgressLine& line);
+
+// What a coordinator would be asked: a tangram.v1.PlanRequest as JSON.
+absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
+                                              const PlanningSetup& setup);
 
 // Leaves the plan to the coordinator: setup.job_id names it from then on.
 absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,

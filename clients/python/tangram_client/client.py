@@ -1,0 +1,139 @@
+"""Calls of a coordinator."""
+
+import time
+
+import grpc
+
+from tangram_client.access import Access
+from tangram_client.errors import Failed, error_of
+from tangram_client.jobs import Job, JobState, Progress
+from tangram_client.messages import job_service_pb2, planner_service_pb2
+from tangram_client.plans import Plan
+
+_CALL_TIMEOUT_S = 30
+# How long a coordinator may be away while a job is watched.
+_ABSENCE_S = 60
+_RETRY_INTERVAL_S = 0.5
+_PAGE_SIZE = 100
+
+
+class Client:
+    """A coordinator, by its address or an Access. May be used as a context, and
+    by several threads."""
+
+    def __init__(self, access, **options):
+        """`options` are Access's, for an address."""
+        self._access = (access if isinstance(access, Access)
+                        else Access(access, **options))
+        self._channel = self._access.channel()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._channel.close()
+
+    def plan(self, request, *, timeout_s=None, on_progress=None):
+        """The Plan for a request, in one call that ends with this program.
+        `on_progress` is called with a Progress a few times a second."""
+        try:
+            for update in self._stream(
+                    "Planner/Plan", request, planner_service_pb2.PlanUpdate,
+                    timeout_s):
+                if update.HasField("result"):
+                    return Plan(update.result)
+                if on_progress is not None:
+                    on_progress(Progress.of(update.progress))
+        except grpc.RpcError as error:
+            raise error_of(error.code(), error.details()) from None
+        raise Failed("the coordinator ended without a result")
+
+    def submit(self, request, job_id, *, priority=0):
+        """The Job that plans it. Its name is the caller's choice, of letters,
+        digits and "._-"; submitting the same again is the same job. Higher
+        priorities run first."""
+        return self._job("SubmitJob", job_service_pb2.SubmitJobRequest(
+            job_id=job_id, request=request, priority=priority))
+
+    def get(self, job_id):
+        """The Job of this name, with its plan if it has one."""
+        return self._job("GetJob", job_service_pb2.GetJobRequest(job_id=job_id))
+
+    def cancel(self, job_id):
+        """The Job, which ends soon; of one that has ended it changes nothing."""
+        return self._job("CancelJob",
+                         job_service_pb2.CancelJobRequest(job_id=job_id))
+
+    def list(self, states=()):
+        """Yields jobs, newest first; `states`: only those in one of these."""
+        request = job_service_pb2.ListJobsRequest(
+            page_size=_PAGE_SIZE,
+            states=[job_service_pb2.Job.State.Value(JobState(state).name)
+                    for state in states])
+        while True:
+            page = self._call("Jobs/ListJobs", request,
+                              job_service_pb2.ListJobsResponse)
+            yield from (Job.of(message) for message in page.jobs)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def watch(self, job_id):
+        """Yields a Progress for each step of a job, and at its end the Job. A
+        coordinator that is away for less than a minute is waited for."""
+        request = job_service_pb2.WatchJobRequest(job_id=job_id)
+        give_up = time.monotonic() + _ABSENCE_S
+        while True:
+            try:
+                for update in self._stream("Jobs/WatchJob", request,
+                                           job_service_pb2.JobUpdate):
+                    if update.HasField("job"):
+                        yield Job.of(update.job)
+                        return
+                    request.after_event = update.event
+                    give_up = time.monotonic() + _ABSENCE_S
+                    yield Progress.of(update.progress)
+            except grpc.RpcError as error:
+                if (error.code() is not grpc.StatusCode.UNAVAILABLE
+                        or time.monotonic() >= give_up):
+                    raise error_of(error.code(), error.details()) from None
+            time.sleep(_RETRY_INTERVAL_S)
+
+    def wait(self, job_id):
+        """The Plan of a job, once it has ended; raises what ended it else."""
+        for update in self.watch(job_id):
+            if isinstance(update, Job):
+                if update.error is not None:
+                    raise update.error
+                return update.plan
+        raise Failed("the coordinator ended without a result")
+
+    def _job(self, method, request):
+        return Job.of(self._call("Jobs/" + method, request, job_service_pb2.Job))
+
+    def _call(self, method, request, response_type):
+        call = self._channel.unary_unary(
+            "/tangram.v1." + method,
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=response_type.FromString)
+        try:
+            return call(request, timeout=_CALL_TIMEOUT_S,
+                        metadata=self._access.metadata())
+        except grpc.RpcError as error:
+            raise error_of(error.code(), error.details()) from None
+
+    def _stream(self, method, request, response_type, timeout_s=None):
+        """Yields what a method answers; raises grpc.RpcError."""
+        call = self._channel.unary_stream(
+            "/tangram.v1." + method,
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=response_type.FromString)
+        updates = call(request, timeout=timeout_s,
+                       metadata=self._access.metadata())
+        try:
+            yield from updates
+        finally:
+            updates.cancel()

@@ -1,0 +1,54 @@
+"""What to plan."""
+
+import json
+import os
+import subprocess
+
+import grpc
+from google.protobuf import json_format
+
+from tangram_client.errors import BadInput, error_of
+from tangram_client.messages import planner_service_pb2
+
+
+def request(*, program=None, **options):
+    """A tangram.v1.PlanRequest of cluster and model files.
+
+    `options` are those of `tangram plan`, with _ for -: cluster="c1.yaml",
+    model="gpt3-1.3b", global_batch=32, nodes="t4=1,v100=1", bf16_moments=True.
+    A list repeats an option. The command reads the files and checks them; it is
+    `program`, $TANGRAM, or `tangram` of the PATH.
+    """
+    program = program or os.environ.get("TANGRAM") or "tangram"
+    arguments = [program, "--format=json", "plan", "--request=-"]
+    for name, value in options.items():
+        arguments += _option("--" + name.replace("_", "-"), value)
+    try:
+        run = subprocess.run(arguments, stdin=subprocess.DEVNULL,
+                             capture_output=True, check=False)
+    except OSError as error:
+        raise BadInput(f"{program}: {error.strerror}; expected the command "
+                       "`tangram`", grpc.StatusCode.NOT_FOUND) from error
+    if run.returncode != 0:
+        error = json.loads(run.stderr)["error"]
+        raise error_of(error["code"], error["message"])
+    return json_format.Parse(run.stdout, planner_service_pb2.PlanRequest())
+
+
+def request_like(plan, parallelizer=None):
+    """A request for what `plan` was made for: its cluster, model and training.
+    Needs no command."""
+    maker = plan.message.provenance.parallelizer.partition(" ")[0]
+    return planner_service_pb2.PlanRequest(
+        cluster=plan.message.cluster, model=plan.message.model,
+        training=plan.message.training, parallelizer=parallelizer or maker)
+
+
+def _option(name, value):
+    if value is True:
+        return [name]
+    if value is False or value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [f"{name}={each}" for each in value]
+    return [f"{name}={value}"]
