@@ -22,6 +22,8 @@ ABSL_FLAG(std::string, metrics, "127.0.0.1:9090",
           "Address of GET /metrics; empty: none.");
 ABSL_FLAG(std::string, health, "",
           "Address of gRPC health alone, in plain text; empty: none.");
+ABSL_FLAG(std::string, http, "",
+          "Address of a page with jobs, plans and workers; empty: none.");
 ABSL_FLAG(std::string, tls_cert_file, "",
           "PEM file with the certificate to show, for TLS; empty: plain text.");
 ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");
@@ -114,6 +116,7 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
                             absl::GetFlag(FLAGS_max_jobs_per_tenant),
                         .max_calls = absl::GetFlag(FLAGS_max_calls_per_tenant)},
       .health_listen = absl::GetFlag(FLAGS_health),
+      .http_listen = absl::GetFlag(FLAGS_http),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
@@ -179,6 +182,7 @@ absl::Status RunCoordinator() {
       {{"port", server->port()},
        {"health_port", server->health_port()},
        {"metrics_port", metrics_port},
+       {"http_port", server->http_port()},
        {"version", Version()}});
 
   const int signal = WaitForTermination();

@@ -1,3 +1,3 @@
-# cmake -DPAGE_FILE=.. -DTEMPLATE=.. -DOUTPUT=.. -P embed_page.cmake
+# cmake -DPAGE_FILE=.. -DFUNCTION=.. -DTEMPLATE=.. -DOUTPUT=.. -P embed_page.cmake
 file(READ ${PAGE_FILE} PAGE)
 configure_file(${TEMPLATE} ${OUTPUT} @ONLY)

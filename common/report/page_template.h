@@ -10,6 +10,9 @@ namespace tangram {
 // The page built from web/report, without data. Static.
 absl::string_view PageTemplate();
 
+// The page built from web/live, which fetches what it shows. Static.
+absl::string_view LivePage();
+
 // The page with `script_safe_json` as its data.
 std::string FillPageTemplate(absl::string_view script_safe_json);
 

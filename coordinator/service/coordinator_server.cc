@@ -21,13 +21,16 @@
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
+#include "common/security/channel.h"
 #include "common/security/listening.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/http/http_server.h"
 #include "coordinator/jobs/job_runner.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/job_watchers.h"
+#include "coordinator/service/live_page.h"
 #include "coordinator/service/measured_job_store.h"
 #include "coordinator/service/plan_job.h"
 #include "coordinator/service/planner_service.h"
@@ -170,10 +173,12 @@ class Server : public CoordinatorServer {
                                        .authenticator = *authenticator_,
                                        .quota = quota_})),
         worker_service_(CreateWorkerPoolService(pool_)),
-        status_service_(CreateStatusService({.pool = pool_,
-                                             .executor = executor_,
-                                             .runner = runner_,
-                                             .now_s = SteadySeconds})),
+        status_({.pool = pool_,
+                 .executor = executor_,
+                 .runner = runner_,
+                 .now_s = SteadySeconds,
+                 .began_s = SteadySeconds()}),
+        status_service_(CreateStatusService(status_)),
         planner_service_(CreatePlannerService(
             {.pool = pool_,
              .executor = executor_,
@@ -186,6 +191,7 @@ class Server : public CoordinatorServer {
              .quota = quota_})) {}
 
   ~Server() override {
+    http_server_.reset();
     draining_ = true;
     stopping_ = true;
     runner_.Stop(0);
@@ -200,6 +206,9 @@ class Server : public CoordinatorServer {
   }
 
   absl::Status Listen(const CoordinatorOptions& options) {
+    TANGRAM_RETURN_IF_ERROR(CheckLivePageAddress(
+        options.http_listen,
+        !options.tls.cert_file.empty() || !options.auth.IsOpen()));
     grpc::EnableDefaultHealthCheckService(true);
     TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
     TANGRAM_ASSIGN_OR_RETURN(
@@ -223,12 +232,16 @@ class Server : public CoordinatorServer {
       return absl::UnavailableError(
           absl::StrCat("cannot listen on ", options.listen));
     }
+    TANGRAM_RETURN_IF_ERROR(ServePage(options));
     ticker_ = std::jthread([this](std::stop_token stop) { Tick(stop); });
     return absl::OkStatus();
   }
 
   int port() const override { return port_; }
   int health_port() const override { return health_port_; }
+  int http_port() const override {
+    return http_server_ == nullptr ? 0 : http_server_->port();
+  }
   WorkerPool& pool() override { return pool_; }
 
   bool Drain(double timeout_s) override {
@@ -257,6 +270,19 @@ class Server : public CoordinatorServer {
     health_server_ = builder.BuildAndStart();
     if (health_server_ != nullptr && health_port_ != 0) return absl::OkStatus();
     return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+  }
+
+  absl::Status ServePage(const CoordinatorOptions& options) {
+    if (options.http_listen.empty()) return absl::OkStatus();
+    TANGRAM_ASSIGN_OR_RETURN(
+        http_server_,
+        HttpServer::Start(options.http_listen,
+                          CreateLivePage({.jobs = *state_.jobs,
+                                          .status = status_,
+                                          .authenticator = *authenticator_,
+                                          .only_as_this_machine = IsLoopback(
+                                              options.http_listen)})));
+    return absl::OkStatus();
   }
 
   void Tick(const std::stop_token& stop) {
@@ -290,12 +316,14 @@ class Server : public CoordinatorServer {
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
   std::unique_ptr<grpc::Service> worker_service_;
+  const StatusServiceParts status_;
   std::unique_ptr<grpc::Service> status_service_;
   std::unique_ptr<grpc::Service> planner_service_;
   std::unique_ptr<grpc::Server> health_server_;
   int health_port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
+  std::unique_ptr<HttpServer> http_server_;
   std::jthread ticker_;
 };
 

@@ -21,6 +21,8 @@ struct CoordinatorOptions {
   TenantLimits tenant_limits;
   // Serves gRPC health alone, in plain text, for probes; empty: nowhere.
   std::string health_listen;
+  // Serves a page with jobs and workers, in plain text; empty: nowhere.
+  std::string http_listen;
   double worker_wait_s = 30;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
@@ -51,6 +53,7 @@ class CoordinatorServer {
 
   virtual int port() const = 0;
   virtual int health_port() const = 0;  // 0: none.
+  virtual int http_port() const = 0;    // Likewise.
   virtual WorkerPool& pool() = 0;
 
   // Says NOT_SERVING, refuses new plans, and waits for those under way, jobs

@@ -30,30 +30,12 @@ void Encode(const PoolWorkerStatus& worker, v1::WorkerStatus& message) {
 
 class StatusService : public v1::Status::CallbackService {
  public:
-  explicit StatusService(const StatusServiceParts& parts)
-      : parts_(parts), began_s_(parts.now_s()) {}
+  explicit StatusService(const StatusServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
                                       const v1::GetStatusRequest*,
                                       v1::CoordinatorStatus* status) override {
-    const WorkerPoolCounts counts = parts_.pool.Counts();
-    status->set_version(Version());
-    status->set_uptime_s(parts_.now_s() - began_s_);
-    status->set_pending(counts.pending);
-    status->set_leased(counts.leased);
-    status->set_cached_answers(counts.cache_entries);
-    status->set_cache_bytes(counts.cache_bytes);
-    status->set_running_plans(parts_.executor.num_running());
-    status->set_waiting_plans(parts_.executor.num_waiting());
-    status->set_running_jobs(parts_.runner.num_running());
-    std::vector<PoolWorkerStatus> workers = parts_.pool.Workers();
-    std::stable_sort(workers.begin(), workers.end(),
-                     [](const PoolWorkerStatus& a, const PoolWorkerStatus& b) {
-                       return a.info.name < b.info.name;
-                     });
-    for (const PoolWorkerStatus& worker : workers) {
-      Encode(worker, *status->add_workers());
-    }
+    *status = StatusOf(parts_);
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;
@@ -61,10 +43,32 @@ class StatusService : public v1::Status::CallbackService {
 
  private:
   const StatusServiceParts parts_;
-  const double began_s_;
 };
 
 }  // namespace
+
+v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts) {
+  v1::CoordinatorStatus status;
+  const WorkerPoolCounts counts = parts.pool.Counts();
+  status.set_version(Version());
+  status.set_uptime_s(parts.now_s() - parts.began_s);
+  status.set_pending(counts.pending);
+  status.set_leased(counts.leased);
+  status.set_cached_answers(counts.cache_entries);
+  status.set_cache_bytes(counts.cache_bytes);
+  status.set_running_plans(parts.executor.num_running());
+  status.set_waiting_plans(parts.executor.num_waiting());
+  status.set_running_jobs(parts.runner.num_running());
+  std::vector<PoolWorkerStatus> workers = parts.pool.Workers();
+  std::stable_sort(workers.begin(), workers.end(),
+                   [](const PoolWorkerStatus& a, const PoolWorkerStatus& b) {
+                     return a.info.name < b.info.name;
+                   });
+  for (const PoolWorkerStatus& worker : workers) {
+    Encode(worker, *status.add_workers());
+  }
+  return status;
+}
 
 std::unique_ptr<grpc::Service> CreateStatusService(
     const StatusServiceParts& parts) {

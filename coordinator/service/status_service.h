@@ -11,6 +11,9 @@
 namespace grpc {
 class Service;
 }  // namespace grpc
+namespace tangram::v1 {
+class CoordinatorStatus;
+}  // namespace tangram::v1
 
 namespace tangram {
 
@@ -20,7 +23,10 @@ struct StatusServiceParts {
   BoundedExecutor& executor;  // Of planning calls.
   JobRunner& runner;
   std::function<double()> now_s;
+  double began_s = 0;
 };
+
+v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts);
 
 // The service of proto/tangram/v1/status_service.proto.
 std::unique_ptr<grpc::Service> CreateStatusService(

@@ -25,20 +25,24 @@ export function launch() {
   });
 }
 
-// Opens a file; `complaints` gathers what a page must not do: errors, requests,
-// dialogs.
-export async function open(browser, file, options = {}) {
+// Opens a file, or the page of a server; `complaints` gathers what a page must
+// not do: errors, requests to others, dialogs.
+export async function open(browser, place, options = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     ...options,
   });
   const page = await context.newPage();
   const complaints = [];
-  const url = pathToFileURL(file).href;
+  const isServed = place.startsWith("http:");
+  const url = isServed ? place : pathToFileURL(place).href;
   page.on("console", (message) => complaints.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("request", (request) => {
-    const isOwn = request.url() === url || request.url().startsWith("data:");
+    const isOwn =
+      request.url() === url ||
+      request.url().startsWith("data:") ||
+      (isServed && new URL(request.url()).origin === new URL(url).origin);
     if (!isOwn) complaints.push(`request: ${request.url()}`);
   });
   page.on("dialog", (dialog) => {
@@ -46,8 +50,10 @@ export async function open(browser, file, options = {}) {
     dialog.dismiss();
   });
   await page.goto(url);
-  const isReady = await page.evaluate(() => document.documentElement.dataset.ready);
-  if (isReady !== "true") throw new Error(`not drawn: ${complaints.join("; ")}`);
+  await page.waitForSelector("html[data-ready=true]", { state: "attached" })
+    .catch(() => {
+      throw new Error(`not drawn: ${complaints.join("; ")}`);
+    });
   return { page, complaints, close: () => context.close() };
 }
 
@@ -72,6 +78,10 @@ export class Workshop {
 
   path(name) {
     return join(this.folder, name);
+  }
+
+  write(name, text) {
+    writeFileSync(this.path(name), text);
   }
 
   // Makes `target` from the plan file `from` as `edit` changes it.

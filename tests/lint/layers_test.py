@@ -74,6 +74,7 @@ LAYERS = {
     "coordinator/tracing": "common/domain common/parallelizer common/planner"
                            " common/trace coordinator/dispatch",
     "coordinator/auth": "common/base common/obs common/security common/wire",
+    "coordinator/http": "",
     "coordinator/store": "common/base common/obs common/parallelizer"
                          " common/wire coordinator/dispatch",
     "coordinator/jobs": "common/base coordinator/store",
@@ -87,7 +88,7 @@ MAINS = {"coordinator/main.cc", "worker/main.cc"}
 PURE = [folder for folder in LAYERS
         if folder not in ("common/config", "common/import_profile",
                           "common/obs", "common/wire", "common/security",
-                          "coordinator/auth",
+                          "coordinator/auth", "coordinator/http",
                           "worker/adapters/process", "worker/service",
                           "coordinator/dispatch", "coordinator/tracing",
                           "coordinator/store",
@@ -110,6 +111,7 @@ THIRD_PARTY = {
     r"nlohmann/": "cli common/config common/report common/trace common/frameworks common/import_cluster"
                   " coordinator/auth",
     r"pugixml": "common/import_cluster",
+    r"civetweb": "coordinator/http",
     r"CLI/": "cli",
     r"coin/": "worker/adapters/alpa",
     r"(gtest|gmock|benchmark)/|tests/": "",

@@ -1,0 +1,41 @@
+#ifndef TANGRAM_COORDINATOR_SERVICE_LIVE_PAGE_H_
+#define TANGRAM_COORDINATOR_SERVICE_LIVE_PAGE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "coordinator/auth/authenticator.h"
+#include "coordinator/http/http_server.h"
+#include "coordinator/service/status_service.h"
+#include "coordinator/store/job_store.h"
+
+namespace tangram {
+
+// What is shown; all of it must outlive the page.
+struct LivePageParts {
+  JobStore& jobs;
+  StatusServiceParts status;
+  Authenticator& authenticator;
+  // Nobody else's names are served, so that no other site can have itself
+  // resolved to this machine and read what is here (DNS rebinding).
+  bool only_as_this_machine = false;
+};
+
+// Answers for the page of web/live, which is read-only:
+//   /                  the page; without data, so that all may have it
+//   /api/status        tangram.v1.CoordinatorStatus
+//   /api/jobs          the newest jobs, with the progress of those that run
+//   /api/reports/NAME  a job's plan, as docs/report.md
+// Data needs what the call of the same name needs (coordinator/auth), by a
+// bearer token: callers see what `tangram job` and `tangram top` show them.
+HttpHandler CreateLivePage(const LivePageParts& parts);
+
+// kInvalidArgument if tokens or plans that are secured elsewhere would travel
+// in plain text: the page of a coordinator with `is_secured` listens on this
+// machine alone.
+absl::Status CheckLivePageAddress(const std::string& address, bool is_secured);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_SERVICE_LIVE_PAGE_H_
