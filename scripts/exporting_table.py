@@ -30,7 +30,7 @@ PLANS = {
     "C3 three islands, Llama 2 13B": (C3, "t4=0", "llama2-13b"),
     "C3 all, GPT-3 13B": (C3, "", "gpt3-13b"),
     "1,024 GPUs, Llama 3 70B": ("het-1024", "", "llama3-70b", "--global-batch",
-                                "1024"),
+                                "1024", "--precision", "bf16"),
 }
 
 

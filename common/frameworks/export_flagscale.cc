@@ -359,7 +359,7 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<Mesh> meshes,
                            MeshesOf(plan, hosts));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model_options,
-                           MegatronModelOptions(in.model));
+                           MegatronModelOptions(in));
 
   FrameworkExport result{
       .files = {{"experiment.yaml", ExperimentYaml(hosts)},

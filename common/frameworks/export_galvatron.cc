@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "common/base/status_macros.h"
 #include "common/frameworks/json_lines.h"
 #include "common/frameworks/lower_plan.h"
@@ -83,6 +84,23 @@ std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
   return losses;
 }
 
+// Galvatron drops what its schema does not know without a word.
+absl::Status CheckModel(const ModelSpec& model) {
+  const LayerSpec& first = model.layers[1];
+  for (int l = 1; l + 1 < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    const char* other = layer.kv_lora_rank > 0     ? "latent attention"
+                        : layer.sliding_window > 0 ? "a sliding window"
+                        : layer.is_moe() != first.is_moe()
+                            ? "dense layers among layers of experts"
+                            : nullptr;
+    if (other == nullptr) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "]"), other,
+                  "full attention, and experts in all layers or in none");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const PlacedStage& first = plan.stages.front();
   const StageParallelism& last = plan.stages.back().plan.parallelism;
@@ -92,12 +110,16 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   if (in.training.precision == Precision::kFp8) {
     return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
   }
-  int min_replica = first.plan.parallelism.tp_degree;
+  if (in.training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
+  }
+  TANGRAM_RETURN_IF_ERROR(CheckModel(in.model));
+  int min_tp = first.plan.parallelism.tp_degree;
   int min_cp = first.plan.parallelism.cp_degree;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const PlacedStage& stage = plan.stages[i];
     const StageParallelism& p = stage.plan.parallelism;
-    min_replica = std::min(min_replica, p.tp_degree);
+    min_tp = std::min(min_tp, p.tp_degree);
     min_cp = std::min(min_cp, p.cp_degree);
     if (stage.gpus.size() == first.gpus.size()) continue;
     return Refuse(StageField(i, ".gpus"),
@@ -116,7 +138,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
                                "have one degree, vcp"));
   }
   const int most_replicas =
-      static_cast<int>(first.gpus.size()) / min_replica / min_cp;
+      static_cast<int>(first.gpus.size()) / min_tp / min_cp;
   if (in.training.global_batch_size % most_replicas == 0) {
     return absl::OkStatus();
   }
@@ -170,27 +192,48 @@ std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
       {"vocab_sdp", vocab_zero3}});
 }
 
-absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
-                                        const TrainingOptions& training,
-                                        const PipelinePlan& plan) {
+const char* Truth(bool value) { return value ? "true" : "false"; }
+
+// Its defaults are those of Llama, so that all that differs is written.
+absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> options,
-                           MegatronModelOptions(in.model));
-  const auto truth = [](bool value) { return value ? "true" : "false"; };
-  bool gated = false;
-  bool biased = true;
-  std::string model;
+                           MegatronModelOptions(in));
+  const ModelSpec& model = in.model;
+  const LayerSpec& layer = model.layers[1];
+  // Flags are written below; of positions it makes as many as tokens.
+  const auto is_other = [](const MegatronOption& option) {
+    return option.name == "swiglu" || option.name == "disable_bias_linear" ||
+           option.name == "group_query_attention" ||
+           option.name == "untie_embeddings_and_output_weights" ||
+           option.name == "max_position_embeddings";
+  };
+  std::string yaml =
+      absl::StrCat("    model_size: ", model.name,
+                   "\n    is_moe_model: ", Truth(layer.is_moe()), "\n");
   for (const MegatronOption& option : options) {
-    gated |= option.name == "swiglu";
-    biased &= option.name != "disable_bias_linear";
-    if (option.name == "swiglu" || option.name == "disable_bias_linear" ||
-        option.name == "group_query_attention") {
-      continue;
-    }
+    if (is_other(option)) continue;
     absl::StrAppend(
-        &model, "    ",
+        &yaml, "    ",
         option.name == "num_experts" ? "num_moe_experts" : option.name, ": ",
         option.value.empty() ? "true" : option.value, "\n");
   }
+  const char* rate = dropout ? "0.1" : "0.0";
+  absl::StrAppend(&yaml, "    gated_linear_unit: ", Truth(layer.gated_mlp),
+                  "\n    activation_func: torch.nn.functional.",
+                  layer.gated_mlp ? "silu" : "gelu",
+                  "\n    add_bias_linear: ", Truth(layer.linear_bias),
+                  "\n    untie_embeddings_and_output_weights: ",
+                  Truth(!model.layers.back().tied_embeddings),
+                  "\n    attention_dropout: ", rate,
+                  "\n    hidden_dropout: ", rate, "\n");
+  return yaml;
+}
+
+absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
+                                        const TrainingOptions& training,
+                                        const PipelinePlan& plan) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string model,
+                           ModelYaml(in, training.dropout));
   const bool sequence_parallel = std::any_of(
       plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
         return stage.plan.parallelism.sequence_parallel;
@@ -200,19 +243,18 @@ absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
       "    galvatron_config_path: ${oc.env:GALVATRON_CONFIG}\n"
       "    mixed_precision: ",
       PrecisionName(training.precision),
-      "\n    reduce_in_fp32: ", truth(training.fp32_gradients), "\n  model:\n",
-      model, "    gated_linear_unit: ", truth(gated),
-      "\n    add_bias_linear: ", truth(biased),
-      "\n  train:\n    sequence_parallel: ", truth(sequence_parallel),
-      "\n    use_flash_attn: ", truth(training.flash_attention),
+      "\n    reduce_in_fp32: ", Truth(training.fp32_gradients), "\n  model:\n",
+      model, "  train:\n    sequence_parallel: ", Truth(sequence_parallel),
+      "\n    use_flash_attn: ", Truth(training.flash_attention),
       "\n    global_batch_size: ", training.global_batch_size, "\n    chunks: ",
       training.global_batch_size / plan.pipeline_microbatch_size,
       "\n    seq_length: ", training.sequence_length, "\n");
 }
 
-constexpr char kCommand[] = R"(export GALVATRON_CONFIG="$here/galvatron.json"
-cd "$GALVATRON/galvatron/models/${GALVATRON_MODEL:-gpt}"
-exec "${torchrun[@]}" train_dist.py "$here/runtime.yaml" "$@"
+// Its folders of models are gpt and moe. $0 is the one.
+constexpr char kCommand[] = R"(export GALVATRON_CONFIG="$$here/galvatron.json"
+cd "$$GALVATRON/galvatron/models/$0"
+exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
 )";
 
 }  // namespace
@@ -235,6 +277,7 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
                  "divided layer",
                  "embedding and head have one cp",
                  "both names of the embedding's sharding are written",
+                 "the model is one that its options describe",
                  "hosts are in the order of the stages"}};
   result.training.overlap_grad_reduce = false;
   result.training.bf16_moments = false;
@@ -244,7 +287,10 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
       {"galvatron.json", ConfigText(in, plan)},
       {"runtime.yaml", std::move(yaml)},
       {"hostfile", HostFileText(hosts)},
-      {"launch.sh", LaunchScript("Hetu-Galvatron", "GALVATRON", kCommand),
+      {"launch.sh",
+       LaunchScript("Hetu-Galvatron", "GALVATRON",
+                    absl::Substitute(
+                        kCommand, in.model.layers[1].is_moe() ? "moe" : "gpt")),
        /*executable=*/true}};
   result.launch = LaunchHint(hosts, "GALVATRON");
   result.losses = VocabularyLosses(plan);

@@ -157,7 +157,7 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model,
-                           MegatronModelOptions(in.model));
+                           MegatronModelOptions(in));
   std::string arguments;
   AppendOptions(model, arguments);
   AppendOptions(ParallelOptions(in.model, plan), arguments);

@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "common/base/status_macros.h"
 #include "common/frameworks/equal_stages.h"
 #include "common/frameworks/lower_plan.h"
@@ -31,10 +34,23 @@ absl::Status CheckModel(const ModelSpec& model) {
 }
 
 // FSDP shards weights; with a pipeline it gathers them once, which is ZeRO-2.
-void LowerSharding(PipelinePlan& plan, int zero_stage) {
+// Experts are spread over the ranks that share weights so.
+void LowerSharding(int most_planned, PipelinePlan& plan) {
+  const bool experts = plan.stages.front().plan.parallelism.ep_degree > 1;
+  const int zero_stage =
+      most_planned > 0 || experts ? std::max(most_planned, 2) : 0;
   for (PlacedStage& stage : plan.stages) {
     stage.plan.parallelism.zero_stage = zero_stage;
   }
+}
+
+// What the plan's own settings do not tell.
+std::vector<std::string> ExpertLosses(const PipelinePlan& plan) {
+  const StageParallelism& p = plan.stages.front().plan.parallelism;
+  if (p.ep_degree == 1 || p.tp_degree == 1) return {};
+  return {absl::StrCat("experts: split by tp ", p.tp_degree, " in ep ",
+                       p.ep_degree, "; becomes ep ", p.ep_degree,
+                       " alone, whose ranks are those of tp first")};
 }
 
 std::string ModelParts(const ModelSpec& model, const PipelinePlan& plan) {
@@ -58,17 +74,13 @@ std::string ModelParts(const ModelSpec& model, const PipelinePlan& plan) {
   return parts;
 }
 
-std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan,
-                       bool recompute) {
+std::string ParallelismText(const PlannedTraining& in,
+                            const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
   const bool sharded = p.zero_stage > 0;
-  const int mbs = plan.pipeline_microbatch_size / p.dp_degree;
   const bool interleaved = plan.schedule == PipelineSchedule::kInterleaved;
   std::string text = absl::StrCat(
-      "\"\"\"Of torchtitan's configuration what a plan decides.\"\"\"\n\n"
-      "from torchtitan.config.configs import ParallelismConfig\n\n"
-      "parallelism = ParallelismConfig(\n"
-      "    pipeline_parallel_degree=",
+      "parallelism = ParallelismConfig(\n    pipeline_parallel_degree=",
       plan.num_devices(), ",\n    tensor_parallel_degree=", p.tp_degree,
       ",\n    enable_sequence_parallel=",
       p.sequence_parallel ? "True" : "False",
@@ -79,26 +91,96 @@ std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan,
       ",\n    fsdp_reshard_after_forward=\"",
       p.zero_stage == 3 ? "always" : "never", "\",\n");
   if (plan.num_stages() > 1) {
-    absl::StrAppend(&text, "    pipeline_parallel_schedule=\"",
-                    interleaved ? "Interleaved1F1B" : "1F1B",
-                    "\",\n    pipeline_parallel_microbatch_size=", mbs,
-                    ",\n    module_fqns_per_model_part=[\n",
-                    ModelParts(in.model, plan), "    ],\n");
+    absl::StrAppend(
+        &text, "    pipeline_parallel_schedule=\"",
+        interleaved ? "Interleaved1F1B" : "1F1B",
+        "\",\n    num_pp_microbatches=",
+        in.training.global_batch_size / plan.pipeline_microbatch_size,
+        ",\n    module_fqns_per_model_part=[\n", ModelParts(in.model, plan),
+        "    ],\n");
   }
-  absl::StrAppend(&text,
-                  ")\n\n# Of the training and activation_checkpoint "
-                  "sections.\nlocal_batch_size = ",
-                  in.training.global_batch_size / p.dp_degree,
-                  "\nglobal_batch_size = ", in.training.global_batch_size,
-                  "\nseq_len = ", in.training.sequence_length,
-                  "\nactivation_checkpoint_mode = \"",
-                  recompute ? "full" : "none", "\"\n");
-  return text;
+  return text + ")\n";
+}
+
+// Batches are counted in tokens. Without a pipeline the microbatches of a step
+// are accumulated. CUDA graphs know neither pipelines nor most experts.
+std::string TrainingText(const PlannedTraining& in, const PipelinePlan& plan) {
+  const StageParallelism& p = plan.stages.front().plan.parallelism;
+  const bool cuda_graphs = plan.num_devices() == 1 && p.ep_degree == 1;
+  const int64_t tokens = in.training.sequence_length;
+  return absl::StrCat(
+      "training = dict(\n    max_context_length=", tokens,
+      ",\n    num_tokens_per_microbatch_per_dp_rank=",
+      plan.pipeline_microbatch_size / p.dp_degree * tokens,
+      ",\n    num_tokens_per_train_step=",
+      in.training.global_batch_size * tokens, ",\n    mixed_precision_param=\"",
+      in.training.precision == Precision::kBf16 ? "bfloat16" : "float32",
+      "\",\n    disable_cuda_graphs=", cuda_graphs ? "False" : "True",
+      ",\n)\n");
+}
+
+// $0 parallelism, $1 training, $2 recomputation.
+constexpr char kModule[] =
+    R"("""What a plan decides of torchtitan's configuration.
+
+Train with --module tangram_plan --config planned.
+"""
+
+import dataclasses
+import importlib
+import os
+
+from torchtitan.config import ParallelismConfig
+from torchtitan.distributed.activation_checkpoint import FullAC
+
+$0
+$1
+activation_checkpoint = $2
+
+
+def planned():
+    """The configuration that TORCHTITAN_CONFIG names, with the plan."""
+    model, function = os.environ["TORCHTITAN_CONFIG"].split(".")
+    registry = importlib.import_module(
+        f"torchtitan.models.{model}.config_registry")
+    config = getattr(registry, function)()
+    return dataclasses.replace(
+        config, parallelism=parallelism,
+        training=dataclasses.replace(config.training, **training),
+        activation_checkpoint=activation_checkpoint)
+)";
+
+std::string ModuleText(const PlannedTraining& in, const PipelinePlan& plan,
+                       bool recompute) {
+  return absl::Substitute(kModule, ParallelismText(in, plan),
+                          TrainingText(in, plan),
+                          recompute ? "FullAC.Config()" : "None");
+}
+
+// kInvalidArgument for what torchtitan would train otherwise, or not at all.
+absl::Status CheckTraining(const PlannedTraining& in,
+                           const PipelinePlan& plan) {
+  const Precision precision = in.training.precision;
+  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
+    return Refuse("training.precision", PrecisionName(precision),
+                  "bf16 or fp32, which torchtitan trains in");
+  }
+  const StageParallelism& p = plan.stages.front().plan.parallelism;
+  const int parts = (p.sequence_parallel ? p.tp_degree : 1) *
+                    (p.cp_degree > 1 ? 2 * p.cp_degree : 1);
+  const int64_t tokens = int64_t{in.training.sequence_length} *
+                         plan.pipeline_microbatch_size / p.dp_degree;
+  if (tokens % parts == 0) return absl::OkStatus();
+  return Refuse("training.sequence_length", in.training.sequence_length,
+                absl::StrCat(tokens, " tokens of a microbatch to be cut into ",
+                             parts, " parts"));
 }
 
 constexpr char kCommand[] = R"(cd "$TORCHTITAN"
-export PYTHONPATH="$here:$PWD${PYTHONPATH:+:$PYTHONPATH}"
-exec "${torchrun[@]}" -m torchtitan.train "$@"
+: "${TORCHTITAN_CONFIG:?must name a configuration, e.g. llama3.llama3_8b}"
+export PYTHONPATH="$here:$PWD${PYTHONPATH:+:$PYTHONPATH}" TORCHTITAN_CONFIG
+exec "${torchrun[@]}" -m torchtitan.train --module tangram_plan \
+  --config planned "$@"
 )";
 
 }  // namespace
@@ -115,24 +197,29 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
     most = std::max(most, stage.plan.parallelism.zero_stage);
   }
   TANGRAM_RETURN_IF_ERROR(EqualizeStages(in.model, plan));
-  LowerSharding(plan, most == 0 ? 0 : std::max(most, 2));
+  LowerSharding(most, plan);
+  TANGRAM_RETURN_IF_ERROR(CheckTraining(in, plan));
   const bool recompute = RecomputeAllOrNothing(in.model, plan);
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
   FrameworkExport result{
-      .files = {{"tangram_parallelism.py", ConfigText(in, plan, recompute)},
+      .files = {{"tangram_plan.py", ModuleText(in, plan, recompute)},
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh",
                  LaunchScript("torchtitan", "TORCHTITAN", kCommand),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "TORCHTITAN") +
-                " --module ... --config ... (a config function that takes "
-                "`parallelism` from tangram_parallelism)",
+                ", with TORCHTITAN_CONFIG=<model>.<configuration>, e.g. "
+                "llama3.llama3_8b",
       .training = in.training,
+      .losses = ExpertLosses(plan),
       .guards = {"all stages have the same degrees",
+                 "a microbatch can be cut into the parts of tp and cp",
                  "every module is in one model part",
                  "hosts are in the order of the stages"}};
+  result.training.fp32_gradients |= in.training.precision == Precision::kBf16;
   result.training.bf16_moments = false;
+  result.training.dropout = false;
   result.plan = std::move(plan);
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -107,6 +108,16 @@ std::string LayerPattern(const ModelSpec& model, Predicate is) {
   return pattern + ")";
 }
 
+// Megatron-LM's kernels for products of all experts at once need GPUs of
+// compute capability 8, the first with bf16, and it stops on others.
+bool AllGroupProducts(const PlannedTraining& in) {
+  return absl::c_all_of(in.plan.stages, [&](const PlacedStage& stage) {
+    return absl::c_all_of(stage.gpus, [&](const GpuId& gpu) {
+      return in.cluster.nodes[gpu.node].device.peak_flops.bf16 > 0;
+    });
+  });
+}
+
 void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
                 OptionList& options) {
   const LayerSpec& moe = *kinds.moe;
@@ -123,7 +134,6 @@ void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
                 }));
   }
   options.Add("moe_token_dispatcher_type", "alltoall");
-  options.Flag("moe_grouped_gemm");
 }
 
 absl::Status AddWindows(const ModelSpec& model, OptionList& options) {
@@ -170,7 +180,8 @@ void AddVocabulary(const LayerSpec& embedding, OptionList& options) {
 }  // namespace
 
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
-    const ModelSpec& model) {
+    const PlannedTraining& in) {
+  const ModelSpec& model = in.model;
   TANGRAM_ASSIGN_OR_RETURN(const LayerKinds kinds, FindKinds(model));
   const LayerSpec& layer = *kinds.any();
   OptionList options;
@@ -189,7 +200,10 @@ absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
   options.Add("normalization", layer.norm_bias ? "LayerNorm" : "RMSNorm");
   AddVocabulary(model.layers.front(), options);
   TANGRAM_RETURN_IF_ERROR(AddWindows(model, options));
-  if (kinds.moe != nullptr) AddExperts(model, kinds, options);
+  if (kinds.moe != nullptr) {
+    AddExperts(model, kinds, options);
+    if (AllGroupProducts(in)) options.Flag("moe_grouped_gemm");
+  }
   return options.Take();
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/domain/model_spec.h"
 #include "common/domain/training_options.h"
+#include "common/frameworks/framework_export.h"
 
 namespace tangram {
 
@@ -17,10 +17,11 @@ struct MegatronOption {
   std::string value;  // Empty: a flag.
 };
 
-// The model. kInvalidArgument naming the layer that Megatron-LM's options
-// cannot describe: they know one kind of dense layer and one of experts.
+// The model, on the GPUs of the plan. kInvalidArgument naming the layer that
+// Megatron-LM's options cannot describe: they know one kind of dense layer and
+// one of experts.
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
-    const ModelSpec& model);
+    const PlannedTraining& in);
 
 // Precision, optimizer, dropout and what else training has, without the batch.
 std::vector<MegatronOption> MegatronTrainingOptions(

@@ -6,6 +6,10 @@ Aceso), Hetu-Galvatron, sailor, FlashFlex, torchtitan and alpa; tests whose
 checkout is absent are skipped.
 """
 
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import json
 import os
 import subprocess
@@ -15,6 +19,9 @@ import types
 import unittest
 
 BIN, SOURCE = sys.argv[1:3]
+sys.path.insert(0, os.path.join(SOURCE, "scripts"))
+import exporting_table  # noqa: E402  It reads the same arguments.
+
 TANGRAM = os.path.join(BIN, "tangram")
 CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 CHECKOUTS = os.environ.get("TANGRAM_FRAMEWORK_CHECKOUTS", "")
@@ -40,6 +47,87 @@ def stub_module(name, **members):
             stub_module(parent, __path__=[])
         setattr(sys.modules[parent], child, module)
     return module
+
+
+class _Anything(type):
+    """A class with whatever attributes it is asked for."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _anything(name)
+
+    def __getitem__(cls, _):
+        return cls
+
+    def __iter__(cls):
+        return iter(())
+
+    def __or__(cls, _):
+        return cls
+
+    __ror__ = __or__
+
+
+def _anything(name):
+    """Its objects, and their methods, leave what they decorate as it is."""
+    def same(*args, **_):
+        return args[0] if args else None
+
+    def method(_, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return same
+
+    return _Anything(name, (), {
+        "__init__": lambda self, *_, **__: None,
+        "__call__": lambda self, *args, **_: same(*args), "__getattr__": method})
+
+
+class _Stub(types.ModuleType):
+
+    def __init__(self, name, stubs):
+        super().__init__(name)
+        self._stubs = stubs
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        full = f"{self.__name__}.{name}"
+        if self._stubs.is_real(full):
+            return importlib.import_module(full)
+        setattr(self, name, _anything(name))
+        return getattr(self, name)
+
+
+class Stubs(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Of the packages `stubbed`, modules that hold whatever they are asked
+    for; but `real` modules, and all that is in them, are those of a checkout.
+    """
+
+    def __init__(self, root, stubbed, real):
+        self.root, self.stubbed, self.real = root, stubbed, real
+        sys.meta_path.insert(0, self)
+
+    def is_real(self, name):
+        return any(f"{name}.".startswith(f"{real}.") for real in self.real)
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in self.stubbed:
+            return None
+        if not self.is_real(name):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        file = os.path.join(self.root, *name.split("."))
+        if not os.path.isdir(file):
+            return importlib.util.spec_from_file_location(name, f"{file}.py")
+        return importlib.util.spec_from_file_location(
+            name, f"{file}/__init__.py", submodule_search_locations=[file])
+
+    def create_module(self, spec):
+        return _Stub(spec.name, self)
+
+    def exec_module(self, module):
+        pass
 
 
 def stage(begin, end, tp, dp, gpus, recomputed=False):
@@ -107,6 +195,22 @@ class Exports(unittest.TestCase):
             capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         return folder
+
+
+def check_table(test, target, check):
+    """Calls `check`(folder of the export, plan) for each plan of the table of
+    docs/exporting.md that `target` does not refuse."""
+    count = 0
+    for name in exporting_table.PLANS:
+        with test.subTest(name), tempfile.TemporaryDirectory() as folder:
+            test.assertTrue(exporting_table.make_plan(name, folder))
+            verdict, _ = exporting_table.verdict(target, folder)
+            if verdict == "refused":
+                continue
+            count += 1
+            check(os.path.join(folder, target),
+                  json.loads(read(folder, "plan.json")))
+    test.assertGreater(count, 0)
 
 
 def read(folder, name):

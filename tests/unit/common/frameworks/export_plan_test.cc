@@ -11,6 +11,7 @@ namespace tangram {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using testing::ContentOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -30,6 +31,18 @@ PlannedTraining TwoReplicas() {
   planned.plan.stages = {
       StageOn(0, 13, {.tp_degree = 4, .dp_degree = 2}, t4),
       StageOn(13, 34, {.tp_degree = 2, .dp_degree = 2}, NodeGpus(2, 4))};
+  return planned;
+}
+
+// Llama 2 7B in bf16: tp 2 and dp 2 in two stages of 12 and 20 layers.
+PlannedTraining OneMesh() {
+  PlannedTraining planned = TwoReplicas();
+  planned.training.precision = Precision::kBf16;
+  planned.training.fp32_gradients = true;
+  planned.training.dropout = false;
+  const StageParallelism tp2dp2{.tp_degree = 2, .dp_degree = 2};
+  planned.plan.stages = {StageOn(0, 13, tp2dp2, NodeGpus(0, 4)),
+                         StageOn(13, 34, tp2dp2, NodeGpus(2, 4))};
   return planned;
 }
 
@@ -54,6 +67,31 @@ TEST(ExportPlanTest, GalvatronHoldsLayersOfTheirOwnDegrees) {
   EXPECT_EQ(config["vtp"], 4);
   EXPECT_EQ(config["checkpoint"].get<std::string>().substr(20, 8), "1,1,0,0,");
   EXPECT_EQ(config["embed_sdp"], config["vocab_sdp"]);
+}
+
+// What it is not told it takes from its defaults, which are those of Llama.
+TEST(ExportPlanTest, GalvatronIsToldOfAllThatIsNotLlama) {
+  PlannedTraining planned = TwoIslands();
+  planned.model = *BuiltinModel("gpt3-6.7b");
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("galvatron", planned));
+  EXPECT_THAT(ContentOf(exported, "runtime.yaml"),
+              AllOf(HasSubstr("untie_embeddings_and_output_weights: false\n"),
+                    HasSubstr("activation_func: torch.nn.functional.gelu\n"),
+                    HasSubstr("hidden_dropout: 0.1\n"),
+                    HasSubstr("is_moe_model: false\n")));
+  EXPECT_THAT(ContentOf(exported, "launch.sh"), HasSubstr("/models/gpt\""));
+}
+
+TEST(ExportPlanTest, GalvatronTrainsExpertsWithItsOtherProgram) {
+  PlannedTraining planned = OneMesh();
+  planned.model = *BuiltinModel("mixtral-8x7b");
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("galvatron", planned));
+  EXPECT_THAT(ContentOf(exported, "runtime.yaml"),
+              AllOf(HasSubstr("is_moe_model: true\n"),
+                    HasSubstr("num_moe_experts: 8\n")));
+  EXPECT_THAT(ContentOf(exported, "launch.sh"), HasSubstr("/models/moe\""));
 }
 
 // Ranks of the larger stage would be in groups of the next.
@@ -123,15 +161,11 @@ TEST(ExportPlanTest, FlashFlexRefusesDifferentDataDegrees) {
 }
 
 TEST(ExportPlanTest, TorchTitanListsModulesOfEachPart) {
-  PlannedTraining planned = TwoReplicas();
-  const StageParallelism tp2dp2{.tp_degree = 2, .dp_degree = 2};
-  planned.plan.stages = {StageOn(0, 13, tp2dp2, NodeGpus(0, 4)),
-                         StageOn(13, 34, tp2dp2, NodeGpus(2, 4))};
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
-                       ExportPlan("torchtitan", planned));
+                       ExportPlan("torchtitan", OneMesh()));
   EXPECT_THAT(exported.losses, IsEmpty());
   EXPECT_THAT(
-      ContentOf(exported, "tangram_parallelism.py"),
+      ContentOf(exported, "tangram_plan.py"),
       AllOf(HasSubstr("        [\"tok_embeddings\", *(f\"layers.{i}\" for i in "
                       "range(0, 12))],\n"),
             HasSubstr("        [*(f\"layers.{i}\" for i in range(12, 32)), "
