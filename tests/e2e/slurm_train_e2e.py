@@ -1,22 +1,21 @@
 """examples/slurm/train.sbatch: from sbatch to the ranks of a framework, on a
 Slurm that runs here.
 
-Needs torchrun (package python3-torch), which starts the ranks. Each rank is a
-stub that writes down what it was started with. What Megatron-LM's own parser
+Ranks are stubs that write down what they were started with. What Megatron-LM's own parser
 and FlagScale's own runner make of it is tested where
 TANGRAM_FRAMEWORK_CHECKOUTS has them.
 """
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 import unittest
 
+import framework_ranks
 import harness
 import slurm_cluster
-from harness import BIN, SOURCE
+from harness import SOURCE
 
 sys.path.insert(0, os.path.join(SOURCE, "tests/frameworks"))
 import megatron_arguments
@@ -28,23 +27,6 @@ NODES = {"t1": ("t4", 4), "t2": ("t4", 4), "v1": ("v100", 2), "v2": ("v100", 2)}
 DATA = ["--mock-data", "--lr", "0.0001", "--train-iters", "10"]
 JOB = ["--model", "llama2-7b", "--layers", "16", "--global-batch", "64",
        "--seq", "1024", "--parallelizer", "uniform"]
-# Under Python 3.11 PyTorch 1.13, which is Debian's, does not find the values of
-# its own --redirects.
-TORCHRUN = """#!/usr/bin/python3
-from torch.distributed import run
-from torch.distributed.elastic.multiprocessing.api import Std
-Std.from_str = classmethod(lambda cls, text: cls(int(text)))
-run.main()
-"""
-RANK = """import json, os, socket, sys
-rank = os.environ["RANK"]
-with open(os.path.join(os.environ["RANKS"], rank + ".json"), "w") as file:
-    json.dump({"host": socket.gethostname(), "arguments": sys.argv[1:],
-               **{name.lower(): int(os.environ[name]) for name in
-                  ("RANK", "LOCAL_RANK", "WORLD_SIZE")}}, file)
-"""
-
-
 # What FlagScale's run.py does, without Hydra.
 FLAGSCALE_RUN = """import sys
 from omegaconf import OmegaConf
@@ -57,7 +39,7 @@ SSHTrainRunner(config).run(dryrun="action=dryrun" in sys.argv)
 
 
 @slurm_cluster.needed
-@unittest.skipUnless(shutil.which("torchrun"), "no torchrun")
+@framework_ranks.needed
 class SlurmTrainTest(harness.Folder):
     @classmethod
     def setUpClass(cls):
@@ -68,29 +50,23 @@ class SlurmTrainTest(harness.Folder):
 
     def setUp(self):
         super().setUp()
-        for name in ("ranks", "bin"):
-            os.mkdir(self.path(name))
-        self.write("bin/torchrun", TORCHRUN)
-        os.chmod(self.path("bin/torchrun"), 0o755)
-        os.symlink("/usr/bin/python3", self.path("bin/python"))
+        framework_ranks.prepare(self.folder)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
     def train(self, *arguments, nodes, **environment):
         """Submits the script; what each rank was started with."""
-        path = ":".join([self.path("bin"), BIN, os.environ["PATH"]])
         job = self.cluster.submit(
             f"--nodes={len(nodes)}", "--nodelist=" + ",".join(nodes), SCRIPT,
-            *JOB, *arguments, folder=self.folder, PATH=path, RANKS=self.path("ranks"),
-            EXPORT_OPTIONS="--allow-lossy", **environment)
+            *JOB, *arguments, folder=self.folder, EXPORT_OPTIONS="--allow-lossy",
+            **framework_ranks.environment(self.folder), **environment)
         state = self.cluster.end_of(job, timeout_s=240)
         self.log = self.read(f"slurm-{job}.out")
         self.assertEqual(state, "COMPLETED", self.log)
         self.work = f"train-{job}"
         self.plan = json.loads(self.read(f"{self.work}/plan.json"))
-        return [json.loads(self.read(f"ranks/{rank}.json"))
-                for rank in range(len(os.listdir(self.path("ranks"))))]
+        return framework_ranks.started(self.folder)
 
     def checkout(self, name):
         path = os.path.join(CHECKOUTS, name)
@@ -101,7 +77,7 @@ class SlurmTrainTest(harness.Folder):
     def megatron(self):
         """A checkout whose program is the stub."""
         os.mkdir(self.path("megatron"))
-        self.write("megatron/pretrain_gpt.py", RANK)
+        self.write("megatron/pretrain_gpt.py", framework_ranks.PROGRAM)
         return self.path("megatron")
 
     def flagscale(self):
@@ -111,7 +87,8 @@ class SlurmTrainTest(harness.Folder):
         for name in set(os.listdir(package)) - {"train"}:
             os.symlink(os.path.join(package, name),
                        self.path("flagscale/flagscale", name))
-        self.write("flagscale/flagscale/train/train_gpt.py", RANK)
+        self.write("flagscale/flagscale/train/train_gpt.py",
+                   framework_ranks.PROGRAM)
         self.write("flagscale/run.py", FLAGSCALE_RUN)
         return self.path("flagscale")
 
@@ -172,8 +149,6 @@ class SlurmTrainTest(harness.Folder):
         address = self.path(f"tangram-{service}.address")
         self.cluster.wait(lambda: os.path.exists(address), "the service")
         address = self.read(address).strip()
-        shutil.rmtree(self.path("ranks"))
-        os.mkdir(self.path("ranks"))
         self.train(nodes=["t1", "t2"], MEGATRON_LM=self.path("megatron"),
                    TANGRAM_COORDINATOR=address)
         jobs = self.cluster.run("tangram", "job", "list", "--coordinator",

@@ -2,12 +2,11 @@
 
 Usage: deploy_test.py <repository root>
 
-What needs a tool that is not installed (promtool, kubectl, systemd-analyze) is
+What needs a tool that is not installed (promtool, systemd-analyze) is
 skipped and said so.
 """
 
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -42,7 +41,8 @@ def flags_of(main):
 class PrometheusTest(unittest.TestCase):
     @needs("promtool")
     def test_rules_pass_their_tests(self):
-        run("promtool", "check", "config", RULES / "prometheus.yml")
+        for name in ("prometheus.yml", "slurm.yml"):
+            run("promtool", "check", "config", RULES / name)
         run("promtool", "test", "rules", RULES / "alerts_test.yml")
 
     def test_every_alert_has_a_page_and_a_test(self):
@@ -103,28 +103,6 @@ class DashboardTest(unittest.TestCase):
             run("promtool", "check", "rules", file.name)
 
 
-class KubernetesTest(unittest.TestCase):
-    @needs("kubectl")
-    def test_kustomization_builds(self):
-        objects = run("kubectl", "kustomize", DEPLOY / "kubernetes")
-        kinds = re.findall(r"^kind: (\w+)", objects, re.MULTILINE)
-        self.assertEqual(kinds.count("Deployment"), 2)
-        self.assertEqual(kinds.count("NetworkPolicy"), 2)
-        self.assertIn("HorizontalPodAutoscaler", kinds)
-
-    @needs("kubectl")
-    def test_tls_is_an_overlay(self):
-        with tempfile.TemporaryDirectory() as folder:
-            base = os.path.relpath(DEPLOY / "kubernetes", folder)
-            (pathlib.Path(folder) / "kustomization.yaml").write_text(
-                f"resources: [{base}]\ncomponents: [{base}/tls]\n")
-            objects = run("kubectl", "kustomize", "--load-restrictor",
-                          "LoadRestrictionsNone", folder)
-        self.assertIn("--tls_key_file=/etc/tangram/tls.key", objects)
-        self.assertIn("--token_file=/etc/tangram/token", objects)
-        self.assertEqual(objects.count("mountPath: /etc/tangram"), 2)
-
-
 class SystemdTest(unittest.TestCase):
     @needs("systemd-analyze")
     def test_units_are_valid(self):
@@ -145,7 +123,9 @@ class SystemdTest(unittest.TestCase):
 
 class SlurmTest(unittest.TestCase):
     def test_script_parses(self):
-        run("bash", "-n", DEPLOY / "slurm" / "tangram.sbatch")
+        for script in (DEPLOY / "slurm" / "tangram.sbatch",
+                       ROOT / "examples" / "slurm" / "train.sbatch"):
+            run("bash", "-n", script)
 
 
 class FlagsTest(unittest.TestCase):
