@@ -120,7 +120,7 @@ class SlurmTrainTest(harness.Folder):
         arguments = megatron_arguments.load(self.checkout("Megatron-LM"))
         degrees = self.stages()[0]["plan"]["parallelism"]
         for rank in (ranks[0], ranks[-1]):
-            args = megatron_arguments.validated(
+            args, _ = megatron_arguments.parse(
                 arguments, rank["arguments"], rank["rank"], rank["world_size"])
             self.assertEqual(
                 (args.tensor_model_parallel_size, args.data_parallel_size,

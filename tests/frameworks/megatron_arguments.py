@@ -1,85 +1,80 @@
-"""Megatron-LM's own parser and validator of arguments, from a checkout.
+"""Megatron-LM's own parser and validation of arguments, from a checkout.
 
-They need PyTorch. What they read is Megatron-LM's; all else that its modules
-import is stubbed, as it would need GPUs.
+They need PyTorch. What they do not need of Megatron-LM is stubs.
 """
 
 import contextlib
-import importlib.abc
-import importlib.machinery
+import importlib
 import io
 import os
 import sys
-import types
+import typing
+import warnings
 from unittest import mock
 
-_READ = {
-    "megatron.core.fault_injector",
-    "megatron.core.model_parallel_config",
-    "megatron.core.transformer.cuda_graph_config",
-    "megatron.core.transformer.enums",
-    "megatron.core.transformer.pipeline_parallel_layer_layout",
+import upstream
+
+REAL = [
+    "megatron.core.activations", "megatron.core.distributed."
+    "distributed_data_parallel_config", "megatron.core.enums",
+    "megatron.core.fault_injector", "megatron.core.model_parallel_config",
+    "megatron.core.models.hybrid.hybrid_layer_allocation",
+    "megatron.core.msc_utils", "megatron.core.optimizer.optimizer_config",
+    "megatron.core.quantization", "megatron.core.rerun_state_machine",
+    "megatron.core.telemetry", "megatron.core.transformer.cuda_graph_config",
+    "megatron.core.transformer.enums", "megatron.core.transformer."
+    "heterogeneous.heterogeneous_config", "megatron.core.transformer."
+    "pipeline_parallel_layer_layout", "megatron.core.transformer.spec_utils",
     "megatron.core.transformer.transformer_config",
-    "megatron.training.argument_utils",
-    "megatron.training.arguments",
-    "megatron.training.config",
-}
+    "megatron.core.typed_torch", "megatron.training.argument_utils",
+    "megatron.training.arguments", "megatron.training.config",
+    "megatron.training.models"]
 
 
-class _Stub(types.ModuleType):
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        setattr(self, name, mock.MagicMock(name=name))
-        return getattr(self, name)
-
-
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def __init__(self, root):
-        self._root = root
-
-    def find_spec(self, fullname, path, target=None):
-        if fullname.split(".")[0] not in ("megatron", "packaging"):
-            return None
-        if fullname in _READ or fullname.startswith("megatron.training.config."):
-            return importlib.machinery.PathFinder.find_spec(fullname, path)
-        spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        spec.submodule_search_locations = [
-            os.path.join(self._root, *fullname.split("."))]
-        return spec
-
-    def create_module(self, spec):
-        return _Stub(spec.name)
-
-    def exec_module(self, module):
-        pass
+def set_use_dist_ckpt(args):
+    args.use_dist_ckpt = args.ckpt_format != "torch"
 
 
 def load(root):
-    """megatron.training.arguments of a checkout."""
-    sys.meta_path.insert(0, _Finder(root))
-    module = importlib.import_module
-    transformer = module("megatron.core.transformer")
-    config = module("megatron.core.transformer.transformer_config")
+    """megatron.training.arguments on a machine like one of A100s."""
+    upstream.Stubs(root, ["megatron"], REAL)
+    if not hasattr(typing, "override"):  # Before Python 3.12.
+        typing.override = lambda function: function
+    import megatron.core.distributed as distributed
+    import megatron.core.extensions.kitchen as kitchen
+    import megatron.core.optimizer as optimizer
+    import megatron.core.transformer as transformer
+    import megatron.core.utils as utils
+    import megatron.training.utils as training_utils
+    utils.is_torch_min_version = lambda *_: True
+    utils.is_te_min_version = lambda *_, **__: True
+    utils.get_torch_version = lambda: None
+    training_utils.get_device_arch_version = lambda: 8
+    training_utils.update_use_dist_ckpt = set_use_dist_ckpt
+    kitchen.HAVE_KITCHEN = False
+    config = transformer.transformer_config
     transformer.TransformerConfig = config.TransformerConfig
-    core, training = module("megatron.core.utils"), module("megatron.training.utils")
-    core.is_torch_min_version = core.is_te_min_version = lambda *_: True
-    training.get_device_arch_version = lambda: 9
-    training.update_use_dist_ckpt = (
-        lambda args: setattr(args, "use_dist_ckpt", False))
-    storage = module("megatron.core.msc_utils").MultiStorageClientFeature
-    storage.is_enabled.return_value = False
-    return module("megatron.training.arguments")
+    transformer.MLATransformerConfig = config.MLATransformerConfig
+    distributed.DistributedDataParallelConfig = (
+        distributed.distributed_data_parallel_config
+        .DistributedDataParallelConfig)
+    optimizer.OptimizerConfig = optimizer.optimizer_config.OptimizerConfig
+    import megatron.training.arguments as arguments
+    return arguments
 
 
-def validated(arguments, words, rank, world_size):
-    """What `arguments`, as loaded, makes of a rank's command line. Raises what
-    they do: AssertionError, or SystemExit with what argparse printed."""
-    environment = {"RANK": str(rank), "WORLD_SIZE": str(world_size),
+def parse(arguments, words, rank, world, capability=7):
+    """What `arguments`, as loaded, makes of the words that a rank is started
+    with: the arguments, and the model's configuration that it trains with.
+    Raises what they do: AssertionError, or SystemExit."""
+    environment = {"RANK": str(rank), "WORLD_SIZE": str(world),
                    "CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+    torch = importlib.import_module("torch")
+    torch.cuda.get_device_capability = lambda: (capability, 0)
     with mock.patch.dict(os.environ, environment), \
             mock.patch.object(sys, "argv", ["pretrain_gpt.py", *words]), \
-            contextlib.redirect_stdout(io.StringIO()):
-        parsed = arguments.parse_args()
-        arguments.validate_args(parsed)
-    return parsed
+            contextlib.redirect_stdout(io.StringIO()), \
+            warnings.catch_warnings(record=True):
+        args = arguments.parse_args()
+        arguments.validate_args(args)
+        return args, arguments.core_transformer_config_from_args(args)
