@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<Owned<X509>>> ReadCertificates(
   return certificates;
 }
 
-absl::Status CheckPair(const TlsFiles& files, const TlsFlags& flags) {
+absl::Status CheckPairOnce(const TlsFiles& files, const TlsFlags& flags) {
   TANGRAM_ASSIGN_OR_RETURN(const auto certificates,
                            ReadCertificates(flags.cert_file, files.cert_file));
   X509* own = certificates.front().get();
@@ -75,6 +75,12 @@ absl::Status CheckPair(const TlsFiles& files, const TlsFlags& flags) {
   return FileError(flags.key_file, files.key_file,
                    absl::StrCat("not the key of ", flags.cert_file, " (",
                                 files.cert_file, ")"));
+}
+
+// Both may have been replaced between reading the one and the other.
+absl::Status CheckPair(const TlsFiles& files, const TlsFlags& flags) {
+  const absl::Status status = CheckPairOnce(files, flags);
+  return status.ok() ? status : CheckPairOnce(files, flags);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_ANSWER_STORE_H_
 #define TANGRAM_COORDINATOR_DISPATCH_ANSWER_STORE_H_
 
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -9,6 +11,8 @@
 #include "common/parallelizer/query.h"
 
 namespace tangram {
+
+using KeyedAnswer = std::pair<Fingerprint, Answer>;
 
 // Answers by the key of their query, beyond the life of the process. A cache:
 // it may forget, and says nothing where it cannot read or write. Thread-safe.
@@ -19,8 +23,10 @@ class AnswerStore {
   // In the order of the keys.
   virtual std::vector<std::optional<Answer>> Find(
       absl::Span<const Fingerprint> keys) = 0;
-  // Returns at once; kept soon.
-  virtual void Insert(Fingerprint key, const Answer& answer) = 0;
+  // Returns at once. `on_settled` is called once, from any thread: when they
+  // are kept, or when they cannot be for now.
+  virtual void Insert(const std::vector<KeyedAnswer>& answers,
+                      std::function<void()> on_settled) = 0;
 };
 
 }  // namespace tangram

@@ -52,6 +52,11 @@ WorkerPool::WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer)
       queue_(options_.queue),
       cache_(options_.cache_bytes) {}
 
+WorkerPool::~WorkerPool() {
+  Lock lock(mutex_);
+  all_kept_.wait(lock, [this] { return being_kept_.empty(); });
+}
+
 WorkerId WorkerPool::Connect(const WorkerInfo& info,
                              WorkerConnection& connection) {
   std::set<AdapterId> adapters;
@@ -87,23 +92,34 @@ void WorkerPool::Drain(WorkerId worker) {
 }
 
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
-  std::vector<std::pair<Fingerprint, Answer>> to_store;
+  std::vector<KeyedAnswer> to_keep;
+  std::vector<TaskId> tasks;
   {
     const Lock lock(mutex_);
     for (WorkerAnswer& answer : answers) {
-      const auto task = tasks_.find(answer.task);
-      const Fingerprint key = task == tasks_.end() ? 0 : task->second.key;
       if (!Accept(worker, answer)) continue;
       if (options_.store != nullptr && answer.answer.ok() &&
           IsReproducible(*answer.answer)) {
-        to_store.emplace_back(key, *std::move(answer.answer));
+        tasks.push_back(answer.task);
+        to_keep.emplace_back(tasks_.at(answer.task).key, *answer.answer);
+        being_kept_.emplace(answer.task, *std::move(answer.answer));
+      } else {
+        Deliver(answer.task, answer.answer);
       }
     }
     LeaseTo(worker);
   }
-  for (const auto& [key, answer] : to_store) {
-    options_.store->Insert(key, answer);
+  if (to_keep.empty()) return;
+  options_.store->Insert(to_keep, [this, tasks] { OnKept(tasks); });
+}
+
+void WorkerPool::OnKept(const std::vector<TaskId>& tasks) {
+  const Lock lock(mutex_);
+  for (const TaskId task : tasks) {
+    const auto kept = being_kept_.extract(task);
+    Deliver(task, kept.mapped());
   }
+  if (being_kept_.empty()) all_kept_.notify_all();
 }
 
 bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
@@ -129,11 +145,17 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
     attempt->search_s = Within(held_s, given.search_s);
     workers_.at(worker).busy_s += attempt->search_s;
   }
-  EndAttempt(given.task, name,
-             answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
-  if (answer.ok()) cache_.Insert(task.key, *answer);
-  Finish(given.task, answer);
+  StampAttempt(given.task, name,
+               answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
   return true;
+}
+
+void WorkerPool::Deliver(TaskId id, const absl::StatusOr<Answer>& answer) {
+  const Task& task = tasks_.at(id);
+  Report(task.adapter,
+         answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
+  if (answer.ok()) cache_.Insert(task.key, *answer);
+  Finish(id, answer);
 }
 
 void WorkerPool::SetOffer(const Worker& worker, bool is_offered) {
@@ -293,7 +315,7 @@ int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
                             .context = context,
                             .query = queries[i],
                             .asked_s = options_.now_s()};
-    } else {
+    } else if (being_kept_.count(it->second) == 0) {
       queue_.JoinTask(batch, it->second);
     }
     tasks_.at(it->second).waiting.emplace_back(&waiter, i);
@@ -444,14 +466,18 @@ QueryAttempt* WorkerPool::FindAttempt(Task& task, const std::string& worker) {
   return nullptr;
 }
 
-void WorkerPool::EndAttempt(TaskId id, const std::string& worker,
-                            QueryEvent outcome) {
-  Task& task = tasks_.at(id);
-  if (QueryAttempt* attempt = FindAttempt(task, worker)) {
+void WorkerPool::StampAttempt(TaskId id, const std::string& worker,
+                              QueryEvent outcome) {
+  if (QueryAttempt* attempt = FindAttempt(tasks_.at(id), worker)) {
     attempt->ended_s = options_.now_s();
     attempt->outcome = outcome;
   }
-  Report(task.adapter, outcome);
+}
+
+void WorkerPool::EndAttempt(TaskId id, const std::string& worker,
+                            QueryEvent outcome) {
+  StampAttempt(id, worker, outcome);
+  Report(tasks_.at(id).adapter, outcome);
 }
 
 void WorkerPool::Report(const AdapterId& adapter, QueryEvent event) {

@@ -79,7 +79,9 @@ struct WorkerPoolOptions {
   int64_t cache_bytes = int64_t{256} << 20;
   // Seconds of a clock that never goes back.
   std::function<double()> now_s;
-  // What is beyond the cache; null: nothing. Must outlive the pool.
+  // What is beyond the cache; null: nothing. Must outlive the pool. A query is
+  // answered once its answer is in there, so that none is asked again that
+  // anybody knew to be answered.
   AnswerStore* store = nullptr;
 };
 
@@ -114,6 +116,7 @@ class WorkerPool {
  public:
   // `observer` may be null.
   WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer);
+  ~WorkerPool();  // Waits for the store.
 
   // For the workers' connections. Every id but that of a connected worker is
   // ignored, so that late messages do no harm. After Disconnect returns,
@@ -203,16 +206,20 @@ class WorkerPool {
   void Abandon(BatchId batch, const Waiter& waiter);
   // False if the answer comes too late.
   bool Accept(WorkerId worker, WorkerAnswer& answer);
+  void OnKept(const std::vector<TaskId>& tasks);  // Takes the lock itself.
   void SetOffer(const Worker& worker, bool is_offered);
   void LeaseToAll();
   void LeaseTo(WorkerId id);
   void Remove(WorkerId id);
+  // An answer of a worker.
+  void Deliver(TaskId id, const absl::StatusOr<Answer>& answer);
   void Finish(TaskId id, const absl::StatusOr<Answer>& answer);
   absl::Status NoWorkerFor(absl::string_view adapter) const;
   void Report(const AdapterId& adapter, QueryEvent event);
   void BeginAttempt(Task& task, const std::string& worker);
   // The last one of `worker`, if it goes on; null: there is none.
   static QueryAttempt* FindAttempt(Task& task, const std::string& worker);
+  void StampAttempt(TaskId task, const std::string& worker, QueryEvent outcome);
   void EndAttempt(TaskId task, const std::string& worker, QueryEvent outcome);
 
   const WorkerPoolOptions options_;
@@ -226,6 +233,10 @@ class WorkerPool {
   std::atomic<Fingerprint> offered_adapters_ = 0;
   std::map<WorkerId, Worker> workers_;
   std::map<TaskId, Task> tasks_;
+  // Of these the queue knows nothing any more: they are answered, but the store
+  // has yet to say that it has the answers.
+  std::map<TaskId, Answer> being_kept_;
+  std::condition_variable all_kept_;
   std::map<Fingerprint, TaskId> in_flight_;
 };
 

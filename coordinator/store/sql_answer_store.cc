@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
-#include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
 #include "common/wire/worker_pool_wire.h"
 #include "coordinator/store/migrate.h"
 
@@ -54,7 +54,8 @@ class SqlAnswerStore : public AnswerStore {
   }
 
   absl::Status Start() {
-    // A lost answer is asked again; it need not reach the disk at once.
+    // What the system has outlives the process; answers that are lost with the
+    // machine are asked again.
     TANGRAM_RETURN_IF_ERROR(database_->RelaxDurability());
     const SqlDialect& dialect = database_->dialect();
     const std::string tables = absl::StrReplaceAll(
@@ -72,7 +73,7 @@ class SqlAnswerStore : public AnswerStore {
         InChunks(keys, [&](absl::Span<const Fingerprint> chunk) {
           return FindChunk(chunk, found);
         });
-    if (!status.ok()) Complain("answers cannot be read", status);
+    if (!status.ok()) cannot_read_.Tell(status.ToString());
     std::vector<std::optional<Answer>> answers;
     for (const Fingerprint key : keys) {
       const auto it = found.find(key);
@@ -81,14 +82,21 @@ class SqlAnswerStore : public AnswerStore {
     return answers;
   }
 
-  void Insert(Fingerprint key, const Answer& answer) override {
-    std::string bytes = SerializeAnswer(answer);
+  void Insert(const std::vector<KeyedAnswer>& answers,
+              std::function<void()> on_settled) override {
+    std::vector<Encoded> encoded;
+    for (const auto& [key, answer] : answers) {
+      encoded.emplace_back(key, SerializeAnswer(answer));
+    }
+    bool is_failing = false;
     {
       const std::lock_guard lock(waiting_mutex_);
-      if (waiting_.size() >= kMaxWaiting) return;
-      waiting_.emplace_back(key, std::move(bytes));
+      if (waiting_.size() < kMaxWaiting) Append(std::move(encoded));
+      is_failing = is_failing_;
+      if (!is_failing) unsettled_.push_back(std::move(on_settled));
     }
     wake_.notify_all();
+    if (is_failing) on_settled();
   }
 
  private:
@@ -99,10 +107,6 @@ class SqlAnswerStore : public AnswerStore {
     absl::StatusOr<Answer> answer = ParseAnswer(bytes);
     if (!answer.ok()) return std::nullopt;
     return *std::move(answer);
-  }
-
-  static void Complain(const char* what, const absl::Status& status) {
-    Log(LogLevel::kWarning, what, {{"reason", status.ToString()}});
   }
 
   // Calls `handle` with parts of `all`.
@@ -131,20 +135,27 @@ class SqlAnswerStore : public AnswerStore {
     });
   }
 
+  // Expects the lock to be held.
+  void Append(std::vector<Encoded> encoded) {
+    std::move(encoded.begin(), encoded.end(), std::back_inserter(waiting_));
+  }
+
   void Write() {
     std::unique_lock lock(waiting_mutex_);
     while (true) {
       wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
       if (waiting_.empty()) return;
       std::vector<Encoded> batch = std::exchange(waiting_, {});
+      const auto settled = std::exchange(unsettled_, {});
       lock.unlock();
       const absl::Status status = WriteBatch(batch);
+      for (const auto& on_settled : settled) on_settled();
       lock.lock();
+      is_failing_ = !status.ok();
       if (status.ok()) continue;
-      Complain("answers are not kept", status);
-      if (stopping_) return;
-      waiting_.insert(waiting_.end(), std::make_move_iterator(batch.begin()),
-                      std::make_move_iterator(batch.end()));
+      cannot_write_.Tell(status.ToString());
+      if (stopping_ && unsettled_.empty()) return;
+      Append(std::move(batch));
       wake_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
     }
   }
@@ -204,7 +215,11 @@ class SqlAnswerStore : public AnswerStore {
   std::mutex waiting_mutex_;
   std::condition_variable wake_;
   std::vector<Encoded> waiting_;
+  std::vector<std::function<void()>> unsettled_;  // When these are written.
+  bool is_failing_ = false;  // The last time. Nobody waits for the next.
   bool stopping_ = false;
+  SparseWarning cannot_read_{"answers cannot be read"};
+  SparseWarning cannot_write_{"answers are not kept"};
   std::thread writer_;
 };
 

@@ -12,9 +12,10 @@
 namespace tangram {
 
 // Answers in a database, at most about `max_bytes`, the oldest of which go
-// first. A thread writes them within milliseconds, or as soon as the database
-// can be written. Those of another `version` of the program are not found: its
-// cost model may be another. Errors: those of Migrate.
+// first. A thread writes them, all that have gathered at once, within
+// milliseconds or as soon as the database can be written. Those of another
+// `version` of the program are not found: its cost model may be another.
+// Errors: those of Migrate.
 absl::StatusOr<std::unique_ptr<AnswerStore>> CreateSqlAnswerStore(
     std::unique_ptr<SqlDatabase> database, int64_t max_bytes,
     const std::string& version);

@@ -89,10 +89,8 @@ class CountingObserver : public WorkerPoolObserver {
 
 class WorkerPoolTest : public ::testing::Test {
  protected:
-  explicit WorkerPoolTest(double worker_wait_s = 1000)
-      : pool_({.worker_wait_s = worker_wait_s,
-               .now_s = [this] { return now_s_.load(); }},
-              &observer_) {}
+  explicit WorkerPoolTest(WorkerPoolOptions options = {.worker_wait_s = 1000})
+      : pool_(WithClock(std::move(options)), &observer_) {}
 
   static std::vector<Query> Queries(int count, int first = 0) {
     std::vector<Query> queries;
@@ -124,6 +122,11 @@ class WorkerPoolTest : public ::testing::Test {
   void AnswerWith(WorkerId worker, TaskId task, int64_t steps) {
     pool_.OnAnswers(worker,
                     {{task, Answer(SlicePlanSet{.search_steps = steps})}});
+  }
+
+  WorkerPoolOptions WithClock(WorkerPoolOptions options) {
+    options.now_s = [this] { return now_s_.load(); };
+    return options;
   }
 
   std::atomic<double> now_s_ = 0;
@@ -195,6 +198,64 @@ TEST_F(WorkerPoolTest, ABatchThatIsInFlightIsShared) {
   EXPECT_THAT(StepsOf(*first.get()), ElementsAre(10, 11));
   EXPECT_THAT(StepsOf(*second.get()), ElementsAre(10, 11));
   EXPECT_THAT(worker.AwaitLeases(2), SizeIs(2));
+}
+
+// Has kept nothing until it is told so.
+class SlowStore : public AnswerStore {
+ public:
+  std::vector<std::optional<Answer>> Find(
+      absl::Span<const Fingerprint> keys) override {
+    return {keys.size(), std::nullopt};
+  }
+  void Insert(const std::vector<KeyedAnswer>&,
+              std::function<void()> on_settled) override {
+    unsettled_.push_back(std::move(on_settled));
+  }
+  void Settle() {
+    for (const auto& on_settled : std::exchange(unsettled_, {})) on_settled();
+  }
+
+ private:
+  std::vector<std::function<void()>> unsettled_;
+};
+
+class StoringPoolTest : public WorkerPoolTest {
+ protected:
+  // Without a cache.
+  StoringPoolTest() : WorkerPoolTest({.cache_bytes = 0, .store = &store_}) {}
+
+  SlowStore store_;
+};
+
+TEST_F(StoringPoolTest, AQueryIsAnsweredOnceItsAnswerIsKept) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto first = RunAside(Queries(1));
+  AnswerWith(id, worker.AwaitLeases(1)[0], 10);
+  EXPECT_EQ(pool_.Counts().leased, 0);
+  EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 0);
+  // Whoever asks the same meanwhile waits too.
+  auto second = RunAside(Queries(1));
+  while (observer_.misses < 2) std::this_thread::yield();
+  EXPECT_EQ(first.wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+
+  store_.Settle();
+  EXPECT_THAT(StepsOf(*first.get()), ElementsAre(10));
+  EXPECT_THAT(StepsOf(*second.get()), ElementsAre(10));
+  EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 1);
+}
+
+TEST_F(StoringPoolTest, NobodyMayWaitAnyMore) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto run = RunAside(Queries(1));
+  AnswerWith(id, worker.AwaitLeases(1)[0], 10);
+  stop_ = true;
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kCancelled, _));
+  pool_.Disconnect(id);
+  store_.Settle();
+  EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 1);
 }
 
 TEST_F(WorkerPoolTest, StoppingRevokesTheLeases) {
@@ -437,7 +498,7 @@ TEST_F(WorkerPoolTest, TheVersionWithMostSlotsIsUsed) {
 
 class ImpatientPoolTest : public WorkerPoolTest {
  protected:
-  ImpatientPoolTest() : WorkerPoolTest(/*worker_wait_s=*/0) {}
+  ImpatientPoolTest() : WorkerPoolTest({.worker_wait_s = 0}) {}
 };
 
 TEST_F(ImpatientPoolTest, FailsAtOnceWithoutAWorker) {

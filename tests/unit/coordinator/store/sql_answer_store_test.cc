@@ -1,5 +1,9 @@
 #include "coordinator/store/sql_answer_store.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
+#include <future>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -35,6 +39,9 @@ class SqlAnswerStoreTest : public testing::DatabaseTest {
     store_.reset();
     DatabaseTest::TearDown();
   }
+  void Insert(Fingerprint key, const Answer& answer) {
+    store_->Insert({{key, answer}}, [] {});
+  }
   // −1: unknown.
   int64_t Steps(Fingerprint key) {
     const std::optional<Answer> answer = store_->Find({&key, 1}).front();
@@ -52,8 +59,8 @@ TEST_P(SqlAnswerStoreTest, AnswersOutliveTheProcess) {
   Reopen();
   // Keys use all 64 bits.
   const Fingerprint high = ~Fingerprint{0};
-  store_->Insert(1, AnswerWith(10));
-  store_->Insert(high, AnswerWith(20));
+  Insert(1, AnswerWith(10));
+  Insert(high, AnswerWith(20));
   Reopen();
 
   EXPECT_EQ(Steps(1), 10);
@@ -63,19 +70,19 @@ TEST_P(SqlAnswerStoreTest, AnswersOutliveTheProcess) {
 
 TEST_P(SqlAnswerStoreTest, AnotherVersionStartsAnew) {
   Reopen();
-  store_->Insert(1, AnswerWith(10));
+  Insert(1, AnswerWith(10));
   Reopen(1 << 20, "2");
   EXPECT_EQ(Steps(1), -1);
 
-  store_->Insert(2, AnswerWith(20));
+  Insert(2, AnswerWith(20));
   Reopen(1 << 20, "2");
   EXPECT_EQ(Steps(2), 20);
 }
 
 TEST_P(SqlAnswerStoreTest, AnswersComeInTheOrderOfTheKeys) {
   Reopen();
-  store_->Insert(1, AnswerWith(10));
-  store_->Insert(2, PerformanceProfile{.min_gpu_seconds = 3});
+  Insert(1, AnswerWith(10));
+  Insert(2, PerformanceProfile{.min_gpu_seconds = 3});
   Reopen();
 
   const auto answers = store_->Find({2, 9, 1});
@@ -85,14 +92,58 @@ TEST_P(SqlAnswerStoreTest, AnswersComeInTheOrderOfTheKeys) {
   EXPECT_EQ(std::get<SlicePlanSet>(*answers[2]).search_steps, 10);
 }
 
+TEST_P(SqlAnswerStoreTest, SaysWhenAnswersAreKept) {
+  Reopen();
+  std::promise<void> kept;
+  store_->Insert({{1, AnswerWith(10)}, {2, AnswerWith(20)}},
+                 [&] { kept.set_value(); });
+  kept.get_future().wait();
+
+  EXPECT_EQ(Steps(1), 10);
+  EXPECT_EQ(Steps(2), 20);
+}
+
+// No file of this process can grow meanwhile.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
+  if (is_shared()) GTEST_SKIP() << "the server has the file";
+  Reopen();
+  {
+    const FullDisk disk;
+    for (Fingerprint key = 1; key <= 2; ++key) {
+      std::promise<void> settled;
+      store_->Insert({{key, AnswerWith(10)}}, [&] { settled.set_value(); });
+      settled.get_future().wait();
+      EXPECT_EQ(Steps(key), -1);
+    }
+  }
+  Reopen();  // Writes what waits.
+  EXPECT_EQ(Steps(1), 10);
+  EXPECT_EQ(Steps(2), 10);
+}
+
 // 12 MB in answers of 100 kB into a database that may hold 6 MB.
 TEST_P(SqlAnswerStoreTest, TheOldestGoFirst) {
   Reopen(6 << 20);
   for (Fingerprint key = 0; key < 120; ++key) {
-    store_->Insert(key, AnswerWith(1, 100'000));
+    Insert(key, AnswerWith(1, 100'000));
   }
   Reopen(6 << 20);
-  store_->Insert(200, AnswerWith(1, 5 << 20));
+  Insert(200, AnswerWith(1, 5 << 20));
   Reopen(6 << 20);
 
   EXPECT_EQ(Steps(0), -1);
@@ -104,7 +155,7 @@ TEST_P(SqlAnswerStoreTest, ManyAreWrittenAndFoundAtOnce) {
   Reopen();
   std::vector<Fingerprint> keys;
   for (Fingerprint key = 300; key > 0; --key) {
-    store_->Insert(key, AnswerWith(static_cast<int64_t>(key)));
+    Insert(key, AnswerWith(static_cast<int64_t>(key)));
     keys.push_back(key);
   }
   Reopen();
@@ -121,8 +172,8 @@ TEST_P(SqlAnswerStoreTest, CoordinatorsShareAnswersOfTheirVersion) {
   if (!is_shared()) GTEST_SKIP() << "one process has the file";
   Reopen();
   const auto newer = NewStore(1 << 20, "2");
-  store_->Insert(1, AnswerWith(10));
-  newer->Insert(1, AnswerWith(20));
+  Insert(1, AnswerWith(10));
+  newer->Insert({{1, AnswerWith(20)}}, [] {});
   Reopen();  // Writes them.
   const Fingerprint key = 1;
   while (!newer->Find({&key, 1}).front().has_value()) {

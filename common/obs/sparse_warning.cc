@@ -1,0 +1,34 @@
+#include "common/obs/sparse_warning.h"
+
+#include <chrono>
+#include <utility>
+
+#include "common/obs/log.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kIntervalS = 60;
+
+}  // namespace
+
+std::optional<int64_t> SparseTimes::Note(double now_s) {
+  ++count_;
+  if (last_s_.has_value() && now_s < *last_s_ + kIntervalS) return std::nullopt;
+  last_s_ = now_s;
+  return std::exchange(count_, 0);
+}
+
+void SparseWarning::Tell(const std::string& reason) {
+  const std::chrono::duration<double> now =
+      std::chrono::steady_clock::now().time_since_epoch();
+  std::optional<int64_t> times;
+  {
+    const std::lock_guard lock(mutex_);
+    times = times_.Note(now.count());
+  }
+  if (!times.has_value()) return;
+  Log(LogLevel::kWarning, what_, {{"reason", reason}, {"times", *times}});
+}
+
+}  // namespace tangram

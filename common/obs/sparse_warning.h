@@ -1,0 +1,37 @@
+#ifndef TANGRAM_COMMON_OBS_SPARSE_WARNING_H_
+#define TANGRAM_COMMON_OBS_SPARSE_WARNING_H_
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace tangram {
+
+// Says when something that happens again and again is worth a line: the first
+// time, and then once a minute. Not thread-safe.
+class SparseTimes {
+ public:
+  // It happened; how often since the last line, if it is time for one.
+  std::optional<int64_t> Note(double now_s);
+
+ private:
+  std::optional<double> last_s_;
+  int64_t count_ = 0;
+};
+
+// A warning about what goes on failing. Thread-safe.
+class SparseWarning {
+ public:
+  explicit SparseWarning(const char* what) : what_(what) {}
+  void Tell(const std::string& reason);
+
+ private:
+  const char* const what_;
+  std::mutex mutex_;
+  SparseTimes times_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_OBS_SPARSE_WARNING_H_

@@ -1,0 +1,19 @@
+#include "common/obs/sparse_warning.h"
+
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+TEST(SparseTimesTest, TheFirstIsToldAndThenOneAMinuteWithTheNumber) {
+  SparseTimes times;
+  EXPECT_EQ(times.Note(1000), 1);
+  EXPECT_EQ(times.Note(1001), std::nullopt);
+  EXPECT_EQ(times.Note(1059), std::nullopt);
+  EXPECT_EQ(times.Note(1060), 3);
+  EXPECT_EQ(times.Note(1119), std::nullopt);
+  EXPECT_EQ(times.Note(5000), 2);
+}
+
+}  // namespace
+}  // namespace tangram
