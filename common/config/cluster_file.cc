@@ -21,6 +21,19 @@ namespace {
 // Links are kept for every pair of groups.
 constexpr size_t kMaxGroups = 1000;
 
+constexpr int kMaxVersion = 1 << 30;
+
+// Before all else: a newer file may well have keys that are not known.
+absl::Status CheckVersion(const ConfigField& root) {
+  const std::optional<ConfigField> version = root.Find("tangram_cluster");
+  if (!version.has_value() ||
+      version->AsInt(0, kMaxVersion).value_or(0) == kClusterFileVersion) {
+    return absl::OkStatus();
+  }
+  return version->Error(
+      absl::StrCat(kClusterFileVersion, ", the version of the cluster format"));
+}
+
 struct GroupEntry {
   ConfigField field;
   NodeGroup group;
@@ -93,8 +106,9 @@ absl::StatusOr<Cluster> ParseCluster(absl::string_view text,
   TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
                            ParseConfigText(text, source_name));
   const ConfigField root(value, std::string(source_name));
-  TANGRAM_RETURN_IF_ERROR(
-      root.CheckKeys({"name", "groups", "nodes", "links", "default_link"}));
+  TANGRAM_RETURN_IF_ERROR(CheckVersion(root));
+  TANGRAM_RETURN_IF_ERROR(root.CheckKeys(
+      {"tangram_cluster", "name", "groups", "nodes", "links", "default_link"}));
   Cluster cluster;
   TANGRAM_ASSIGN_OR_RETURN(
       cluster.name,

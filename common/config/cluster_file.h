@@ -9,6 +9,9 @@
 
 namespace tangram {
 
+// Of the format, the key `tangram_cluster` of a file; docs/file-formats.md.
+inline constexpr int kClusterFileVersion = 1;
+
 // A cluster from a YAML or JSON file (docs/cluster-file.md). What the file
 // leaves out is filled from the device catalogue and listed in
 // Cluster::assumptions. kNotFound if there is no such file, kInvalidArgument

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/config/cluster_file.h"
 #include "common/import_cluster/text_parts.h"
 
 namespace tangram {
@@ -163,7 +164,8 @@ std::string WriteCluster(const ClusterDraft& draft,
       "", absl::StrCat("Made by tangram import cluster from ", draft.sources,
                        ". Comments say where each value is from. What is "
                        "assumed is not in the file, so that a plan lists it."));
-  absl::StrAppend(&text, "name: ", YamlScalar(draft.name), "\ngroups:\n");
+  absl::StrAppend(&text, "tangram_cluster: ", kClusterFileVersion,
+                  "\nname: ", YamlScalar(draft.name), "\ngroups:\n");
   for (size_t i = 0; i < draft.groups.size(); ++i) {
     absl::StrAppend(&text, GroupLines(draft.groups[i], i, assumptions));
   }

@@ -461,5 +461,16 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrReplaceAll(test.param.name, {{"-", ""}});
     });
 
+TEST(ParseClusterTest, KnowsTheVersionOfItsFormat) {
+  const std::string body(kComplete);
+  EXPECT_THAT(ParseCluster("tangram_cluster: 1" + body, "c.yaml"), IsOk());
+  EXPECT_THAT(
+      ParseCluster("tangram_cluster: 2\nfuture: {}" + body, "c.yaml"),
+      StatusIs(kInvalid, HasSubstr("c.yaml: tangram_cluster: 2; expected 1, "
+                                   "the version of the cluster format")));
+  EXPECT_THAT(ParseCluster("tangram_cluster: one" + body, "c.yaml"),
+              StatusIs(kInvalid, HasSubstr("tangram_cluster: one; expected")));
+}
+
 }  // namespace
 }  // namespace tangram
