@@ -6,6 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/catalogue/models.h"
 #include "common/config/device_catalogue.h"
+#include "common/frameworks/export_plan.h"
+#include "common/frameworks/import_plan.h"
+#include "common/import_profile/import_profile.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
 namespace tangram {
@@ -25,8 +28,20 @@ std::vector<std::string> DeviceNames() {
   return names;
 }
 
-// The values of an option or argument that are known by name.
-std::vector<std::string> KnownValues(const std::string& name) {
+template <typename Entries>
+std::vector<std::string> NamesOf(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+// The values of an option or argument that are known by name. `value` is what
+// help calls them.
+std::vector<std::string> KnownValues(const std::string& name,
+                                     const std::string& value) {
+  if (name == "--to") return NamesOf(ExportTargets());
+  if (name == "--from" && value == "FRAMEWORK") return NamesOf(PlanFormats());
+  if (name == "--from") return NamesOf(ProfileFormats());
   if (name == "--model") return BuiltinModelNames();
   if (name == "--device" || name == "GPU") return DeviceNames();
   if (name == "--parallelizer") return ParallelizerNames();
@@ -49,7 +64,7 @@ class Completer {
   explicit Completer(std::string prefix) : prefix_(std::move(prefix)) {}
 
   void AddValues(const std::string& name, const std::string& value) {
-    for (const std::string& known : KnownValues(name)) Add(known, "");
+    for (const std::string& known : KnownValues(name, value)) Add(known, "");
     completion_.files |= IsFile(value);
   }
 

@@ -44,6 +44,12 @@ TEST(CompleteTest, ValuesThatAreKnownByName) {
   EXPECT_THAT(Candidates({"devices", "H100"}), Contains("H100-NVL"));
   EXPECT_THAT(Candidates({"plan", "--parallelizer", "al"}),
               ElementsAre("alpa", "all"));
+  EXPECT_THAT(Candidates({"export", "--to", "mega"}), ElementsAre("megatron"));
+  EXPECT_THAT(Candidates({"import", "plan", "--from", "flag"}),
+              ElementsAre("flagscale"));
+  EXPECT_THAT(Candidates({"diff", "--from", "nccl"}), IsEmpty());
+  EXPECT_THAT(Candidates({"import", "profile", "--from", "nccl"}),
+              ElementsAre("nccl-tests"));
 }
 
 TEST(CompleteTest, AValueIsNotACommand) {
