@@ -238,6 +238,10 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
       ->needs("--job");
   app.add_flag("--detach", plan.detach, "Do not wait for the job")
       ->needs("--job");
+  app.add_flag("--prepare-node-loss", plan.prepare_node_loss,
+               "Then let idle workers plan for the cluster without a node of "
+               "each group, so that its loss is answered at once")
+      ->needs("--job");
   AddOptional(app, "--timeout", plan.timeout_s,
               "Give up after this many seconds")
       ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));

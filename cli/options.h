@@ -58,9 +58,10 @@ struct PlanOptions {
   std::string job_id;             // Empty: a call, no job.
   int priority = 0;
   bool detach = false;              // Submit the job and be done.
+  bool prepare_node_loss = false;   // Then plan for the loss of a node.
   std::optional<double> timeout_s;  // Empty: none.
   std::string output_file;          // "-": standard output.
-  std::string request_file;  // Write what would be asked, plan nothing.
+  std::string request_file;         // Write what would be asked, plan nothing.
   std::string timeline_file;
   std::string trace_file;  // Of planning; empty: none.
   TraceFormat trace_format = TraceFormat::kChrome;

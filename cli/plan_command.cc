@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/job_calls.h"
 #include "cli/local_planning.h"
+#include "cli/node_loss.h"
 #include "cli/plan_files.h"
 #include "cli/plan_monitor.h"
 #include "cli/print_plan.h"
@@ -100,6 +101,22 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   return file;
 }
 
+absl::Status Prepare(const PlanOptions& options, const PlanRequest& request,
+                     Console& console) {
+  if (!options.prepare_node_loss) return absl::OkStatus();
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<std::string> names,
+      PrepareForNodeLoss(request, SetupOf(options, request.model),
+                         StopCondition(options.timeout_s)));
+  if (options.quiet || IsStandardOutput(options.output_file)) {
+    return absl::OkStatus();
+  }
+  for (const std::string& name : names) {
+    console.out << "submitted job " << name << "\n";
+  }
+  return absl::OkStatus();
+}
+
 CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
                      Console& console) {
   TANGRAM_RETURN_IF_ERROR(SubmitPlanJob(request,
@@ -107,6 +124,7 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
                                         StopCondition(options.timeout_s))
                               .status());
   console.out << "submitted job " << options.job_id << "\n";
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, request, console));
   return ExitCode::kOk;
 }
 
@@ -175,6 +193,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
       PrintPlanningCost(file, console);
     }
   }
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, request, console));
   return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 

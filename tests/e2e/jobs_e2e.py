@@ -136,6 +136,19 @@ class JobsTest(Folder):
         self.coordinator = self.start(listen=self.address)
         self.coordinator.wait_for("job started")
 
+    def test_a_lost_node_is_prepared_for(self):
+        self.add_worker()
+        shown = self.tangram("plan", *CLUSTER, *JOB,
+                             *self.on("--job", "a", "--prepare-node-loss"))
+        self.assertIn("submitted job a-without-v100", shown)
+        for group in "t4", "v100":
+            self.watch(f"a-without-{group}")
+        lost = json.loads(self.tangram(
+            "plan", "--cluster", C1, "--nodes", "t4=1,v100=0", *JOB,
+            *self.on("--output", "-")))["provenance"]
+        self.assertGreater(int(lost["queries"]), 0)
+        self.assertEqual(lost["queries"], lost["cache_hits"])
+
     def test_bad_requests_are_refused_before_they_are_kept(self):
         bad = self.run_tangram("plan", *CLUSTER, *JOB,
                                *self.on("--job", "a b", "--detach"))
