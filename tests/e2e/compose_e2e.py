@@ -1,4 +1,5 @@
-"""docker-compose.yml with three workers, of which one dies and one hangs.
+"""docker-compose.yml with three workers, of which one dies and one hangs, and
+with TLS and tokens.
 
 Needs a Docker that runs, docker-compose, and the images of the file:
 
@@ -19,8 +20,9 @@ import unittest
 import urllib.error
 import urllib.request
 
+import certificates
 import harness
-from harness import SOURCE
+from harness import CLUSTER, JOB, SOURCE
 
 IMAGES = ("tangram:dev", "prom/prometheus:v2.42.0")
 SCREENSHOTS = os.environ.get("TANGRAM_SCREENSHOTS")
@@ -50,14 +52,22 @@ def why_not():
 
 
 class Project:
-    """The services of docker-compose.yml, on free ports."""
+    """The services of compose files, which are in a folder, on free ports."""
 
-    def __init__(self):
-        self._name = f"tangram-test-{os.getpid()}"
+    def __init__(self, name, folder, *files):
+        self._command = ["docker-compose", "-p", f"tangram-{name}-{os.getpid()}",
+                         *(f"--file={file}" for file in files)]
+        self._folder = folder
+
+    def start(self, workers):
+        self.compose("up", "-d", "--no-build", "--scale", f"worker={workers}")
+
+    def end(self):
+        self.compose("down", "-v", "-t", "1")
 
     def compose(self, *arguments):
         return subprocess.run(
-            ["docker-compose", "-p", self._name, *arguments], cwd=SOURCE,
+            [*self._command, *arguments], cwd=self._folder,
             env=dict(os.environ, COORDINATOR_PORT="0", PROMETHEUS_PORT="0"),
             check=True, capture_output=True, text=True, timeout=300).stdout
 
@@ -72,16 +82,17 @@ class Project:
                        capture_output=True, timeout=60)
 
 
-class ComposeTest(harness.Folder):
+class Composed(harness.Folder):
     @classmethod
     def setUpClass(cls):
         if why_not():
             raise unittest.SkipTest(why_not())
-        cls.project = Project()
-        cls.addClassCleanup(cls.project.compose, "down", "-v", "-t", "1")
-        cls.project.compose("up", "-d", "--no-build", "--scale", "worker=3")
-        cls.coordinator = cls.project.address("coordinator", 7070)
-        cls.prometheus = "http://" + cls.project.address("prometheus", 9090)
+
+    def start(self, project, workers):
+        self.project = project
+        self.addCleanup(project.end)
+        project.start(workers)
+        self.service = ["--coordinator", project.address("coordinator", 7070)]
 
     def wait(self, ready, what):
         deadline = time.monotonic() + WAIT_S
@@ -92,13 +103,14 @@ class ComposeTest(harness.Folder):
             time.sleep(0.2)
 
     def top(self):
-        return self.run_tangram("top", "--once", "--coordinator",
-                                self.coordinator).stdout
+        return self.run_tangram("top", "--once", *self.service).stdout
 
     def wait_for_workers(self, count):
         self.wait(lambda: re.search(fr"^workers +{count},", self.top(),
                                     re.MULTILINE), f"{count} workers")
 
+
+class ComposeTest(Composed):
     def prometheus_answer(self, path):
         """`data` of an answer of its API; nothing before it is up."""
         try:
@@ -140,6 +152,8 @@ class ComposeTest(harness.Folder):
         return plan
 
     def test_plans_go_on_and_prometheus_tells(self):
+        self.start(Project("plain", SOURCE, "docker-compose.yml"), workers=3)
+        self.prometheus = "http://" + self.project.address("prometheus", 9090)
         self.wait_for_workers(3)
         self.wait(lambda: self.targets_up() ==
                   ["tangram-coordinator"] + ["tangram-worker"] * 3, "targets")
@@ -151,15 +165,14 @@ class ComposeTest(harness.Folder):
 
     def plan_without_two_workers(self):
         self.tangram("plan", *PLAN, "--quiet", "--output", "here.json")
-        service = ["--coordinator", self.coordinator]
-        self.tangram("plan", *PLAN, *service, "--job", "a", "--detach")
+        self.tangram("plan", *PLAN, *self.service, "--job", "a", "--detach")
         self.wait(lambda: re.search("[1-9][0-9]* with workers", self.top()),
                   "a query with a worker")
         killed, paused, _ = self.project.workers()
         self.project.docker("kill", killed)
         self.project.docker("pause", paused)
-        self.assertIn("running", self.tangram("job", "show", "a", *service))
-        self.tangram("job", "watch", "a", *service, "--output", "there.json")
+        self.assertIn("running", self.tangram("job", "show", "a", *self.service))
+        self.tangram("job", "watch", "a", *self.service, "--output", "there.json")
         self.assertEqual(self.plan("there.json"), self.plan("here.json"))
         self.wait_for_workers(1)
         self.project.docker("unpause", paused)
@@ -171,6 +184,42 @@ class ComposeTest(harness.Folder):
         for worker in self.project.workers():
             self.project.docker("kill", worker)
         self.wait_for_workers(0)
+
+
+class TlsTest(Composed):
+    def test_plans_are_made_for_whom_the_coordinator_knows(self):
+        for name in ("docker-compose.yml", "deploy/compose-tls.yml"):
+            os.makedirs(os.path.dirname(f"{self.folder}/{name}"), exist_ok=True)
+            shutil.copy(f"{SOURCE}/{name}", f"{self.folder}/{name}")
+        shutil.copytree(f"{SOURCE}/deploy/prometheus",
+                        f"{self.folder}/deploy/prometheus")
+        self.make_secrets()
+        self.start(Project("tls", self.folder, "docker-compose.yml",
+                           "deploy/compose-tls.yml"), workers=1)
+        self.service += ["--tls-ca", "secrets/ca.pem"]
+        self.wait(lambda: "(healthy)" in self.project.compose("ps"), "healthy")
+        plan = ["plan", *CLUSTER, *JOB, *self.service]
+        self.tangram(*plan, "--token-file", "secrets/planner.token")
+        refused = self.run_tangram(*plan, "--token-file",
+                                   "secrets/worker.token")
+        self.assertNotEqual(refused.returncode, harness.OK)
+        self.assertIn("role", refused.stderr)
+
+    def make_secrets(self):
+        """What docs/security.md says; the container's user can read it."""
+        authority = certificates.Authority(self.folder, "secrets")
+        _, key = authority.issue(
+            "cert", san="DNS:coordinator,DNS:localhost,IP:127.0.0.1")
+        os.rename(key, f"{self.folder}/secrets/key.pem")
+        for name, role in (("planner", "plan"), ("worker", "work")):
+            token = name * 4
+            self.write(f"secrets/{name}.token", token + "\n")
+            with open(f"{self.folder}/secrets/tokens.csv", "a",
+                      encoding="utf-8") as file:
+                file.write(f"{token},{name},{'team' * (role == 'plan')},{role}\n")
+        for name in os.listdir(f"{self.folder}/secrets"):
+            os.chmod(f"{self.folder}/secrets/{name}", 0o644)
+        os.chmod(self.folder, 0o755)
 
 
 if __name__ == "__main__":
