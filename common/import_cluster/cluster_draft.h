@@ -58,7 +58,8 @@ struct SkippedNode {
 
 struct ClusterDraft {
   std::string name;
-  std::string sources;  // The files, for people.
+  std::string sources;   // The files, for people.
+  bool is_part = false;  // Not all nodes were asked for.
   std::vector<DraftGroup> groups;
   std::vector<DraftLink> links;
   DraftFields default_link;

@@ -58,9 +58,17 @@ absl::StatusOr<std::vector<int>> FindGroups(absl::string_view scope,
     }
   }
   if (!found.empty()) return found;
-  return absl::InvalidArgumentError(
+  return absl::NotFoundError(
       absl::StrCat(Shown(scope), "; expected nodes, a GPU type or one of the ",
                    "groups ", GroupNames(draft)));
+}
+
+bool IsOfOtherNodes(const absl::Status& found, absl::string_view source,
+                    ClusterDraft& draft) {
+  if (!draft.is_part || !absl::IsNotFound(found)) return false;
+  draft.notes.push_back(absl::StrCat(
+      Shown(source), " is not used: none of its nodes was asked for"));
+  return true;
 }
 
 }  // namespace tangram

@@ -11,9 +11,14 @@
 namespace tangram {
 
 // Indices of the groups that `scope` names, rising: a group, a GPU type or a
-// hostlist of nodes. kInvalidArgument listing the groups if it names none.
+// hostlist of nodes. kNotFound listing the groups if it names none.
 absl::StatusOr<std::vector<int>> FindGroups(absl::string_view scope,
                                             const ClusterDraft& draft);
+
+// Whether FindGroups() found none as what it was asked for is about nodes that
+// were not asked for: a note says then that `source` is not used.
+bool IsOfOtherNodes(const absl::Status& found, absl::string_view source,
+                    ClusterDraft& draft);
 
 // Those of that name, or else of that GPU type; none if there are none.
 std::vector<int> GroupsNamed(absl::string_view name, const ClusterDraft& draft);

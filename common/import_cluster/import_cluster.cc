@@ -39,8 +39,10 @@ absl::Status NothingLeft(const ClusterDraft& draft) {
 
 absl::StatusOr<ClusterDraft> MakeDraft(absl::Span<const ClusterSource> sources,
                                        const ClusterImportOptions& options) {
-  ClusterDraft draft{.name = options.name,
-                     .sources = SourceNames(sources, options)};
+  ClusterDraft draft{
+      .name = options.name,
+      .sources = SourceNames(sources, options),
+      .is_part = !options.nodes.empty() || !options.partitions.empty()};
   std::optional<OwnFile> own;
   if (options.own.has_value()) {
     TANGRAM_ASSIGN_OR_RETURN(own, ParseOwnFile(*options.own));

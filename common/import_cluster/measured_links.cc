@@ -161,6 +161,7 @@ absl::Status SetMeasuredLinks(absl::Span<const ScopedRun> runs,
   std::vector<PlacedRun> placed;
   for (const ScopedRun& run : runs) {
     absl::StatusOr<PlacedRun> found = Place(run, draft);
+    if (IsOfOtherNodes(found.status(), run.source, draft)) continue;
     if (!found.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(run.source, ": ", found.status().message()));

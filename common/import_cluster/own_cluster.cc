@@ -112,6 +112,14 @@ bool HasNodes(const ConfigValue& group) {
          Child(group, "node_names") != nullptr;
 }
 
+// Says that the entry at `path` is about a group that was not asked for.
+void NoteUnused(const OwnFile& own, const std::string& path,
+                const std::string& group, ClusterDraft& draft) {
+  draft.notes.push_back(absl::StrCat(Shown(own.name), ": ", path,
+                                     " is not used: no node of ", Shown(group),
+                                     " was asked for"));
+}
+
 // The groups of the draft that `entry` is about; it becomes one of them if it
 // has nodes of its own.
 absl::StatusOr<std::vector<int>> Targets(const OwnFile& own,
@@ -131,6 +139,11 @@ absl::StatusOr<std::vector<int>> Targets(const OwnFile& own,
   if (!HasNodes(entry)) {
     if (named.empty() && !type.empty()) named = GroupsNamed(type, draft);
     if (!named.empty()) return named;
+    const std::string about = name.empty() ? type : name;
+    if (draft.is_part && !about.empty()) {
+      NoteUnused(own, path, about, draft);
+      return named;
+    }
     return error(absl::StrCat(
         name.empty() ? "no name" : Shown(name), "; expected one of the groups ",
         GroupNames(draft), ", a `gpu` of theirs, or `nodes` of its own"));
@@ -163,16 +176,18 @@ absl::Status MergeGroups(const OwnFile& own, ClusterDraft& draft) {
   return absl::OkStatus();
 }
 
-// The groups of that name or type; the name itself if there are none, which is
-// an error when the result is read.
-std::vector<std::string> EndNames(const std::string& end,
-                                  const ClusterDraft& draft) {
+// The groups of that name or type. If there are none: none in a part of a
+// cluster, otherwise the name itself, an error when the result is read.
+std::vector<std::string> EndNames(const OwnFile& own, const std::string& path,
+                                  const std::string& end, ClusterDraft& draft) {
   std::vector<std::string> names;
   for (const int index : GroupsNamed(end, draft)) {
     names.push_back(draft.groups[index].name);
   }
-  if (names.empty()) names.push_back(end);
-  return names;
+  if (!names.empty()) return names;
+  if (!draft.is_part || end.empty()) return {end};
+  NoteUnused(own, path, end, draft);
+  return {};
 }
 
 bool Joins(const DraftLink& link, const std::string& a, const std::string& b) {
@@ -181,7 +196,9 @@ bool Joins(const DraftLink& link, const std::string& a, const std::string& b) {
 
 void MergeLinks(const OwnFile& own, ClusterDraft& draft) {
   std::vector<DraftLink> links;
-  for (const ConfigValue& entry : ListOf(own, "links")) {
+  const std::vector<ConfigValue>& entries = ListOf(own, "links");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const ConfigValue& entry = entries[i];
     DraftLink link{.both = ScalarOf(entry, "both") != "false"};
     for (const absl::string_view key : LinkKeys()) {
       const ConfigValue* value = Child(entry, key);
@@ -189,8 +206,12 @@ void MergeLinks(const OwnFile& own, ClusterDraft& draft) {
       SetField({std::string(key), FlowYaml(*value), Shown(own.name)},
                link.fields);
     }
-    for (const std::string& from : EndNames(ScalarOf(entry, "from"), draft)) {
-      for (const std::string& to : EndNames(ScalarOf(entry, "to"), draft)) {
+    const std::string path = absl::StrCat("links[", i, "]");
+    const std::vector<std::string> tos =
+        EndNames(own, path, ScalarOf(entry, "to"), draft);
+    for (const std::string& from :
+         EndNames(own, path, ScalarOf(entry, "from"), draft)) {
+      for (const std::string& to : tos) {
         if (from == to) continue;
         link.from = from;
         link.to = to;

@@ -27,7 +27,8 @@ std::vector<std::string> GpuTypesOf(const OwnFile& own);
 // Puts what it says over what is in the draft. A group without `nodes` is about
 // the imported group of its name, or about all of its GPU type; with `nodes` it
 // is one more group. Links between groups may name GPU types too.
-// kInvalidArgument if a group is about none.
+// kInvalidArgument if a group is about none; of a part of a cluster a note, as
+// the file may be about all of it.
 absl::Status MergeOwnFile(const OwnFile& own, ClusterDraft& draft);
 
 }  // namespace tangram

@@ -142,6 +142,7 @@ absl::Status SetWiring(absl::Span<const ScopedTopology> topologies,
       groups = absl::InvalidArgumentError(
           "does not say of which node it is; expected NODE=FILE");
     }
+    if (IsOfOtherNodes(groups.status(), scoped.source, draft)) continue;
     if (!groups.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(scoped.source, ": ", groups.status().message()));

@@ -18,6 +18,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 constexpr char kNodes[] =
@@ -175,6 +176,27 @@ TEST(ImportClusterTest, RefusesAnOwnGroupThatIsAboutNothing) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("own.yaml: groups[0]: h200; expected one of "
                                  "the groups h100, t4")));
+}
+
+TEST(ImportClusterTest, APartDoesWithoutWhatFilesSayOfTheRest) {
+  const ClusterSource nccl{.name = "nccl.txt", .text = kNccl};
+  const OwnCluster own{.name = "own.yaml", .text = R"(groups:
+  - {gpu: T4, inter_node: {bandwidth: 1 GB/s}}
+  - {gpu: H100-NVL, inter_node: {bandwidth: 90 GB/s}}
+links:
+  - {from: h100-nvl, to: T4, bandwidth: 20 Gbit/s}
+)"};
+  ASSERT_OK_AND_ASSIGN(
+      const ImportedCluster imported,
+      ImportCluster({Nodes(), nccl}, {.nodes = "a10", .own = own}));
+  EXPECT_THAT(imported.cluster.groups, ElementsAre("h100-nvl"));
+  EXPECT_DOUBLE_EQ(imported.cluster.links[0][0].bandwidth_bytes_per_s, 90e9);
+  EXPECT_THAT(
+      imported.notes,
+      IsSupersetOf(
+          {"own.yaml: groups[0] is not used: no node of T4 was asked for",
+           "own.yaml: links[0] is not used: no node of T4 was asked for",
+           "nccl.txt is not used: none of its nodes was asked for"}));
 }
 
 TEST(ImportClusterTest, TakesTypesThatAreTold) {
