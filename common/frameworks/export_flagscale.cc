@@ -12,6 +12,7 @@
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
+#include "common/frameworks/whole_parts.h"
 
 // FlagScale's heterogeneous mode (flagscale/train/arguments.py and
 // flagscale/runner at 2025-11): a mesh [tp, cp, ep, dp, pp] for each kind of
@@ -57,17 +58,13 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
                                  " as in the first stage: all meshes share one "
                                  "context parallel size"));
     }
-    if (p.cp_degree > 1 &&
-        in.training.sequence_length % (2 * p.cp_degree) != 0) {
-      return Refuse(field + "cp_degree", p.cp_degree,
-                    absl::StrCat("twice it to divide the sequence length, ",
-                                 in.training.sequence_length));
-    }
     if ((p.ep_degree > 1) != (first.ep_degree > 1)) {
       return Refuse(field + "ep_degree", p.ep_degree,
                     "1 in all stages or in none");
     }
   }
+  TANGRAM_RETURN_IF_ERROR(
+      RequireWholeSequenceParts(in.training.sequence_length, plan));
   if (!in.model.layers.back().tied_embeddings || plan.num_stages() == 1) {
     return absl::OkStatus();
   }
@@ -261,6 +258,7 @@ std::string TrainYaml(const PlannedTraining& in, const PipelinePlan& plan,
   yaml += RecomputeSection(recompute, in.model, plan, num_microbatches);
   yaml += "  precision:\n    attention_softmax_in_fp32: true\n\nmodel:\n";
   AppendOptions(model_options, yaml);
+  AppendOptions(MegatronGpuOptions(in), yaml);
   AppendOptions(MegatronTrainingOptions(in.training), yaml);
   if (in.model.layers.front().max_position_embeddings == 0) {
     absl::StrAppend(&yaml,
@@ -359,7 +357,7 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<Mesh> meshes,
                            MeshesOf(plan, hosts));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model_options,
-                           MegatronModelOptions(in));
+                           MegatronModelOptions(in.model));
 
   FrameworkExport result{
       .files = {{"experiment.yaml", ExperimentYaml(hosts)},

@@ -12,6 +12,7 @@
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
+#include "common/frameworks/whole_parts.h"
 
 // FlashFlex, the runtime of HexiScale (Relaxed-System-Lab/FlashFlex): a list of
 // pipelines, each with tp and layers of its stages; Llama of 4,096 tokens.
@@ -42,6 +43,7 @@ absl::Status CheckModel(const ModelSpec& model) {
 
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   TANGRAM_RETURN_IF_ERROR(CheckModel(in.model));
+  TANGRAM_RETURN_IF_ERROR(RequireWholeVocabularyParts(in.model, plan));
   if (in.training.sequence_length != kSequenceLength) {
     return Refuse("training.sequence_length", in.training.sequence_length,
                   "4096, which FlashFlex trains with whatever it is given");
@@ -149,7 +151,8 @@ absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
       .training = in.training,
       .guards = {"all stages have one dp, the number of pipelines",
                  "the sequence length is the 4,096 that it trains with",
-                 "tp divides the heads", "the model is a Llama",
+                 "tp divides the heads and the vocabulary",
+                 "the model is a Llama",
                  "hosts are in the order of the stages"}};
   result.training.overlap_grad_reduce = false;
   result.training.bf16_moments = false;

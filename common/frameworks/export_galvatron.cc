@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +16,7 @@
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
+#include "common/frameworks/whole_parts.h"
 
 // Hetu-Galvatron (main of 2026-06, galvatron/core/runtime): tp, cp, ep, ZeRO-3
 // and recomputation of each layer its own, dp what remains of a stage's GPUs,
@@ -85,7 +88,14 @@ std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
 }
 
 // Galvatron drops what its schema does not know without a word.
-absl::Status CheckModel(const ModelSpec& model) {
+absl::Status CheckForGalvatron(const ModelSpec& model,
+                               const TrainingOptions& training) {
+  if (training.precision == Precision::kFp8) {
+    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  if (training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
+  }
   const LayerSpec& first = model.layers[1];
   for (int l = 1; l + 1 < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
@@ -98,7 +108,7 @@ absl::Status CheckModel(const ModelSpec& model) {
     return Refuse(absl::StrCat("model.layers[", l, "]"), other,
                   "full attention, and experts in all layers or in none");
   }
-  return absl::OkStatus();
+  return MegatronModelOptions(model).status();
 }
 
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
@@ -107,13 +117,9 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   if (plan.virtual_stages > 1) {
     return Refuse("virtual_stages", plan.virtual_stages, "1");
   }
-  if (in.training.precision == Precision::kFp8) {
-    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
-  }
-  if (in.training.optimizer != Optimizer::kAdam) {
-    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
-  }
-  TANGRAM_RETURN_IF_ERROR(CheckModel(in.model));
+  TANGRAM_RETURN_IF_ERROR(CheckForGalvatron(in.model, in.training));
+  TANGRAM_RETURN_IF_ERROR(
+      RequireWholeSequenceParts(in.training.sequence_length, plan));
   int min_tp = first.plan.parallelism.tp_degree;
   int min_cp = first.plan.parallelism.cp_degree;
   for (int i = 0; i < plan.num_stages(); ++i) {
@@ -196,9 +202,10 @@ const char* Truth(bool value) { return value ? "true" : "false"; }
 
 // Its defaults are those of Llama, so that all that differs is written.
 absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> options,
-                           MegatronModelOptions(in));
   const ModelSpec& model = in.model;
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<MegatronOption> options,
+                           MegatronModelOptions(model));
+  absl::c_move(MegatronGpuOptions(in), std::back_inserter(options));
   const LayerSpec& layer = model.layers[1];
   // Flags are written below; of positions it makes as many as tokens.
   const auto is_other = [](const MegatronOption& option) {

@@ -11,8 +11,8 @@
 #include "common/frameworks/lower_plan.h"
 #include "common/frameworks/megatron_options.h"
 #include "common/frameworks/rank_order.h"
-#include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
+#include "common/frameworks/whole_parts.h"
 
 // Megatron-LM (pretrain_gpt.py of 2026-08): any number of layers a stage
 // (--pipeline-model-parallel-layout), one set of degrees and one amount of
@@ -119,23 +119,6 @@ void AppendOptions(const std::vector<MegatronOption>& options,
   }
 }
 
-absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
-  const StageParallelism& p = plan.stages.front().plan.parallelism;
-  const std::string field = "stages[0].parallelism.";
-  if (p.cp_degree > 1 && in.training.sequence_length % (2 * p.cp_degree) != 0) {
-    return Refuse(field + "cp_degree", p.cp_degree,
-                  absl::StrCat("twice it to divide the sequence length, ",
-                               in.training.sequence_length));
-  }
-  if (p.sequence_parallel && in.training.sequence_length % p.tp_degree != 0) {
-    return Refuse(field + "tp_degree", p.tp_degree,
-                  absl::StrCat("a divisor of the sequence length, ",
-                               in.training.sequence_length,
-                               ", with sequence parallelism"));
-  }
-  return absl::OkStatus();
-}
-
 constexpr char kCommand[] =
     R"(read -r -d '' -a options < "$here/megatron.args" || true
 cd "$MEGATRON_LM"
@@ -151,15 +134,17 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
   }
   TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
   TANGRAM_RETURN_IF_ERROR(EqualizeStages(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
+  TANGRAM_RETURN_IF_ERROR(
+      RequireWholeSequenceParts(in.training.sequence_length, plan));
   const std::vector<MegatronOption> recompute =
       RecomputeOptions(in.model, plan);
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model,
-                           MegatronModelOptions(in));
+                           MegatronModelOptions(in.model));
   std::string arguments;
   AppendOptions(model, arguments);
+  AppendOptions(MegatronGpuOptions(in), arguments);
   AppendOptions(ParallelOptions(in.model, plan), arguments);
   AppendOptions(recompute, arguments);
   AppendOptions(BatchOptions(in, plan), arguments);
@@ -177,6 +162,7 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
       .training = in.training,
       .guards = {"all stages have the same degrees",
                  "the layers of the layout are the model's",
+                 "a sequence can be cut into the parts of tp and cp",
                  "a layout is given without --account-for-embedding-in-pipeline"
                  "-split",
                  "hosts are in the order of the stages"}};

@@ -13,6 +13,7 @@
 #include "common/frameworks/rank_order.h"
 #include "common/frameworks/refusal.h"
 #include "common/frameworks/targets.h"
+#include "common/frameworks/whole_parts.h"
 
 // torchtitan (main of 2026-08): one device mesh, any modules in each model
 // part, FSDP or replication, all layers recomputed or none.
@@ -20,7 +21,16 @@ namespace tangram {
 namespace {
 
 // Module names of its own models: Llama 3 and 4, Qwen3, DeepSeek-V3, gpt-oss.
-absl::Status CheckModel(const ModelSpec& model) {
+absl::Status CheckForTorchTitan(const ModelSpec& model,
+                                const TrainingOptions& training) {
+  const Precision precision = training.precision;
+  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
+    return Refuse("training.precision", PrecisionName(precision),
+                  "bf16 or fp32, which torchtitan trains in");
+  }
+  if (training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
+  }
   if (model.layers.front().max_position_embeddings > 0) {
     return Refuse("model.layers[0].max_position_embeddings",
                   model.layers.front().max_position_embeddings,
@@ -157,14 +167,9 @@ std::string ModuleText(const PlannedTraining& in, const PipelinePlan& plan,
                           recompute ? "FullAC.Config()" : "None");
 }
 
-// kInvalidArgument for what torchtitan would train otherwise, or not at all.
-absl::Status CheckTraining(const PlannedTraining& in,
-                           const PipelinePlan& plan) {
-  const Precision precision = in.training.precision;
-  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
-    return Refuse("training.precision", PrecisionName(precision),
-                  "bf16 or fp32, which torchtitan trains in");
-  }
+// It stops at a microbatch that it cannot cut.
+absl::Status CheckMicrobatch(const PlannedTraining& in,
+                             const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
   const int parts = (p.sequence_parallel ? p.tp_degree : 1) *
                     (p.cp_degree > 1 ? 2 * p.cp_degree : 1);
@@ -174,6 +179,13 @@ absl::Status CheckTraining(const PlannedTraining& in,
   return Refuse("training.sequence_length", in.training.sequence_length,
                 absl::StrCat(tokens, " tokens of a microbatch to be cut into ",
                              parts, " parts"));
+}
+
+TrainingOptions TrainingUnderTorchTitan(TrainingOptions training) {
+  if (training.precision == Precision::kBf16) training.fp32_gradients = true;
+  training.bf16_moments = false;
+  training.dropout = false;
+  return training;
 }
 
 constexpr char kCommand[] = R"(cd "$TORCHTITAN"
@@ -190,7 +202,7 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
   if (plan.schedule != PipelineSchedule::kInterleaved) {
     plan.schedule = PipelineSchedule::kOneFOneB;
   }
-  TANGRAM_RETURN_IF_ERROR(CheckModel(in.model));
+  TANGRAM_RETURN_IF_ERROR(CheckForTorchTitan(in.model, in.training));
   TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
   int most = 0;
   for (const PlacedStage& stage : plan.stages) {
@@ -198,7 +210,8 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
   }
   TANGRAM_RETURN_IF_ERROR(EqualizeStages(in.model, plan));
   LowerSharding(most, plan);
-  TANGRAM_RETURN_IF_ERROR(CheckTraining(in, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckMicrobatch(in, plan));
+  TANGRAM_RETURN_IF_ERROR(RequireWholeVocabularyParts(in.model, plan));
   const bool recompute = RecomputeAllOrNothing(in.model, plan);
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
@@ -211,15 +224,12 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
       .launch = LaunchHint(hosts, "TORCHTITAN") +
                 ", with TORCHTITAN_CONFIG=<model>.<configuration>, e.g. "
                 "llama3.llama3_8b",
-      .training = in.training,
+      .training = TrainingUnderTorchTitan(in.training),
       .losses = ExpertLosses(plan),
       .guards = {"all stages have the same degrees",
                  "a microbatch can be cut into the parts of tp and cp",
                  "every module is in one model part",
                  "hosts are in the order of the stages"}};
-  result.training.fp32_gradients |= in.training.precision == Precision::kBf16;
-  result.training.bf16_moments = false;
-  result.training.dropout = false;
   result.plan = std::move(plan);
   return result;
 }

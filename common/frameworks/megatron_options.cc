@@ -108,16 +108,6 @@ std::string LayerPattern(const ModelSpec& model, Predicate is) {
   return pattern + ")";
 }
 
-// Megatron-LM's kernels for products of all experts at once need GPUs of
-// compute capability 8, the first with bf16, and it stops on others.
-bool AllGroupProducts(const PlannedTraining& in) {
-  return absl::c_all_of(in.plan.stages, [&](const PlacedStage& stage) {
-    return absl::c_all_of(stage.gpus, [&](const GpuId& gpu) {
-      return in.cluster.nodes[gpu.node].device.peak_flops.bf16 > 0;
-    });
-  });
-}
-
 void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
                 OptionList& options) {
   const LayerSpec& moe = *kinds.moe;
@@ -180,8 +170,7 @@ void AddVocabulary(const LayerSpec& embedding, OptionList& options) {
 }  // namespace
 
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
-    const PlannedTraining& in) {
-  const ModelSpec& model = in.model;
+    const ModelSpec& model) {
   TANGRAM_ASSIGN_OR_RETURN(const LayerKinds kinds, FindKinds(model));
   const LayerSpec& layer = *kinds.any();
   OptionList options;
@@ -200,11 +189,24 @@ absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
   options.Add("normalization", layer.norm_bias ? "LayerNorm" : "RMSNorm");
   AddVocabulary(model.layers.front(), options);
   TANGRAM_RETURN_IF_ERROR(AddWindows(model, options));
-  if (kinds.moe != nullptr) {
-    AddExperts(model, kinds, options);
-    if (AllGroupProducts(in)) options.Flag("moe_grouped_gemm");
-  }
+  if (kinds.moe != nullptr) AddExperts(model, kinds, options);
   return options.Take();
+}
+
+// The kernels for products of all experts at once need compute capability 8,
+// the first with bf16; Megatron-LM stops on other GPUs.
+std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in) {
+  const bool experts = absl::c_any_of(
+      in.model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
+  const auto has_bf16 = [&](const GpuId& gpu) {
+    return in.cluster.nodes[gpu.node].device.peak_flops.bf16 > 0;
+  };
+  const bool all_have_bf16 =
+      absl::c_all_of(in.plan.stages, [&](const PlacedStage& stage) {
+        return absl::c_all_of(stage.gpus, has_bf16);
+      });
+  if (!experts || !all_have_bf16) return {};
+  return {{"moe_grouped_gemm", ""}};
 }
 
 std::vector<MegatronOption> MegatronTrainingOptions(

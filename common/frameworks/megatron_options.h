@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/domain/model_spec.h"
 #include "common/domain/training_options.h"
 #include "common/frameworks/framework_export.h"
 
@@ -17,11 +18,13 @@ struct MegatronOption {
   std::string value;  // Empty: a flag.
 };
 
-// The model, on the GPUs of the plan. kInvalidArgument naming the layer that
-// Megatron-LM's options cannot describe: they know one kind of dense layer and
-// one of experts.
+// The model. kInvalidArgument naming the layer that Megatron-LM's options
+// cannot describe: they know one kind of dense layer and one of experts.
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
-    const PlannedTraining& in);
+    const ModelSpec& model);
+
+// What depends on the GPUs of the plan.
+std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in);
 
 // Precision, optimizer, dropout and what else training has, without the batch.
 std::vector<MegatronOption> MegatronTrainingOptions(

@@ -53,7 +53,8 @@ std::map<std::string, std::vector<const Span*>> SpansByLane(
 Json Arguments(const Span& span) {
   Json arguments = Json::object();
   for (const auto& [key, value] : span.attributes) {
-    std::visit([&](const auto& v) { arguments[key] = v; }, value);
+    Json& argument = arguments[key];
+    std::visit([&](const auto& v) { argument = v; }, value);
   }
   if (!span.error.empty()) arguments["error"] = span.error;
   return arguments;

@@ -174,7 +174,9 @@ TEST(ExportPlanTest, TorchTitanListsModulesOfEachPart) {
 }
 
 TEST(ExportPlanTest, TorchTitanRefusesStagesOfDifferentSizes) {
-  ExpectRefusal("torchtitan", TwoReplicas(), "stages[1].gpus: 4 GPUs");
+  PlannedTraining planned = OneMesh();
+  planned.plan.stages = TwoReplicas().plan.stages;
+  ExpectRefusal("torchtitan", planned, "stages[1].gpus: 4 GPUs");
 }
 
 // Alpa gives the first hosts to the last of equal stages.
