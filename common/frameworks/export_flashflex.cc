@@ -24,6 +24,33 @@ using Json = nlohmann::ordered_json;
 // hexiscale/process_args.py overwrites whatever was given.
 constexpr int kSequenceLength = 4096;
 
+// It builds one of four models, by name; of --hidden_size and the like it takes
+// the vocabulary and the number of layers. Its MLP is that of flash-attn, 8/3
+// of the hidden size rounded up.
+struct LlamaSize {
+  const char* name;
+  int hidden_size;
+  int num_heads;
+};
+constexpr LlamaSize kSizes[] = {{"llama-7b", 4096, 32},
+                                {"llama-13b", 5120, 40},
+                                {"llama-30b", 6656, 52},
+                                {"llama-70b", 8192, 64}};
+constexpr int kMostRounding = 256;
+
+// Null where there is none.
+const LlamaSize* SizeOf(const LayerSpec& layer) {
+  const int rounding = layer.ffn_hidden_size - 8 * layer.hidden_size / 3;
+  for (const LlamaSize& size : kSizes) {
+    if (layer.hidden_size == size.hidden_size &&
+        layer.num_heads == size.num_heads && rounding >= 0 &&
+        rounding < kMostRounding) {
+      return &size;
+    }
+  }
+  return nullptr;
+}
+
 absl::Status CheckModel(const ModelSpec& model) {
   for (int l = 0; l < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
@@ -33,12 +60,19 @@ absl::Status CheckModel(const ModelSpec& model) {
                         : !layer.gated_mlp       ? "an MLP without a gate"
                         : layer.norm_bias        ? "LayerNorm"
                         : layer.linear_bias      ? "biases"
-                                                 : nullptr;
+                        : layer.num_kv_heads != layer.num_heads
+                            ? "grouped-query attention"
+                        : layer.sliding_window > 0 ? "a sliding window"
+                        : SizeOf(layer) == nullptr ? "other dimensions"
+                                                   : nullptr;
     if (other == nullptr) continue;
     return Refuse(absl::StrCat("model.layers[", l, "]"), other,
-                  "a layer of Llama, which is what FlashFlex builds");
+                  "a layer of Llama of 7, 13, 30 or 65B, which is what "
+                  "FlashFlex builds");
   }
-  return absl::OkStatus();
+  if (!model.layers.back().tied_embeddings) return absl::OkStatus();
+  return Refuse("model.layers[0].tied_embeddings", "true",
+                "false, as FlashFlex's embedding is its own");
 }
 
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
@@ -47,6 +81,9 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   if (in.training.sequence_length != kSequenceLength) {
     return Refuse("training.sequence_length", in.training.sequence_length,
                   "4096, which FlashFlex trains with whatever it is given");
+  }
+  if (in.training.precision == Precision::kFp8) {
+    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
   }
   if (plan.virtual_stages > 1) {
     return Refuse("virtual_stages", plan.virtual_stages, "1");
@@ -111,18 +148,26 @@ std::string Command(const PlannedTraining& in, const PipelinePlan& plan,
   const std::vector<int> batch(dp, in.training.global_batch_size / dp);
   const std::vector<int> chunks(
       dp, in.training.global_batch_size / plan.pipeline_microbatch_size);
+  const char* precision = in.training.precision == Precision::kBf16 ? " --bf16"
+                          : in.training.precision == Precision::kFp16
+                              ? " --fp16"
+                              : "";
   return absl::StrCat(
       "cd \"$FLASHFLEX\"\nexec \"${torchrun[@]}\" llama_train.py \\\n"
       "  --all_hetero_configs_path \"$here/flashflex.json\" \\\n"
-      "  --overwrite_config 1 --hidden_size ",
+      "  --model_size ",
+      SizeOf(layer)->name, " --overwrite_config 1 --hidden_size ",
       layer.hidden_size, " --num_attention_heads ", layer.num_heads,
-      " --vocab_size ", in.model.layers.front().vocab_size, " \\\n",
-      "  --total_layer_num ", in.model.num_layers() - 2, " --mixed_precision ",
+      " \\\n  --vocab_size ", in.model.layers.front().vocab_size,
+      " --total-layer-num ", in.model.num_layers() - 2,
+      " --default_dp_type ddp", precision, " --mixed_precision ",
       PrecisionName(in.training.precision),
       // Of each pipeline.
       " \\\n  --global_bsz_size ", absl::StrJoin(batch, " "), " --chunks ",
       absl::StrJoin(chunks, " "), " --pipeline-type ",
       plan.schedule == PipelineSchedule::kGpipe ? "Gpipe" : "1F1B",
+      in.training.optimizer == Optimizer::kSgd ? " --optimizer-type sgd" : "",
+      in.training.flash_attention ? " --use-flash-attn" : "",
       recompute ? " --checkpoint-layers" : "", " \"$@\"\n");
 }
 

@@ -46,13 +46,13 @@ class AcesoRuntime(upstream.Exports):
         import torch
         config = json.loads(upstream.read(folder, "flexpipe.json"))
         world = sum(config["num_gpus"])
+        program, *words = upstream.launched(
+            folder, "ACESO", "SuperScaler", LOG_PATH=f"{folder}/logs/")
+        self.assertEqual(program, "pretrain_gpt.py")
         found = []
         for rank in range(world):
             os.environ.update(RANK=str(rank), WORLD_SIZE=str(world))
-            sys.argv = ["pretrain_gpt.py", "--flexpipe-config",
-                        f"{folder}/flexpipe.json", "--fp16", "--lr", "0.001",
-                        "--min-lr", "0.0001", "--train-iters", "3",
-                        "--log-path", folder]
+            sys.argv = [program, *words]
             with contextlib.redirect_stdout(io.StringIO()):
                 type(self).args = self.arguments.parse_args()
             torch.distributed.is_initialized = lambda: True
@@ -81,11 +81,20 @@ class AcesoRuntime(upstream.Exports):
         self.assertEqual(ranks[0], ([0, 4], [0, 1, 2, 3], [8, 10]))
         self.assertEqual(ranks[8][:2], ([8, 10, 12, 14], [8, 9]))
 
-    def test_makes_the_groups_of_a_plan_of_the_planner(self):
-        folder = self.export("aceso", None, "--allow-lossy")
-        for rank, groups in enumerate(self.ranks(folder)):
-            self.assertIn(rank, groups[0])
-            self.assertIn(rank, groups[1])
+    def check(self, folder, plan):
+        """That ranks are in groups of their stages' sizes."""
+        ranks = self.ranks(folder)
+        sizes = [(p["dp_degree"], p["tp_degree"])
+                 for stage in plan["plan"]["stages"]
+                 for p in [stage["plan"]["parallelism"]]
+                 for _ in range(p["dp_degree"] * p["tp_degree"])]
+        self.assertEqual([(len(dp), len(tp)) for dp, tp, _ in ranks], sizes)
+        for rank, (dp, tp, _) in enumerate(ranks):
+            self.assertIn(rank, dp)
+            self.assertIn(rank, tp)
+
+    def test_plans_of_the_table(self):
+        upstream.check_table(self, "aceso", self.check)
 
 
 if __name__ == "__main__":

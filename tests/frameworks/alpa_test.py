@@ -57,12 +57,29 @@ class AlpaStages(upstream.Exports):
         return names
 
     def hosts_of_stages(self, plan):
-        names = self.stages(self.export("alpa", plan, "--allow-lossy"))
+        return self.hosts_in(self.export("alpa", plan, "--allow-lossy"))
+
+    def hosts_in(self, folder):
+        names = self.stages(folder)
         option = names["stage_option"]
-        meshes = self.slice_mesh(Mesh(len(names["hosts"]), 4),
-                                 option.submesh_physical_shapes)
+        slots = upstream.read(folder, "hostfile").split()[1]
+        meshes = self.slice_mesh(
+            Mesh(len(names["hosts"]), int(slots.removeprefix("slots="))),
+            option.submesh_physical_shapes)
         return [[names["hosts"][host] for host in hosts]
                 for hosts, _ in meshes], option
+
+    def check(self, folder, plan):
+        hosts, option = self.hosts_in(folder)
+        stages = plan["plan"]["stages"]
+        self.assertEqual(hosts, [[gpu["node"] for gpu in stage["gpus"]]
+                                 for stage in stages])
+        layers = [layer for ids in option.forward_stage_layer_ids
+                  for layer in ids]
+        self.assertEqual(layers, list(range(len(layers))))
+
+    def test_plans_of_the_table(self):
+        upstream.check_table(self, "alpa", self.check)
 
     def test_stages_get_their_own_hosts(self):
         hosts, option = self.hosts_of_stages(self.two_islands())

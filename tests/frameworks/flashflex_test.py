@@ -1,11 +1,27 @@
-"""Pipelines that FlashFlex's own check of its arguments accepts."""
+"""Pipelines and options that FlashFlex's own parser and check accept.
+
+PyTorch is a stub.
+"""
 
 import argparse
-import importlib.util
 import json
+import os
+import sys
 import unittest
 
 import upstream
+
+
+def load(root):
+    """Its parser, with the options of its Megatron-LM, and its check."""
+    upstream.Stubs(root, ["torch", "third_party", "llama", "hexiscale"],
+                   ["third_party.megatron.arguments", "llama.arguments",
+                    "hexiscale.process_args"])
+    import torch.distributed
+    from hexiscale import process_args
+    from llama.arguments import add_arguments
+    from third_party.megatron.arguments import parse_args
+    return torch.distributed, process_args, lambda: parse_args(add_arguments)
 
 
 class FlashFlex(upstream.Exports):
@@ -17,34 +33,50 @@ class FlashFlex(upstream.Exports):
 
     @classmethod
     def setUpClass(cls):
-        root = upstream.checkout("FlashFlex")
-        upstream.stub_module("torch")
-        cls.dist = upstream.stub_module("torch.distributed")
-        spec = importlib.util.spec_from_file_location(
-            "process_args", f"{root}/hexiscale/process_args.py")
-        cls.module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(cls.module)
+        cls.root = upstream.checkout("FlashFlex")
+        cls.distributed, cls.process, parse = load(cls.root)
+        cls.parse = staticmethod(parse)
         super().setUpClass()
+
+    def check(self, folder, plan):
+        """Its arguments after its check of them."""
+        stages = plan["plan"]["stages"]
+        world = sum(g["count"] for s in stages for g in s["gpus"])
+        self.distributed.get_world_size = lambda: world
+        os.environ.update(RANK="0", WORLD_SIZE=str(world))
+        sys.argv = upstream.launched(folder, "FLASHFLEX", "FlashFlex")
+        self.assertEqual(sys.argv[0], "llama_train.py")
+        args = self.parse()
+        # It has the heads of the model that it is told, none other.
+        params = json.loads(upstream.read(
+            f"{self.root}/llama/llama-config/{args.model_size}",
+            "params.json"))
+        config = argparse.Namespace(n_head=params["n_heads"])
+        self.process.update_args(args, config)
+        self.process.validate_args(args, config)
+        layer = plan["model"]["layer_types"][1]
+        self.assertEqual((params["dim"], params["n_heads"]),
+                         (layer["hidden_size"], layer["num_heads"]))
+        self.assertTrue(args.fp16)  # As all these plans.
+        self.assertEqual(config.n_layer, upstream.num_layers(plan))
+        self.assertEqual(args.seq_length, plan["training"]["sequence_length"])
+        self.assertEqual(sum(args.global_bsz_size),
+                         plan["training"]["global_batch_size"])
+        self.assertEqual(
+            sorted(rank for pipeline in args.pp_layouts for stage in pipeline
+                   for rank in stage), list(range(world)))
+        return args
 
     def test_pipelines_of_two_degrees(self):
         plan = self.two_islands()
         plan["plan"]["stages"] = [
             upstream.stage(0, 6, 4, 2, [("t4-0", 0, 4), ("t4-1", 0, 4)]),
             upstream.stage(6, 18, 2, 2, [("v100-0", 0, 4)])]
-        folder = self.export("flashflex", plan)
-        self.dist.get_world_size = lambda: 12
-        args = argparse.Namespace(
-            all_hetero_configs_path=f"{folder}/flashflex.json",
-            hetero_configs=None, pp_layouts=None, learning_rate=1e-4,
-            total_layer_num=16, global_bsz_size=[64, 64], chunks=[32, 32],
-            run_iter=1, accum_iter=1)
-        config = argparse.Namespace(n_head=32)
-        self.module.update_args(args, config)
-        self.module.validate_args(args, config)
-        self.assertEqual(args.seq_length,
-                         json.loads(json.dumps(plan))["training"][
-                             "sequence_length"])
+        args = self.check(self.export("flashflex", plan), plan)
         self.assertEqual(args.pp_layouts[1], [[4, 5, 6, 7], [10, 11]])
+
+    def test_plans_of_the_table(self):
+        upstream.check_table(self, "flashflex", self.check)
 
 
 if __name__ == "__main__":

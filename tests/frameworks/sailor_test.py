@@ -28,17 +28,36 @@ class SailorTopology(upstream.Exports):
             upstream.stage(6, 18, 2, 2, [("v100-0", 0, 4)])]
         return plan
 
-    def test_every_rank_is_in_a_pipeline(self):
-        folder = self.export("sailor", self.two_degrees())
+    def pipelines(self, folder):
+        """The ranks of each of its pipelines."""
         config = json.loads(upstream.read(folder, "cluster_config.json"))
         topology = self.topology.ProcessTopology(
             axes=["pipe", "data", "model"],
             dims=[config["pipeline_parallelism"],
-                  config["data_parallelism"], 4],
+                  config["data_parallelism"],
+                  len(config["tp_degrees"][0][0])],
             input_file=f"{folder}/dist_config.json")
-        groups = topology.all_pipeline_parallel_group_ranks
+        return topology.all_pipeline_parallel_group_ranks
+
+    def check(self, folder, plan):
+        """That every rank is in a pipeline, and every layer in a stage."""
+        stages = plan["plan"]["stages"]
+        world = sum(g["count"] for s in stages for g in s["gpus"])
+        groups = self.pipelines(folder)
         self.assertEqual(sorted({rank for group in groups for rank in group}),
-                         list(range(12)))
+                         list(range(world)))
+        self.assertEqual({len(group) for group in groups}, {len(stages)})
+        config = json.loads(upstream.read(folder, "cluster_config.json"))
+        self.assertEqual(sum(config["num_layers_per_stage"]),
+                         upstream.num_layers(plan))
+        return groups
+
+    def test_plans_of_the_table(self):
+        upstream.check_table(self, "sailor", self.check)
+
+    def test_every_rank_is_in_a_pipeline(self):
+        plan = self.two_degrees()
+        groups = self.check(self.export("sailor", plan), plan)
         self.assertEqual(groups[0], [0, 8])
         self.assertEqual(groups[-1], [7, 11])
 

@@ -66,8 +66,7 @@ class TorchTitan(upstream.Exports):
         self.assertEqual(dims.pp, len(stages))
         parts = config.parallelism.module_fqns_per_model_part
         modules = [module for part in parts for module in part]
-        layers = sum(s["plan"]["end"].get("layer", 0) -
-                     s["plan"]["begin"].get("layer", 0) for s in stages) - 2
+        layers = upstream.num_layers(plan)
         self.assertEqual(modules, ["tok_embeddings",
                                    *(f"layers.{i}" for i in range(layers)),
                                    "norm", "lm_head"])

@@ -49,6 +49,11 @@ def stub_module(name, **members):
     return module
 
 
+def num_layers(plan):
+    """Without embedding and head."""
+    return plan["plan"]["stages"][-1]["plan"]["end"]["layer"] - 2
+
+
 class _Anything(type):
     """A class with whatever attributes it is asked for."""
 
@@ -211,6 +216,25 @@ def check_table(test, target, check):
             check(os.path.join(folder, target),
                   json.loads(read(folder, "plan.json")))
     test.assertGreater(count, 0)
+
+
+def launched(folder, variable, checkout_name, **environment):
+    """What launch.sh on the first host gives to torchrun: the program and its
+    arguments."""
+    host = read(folder, "hostfile").split()[0]
+    with tempfile.TemporaryDirectory() as programs:
+        torchrun = os.path.join(programs, "torchrun")
+        with open(torchrun, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
+        os.chmod(torchrun, 0o755)
+        run = subprocess.run(
+            ["bash", os.path.join(folder, "launch.sh")], check=True,
+            stdout=subprocess.PIPE, text=True, timeout=60, env={
+                **os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+                "TANGRAM_HOST": host, variable: checkout(checkout_name),
+                **environment})
+    words = run.stdout.split("\0")[:-1]
+    return words[words.index("--master-port") + 2:]
 
 
 def read(folder, name):
