@@ -114,10 +114,13 @@ class Galvatron(upstream.Exports):
         """The runtime's arguments and the strategy of all its layers."""
         import torch
         torch.distributed.get_world_size = lambda: world
+        # In a folder of its models, which has the program.
+        program, runtime = upstream.launched(folder, "GALVATRON",
+                                             "Hetu-Galvatron")
+        self.assertEqual(program, "train_dist.py")
         os.environ["GALVATRON_CONFIG"] = f"{folder}/galvatron.json"
         with contextlib.redirect_stdout(io.StringIO()):
-            args = type(self).load_runtime(f"{folder}/runtime.yaml",
-                                           mode="train_dist")
+            args = type(self).load_runtime(runtime, mode="train_dist")
             config = self.reader.get_hybrid_parallel_configs_api(args)
             self.reader.check_hp_config(config, [args.model.num_layers])
         return args, config

@@ -47,11 +47,13 @@ class TorchTitan(upstream.Exports):
 
     def config(self, folder):
         """The configuration with which torchtitan would train."""
+        option, program, *words = upstream.launched(
+            folder, "TORCHTITAN", "torchtitan")
+        self.assertEqual((option, program), ("-m", "torchtitan.train"))
         sys.modules.pop("tangram_plan", None)
         sys.path.insert(0, folder)
         try:
-            config, left = self.manager()._load_config(
-                ["--module", "tangram_plan", "--config", "planned"])
+            config, left = self.manager()._load_config(words)
         finally:
             sys.path.remove(folder)
         self.assertEqual(left, [])
