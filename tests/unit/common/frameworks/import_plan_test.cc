@@ -7,12 +7,14 @@
 
 #include "absl/strings/str_replace.h"
 #include "common/frameworks/export_plan.h"
+#include "tests/testing/mutations.h"
 #include "tests/unit/common/frameworks/two_islands.h"
 
 namespace tangram {
 namespace {
 
 using testing::FilesOf;
+using testing::ForEachMutation;
 using ::testing::HasSubstr;
 using testing::NodeGpus;
 using testing::StageOn;
@@ -137,6 +139,36 @@ TEST(ImportPlanTest, RefusesWhatIsNoPlan) {
         Import(test.format, planned, {{"file", test.text}}).status(),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(test.message)));
   }
+}
+
+// What is damaged is refused naming what is wrong, or read as another plan.
+TEST(ImportPlanTest, SurvivesDamagedFiles) {
+  const PlannedTraining planned = TwoIslands();
+  int read = 0;
+  for (const PlanFormat& format : PlanFormats()) {
+    const std::string name(format.name);
+    SCOPED_TRACE(name);
+    ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                         ExportPlan(name, planned));
+    const std::vector<FrameworkFile> files = FilesOf(exported);
+    for (size_t i = 0; i < files.size(); ++i) {
+      ForEachMutation(files[i].content, 80, [&](const std::string& text) {
+        std::vector<FrameworkFile> damaged = files;
+        damaged[i].content = text;
+        const auto imported = Import(name, planned, damaged);
+        if (imported.ok()) {
+          ++read;
+          return;
+        }
+        EXPECT_THAT(imported.status(),
+                    StatusIs(absl::StatusCode::kInvalidArgument,
+                             ::testing::Not(::testing::IsEmpty())));
+      });
+    }
+  }
+  // Of four formats with three or four files; launch scripts do not matter.
+  EXPECT_GT(read, 300);
+  EXPECT_LT(read, 1000);
 }
 
 }  // namespace
