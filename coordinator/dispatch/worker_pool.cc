@@ -268,6 +268,11 @@ WorkerPoolCounts WorkerPool::Counts() {
   return counts;
 }
 
+bool WorkerPool::HasWorkers() {
+  const Lock lock(mutex_);
+  return queue_.num_slots() > 0;
+}
+
 std::vector<PoolWorkerStatus> WorkerPool::Workers() {
   const Lock lock(mutex_);
   const double now_s = options_.now_s();

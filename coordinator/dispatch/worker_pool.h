@@ -160,6 +160,7 @@ class WorkerPool {
       const BatchShare& share = {});
 
   WorkerPoolCounts Counts();
+  bool HasWorkers();  // That are not draining.
   std::vector<PoolWorkerStatus> Workers();
 
  private:

@@ -13,6 +13,8 @@ using Seconds = std::chrono::duration<double>;
 // Renewals within the time of a lease, and tries where they fail.
 constexpr int kRenewals = 3;
 constexpr int kTries = 12;
+// Looks at the store in which others have not taken a job that they could run.
+constexpr int kLooksOfOthers = 3;
 
 double NowS() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -88,8 +90,10 @@ void JobRunner::Work() {
 }
 
 std::optional<Job> JobRunner::Claim() {
+  const double left_s =
+      options_.is_able() ? 0 : kLooksOfOthers * options_.poll_interval_s;
   absl::StatusOr<std::optional<Job>> job =
-      store_.Claim(options_.owner, options_.lease_s);
+      store_.Claim(options_.owner, options_.lease_s, left_s);
   Lock lock(mutex_);
   const bool is_news = std::exchange(cannot_claim_, !job.ok()) == job.ok();
   lock.unlock();

@@ -38,6 +38,9 @@ struct JobRunnerOptions {
   // How often the store is asked for jobs that other coordinators got.
   double poll_interval_s = 1;
   JobWork work;
+  // Whether it can get anywhere with a job; if not, it leaves them to others
+  // that share the store. From any thread.
+  std::function<bool()> is_able = [] { return true; };
   // Something happened to the job of that id. From any thread.
   std::function<void(const std::string& id)> on_change;
   std::function<void(const JobNote& note)> on_note;

@@ -162,6 +162,7 @@ class Server : public CoordinatorServer {
              .work = PlanJobs(
                  {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds},
                  traces_),
+             .is_able = [this] { return pool_.HasWorkers(); },
              .on_change =
                  [this](const std::string& id) { watchers_.Notify(id); },
              .on_note = LogNote}),
@@ -289,15 +290,29 @@ class Server : public CoordinatorServer {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
-    int64_t ticks = 0;
+    int64_t ticks = -1;  // The gauges are there from the start.
     while (!stop.stop_requested()) {
       pool_.Tick();
-      if (++ticks % kTicksBetweenLooks == 0) watchers_.NotifyAll();
-      metrics_.SetPool(pool_.Counts());
-      metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
-      metrics_.SetJobs(runner_.num_running());
+      if (++ticks % kTicksBetweenLooks == 0) {
+        watchers_.NotifyAll();
+        SetGauges();
+      }
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
+  }
+
+  void SetGauges() {
+    metrics_.SetPool(pool_.Counts());
+    metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
+    metrics_.SetJobs(runner_.num_running());
+    // Aside, as the database may take its time.
+    if (is_counting_.exchange(true)) return;
+    const auto task = store_executor_.Submit([this] {
+      const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
+      if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
+      is_counting_ = false;
+    });
+    if (!task.has_value()) is_counting_ = false;
   }
 
   Metrics& all_metrics_;
@@ -311,6 +326,7 @@ class Server : public CoordinatorServer {
   JobWatchers watchers_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
+  std::atomic<bool> is_counting_ = false;
   BoundedExecutor executor_;
   BoundedExecutor store_executor_;
   JobRunner runner_;

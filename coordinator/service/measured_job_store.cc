@@ -60,13 +60,18 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<int> CountUnfinished(const std::string& tenant) override {
     return Measure("count", [&] { return store_->CountUnfinished(tenant); });
   }
+  absl::StatusOr<int> CountWaiting() override {
+    return Measure("count", [&] { return store_->CountWaiting(); });
+  }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     return Measure("cancel", [&] { return store_->Cancel(id); });
   }
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
-                                           double lease_s) override {
-    auto job = Measure("claim", [&] { return store_->Claim(owner, lease_s); });
+                                           double lease_s,
+                                           double left_s) override {
+    auto job =
+        Measure("claim", [&] { return store_->Claim(owner, lease_s, left_s); });
     if (job.ok() && job->has_value()) {
       events_.Add({{"event", "started"}});
       const std::lock_guard lock(mutex_);

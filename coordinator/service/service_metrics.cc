@@ -52,7 +52,10 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       active_plans_(metrics.AddGauge("tangram_active_plans",
                                      "Planning requests under way.")),
       running_jobs_(metrics.AddGauge("tangram_jobs_running",
-                                     "Jobs that this coordinator runs.")) {
+                                     "Jobs that this coordinator runs.")),
+      queued_jobs_(metrics.AddGauge(
+          "tangram_jobs_queued",
+          "Jobs in the database that wait for a coordinator.")) {
   // Counters exist from the start, so that their rates are right.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
@@ -120,5 +123,9 @@ void ServiceMetrics::SetPlans(int running, int waiting) {
 }
 
 void ServiceMetrics::SetJobs(int running) { running_jobs_.Set({}, running); }
+
+void ServiceMetrics::SetWaitingJobs(int waiting) {
+  queued_jobs_.Set({}, waiting);
+}
 
 }  // namespace tangram

@@ -29,6 +29,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetPool(const WorkerPoolCounts& counts);
   void SetPlans(int running, int waiting);
   void SetJobs(int running);
+  void SetWaitingJobs(int waiting);
 
  private:
   DurationHistogram planning_duration_;
@@ -48,6 +49,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge cache_bytes_;
   Gauge active_plans_;
   Gauge running_jobs_;
+  Gauge queued_jobs_;
 };
 
 }  // namespace tangram

@@ -107,13 +107,18 @@ class JobStore {
   virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
   // Jobs of a tenant (empty: all) that have not ended.
   virtual absl::StatusOr<int> CountUnfinished(const std::string& tenant) = 0;
+  // Jobs that Claim may take.
+  virtual absl::StatusOr<int> CountWaiting() = 0;
 
   // A queued job is cancelled at once; of a running one the owner learns it.
   virtual absl::StatusOr<Job> Cancel(const std::string& id) = 0;
 
-  // Takes the next job that is queued, or whose owner's lease has ended.
+  // Takes the next job that is queued, or whose owner's lease has ended. Where
+  // others share the database and `left_s` is positive, only one that they have
+  // left for so long and only while they run none, so have no room to wait for.
   virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
-                                                   double lease_s) = 0;
+                                                   double lease_s,
+                                                   double left_s) = 0;
   // Those of `leases` that still hold, now for so long again. Jobs to be
   // cancelled say so.
   virtual absl::StatusOr<std::vector<Job>> Renew(

@@ -61,6 +61,13 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
 #define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
 // Rows whose id begins with that parameter.
 #define IS_OF_TENANT(prefix) "substr(id, 1, length(" prefix ")) = " prefix
+// Jobs that may be taken at the time `now`.
+#define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
+// Of these, the ones that are there since `before`, if nobody runs any.
+#define IS_LEFT(now, before)                                        \
+  "submitted_s <= " before " AND lease_until_s <= " before          \
+  " AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.state " \
+  "= 1 AND other.lease_until_s >= " now ")"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
 
@@ -173,6 +180,16 @@ class SqlJobStore : public JobStore {
     return static_cast<int>(count);
   }
 
+  absl::StatusOr<int> CountWaiting() override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    int64_t count = 0;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT COUNT(*) FROM jobs WHERE " IS_WAITING("?1"), {now_s},
+        [&](const SqlRow& row) { count = row.Int(0); }));
+    return static_cast<int>(count);
+  }
+
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const std::lock_guard lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
@@ -186,23 +203,26 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
-                                           double lease_s) override {
+                                           double lease_s,
+                                           double left_s) override {
     const std::lock_guard lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    const bool is_last = database_->dialect().is_shared && left_s > 0;
+    std::vector<SqlValue> values = {owner, now_s + lease_s, now_s};
+    if (is_last) values.push_back(now_s - left_s);
     std::optional<Job> job;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         absl::StrCat("UPDATE jobs SET state = 1, owner = ?1, "
                      "lease_until_s = ?2, started_s = ?3, "
                      "attempts = attempts + 1 WHERE sequence = ("
-                     "SELECT sequence FROM jobs WHERE state = 0 OR "
-                     "(state = 1 AND lease_until_s < ?3) "
-                     "ORDER BY priority DESC, (SELECT COUNT(*) FROM jobs AS "
+                     "SELECT sequence FROM jobs WHERE " IS_WAITING("?3"),
+                     is_last ? " AND " IS_LEFT("?3", "?4") : "",
+                     " ORDER BY priority DESC, (SELECT COUNT(*) FROM jobs AS "
                      "other WHERE other.state = 1 AND "
                      "other.share_key = jobs.share_key), sequence LIMIT 1 ",
                      database_->dialect().skip_locked,
                      ") RETURNING " WHOLE_JOB_COLUMNS),
-        {owner, now_s + lease_s, now_s},
-        [&](const SqlRow& row) { job = WholeJobOf(row); }));
+        values, [&](const SqlRow& row) { job = WholeJobOf(row); }));
     return job;
   }
 
@@ -258,9 +278,10 @@ class SqlJobStore : public JobStore {
 
   absl::Status Release(const JobLease& lease) override {
     const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "UPDATE jobs SET state = 0, lease_until_s = 0 WHERE " IS_HELD,
-        {lease.job_id, lease.owner, int64_t{lease.attempt}}));
+        "UPDATE jobs SET state = 0, lease_until_s = ?4 WHERE " IS_HELD,
+        {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s}));
     return CheckHeld(lease);
   }
 

@@ -78,6 +78,7 @@ class JobRunnerTest : public ::testing::Test {
                 [this](const Job& job, const auto& report, const auto& stop) {
                   return work_.Run(job, report, stop);
                 },
+            .is_able = [this] { return is_able_.load(); },
             .on_change = [this](const std::string&) { ++num_changes_; },
             .on_note =
                 [this](const JobNote& note) {
@@ -100,6 +101,7 @@ class JobRunnerTest : public ::testing::Test {
   std::condition_variable changed_;
   std::vector<std::string> notes_;
   std::atomic<int> num_changes_ = 0;
+  std::atomic<bool> is_able_ = true;
   MemoryJobStore store_;
   Work work_;
   std::unique_ptr<JobRunner> runner_;  // Last: it uses the others.
@@ -115,6 +117,17 @@ TEST_F(JobRunnerTest, KeepsWhatTheWorkReturns) {
   EXPECT_THAT(*store_.EventsAfter("a", 0), SizeIs(1));
   EXPECT_TRUE(runner_->Stop(1000));
   EXPECT_GE(num_changes_, 3);  // Begun, progress, ended.
+}
+
+TEST_F(JobRunnerTest, LeavesJobsToOthersWhileItIsNotAble) {
+  is_able_ = false;
+  Submit("a");
+  Start();
+  store_.AwaitSpared(3);
+  EXPECT_EQ(work_.num_begun(), 0);
+
+  is_able_ = true;
+  work_.AwaitBegun(1);
 }
 
 TEST_F(JobRunnerTest, AnErrorEndsAJobForGood) {

@@ -37,6 +37,11 @@ class MemoryJobStore : public JobStore {
     changed_.wait(lock, [&] { return Find(id)->state == state; });
     return *Find(id);
   }
+  // Until jobs were left to others so often.
+  void AwaitSpared(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return num_spared_ >= count; });
+  }
   int num_failures() {
     const std::lock_guard lock(mutex_);
     return num_failures_;
@@ -60,16 +65,24 @@ class MemoryJobStore : public JobStore {
   absl::StatusOr<int> CountUnfinished(const std::string&) override {
     return absl::UnimplementedError("");
   }
+  absl::StatusOr<int> CountWaiting() override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const std::lock_guard lock(mutex_);
     Find(id)->cancel_requested = true;
     return *Find(id);
   }
 
-  absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
-                                           double) override {
+  absl::StatusOr<std::optional<Job>> Claim(const std::string& owner, double,
+                                           double left_s) override {
     const std::lock_guard lock(mutex_);
     if (Fails()) return Failure();
+    if (left_s > 0) {
+      ++num_spared_;
+      changed_.notify_all();
+      return std::nullopt;
+    }
     for (Job& job : jobs_) {
       if (job.state != JobState::kQueued) continue;
       job.state = JobState::kRunning;
@@ -153,6 +166,7 @@ class MemoryJobStore : public JobStore {
   std::vector<JobEvent> events_;
   absl::StatusCode failure_ = absl::StatusCode::kOk;
   int num_failures_ = 0;
+  int num_spared_ = 0;
 };
 
 }  // namespace tangram::testing

@@ -51,7 +51,7 @@ class SqlJobStoreTest : public testing::DatabaseTest {
   }
   // The lease of the next job, or an empty one.
   JobLease Lease(const std::string& owner, double lease_s = 10) {
-    const auto job = store_->Claim(owner, lease_s);
+    const auto job = store_->Claim(owner, lease_s, 0);
     EXPECT_THAT(job, IsOk());
     return job.ok() && job->has_value() ? LeaseOf(**job) : JobLease{};
   }
@@ -295,6 +295,44 @@ TEST_P(SqlJobStoreTest, ReleasedJobsAreQueuedAgain) {
   EXPECT_EQ(Claim("other"), "a");
 }
 
+TEST_P(SqlJobStoreTest, WhoeverIsNotAbleTakesWhatOthersLeave) {
+  const auto claim_left = [this] {
+    const auto job = store_->Claim("unable", 10, /*left_s=*/3);
+    EXPECT_THAT(job, IsOk());
+    return job.ok() && job->has_value() ? (*job)->id : "";
+  };
+  Submit("a");
+  now_s_ = 1002.9;
+  EXPECT_EQ(claim_left(), is_shared() ? "" : "a");
+  now_s_ = 1003;
+  EXPECT_EQ(claim_left(), is_shared() ? "a" : "");
+  if (!is_shared()) return;
+  // While somebody runs one, he has no room for more: until 1013.
+  Submit("b");
+  now_s_ = 1012;
+  EXPECT_EQ(claim_left(), "");
+  now_s_ = 1013.1;
+  EXPECT_EQ(claim_left(), "b");
+  // A lease that has ended, or was given back, was not left for long.
+  now_s_ = 1023.2;
+  EXPECT_EQ(claim_left(), "a");
+  now_s_ = 1050;
+  const JobLease lease = Lease("able");
+  EXPECT_EQ(lease.job_id, "a");
+  ASSERT_THAT(store_->Release(lease), IsOk());
+  EXPECT_EQ(claim_left(), "b");
+}
+
+TEST_P(SqlJobStoreTest, CountsWhatWaits) {
+  for (const char* id : {"a", "b", "c"}) Submit(id);
+  EXPECT_THAT(store_->CountWaiting(), IsOkAndHolds(3));
+  EXPECT_EQ(Claim("me", /*lease_s=*/10), "a");
+  EXPECT_EQ(Claim("me", /*lease_s=*/20), "b");
+  EXPECT_THAT(store_->CountWaiting(), IsOkAndHolds(1));
+  now_s_ = 1011;
+  EXPECT_THAT(store_->CountWaiting(), IsOkAndHolds(2));
+}
+
 TEST_P(SqlJobStoreTest, ListsPagesFromTheNewestOn) {
   for (const char* id : {"a", "b", "c", "d"}) Submit(id);
   EXPECT_EQ(Claim("me"), "a");
@@ -321,7 +359,7 @@ TEST_P(SqlJobStoreTest, EachJobIsClaimedOnce) {
       JobStore& store = own != nullptr ? *own : *store_;
       const std::string owner = "owner" + std::to_string(t);
       while (true) {
-        const auto job = store.Claim(owner, 10);
+        const auto job = store.Claim(owner, 10, 0);
         ASSERT_THAT(job, IsOk());
         if (!job->has_value()) return;
         ++claimed;
