@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/catalogue/models.h"
 #include "common/config/device_catalogue.h"
+#include "common/config/training_names.h"
 #include "common/frameworks/export_plan.h"
 #include "common/frameworks/import_plan.h"
 #include "common/import_profile/import_profile.h"
@@ -45,8 +46,8 @@ std::vector<std::string> KnownValues(const std::string& name,
   if (name == "--model") return BuiltinModelNames();
   if (name == "--device" || name == "GPU") return DeviceNames();
   if (name == "--parallelizer") return ParallelizerNames();
-  if (name == "--precision") return {"bf16", "fp16", "fp32", "fp8"};
-  if (name == "--optimizer") return {"adam", "sgd"};
+  if (name == "--precision") return PrecisionNames();
+  if (name == "--optimizer") return OptimizerNames();
   if (name == "--progress") return {"always", "auto", "never"};
   if (name == "--format") return {"json", "text"};
   if (name == "SHELL") return {"bash", "fish", "zsh"};

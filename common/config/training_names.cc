@@ -7,9 +7,32 @@
 
 namespace tangram {
 
+namespace {
+
+constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kFp16,
+                                     Precision::kBf16, Precision::kFp8};
+constexpr Optimizer kOptimizers[] = {Optimizer::kAdam, Optimizer::kSgd};
+
+}  // namespace
+
+std::vector<std::string> PrecisionNames() {
+  std::vector<std::string> names;
+  for (const Precision precision : kPrecisions) {
+    names.emplace_back(PrecisionName(precision));
+  }
+  return names;
+}
+
+std::vector<std::string> OptimizerNames() {
+  std::vector<std::string> names;
+  for (const Optimizer optimizer : kOptimizers) {
+    names.emplace_back(OptimizerName(optimizer));
+  }
+  return names;
+}
+
 absl::StatusOr<Precision> ParsePrecision(absl::string_view text) {
-  for (const Precision precision : {Precision::kFp32, Precision::kFp16,
-                                    Precision::kBf16, Precision::kFp8}) {
+  for (const Precision precision : kPrecisions) {
     if (absl::EqualsIgnoreCase(text, PrecisionName(precision))) {
       return precision;
     }

@@ -1,6 +1,9 @@
 #ifndef TANGRAM_COMMON_CONFIG_TRAINING_NAMES_H_
 #define TANGRAM_COMMON_CONFIG_TRAINING_NAMES_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/domain/training_options.h"
@@ -14,6 +17,10 @@ absl::StatusOr<Precision> ParsePrecision(absl::string_view text);
 // "adam" (also "adamw", which keeps the same state) or "sgd", ignoring case.
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text);
 absl::string_view OptimizerName(Optimizer optimizer);
+
+// All of them.
+std::vector<std::string> PrecisionNames();
+std::vector<std::string> OptimizerNames();
 
 }  // namespace tangram
 

@@ -44,6 +44,10 @@ TEST(CompleteTest, ValuesThatAreKnownByName) {
   EXPECT_THAT(Candidates({"devices", "H100"}), Contains("H100-NVL"));
   EXPECT_THAT(Candidates({"plan", "--parallelizer", "al"}),
               ElementsAre("alpa", "all"));
+  EXPECT_THAT(Candidates({"plan", "--precision", "fp"}),
+              ElementsAre("fp32", "fp16", "fp8"));
+  EXPECT_THAT(Candidates({"plan", "--optimizer", ""}),
+              ElementsAre("adam", "sgd"));
   EXPECT_THAT(Candidates({"export", "--to", "mega"}), ElementsAre("megatron"));
   EXPECT_THAT(Candidates({"import", "plan", "--from", "flag"}),
               ElementsAre("flagscale"));
