@@ -5,11 +5,12 @@ import http.client
 import json
 import os
 import re
+import subprocess
 import urllib.parse
 
 import harness
 from certificates import Authority
-from daemons import Coordinator, Daemon, Worker
+from daemons import Coordinator, Worker
 from harness import BAD_INPUT, CLUSTER, Folder, JOB, LONG_JOB, OK
 
 ALICE, BOB, OLGA, WALLY = (name * 4 for name in
@@ -187,11 +188,12 @@ class SecuredTest(LivePage):
         self.assertEqual(self.ask(f"/api/reports/{name}", token=BOB)[0], 404)
 
     def refused(self, *arguments):
-        daemon = Daemon("tangram-coordinator", "--listen=127.0.0.1:0",
-                        "--metrics=", "--state_dir=none", *arguments)
-        code = daemon.process.wait(timeout=60)
-        daemon.end()
-        return code, daemon.log()
+        run = subprocess.run(
+            [os.path.join(harness.BIN, "tangram-coordinator"),
+             "--listen=127.0.0.1:0", "--metrics=", "--state_dir=none",
+             *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=60, check=False)
+        return run.returncode, run.stderr
 
     def test_plain_text_does_not_leave_the_machine(self):
         self.write("tokens", TOKENS)
