@@ -134,6 +134,32 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
                "Same effort for small and large slices");
 }
 
+void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
+  const auto add = [&app](const char* name, std::vector<std::string>& values,
+                          const char* type, const char* help) {
+    app.add_option(name, values, help)
+        ->allow_extra_args(false)
+        ->type_name(type)
+        ->group("Constraints (may be given several times)");
+  };
+  add("--exclude-node", constraints.exclude_nodes, "NODE|GROUP|t4-[0-3]",
+      "Plan without these nodes");
+  add("--exclude-island", constraints.exclude_islands, "ISLAND",
+      "Leave this island out: its number, name, GPU or group of nodes");
+  add("--tp", constraints.tp_degrees, "[ISLAND=]N",
+      "Tensor-parallel degree of every stage, or of those on an island");
+  add("--dp", constraints.dp_degrees, "[ISLAND=]N",
+      "Data-parallel degree of every stage, or of those on an island");
+  add("--max-stages", constraints.max_stages, "[ISLAND=]N",
+      "Pipeline stages at most, or those on an island");
+  add("--pin", constraints.pins, "LAYERS=ISLAND",
+      "Run these layers on an island: emb-11=a100, 12-head=h100, 7=0");
+  app.add_option("--runtime", constraints.runtime,
+                 "Plan only what this framework can run: a name of tangram "
+                 "export --to")
+      ->type_name("NAME");
+}
+
 std::optional<ProgressMode> ProgressModeOf(const std::string& name) {
   if (name == "auto") return ProgressMode::kAuto;
   if (name == "always") return ProgressMode::kAlways;
@@ -220,11 +246,22 @@ void AddTraceFormat(CLI::App& app, const std::string& name,
       ->type_name("FORM");
 }
 
+constexpr char kPlanFooter[] = R"(
+Examples:
+  tangram plan --cluster c1.yaml --model gpt3-6.7b --global-batch 128 --output plan.json
+  tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
+    --runtime megatron --exclude-node t4-3 --max-stages 8
+  tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
+    --tp v100=2 --pin emb-11=v100
+)";
+
 void AddPlan(CLI::App& app, PlanOptions& plan) {
+  app.footer(kPlanFooter);
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
   AddModel(app, plan.model, /*required=*/true);
   AddTraining(app, plan.training, /*required=*/true);
+  AddConstraints(app, plan.constraints);
   AddSearch(app, plan);
   AddTolerances(app, plan.search.tolerances);
   AddCoordinator(app, plan.coordinator, /*required=*/false,

@@ -43,6 +43,17 @@ struct TrainingChoice {
   bool fused_loss = false;
 };
 
+// What a plan must respect, as it was typed.
+struct ConstraintChoice {
+  std::vector<std::string> exclude_nodes;  // "t4-0", "t4", "t4-[0-3]".
+  std::vector<std::string> exclude_islands;
+  std::vector<std::string> tp_degrees;  // "4", "a100=4".
+  std::vector<std::string> dp_degrees;
+  std::vector<std::string> max_stages;
+  std::vector<std::string> pins;  // "0-11=a100", "head=h100".
+  std::string runtime;            // Empty: any.
+};
+
 enum class ProgressMode { kAuto, kAlways, kNever };
 enum class TraceFormat { kChrome, kOtlp };
 
@@ -50,6 +61,7 @@ struct PlanOptions {
   ClusterChoice cluster;
   ModelChoice model;
   TrainingChoice training;
+  ConstraintChoice constraints;
   int pipeline_microbatch_size = 0;  // 0: search.
   std::string parallelizer;          // Empty: by the model.
   int num_threads = 0;               // 0: one a core.

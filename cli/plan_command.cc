@@ -36,15 +36,26 @@ absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
       absl::StrCat("interrupted; job ", options.job_id, " goes on"));
 }
 
-PlanningSetup SetupOf(const PlanOptions& options, const ModelSpec& model) {
-  return {.parallelizer = options.parallelizer.empty()
-                              ? DefaultParallelizer(model)
-                              : options.parallelizer,
-          .search = options.search,
-          .num_threads = options.num_threads,
-          .coordinator = options.coordinator,
-          .job_id = options.job_id,
-          .priority = options.priority};
+absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
+                                      const ModelSpec& model) {
+  PlanningSetup setup{.parallelizer = options.parallelizer,
+                      .search = options.search,
+                      .num_threads = options.num_threads,
+                      .coordinator = options.coordinator,
+                      .job_id = options.job_id,
+                      .priority = options.priority};
+  if (setup.parallelizer.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        setup.parallelizer,
+        DefaultParallelizer(model, options.constraints.runtime));
+  }
+  return setup;
+}
+
+// Whose default it is.
+std::string DefaultFor(const PlanOptions& options, const ModelSpec& model) {
+  if (!options.constraints.runtime.empty()) return options.constraints.runtime;
+  return HasExperts(model) ? "mixtures of experts" : "dense models";
 }
 
 // A tracer for planning in this process.
@@ -79,7 +90,8 @@ absl::Status CheckTrace(const PlanOptions& options) {
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request, Console& console,
                                   PlanTracer* tracer) {
-  const PlanningSetup setup = SetupOf(options, request.model);
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
   if (!setup.coordinator.address.empty() && NamesProgram(setup.parallelizer)) {
     return absl::InvalidArgumentError(
         "--parallelizer: exec: runs a program here; with --coordinator give "
@@ -94,9 +106,9 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
           : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
   if (file.ok() && options.parallelizer.empty()) {
-    file->result.notes.push_back(absl::StrCat(
-        "parallelizer: ", setup.parallelizer, ", the default for ",
-        HasExperts(request.model) ? "mixtures of experts" : "dense models"));
+    file->result.notes.push_back(
+        absl::StrCat("parallelizer: ", setup.parallelizer, ", the default for ",
+                     DefaultFor(options, request.model)));
   }
   return file;
 }
@@ -119,10 +131,10 @@ absl::Status Prepare(const PlanOptions& options, const PlanRequest& request,
 
 CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
                      Console& console) {
-  TANGRAM_RETURN_IF_ERROR(SubmitPlanJob(request,
-                                        SetupOf(options, request.model),
-                                        StopCondition(options.timeout_s))
-                              .status());
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
+  TANGRAM_RETURN_IF_ERROR(
+      SubmitPlanJob(request, setup, StopCondition(options.timeout_s)).status());
   console.out << "submitted job " << options.job_id << "\n";
   TANGRAM_RETURN_IF_ERROR(Prepare(options, request, console));
   return ExitCode::kOk;

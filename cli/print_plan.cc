@@ -126,6 +126,14 @@ void PrintNotes(const std::vector<std::string>& notes, Console& console) {
   }
 }
 
+void PrintConstraints(const PlanConstraints& constraints, Console& console) {
+  if (constraints.none()) return;
+  console.out << WrapText(
+      absl::StrCat("asked for: ",
+                   absl::StrJoin(DescribeConstraints(constraints), ", ")),
+      /*indent=*/2, kOutputWidth);
+}
+
 // One line a stage that offloads.
 void PrintOffload(const PlanResult& result, Console& console) {
   for (int s = 0; s < result.plan->num_stages(); ++s) {
@@ -241,6 +249,7 @@ void PrintPrediction(const Evaluation& evaluation, Console& console) {
 void PrintPlanFile(const PlanFile& file, Console& console) {
   const PlanResult& result = file.result;
   PrintRequest(file.cluster, file.model, file.training, console);
+  PrintConstraints(file.constraints, console);
   console.out << "\n";
   PrintIslandTable(file.cluster, result.islands, IslandUses(result), console);
   PrintUnusedIslands(result, console);

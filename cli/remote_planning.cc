@@ -17,6 +17,7 @@
 #include "cli/stream_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
+#include "common/wire/constraints_wire.h"
 #include "common/wire/json_text.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
@@ -32,6 +33,9 @@ v1::PlanRequest ToProto(const PlanRequest& request,
   *message.mutable_cluster() = tangram::ToProto(request.cluster);
   *message.mutable_model() = tangram::ToProto(request.model);
   *message.mutable_training() = tangram::ToProto(request.training);
+  if (!request.constraints.none()) {
+    *message.mutable_constraints() = tangram::ToProto(request.constraints);
+  }
   message.set_parallelizer(setup.parallelizer);
   v1::PlannerOptions& options = *message.mutable_options();
   options.set_pipeline_microbatch_size(request.pipeline_microbatch_size);

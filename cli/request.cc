@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "cli/constraints.h"
 #include "common/base/status_macros.h"
 #include "common/catalogue/models.h"
 #include "common/config/attach_profile_files.h"
@@ -12,6 +13,7 @@
 #include "common/config/limit_nodes.h"
 #include "common/config/model_file.h"
 #include "common/config/training_names.h"
+#include "common/frameworks/runtime_rules.h"
 
 namespace tangram {
 namespace {
@@ -93,6 +95,9 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
                 ModelOverrides{.num_layers = options.model.num_layers}));
   TANGRAM_ASSIGN_OR_RETURN(request.training,
                            TrainingFor(options, request.model));
+  TANGRAM_ASSIGN_OR_RETURN(
+      request.constraints,
+      MakeConstraints(options.constraints, request.model.num_layers()));
   return request;
 }
 
@@ -101,8 +106,13 @@ bool HasExperts(const ModelSpec& model) {
                      [](const LayerSpec& layer) { return layer.is_moe(); });
 }
 
-std::string DefaultParallelizer(const ModelSpec& model) {
-  return HasExperts(model) ? "uniform" : "aceso";
+absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
+                                                const std::string& runtime) {
+  const bool experts = HasExperts(model);
+  if (runtime.empty()) return experts ? "uniform" : "aceso";
+  TANGRAM_ASSIGN_OR_RETURN(const RuntimeRules* rules,
+                           FindRuntimeRules(runtime));
+  return std::string(experts ? rules->moe_parallelizers : rules->parallelizers);
 }
 
 }  // namespace tangram

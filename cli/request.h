@@ -20,9 +20,11 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
 
 bool HasExperts(const ModelSpec& model);
 
-// Where none was asked for: Aceso, which knows no mixtures of experts, or
-// uniform, which does.
-std::string DefaultParallelizer(const ModelSpec& model);
+// Where none was asked for: those whose plans the runtime runs best, and for
+// any runtime Aceso, which knows no mixtures of experts, or uniform, which
+// does. kInvalidArgument for a runtime that is not known.
+absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
+                                                const std::string& runtime);
 
 }  // namespace tangram
 

@@ -7,6 +7,7 @@
 #include "common/base/fingerprint.h"
 #include "common/domain/cluster.h"
 #include "common/domain/device.h"
+#include "common/domain/stage_limits.h"
 
 namespace tangram {
 
@@ -17,7 +18,8 @@ struct IslandSpec {
   int num_nodes = 0;
   int gpus_per_node = 0;
   Link intra_node;
-  Link inter_node;  // Unused with one node.
+  Link inter_node;     // Unused with one node.
+  StageLimits limits;  // What stages on it must be.
 
   int num_gpus() const { return num_nodes * gpus_per_node; }
   double memory_bytes() const { return num_gpus() * device.memory_bytes; }

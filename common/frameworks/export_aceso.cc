@@ -105,10 +105,7 @@ absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
 }
 
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
-  TANGRAM_RETURN_IF_ERROR(CheckModel(in.model));
-  if (in.training.precision == Precision::kFp8) {
-    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
-  }
+  TANGRAM_RETURN_IF_ERROR(CheckForAceso(in.model, in.training));
   if (plan.virtual_stages > 1) {
     return Refuse("virtual_stages", plan.virtual_stages, "1");
   }
@@ -126,17 +123,14 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
 }
 
 TrainingOptions LowerTraining(const PlannedTraining& in) {
-  TrainingOptions training = in.training;
+  TrainingOptions training = TrainingUnderAceso(in.training);
   const bool any_flash =
       absl::c_any_of(in.plan.stages, [&](const PlacedStage& stage) {
         const Node& node = in.cluster.nodes[stage.gpus.front().node];
         return node.device.supports_flash_attention;
       });
-  if (any_flash) training.flash_attention = false;
-  if (training.precision == Precision::kBf16) training.fp32_gradients = true;
-  training.overlap_grad_reduce = false;
-  training.bf16_moments = false;
-  training.fused_loss = false;
+  // Without effect, so not worth a word.
+  if (!any_flash) training.flash_attention = in.training.flash_attention;
   return training;
 }
 
@@ -238,6 +232,23 @@ exec "${torchrun[@]}" pretrain_gpt.py \
 }
 
 }  // namespace
+
+absl::Status CheckForAceso(const ModelSpec& model,
+                           const TrainingOptions& training) {
+  if (training.precision == Precision::kFp8) {
+    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  return CheckModel(model);
+}
+
+TrainingOptions TrainingUnderAceso(TrainingOptions training) {
+  training.flash_attention = false;
+  if (training.precision == Precision::kBf16) training.fp32_gradients = true;
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  training.fused_loss = false;
+  return training;
+}
 
 absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);

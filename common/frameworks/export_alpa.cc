@@ -156,6 +156,14 @@ std::string ScriptText(const PlannedTraining& in, const PipelinePlan& plan,
 
 }  // namespace
 
+TrainingOptions TrainingUnderAlpa(TrainingOptions training) {
+  training.flash_attention = false;
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  training.fused_loss = false;
+  return training;
+}
+
 absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   if (plan.schedule != PipelineSchedule::kGpipe) {
@@ -186,14 +194,10 @@ absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
       .launch =
           "start Ray on the hosts in the order of hostfile, then "
           "alpa.parallelize(method=alpa_stages.method)",
-      .training = in.training,
+      .training = TrainingUnderAlpa(in.training),
       .guards = {"hosts are in the order in which Alpa gives them out, which "
                  "is not that of the stages",
                  "parts of a host fill it", "every host has as many GPUs"}};
-  result.training.flash_attention = false;
-  result.training.overlap_grad_reduce = false;
-  result.training.bf16_moments = false;
-  result.training.fused_loss = false;
   result.plan = std::move(plan);
   return result;
 }

@@ -76,15 +76,8 @@ absl::Status CheckModel(const ModelSpec& model) {
 }
 
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
-  TANGRAM_RETURN_IF_ERROR(CheckModel(in.model));
+  TANGRAM_RETURN_IF_ERROR(CheckForFlashFlex(in.model, in.training));
   TANGRAM_RETURN_IF_ERROR(RequireWholeVocabularyParts(in.model, plan));
-  if (in.training.sequence_length != kSequenceLength) {
-    return Refuse("training.sequence_length", in.training.sequence_length,
-                  "4096, which FlashFlex trains with whatever it is given");
-  }
-  if (in.training.precision == Precision::kFp8) {
-    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
-  }
   if (plan.virtual_stages > 1) {
     return Refuse("virtual_stages", plan.virtual_stages, "1");
   }
@@ -173,6 +166,24 @@ std::string Command(const PlannedTraining& in, const PipelinePlan& plan,
 
 }  // namespace
 
+absl::Status CheckForFlashFlex(const ModelSpec& model,
+                               const TrainingOptions& training) {
+  TANGRAM_RETURN_IF_ERROR(CheckModel(model));
+  if (training.sequence_length != kSequenceLength) {
+    return Refuse("training.sequence_length", training.sequence_length,
+                  "4096, which FlashFlex trains with whatever it is given");
+  }
+  if (training.precision != Precision::kFp8) return absl::OkStatus();
+  return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+}
+
+TrainingOptions TrainingUnderFlashFlex(TrainingOptions training) {
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  training.fused_loss = false;
+  return training;
+}
+
 absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   if (plan.schedule != PipelineSchedule::kGpipe) {
@@ -193,15 +204,12 @@ absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
                               Command(in, plan, recompute)),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "FLASHFLEX"),
-      .training = in.training,
+      .training = TrainingUnderFlashFlex(in.training),
       .guards = {"all stages have one dp, the number of pipelines",
                  "the sequence length is the 4,096 that it trains with",
                  "tp divides the heads and the vocabulary",
                  "the model is a Llama",
                  "hosts are in the order of the stages"}};
-  result.training.overlap_grad_reduce = false;
-  result.training.bf16_moments = false;
-  result.training.fused_loss = false;
   result.plan = std::move(plan);
   return result;
 }

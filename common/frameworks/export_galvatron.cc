@@ -87,30 +87,6 @@ std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
   return losses;
 }
 
-// Galvatron drops what its schema does not know without a word.
-absl::Status CheckForGalvatron(const ModelSpec& model,
-                               const TrainingOptions& training) {
-  if (training.precision == Precision::kFp8) {
-    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
-  }
-  if (training.optimizer != Optimizer::kAdam) {
-    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
-  }
-  const LayerSpec& first = model.layers[1];
-  for (int l = 1; l + 1 < model.num_layers(); ++l) {
-    const LayerSpec& layer = model.layers[l];
-    const char* other = layer.kv_lora_rank > 0     ? "latent attention"
-                        : layer.sliding_window > 0 ? "a sliding window"
-                        : layer.is_moe() != first.is_moe()
-                            ? "dense layers among layers of experts"
-                            : nullptr;
-    if (other == nullptr) continue;
-    return Refuse(absl::StrCat("model.layers[", l, "]"), other,
-                  "full attention, and experts in all layers or in none");
-  }
-  return MegatronModelOptions(model).status();
-}
-
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const PlacedStage& first = plan.stages.front();
   const StageParallelism& last = plan.stages.back().plan.parallelism;
@@ -266,6 +242,36 @@ exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
 
 }  // namespace
 
+// Galvatron drops what its schema does not know without a word.
+absl::Status CheckForGalvatron(const ModelSpec& model,
+                               const TrainingOptions& training) {
+  if (training.precision == Precision::kFp8) {
+    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  if (training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
+  }
+  const LayerSpec& first = model.layers[1];
+  for (int l = 1; l + 1 < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    const char* other = layer.kv_lora_rank > 0     ? "latent attention"
+                        : layer.sliding_window > 0 ? "a sliding window"
+                        : layer.is_moe() != first.is_moe()
+                            ? "dense layers among layers of experts"
+                            : nullptr;
+    if (other == nullptr) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "]"), other,
+                  "full attention, and experts in all layers or in none");
+  }
+  return MegatronModelOptions(model).status();
+}
+
+TrainingOptions TrainingUnderGalvatron(TrainingOptions training) {
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  return training;
+}
+
 absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   if (plan.schedule != PipelineSchedule::kGpipe) {
@@ -278,7 +284,7 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
   FrameworkExport result{
-      .training = in.training,
+      .training = TrainingUnderGalvatron(in.training),
       .guards = {"every stage has as many GPUs",
                  "the global batch is a multiple of the replicas of the least "
                  "divided layer",
@@ -286,8 +292,6 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
                  "both names of the embedding's sharding are written",
                  "the model is one that its options describe",
                  "hosts are in the order of the stages"}};
-  result.training.overlap_grad_reduce = false;
-  result.training.bf16_moments = false;
   TANGRAM_ASSIGN_OR_RETURN(std::string yaml,
                            RuntimeYaml(in, result.training, plan));
   result.files = {

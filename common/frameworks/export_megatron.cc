@@ -127,6 +127,10 @@ exec "${torchrun[@]}" pretrain_gpt.py "${options[@]}" "$@"
 
 }  // namespace
 
+absl::Status CheckForMegatron(const ModelSpec& model, const TrainingOptions&) {
+  return MegatronModelOptions(model).status();
+}
+
 absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   if (plan.schedule != PipelineSchedule::kInterleaved) {

@@ -21,7 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // With another dp it leaves ranks out of every pipeline group and says nothing.
-absl::Status CheckGuards(const ModelSpec& model, const PipelinePlan& plan) {
+absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+  TANGRAM_RETURN_IF_ERROR(CheckForSailor(in.model, in.training));
   if (plan.virtual_stages > 1) {
     return Refuse("virtual_stages", plan.virtual_stages, "1");
   }
@@ -47,13 +48,6 @@ absl::Status CheckGuards(const ModelSpec& model, const PipelinePlan& plan) {
                     absl::StrCat("a divisor or multiple of the ", p.tp_degree,
                                  " of stages[", i, "]"));
     }
-  }
-  for (int l = 0; l < model.num_layers(); ++l) {
-    const LayerSpec& layer = model.layers[l];
-    if (!layer.is_moe() && layer.kv_lora_rank == 0) continue;
-    return Refuse(absl::StrCat("model.layers[", l, "]"),
-                  layer.is_moe() ? "experts" : "latent attention",
-                  "a dense layer of OPT, GPT-Neo or Llama");
   }
   return absl::OkStatus();
 }
@@ -103,6 +97,24 @@ std::string ClusterConfig(const PlannedTraining& in, const PipelinePlan& plan) {
 
 }  // namespace
 
+absl::Status CheckForSailor(const ModelSpec& model, const TrainingOptions&) {
+  for (int l = 0; l < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (!layer.is_moe() && layer.kv_lora_rank == 0) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "]"),
+                  layer.is_moe() ? "experts" : "latent attention",
+                  "a dense layer of OPT, GPT-Neo or Llama");
+  }
+  return absl::OkStatus();
+}
+
+TrainingOptions TrainingUnderSailor(TrainingOptions training) {
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  training.fused_loss = false;
+  return training;
+}
+
 absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
   plan.schedule = PipelineSchedule::kOneFOneB;
@@ -110,7 +122,7 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
   TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
   RecomputeAllOrNothing(in.model, plan);
   KeepDegreesOnly(plan);
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
   FrameworkExport result{
@@ -120,13 +132,10 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
       .launch =
           "give cluster_config.json to update_nodes() of "
           "sailor/Controller, dist_config.json to its workers",
-      .training = in.training,
+      .training = TrainingUnderSailor(in.training),
       .guards = {"all stages have one dp",
                  "tp of neighbouring stages divide one another",
                  "hosts are in the order of the stages"}};
-  result.training.overlap_grad_reduce = false;
-  result.training.bf16_moments = false;
-  result.training.fused_loss = false;
   result.plan = std::move(plan);
   return result;
 }

@@ -20,29 +20,6 @@
 namespace tangram {
 namespace {
 
-// Module names of its own models: Llama 3 and 4, Qwen3, DeepSeek-V3, gpt-oss.
-absl::Status CheckForTorchTitan(const ModelSpec& model,
-                                const TrainingOptions& training) {
-  const Precision precision = training.precision;
-  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
-    return Refuse("training.precision", PrecisionName(precision),
-                  "bf16 or fp32, which torchtitan trains in");
-  }
-  if (training.optimizer != Optimizer::kAdam) {
-    return Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
-  }
-  if (model.layers.front().max_position_embeddings > 0) {
-    return Refuse("model.layers[0].max_position_embeddings",
-                  model.layers.front().max_position_embeddings,
-                  "0, as torchtitan's models have rotary positions");
-  }
-  if (model.layers.back().tied_embeddings) {
-    return Refuse("model.layers[0].tied_embeddings", "true",
-                  "false: stages of a pipeline do not share weights");
-  }
-  return absl::OkStatus();
-}
-
 // FSDP shards weights; with a pipeline it gathers them once, which is ZeRO-2.
 // Experts are spread over the ranks that share weights so.
 void LowerSharding(int most_planned, PipelinePlan& plan) {
@@ -196,6 +173,34 @@ exec "${torchrun[@]}" -m torchtitan.train --module tangram_plan \
 )";
 
 }  // namespace
+
+// Module names of its own models: Llama 3 and 4, Qwen3, DeepSeek-V3, gpt-oss.
+absl::Status CheckForTorchTitan(const ModelSpec& model,
+                                const TrainingOptions& training) {
+  const Precision precision = training.precision;
+  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
+    return Refuse("training.precision", PrecisionName(precision),
+                  "bf16 or fp32, which torchtitan trains in");
+  }
+  if (training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
+  }
+  if (model.layers.front().max_position_embeddings > 0) {
+    return Refuse("model.layers[0].max_position_embeddings",
+                  model.layers.front().max_position_embeddings,
+                  "0, as torchtitan's models have rotary positions");
+  }
+  if (model.layers.back().tied_embeddings) {
+    return Refuse("model.layers[0].tied_embeddings", "true",
+                  "false: stages of a pipeline do not share weights");
+  }
+  return absl::OkStatus();
+}
+
+TrainingOptions TrainingUnderTorchTitan(TrainingOptions training) {
+  training.bf16_moments = false;
+  return training;
+}
 
 absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);

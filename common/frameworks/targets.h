@@ -22,6 +22,31 @@ absl::StatusOr<FrameworkExport> ExportToDeepSpeed(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToNnScaler(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToNanotron(const PlannedTraining& in);
 
+// What those refuse whatever the plan is: kInvalidArgument for a model or
+// training that the framework does not know. FlagScale's is Megatron-LM's; Alpa
+// knows all.
+absl::Status CheckForAceso(const ModelSpec& model,
+                           const TrainingOptions& training);
+absl::Status CheckForMegatron(const ModelSpec& model,
+                              const TrainingOptions& training);
+absl::Status CheckForGalvatron(const ModelSpec& model,
+                               const TrainingOptions& training);
+absl::Status CheckForSailor(const ModelSpec& model,
+                            const TrainingOptions& training);
+absl::Status CheckForFlashFlex(const ModelSpec& model,
+                               const TrainingOptions& training);
+absl::Status CheckForTorchTitan(const ModelSpec& model,
+                                const TrainingOptions& training);
+
+// How the framework trains where it is asked to train as `training`. Those of
+// Megatron-LM train as they are asked.
+TrainingOptions TrainingUnderAceso(TrainingOptions training);
+TrainingOptions TrainingUnderGalvatron(TrainingOptions training);
+TrainingOptions TrainingUnderSailor(TrainingOptions training);
+TrainingOptions TrainingUnderFlashFlex(TrainingOptions training);
+TrainingOptions TrainingUnderTorchTitan(TrainingOptions training);
+TrainingOptions TrainingUnderAlpa(TrainingOptions training);
+
 absl::StatusOr<ImportedPlan> ImportFromFlagScale(const ImportRequest& request);
 absl::StatusOr<ImportedPlan> ImportFromAceso(const ImportRequest& request);
 absl::StatusOr<ImportedPlan> ImportFromMegatron(const ImportRequest& request);

@@ -13,6 +13,7 @@
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/slice_plan.h"
 #include "common/domain/training_options.h"
+#include "common/planner/plan_constraints.h"
 #include "common/sim/evaluate_plan.h"
 
 namespace tangram {
@@ -23,6 +24,7 @@ struct PlanRequest {
   TrainingOptions training;
   // 0: try every useful one.
   int pipeline_microbatch_size = 0;
+  PlanConstraints constraints;
 };
 
 // The phases of planning, for progress and timing.
@@ -96,6 +98,9 @@ struct RunnerUp {
 
 struct PlanResult {
   std::vector<Island> islands;
+  // Where the runtime that was asked for trains otherwise than the request: how
+  // it does, which is what was planned for.
+  std::optional<TrainingOptions> training;
   // Empty: no plan fits, and `infeasible` says why.
   std::optional<PipelinePlan> plan;
   std::optional<Infeasible> infeasible;

@@ -181,6 +181,40 @@ absl::Status CheckLinksInUse(const Cluster& cluster) {
   return absl::OkStatus();
 }
 
+v1::StageLimits ToProto(const StageLimits& limits) {
+  v1::StageLimits message;
+  message.set_tp_degree(limits.tp_degree);
+  message.set_cp_degree(limits.cp_degree);
+  message.set_dp_degree(limits.dp_degree);
+  message.set_gpus_per_stage(limits.gpus_per_stage);
+  message.set_max_stages(limits.max_stages);
+  message.set_max_zero_stage(limits.max_zero_stage);
+  message.set_no_sequence_parallel(limits.no_sequence_parallel);
+  message.set_no_offload(limits.no_offload);
+  return message;
+}
+
+absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
+  StageLimits limits{.tp_degree = message.tp_degree(),
+                     .cp_degree = message.cp_degree(),
+                     .dp_degree = message.dp_degree(),
+                     .gpus_per_stage = message.gpus_per_stage(),
+                     .max_stages = message.max_stages(),
+                     .no_sequence_parallel = message.no_sequence_parallel(),
+                     .no_offload = message.no_offload()};
+  if (message.has_max_zero_stage()) {
+    limits.max_zero_stage = message.max_zero_stage();
+  }
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckNotNegative("tp_degree", limits.tp_degree, kMaxGpus),
+       CheckNotNegative("cp_degree", limits.cp_degree, kMaxGpus),
+       CheckNotNegative("dp_degree", limits.dp_degree, kMaxGpus),
+       CheckNotNegative("gpus_per_stage", limits.gpus_per_stage, kMaxGpus),
+       CheckNotNegative("max_stages", limits.max_stages, kMaxGpus),
+       CheckNotNegative("max_zero_stage", limits.max_zero_stage, 3)}));
+  return limits;
+}
+
 }  // namespace
 
 v1::Link ToProto(const Link& link) {
@@ -214,6 +248,7 @@ v1::IslandSpec ToProto(const IslandSpec& spec) {
   message.set_gpus_per_node(spec.gpus_per_node);
   *message.mutable_intra_node() = ToProto(spec.intra_node);
   *message.mutable_inter_node() = ToProto(spec.inter_node);
+  if (!spec.limits.none()) *message.mutable_limits() = ToProto(spec.limits);
   return message;
 }
 
@@ -284,6 +319,10 @@ absl::StatusOr<IslandSpec> FromProto(const v1::IslandSpec& message) {
       spec.intra_node, InField("intra_node", FromProto(message.intra_node())));
   TANGRAM_ASSIGN_OR_RETURN(
       spec.inter_node, InField("inter_node", FromProto(message.inter_node())));
+  if (message.has_limits()) {
+    TANGRAM_ASSIGN_OR_RETURN(spec.limits,
+                             InField("limits", FromProto(message.limits())));
+  }
   return spec;
 }
 

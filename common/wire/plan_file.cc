@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
+#include "common/wire/constraints_wire.h"
 #include "common/wire/evaluation_wire.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
@@ -213,6 +214,9 @@ v1::PlanFile ToProto(const PlanFile& file) {
   *message.mutable_cluster() = ToProto(file.cluster);
   *message.mutable_model() = ToProto(file.model);
   *message.mutable_training() = ToProto(file.training);
+  if (!file.constraints.none()) {
+    *message.mutable_constraints() = ToProto(file.constraints);
+  }
   EncodeResult(file, message);
   message.mutable_explanation()->Assign(file.explanation.begin(),
                                         file.explanation.end());
@@ -235,6 +239,9 @@ absl::StatusOr<PlanFile> FromProto(const v1::PlanFile& message) {
                            InField("model", FromProto(message.model())));
   TANGRAM_ASSIGN_OR_RETURN(file.training,
                            InField("training", FromProto(message.training())));
+  TANGRAM_ASSIGN_OR_RETURN(
+      file.constraints,
+      InField("constraints", FromProto(message.constraints())));
   TANGRAM_ASSIGN_OR_RETURN(file.result, DecodeResult(message, file.cluster));
   return file;
 }

@@ -42,6 +42,7 @@ struct PlanFile {
   Cluster cluster;
   ModelSpec model;
   TrainingOptions training;
+  PlanConstraints constraints;
   PlanResult result;
   std::vector<std::string> explanation;
   Provenance provenance;

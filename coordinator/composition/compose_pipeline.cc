@@ -183,6 +183,7 @@ class Pass {
       tail.num_stages += rest->num_stages;
       tail.optimistic = rest->optimistic;
     }
+    if (tail.num_stages > problem_.max_stages) return;
     const int trailing = tail.head.trailing_stages;
     if (head.max_trailing_stages < trailing) {
       if (trailing <= placed.pair->covers_trailing_stages) return;

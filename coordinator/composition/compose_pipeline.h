@@ -38,6 +38,8 @@ struct ComposeProblem {
   double incumbent_s = std::numeric_limits<double>::infinity();
   // Only compositions that use all of these islands.
   uint32_t required_islands = 0;
+  // Of the whole pipeline.
+  int max_stages = std::numeric_limits<int>::max();
   // Polled now and then; true ends the search.
   std::function<bool()> should_stop;
 };

@@ -35,8 +35,9 @@ WorkBounds::WorkBounds(
         cost = std::min(cost, profiles[i][a].min_gpu_seconds / mean);
     }
     // An island whose profile says nothing could do everything at once.
-    capacity_.push_back(cost > 0 ? islands[i].num_gpus / cost
-                                 : std::numeric_limits<double>::infinity());
+    capacity_.push_back(islands[i].num_gpus == 0 ? 0
+                        : cost > 0               ? islands[i].num_gpus / cost
+                                   : std::numeric_limits<double>::infinity());
   }
 }
 

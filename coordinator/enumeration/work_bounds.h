@@ -10,7 +10,7 @@
 
 namespace tangram {
 
-// An island as the bounds see it.
+// An island as the bounds see it. One that must not be used has nothing.
 struct IslandCapacity {
   int num_gpus = 0;
   double usable_bytes = 0;  // Over all GPUs, without the runtime's reserve.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/natural_order.h"
 #include "common/domain/weaker.h"
@@ -19,9 +20,14 @@ namespace tangram {
 namespace {
 
 // Names are unique, so this order does not depend on the order in the cluster.
-std::vector<int> NodesByName(const Cluster& cluster) {
+std::vector<int> NodesByName(const Cluster& cluster,
+                             absl::Span<const int> left_out) {
   std::vector<int> nodes(cluster.nodes.size());
   std::iota(nodes.begin(), nodes.end(), 0);
+  if (!left_out.empty()) {
+    std::erase_if(
+        nodes, [&](int node) { return absl::c_linear_search(left_out, node); });
+  }
   std::sort(nodes.begin(), nodes.end(), [&](int a, int b) {
     return NaturalLess(cluster.nodes[a].name, cluster.nodes[b].name);
   });
@@ -39,7 +45,7 @@ std::vector<Part> PartsByName(const Cluster& cluster,
                               absl::Span<const HomogeneousClass> classes,
                               absl::Span<const int> by_name,
                               double link_tolerance) {
-  std::vector<int> rank(by_name.size());
+  std::vector<int> rank(cluster.nodes.size());
   for (size_t i = 0; i < by_name.size(); ++i) {
     rank[by_name[i]] = static_cast<int>(i);
   }
@@ -62,8 +68,9 @@ std::vector<Part> PartsByName(const Cluster& cluster,
 }  // namespace
 
 std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
-                                 const IslandTolerances& tolerances) {
-  const std::vector<int> by_name = NodesByName(cluster);
+                                 const IslandTolerances& tolerances,
+                                 absl::Span<const int> left_out) {
+  const std::vector<int> by_name = NodesByName(cluster, left_out);
   const std::vector<HomogeneousClass> classes =
       SplitIntoClasses(cluster, by_name, precision, tolerances);
   std::vector<Island> islands;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/domain/cluster.h"
 #include "common/domain/island.h"
 
@@ -25,8 +26,10 @@ struct IslandTolerances {
 // coarsest clusters whose inner links are at least as fast as their links to
 // the rest of the cluster. Islands and the nodes in each are ordered by node
 // name (NaturalLess); the order of nodes in `cluster` changes nothing else.
+// Nodes of `left_out` are in no island.
 std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
-                                 const IslandTolerances& tolerances);
+                                 const IslandTolerances& tolerances,
+                                 absl::Span<const int> left_out = {});
 
 // The slowest link from any node of `from` to any node of `to`.
 Link LinkBetweenIslands(const Cluster& cluster, const Island& from,

@@ -4,6 +4,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
+#include "common/wire/constraints_wire.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
@@ -73,6 +74,9 @@ absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
   TANGRAM_ASSIGN_OR_RETURN(
       order.request.training,
       InField("training", tangram::FromProto(message.training())));
+  TANGRAM_ASSIGN_OR_RETURN(
+      order.request.constraints,
+      InField("constraints", tangram::FromProto(message.constraints())));
   TANGRAM_ASSIGN_OR_RETURN(order.options,
                            InField("options", FromProto(message.options())));
   return order;

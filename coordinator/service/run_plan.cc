@@ -66,7 +66,8 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
   const PlanRequest& request = order.request;
   PlanFile file{.cluster = request.cluster,
                 .model = request.model,
-                .training = request.training,
+                .training = result.training.value_or(request.training),
+                .constraints = request.constraints,
                 .result = std::move(result)};
   if (file.result.plan.has_value()) {
     file.explanation = ExplainPlan(request.model, request.cluster,

@@ -420,10 +420,9 @@ TEST_P(ParallelizerConformanceTest, SplitsExpertsWhereMemoryIsTight) {
   const ModelSlice slice = SliceOf(TestMoeModel(4), 0, 6);
   bool split = false;
   for (double memory_bytes = 16e9; memory_bytes > 1e9; memory_bytes *= 0.8) {
-    split |= AnyStage(Ask(slice, Island(1, 8, memory_bytes), Options(8)),
-                      [](const StagePlan& stage) {
-                        return stage.parallelism.ep_degree > 1;
-                      });
+    split |= AnyStage(
+        Ask(slice, Island(1, 8, memory_bytes), Options(8)),
+        [](const StagePlan& stage) { return stage.parallelism.ep_degree > 1; });
   }
   EXPECT_EQ(split, features().expert_parallel);
 }
@@ -443,6 +442,48 @@ TEST_P(ParallelizerConformanceTest, PlansStayWithinItsFeatures) {
              (!stage.offload.none() && !may.offload);
     }));
   }
+}
+
+// Plans or a reason, but nothing outside what is asked for, and bounds that
+// hold for what there is.
+TEST_P(ParallelizerConformanceTest, KeepsToTheLimitsOfTheIsland) {
+  const ModelSlice slice = SliceOf(TestModel(8), 0, 10);
+  const ParallelizeOptions options = Options(8);
+  IslandSpec island = Island(2, 4, 16e9);
+  for (const StageLimits& limits :
+       {StageLimits{.tp_degree = 2}, StageLimits{.dp_degree = 4},
+        StageLimits{.tp_degree = 4, .dp_degree = 2},
+        StageLimits{.gpus_per_stage = 4}, StageLimits{.max_stages = 2},
+        StageLimits{.cp_degree = 1,
+        .max_zero_stage = 0,
+        .no_sequence_parallel = true}}) {
+    island.limits = limits;
+    const SlicePlanSet answer = Ask(slice, island, options);
+    EXPECT_FALSE(answer.plans.empty());
+    EXPECT_FALSE(AnyStage(answer, [&](const StagePlan& stage) {
+      return !WhyOutside(limits, stage).empty();
+    }));
+    for (const SlicePlan& plan : answer.plans) {
+      EXPECT_LE(plan.num_stages(),
+                limits.max_stages == 0 ? island.num_gpus() : limits.max_stages);
+    }
+  }
+}
+
+TEST_P(ParallelizerConformanceTest, LimitsThatNothingMeetsAreAReason) {
+  IslandSpec island = Island(1, 4, 16e9);
+  island.limits.tp_degree = 3;  // Divides neither the node nor the 16 heads.
+  const SlicePlanSet answer =
+      Ask(SliceOf(TestModel(8), 0, 10), island, Options(8));
+  EXPECT_TRUE(answer.plans.empty());
+  ASSERT_TRUE(answer.infeasible.has_value());
+  EXPECT_THAT(answer.infeasible->reason,
+              ::testing::HasSubstr("no stage can have the degrees"));
+  ASSERT_OK_AND_ASSIGN(
+      const PerformanceProfile profile,
+      parallelizer().Profile(SliceOf(TestModel(8), 0, 10), island,
+                             ProfileOptionsOf(Options(8))));
+  EXPECT_GT(profile.min_gpu_seconds, 0);
 }
 
 }  // namespace tangram::testing

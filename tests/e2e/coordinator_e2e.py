@@ -7,7 +7,7 @@ import subprocess
 
 import harness
 from daemons import Coordinator, Worker
-from harness import (C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB, TANGRAM,
+from harness import (BAD_INPUT, C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB, TANGRAM,
                      UNAVAILABLE, environment)
 
 
@@ -34,6 +34,22 @@ class CoordinatorTest(Folder):
         self.assertEqual(remote["provenance"]["num_workers"], 2)
         del local["provenance"], remote["provenance"]
         self.assertEqual(remote, local)
+
+    def test_keeps_to_constraints_as_one_process_would(self):
+        self.start_workers(1)
+        wanted = ["--tp", "2", "--max-stages", "3", "--pin", "emb-2=v100",
+                  "--runtime", "aceso"]
+        remote = self.plan("remote.json", "--coordinator", self.address,
+                           *wanted)
+        local = self.plan("local.json", *wanted)
+        self.assertEqual(remote["constraints"]["runtime"], "aceso")
+        self.assertEqual({stage["plan"]["parallelism"]["tp_degree"]
+                          for stage in remote["plan"]["stages"]}, {2})
+        del local["provenance"], remote["provenance"]
+        self.assertEqual(remote, local)
+        self.fails(BAD_INPUT, "constraints.exclude_islands[0]: x; expected",
+                   "plan", *CLUSTER, *JOB, "--coordinator", self.address,
+                   "--exclude-island", "x", "--output", "bad.json")
 
     def test_is_healthy(self):
         shown = self.tangram("health", "--coordinator", self.address)

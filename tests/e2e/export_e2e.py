@@ -25,6 +25,15 @@ class Export(harness.Folder):
         self.assertTrue(os.access(f"{self.folder}/out/launch.sh", os.X_OK))
         self.assertIn("Launch\n  ACESO=", said)
 
+    def test_a_plan_for_a_runtime_is_taken_by_it(self):
+        for runtime in ("megatron", "galvatron", "aceso"):
+            self.tangram("plan", *CLUSTER, *JOB, "--runtime", runtime,
+                         "--bf16-moments", "--quiet", "--output", "for.json")
+            self.assertIn(f"asked for: runtime {runtime}",
+                          self.tangram("explain", "for.json"))
+            self.tangram("export", "for.json", "--to", runtime, "-o",
+                         f"out-{runtime}")
+
     def test_comes_back_as_the_same_plan(self):
         self.export()
         self.tangram("import", "plan", "--from", "aceso", "out/flexpipe.json",

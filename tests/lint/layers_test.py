@@ -68,8 +68,8 @@ LAYERS = {
         " common/planner coordinator/islands coordinator/enumeration"
         " coordinator/composition",
     "coordinator/planners/portfolio":
-        "common/base common/domain common/parallelizer common/planner"
-        " coordinator/planners/tangram",
+        "common/base common/domain common/frameworks common/parallelizer"
+        " common/planner coordinator/planners/tangram",
     "coordinator/dispatch": "common/base common/domain common/parallelizer",
     "coordinator/tracing": "common/domain common/parallelizer common/planner"
                            " common/trace coordinator/dispatch",

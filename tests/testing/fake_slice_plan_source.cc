@@ -30,6 +30,10 @@ absl::StatusOr<std::vector<SlicePlanSet>> FakeSlicePlanSource::Parallelize(
     const PairContext& context, absl::Span<const PairQuery> pair_queries,
     const Progress& progress) {
   if (!parallelize_status.ok()) return parallelize_status;
+  limits.clear();
+  for (const IslandSpec& island : context.islands) {
+    limits.push_back(island.limits);
+  }
   std::vector<SlicePlanSet> answers;
   for (const PairQuery& query : pair_queries) {
     queries.push_back(query);

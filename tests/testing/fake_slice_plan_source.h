@@ -26,6 +26,7 @@ class FakeSlicePlanSource : public SlicePlanSource {
   bool infeasible = false;
 
   std::vector<PairQuery> queries;
+  std::vector<StageLimits> limits;  // Of the islands asked about last.
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/portfolio/combine_results.h"
 
 namespace tangram {
 namespace {
@@ -38,16 +39,6 @@ void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,
         Infeasible{.reason = absl::StrCat(runtime.name, " cannot run ", why)};
   }
   answer.plans = std::move(kept);
-}
-
-// The one that came closest: fewest bytes short, any that lacks none last.
-void KeepClosest(const std::optional<Infeasible>& other,
-                 std::optional<Infeasible>& closest) {
-  if (!other.has_value()) return;
-  const bool closer =
-      !closest.has_value() || closest->bytes_short == 0 ||
-      (other->bytes_short > 0 && other->bytes_short < closest->bytes_short);
-  if (closer) closest = other;
 }
 
 void Merge(SlicePlanSet other, SlicePlanSet& answer) {

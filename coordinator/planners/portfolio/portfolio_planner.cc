@@ -7,27 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
+#include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
+#include "coordinator/planners/portfolio/name_constraints.h"
+#include "coordinator/planners/portfolio/plan_for_runtime.h"
 
 namespace tangram {
 namespace {
-
-void AddStats(const PlanningStats& more, PlanningStats& sum) {
-  sum.pairs += more.pairs;
-  sum.pruned_redundant += more.pruned_redundant;
-  sum.pruned_imbalanced += more.pruned_imbalanced;
-  sum.pruned_incompatible += more.pruned_incompatible;
-  sum.pruned_infeasible += more.pruned_infeasible;
-  sum.queries += more.queries;
-  sum.requeries += more.requeries;
-  sum.infeasible_answers += more.infeasible_answers;
-  sum.slice_plans += more.slice_plans;
-  sum.incompatible_plans += more.incompatible_plans;
-  sum.search_steps += more.search_steps;
-  sum.compositions += more.compositions;
-  sum.finalists += more.finalists;
-  sum.truncated |= more.truncated;
-}
 
 // Runtimes of which no other runs all that they run.
 std::vector<const Runtime*> WidestRuntimes() {
@@ -56,14 +42,6 @@ PlanAlternative AlternativeOf(const PlanResult& result,
   return alternative;
 }
 
-bool IsBetter(const PlanResult& a, const PlanResult& b) {
-  if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
-  if (!a.plan.has_value()) {
-    return a.infeasible->bytes_short < b.infeasible->bytes_short;
-  }
-  return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
-}
-
 class PortfolioPlanner : public ClusterPlanner {
  public:
   PortfolioPlanner(std::vector<PortfolioMember> members,
@@ -72,6 +50,28 @@ class PortfolioPlanner : public ClusterPlanner {
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
+    const auto plan = [&](const PlanRequest& asked) {
+      return asked.constraints.runtime.empty()
+                 ? PlanFreely(asked, observer)
+                 : PlanForRuntime(members_, options_, asked, observer);
+    };
+    TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(request));
+    if (!result.plan.has_value()) {
+      TANGRAM_RETURN_IF_ERROR(NameConstraints(request, plan, result));
+    }
+    return result;
+  }
+
+ private:
+  struct Answer {
+    std::optional<PlanResult> best;
+    std::vector<PlanAlternative> alternatives;
+    PlanningStats stats;
+    double lower_bound_s = 0;  // Over all alternatives that have a plan.
+  };
+
+  absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
+                                        PlanObserver& observer) {
     if (members_.size() == 1) {
       return CreateTangramPlanner(*members_.front().source, options_)
           ->Plan(request, observer);
@@ -93,14 +93,6 @@ class PortfolioPlanner : public ClusterPlanner {
     result.lower_bound_s = answer.lower_bound_s;
     return result;
   }
-
- private:
-  struct Answer {
-    std::optional<PlanResult> best;
-    std::vector<PlanAlternative> alternatives;
-    PlanningStats stats;
-    double lower_bound_s = 0;  // Over all alternatives that have a plan.
-  };
 
   static void Take(PlanResult result, PlanAlternative alternative,
                    Answer& answer) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
@@ -18,6 +19,35 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
+// Why `plan` is not within `limits`; empty if it is.
+std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
+  if (limits.max_stages > 0 && plan.num_stages() > limits.max_stages) {
+    return absl::StrCat(plan.num_stages(), " stages, expected at most ",
+                        limits.max_stages);
+  }
+  for (const SliceStage& stage : plan.stages) {
+    std::string why = WhyOutside(limits, stage.plan);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+// Drops plans of parallelizers that do not know limits, and returns how many.
+int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
+  if (limits.none()) return 0;
+  std::string why;
+  const size_t dropped =
+      std::erase_if(answer.plans, [&](const SlicePlan& plan) {
+        const std::string why_outside = WhyOutside(limits, plan);
+        if (!why_outside.empty()) why = why_outside;
+        return !why_outside.empty();
+      });
+  if (answer.plans.empty() && dropped > 0) {
+    answer.infeasible = Infeasible{.reason = why};
+  }
+  return static_cast<int>(dropped);
+}
+
 // The layer at which atom `atom` begins.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
                          int atom) {
@@ -28,7 +58,7 @@ const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
 
 PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
                        const TangramOptions& options, SlicePlanSource& source,
-                       PlanObserver& observer)
+                       PlanObserver& observer, double incumbent_s)
     : space_(space),
       request_(request),
       options_(options),
@@ -37,7 +67,8 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
       store_(static_cast<int>(space.microbatch_sizes.size()),
              space.slices.num_classes(),
              static_cast<int>(space.island_classes.size())),
-      composed_(space.microbatch_sizes.size()) {
+      composed_(space.microbatch_sizes.size()),
+      best_s_(incumbent_s) {
   for (const Island& from : space.islands) {
     std::vector<Link>& row = island_links_.emplace_back();
     for (const Island& to : space.islands) {
@@ -97,7 +128,7 @@ std::vector<PairId> PairSearch::EnumeratePairs() {
           pruning.incompatibility && !space_.HasPosition(s);
       for (int i = 0; i < num_classes; ++i) {
         const PairId pair{m, s, i};
-        if (fits_nowhere) {
+        if (fits_nowhere || !space_.Allows(pair)) {
           ++stats_.pruned_incompatible;
         } else if (pruning.infeasibility && space_.ExceedsMemory(pair)) {
           ++stats_.pruned_infeasible;
@@ -127,7 +158,7 @@ absl::Status PairSearch::Ask(const std::vector<Question>& questions) {
     }
     queries.push_back(
         {.slice = pair.slice_class,
-         .island = pair.island_class,
+         .island = space_.ContextIslandOf(pair),
          .pipeline_microbatch_size = space_.microbatch_sizes[pair.microbatch],
          .trailing_stages = question.trailing_stages,
          .max_search_steps = steps});
@@ -139,6 +170,8 @@ absl::Status PairSearch::Ask(const std::vector<Question>& questions) {
       }));
   for (size_t i = 0; i < answers.size(); ++i) {
     const Question& question = questions[i];
+    stats_.incompatible_plans += KeepWithin(
+        space_.context.islands[queries[i].island].limits, answers[i]);
     ++stats_.queries;
     stats_.requeries += store_.Asked(question.pair) ? 1 : 0;
     stats_.infeasible_answers += answers[i].plans.empty() ? 1 : 0;
@@ -254,6 +287,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) const {
           },
       .slack = options_.finalist_slack,
       .incumbent_s = best_s_,
+      .max_stages = space_.rules.max_stages,
       .should_stop = [this] { return observer_.ShouldStop(); }};
   for (int atom = 0; atom < space_.num_atoms(); ++atom) {
     problem.atom_work.push_back(bounds.MeanWork(atom + 1) -
@@ -263,6 +297,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) const {
     for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
       for (int island = 0; island < space_.num_islands(); ++island) {
         PlacedPair placed{.atoms = {begin, end}, .island = island};
+        if (!space_.Allows(placed.atoms, island)) continue;
         const PairId pair = PairOf(microbatch, placed);
         placed.pair = &store_.CandidatesOf(pair);
         if (!placed.pair->candidates.empty()) problem.pairs.push_back(placed);
@@ -331,7 +366,10 @@ double PairSearch::LeastWithIsland(int island) const {
   for (const WorkBounds& bounds : space_.bounds) {
     for (int begin = 0; begin < space_.num_atoms(); ++begin) {
       for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
-        if (bounds.ExceedsMemory({begin, end}, island)) continue;
+        if (!space_.Allows({begin, end}, island) ||
+            bounds.ExceedsMemory({begin, end}, island)) {
+          continue;
+        }
         least_s = std::min(least_s,
                            bounds.PairIterationSeconds({begin, end}, island));
       }

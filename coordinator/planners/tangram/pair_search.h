@@ -38,10 +38,12 @@ struct Finalist {
 // it, until none of them does (paper §5.1 and §5.2).
 class PairSearch {
  public:
-  // All arguments must outlive the search.
+  // All arguments must outlive the search. Nothing slower than `incumbent_s` is
+  // looked for.
   PairSearch(const SearchSpace& space, const PlanRequest& request,
              const TangramOptions& options, SlicePlanSource& source,
-             PlanObserver& observer);
+             PlanObserver& observer,
+             double incumbent_s = std::numeric_limits<double>::infinity());
 
   absl::Status Run();
 
@@ -104,7 +106,7 @@ class PairSearch {
     std::vector<Composition> compositions;
   };
   std::vector<Composed> composed_;
-  double best_s_ = std::numeric_limits<double>::infinity();
+  double best_s_;
   std::vector<Finalist> finalists_;
 };
 

@@ -37,13 +37,15 @@ absl::StatusOr<std::vector<int>> MicrobatchSizes(const PlanRequest& request) {
 }
 
 std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
-                                   bool merge_equal) {
+                                   uint32_t usable, bool merge_equal) {
+  const auto is_usable = [usable](int island) { return usable >> island & 1; };
   std::vector<IslandClass> classes;
   for (const Island& island : islands) {
     const auto equal = std::find_if(
         classes.begin(), classes.end(), [&](const IslandClass& other) {
-          return merge_equal &&
-                 islands[other.islands.front()].spec == island.spec;
+          const int first = other.islands.front();
+          return merge_equal && islands[first].spec == island.spec &&
+                 is_usable(first) == is_usable(island.id);
         });
     if (equal != classes.end()) {
       equal->islands.push_back(island.id);
@@ -52,6 +54,44 @@ std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
     }
   }
   return classes;
+}
+
+// Joins `more` to the limits of an island, which is of no use if nothing is
+// within both.
+void AddLimits(const StageLimits& more, IslandSpec& spec) {
+  const JoinedLimits joined = Join(spec.limits, more);
+  spec.limits = joined.limits;
+  // No stage has more GPUs than the island.
+  if (joined.contradiction) spec.limits.gpus_per_stage = spec.num_gpus() + 1;
+}
+
+// Gives `islands` the limits of the request and of `rules`.
+absl::StatusOr<IslandRules> LimitIslands(const PlanRequest& request,
+                                         const PipelineRules& rules,
+                                         std::vector<Island>& islands) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      IslandRules resolved,
+      ResolveConstraints(request.constraints, request.cluster,
+                         request.model.num_layers(), islands));
+  for (Island& island : islands) {
+    island.spec.limits = resolved.limits[island.id];
+    AddLimits(rules.stages, island.spec);
+    if (rules.gpus_per_node > 0 &&
+        island.spec.gpus_per_node != rules.gpus_per_node) {
+      resolved.usable &= ~(uint32_t{1} << island.id);
+    }
+  }
+  return resolved;
+}
+
+void AddIslandsOfEnds(const StageLimits& ends,
+                      std::vector<IslandSpec>& islands) {
+  const size_t num_classes = islands.size();
+  for (size_t i = 0; i < num_classes; ++i) {
+    IslandSpec of_ends = islands[i];
+    AddLimits(ends, of_ends);
+    islands.push_back(std::move(of_ends));
+  }
 }
 
 // One slice of each class, built from the left with the parallelizer's own
@@ -110,7 +150,8 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
   std::vector<IslandCapacity> capacities;
   for (const Island& island : space.islands) {
     const DeviceSpec& device = island.spec.device;
-    const int gpus = island.spec.num_gpus();
+    const bool usable = space.rules.usable >> island.id & 1;
+    const int gpus = usable ? island.spec.num_gpus() : 0;
     capacities.push_back(
         {.num_gpus = gpus,
          .usable_bytes =
@@ -148,6 +189,26 @@ bool SearchSpace::HasPosition(int slice_class) const {
   return false;
 }
 
+bool SearchSpace::Allows(const PairId& pair) const {
+  for (const AtomRange& range : slices.MembersOf(pair.slice_class)) {
+    for (const int island : island_classes[pair.island_class].islands) {
+      if (Allows(range, island)) return true;
+    }
+  }
+  return false;
+}
+
+int SearchSpace::ContextIslandOf(const PairId& pair) const {
+  const size_t num_classes = island_classes.size();
+  if (context.islands.size() == num_classes) return pair.island_class;
+  for (const AtomRange& range : slices.MembersOf(pair.slice_class)) {
+    if (range.begin == 0 || range.end == num_atoms()) {
+      return pair.island_class + static_cast<int>(num_classes);
+    }
+  }
+  return pair.island_class;
+}
+
 int SearchSpace::LeastTrailingStages(int slice_class) const {
   for (const AtomRange& range : slices.MembersOf(slice_class)) {
     if (range.end == num_atoms()) return 0;
@@ -167,33 +228,49 @@ bool SearchSpace::ExceedsMemory(const PairId& pair) const {
       island_classes[pair.island_class].islands.front());
 }
 
-absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
-                                             const TangramOptions& options,
-                                             SlicePlanSource& source,
-                                             PlanObserver& observer) {
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<int> microbatch_sizes,
-                           MicrobatchSizes(request));
+absl::StatusOr<std::vector<Island>> IslandsOf(const PlanRequest& request,
+                                              const TangramOptions& options) {
   if (request.cluster.nodes.empty()) {
     return absl::InvalidArgumentError("cluster.nodes: none; expected a node");
   }
-  observer.OnPhase(PlanPhase::kIslands);
-  std::vector<Island> islands = BuildIslands(
-      request.cluster, request.training.precision, options.tolerances);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> left_out,
+                           ExcludedNodes(request.constraints, request.cluster));
+  std::vector<Island> islands =
+      BuildIslands(request.cluster, request.training.precision,
+                   options.tolerances, left_out);
   if (islands.size() > kMaxIslands) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cluster: ", islands.size(), " islands; expected at most ", kMaxIslands,
         " (raise the tolerances so that more nodes are alike)"));
   }
 
+  return islands;
+}
+
+absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
+                                             const TangramOptions& options,
+                                             const PipelineRules& rules,
+                                             SlicePlanSource& source,
+                                             PlanObserver& observer) {
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<int> microbatch_sizes,
+                           MicrobatchSizes(request));
+  observer.OnPhase(PlanPhase::kIslands);
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
+                           IslandsOf(request, options));
+  TANGRAM_ASSIGN_OR_RETURN(IslandRules island_rules,
+                           LimitIslands(request, rules, islands));
+
   observer.OnPhase(PlanPhase::kProfiling);
   TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> atoms,
                            source.SliceModel(request.model));
   SliceTable slices(atoms, options.pruning.redundancy);
   SearchSpace space{.islands = std::move(islands),
+                    .rules = std::move(island_rules),
                     .atoms = std::move(atoms),
                     .slices = std::move(slices),
                     .microbatch_sizes = std::move(microbatch_sizes)};
-  space.island_classes = ClassesOf(space.islands, options.pruning.redundancy);
+  space.island_classes =
+      ClassesOf(space.islands, space.rules.usable, options.pruning.redundancy);
   space.class_of_island.resize(space.islands.size());
   space.context.training = request.training;
   for (size_t c = 0; c < space.island_classes.size(); ++c) {
@@ -203,6 +280,7 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
     space.context.islands.push_back(
         space.islands[space.island_classes[c].islands.front()].spec);
   }
+  if (!rules.ends.none()) AddIslandsOfEnds(rules.ends, space.context.islands);
   space.first_layer.push_back(0);
   for (const ModelSlice& atom : space.atoms) {
     space.first_layer.push_back(space.first_layer.back() + atom.num_layers());

@@ -11,6 +11,7 @@
 #include "coordinator/enumeration/slice_table.h"
 #include "coordinator/enumeration/work_bounds.h"
 #include "coordinator/planners/tangram/pair_store.h"
+#include "coordinator/planners/tangram/resolve_constraints.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 
 namespace tangram {
@@ -23,7 +24,8 @@ struct IslandClass {
 // What one planning request searches over: islands, atoms, slice classes and
 // pipeline microbatch sizes, with the profiles that bound them. Immutable.
 struct SearchSpace {
-  std::vector<Island> islands;
+  std::vector<Island> islands;  // Their specs with the limits of `rules`.
+  IslandRules rules;
   std::vector<IslandClass> island_classes;
   std::vector<int> class_of_island;
   std::vector<ModelSlice> atoms;
@@ -31,7 +33,9 @@ struct SearchSpace {
   SliceTable slices;
   std::vector<int> microbatch_sizes;  // Ascending.
   std::vector<WorkBounds> bounds;     // By microbatch size.
-  PairContext context;  // slices by slice class, islands by island class.
+  // Slices by slice class, islands by island class; then the islands again, as
+  // slices at the ends of the model see them, if rules make a difference.
+  PairContext context;
 
   int num_atoms() const { return slices.num_atoms(); }
   int num_islands() const { return static_cast<int>(islands.size()); }
@@ -39,6 +43,15 @@ struct SearchSpace {
   // Whether some slice of the class has a place in a pipeline that uses each
   // island at most once.
   bool HasPosition(int slice_class) const;
+  // Whether constraints let atoms run on the island.
+  bool Allows(AtomRange range, int island) const {
+    return rules.Allows(first_layer[range.begin], first_layer[range.end],
+                        island);
+  }
+  // Whether they do for some slice and island of the pair's classes.
+  bool Allows(const PairId& pair) const;
+  // Index into context.islands.
+  int ContextIslandOf(const PairId& pair) const;
   // The fewest stages that must follow a slice of the class.
   int LeastTrailingStages(int slice_class) const;
   // Lower bounds of WorkBounds, for any slice and island of the pair's classes.
@@ -46,10 +59,16 @@ struct SearchSpace {
   bool ExceedsMemory(const PairId& pair) const;
 };
 
+// The islands of the cluster without the nodes that are excluded.
+// kInvalidArgument if there are none or too many.
+absl::StatusOr<std::vector<Island>> IslandsOf(const PlanRequest& request,
+                                              const TangramOptions& options);
+
 // Islands, atoms, classes and profiles of `request`. Errors: kInvalidArgument
 // for a bad request, and what `source` returns.
 absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
                                              const TangramOptions& options,
+                                             const PipelineRules& rules,
                                              SlicePlanSource& source,
                                              PlanObserver& observer);
 

@@ -39,8 +39,10 @@ void AddProportionalCuts(const SearchSpace& space, int microbatch,
 }  // namespace
 
 std::vector<PairId> SeedPairs(const SearchSpace& space) {
-  std::vector<int> by_memory(space.num_islands());
-  for (int i = 0; i < space.num_islands(); ++i) by_memory[i] = i;
+  std::vector<int> by_memory;
+  for (int i = 0; i < space.num_islands(); ++i) {
+    if (space.rules.usable >> i & 1) by_memory.push_back(i);
+  }
   std::stable_sort(by_memory.begin(), by_memory.end(), [&](int a, int b) {
     return space.islands[a].spec.device.memory_bytes >
            space.islands[b].spec.device.memory_bytes;

@@ -60,7 +60,9 @@ std::string MoreGpus(const SearchSpace& space, double bytes) {
 
 Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
   int num_gpus = 0;
-  for (const Island& island : space.islands) num_gpus += island.spec.num_gpus();
+  for (const Island& island : space.islands) {
+    if (space.rules.usable >> island.id & 1) num_gpus += island.spec.num_gpus();
+  }
   const double bytes_short = ClusterBytesShort(space);
   if (bytes_short > 0) {
     return {.reason = absl::StrFormat(
@@ -181,18 +183,21 @@ std::vector<RunnerUp> RunnersUp(absl::Span<const ScoredPipeline> scored,
 
 class TangramPlanner : public ClusterPlanner {
  public:
-  TangramPlanner(SlicePlanSource& source, const TangramOptions& options)
-      : source_(source), options_(options) {}
+  TangramPlanner(SlicePlanSource& source, const TangramOptions& options,
+                 const PipelineRules& rules)
+      : source_(source), options_(options), rules_(rules) {}
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
     TANGRAM_ASSIGN_OR_RETURN(
         const SearchSpace space,
-        BuildSearchSpace(request, options_, source_, observer));
-    PairSearch search(space, request, options_, source_, observer);
+        BuildSearchSpace(request, options_, rules_, source_, observer));
+    PairSearch search(space, request, options_, source_, observer,
+                      rules_.incumbent_s);
     TANGRAM_RETURN_IF_ERROR(search.Run());
 
     PlanResult result{.islands = space.islands};
+    for (Island& island : result.islands) island.spec.limits = {};
     if (search.finalists().empty()) {
       result.infeasible = WhyNothingFits(space, search.store());
     } else {
@@ -208,6 +213,33 @@ class TangramPlanner : public ClusterPlanner {
   }
 
  private:
+  // The finalist as it will run: false, with the reason in `why_not`, if its
+  // runtime does not take it or it then needs more memory than there is.
+  absl::StatusOr<bool> Fit(const PlanRequest& request, PipelinePlan& plan,
+                           Evaluation& evaluation,
+                           std::optional<Infeasible>& why_not) const {
+    if (rules_.fit) {
+      absl::StatusOr<PipelinePlan> fitted = rules_.fit(request, plan);
+      if (!fitted.ok()) {
+        if (!why_not)
+          why_not = {.reason = std::string(fitted.status().message())};
+        return false;
+      }
+      plan = *std::move(fitted);
+    }
+    TANGRAM_ASSIGN_OR_RETURN(
+        evaluation,
+        EvaluatePlan(request.model, request.cluster, request.training, plan));
+    // The evaluator has the last word on memory too.
+    if (evaluation.violations.empty()) return true;
+    const Violation& violation = evaluation.violations.front();
+    if (!why_not) {
+      why_not = {.reason = violation.reason,
+                 .bytes_short = violation.bytes_short};
+    }
+    return false;
+  }
+
   // The closed form chose the finalists; the evaluator chooses among them.
   absl::Status ChooseFinalist(const PlanRequest& request,
                               const SearchSpace& space, PairSearch& search,
@@ -218,19 +250,25 @@ class TangramPlanner : public ClusterPlanner {
     std::vector<ScoredPipeline> scored;
     std::vector<PipelinePlan> plans;
     std::vector<Evaluation> evaluations;
+    std::optional<Infeasible> why_not;
+    bool any_fits = false;
     for (const Finalist& finalist : finalists) {
       if (observer.ShouldStop()) {
         return absl::CancelledError("planning stopped");
       }
       plans.push_back(PlacePlan(space, search.store(), finalist));
-      TANGRAM_ASSIGN_OR_RETURN(Evaluation evaluation,
-                               EvaluatePlan(request.model, request.cluster,
-                                            request.training, plans.back()));
-      // The evaluator has the last word on memory too.
-      scored.push_back({IslandsOf(finalist), evaluation.violations.empty()
-                                                 ? evaluation.iteration_time_s
-                                                 : kInfinity});
+      Evaluation evaluation;
+      TANGRAM_ASSIGN_OR_RETURN(const bool fits,
+                               Fit(request, plans.back(), evaluation, why_not));
+      scored.push_back({IslandsOf(finalist),
+                        fits ? evaluation.iteration_time_s : kInfinity});
       evaluations.push_back(std::move(evaluation));
+      any_fits |= fits;
+    }
+    if (rules_.fit && !any_fits) {
+      result.lower_bound_s = 0;
+      result.infeasible = std::move(why_not);
+      return absl::OkStatus();
     }
     const int chosen = ChooseIslands(scored, options_.min_island_gain);
     result.runners_up = RunnersUp(scored, plans, chosen);
@@ -239,6 +277,11 @@ class TangramPlanner : public ClusterPlanner {
     result.evaluation = std::move(evaluations[chosen]);
     for (const Island& island : space.islands) {
       if (scored[chosen].islands >> island.id & 1) continue;
+      if ((space.rules.usable >> island.id & 1) == 0) {
+        result.unused_islands.push_back(
+            {.island = island.id, .reason = WhyKeptOut(island)});
+        continue;
+      }
       TANGRAM_ASSIGN_OR_RETURN(
           result.unused_islands.emplace_back(),
           ExplainUnused(island, finalists[chosen], scored[chosen], scored,
@@ -247,15 +290,27 @@ class TangramPlanner : public ClusterPlanner {
     return absl::OkStatus();
   }
 
+  std::string WhyKeptOut(const Island& island) const {
+    const bool other_nodes = rules_.gpus_per_node > 0 &&
+                             rules_.gpus_per_node != island.spec.gpus_per_node;
+    return other_nodes ? absl::StrCat(
+                             "the runtime needs as many GPUs in every "
+                             "node, here ",
+                             rules_.gpus_per_node)
+                       : "kept out by the request";
+  }
+
   SlicePlanSource& source_;
   const TangramOptions options_;
+  const PipelineRules rules_;
 };
 
 }  // namespace
 
 std::unique_ptr<ClusterPlanner> CreateTangramPlanner(
-    SlicePlanSource& source, const TangramOptions& options) {
-  return std::make_unique<TangramPlanner>(source, options);
+    SlicePlanSource& source, const TangramOptions& options,
+    const PipelineRules& rules) {
+  return std::make_unique<TangramPlanner>(source, options, rules);
 }
 
 }  // namespace tangram

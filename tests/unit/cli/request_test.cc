@@ -81,8 +81,17 @@ TEST_F(MakePlanRequestTest, NamesAreChecked) {
 }
 
 TEST(DefaultParallelizerTest, SuitsTheModel) {
-  EXPECT_EQ(DefaultParallelizer(TestModel(2)), "aceso");
-  EXPECT_EQ(DefaultParallelizer(TestMoeModel(2)), "uniform");
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), ""), "aceso");
+  EXPECT_EQ(*DefaultParallelizer(TestMoeModel(2), ""), "uniform");
+}
+
+TEST(DefaultParallelizerTest, SuitsTheRuntime) {
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "aceso"), "aceso");
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "galvatron"),
+            "galvatron,uniform");
+  EXPECT_THAT(DefaultParallelizer(TestModel(2), "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("constraints.runtime: x; expected one of")));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
 #include "worker/adapters/search/non_dominated.h"
+#include "worker/adapters/search/stage_space.h"
 
 namespace tangram::aceso {
 namespace {
@@ -92,7 +93,9 @@ void ImproveWithin(double worth, const Improve& improve,
 std::vector<Configuration> SearchEach(CostTables& tables,
                                       SlicePlanSet& answer) {
   std::vector<Configuration> best;
+  const int max_stages = tables.island().limits.max_stages;
   for (const int num_stages : kStageCounts) {
+    if (max_stages > 0 && num_stages > max_stages) break;
     auto start = StartConfiguration(tables, num_stages);
     if (start) best.push_back(*std::move(start));
   }
@@ -138,6 +141,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
 
 Infeasible WhyNothingFits(const std::vector<Configuration>& best,
                           bool truncated) {
+  if (best.empty()) return {.reason = kNoStageWithinLimits};
   const auto closest = std::min_element(best.begin(), best.end(), IsBetter);
   return {.reason = truncated
                         ? "the search was stopped before it found a plan that "
@@ -153,6 +157,10 @@ SlicePlanSet SearchAllStageCounts(const ModelSlice& slice,
                                   const ParallelizeOptions& options) {
   const SliceLayout layout(slice);
   const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
+  if (space.choices().empty()) {
+    return {.infeasible = Infeasible{.reason = kNoStageWithinLimits},
+            .covers_trailing_stages = kUnlimitedTrailingStages};
+  }
   CostTables tables(layout, space, island, options);
 
   SlicePlanSet answer = {.covers_trailing_stages = options.trailing_stages};

@@ -23,9 +23,11 @@ struct Shares {
 };
 
 Shares SharesOf(CostTables& tables, const ConfiguredStage& stage) {
-  // The first choice of degrees is a single GPU.
+  // The first choice of degrees has the fewest GPUs, mostly one.
   const DegreeTable& single = tables.At(0);
-  const double gpus = tables.space().num_gpus(stage.shape.degrees);
+  const double gpus =
+      static_cast<double>(tables.space().num_gpus(stage.shape.degrees)) /
+      tables.space().num_gpus(0);
   const double work = single.time_s.Over(tables.layout().at(stage.shape.begin),
                                          tables.layout().at(stage.shape.end)) /
                       gpus;

@@ -79,6 +79,12 @@ PerformanceProfile LowerBounds(const ModelSlice& slice,
                                const ProfileOptions& options) {
   const SliceLayout layout(slice);
   const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
+  if (space.choices().empty()) {
+    // No plan is within the limits: any bound holds.
+    IslandSpec free_island = island;
+    free_island.limits = {};
+    return LowerBounds(slice, free_island, options);
+  }
   // Plans add the same terms up in other orders: rounding must not lift the
   // bound above them.
   constexpr double kRoundingMargin = 1 - 1e-9;

@@ -12,12 +12,23 @@ bool SplitsHeads(const LayerSpec& layer, int tp) {
          (kv_heads == 0 || kv_heads % tp == 0 || tp % kv_heads == 0);
 }
 
-// All ways to spread `num_gpus` GPUs, `in_node` of them in each node.
+bool IsFreeOr(int limit, int value) { return limit == 0 || limit == value; }
+
+// All ways within `limits` to spread `num_gpus` GPUs, `in_node` of them in each
+// node.
 void AppendChoices(const SliceLayout& layout, int num_gpus, int in_node,
-                   int microbatch_size, std::vector<Degrees>& choices) {
+                   int microbatch_size, const StageLimits& limits,
+                   std::vector<Degrees>& choices) {
+  if (!IsFreeOr(limits.gpus_per_stage, num_gpus) ||
+      !IsFreeOr(limits.cp_degree, 1)) {
+    return;
+  }
   for (int tp = 1; tp <= in_node; ++tp) {
     const int dp = num_gpus / tp;
-    if (in_node % tp != 0 || microbatch_size % dp != 0) continue;
+    if (in_node % tp != 0 || microbatch_size % dp != 0 ||
+        !IsFreeOr(limits.tp_degree, tp) || !IsFreeOr(limits.dp_degree, dp)) {
+      continue;
+    }
     const bool splits = std::all_of(
         layout.kinds().begin(), layout.kinds().end(),
         [tp](const LayerSpec& layer) { return SplitsHeads(layer, tp); });
@@ -31,11 +42,12 @@ DegreeSpace::DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
                          int pipeline_microbatch_size)
     : island_gpus_(island.num_gpus()), gpus_per_node_(island.gpus_per_node) {
   for (int gpus = 1; gpus < gpus_per_node_; gpus *= 2) {
-    AppendChoices(layout, gpus, gpus, pipeline_microbatch_size, choices_);
+    AppendChoices(layout, gpus, gpus, pipeline_microbatch_size, island.limits,
+                  choices_);
   }
   for (int nodes = 1; nodes <= island.num_nodes; ++nodes) {
     AppendChoices(layout, nodes * gpus_per_node_, gpus_per_node_,
-                  pipeline_microbatch_size, choices_);
+                  pipeline_microbatch_size, island.limits, choices_);
   }
   for (const Degrees& degrees : choices_) {
     if (stage_sizes_.empty() || stage_sizes_.back() != degrees.num_gpus()) {
@@ -95,6 +107,7 @@ std::vector<int> BalancedStageSizes(const DegreeSpace& space,
   const absl::Span<const int> choices = space.stage_sizes();
   std::vector<int> levels(num_stages, 0);
   std::vector<int> sizes(num_stages, choices[0]);
+  if (!space.IsPlaceable(sizes)) return {};
   for (bool changed = true; changed;) {
     changed = false;
     for (int i = 0; i < num_stages; ++i) {

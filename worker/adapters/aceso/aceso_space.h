@@ -35,7 +35,8 @@ inline constexpr int kNoDegrees = -1;
 
 // The degrees that a stage of one query may have. A stage takes a power of two
 // of GPUs inside one node, or whole nodes. tp stays inside a node and divides
-// the attention heads; dp divides the pipeline microbatch.
+// the attention heads; dp divides the pipeline microbatch. All are within the
+// limits of the island.
 //
 // Deviates from the paper's implementation, where no stage spans nodes: here dp
 // may, or an island of many nodes could not be used with few stages.
@@ -44,7 +45,7 @@ class DegreeSpace {
   DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
               int pipeline_microbatch_size);
 
-  // By number of GPUs, then by tp degree. Never empty.
+  // By number of GPUs, then by tp degree. Empty only where limits leave none.
   absl::Span<const Degrees> choices() const { return choices_; }
   const Degrees& at(int degrees) const { return choices_[degrees]; }
   int num_gpus(int degrees) const { return choices_[degrees].num_gpus(); }
@@ -81,7 +82,7 @@ class DegreeSpace {
 
 // Sizes for `num_stages` stages that use as many GPUs of the island as sizes
 // about equal allow: from one GPU each, stages in turn take the next size while
-// GPUs are left. Empty if the island has too few GPUs.
+// GPUs are left. Empty if the island has too few GPUs for any sizes.
 std::vector<int> BalancedStageSizes(const DegreeSpace& space,
                                     const IslandSpec& island, int num_stages);
 

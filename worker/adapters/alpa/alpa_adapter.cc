@@ -22,6 +22,7 @@ std::unique_ptr<Parallelizer> CreateAlpaParallelizer() {
                                                    .tensor_parallel = true,
                                                    .expert_parallel = true,
                                                    .moe_models = true},
+                                      .degrees = {.ep = true},
                                       .bounds = Bounds,
                                       .search = alpa::SearchPipelines});
 }

@@ -32,6 +32,7 @@ bool IsPowerOfTwo(int n) { return (n & (n - 1)) == 0; }
 std::vector<int> SubmeshSizes(const IslandSpec& island,
                               const SplitLimits& limits) {
   std::vector<int> sizes = StageSizes(island, limits, {.ep = true});
+  if (sizes.size() == 1) return sizes;  // The one that was asked for, perhaps.
   std::erase_if(sizes, [&](int size) {
     return size > island.gpus_per_node && size < island.num_gpus() &&
            !IsPowerOfTwo(size / island.gpus_per_node);

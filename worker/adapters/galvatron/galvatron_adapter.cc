@@ -28,6 +28,7 @@ std::unique_ptr<Parallelizer> CreateGalvatronParallelizer() {
                     .recompute = true,
                     .zero = true,
                     .moe_models = true},
+       .degrees = galvatron::kGalvatronDegrees,
        .bounds = Bounds,
        .search = galvatron::SearchGalvatron});
 }

@@ -32,7 +32,7 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
                            options.training.sequence_length);
   for (StageParallelism parallelism :
        ParallelismsOf(num_gpus, island, limits, kGalvatronDegrees)) {
-    for (const int zero_stage : ZeroStagesOf(parallelism)) {
+    for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
       parallelism.zero_stage = zero_stage;
       degrees_.emplace_back(layers, parallelism, environment);
     }

@@ -24,6 +24,7 @@ std::unique_ptr<Parallelizer> CreateHypertronParallelizer() {
                                                    .context_parallel = true,
                                                    .expert_parallel = true,
                                                    .moe_models = true},
+                                      .degrees = kHypertronDegrees,
                                       .bounds = Bounds,
                                       .search = SearchHypertron});
 }

@@ -43,11 +43,12 @@ StagePolicies::StagePolicies(const SliceLayers& layers,
       device_(island.device),
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
-      offloads_(OffloadsWith(island.device.host)),
+      offloads_(OffloadsWith(island.limits.no_offload ? HostLink()
+                                                      : island.device.host)),
       composition_at_((layers.size() + 1) * (layers.size() + 1)) {
   for (StageParallelism parallelism :
        ParallelismsOf(num_gpus, island, limits, {})) {
-    for (const int zero_stage : ZeroStagesOf(parallelism)) {
+    for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
       parallelism.zero_stage = zero_stage;
       degrees_.push_back(std::make_unique<DegreeCosts>(layers, island, options,
                                                        offloads_, parallelism));

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "worker/adapters/search/slice_layers.h"
+
 namespace tangram {
 namespace {
 
@@ -33,6 +35,16 @@ class LayerwiseParallelizer : public Parallelizer {
   absl::StatusOr<SlicePlanSet> Parallelize(
       const ModelSlice& slice, const IslandSpec& island,
       const ParallelizeOptions& options) const override {
+    if (!island.limits.none()) {
+      const SplitLimits limits(SliceLayers(slice).kinds(),
+                               options.pipeline_microbatch_size,
+                               options.training.sequence_length);
+      if (StageSizes(island, limits, search_.degrees).empty()) {
+        return SlicePlanSet{
+            .infeasible = Infeasible{.reason = kNoStageWithinLimits},
+            .covers_trailing_stages = kUnlimitedTrailingStages};
+      }
+    }
     return search_.search(slice, island, options);
   }
 

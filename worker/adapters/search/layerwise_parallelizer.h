@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/parallelizer/parallelizer.h"
+#include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
 
@@ -13,6 +14,7 @@ struct LayerwiseSearch {
   std::string name;
   std::string version;
   ParallelizerFeatures features;
+  ExtraDegrees degrees;
   PerformanceProfile (*bounds)(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options) = nullptr;
@@ -20,7 +22,8 @@ struct LayerwiseSearch {
                          const ParallelizeOptions& options) = nullptr;
 };
 
-// Its atoms are layers. Relies on arguments that a ValidatingParallelizer has
+// Its atoms are layers. Where the island's limits leave no stage, nothing is
+// searched. Relies on arguments that a ValidatingParallelizer has
 // let through.
 std::unique_ptr<Parallelizer> CreateLayerwiseParallelizer(
     LayerwiseSearch search);

@@ -12,6 +12,8 @@ namespace {
 // Sums over a plan's stages round otherwise than sums over layers.
 constexpr double kRounding = 1 - 1e-9;
 
+constexpr double kNothingYet = std::numeric_limits<double>::infinity();
+
 // Bytes of the layer on all GPUs of a stage.
 double StageBytes(const LayerCost& cost, StageParallelism parallelism,
                   const StageEnvironment& environment) {
@@ -30,7 +32,6 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
   const SplitLimits limits({&layer, 1}, options.pipeline_microbatch_size,
                            options.training.sequence_length);
   const int num_ops = static_cast<int>(OperatorsOf(layer).size());
-  constexpr double kNothingYet = std::numeric_limits<double>::infinity();
   PerformanceProfile best = {.min_gpu_seconds = kNothingYet,
                              .min_total_bytes = kNothingYet};
   for (const int size : StageSizes(island, limits, extra)) {
@@ -61,10 +62,15 @@ PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
                                         const IslandSpec& island,
                                         const ProfileOptions& options,
                                         ExtraDegrees extra) {
+  IslandSpec free_island = island;
+  free_island.limits = {};
   PerformanceProfile sum;
   for (const LayerRun& run : slice.runs) {
-    const PerformanceProfile layer =
-        BoundsOfLayer(run.layer, island, options, extra);
+    PerformanceProfile layer = BoundsOfLayer(run.layer, island, options, extra);
+    if (layer.min_gpu_seconds == kNothingYet) {
+      // No plan is within the limits: any bound holds.
+      layer = BoundsOfLayer(run.layer, free_island, options, extra);
+    }
     sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRounding;
     sum.min_total_bytes += run.count * layer.min_total_bytes * kRounding;
   }

@@ -21,12 +21,20 @@ struct TpDegrees {
   int tp_y = 1;
 };
 
+// The one asked for, or powers of two.
+std::vector<int> TpChoices(int num_gpus, const StageLimits& limits) {
+  if (limits.tp_degree > 0) return {limits.tp_degree};
+  std::vector<int> choices;
+  for (int tp = 1; tp <= num_gpus; tp *= 2) choices.push_back(tp);
+  return choices;
+}
+
 // All that a stage can have, tp_y ascending for each tp.
 std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
                                    const SplitLimits& limits,
                                    ExtraDegrees extra) {
   std::vector<TpDegrees> all;
-  for (int tp = 1; tp <= num_gpus; tp *= 2) {
+  for (const int tp : TpChoices(num_gpus, island.limits)) {
     if (num_gpus % tp != 0 || !limits.AllowsTp(tp)) continue;
     const bool in_node = TpFitsNode(tp, num_gpus, island.gpus_per_node);
     if (in_node) all.push_back({.tp = tp});
@@ -41,12 +49,15 @@ std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
   return all;
 }
 
-// Powers of two up to `most`.
-std::vector<int> CpDegrees(int most, const SplitLimits& limits,
+// Powers of two up to `most`, or the one asked for.
+std::vector<int> CpDegrees(int most, int asked_for, const SplitLimits& limits,
                            ExtraDegrees extra) {
   std::vector<int> degrees = {1};
   for (int cp = 2; extra.cp && cp <= most; cp *= 2) {
     if (limits.AllowsCp(cp)) degrees.push_back(cp);
+  }
+  if (asked_for > 0) {
+    std::erase_if(degrees, [=](int cp) { return cp != asked_for; });
   }
   return degrees;
 }
@@ -106,7 +117,9 @@ std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
                             ExtraDegrees extra) {
   std::vector<int> sizes;
   for (int size = 1; size <= island.num_gpus(); ++size) {
-    if (FitsNodes(size, island.gpus_per_node) &&
+    const int asked_for = island.limits.gpus_per_stage;
+    if ((asked_for == 0 || asked_for == size) &&
+        FitsNodes(size, island.gpus_per_node) &&
         !ParallelismsOf(size, island, limits, extra).empty()) {
       sizes.push_back(size);
     }
@@ -119,7 +132,11 @@ std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
   std::vector<EqualStages> all_gpus;
   std::vector<EqualStages> fewer_gpus;
   const int num_gpus = island.num_gpus();
-  for (int stages = 1; stages <= std::min(num_layers, num_gpus); ++stages) {
+  int max_stages = std::min(num_layers, num_gpus);
+  if (island.limits.max_stages > 0) {
+    max_stages = std::min(max_stages, island.limits.max_stages);
+  }
+  for (int stages = 1; stages <= max_stages; ++stages) {
     if (num_gpus % stages != 0) continue;
     const int share = num_gpus / stages;
     const auto above =
@@ -136,17 +153,23 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
                                              const SplitLimits& limits,
                                              ExtraDegrees extra) {
+  const StageLimits& asked_for = island.limits;
   std::vector<StageParallelism> all;
   for (const auto [tp, tp_y] :
        TpDegreesOf(gpus_per_stage, island, limits, extra)) {
     const int ranks = gpus_per_stage / tp;
-    for (const int cp : CpDegrees(ranks, limits, extra)) {
-      if (ranks % cp != 0 || !limits.AllowsDp(ranks / cp)) continue;
+    for (const int cp : CpDegrees(ranks, asked_for.cp_degree, limits, extra)) {
+      const int dp = ranks / cp;
+      if (ranks % cp != 0 || !limits.AllowsDp(dp) ||
+          (asked_for.dp_degree > 0 && asked_for.dp_degree != dp)) {
+        continue;
+      }
       AppendExpertDegrees(
           {.tp_degree = tp,
            .cp_degree = cp,
-           .dp_degree = ranks / cp,
-           .sequence_parallel = tp_y == 1 && limits.AllowsSequenceParallel(tp),
+           .dp_degree = dp,
+           .sequence_parallel = tp_y == 1 && !asked_for.no_sequence_parallel &&
+                                limits.AllowsSequenceParallel(tp),
            .tp_y_degree = tp_y},
           limits, extra, all);
     }
@@ -154,12 +177,15 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
   return all;
 }
 
-absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism) {
+absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism,
+                                   const StageLimits& limits) {
   static constexpr int kReplicated[] = {1, 2, 3};
   static constexpr int kAlone[] = {0};
-  return parallelism.dp_degree * parallelism.cp_degree > 1
-             ? absl::Span<const int>(kReplicated)
-             : absl::Span<const int>(kAlone);
+  if (parallelism.dp_degree * parallelism.cp_degree == 1 ||
+      limits.max_zero_stage == 0) {
+    return kAlone;
+  }
+  return absl::Span<const int>(kReplicated).first(limits.max_zero_stage);
 }
 
 }  // namespace tangram

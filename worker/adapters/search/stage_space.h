@@ -50,8 +50,13 @@ struct ExtraDegrees {
   bool tp_2d = false;
 };
 
+// Why a search finds nothing where no stage is within the island's limits.
+inline constexpr char kNoStageWithinLimits[] =
+    "no stage can have the degrees that are asked for";
+
 // Sizes, ascending, that a stage can have: parts of a node that divide it, or
-// whole nodes, for which degrees exist.
+// whole nodes, for which degrees exist. This and what follows keep to the
+// limits of the island.
 std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
                             ExtraDegrees extra);
 
@@ -78,9 +83,10 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const SplitLimits& limits,
                                              ExtraDegrees extra);
 
-// ZeRO stages worth trying. With replicas stage 1 takes no longer than stage 0
-// and less memory; without, all are the same.
-absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism);
+// ZeRO stages worth trying within `limits`. With replicas stage 1 takes no
+// longer than stage 0 and less memory; without, all are the same.
+absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism,
+                                   const StageLimits& limits = {});
 
 }  // namespace tangram
 

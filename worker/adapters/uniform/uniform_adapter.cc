@@ -26,6 +26,7 @@ std::unique_ptr<Parallelizer> CreateUniformParallelizer() {
                     .recompute = true,
                     .zero = true,
                     .moe_models = true},
+       .degrees = kUniformDegrees,
        .bounds = Bounds,
        .search = SearchUniform});
 }

@@ -57,7 +57,7 @@ class Search {
 
  private:
   void TryWith(const EqualStages& layout, StageParallelism parallelism) {
-    for (const int zero_stage : ZeroStagesOf(parallelism)) {
+    for (const int zero_stage : ZeroStagesOf(parallelism, island_.limits)) {
       parallelism.zero_stage = zero_stage;
       for (const LayerRecompute recompute : kLayerRecomputes) {
         const Candidate candidate = Evaluate({layout, parallelism, recompute});

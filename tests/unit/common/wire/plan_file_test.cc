@@ -26,6 +26,13 @@ PlanFile ExampleFile() {
   PlanFile file{.cluster = TestCluster({{"t4", 2, 4, TestDevice("T4")}}),
                 .model = TestModel(4),
                 .training = TestTraining(),
+                .constraints = {.exclude_nodes = {"t4-7"},
+                                .exclude_islands = {"V100 x8"},
+                                .tp_degrees = {{"", 2}, {"T4", 4}},
+                                .dp_degrees = {{"T4", 2}},
+                                .max_stages = {{"", 8}},
+                                .pins = {{0, 3, "T4"}},
+                                .runtime = "megatron"},
                 .explanation = {"stage 1 is the slowest"},
                 .provenance = {.tool_version = "0.1",
                                .parallelizer = "aceso 1",
@@ -78,6 +85,7 @@ TEST(PlanFileTest, SurvivesTheRoundTrip) {
   const PlanFile file = ExampleFile();
   ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
   ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+  EXPECT_EQ(decoded.constraints, file.constraints);
 
   EXPECT_EQ(decoded.result.plan, file.result.plan);
   EXPECT_EQ(decoded.model.layers, file.model.layers);

@@ -83,7 +83,20 @@ class RandomValues {
             .num_nodes = Int(1, 64),
             .gpus_per_node = Int(1, 16),
             .intra_node = Link(),
-            .inter_node = Link()};
+            .inter_node = Link(),
+            .limits = Limits()};
+  }
+
+  StageLimits Limits() {
+    if (Int(0, 1) == 0) return {};
+    return {.tp_degree = Int(0, 8),
+            .cp_degree = Int(0, 8),
+            .dp_degree = Int(0, 8),
+            .gpus_per_stage = Int(0, 8),
+            .max_stages = Int(0, 8),
+            .max_zero_stage = Int(0, 3),
+            .no_sequence_parallel = Int(0, 1) == 1,
+            .no_offload = Int(0, 1) == 1};
   }
 
   tangram::Cluster Cluster() {

@@ -176,6 +176,7 @@ struct BruteForce {
   };
 
   void Extend(const State& tail) {
+    if (tail.num_stages > problem.max_stages) return;
     if (tail.atom == 0) {
       best_s =
           std::min(best_s, tail.latency_s + tail.exposed_s +
@@ -228,12 +229,13 @@ Candidate RandomCandidate(std::mt19937& rng, int atoms) {
   return candidate;
 }
 
-TEST(ComposePipelinesTest, AgreesWithBruteForce) {
+// With at most `max_stages` stages; returns in how many of the instances there
+// is a pipeline.
+int CompareWithBruteForce(int num_seeds, int max_stages) {
   int feasible = 0;
-  constexpr int kSeeds = 300;
-  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+  for (int seed = 0; seed < num_seeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    std::mt19937 rng(seed);
+    std::mt19937 rng(static_cast<uint32_t>(seed));
     const int num_atoms = 1 + static_cast<int>(rng() % 6);
     const int num_islands = 1 + static_cast<int>(rng() % 3);
     Instance instance(num_atoms, num_islands, 1 << (rng() % 5));
@@ -255,17 +257,37 @@ TEST(ComposePipelinesTest, AgreesWithBruteForce) {
         }
       }
     }
+    instance.problem.max_stages = max_stages;
     BruteForce oracle{instance.problem};
     oracle.Extend({.atom = num_atoms});
 
     const auto compositions = ComposePipelines(instance.problem).value();
-    ASSERT_EQ(compositions.empty(), oracle.best_s == kInfinity);
+    EXPECT_EQ(compositions.empty(), oracle.best_s == kInfinity);
     if (compositions.empty()) continue;
     ++feasible;
     EXPECT_NEAR(compositions[0].closed_form_s, oracle.best_s, 1e-9);
   }
+  return feasible;
+}
+
+TEST(ComposePipelinesTest, AgreesWithBruteForce) {
+  constexpr int kSeeds = 300;
+  const int feasible =
+      CompareWithBruteForce(kSeeds, std::numeric_limits<int>::max());
   EXPECT_GT(feasible, kSeeds / 2);  // Not vacuous, in either direction.
   EXPECT_LT(feasible, kSeeds);
+}
+
+TEST(ComposePipelinesTest, AgreesWithBruteForceUnderACapOnTheStages) {
+  constexpr int kSeeds = 200;
+  int before = 0;
+  for (const int max_stages : {1, 2, 3}) {
+    SCOPED_TRACE(testing::Message() << "at most " << max_stages);
+    const int feasible = CompareWithBruteForce(kSeeds, max_stages);
+    EXPECT_GT(feasible, before);  // The cap matters.
+    EXPECT_LT(feasible, kSeeds);
+    before = feasible;
+  }
 }
 
 }  // namespace

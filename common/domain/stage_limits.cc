@@ -1,0 +1,85 @@
+#include "common/domain/stage_limits.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tangram {
+namespace {
+
+// Of two degrees of which 0 is free.
+int JoinDegrees(int a, int b, bool& contradiction) {
+  contradiction |= a != 0 && b != 0 && a != b;
+  return a != 0 ? a : b;
+}
+
+bool IsOther(int limit, int degree) { return limit != 0 && limit != degree; }
+
+std::string Other(absl::string_view what, int found, int expected) {
+  return absl::StrCat(what, " ", found, ", expected ", expected);
+}
+
+}  // namespace
+
+JoinedLimits Join(const StageLimits& a, const StageLimits& b) {
+  JoinedLimits joined;
+  StageLimits& limits = joined.limits;
+  bool& contradiction = joined.contradiction;
+  limits.tp_degree = JoinDegrees(a.tp_degree, b.tp_degree, contradiction);
+  limits.cp_degree = JoinDegrees(a.cp_degree, b.cp_degree, contradiction);
+  limits.dp_degree = JoinDegrees(a.dp_degree, b.dp_degree, contradiction);
+  limits.gpus_per_stage =
+      JoinDegrees(a.gpus_per_stage, b.gpus_per_stage, contradiction);
+  limits.max_stages = a.max_stages == 0 ? b.max_stages
+                      : b.max_stages == 0
+                          ? a.max_stages
+                          : std::min(a.max_stages, b.max_stages);
+  limits.max_zero_stage = std::min(a.max_zero_stage, b.max_zero_stage);
+  limits.no_sequence_parallel =
+      a.no_sequence_parallel || b.no_sequence_parallel;
+  limits.no_offload = a.no_offload || b.no_offload;
+  return joined;
+}
+
+Fingerprint FingerprintOf(const StageLimits& limits) {
+  return Fingerprinter()
+      .Add(limits.tp_degree)
+      .Add(limits.cp_degree)
+      .Add(limits.dp_degree)
+      .Add(limits.gpus_per_stage)
+      .Add(limits.max_stages)
+      .Add(limits.max_zero_stage)
+      .Add(limits.no_sequence_parallel)
+      .Add(limits.no_offload)
+      .Finish();
+}
+
+std::string WhyOutside(const StageLimits& limits, const StagePlan& stage) {
+  const StageParallelism& p = stage.parallelism;
+  if (IsOther(limits.tp_degree, p.tp_degree)) {
+    return Other("tp", p.tp_degree, limits.tp_degree);
+  }
+  if (IsOther(limits.cp_degree, p.cp_degree)) {
+    return Other("cp", p.cp_degree, limits.cp_degree);
+  }
+  if (IsOther(limits.dp_degree, p.dp_degree)) {
+    return Other("dp", p.dp_degree, limits.dp_degree);
+  }
+  if (IsOther(limits.gpus_per_stage, p.num_gpus())) {
+    return Other("GPUs in a stage", p.num_gpus(), limits.gpus_per_stage);
+  }
+  // Means nothing without replicas.
+  if (p.zero_stage > limits.max_zero_stage && p.dp_degree * p.cp_degree > 1) {
+    return absl::StrCat("ZeRO stage ", p.zero_stage, ", expected at most ",
+                        limits.max_zero_stage);
+  }
+  if (limits.no_sequence_parallel && p.sequence_parallel && p.tp_degree > 1) {
+    return "sequence parallelism, expected none";
+  }
+  if (limits.no_offload && !stage.offload.none()) {
+    return "offloading to host memory, expected none";
+  }
+  return "";
+}
+
+}  // namespace tangram

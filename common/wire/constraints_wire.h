@@ -1,0 +1,20 @@
+#ifndef TANGRAM_COMMON_WIRE_CONSTRAINTS_WIRE_H_
+#define TANGRAM_COMMON_WIRE_CONSTRAINTS_WIRE_H_
+
+#include "absl/status/statusor.h"
+#include "common/planner/plan_constraints.h"
+
+namespace tangram::v1 {
+class PlanConstraints;
+}  // namespace tangram::v1
+
+namespace tangram {
+
+v1::PlanConstraints ToProto(const PlanConstraints& constraints);
+
+// Whether there are such islands and layers is the planner's to say.
+absl::StatusOr<PlanConstraints> FromProto(const v1::PlanConstraints& message);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_WIRE_CONSTRAINTS_WIRE_H_

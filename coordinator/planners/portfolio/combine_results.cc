@@ -1,0 +1,39 @@
+#include "coordinator/planners/portfolio/combine_results.h"
+
+namespace tangram {
+
+void AddStats(const PlanningStats& more, PlanningStats& sum) {
+  sum.pairs += more.pairs;
+  sum.pruned_redundant += more.pruned_redundant;
+  sum.pruned_imbalanced += more.pruned_imbalanced;
+  sum.pruned_incompatible += more.pruned_incompatible;
+  sum.pruned_infeasible += more.pruned_infeasible;
+  sum.queries += more.queries;
+  sum.requeries += more.requeries;
+  sum.infeasible_answers += more.infeasible_answers;
+  sum.slice_plans += more.slice_plans;
+  sum.incompatible_plans += more.incompatible_plans;
+  sum.search_steps += more.search_steps;
+  sum.compositions += more.compositions;
+  sum.finalists += more.finalists;
+  sum.truncated |= more.truncated;
+}
+
+bool IsBetter(const PlanResult& a, const PlanResult& b) {
+  if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
+  if (!a.plan.has_value()) {
+    return a.infeasible->bytes_short < b.infeasible->bytes_short;
+  }
+  return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
+}
+
+void KeepClosest(const std::optional<Infeasible>& other,
+                 std::optional<Infeasible>& closest) {
+  if (!other.has_value()) return;
+  const bool closer =
+      !closest.has_value() || closest->bytes_short == 0 ||
+      (other->bytes_short > 0 && other->bytes_short < closest->bytes_short);
+  if (closer) closest = other;
+}
+
+}  // namespace tangram

@@ -1,0 +1,59 @@
+#include "coordinator/planners/portfolio/name_constraints.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+// As many of the constraints are left out in turn: each takes a search.
+constexpr size_t kMaxLeftOut = 8;
+
+// "15.1 s".
+std::string Seconds(const PlanResult& result) {
+  return absl::StrFormat("%.4g s", result.evaluation.iteration_time_s);
+}
+
+}  // namespace
+
+absl::Status NameConstraints(
+    const PlanRequest& request,
+    absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&)> plan,
+    PlanResult& result) {
+  if (request.constraints.none()) return absl::OkStatus();
+  std::string& reason = result.infeasible->reason;
+  const std::vector<std::string> described =
+      DescribeConstraints(request.constraints);
+  const std::vector<PlanConstraints> without = WithoutEach(request.constraints);
+  PlanRequest relaxed = request;
+  bool helped = false;
+  for (size_t i = 0; i < std::min(without.size(), kMaxLeftOut); ++i) {
+    relaxed.constraints = without[i];
+    TANGRAM_ASSIGN_OR_RETURN(const PlanResult other, plan(relaxed));
+    if (!other.plan.has_value()) continue;
+    helped = true;
+    absl::StrAppend(&reason, "; with all constraints but \"", described[i],
+                    "\" there is a plan of ", Seconds(other));
+  }
+  if (helped) return absl::OkStatus();
+  if (described.size() > 1) {
+    relaxed.constraints = {};
+    TANGRAM_ASSIGN_OR_RETURN(const PlanResult other, plan(relaxed));
+    if (other.plan.has_value()) {
+      absl::StrAppend(&reason,
+                      "; without any of the constraints there is a "
+                      "plan of ",
+                      Seconds(other));
+      return absl::OkStatus();
+    }
+  }
+  absl::StrAppend(&reason, "; nor is there a plan without the constraints");
+  return absl::OkStatus();
+}
+
+}  // namespace tangram

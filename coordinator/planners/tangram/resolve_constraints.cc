@@ -1,0 +1,193 @@
+#include "coordinator/planners/tangram/resolve_constraints.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+absl::Status Bad(absl::string_view field, absl::string_view found,
+                 absl::string_view expected) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("constraints.", field, ": ",
+                   found.empty() ? "\"\"" : absl::Utf8SafeCEscape(found),
+                   "; expected ", expected));
+}
+
+std::string FieldAt(const char* field, size_t index) {
+  return absl::StrCat(field, "[", index, "]");
+}
+
+// Whether people may mean `island` by `name`.
+bool IsNamed(const Cluster& cluster, const Island& island,
+             absl::string_view name) {
+  if (name == absl::StrCat(island.id) ||
+      absl::EqualsIgnoreCase(name, island.name) ||
+      absl::EqualsIgnoreCase(name, island.spec.device.type)) {
+    return true;
+  }
+  return std::any_of(island.nodes.begin(), island.nodes.end(), [&](int node) {
+    return absl::EqualsIgnoreCase(name,
+                                  cluster.groups[cluster.nodes[node].group]);
+  });
+}
+
+// Finds islands by name.
+class IslandNames {
+ public:
+  IslandNames(const Cluster& cluster, absl::Span<const Island> islands)
+      : cluster_(cluster), islands_(islands) {}
+
+  uint32_t all() const {
+    return static_cast<uint32_t>((uint64_t{1} << islands_.size()) - 1);
+  }
+
+  // A bit for each that is meant.
+  absl::StatusOr<uint32_t> Find(absl::string_view field,
+                                absl::string_view name) const {
+    uint32_t found = 0;
+    for (const Island& island : islands_) {
+      if (IsNamed(cluster_, island, name)) found |= uint32_t{1} << island.id;
+    }
+    if (found != 0) return found;
+    return Bad(
+        field, name,
+        absl::StrCat("an island by number, name, type of GPU or group: ",
+                     absl::StrJoin(islands_, ", ",
+                                   [](std::string* out, const Island& island) {
+                                     absl::StrAppend(out, island.id, " (",
+                                                     island.name, ")");
+                                   })));
+  }
+
+ private:
+  const Cluster& cluster_;
+  const absl::Span<const Island> islands_;
+};
+
+// Sets `member` of the limits of all islands that each value names.
+absl::Status ApplyValues(const char* field,
+                         absl::Span<const IslandValue> values,
+                         const IslandNames& names, int StageLimits::*member,
+                         IslandRules& rules) {
+  for (const IslandValue& value : values) {
+    if (value.value <= 0) {
+      return Bad(field, absl::StrCat(value.value), "a positive integer");
+    }
+    uint32_t islands = names.all();
+    if (!value.island.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(islands, names.Find(field, value.island));
+    }
+    for (size_t i = 0; i < rules.limits.size(); ++i) {
+      if (islands >> i & 1) rules.limits[i].*member = value.value;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Those of all islands first, so that the others count more.
+std::vector<IslandValue> GeneralFirst(std::vector<IslandValue> values) {
+  std::stable_partition(
+      values.begin(), values.end(),
+      [](const IslandValue& value) { return value.island.empty(); });
+  return values;
+}
+
+absl::Status ApplyPins(absl::Span<const LayerPin> pins, int num_layers,
+                       const IslandNames& names, IslandRules& rules) {
+  for (size_t p = 0; p < pins.size(); ++p) {
+    const LayerPin& pin = pins[p];
+    const std::string at = FieldAt("pins", p);
+    if (pin.first_layer < 0 || pin.last_layer >= num_layers ||
+        pin.first_layer > pin.last_layer) {
+      return Bad(at, absl::StrCat(pin.first_layer, "-", pin.last_layer),
+                 absl::StrCat("layers from 0, the embedding, to ",
+                              num_layers - 1, ", the head"));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(const uint32_t islands,
+                             names.Find(at, pin.island));
+    rules.pins.push_back({pin.first_layer, pin.last_layer, islands});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyMaxStages(const PlanConstraints& constraints,
+                            const IslandNames& names, IslandRules& rules) {
+  const std::vector<IslandValue> values = GeneralFirst(constraints.max_stages);
+  TANGRAM_RETURN_IF_ERROR(ApplyValues("max_stages", values, names,
+                                      &StageLimits::max_stages, rules));
+  for (const IslandValue& value : values) {
+    if (!value.island.empty()) continue;
+    rules.max_stages = std::min(rules.max_stages, value.value);
+  }
+  for (StageLimits& limits : rules.limits) {
+    if (limits.max_stages == 0) continue;
+    limits.max_stages = std::min(limits.max_stages, rules.max_stages);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<int>> ExcludedNodes(
+    const PlanConstraints& constraints, const Cluster& cluster) {
+  std::vector<bool> excluded(cluster.nodes.size());
+  for (size_t e = 0; e < constraints.exclude_nodes.size(); ++e) {
+    const std::string& name = constraints.exclude_nodes[e];
+    bool found = false;
+    for (size_t n = 0; n < cluster.nodes.size(); ++n) {
+      const Node& node = cluster.nodes[n];
+      if (node.name != name && cluster.groups[node.group] != name) continue;
+      excluded[n] = true;
+      found = true;
+    }
+    if (found) continue;
+    return Bad(FieldAt("exclude_nodes", e), name,
+               absl::StrCat("a node, such as ", cluster.nodes.front().name,
+                            ", or a group of nodes: ",
+                            absl::StrJoin(cluster.groups, ", ")));
+  }
+  std::vector<int> nodes;
+  for (size_t n = 0; n < excluded.size(); ++n) {
+    if (excluded[n]) nodes.push_back(static_cast<int>(n));
+  }
+  if (nodes.size() < cluster.nodes.size()) return nodes;
+  return Bad("exclude_nodes", "every node", "at least one to be left");
+}
+
+absl::StatusOr<IslandRules> ResolveConstraints(
+    const PlanConstraints& constraints, const Cluster& cluster, int num_layers,
+    absl::Span<const Island> islands) {
+  const IslandNames names(cluster, islands);
+  IslandRules rules{.usable = names.all(),
+                    .limits = std::vector<StageLimits>(islands.size())};
+  for (size_t e = 0; e < constraints.exclude_islands.size(); ++e) {
+    TANGRAM_ASSIGN_OR_RETURN(const uint32_t excluded,
+                             names.Find(FieldAt("exclude_islands", e),
+                                        constraints.exclude_islands[e]));
+    rules.usable &= ~excluded;
+  }
+  if (rules.usable == 0) {
+    return Bad("exclude_islands", "every island", "at least one to be left");
+  }
+  TANGRAM_RETURN_IF_ERROR(ApplyValues("tp_degrees",
+                                      GeneralFirst(constraints.tp_degrees),
+                                      names, &StageLimits::tp_degree, rules));
+  TANGRAM_RETURN_IF_ERROR(ApplyValues("dp_degrees",
+                                      GeneralFirst(constraints.dp_degrees),
+                                      names, &StageLimits::dp_degree, rules));
+  TANGRAM_RETURN_IF_ERROR(ApplyMaxStages(constraints, names, rules));
+  TANGRAM_RETURN_IF_ERROR(
+      ApplyPins(constraints.pins, num_layers, names, rules));
+  return rules;
+}
+
+}  // namespace tangram

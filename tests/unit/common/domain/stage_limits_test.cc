@@ -1,0 +1,77 @@
+#include "common/domain/stage_limits.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr StageParallelism kTp2Dp4 = {.tp_degree = 2, .dp_degree = 4};
+
+TEST(StageLimitsTest, NoneAllowEverything) {
+  EXPECT_TRUE(StageLimits().none());
+  EXPECT_THAT(WhyOutside({}, {.parallelism = {.tp_degree = 2,
+                                              .cp_degree = 2,
+                                              .dp_degree = 2,
+                                              .zero_stage = 3,
+                                              .sequence_parallel = true},
+                              .offload = {.weights = 1}}),
+              IsEmpty());
+}
+
+TEST(StageLimitsTest, NameWhatIsOutside) {
+  const StagePlan stage = {.parallelism = kTp2Dp4};
+  EXPECT_EQ(WhyOutside({.tp_degree = 4}, stage), "tp 2, expected 4");
+  EXPECT_EQ(WhyOutside({.dp_degree = 2}, stage), "dp 4, expected 2");
+  EXPECT_EQ(WhyOutside({.cp_degree = 2}, stage), "cp 1, expected 2");
+  EXPECT_EQ(WhyOutside({.gpus_per_stage = 4}, stage),
+            "GPUs in a stage 8, expected 4");
+  EXPECT_THAT(
+      WhyOutside({.tp_degree = 2, .dp_degree = 4, .gpus_per_stage = 8}, stage),
+      IsEmpty());
+}
+
+TEST(StageLimitsTest, SettingsWithoutEffectAreWithin) {
+  const StageLimits limits = {.max_zero_stage = 0,
+                              .no_sequence_parallel = true};
+  StagePlan stage = {
+      .parallelism = {.zero_stage = 3, .sequence_parallel = true}};
+  EXPECT_THAT(WhyOutside(limits, stage), IsEmpty());
+  stage.parallelism.tp_degree = 2;
+  EXPECT_THAT(WhyOutside(limits, stage), HasSubstr("sequence parallelism"));
+  stage.parallelism = {.dp_degree = 2, .zero_stage = 1};
+  EXPECT_THAT(WhyOutside(limits, stage), HasSubstr("ZeRO stage 1"));
+}
+
+TEST(StageLimitsTest, JoinedAreBoth) {
+  const JoinedLimits joined =
+      Join({.tp_degree = 2, .max_stages = 4, .max_zero_stage = 1},
+           {.dp_degree = 4, .max_stages = 3, .no_offload = true});
+  EXPECT_FALSE(joined.contradiction);
+  EXPECT_EQ(joined.limits, (StageLimits{.tp_degree = 2,
+                                        .dp_degree = 4,
+                                        .max_stages = 3,
+                                        .max_zero_stage = 1,
+                                        .no_offload = true}));
+  EXPECT_TRUE(Join({.tp_degree = 2}, {.tp_degree = 4}).contradiction);
+  EXPECT_FALSE(Join({.tp_degree = 2}, {.tp_degree = 2}).contradiction);
+}
+
+TEST(StageLimitsTest, EveryLimitCountsInTheFingerprint) {
+  const Fingerprint none = FingerprintOf(StageLimits());
+  for (const StageLimits& limits :
+       {StageLimits{.tp_degree = 1}, StageLimits{.cp_degree = 1},
+        StageLimits{.dp_degree = 1}, StageLimits{.gpus_per_stage = 1},
+        StageLimits{.max_stages = 1}, StageLimits{.max_zero_stage = 1},
+        StageLimits{.no_sequence_parallel = true},
+        StageLimits{.no_offload = true}}) {
+    EXPECT_NE(FingerprintOf(limits), none);
+    EXPECT_FALSE(limits.none());
+  }
+}
+
+}  // namespace
+}  // namespace tangram
