@@ -177,14 +177,6 @@ exec "${torchrun[@]}" -m torchtitan.train --module tangram_plan \
 // Module names of its own models: Llama 3 and 4, Qwen3, DeepSeek-V3, gpt-oss.
 absl::Status CheckForTorchTitan(const ModelSpec& model,
                                 const TrainingOptions& training) {
-  const Precision precision = training.precision;
-  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
-    return Refuse("training.precision", PrecisionName(precision),
-                  "bf16 or fp32, which torchtitan trains in");
-  }
-  if (training.optimizer != Optimizer::kAdam) {
-    return Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
-  }
   if (model.layers.front().max_position_embeddings > 0) {
     return Refuse("model.layers[0].max_position_embeddings",
                   model.layers.front().max_position_embeddings,
@@ -193,6 +185,14 @@ absl::Status CheckForTorchTitan(const ModelSpec& model,
   if (model.layers.back().tied_embeddings) {
     return Refuse("model.layers[0].tied_embeddings", "true",
                   "false: stages of a pipeline do not share weights");
+  }
+  const Precision precision = training.precision;
+  if (precision != Precision::kBf16 && precision != Precision::kFp32) {
+    return Refuse("training.precision", PrecisionName(precision),
+                  "bf16 or fp32, which torchtitan trains in");
+  }
+  if (training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@ command line holds nothing of the plan.
 
 import os
 import sys
+import types
 import unittest
 
 import upstream
@@ -25,9 +26,14 @@ def load(root):
                          _supported_models=frozenset())
     upstream.stub_module("torchtitan.experiments",
                          _supported_experiments=frozenset())
-    upstream.stub_module("torchtitan.models.llama3.config_registry",
-                         llama3_8b=Trainer.Config)
-    return ConfigManager, ParallelDims
+    registry = upstream.stub_module("torchtitan.models.llama3.config_registry")
+    record = types.SimpleNamespace
+
+    def set_layers(layers):
+        registry.llama3_8b = lambda: Trainer.Config(
+            model_spec=record(model=record(layers=[None] * layers)))
+
+    return ConfigManager, ParallelDims, set_layers
 
 
 class TorchTitan(upstream.Exports):
@@ -41,7 +47,8 @@ class TorchTitan(upstream.Exports):
     @classmethod
     def setUpClass(cls):
         root = upstream.checkout("torchtitan")
-        cls.manager, cls.dims = load(root)
+        cls.manager, cls.dims, set_layers = load(root)
+        cls.set_layers = staticmethod(set_layers)
         super().setUpClass()
         os.environ["TORCHTITAN_CONFIG"] = "llama3.llama3_8b"
 
@@ -61,6 +68,7 @@ class TorchTitan(upstream.Exports):
 
     def check(self, folder, plan):
         """That it trains the plan's stages, batch and layers."""
+        self.set_layers(upstream.num_layers(plan))
         config = self.config(folder)
         stages = plan["plan"]["stages"]
         world = sum(g["count"] for s in stages for g in s["gpus"])
@@ -92,6 +100,9 @@ class TorchTitan(upstream.Exports):
         self.assertEqual((dims.tp, dims.dp_replicate, dims.dp_shard),
                          (4, 2, 1))
         self.assertEqual(config.parallelism.num_pp_microbatches, 32)
+        self.set_layers(32)
+        with self.assertRaisesRegex(SystemExit, "32 layers; expected 16"):
+            self.config(self.export("torchtitan", plan, "--allow-lossy"))
         self.assertEqual(type(config.activation_checkpoint).__qualname__,
                          "FullAC.Config")
 

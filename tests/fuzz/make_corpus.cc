@@ -2,15 +2,22 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/check.h"
 #include "common/config/cluster_file.h"
 #include "common/config/model_file.h"
+#include "common/frameworks/export_plan.h"
+#include "common/frameworks/import_plan.h"
+#include "common/import_profile/import_profile.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/plan_file.h"
 #include "common/wire/training_wire.h"
 #include "tangram/v1/job_service.pb.h"
 #include "tangram/v1/worker_pool_service.pb.h"
+#include "tests/fuzz/import_seeds.h"
 
 // Writes good inputs for the fuzzers to begin with, a folder for each:
 // make_corpus <out> <source tree>.
@@ -115,7 +122,60 @@ void WritePlanFile(const Path& out, const Cluster& cluster) {
   Write(out / "plan_file_fuzz" / "plan", *PlanFileToJson(file));
 }
 
+template <typename Formats>
+char IndexOf(const Formats& formats, absl::string_view name) {
+  for (size_t i = 0; i < formats.size(); ++i) {
+    if (absl::StartsWith(formats[i].name, name)) return static_cast<char>(i);
+  }
+  return 0;
+}
+
+void WriteImports(const Path& out) {
+  for (const fuzz::Seed& seed : fuzz::kInventorySeeds) {
+    Write(out / "import_cluster_fuzz" / seed.name, seed.text);
+  }
+  for (const fuzz::Seed& seed : fuzz::kProfileSeeds) {
+    Write(out / "import_profile_fuzz" / seed.name,
+          IndexOf(ProfileFormats(), seed.name) + std::string(seed.text));
+  }
+}
+
+// Two stages of 2 layers on 4 GPUs each, as every framework writes them.
+void WriteFrameworkPlans(const Path& out) {
+  PlannedTraining planned{
+      .cluster = *ParseCluster("name: c\ngroups:\n  - {name: t4, gpu: T4, "
+                               "nodes: 2, gpus_per_node: 4}\n",
+                               "c.yaml"),
+      .model = *LoadModel("gpt3-1.3b", {.num_layers = 4}),
+      .training = {.global_batch_size = 8, .sequence_length = 2048}};
+  planned.plan.pipeline_microbatch_size = 2;
+  for (const int i : {0, 1}) {
+    PlacedStage stage;
+    stage.plan = {.begin = {3 * i, 0},
+                  .end = {3 * i + 3, 0},
+                  .parallelism = {.tp_degree = 2, .dp_degree = 2},
+                  .recompute = {{3, kRecomputeNone}}};
+    stage.gpus = {{i, 0}, {i, 1}, {i, 2}, {i, 3}};
+    planned.plan.stages.push_back(stage);
+  }
+  for (const PlanFormat& format : PlanFormats()) {
+    const auto exported = ExportPlan(format.name, planned);
+    TANGRAM_CHECK(exported.ok());
+    std::string hosts;
+    for (const ExportedFile& file : exported->files) {
+      if (file.name == "hostfile") hosts = std::string(1, '\0') + file.content;
+    }
+    for (const ExportedFile& file : exported->files) {
+      const std::string name = absl::StrReplaceAll(file.name, {{"/", "-"}});
+      Write(out / "import_plan_fuzz" / absl::StrCat(format.name, "-", name),
+            IndexOf(PlanFormats(), format.name) + file.content + hosts);
+    }
+  }
+}
+
 void WriteCorpus(const Path& out, const Path& source) {
+  WriteImports(out);
+  WriteFrameworkPlans(out);
   v1::ListJobsRequest list;
   list.add_states(v1::Job::RUNNING);
   list.set_page_size(7);
