@@ -49,6 +49,16 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
                                  " of stages[", i, "]"));
     }
   }
+  // DeepSpeed would make as many groups of them as the rank's own tp.
+  const int first_tp = plan.stages.front().plan.parallelism.tp_degree;
+  const int last_tp = plan.stages.back().plan.parallelism.tp_degree;
+  if (in.model.layers.back().tied_embeddings && first_tp != last_tp) {
+    return Refuse(
+        StageField(plan.num_stages() - 1, ".parallelism.tp_degree"), last_tp,
+        absl::StrCat(first_tp,
+                     " as in the first stage, whose embedding the head shares "
+                     "(tied embeddings)"));
+  }
   return absl::OkStatus();
 }
 
@@ -135,6 +145,7 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
       .training = TrainingUnderSailor(in.training),
       .guards = {"all stages have one dp",
                  "tp of neighbouring stages divide one another",
+                 "tied embeddings: first and last stage have the same tp",
                  "hosts are in the order of the stages"}};
   result.plan = std::move(plan);
   return result;

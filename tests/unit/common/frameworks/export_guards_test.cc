@@ -180,9 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                 in.plan.stages[1] =
                     StageOn(13, 34, TpDp(2, 2), NodeGpus(2, 4, 4));
               },
-              "stages[0].gpus: GPUs of types"},
-        Guard{"RanksInTheOrderOfHosts", "flagscale", Llama, ComeBack,
-              "stages[1].gpus: back on host n-0"}),
+              "stages[0].gpus: GPUs of types"}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -272,6 +270,13 @@ INSTANTIATE_TEST_SUITE_P(
         Guard{"OneDataDegree", "sailor", Llama,
               [](auto& in) { Degrees(in, 1) = TpDp(2, 4); },
               "stages[1].parallelism.dp_degree: 4; expected 2"},
+        Guard{"OneTpOfTiedEmbeddings", "sailor",
+              [] {
+                PlannedTraining in = Llama();
+                in.plan.stages[1] = StageOn(13, 34, TpDp(2, 2), NodeGpus(1, 4));
+                return in;
+              },
+              Tie, "stages[1].parallelism.tp_degree: 2; expected 4"},
         Guard{"HeadsOfEveryStage", "flashflex", Llama,
               [](auto& in) {
                 in.plan.stages[1] = StageOn(13, 34, TpDp(3, 2), NodeGpus(1, 6));
@@ -430,8 +435,17 @@ std::vector<Guard> ForSome() {
                       "stages[0].parallelism.tp_degree: 4; expected a divisor "
                       "of the vocabulary, 32001"});
   }
-  for (const char* target :
-       {"megatron", "galvatron", "sailor", "flashflex", "torchtitan"}) {
+  guards.push_back({"TensorParallelGroupsOnOneHost", "aceso",
+                    [] {
+                      PlannedTraining in = Llama();
+                      in.model = Gpt().model;
+                      return in;
+                    },
+                    SplitGroups,
+                    "stages[0].gpus: 2 of the 4 ranks of a tensor-parallel "
+                    "group on host n-0; expected all of them"});
+  for (const char* target : {"flagscale", "megatron", "galvatron", "sailor",
+                             "flashflex", "torchtitan"}) {
     guards.push_back({"TensorParallelGroupsOnOneHost", target, Llama,
                       SplitGroups,
                       "stages[0].gpus: 2 of the 4 ranks of a tensor-parallel "
