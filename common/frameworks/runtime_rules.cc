@@ -74,6 +74,7 @@ constexpr RuntimeRules kRules[] = {
                 .no_sequence_parallel = true,
                 .no_offload = true},
      .shared = Shared::kDp,
+     .equal_ends = EqualEnds::kTiedEmbeddings,
      .check = CheckForSailor,
      .train = TrainingUnderSailor},
     {.name = "flashflex",
