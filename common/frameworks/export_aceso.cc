@@ -109,13 +109,12 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   if (plan.virtual_stages > 1) {
     return Refuse("virtual_stages", plan.virtual_stages, "1");
   }
-  size_t world = 0;
+  int world = 0;
   for (int i = 0; i < plan.num_stages(); ++i) {
     TANGRAM_RETURN_IF_ERROR(CheckStage(in.model, plan, i));
-    world += plan.stages[i].gpus.size();
+    world += static_cast<int>(plan.stages[i].gpus.size());
   }
-  // It makes groups of 2 and of 4 ranks whether they are used or not.
-  if (world > 2 && world % 4 != 0) {
+  if (!AcesoAcceptsGpus(world)) {
     return Refuse("stages", absl::StrCat(world, " GPUs"),
                   "1, 2 or a multiple of 4 in all");
   }
@@ -239,6 +238,11 @@ absl::Status CheckForAceso(const ModelSpec& model,
     return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
   }
   return CheckModel(model);
+}
+
+// It makes groups of 2 and of 4 ranks whether they are used or not.
+bool AcesoAcceptsGpus(int num_gpus) {
+  return num_gpus <= 2 || num_gpus % 4 == 0;
 }
 
 TrainingOptions TrainingUnderAceso(TrainingOptions training) {

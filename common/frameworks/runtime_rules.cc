@@ -42,6 +42,7 @@ constexpr RuntimeRules kRules[] = {
                 .max_zero_stage = 0,
                 .no_sequence_parallel = true,
                 .no_offload = true},
+     .accepts_gpus = AcesoAcceptsGpus,
      .check = CheckForAceso,
      .train = TrainingUnderAceso},
     {.name = "megatron",

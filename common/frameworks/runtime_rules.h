@@ -31,6 +31,7 @@ struct RuntimeRules {
   StageLimits limits;  // and this besides.
   Shared shared = Shared::kNothing;
   EqualEnds equal_ends = EqualEnds::kNever;
+  bool (*accepts_gpus)(int num_gpus) = nullptr;  // In all; null: any number.
   // Null: knows every model; trains as it is asked.
   absl::Status (*check)(const ModelSpec& model,
                         const TrainingOptions& training) = nullptr;

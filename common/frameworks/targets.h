@@ -38,6 +38,9 @@ absl::Status CheckForFlashFlex(const ModelSpec& model,
 absl::Status CheckForTorchTitan(const ModelSpec& model,
                                 const TrainingOptions& training);
 
+// Whether FlexPipe can make its groups of so many ranks.
+bool AcesoAcceptsGpus(int num_gpus);
+
 // How the framework trains where it is asked to train as `training`. Those of
 // Megatron-LM train as they are asked.
 TrainingOptions TrainingUnderAceso(TrainingOptions training);

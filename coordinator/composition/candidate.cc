@@ -17,6 +17,7 @@ Candidate MakeCandidate(const SlicePlan& plan) {
     candidate.exposed_sync_s =
         std::max(candidate.exposed_sync_s, stage.sync_s - candidate.backward_s);
     candidate.backward_s += stage.backward_s;
+    candidate.num_gpus += stage.plan.parallelism.num_gpus();
   }
   return candidate;
 }

@@ -19,6 +19,7 @@ struct Candidate {
   // max_s (sync_s − Σ_{i<s} backward_i).
   double exposed_sync_s = 0;
   int num_stages = 0;
+  int num_gpus = 0;
   int max_trailing_stages = 0;
   int first_stage_gpus = 0;
   int last_stage_gpus = 0;

@@ -45,6 +45,7 @@ struct TailKey {
   uint32_t islands = 0;
   int front_island = 0;
   int front_gpus = 0;
+  int num_gpus = 0;  // Of all stages; 0 if any number will do.
   auto operator<=>(const TailKey&) const = default;
 };
 
@@ -151,7 +152,13 @@ class Pass {
       const double slowest_s =
           std::max({head.slowest_s, head.last_stage_s + transfer_s, rest_s});
       if (slowest_s > stage_bound_s_) continue;
-      const TailKey new_key{islands, placed.island, head.first_stage_gpus};
+      const TailKey new_key{
+          islands, placed.island, head.first_stage_gpus,
+          problem_.accepts_gpus ? key.num_gpus + head.num_gpus : 0};
+      if (placed.atoms.begin == 0 && problem_.accepts_gpus &&
+          !problem_.accepts_gpus(new_key.num_gpus)) {
+        continue;
+      }
       Tail tail{.latency_s = head.latency_s + transfer_s,
                 .slowest_s = slowest_s,
                 .exposed_s = head.exposed_sync_s,

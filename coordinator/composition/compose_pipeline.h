@@ -40,6 +40,8 @@ struct ComposeProblem {
   uint32_t required_islands = 0;
   // Of the whole pipeline.
   int max_stages = std::numeric_limits<int>::max();
+  // Whether the whole pipeline may have so many GPUs; empty: any number.
+  std::function<bool(int num_gpus)> accepts_gpus;
   // Polled now and then; true ends the search.
   std::function<bool()> should_stop;
 };
@@ -66,13 +68,14 @@ struct Composition {
 //
 // is least, where the stage before each boundary between islands also pays for
 // the transfer. A dynamic programme over (first atom not covered, islands used,
-// front stage) builds sequences from the back, because the memory that a slice
-// needs depends on the number of stages after it. Each state keeps the Pareto
-// set over (Σ t, max t, exposed synchronisation, stages); a bound on max t
-// rises until (B − 1)·bound alone is no better than the best found, and each
-// pass drops what the lower bounds of the islands left cannot make better.
-// Exact: the first answer has the least J of all compositions of the
-// candidates. Leaving islands out needs no special case.
+// front stage, and the number of GPUs if it matters) builds sequences from the
+// back, because the memory that a slice needs depends on the number of stages
+// after it. Each state keeps the Pareto set over (Σ t, max t, exposed
+// synchronisation, stages); a bound on max t rises until (B − 1)·bound alone is
+// no better than the best found, and each pass drops what the lower bounds of
+// the islands left cannot make better. Exact: the first answer has the least J
+// of all compositions of the candidates. Leaving islands out needs no special
+// case.
 //
 // Where a plan no longer fits but the pair was not asked for that many trailing
 // stages, it stands in optimistically; the caller asks for those and composes

@@ -194,7 +194,7 @@ TEST_P(RuntimePropertyTest, APlanForItIsExportedWithoutLoss) {
       const std::string parallelizers(model.layers[1].is_moe()
                                           ? rules.moe_parallelizers
                                           : rules.parallelizers);
-      request.constraints.runtime = rules.name;
+      request.constraints.runtime = GetParam();
       ASSERT_OK_AND_ASSIGN(const PlanResult result,
                            PlanLocally(request, parallelizers));
       if (!result.plan.has_value()) {

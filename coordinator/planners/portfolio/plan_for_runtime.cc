@@ -13,6 +13,7 @@
 #include "common/frameworks/runtime_rules.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
+#include "coordinator/planners/tangram/pipeline_rules.h"
 #include "coordinator/planners/tangram/search_space.h"
 
 namespace tangram {
@@ -114,6 +115,7 @@ class RuntimeSearch {
                                   .training = request.training,
                                   .plan = plan});
         }};
+    rules.accepts_gpus = rules_.accepts_gpus;
     if (best_.has_value() && best_->plan.has_value()) {
       rules.incumbent_s = best_->closed_form_s;
     }

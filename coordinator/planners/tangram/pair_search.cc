@@ -57,18 +57,20 @@ const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
 }  // namespace
 
 PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
-                       const TangramOptions& options, SlicePlanSource& source,
-                       PlanObserver& observer, double incumbent_s)
+                       const TangramOptions& options,
+                       const PipelineRules& rules, SlicePlanSource& source,
+                       PlanObserver& observer)
     : space_(space),
       request_(request),
       options_(options),
+      rules_(rules),
       source_(source),
       observer_(observer),
       store_(static_cast<int>(space.microbatch_sizes.size()),
              space.slices.num_classes(),
              static_cast<int>(space.island_classes.size())),
       composed_(space.microbatch_sizes.size()),
-      best_s_(incumbent_s) {
+      best_s_(rules.incumbent_s) {
   for (const Island& from : space.islands) {
     std::vector<Link>& row = island_links_.emplace_back();
     for (const Island& to : space.islands) {
@@ -288,6 +290,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) const {
       .slack = options_.finalist_slack,
       .incumbent_s = best_s_,
       .max_stages = space_.rules.max_stages,
+      .accepts_gpus = rules_.accepts_gpus,
       .should_stop = [this] { return observer_.ShouldStop(); }};
   for (int atom = 0; atom < space_.num_atoms(); ++atom) {
     problem.atom_work.push_back(bounds.MeanWork(atom + 1) -

@@ -38,12 +38,10 @@ struct Finalist {
 // it, until none of them does (paper §5.1 and §5.2).
 class PairSearch {
  public:
-  // All arguments must outlive the search. Nothing slower than `incumbent_s` is
-  // looked for.
+  // All arguments must outlive the search.
   PairSearch(const SearchSpace& space, const PlanRequest& request,
-             const TangramOptions& options, SlicePlanSource& source,
-             PlanObserver& observer,
-             double incumbent_s = std::numeric_limits<double>::infinity());
+             const TangramOptions& options, const PipelineRules& rules,
+             SlicePlanSource& source, PlanObserver& observer);
 
   absl::Status Run();
 
@@ -90,6 +88,7 @@ class PairSearch {
   const SearchSpace& space_;
   const PlanRequest& request_;
   const TangramOptions& options_;
+  const PipelineRules& rules_;
   SlicePlanSource& source_;
   PlanObserver& observer_;
 

@@ -11,6 +11,7 @@
 #include "coordinator/enumeration/slice_table.h"
 #include "coordinator/enumeration/work_bounds.h"
 #include "coordinator/planners/tangram/pair_store.h"
+#include "coordinator/planners/tangram/pipeline_rules.h"
 #include "coordinator/planners/tangram/resolve_constraints.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "coordinator/planners/tangram/choose_islands.h"
 #include "coordinator/planners/tangram/pair_search.h"
+#include "coordinator/planners/tangram/pipeline_rules.h"
 #include "coordinator/planners/tangram/place_plan.h"
 #include "coordinator/planners/tangram/search_space.h"
 
@@ -192,8 +193,7 @@ class TangramPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(
         const SearchSpace space,
         BuildSearchSpace(request, options_, rules_, source_, observer));
-    PairSearch search(space, request, options_, source_, observer,
-                      rules_.incumbent_s);
+    PairSearch search(space, request, options_, rules_, source_, observer);
     TANGRAM_RETURN_IF_ERROR(search.Run());
 
     PlanResult result{.islands = space.islands};
@@ -306,6 +306,11 @@ class TangramPlanner : public ClusterPlanner {
 };
 
 }  // namespace
+
+std::unique_ptr<ClusterPlanner> CreateTangramPlanner(
+    SlicePlanSource& source, const TangramOptions& options) {
+  return CreateTangramPlanner(source, options, PipelineRules());
+}
 
 std::unique_ptr<ClusterPlanner> CreateTangramPlanner(
     SlicePlanSource& source, const TangramOptions& options,

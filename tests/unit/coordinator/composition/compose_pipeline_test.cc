@@ -171,13 +171,14 @@ struct BruteForce {
     int atom;
     uint32_t islands = 0;
     double latency_s = 0, slowest_s = 0, exposed_s = 0;
-    int num_stages = 0;
+    int num_stages = 0, num_gpus = 0;
     int front_island = -1, front_gpus = 0;
   };
 
   void Extend(const State& tail) {
     if (tail.num_stages > problem.max_stages) return;
     if (tail.atom == 0) {
+      if (problem.accepts_gpus && !problem.accepts_gpus(tail.num_gpus)) return;
       best_s =
           std::min(best_s, tail.latency_s + tail.exposed_s +
                                (problem.num_microbatches - 1) * tail.slowest_s);
@@ -202,6 +203,7 @@ struct BruteForce {
                 .exposed_s = std::max(head.exposed_sync_s,
                                       tail.exposed_s - head.backward_s),
                 .num_stages = tail.num_stages + head.num_stages,
+                .num_gpus = tail.num_gpus + head.num_gpus,
                 .front_island = placed.island,
                 .front_gpus = head.first_stage_gpus});
       }
@@ -212,6 +214,7 @@ struct BruteForce {
 Candidate RandomCandidate(std::mt19937& rng, int atoms) {
   std::uniform_real_distribution<double> unit(0.5, 1.5);
   Candidate candidate{.num_stages = 1 + static_cast<int>(rng() % 3)};
+  candidate.num_gpus = candidate.num_stages << (atoms % 2);
   double before_s = 0;
   for (int s = 0; s < candidate.num_stages; ++s) {
     const double stage_s = atoms * unit(rng) / candidate.num_stages;
@@ -229,9 +232,10 @@ Candidate RandomCandidate(std::mt19937& rng, int atoms) {
   return candidate;
 }
 
-// With at most `max_stages` stages; returns in how many of the instances there
-// is a pipeline.
-int CompareWithBruteForce(int num_seeds, int max_stages) {
+// With at most `max_stages` stages and a number of GPUs that is accepted;
+// returns in how many of the instances there is a pipeline.
+int CompareWithBruteForce(int num_seeds, int max_stages,
+                          const std::function<bool(int)>& accepts_gpus = {}) {
   int feasible = 0;
   for (int seed = 0; seed < num_seeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -258,6 +262,7 @@ int CompareWithBruteForce(int num_seeds, int max_stages) {
       }
     }
     instance.problem.max_stages = max_stages;
+    instance.problem.accepts_gpus = accepts_gpus;
     BruteForce oracle{instance.problem};
     oracle.Extend({.atom = num_atoms});
 
@@ -275,6 +280,15 @@ TEST(ComposePipelinesTest, AgreesWithBruteForce) {
   const int feasible =
       CompareWithBruteForce(kSeeds, std::numeric_limits<int>::max());
   EXPECT_GT(feasible, kSeeds / 2);  // Not vacuous, in either direction.
+  EXPECT_LT(feasible, kSeeds);
+}
+
+TEST(ComposePipelinesTest, AgreesWithBruteForceWhereGpusCount) {
+  constexpr int kSeeds = 200;
+  const int feasible =
+      CompareWithBruteForce(kSeeds, std::numeric_limits<int>::max(),
+                            [](int gpus) { return gpus % 4 == 0; });
+  EXPECT_GT(feasible, kSeeds / 8);
   EXPECT_LT(feasible, kSeeds);
 }
 
