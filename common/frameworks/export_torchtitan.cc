@@ -158,13 +158,6 @@ absl::Status CheckMicrobatch(const PlannedTraining& in,
                              parts, " parts"));
 }
 
-TrainingOptions TrainingUnderTorchTitan(TrainingOptions training) {
-  if (training.precision == Precision::kBf16) training.fp32_gradients = true;
-  training.bf16_moments = false;
-  training.dropout = false;
-  return training;
-}
-
 constexpr char kCommand[] = R"(cd "$TORCHTITAN"
 : "${TORCHTITAN_CONFIG:?must name a configuration, e.g. llama3.llama3_8b}"
 export PYTHONPATH="$here:$PWD${PYTHONPATH:+:$PYTHONPATH}" TORCHTITAN_CONFIG
@@ -198,7 +191,9 @@ absl::Status CheckForTorchTitan(const ModelSpec& model,
 }
 
 TrainingOptions TrainingUnderTorchTitan(TrainingOptions training) {
+  if (training.precision == Precision::kBf16) training.fp32_gradients = true;
   training.bf16_moments = false;
+  training.dropout = false;
   return training;
 }
 

@@ -91,10 +91,25 @@ std::vector<Change> WiringChanges() {
   };
 }
 
+std::vector<Change> LimitChanges() {
+  return {
+      [](IslandSpec& i) { ++i.limits.tp_degree; },
+      [](IslandSpec& i) { ++i.limits.cp_degree; },
+      [](IslandSpec& i) { ++i.limits.dp_degree; },
+      [](IslandSpec& i) { ++i.limits.gpus_per_stage; },
+      [](IslandSpec& i) { ++i.limits.max_stages; },
+      [](IslandSpec& i) { --i.limits.max_zero_stage; },
+      [](IslandSpec& i) { i.limits.no_sequence_parallel = true; },
+      [](IslandSpec& i) { i.limits.no_offload = true; },
+  };
+}
+
 TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   const IslandSpec plain = testing::TestIsland(2, 3);
   // These do not compile once a field is added; add it above too.
-  const auto& [device, nodes, gpus, intra, inter] = plain;
+  const auto& [device, nodes, gpus, intra, inter, limits] = plain;
+  const auto& [tp, cp, dp, stage_gpus, stages, zero, no_sp, no_offload] =
+      limits;
   const auto& [type, peak, memory, bandwidth, flash, host_link, efficiency,
                operators, layers, collectives] = device;
   const auto& [key, samples, forward, backward, included, saved, optimizer,
@@ -104,12 +119,14 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
                overlap, copy, duplex, reserved, fragments] = efficiency;
   (void)gemm;
   (void)key;
+  (void)tp;
   (void)op;
 
   std::set<Fingerprint> fingerprints = {FingerprintOf(plain)};
   size_t num_changes = 0;
-  for (const auto& changes : {DeviceChanges(), MeasurementChanges(),
-                              EfficiencyChanges(), WiringChanges()}) {
+  for (const auto& changes :
+       {DeviceChanges(), MeasurementChanges(), EfficiencyChanges(),
+        WiringChanges(), LimitChanges()}) {
     num_changes += changes.size();
     for (const Change& change : changes) {
       IslandSpec spec = plain;
