@@ -116,10 +116,11 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
 absl::Status Prepare(const PlanOptions& options, const PlanRequest& request,
                      Console& console) {
   if (!options.prepare_node_loss) return absl::OkStatus();
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<std::string> names,
-      PrepareForNodeLoss(request, SetupOf(options, request.model),
-                         StopCondition(options.timeout_s)));
+      PrepareForNodeLoss(request, setup, StopCondition(options.timeout_s)));
   if (options.quiet || IsStandardOutput(options.output_file)) {
     return absl::OkStatus();
   }
@@ -142,9 +143,10 @@ CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
 
 CommandResult WriteRequest(const PlanOptions& options,
                            const PlanRequest& request, Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(
-      std::string json,
-      PlanRequestToJson(request, SetupOf(options, request.model)));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
+  TANGRAM_ASSIGN_OR_RETURN(std::string json,
+                           PlanRequestToJson(request, setup));
   if (IsStandardOutput(options.request_file)) {
     console.out << json;
     return ExitCode::kOk;

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "common/frameworks/export_plan.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/common/frameworks/two_islands.h"
 
