@@ -15,7 +15,8 @@ from harness import BIN
 
 START_S = 60  # Slurm takes a few seconds; a busy machine more.
 LOGIN = "login"
-_PROGRAMS = ("slurmctld", "slurmd", "sbatch", "unshare", "nsenter", "ip")
+_PROGRAMS = ("slurmctld", "slurmd", "sbatch", "setpriv", "unshare", "nsenter",
+             "ip")
 _CONFIGURATION = """
 ClusterName=test
 AuthType=auth/none
@@ -63,9 +64,11 @@ class Node:
         script = (f"hostname {name} && mount --bind {folder}/hosts /etc/hosts "
                   f"&& ip link set lo up && cat && {{ {command} & }}; wait")
         self._log = open(f"{folder}/{name}.out", "wb")
+        # Also ends with this process, however that ends.
         self._process = subprocess.Popen(
-            ["unshare", "--net", "--uts", "--mount", "--pid", "--fork",
-             "--kill-child", "--mount-proc", "bash", "-c", script],
+            ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts",
+             "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+             "bash", "-c", script],
             stdin=subprocess.PIPE, stdout=self._log, stderr=self._log,
             env=dict(os.environ, SLURM_CONF=f"{folder}/slurm.conf"))
         self.pid = self._child()

@@ -263,7 +263,7 @@ def launched(folder, variable, checkout_name, **environment):
                 "TANGRAM_HOST": host, variable: checkout(checkout_name),
                 **environment})
     words = run.stdout.split("\0")[:-1]
-    return words[words.index("--master-port") + 2:]
+    return words[words.index("--master_port") + 2:]
 
 
 def read(folder, name):
