@@ -256,7 +256,7 @@ Examples:
 )";
 
 void AddPlan(CLI::App& app, PlanOptions& plan) {
-  app.footer(kPlanFooter);
+  app.footer(absl::StrCat(kPlanFooter, Footer()));
   AddCluster(app, plan.cluster, /*required=*/true);
   AddProfiles(app, plan.cluster);
   AddModel(app, plan.model, /*required=*/true);

@@ -114,7 +114,9 @@ absl::StatusOr<Caller> CallerOfWebToken(absl::string_view token,
   // Extensions that must be understood are not.
   if (header.contains("crit")) return Refuse("crit: not supported");
   std::string signature;
-  if (!absl::WebSafeBase64Unescape(parts[2], &signature)) {
+  // Of the ways to write the last bits, only the usual one.
+  if (!absl::WebSafeBase64Unescape(parts[2], &signature) ||
+      absl::WebSafeBase64Escape(signature) != parts[2]) {
     return Refuse("the signature is not base64url");
   }
   TANGRAM_RETURN_IF_ERROR(keys.Verify(Text(header, "alg"), Text(header, "kid"),

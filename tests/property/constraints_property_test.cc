@@ -174,8 +174,13 @@ std::vector<ModelSpec> Models() {
     layer.tied_embeddings = true;
   }
   gpt.layers.front().max_position_embeddings = 4096;
-  ModelSpec llama = testing::TestModel(6, 2048);
-  for (LayerSpec& layer : llama.layers) layer.gated_mlp = true;
+  // Of Llama 7B, as FlashFlex knows no others.
+  ModelSpec llama = testing::TestModel(6, 4096);
+  for (LayerSpec& layer : llama.layers) {
+    layer.gated_mlp = true;
+    layer.num_heads = layer.num_kv_heads = 32;
+    layer.ffn_hidden_size = 11008;
+  }
   return {gpt, llama, testing::TestMoeModel(4, 1024)};
 }
 
@@ -191,6 +196,8 @@ TEST_P(RuntimePropertyTest, APlanForItIsExportedWithoutLoss) {
       request.model = model;
       request.training.sequence_length = 4096;
       request.training.fused_loss = true;
+      // The one that all targets and all of these GPUs have.
+      request.training.precision = Precision::kFp32;
       const std::string parallelizers(model.layers[1].is_moe()
                                           ? rules.moe_parallelizers
                                           : rules.parallelizers);
