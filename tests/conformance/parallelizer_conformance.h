@@ -457,6 +457,9 @@ TEST_P(ParallelizerConformanceTest, KeepsToTheLimitsOfTheIsland) {
         StageLimits{.cp_degree = 1,
         .max_zero_stage = 0,
         .no_sequence_parallel = true}}) {
+    if (limits.tp_degree > 1 && !parallelizer().features().tensor_parallel) {
+      continue;
+    }
     island.limits = limits;
     const SlicePlanSet answer = Ask(slice, island, options);
     EXPECT_FALSE(answer.plans.empty());

@@ -16,6 +16,7 @@
 #include "worker/adapters/process/estimate_plans.h"
 #include "worker/adapters/process/estimates.h"
 #include "worker/adapters/search/lower_bounds.h"
+#include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
 namespace {
@@ -38,6 +39,28 @@ bool LeavesOutTimes(const v1::SlicePlanSet& answer) {
       return stage.time_s() == 0;
     });
   });
+}
+
+bool IsWithin(const StageLimits& limits, const SlicePlan& plan) {
+  return (limits.max_stages == 0 || plan.num_stages() <= limits.max_stages) &&
+         absl::c_all_of(plan.stages, [&](const SliceStage& stage) {
+           return WhyOutside(limits, stage.plan).empty();
+         });
+}
+
+// Programs need not know limits.
+void DropOutside(const StageLimits& limits, SlicePlanSet& answer) {
+  const auto dropped = std::erase_if(answer.plans, [&](const SlicePlan& plan) {
+    return !IsWithin(limits, plan);
+  });
+  if (dropped > 0 && answer.plans.empty()) {
+    answer.infeasible = {.reason = kNoStageWithinLimits};
+  }
+}
+
+IslandSpec WithoutLimits(IslandSpec island) {
+  island.limits = {};
+  return island;
 }
 
 class ProcessParallelizer : public Parallelizer {
@@ -77,7 +100,8 @@ class ProcessParallelizer : public Parallelizer {
     *request.mutable_context() = ContextOf(slice, island, options.training);
     *request.mutable_query() = ToProto(ProfileQuery{
         .pipeline_microbatch_size = options.pipeline_microbatch_size});
-    *request.mutable_estimates() = EstimatesFor(slice, island, options);
+    *request.mutable_estimates() =
+        EstimatesFor(slice, WithoutLimits(island), options);
     *request.mutable_bound() = ToProto(BoundFor(slice, island, options));
     v1::PerformanceProfile answer;
     TANGRAM_RETURN_IF_ERROR(pool_->Ask(
@@ -97,7 +121,7 @@ class ProcessParallelizer : public Parallelizer {
                   .trailing_stages = options.trailing_stages,
                   .max_search_steps = options.max_search_steps});
     *request.mutable_estimates() = EstimatesFor(
-        slice, island,
+        slice, WithoutLimits(island),
         {.training = options.training,
          .pipeline_microbatch_size = options.pipeline_microbatch_size});
     v1::SlicePlanSet answer;
@@ -156,8 +180,9 @@ class ProcessParallelizer : public Parallelizer {
     TANGRAM_ASSIGN_OR_RETURN(SlicePlanSet set, FromProto(answer));
     if (estimate) {
       TANGRAM_RETURN_IF_ERROR(CheckSlicePlanSet(set, slice, island, options));
-      EstimatePlans(slice, island, options, set);
     }
+    DropOutside(island.limits, set);
+    if (estimate) EstimatePlans(slice, island, options, set);
     return set;
   }
 
