@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
+#include "common/parallelizer/keep_within.h"
 #include "coordinator/planners/tangram/seed_pairs.h"
 
 namespace tangram {
@@ -18,35 +18,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
-
-// Why `plan` is not within `limits`; empty if it is.
-std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
-  if (limits.max_stages > 0 && plan.num_stages() > limits.max_stages) {
-    return absl::StrCat(plan.num_stages(), " stages, expected at most ",
-                        limits.max_stages);
-  }
-  for (const SliceStage& stage : plan.stages) {
-    std::string why = WhyOutside(limits, stage.plan);
-    if (!why.empty()) return why;
-  }
-  return "";
-}
-
-// Drops plans of parallelizers that do not know limits, and returns how many.
-int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
-  if (limits.none()) return 0;
-  std::string why;
-  const size_t dropped =
-      std::erase_if(answer.plans, [&](const SlicePlan& plan) {
-        const std::string why_outside = WhyOutside(limits, plan);
-        if (!why_outside.empty()) why = why_outside;
-        return !why_outside.empty();
-      });
-  if (answer.plans.empty() && dropped > 0) {
-    answer.infeasible = Infeasible{.reason = why};
-  }
-  return static_cast<int>(dropped);
-}
 
 // The layer at which atom `atom` begins.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/check_answers.h"
+#include "common/parallelizer/keep_within.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/parallelizer_wire.h"
 #include "common/wire/slice_plan_wire.h"
@@ -39,23 +40,6 @@ bool LeavesOutTimes(const v1::SlicePlanSet& answer) {
       return stage.time_s() == 0;
     });
   });
-}
-
-bool IsWithin(const StageLimits& limits, const SlicePlan& plan) {
-  return (limits.max_stages == 0 || plan.num_stages() <= limits.max_stages) &&
-         absl::c_all_of(plan.stages, [&](const SliceStage& stage) {
-           return WhyOutside(limits, stage.plan).empty();
-         });
-}
-
-// Programs need not know limits.
-void DropOutside(const StageLimits& limits, SlicePlanSet& answer) {
-  const auto dropped = std::erase_if(answer.plans, [&](const SlicePlan& plan) {
-    return !IsWithin(limits, plan);
-  });
-  if (dropped > 0 && answer.plans.empty()) {
-    answer.infeasible = {.reason = kNoStageWithinLimits};
-  }
 }
 
 IslandSpec WithoutLimits(IslandSpec island) {
@@ -181,7 +165,10 @@ class ProcessParallelizer : public Parallelizer {
     if (estimate) {
       TANGRAM_RETURN_IF_ERROR(CheckSlicePlanSet(set, slice, island, options));
     }
-    DropOutside(island.limits, set);
+    // Programs need not know limits.
+    if (KeepWithin(island.limits, set) > 0 && set.plans.empty()) {
+      set.infeasible = {.reason = kNoStageWithinLimits};
+    }
     if (estimate) EstimatePlans(slice, island, options, set);
     return set;
   }
