@@ -23,8 +23,8 @@ class AnswerStore {
   // In the order of the keys.
   virtual std::vector<std::optional<Answer>> Find(
       absl::Span<const Fingerprint> keys) = 0;
-  // Returns at once. `on_settled` is called once, from any thread: when they
-  // are kept, or when they cannot be for now.
+  // May take as long as it takes to write them. `on_settled` is called once,
+  // now or later, from any thread: when they are kept, or cannot be for now.
   virtual void Insert(const std::vector<KeyedAnswer>& answers,
                       std::function<void()> on_settled) = 0;
 };

@@ -20,7 +20,7 @@ using TaskId = int64_t;
 
 struct WorkQueueOptions {
   // A worker that was not heard of for longer than this is lost.
-  double silence_limit_s = 20;
+  double silence_limit_s = 25;
   // An idle worker doubles a task that another one has held for longer.
   double hedge_after_s = 30;
   // A task that this many workers were lost with is given up: it probably

@@ -88,15 +88,17 @@ class SqlAnswerStore : public AnswerStore {
     for (const auto& [key, answer] : answers) {
       encoded.emplace_back(key, SerializeAnswer(answer));
     }
-    bool is_failing = false;
-    {
-      const std::lock_guard lock(waiting_mutex_);
-      if (waiting_.size() < kMaxWaiting) Append(std::move(encoded));
-      is_failing = is_failing_;
-      if (!is_failing) unsettled_.push_back(std::move(on_settled));
+    std::unique_lock lock(waiting_mutex_);
+    if (waiting_.size() < kMaxWaiting) Append(std::move(encoded));
+    if (is_failing_) {
+      lock.unlock();
+      on_settled();
+      return;
     }
-    wake_.notify_all();
-    if (is_failing) on_settled();
+    unsettled_.push_back(std::move(on_settled));
+    // Waking another thread for it takes longer, on a busy machine far longer.
+    if (!is_writing_) WriteWaiting(lock);
+    if (HasWork()) wake_.notify_all();
   }
 
  private:
@@ -140,42 +142,56 @@ class SqlAnswerStore : public AnswerStore {
     std::move(encoded.begin(), encoded.end(), std::back_inserter(waiting_));
   }
 
+  bool HasWork() const {
+    return !is_writing_ && (!waiting_.empty() || must_trim_);
+  }
+
   void Write() {
     std::unique_lock lock(waiting_mutex_);
     while (true) {
-      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
-      std::vector<Encoded> batch = std::exchange(waiting_, {});
-      const auto settled = std::exchange(unsettled_, {});
-      lock.unlock();
-      const absl::Status status = WriteBatch(batch);
-      for (const auto& on_settled : settled) on_settled();
-      lock.lock();
-      is_failing_ = !status.ok();
-      if (status.ok()) continue;
-      cannot_write_.Tell(status.ToString());
-      if (stopping_ && unsettled_.empty()) return;
-      Append(std::move(batch));
+      wake_.wait(lock, [this] { return stopping_ || HasWork(); });
+      if (!HasWork()) return;
+      const bool written = WriteWaiting(lock) && TrimIfDue(lock);
+      if (written) continue;
+      if (stopping_) return;
       wake_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
     }
   }
 
+  // Gives the lock up meanwhile. Keeps what cannot be written.
+  bool WriteWaiting(std::unique_lock<std::mutex>& lock) {
+    is_writing_ = true;
+    std::vector<Encoded> batch = std::exchange(waiting_, {});
+    const auto settled = std::exchange(unsettled_, {});
+    lock.unlock();
+    const absl::Status status = WriteBatch(batch);
+    if (!status.ok()) cannot_write_.Tell(status.ToString());
+    for (const auto& on_settled : settled) on_settled();
+    lock.lock();
+    is_writing_ = false;
+    is_failing_ = !status.ok();
+    if (is_failing_) {
+      Append(std::move(batch));
+    } else {
+      for (const auto& [key, bytes] : batch) {
+        since_trim_bytes_ += static_cast<int64_t>(bytes.size());
+      }
+      must_trim_ = since_trim_bytes_ >= kTrimIntervalBytes;
+    }
+    return status.ok();
+  }
+
   absl::Status WriteBatch(std::vector<Encoded>& batch) {
+    if (batch.empty()) return absl::OkStatus();
     // So that coordinators that write the same do not wait for each other in a
     // circle.
     std::sort(batch.begin(), batch.end());
     const std::lock_guard lock(database_mutex_);
-    TANGRAM_RETURN_IF_ERROR(database_->Transact([&] {
+    return database_->Transact([&] {
       return InChunks(
           absl::MakeConstSpan(batch),
           [&](absl::Span<const Encoded> chunk) { return InsertChunk(chunk); });
-    }));
-    for (const auto& [key, bytes] : batch) {
-      since_trim_bytes_ += static_cast<int64_t>(bytes.size());
-    }
-    if (since_trim_bytes_ < kTrimIntervalBytes) return absl::OkStatus();
-    since_trim_bytes_ = 0;
-    return Trim();
+    });
   }
 
   absl::Status InsertChunk(absl::Span<const Encoded> chunk) {
@@ -191,8 +207,24 @@ class SqlAnswerStore : public AnswerStore {
     return database_->Run(sql, values);
   }
 
+  // Takes long, so the writer does it. Gives the lock up meanwhile.
+  bool TrimIfDue(std::unique_lock<std::mutex>& lock) {
+    if (!must_trim_) return true;
+    is_writing_ = true;
+    lock.unlock();
+    const absl::Status status = Trim();
+    if (!status.ok()) cannot_write_.Tell(status.ToString());
+    lock.lock();
+    is_writing_ = false;
+    if (!status.ok()) return false;
+    must_trim_ = false;
+    since_trim_bytes_ = 0;
+    return true;
+  }
+
   // Drops the oldest tenth while there are too many bytes.
   absl::Status Trim() {
+    const std::lock_guard lock(database_mutex_);
     while (true) {
       int64_t bytes = 0;
       TANGRAM_RETURN_IF_ERROR(database_->Run(
@@ -210,13 +242,15 @@ class SqlAnswerStore : public AnswerStore {
   const std::unique_ptr<SqlDatabase> database_;
   const int64_t max_bytes_;
   const std::string version_;
-  int64_t since_trim_bytes_ = 0;
 
   std::mutex waiting_mutex_;
   std::condition_variable wake_;
   std::vector<Encoded> waiting_;
   std::vector<std::function<void()>> unsettled_;  // When these are written.
+  bool is_writing_ = false;                       // One of the threads.
   bool is_failing_ = false;  // The last time. Nobody waits for the next.
+  int64_t since_trim_bytes_ = 0;
+  bool must_trim_ = false;
   bool stopping_ = false;
   SparseWarning cannot_read_{"answers cannot be read"};
   SparseWarning cannot_write_{"answers are not kept"};

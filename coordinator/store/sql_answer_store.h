@@ -12,8 +12,8 @@
 namespace tangram {
 
 // Answers in a database, at most about `max_bytes`, the oldest of which go
-// first. A thread writes them, all that have gathered at once, within
-// milliseconds or as soon as the database can be written. Those of another
+// first. Whoever inserts writes them, or a thread all that have gathered while
+// another one wrote or the database could not be written. Those of another
 // `version` of the program are not found: its cost model may be another.
 // Errors: those of Migrate.
 absl::StatusOr<std::unique_ptr<AnswerStore>> CreateSqlAnswerStore(

@@ -102,7 +102,7 @@ class JobsTest(Folder):
             cwd=self.folder, env=environment())
         self.coordinator.wait_for("job started")
         self.restart()
-        self.assertEqual(watcher.wait(timeout=60), OK)
+        self.assertEqual(watcher.wait(timeout=300), OK)
         self.assertIn("plan", json.loads(self.read("plan.json")))
 
     def test_a_running_job_is_cancelled(self):

@@ -146,6 +146,17 @@ class TakeoverTest(Folder):
             self.assertIn("cancelled", self.shown(coordinator, "any"))
         self.assertNotIn("job started", other.log())
 
+    def test_who_has_no_worker_leaves_jobs_to_who_has(self):
+        able, unable = self.coordinators
+        worker = Worker(able.address, "w")
+        self.addCleanup(worker.end)
+        for i in range(3):
+            self.submit(unable, f"left{i}",
+                        [*CLUSTER, *JOB, "--seq", str(100 * (i + 1))])
+        for i in range(3):
+            self.result(unable, f"left{i}")
+        self.assertNotIn("job started", unable.log())
+
     def test_a_database_that_is_away_for_a_while_costs_nothing(self):
         self.add_worker()
         self.submit(self.coordinators[0], "away", slow_job(4094))

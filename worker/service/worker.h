@@ -18,9 +18,9 @@ struct WorkerOptions {
   int num_threads = 1;  // Queries at once, of all coordinators together.
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
   // How often it says that it lives.
-  double heartbeat_s = 12;
+  double heartbeat_s = 15;
   // A coordinator that was not heard of for longer is left and dialled anew.
-  double silence_limit_s = 20;
+  double silence_limit_s = 25;
   // Between attempts to connect, doubling.
   double min_backoff_s = 0.2;
   double max_backoff_s = 5;

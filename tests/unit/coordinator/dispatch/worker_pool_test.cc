@@ -290,12 +290,12 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsClosedAndReplaced) {
   pool_.Connect(InfoOf(parallelizer_, 3), silent);
   auto run = RunAside(Queries(3));
   silent.AwaitLeases(3);
-  now_s_ = 19;
+  now_s_ = 24;
   RecordingWorker loud;
   const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 3), loud);
   pool_.Tick();
   EXPECT_FALSE(silent.is_closed());
-  now_s_ = 21;
+  now_s_ = 26;
   pool_.Heard(id);
   pool_.Tick();
   EXPECT_TRUE(silent.is_closed());
