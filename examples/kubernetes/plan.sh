@@ -7,6 +7,5 @@ tangram import cluster nodes.json --nodes "$nodes" -o cluster.yaml
 # shellcheck disable=SC2086  # A word an option.
 tangram plan --cluster cluster.yaml --model /scripts/model.json \
   --coordinator "$TANGRAM_COORDINATOR" --job "$JOB" $PLAN_OPTIONS \
-  --progress never --output plan.json
-# shellcheck disable=SC2086
-tangram export plan.json --to megatron $EXPORT_OPTIONS -o launch
+  --runtime megatron --progress never --output plan.json
+tangram export plan.json --to megatron -o launch

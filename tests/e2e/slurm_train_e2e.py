@@ -59,9 +59,9 @@ class SlurmTrainTest(harness.Folder):
         """Submits the script; what each rank was started with."""
         job = self.cluster.submit(
             f"--nodes={len(nodes)}", "--nodelist=" + ",".join(nodes), SCRIPT,
-            *JOB, *arguments, folder=self.folder, EXPORT_OPTIONS="--allow-lossy",
+            *JOB, *arguments, folder=self.folder,
             **framework_ranks.environment(self.folder), **environment)
-        state = self.cluster.end_of(job, timeout_s=240)
+        state = self.cluster.end_of(job, timeout_s=600)
         self.log = self.read(f"slurm-{job}.out")
         self.assertEqual(state, "COMPLETED", self.log)
         self.work = f"train-{job}"
