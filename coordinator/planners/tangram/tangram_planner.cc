@@ -118,7 +118,8 @@ absl::StatusOr<UnusedIsland> ExplainUnused(
     double min_gain, PairSearch& search) {
   UnusedIsland unused{.island = island.id};
   for (const ScoredPipeline& pipeline : scored) {
-    if ((pipeline.islands >> island.id & 1) == 0) continue;
+    const bool uses_it = pipeline.islands >> island.id & 1;
+    if (!uses_it || pipeline.iteration_time_s == kInfinity) continue;
     unused.best_with_it_s = std::min(unused.best_with_it_s.value_or(kInfinity),
                                      pipeline.iteration_time_s);
   }
