@@ -106,7 +106,7 @@ std::string TrainingText(const PlannedTraining& in, const PipelinePlan& plan) {
       ",\n)\n");
 }
 
-// $0 parallelism, $1 training, $2 recomputation.
+// $0 parallelism, $1 training, $2 recomputation, $3 transformer layers.
 constexpr char kModule[] =
     R"("""What a plan decides of torchtitan's configuration.
 
@@ -131,6 +131,9 @@ def planned():
     registry = importlib.import_module(
         f"torchtitan.models.{model}.config_registry")
     config = getattr(registry, function)()
+    layers = len(config.model_spec.model.layers)
+    if layers != $3:  # It would leave out those of no stage.
+        raise SystemExit(f"{function}: {layers} layers; expected $3")
     return dataclasses.replace(
         config, parallelism=parallelism,
         training=dataclasses.replace(config.training, **training),
@@ -139,9 +142,9 @@ def planned():
 
 std::string ModuleText(const PlannedTraining& in, const PipelinePlan& plan,
                        bool recompute) {
-  return absl::Substitute(kModule, ParallelismText(in, plan),
-                          TrainingText(in, plan),
-                          recompute ? "FullAC.Config()" : "None");
+  return absl::Substitute(
+      kModule, ParallelismText(in, plan), TrainingText(in, plan),
+      recompute ? "FullAC.Config()" : "None", in.model.num_layers() - 2);
 }
 
 // It stops at a microbatch that it cannot cut.
@@ -228,7 +231,8 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
       .losses = ExpertLosses(plan),
       .guards = {"all stages have the same degrees",
                  "a microbatch can be cut into the parts of tp and cp",
-                 "every module is in one model part",
+                 "every module is in one model part, and the configuration has "
+                 "as many layers",
                  "hosts are in the order of the stages"}};
   result.plan = std::move(plan);
   return result;

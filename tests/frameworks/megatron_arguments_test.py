@@ -28,9 +28,9 @@ class MegatronArguments(upstream.Exports):
         super().setUpClass()
 
     def parse(self, folder, world, capability=7):
-        words = [*upstream.launched(folder, "MEGATRON_LM", "Megatron-LM"),
-                 "--mock-data", "--tokenizer-type", "NullTokenizer",
-                 "--train-iters", "3", "--lr", "0.0001"]
+        _, *words = upstream.launched(folder, "MEGATRON_LM", "Megatron-LM")
+        words += ["--mock-data", "--tokenizer-type", "NullTokenizer",
+                  "--train-iters", "3", "--lr", "0.0001"]
         return megatron_arguments.parse(self.arguments, words, 0, world,
                                         capability)
 
