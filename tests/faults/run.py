@@ -259,8 +259,11 @@ def soak(options, expected):
             if len(seen) % 10 == 0:
                 print(f"{jobs} jobs: {seen[-1][0] / 1e6:.0f} MB, "
                       f"{seen[-1][1]} files open", flush=True)
-        quarter = len(seen) // 4
-        early, late = (max(seen[i:i + quarter]) for i in (quarter, -quarter))
+        # The first quarter fills caches.
+        quarter = max(1, len(seen) // 4)
+        early, late = (
+            [max(values) for values in zip(*part)]
+            for part in (seen[quarter:2 * quarter] or seen, seen[-quarter:]))
         if late[0] > 1.2 * early[0]:
             problems.append(f"memory grew from {early[0]} to {late[0]} bytes")
         if late[1] > early[1] + 4:
