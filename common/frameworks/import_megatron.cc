@@ -200,6 +200,11 @@ absl::StatusOr<ImportedPlan> ImportFromMegatron(const ImportRequest& request) {
   for (const LayoutStage& stage : layout) {
     const OperatorCut end = {
         begin.layer + stage.num_layers + stage.embedding + stage.head, 0};
+    if (end.layer > request.model.num_layers()) {
+      return absl::InvalidArgumentError(
+          "--pipeline-model-parallel-layout: more than one embedding or head; "
+          "expected one of each");
+    }
     StagePlan& plan =
         imported.plan.stages
             .emplace_back(PlacedStage{.plan = {.begin = begin,

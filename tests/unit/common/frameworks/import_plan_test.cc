@@ -130,6 +130,10 @@ TEST(ImportPlanTest, RefusesWhatIsNoPlan) {
        "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
        "Et*12|x*20L",
        "expected stages of E, t, t*N and L"},
+      {"megatron",
+       "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
+       "Et*12|t*20EL",
+       "more than one embedding or head"},
       {"megatron", "--tensor-model-parallel-size 0", "a positive integer"},
       {"nothing", "", "expected one of flagscale, aceso, megatron"},
   };
