@@ -1,6 +1,5 @@
 #include "cli/remote_planning.h"
 
-#include <google/protobuf/util/json_util.h>
 #include <grpcpp/channel.h>
 
 #include <chrono>
@@ -19,6 +18,7 @@
 #include "common/wire/cluster_wire.h"
 #include "common/wire/constraints_wire.h"
 #include "common/wire/json_text.h"
+#include "common/wire/message_json.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
 #include "tangram/v1/job_service.pb.h"
@@ -94,15 +94,9 @@ absl::StatusOr<PlanFile> PlanAsJob(const PlanRequest& request,
 
 absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
                                               const PlanningSetup& setup) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string compact;
-  const auto status = google::protobuf::util::MessageToJsonString(
-      ToProto(request, setup), &compact, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        absl::StrCat("request: ", status.message().as_string()));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::string compact,
+      MessageToJson(ToProto(request, setup), DefaultValues::kLeaveOut));
   return LayOutJson(compact);
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/json_text.h"
+#include "common/wire/message_json.h"
 #include "common/wire/plan_file.h"
 #include "tangram/v1/plan.pb.h"
 
@@ -53,16 +54,8 @@ absl::StatusOr<PlanFile> FromJson(absl::string_view text) {
 }  // namespace
 
 absl::StatusOr<std::string> PlanFileToJson(const PlanFile& file) {
-  json::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string compact;
-  const auto status =
-      json::MessageToJsonString(ToProto(file), &compact, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        absl::StrCat("plan file: ", status.message().as_string()));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(const std::string compact,
+                           MessageToJson(ToProto(file), DefaultValues::kWrite));
   return LayOutJson(compact);
 }
 

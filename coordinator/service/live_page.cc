@@ -1,7 +1,5 @@
 #include "coordinator/service/live_page.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "common/report/page_template.h"
 #include "common/report/report.h"
 #include "common/security/channel.h"
+#include "common/wire/message_json.h"
 #include "coordinator/service/job_names.h"
 #include "coordinator/service/job_wire.h"
 #include "tangram/v1/job_service.pb.h"
@@ -42,14 +41,7 @@ int HttpStatus(const absl::Status& status) {
 }
 
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(message, &json, options);
-  if (!status.ok()) return absl::InternalError(status.message().as_string());
-  return json;
+  return MessageToJson(message, DefaultValues::kWrite);
 }
 
 HttpResponse Respond(const absl::StatusOr<std::string>& json) {
