@@ -1,5 +1,7 @@
 #include "coordinator/planners/portfolio/combine_results.h"
 
+#include <algorithm>
+
 namespace tangram {
 
 void AddStats(const PlanningStats& more, PlanningStats& sum) {
@@ -25,6 +27,13 @@ bool IsBetter(const PlanResult& a, const PlanResult& b) {
     return a.infeasible->bytes_short < b.infeasible->bytes_short;
   }
   return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
+}
+
+void KeepLeastBound(const PlanResult& result, double& lower_bound_s) {
+  if (!result.plan.has_value()) return;
+  lower_bound_s = lower_bound_s == 0
+                      ? result.lower_bound_s
+                      : std::min(lower_bound_s, result.lower_bound_s);
 }
 
 void KeepClosest(const std::optional<Infeasible>& other,

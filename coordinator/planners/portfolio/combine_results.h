@@ -14,6 +14,10 @@ void AddStats(const PlanningStats& more, PlanningStats& sum);
 // missing than more.
 bool IsBetter(const PlanResult& a, const PlanResult& b);
 
+// Keeps in `lower_bound_s` the least bound of those that have a plan; 0: none
+// had one yet.
+void KeepLeastBound(const PlanResult& result, double& lower_bound_s);
+
 // Keeps in `closest` what came closest to a plan: fewest bytes short, any that
 // lacks none last.
 void KeepClosest(const std::optional<Infeasible>& other,

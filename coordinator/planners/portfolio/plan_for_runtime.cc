@@ -1,6 +1,5 @@
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "common/frameworks/losses.h"
 #include "common/frameworks/runtime_rules.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/tangram/pipeline_rules.h"
 #include "coordinator/planners/tangram/search_space.h"
@@ -23,8 +23,7 @@ namespace {
 // them.
 absl::StatusOr<std::vector<PortfolioMember>> Mixable(
     absl::Span<const PortfolioMember> members, const ModelSpec& model) {
-  std::vector<PortfolioMember> mixable;
-  std::vector<ModelSlice> common_atoms;
+  MixableMembers mixable;
   absl::Status unknown;
   for (const PortfolioMember& member : members) {
     absl::StatusOr<std::vector<ModelSlice>> atoms =
@@ -34,11 +33,10 @@ absl::StatusOr<std::vector<PortfolioMember>> Mixable(
       continue;
     }
     TANGRAM_RETURN_IF_ERROR(atoms.status());
-    if (mixable.empty()) common_atoms = *atoms;
-    if (*atoms == common_atoms) mixable.push_back(member);
+    mixable.Add(member, *std::move(atoms));
   }
-  if (mixable.empty()) return unknown;
-  return mixable;
+  if (mixable.members().empty()) return unknown;
+  return mixable.members();
 }
 
 class RuntimeSearch {
@@ -123,11 +121,7 @@ class RuntimeSearch {
                              CreateTangramPlanner(source, options_, rules)
                                  ->Plan(request_, observer_));
     AddStats(result.stats, stats_);
-    if (result.plan.has_value()) {
-      lower_bound_s_ = lower_bound_s_ == 0
-                           ? result.lower_bound_s
-                           : std::min(lower_bound_s_, result.lower_bound_s);
-    }
+    KeepLeastBound(result, lower_bound_s_);
     KeepClosest(result.infeasible, closest_);
     if (!best_.has_value() || IsBetter(result, *best_)) {
       best_ = std::move(result);

@@ -1,6 +1,5 @@
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -8,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
 #include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/name_constraints.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
@@ -97,12 +97,7 @@ class PortfolioPlanner : public ClusterPlanner {
   static void Take(PlanResult result, PlanAlternative alternative,
                    Answer& answer) {
     AddStats(result.stats, answer.stats);
-    if (result.plan.has_value()) {
-      answer.lower_bound_s =
-          answer.lower_bound_s == 0
-              ? result.lower_bound_s
-              : std::min(answer.lower_bound_s, result.lower_bound_s);
-    }
+    KeepLeastBound(result, answer.lower_bound_s);
     answer.alternatives.push_back(std::move(alternative));
     if (!answer.best.has_value() || IsBetter(result, *answer.best)) {
       answer.best = std::move(result);
@@ -112,8 +107,7 @@ class PortfolioPlanner : public ClusterPlanner {
   // Returns the members whose slice plans can be mixed.
   absl::StatusOr<std::vector<PortfolioMember>> PlanAlone(
       const PlanRequest& request, PlanObserver& observer, Answer& answer) {
-    std::vector<PortfolioMember> mixable;
-    std::vector<ModelSlice> common_atoms;
+    MixableMembers mixable;
     for (const PortfolioMember& member : members_) {
       absl::StatusOr<std::vector<ModelSlice>> atoms =
           member.source->SliceModel(request.model);
@@ -124,8 +118,7 @@ class PortfolioPlanner : public ClusterPlanner {
         continue;
       }
       TANGRAM_RETURN_IF_ERROR(atoms.status());
-      if (mixable.empty()) common_atoms = *atoms;
-      if (*atoms == common_atoms) mixable.push_back(member);
+      mixable.Add(member, *std::move(atoms));
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
                                CreateTangramPlanner(*member.source, options_)
                                    ->Plan(request, observer));
@@ -133,7 +126,7 @@ class PortfolioPlanner : public ClusterPlanner {
           AlternativeOf(result, {member.parallelizer}, "");
       Take(std::move(result), std::move(alternative), answer);
     }
-    return mixable;
+    return mixable.members();
   }
 
   absl::Status PlanMixes(const std::vector<PortfolioMember>& members,

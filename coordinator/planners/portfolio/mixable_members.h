@@ -1,0 +1,33 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXABLE_MEMBERS_H_
+#define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXABLE_MEMBERS_H_
+
+#include <utility>
+#include <vector>
+
+#include "common/domain/model_slice.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+
+namespace tangram {
+
+// Members that cut the model into the same atoms as the first of them: slice
+// plans of one pipeline may come from any.
+class MixableMembers {
+ public:
+  void Add(const PortfolioMember& member, std::vector<ModelSlice> atoms) {
+    if (members_.empty())
+      atoms_ = std::move(atoms);
+    else if (atoms != atoms_)
+      return;
+    members_.push_back(member);
+  }
+
+  const std::vector<PortfolioMember>& members() const { return members_; }
+
+ private:
+  std::vector<PortfolioMember> members_;
+  std::vector<ModelSlice> atoms_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXABLE_MEMBERS_H_
