@@ -28,9 +28,10 @@ struct IslandRules {
   std::vector<PinnedLayers> pins;
   int max_stages = std::numeric_limits<int>::max();  // Of the pipeline.
 
+  bool IsUsable(int island) const { return usable >> island & 1; }
   // Whether layers [begin, end) may run on `island`.
   bool Allows(int begin_layer, int end_layer, int island) const {
-    if ((usable >> island & 1) == 0) return false;
+    if (!IsUsable(island)) return false;
     for (const PinnedLayers& pin : pins) {
       const bool overlaps =
           begin_layer <= pin.last_layer && pin.first_layer < end_layer;

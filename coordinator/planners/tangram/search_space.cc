@@ -37,15 +37,14 @@ absl::StatusOr<std::vector<int>> MicrobatchSizes(const PlanRequest& request) {
 }
 
 std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
-                                   uint32_t usable, bool merge_equal) {
-  const auto is_usable = [usable](int island) { return usable >> island & 1; };
+                                   const IslandRules& rules, bool merge_equal) {
   std::vector<IslandClass> classes;
   for (const Island& island : islands) {
     const auto equal = std::find_if(
         classes.begin(), classes.end(), [&](const IslandClass& other) {
           const int first = other.islands.front();
           return merge_equal && islands[first].spec == island.spec &&
-                 is_usable(first) == is_usable(island.id);
+                 rules.IsUsable(first) == rules.IsUsable(island.id);
         });
     if (equal != classes.end()) {
       equal->islands.push_back(island.id);
@@ -150,8 +149,8 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
   std::vector<IslandCapacity> capacities;
   for (const Island& island : space.islands) {
     const DeviceSpec& device = island.spec.device;
-    const bool usable = space.rules.usable >> island.id & 1;
-    const int gpus = usable ? island.spec.num_gpus() : 0;
+    const int gpus =
+        space.rules.IsUsable(island.id) ? island.spec.num_gpus() : 0;
     capacities.push_back(
         {.num_gpus = gpus,
          .usable_bytes =
@@ -270,7 +269,7 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
                     .slices = std::move(slices),
                     .microbatch_sizes = std::move(microbatch_sizes)};
   space.island_classes =
-      ClassesOf(space.islands, space.rules.usable, options.pruning.redundancy);
+      ClassesOf(space.islands, space.rules, options.pruning.redundancy);
   space.class_of_island.resize(space.islands.size());
   space.context.training = request.training;
   for (size_t c = 0; c < space.island_classes.size(); ++c) {

@@ -41,7 +41,7 @@ void AddProportionalCuts(const SearchSpace& space, int microbatch,
 std::vector<PairId> SeedPairs(const SearchSpace& space) {
   std::vector<int> by_memory;
   for (int i = 0; i < space.num_islands(); ++i) {
-    if (space.rules.usable >> i & 1) by_memory.push_back(i);
+    if (space.rules.IsUsable(i)) by_memory.push_back(i);
   }
   std::stable_sort(by_memory.begin(), by_memory.end(), [&](int a, int b) {
     return space.islands[a].spec.device.memory_bytes >

@@ -62,7 +62,7 @@ std::string MoreGpus(const SearchSpace& space, double bytes) {
 Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
   int num_gpus = 0;
   for (const Island& island : space.islands) {
-    if (space.rules.usable >> island.id & 1) num_gpus += island.spec.num_gpus();
+    if (space.rules.IsUsable(island.id)) num_gpus += island.spec.num_gpus();
   }
   const double bytes_short = ClusterBytesShort(space);
   if (bytes_short > 0) {
@@ -278,7 +278,7 @@ class TangramPlanner : public ClusterPlanner {
     result.evaluation = std::move(evaluations[chosen]);
     for (const Island& island : space.islands) {
       if (scored[chosen].islands >> island.id & 1) continue;
-      if ((space.rules.usable >> island.id & 1) == 0) {
+      if (!space.rules.IsUsable(island.id)) {
         result.unused_islands.push_back(
             {.island = island.id, .reason = WhyKeptOut(island)});
         continue;
