@@ -53,12 +53,10 @@ absl::StatusOr<std::vector<ReducedRequest>> WithoutANode(
 }
 
 absl::StatusOr<std::vector<std::string>> PrepareForNodeLoss(
-    const PlanRequest& request, const PlanningSetup& setup,
+    absl::Span<const ReducedRequest> spares, const PlanningSetup& setup,
     const StopCondition& stop) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ReducedRequest> all,
-                           WithoutANode(request));
   std::vector<std::string> names;
-  for (const ReducedRequest& reduced : all) {
+  for (const ReducedRequest& reduced : spares) {
     PlanningSetup spare = setup;
     spare.job_id =
         absl::StrCat(setup.job_id, "-without-", AsJobId(reduced.lost));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "cli/local_planning.h"
 
 namespace tangram {
@@ -25,7 +26,7 @@ absl::StatusOr<std::vector<ReducedRequest>> WithoutANode(
 // setup.job_id and the group, so that its workers know the answers by the time
 // a node is lost. Returns the names.
 absl::StatusOr<std::vector<std::string>> PrepareForNodeLoss(
-    const PlanRequest& request, const PlanningSetup& setup,
+    absl::Span<const ReducedRequest> spares, const PlanningSetup& setup,
     const StopCondition& stop);
 
 }  // namespace tangram

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/job_calls.h"
@@ -88,10 +89,9 @@ absl::Status CheckTrace(const PlanOptions& options) {
 }
 
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
-                                  const PlanRequest& request, Console& console,
+                                  const PlanRequest& request,
+                                  const PlanningSetup& setup, Console& console,
                                   PlanTracer* tracer) {
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request.model));
   if (!setup.coordinator.address.empty() && NamesProgram(setup.parallelizer)) {
     return absl::InvalidArgumentError(
         "--parallelizer: exec: runs a program here; with --coordinator give "
@@ -113,14 +113,12 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   return file;
 }
 
-absl::Status Prepare(const PlanOptions& options, const PlanRequest& request,
-                     Console& console) {
-  if (!options.prepare_node_loss) return absl::OkStatus();
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request.model));
+absl::Status Prepare(const PlanOptions& options,
+                     absl::Span<const ReducedRequest> spares,
+                     const PlanningSetup& setup, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<std::string> names,
-      PrepareForNodeLoss(request, setup, StopCondition(options.timeout_s)));
+      PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s)));
   if (options.quiet || IsStandardOutput(options.output_file)) {
     return absl::OkStatus();
   }
@@ -131,22 +129,19 @@ absl::Status Prepare(const PlanOptions& options, const PlanRequest& request,
 }
 
 CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
-                     Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request.model));
+                     absl::Span<const ReducedRequest> spares,
+                     const PlanningSetup& setup, Console& console) {
   TANGRAM_RETURN_IF_ERROR(
       SubmitPlanJob(request, setup, StopCondition(options.timeout_s)).status());
   console.out << "submitted job " << options.job_id << "\n";
-  TANGRAM_RETURN_IF_ERROR(Prepare(options, request, console));
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
   return ExitCode::kOk;
 }
 
 CommandResult WriteRequest(const PlanOptions& options,
-                           const PlanRequest& request, Console& console) {
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request.model));
-  TANGRAM_ASSIGN_OR_RETURN(std::string json,
-                           PlanRequestToJson(request, setup));
+                           const PlanRequest& request,
+                           const PlanningSetup& setup, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(std::string json, PlanRequestToJson(request, setup));
   if (IsStandardOutput(options.request_file)) {
     console.out << json;
     return ExitCode::kOk;
@@ -182,14 +177,20 @@ CommandResult Run(const PlanOptions& options, Console& console) {
     TANGRAM_RETURN_IF_ERROR(CheckWritable(options.request_file));
   }
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
   if (!options.request_file.empty()) {
-    return WriteRequest(options, request, console);
+    return WriteRequest(options, request, setup, console);
   }
-  if (options.detach) return Submit(options, request, console);
+  std::vector<ReducedRequest> spares;
+  if (options.prepare_node_loss) {
+    TANGRAM_ASSIGN_OR_RETURN(spares, WithoutANode(request));
+  }
+  if (options.detach) return Submit(options, request, spares, setup, console);
   const bool has_trace = !options.trace_file.empty();
   const std::unique_ptr<PlanTracer> tracer = has_trace ? MakeTracer() : nullptr;
-  TANGRAM_ASSIGN_OR_RETURN(PlanFile file,
-                           MakePlan(options, request, console, tracer.get()));
+  TANGRAM_ASSIGN_OR_RETURN(
+      PlanFile file, MakePlan(options, request, setup, console, tracer.get()));
 
   std::vector<TimelineEvent> timeline;
   if (file.result.plan) {
@@ -207,7 +208,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
       PrintPlanningCost(file, console);
     }
   }
-  TANGRAM_RETURN_IF_ERROR(Prepare(options, request, console));
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
   return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 

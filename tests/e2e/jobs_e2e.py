@@ -152,6 +152,17 @@ class JobsTest(Folder):
         self.assertEqual(asked_for("t4=1,v100=1"), 0)
         self.assertGreater(asked_for("t4=3,v100=1"), 0)
 
+    def test_too_many_losses_are_refused_before_anything_is_planned(self):
+        groups = "".join(f"  - {{name: g{i}, gpu: T4, nodes: 1}}\n"
+                         for i in range(33))
+        self.write("groups.yaml", f"groups:\n{groups}")
+        refused = self.run_tangram(
+            "plan", "--cluster", "groups.yaml", *JOB,
+            *self.on("--job", "a", "--prepare-node-loss", "--detach"))
+        self.assertIn("33 groups of nodes; expected at most 32",
+                      refused.stderr)
+        self.assertEqual(self.tangram("job", "list", *self.on()).count("\n"), 1)
+
     def test_bad_requests_are_refused_before_they_are_kept(self):
         bad = self.run_tangram("plan", *CLUSTER, *JOB,
                                *self.on("--job", "a b", "--detach"))
