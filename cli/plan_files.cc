@@ -32,10 +32,11 @@ absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
   return absl::OkStatus();
 }
 
-absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path) {
+absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path,
+                                         std::vector<TimelineEvent>* timeline) {
   TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
   if (file.result.plan) {
-    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, /*timeline=*/nullptr));
+    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, timeline));
   }
   return file;
 }

@@ -24,8 +24,10 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
                               std::vector<TimelineEvent>* timeline);
 
-// The plan file at `path`, evaluated where it has a plan.
-absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path);
+// The plan file at `path`, evaluated where it has a plan. `timeline` may be
+// null.
+absl::StatusOr<PlanFile> ReadAndEvaluate(
+    const std::string& path, std::vector<TimelineEvent>* timeline = nullptr);
 
 // Where the answer of a command goes besides the console.
 struct PlanOutputs {

@@ -16,11 +16,8 @@ std::string FileName(const std::string& path) {
 
 absl::StatusOr<ReportedPlan> ReadReported(const std::string& path) {
   ReportedPlan reported{.name = FileName(path)};
-  TANGRAM_ASSIGN_OR_RETURN(reported.file, ReadPlanFile(path));
-  if (reported.file.result.plan) {
-    TANGRAM_RETURN_IF_ERROR(
-        EvaluatePlanFile(path, reported.file, &reported.timeline));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(reported.file,
+                           ReadAndEvaluate(path, &reported.timeline));
   return reported;
 }
 
