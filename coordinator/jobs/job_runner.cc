@@ -1,5 +1,6 @@
 #include "coordinator/jobs/job_runner.h"
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -18,6 +19,11 @@ constexpr int kLooksOfOthers = 3;
 
 double NowS() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Whether this is the first failure since a success; `failing` remembers.
+bool StartsToFail(const absl::Status& status, std::atomic<bool>& failing) {
+  return !failing.exchange(!status.ok()) && !status.ok();
 }
 
 // Whether the store may take it later.
@@ -94,14 +100,10 @@ std::optional<Job> JobRunner::Claim() {
       options_.is_able() ? 0 : kLooksOfOthers * options_.poll_interval_s;
   absl::StatusOr<std::optional<Job>> job =
       store_.Claim(options_.owner, options_.lease_s, left_s);
-  Lock lock(mutex_);
-  const bool is_news = std::exchange(cannot_claim_, !job.ok()) == job.ok();
-  lock.unlock();
-  if (!job.ok()) {
-    if (is_news) Note(true, "jobs cannot be taken", "", job.status());
-    return std::nullopt;
+  if (StartsToFail(job.status(), cannot_claim_)) {
+    Note(true, "jobs cannot be taken", "", job.status());
   }
-  return *std::move(job);
+  return job.ok() ? *std::move(job) : std::nullopt;
 }
 
 JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
@@ -145,7 +147,7 @@ bool JobRunner::RenewLeases() {
   const double now_s = NowS();
   const absl::StatusOr<std::vector<Job>> held =
       store_.Renew(leases, options_.lease_s);
-  if (!held.ok()) {
+  if (StartsToFail(held.status(), cannot_renew_)) {
     Note(true, "leases of jobs cannot be renewed", "", held.status());
   }
   // A database that is full takes no claims of others either.
@@ -184,10 +186,12 @@ JobLease JobRunner::LeaseFor(const Running& running) {
 void JobRunner::RunJob(const Job& job, Running& running) {
   Note(false, "job started", job.id, absl::OkStatus());
   options_.on_change(job.id);
+  std::atomic<bool> loses_progress = false;
   const auto report = [&](std::string progress) {
-    const absl::Status status = store_.AppendEvent(LeaseFor(running), progress);
+    absl::Status status = store_.AppendEvent(LeaseFor(running), progress);
     // That the job is lost is learnt with the lease.
-    if (!status.ok() && !absl::IsFailedPrecondition(status)) {
+    if (absl::IsFailedPrecondition(status)) status = absl::OkStatus();
+    if (StartsToFail(status, loses_progress)) {
       Note(true, "progress of a job is not kept", job.id, status);
     }
     options_.on_change(job.id);

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_JOBS_JOB_RUNNER_H_
 #define TANGRAM_COORDINATOR_JOBS_JOB_RUNNER_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -90,12 +91,14 @@ class JobRunner {
 
   JobStore& store_;
   const JobRunnerOptions options_;
+  // Whether the store last refused; told once, not at every try.
+  std::atomic<bool> cannot_claim_ = false;
+  std::atomic<bool> cannot_renew_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool accepting_ = true;
-  bool stopping_ = false;      // Ends jobs under way.
-  bool cannot_claim_ = false;  // So far.
+  bool stopping_ = false;  // Ends jobs under way.
   bool lease_thread_on_ = true;
   int64_t wakes_ = 0;
   std::map<std::string, Running> running_;
