@@ -1,14 +1,13 @@
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/daemon/daemon.h"
+#include "common/daemon/flag_checks.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
@@ -42,8 +41,6 @@ ABSL_FLAG(int, max_jobs_per_tenant, 1000,
           "number.");
 ABSL_FLAG(int, max_calls_per_tenant, 0,
           "Plan calls of one tenant at once; more are refused. 0: any number.");
-ABSL_FLAG(std::string, log_format, "text", "text or json.");
-ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
 ABSL_FLAG(double, worker_wait_s, 30,
           "How long a plan waits for a worker that offers its parallelizer; "
           "0: not at all.");
@@ -69,12 +66,6 @@ ABSL_FLAG(double, drain_s, 60,
 
 namespace tangram {
 namespace {
-
-absl::Status CheckNotNegative(absl::string_view flag, double value) {
-  if (value >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, ": ", value, "; expected at least 0"));
-}
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -138,6 +129,9 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
   TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
       "plan_cache_mb",
       static_cast<double>(absl::GetFlag(FLAGS_plan_cache_mb))));
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
+      "stored_answers_mb",
+      static_cast<double>(absl::GetFlag(FLAGS_stored_answers_mb))));
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
   if (options.max_concurrent_plans < 1) {
@@ -146,15 +140,6 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
                      "; expected a positive integer"));
   }
   return options;
-}
-
-absl::Status StartLogFromFlags() {
-  TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
-                           ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
-  TANGRAM_ASSIGN_OR_RETURN(const LogLevel level,
-                           ParseLogLevel(absl::GetFlag(FLAGS_log_level)));
-  StartLog(format, level);
-  return absl::OkStatus();
 }
 
 void WarnOfPlainText(const CoordinatorOptions& options) {
@@ -166,15 +151,11 @@ void WarnOfPlainText(const CoordinatorOptions& options) {
 }
 
 absl::Status RunCoordinator() {
-  TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
   TANGRAM_ASSIGN_OR_RETURN(const CoordinatorOptions options,
                            OptionsFromFlags());
   Metrics metrics;
-  int metrics_port = 0;
-  if (const std::string address = absl::GetFlag(FLAGS_metrics);
-      !address.empty()) {
-    TANGRAM_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(address));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(const int metrics_port,
+                           metrics.Serve(absl::GetFlag(FLAGS_metrics)));
   TANGRAM_ASSIGN_OR_RETURN(const auto server,
                            CoordinatorServer::Start(options, metrics));
   WarnOfPlainText(options);
@@ -197,14 +178,12 @@ absl::Status RunCoordinator() {
 }  // namespace tangram
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Plans LLM training on heterogeneous clusters with the workers that dial "
-      "in.\nusage: tangram-coordinator [--listen HOST:PORT] [flags]");
-  absl::ParseCommandLine(argc, argv);
-  tangram::HoldTerminationSignals();
-  const absl::Status status = tangram::RunCoordinator();
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "tangram-coordinator: %s\n",
-               std::string(status.message()).c_str());
-  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+  return tangram::RunDaemon(
+      argc, argv,
+      {.program = "tangram-coordinator",
+       .usage =
+           "Plans LLM training on heterogeneous clusters with the workers that "
+           "dial in.\nusage: tangram-coordinator [--listen HOST:PORT] "
+           "[flags]",
+       .run = tangram::RunCoordinator});
 }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,12 +10,12 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/daemon/daemon.h"
+#include "common/daemon/flag_checks.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
@@ -53,8 +52,6 @@ ABSL_FLAG(double, adapter_memory_gb,
           "Memory that one copy of the program may take.");
 ABSL_FLAG(std::string, metrics, "127.0.0.1:9091",
           "Address of GET /metrics; empty: none.");
-ABSL_FLAG(std::string, log_format, "text", "text or json.");
-ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
 ABSL_FLAG(double, drain_s, 20,
           "On SIGTERM, how long to go on with queries that have begun before "
           "handing them back.");
@@ -118,10 +115,9 @@ absl::StatusOr<WorkerOptions> OptionsFromFlags() {
         "--coordinator: empty; expected HOST:PORT");
   }
   if (options.name.empty()) options.name = DefaultName();
-  if (options.num_threads < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--threads: ", options.num_threads, "; expected at least 0"));
-  }
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative("threads", options.num_threads));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
   if (options.num_threads == 0) {
     options.num_threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -130,27 +126,14 @@ absl::StatusOr<WorkerOptions> OptionsFromFlags() {
   return options;
 }
 
-absl::Status StartLogFromFlags() {
-  TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
-                           ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
-  TANGRAM_ASSIGN_OR_RETURN(const LogLevel level,
-                           ParseLogLevel(absl::GetFlag(FLAGS_log_level)));
-  StartLog(format, level);
-  return absl::OkStatus();
-}
-
 absl::Status RunWorker() {
-  TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
   // Adapter programs, of the same user, may look at neither its memory nor its
   // environment.
   prctl(PR_SET_DUMPABLE, 0);
   TANGRAM_ASSIGN_OR_RETURN(WorkerOptions options, OptionsFromFlags());
   Metrics metrics;
-  int metrics_port = 0;
-  if (const std::string address = absl::GetFlag(FLAGS_metrics);
-      !address.empty()) {
-    TANGRAM_ASSIGN_OR_RETURN(metrics_port, metrics.Serve(address));
-  }
+  TANGRAM_ASSIGN_OR_RETURN(const int metrics_port,
+                           metrics.Serve(absl::GetFlag(FLAGS_metrics)));
   Log(LogLevel::kInfo, "worker ready",
       {{"worker", options.name},
        {"coordinator", absl::StrJoin(absl::GetFlag(FLAGS_coordinator), ",")},
@@ -171,14 +154,10 @@ absl::Status RunWorker() {
 }  // namespace tangram
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "Answers a coordinator's queries.\nusage: tangram-worker --coordinator "
-      "HOST:PORT [flags]");
-  absl::ParseCommandLine(argc, argv);
-  tangram::HoldTerminationSignals();
-  const absl::Status status = tangram::RunWorker();
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "tangram-worker: %s\n",
-               std::string(status.message()).c_str());
-  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+  return tangram::RunDaemon(
+      argc, argv,
+      {.program = "tangram-worker",
+       .usage = "Answers a coordinator's queries.\nusage: tangram-worker "
+                "--coordinator HOST:PORT [flags]",
+       .run = tangram::RunWorker});
 }

@@ -68,6 +68,7 @@ DurationHistogram Metrics::AddDurations(const std::string& name,
 }
 
 absl::StatusOr<int> Metrics::Serve(const std::string& address) {
+  if (address.empty()) return 0;
   try {
     exposer_ = std::make_unique<prometheus::Exposer>(address, kServerThreads);
   } catch (const std::exception& error) {

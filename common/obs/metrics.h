@@ -67,7 +67,8 @@ class Metrics {
                                  const std::string& help);
 
   // Serves GET /metrics on `address` ("127.0.0.1:9090"; port 0: any free one)
-  // as long as this object lives, and returns the port.
+  // as long as this object lives, and returns the port. Empty: does not, and
+  // returns 0.
   absl::StatusOr<int> Serve(const std::string& address);
 
  private:

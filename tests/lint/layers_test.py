@@ -29,6 +29,7 @@ LAYERS = {
                          " common/profile",
     "common/frameworks": "common/base common/domain common/config",
     "common/obs": "common/base",
+    "common/daemon": "common/base common/obs",
     "common/trace": "common/base",
     "common/security": "common/base common/wire",
     "common/diff": "common/base common/domain common/sim common/planner"

@@ -1,0 +1,68 @@
+#include "common/daemon/daemon.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
+#include "common/obs/log.h"
+#include "common/obs/termination.h"
+
+ABSL_FLAG(std::string, log_format, "text", "text or json.");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
+
+namespace tangram {
+namespace {
+
+// Otherwise --help knows only flags of a file named after the program.
+bool HasOurFlags(absl::string_view file) {
+  return absl::EndsWith(file, "/main.cc") || absl::EndsWith(file, "/daemon.cc");
+}
+
+absl::Status StartLogFromFlags() {
+  TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
+                           ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
+  TANGRAM_ASSIGN_OR_RETURN(const LogLevel level,
+                           ParseLogLevel(absl::GetFlag(FLAGS_log_level)));
+  StartLog(format, level);
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Daemon& daemon, const std::vector<char*>& arguments) {
+  if (arguments.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", arguments[1], "\"; expected flags alone"));
+  }
+  TANGRAM_RETURN_IF_ERROR(StartLogFromFlags());
+  return daemon.run();
+}
+
+}  // namespace
+
+int RunDaemon(int argc, char** argv, const Daemon& daemon) {
+  absl::FlagsUsageConfig config;
+  config.contains_help_flags = HasOurFlags;
+  config.contains_helpshort_flags = HasOurFlags;
+  config.version_string = [&daemon] {
+    return absl::StrCat(daemon.program, " ", Version(), "\n");
+  };
+  absl::SetFlagsUsageConfig(config);
+  absl::SetProgramUsageMessage(daemon.usage);
+  const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
+  HoldTerminationSignals();
+  const absl::Status status = Run(daemon, arguments);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s: %s\n", daemon.program,
+               std::string(status.message()).c_str());
+  return absl::IsInvalidArgument(status) ? 2 : 1;
+}
+
+}  // namespace tangram
