@@ -4,10 +4,10 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -57,6 +57,13 @@ void LogFromGrpc(gpr_log_func_args* args) {
                              ? LogLevel::kWarning
                              : LogLevel::kDebug;
   Log(level, args->message, {{"source", "grpc"}});
+}
+
+// Whether a value would run into its neighbours, or make a line of its own.
+bool NeedsQuotes(absl::string_view value) {
+  return std::any_of(value.begin(), value.end(), [](unsigned char c) {
+    return c <= ' ' || c == '"' || c == 0x7f;
+  });
 }
 
 }  // namespace
@@ -121,10 +128,9 @@ std::string FormatLogLine(LogFormat format, absl::string_view message,
   }
   std::string line(message);
   for (const LogField& field : fields) {
-    absl::StrAppend(&line, " ", field.name(), "=",
-                    absl::StrContains(field.value(), ' ')
-                        ? JsonString(field.value())
-                        : field.value());
+    absl::StrAppend(
+        &line, " ", field.name(), "=",
+        NeedsQuotes(field.value()) ? JsonString(field.value()) : field.value());
   }
   return line;
 }

@@ -19,6 +19,12 @@ TEST(LogTest, TextLinesQuoteWhatHasSpaces) {
             "plan finished model=\"gpt 3\" gpus=16 wall_s=1.5 peer=host:1");
 }
 
+TEST(LogTest, NoValueMakesALineOfItsOwn) {
+  EXPECT_EQ(FormatLogLine(LogFormat::kText, "worker lost",
+                          {{"worker", "a\ninfo:\tb"}, {"job", "\""}}),
+            R"(worker lost worker="a\u000ainfo:\u0009b" job="\"")");
+}
+
 TEST(LogTest, JsonLinesEscapeStringsAndKeepNumbers) {
   EXPECT_EQ(FormatLogLine(LogFormat::kJson, "say \"hi\"",
                           {{"path", "a\\b\n"}, {"gpus", 16}, {"wall_s", 0.25}}),
