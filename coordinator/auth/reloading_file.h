@@ -72,9 +72,16 @@ class ReloadingFile {
   void Refresh() {
     const FileStamp stamp = Stamp();
     if (stamp == stamp_) return;
-    stamp_ = stamp;
+    // Again until it can be read: a mode that is set right later shows in no
+    // stamp.
     absl::StatusOr<std::shared_ptr<const T>> value = Read();
-    if (value.ok()) value_ = *std::move(value);
+    const bool was_tried = std::exchange(tried_, stamp) == stamp;
+    if (value.ok()) {
+      value_ = *std::move(value);
+      stamp_ = stamp;
+    } else if (was_tried) {
+      return;
+    }
     Log(value.ok() ? LogLevel::kInfo : LogLevel::kError,
         value.ok() ? "read again" : "cannot be read again",
         {{"file", path_}, {"status", value.status().ToString()}});
@@ -85,7 +92,8 @@ class ReloadingFile {
   const Parser parser_;
   std::mutex mutex_;
   std::chrono::steady_clock::time_point next_look_;
-  FileStamp stamp_;
+  FileStamp stamp_;  // Of what `value_` says.
+  FileStamp tried_;  // Last read, or not.
   std::shared_ptr<const T> value_;
 };
 

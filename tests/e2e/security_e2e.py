@@ -162,6 +162,21 @@ class RolesTest(Secured):
         self.assertTrue(lists())
         self.assertNotIn(new_token, self.coordinator.log())
 
+    def test_what_could_not_be_read_is_tried_again(self):
+        # As when its mode is set right: the time of the change stays.
+        code = lambda: self.as_caller(BOB).code("/tangram.v1.Jobs/ListJobs")[0]
+        self.write("tokens.csv", TOKENS.replace(f"{ALICE},", f"{ALICE};"))
+        as_at_first = os.stat(self.tokens)
+        eventually(lambda: code() == grpc.StatusCode.OK and
+                   "cannot be read again" in self.coordinator.log())
+        self.write("new", TOKENS.replace(BOB, BOB.upper()))
+        os.utime(self.path("new"), ns=(as_at_first.st_atime_ns,
+                                       as_at_first.st_mtime_ns))
+        os.replace(self.path("new"), self.tokens)
+        eventually(lambda: code() == grpc.StatusCode.UNAUTHENTICATED)
+        self.assertEqual(
+            self.coordinator.log().count("cannot be read again"), 1)
+
 
 class TenantTest(Secured):
     def setUp(self):
