@@ -20,6 +20,10 @@ enum class QueryEvent {
   kCancelled,
   kGivenUp,
 };
+inline constexpr QueryEvent kQueryEvents[] = {
+    QueryEvent::kLeased,    QueryEvent::kHedged, QueryEvent::kAnswered,
+    QueryEvent::kFailed,    QueryEvent::kLost,   QueryEvent::kHandedBack,
+    QueryEvent::kCancelled, QueryEvent::kGivenUp};
 
 // "handed_back"; as used in metrics and traces.
 const char* NameOf(QueryEvent event);

@@ -62,6 +62,11 @@ WorkerId WorkerPool::Connect(const WorkerInfo& info,
   std::set<AdapterId> adapters;
   for (const AdapterInfo& adapter : info.adapters) adapters.insert(adapter.id);
   const Lock lock(mutex_);
+  if (observer_ != nullptr) {
+    for (const AdapterInfo& adapter : info.adapters) {
+      observer_->OnAdapter(adapter.id.name);
+    }
+  }
   const WorkerId id =
       queue_.AddWorker(std::move(adapters), info.capacity, options_.now_s());
   workers_[id] = {

@@ -64,6 +64,8 @@ class WorkerConnection {
 class WorkerPoolObserver {
  public:
   virtual ~WorkerPoolObserver() = default;
+  // A worker that offers it has connected; not the first, maybe.
+  virtual void OnAdapter(const std::string& adapter) = 0;
   virtual void OnQuery(const std::string& adapter, QueryEvent event) = 0;
   // A query was leased for the first time after waiting for so long.
   virtual void OnWait(double seconds) = 0;

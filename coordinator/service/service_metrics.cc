@@ -6,6 +6,12 @@
 namespace tangram {
 namespace {
 
+// Of plans that went well, and of those that alerts tell of.
+constexpr absl::StatusCode kPlanCodes[] = {
+    absl::StatusCode::kOk, absl::StatusCode::kUnknown,
+    absl::StatusCode::kInternal, absl::StatusCode::kUnavailable,
+    absl::StatusCode::kDataLoss};
+
 std::string NameOf(absl::StatusCode code) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(code));
 }
@@ -56,10 +62,19 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       queued_jobs_(metrics.AddGauge(
           "tangram_jobs_queued",
           "Jobs in the database that wait for a coordinator.")) {
-  // Counters exist from the start, so that their rates are right.
+  // Counters exist from the start: a rate does not see one appear.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
     counter->Add({}, 0);
+  }
+  for (const absl::StatusCode code : kPlanCodes) {
+    plans_.Add({{"code", NameOf(code)}}, 0);
+  }
+}
+
+void ServiceMetrics::OnAdapter(const std::string& adapter) {
+  for (const QueryEvent event : kQueryEvents) {
+    queries_.Add({{"adapter", adapter}, {"state", NameOf(event)}}, 0);
   }
 }
 

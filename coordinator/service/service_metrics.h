@@ -17,6 +17,7 @@ class ServiceMetrics : public WorkerPoolObserver {
  public:
   explicit ServiceMetrics(Metrics& metrics);
 
+  void OnAdapter(const std::string& adapter) override;
   void OnQuery(const std::string& adapter, QueryEvent event) override;
   void OnWait(double seconds) override;
   void OnCacheLookup(bool hit) override;

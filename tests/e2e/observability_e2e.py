@@ -117,6 +117,14 @@ class ServiceTest(Folder):
             json.loads(line)
         self.worker.wait_for(r"query answered[^\n]* query=\d+")
 
+    def test_counters_that_alerts_watch_begin_at_zero(self):
+        page = scrape(self.coordinator)
+        for state in "failed", "given_up":
+            self.assertRegex(page, r'tangram_queries_total{adapter="aceso",'
+                             rf'state="{state}"}} 0\n')
+        for code in "ok", "internal", "unavailable":
+            self.assertIn(f'tangram_plans_total{{code="{code}"}} 0\n', page)
+
     def test_metrics_follow_the_conventions_and_those_in_use_exist(self):
         self.run_job("c")
         pages = [scrape(self.coordinator), scrape(self.worker)]

@@ -73,6 +73,7 @@ class RecordingWorker : public WorkerConnection {
 
 class CountingObserver : public WorkerPoolObserver {
  public:
+  void OnAdapter(const std::string&) override {}
   void OnQuery(const std::string&, QueryEvent event) override {
     ++events[event];
   }
