@@ -207,9 +207,8 @@ class Server : public CoordinatorServer {
   }
 
   absl::Status Listen(const CoordinatorOptions& options) {
-    TANGRAM_RETURN_IF_ERROR(CheckLivePageAddress(
-        options.http_listen,
-        !options.tls.cert_file.empty() || !options.auth.IsOpen()));
+    TANGRAM_RETURN_IF_ERROR(
+        CheckLivePageAddress(options.http_listen, options.tls, options.auth));
     grpc::EnableDefaultHealthCheckService(true);
     TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
     TANGRAM_ASSIGN_OR_RETURN(

@@ -159,10 +159,18 @@ HttpHandler CreateLivePage(const LivePageParts& parts) {
   };
 }
 
-absl::Status CheckLivePageAddress(const std::string& address, bool is_secured) {
-  if (address.empty() || !is_secured || IsLoopback(address)) {
-    return absl::OkStatus();
+absl::Status CheckLivePageAddress(const std::string& address,
+                                  const TlsFiles& tls,
+                                  const AuthenticatorOptions& auth) {
+  if (address.empty()) return absl::OkStatus();
+  if (!tls.ca_file.empty() && auth.IsOpen()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--http: ", address,
+        ": browsers show the page no certificate; beside --tls_ca_file "
+        "expected --auth_tokens_file or --jwt_keys_file too"));
   }
+  const bool is_secured = !tls.cert_file.empty() || !auth.IsOpen();
+  if (!is_secured || IsLoopback(address)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "--http: ", address,
       ": the page travels in plain text; beside --tls_cert_file or "

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/service/status_service.h"
@@ -31,10 +32,12 @@ struct LivePageParts {
 // bearer token: callers see what `tangram job` and `tangram top` show them.
 HttpHandler CreateLivePage(const LivePageParts& parts);
 
-// kInvalidArgument if tokens or plans that are secured elsewhere would travel
-// in plain text: the page of a coordinator with `is_secured` listens on this
-// machine alone.
-absl::Status CheckLivePageAddress(const std::string& address, bool is_secured);
+// kInvalidArgument if what is secured elsewhere would not be here: beside TLS or
+// tokens the page, which travels in plain text, listens on this machine alone,
+// and where a certificate is all that lets callers in, none can be shown to it.
+absl::Status CheckLivePageAddress(const std::string& address,
+                                  const TlsFiles& tls,
+                                  const AuthenticatorOptions& auth);
 
 }  // namespace tangram
 

@@ -206,6 +206,14 @@ class SecuredTest(LivePage):
                                  f"--tls_key_file={key}", "--http=0.0.0.0:0")
         self.assertEqual(code, BAD_INPUT, log)
 
+    def test_there_is_none_where_only_certificates_let_callers_in(self):
+        cert, key = Authority(self.folder, "ca").issue("coordinator")
+        code, log = self.refused(f"--tls_cert_file={cert}",
+                                 f"--tls_key_file={key}",
+                                 f"--tls_ca_file={cert}", "--http=127.0.0.1:0")
+        self.assertEqual(code, BAD_INPUT, log)
+        self.assertIn("expected --auth_tokens_file", log)
+
     def test_a_port_that_is_taken_is_said(self):
         self.start()
         code, log = self.refused(f"--http=127.0.0.1:{self.port}")
