@@ -301,10 +301,15 @@ absl::Status CheckConnectionString(const std::string& connection) {
     PQconninfoFree(options);
     return absl::OkStatus();
   }
-  const std::string reason = error == nullptr ? "no memory" : error;
+  std::string reason = error == nullptr ? "no memory" : OneLine(error);
   PQfreemem(error);
+  // libpq repeats what it stumbles over.
+  if (absl::StrContains(connection, '@') ||
+      absl::StrContains(connection, "password")) {
+    reason = "cannot be read";
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("database: ", OneLine(reason),
+      absl::StrCat("database: ", reason,
                    "; expected postgresql://HOST/NAME or \"host=... "
                    "dbname=...\""));
 }

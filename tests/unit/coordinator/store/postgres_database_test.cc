@@ -15,6 +15,7 @@ namespace tangram {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::IsOk;
 using testing::PostgresServer;
 using testing::StatusIs;
@@ -24,6 +25,12 @@ TEST(PostgresDatabaseTest, WhatIsNoConnectionStringIsNamed) {
   EXPECT_THAT(OpenPostgresDatabase("host=a nonsense=1").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("\"nonsense\"; expected postgresql://")));
+}
+
+TEST(PostgresDatabaseTest, APasswordIsNotRepeated) {
+  EXPECT_THAT(
+      OpenPostgresDatabase("postgresql://user:p%zz@host/name").status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("p%zz"))));
 }
 
 TEST(PostgresDatabaseTest, AServerThatIsNotThereIsUnavailable) {
