@@ -1,9 +1,17 @@
 #include "common/parallelizer/query.h"
 
+#include <iterator>
+#include <variant>
+
 #include "absl/strings/str_cat.h"
 
 namespace tangram {
 namespace {
+
+// In the order of Query's alternatives.
+constexpr const char* kKinds[] = {"slice_model", "concatenate", "profile",
+                                  "parallelize"};
+static_assert(std::size(kKinds) == std::variant_size_v<Query>);
 
 absl::Status CheckIndex(const char* field, int index, size_t size) {
   if (index >= 0 && index < static_cast<int>(size)) return absl::OkStatus();
@@ -54,6 +62,8 @@ struct Caller {
 };
 
 }  // namespace
+
+const char* KindOf(const Query& query) { return kKinds[query.index()]; }
 
 absl::Status CheckIndices(const PairContext& context, const Query& query) {
   return std::visit(IndexChecker{context}, query);

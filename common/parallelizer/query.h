@@ -30,6 +30,9 @@ using Query =
 using Answer = std::variant<std::vector<ModelSlice>, ModelSlice,
                             PerformanceProfile, SlicePlanSet>;
 
+// "parallelize"; as used in metrics and traces.
+const char* KindOf(const Query& query);
+
 // The adapter that must answer. Versions are never mixed: answers of two of
 // them may differ.
 struct AdapterId {

@@ -1,13 +1,6 @@
 #include "coordinator/dispatch/query_log.h"
 
 namespace tangram {
-namespace {
-
-// In the order of Query's alternatives.
-constexpr const char* kKinds[] = {"slice_model", "concatenate", "profile",
-                                  "parallelize"};
-
-}  // namespace
 
 const char* NameOf(QueryEvent event) {
   switch (event) {
@@ -30,7 +23,5 @@ const char* NameOf(QueryEvent event) {
   }
   return "unknown";
 }
-
-const char* KindOf(const Query& query) { return kKinds[query.index()]; }
 
 }  // namespace tangram

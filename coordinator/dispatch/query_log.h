@@ -28,9 +28,6 @@ inline constexpr QueryEvent kQueryEvents[] = {
 // "handed_back"; as used in metrics and traces.
 const char* NameOf(QueryEvent event);
 
-// "parallelize"; likewise.
-const char* KindOf(const Query& query);
-
 // One worker's hold on a query.
 struct QueryAttempt {
   std::string worker;

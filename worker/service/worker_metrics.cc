@@ -1,13 +1,6 @@
 #include "worker/service/worker_metrics.h"
 
 namespace tangram {
-namespace {
-
-// In the order of Query's alternatives.
-constexpr const char* kQueryKinds[] = {"slice_model", "concatenate", "profile",
-                                       "parallelize"};
-
-}  // namespace
 
 WorkerMetrics::WorkerMetrics(Metrics& metrics)
     : queries_(metrics.AddCounter("tangram_worker_queries_total",
@@ -28,7 +21,7 @@ void WorkerMetrics::OnAnswer(const std::string& adapter, const Query& query,
   queries_.Add(
       {{"adapter", adapter}, {"outcome", status.ok() ? "answered" : "failed"}});
   query_duration_.Observe(
-      {{"adapter", adapter}, {"query", kQueryKinds[query.index()]}}, seconds);
+      {{"adapter", adapter}, {"query", KindOf(query)}}, seconds);
 }
 
 void WorkerMetrics::AddConnected(int count) {
