@@ -61,7 +61,7 @@ def used_names():
     """Metrics that rules and the dashboard name."""
     names = set()
     for path in ("prometheus/recording_rules.yml", "prometheus/alerts.yml",
-                 "grafana/tangram.json"):
+                 "prometheus/presence_alerts.yml", "grafana/tangram.json"):
         with open(os.path.join(SOURCE, "deploy", path), encoding="utf-8") as f:
             names |= set(re.findall(r"(?<![\w:])tangram_\w+", f.read()))
     return {re.sub("_(bucket|sum|count)$", "", name) for name in names}

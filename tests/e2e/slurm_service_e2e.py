@@ -116,7 +116,7 @@ class SlurmServiceTest(harness.Folder):
         job, _ = self.serve()
         self.cluster.start("prometheus", "--config.file=prometheus/slurm.yml",
                            "--storage.tsdb.path=data", folder=self.folder)
-        expected = {'{job="tangram-coordinator"}': 1,
+        expected = {f'{{job="tangram-coordinator-{job}"}}': 1,
                     '{job="tangram-worker"}': 4}
         self.cluster.wait(lambda: self.query("sum by (job) (up)") == expected,
                           "Prometheus")

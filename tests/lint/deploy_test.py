@@ -46,8 +46,8 @@ class PrometheusTest(unittest.TestCase):
         run("promtool", "test", "rules", RULES / "alerts_test.yml")
 
     def test_every_alert_has_a_page_and_a_test(self):
-        alerts = re.findall(r"- alert: (\w+)",
-                            (RULES / "alerts.yml").read_text())
+        alerts = re.findall(r"- alert: (\w+)", "".join(
+            file.read_text() for file in RULES.glob("*alerts.yml")))
         tests = (RULES / "alerts_test.yml").read_text()
         pages = {page.stem for page in (ROOT / "docs/playbook").glob("*.md")}
         self.assertTrue(alerts)
@@ -68,10 +68,16 @@ class PrometheusTest(unittest.TestCase):
                 self.assertIn(f'"{name}"', sources, rules.name)
 
 
+def filled(expression):
+    """With what Grafana fills in."""
+    return (expression.replace("$job", ".*")
+            .replace("$__rate_interval", "1m"))
+
+
 class DashboardTest(unittest.TestCase):
     def setUp(self):
         self.panels = json.loads(DASHBOARD.read_text())["panels"]
-        self.expressions = [target["expr"] for panel in self.panels
+        self.expressions = [filled(target["expr"]) for panel in self.panels
                             for target in panel.get("targets", [])]
 
     def test_panels_have_ids_and_places_of_their_own(self):
@@ -86,21 +92,51 @@ class DashboardTest(unittest.TestCase):
                             panel["title"])
             taken |= cells
 
+    @staticmethod
+    def promtool(action, content):
+        # JSON is YAML.
+        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+            json.dump(content, file)
+            file.flush()
+            run("promtool", action, "rules", file.name)
+
     @needs("promtool")
     def test_expressions_parse(self):
         self.assertTrue(self.expressions)
-        # What Grafana fills in.
-        filled = [re.sub(r"\$__rate_interval", "1m",
-                         expression.replace("$job", ".*"))
-                  for expression in self.expressions]
-        # JSON is YAML.
-        rules = {"groups": [{"name": "dashboard", "rules": [
+        self.promtool("check", {"groups": [{"name": "dashboard", "rules": [
             {"record": f"panel:{i}", "expr": expression}
-            for i, expression in enumerate(filled)]}]}
-        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-            json.dump(rules, file)
-            file.flush()
-            run("promtool", "check", "rules", file.name)
+            for i, expression in enumerate(self.expressions)]}]})
+
+    @needs("promtool")
+    def test_what_coordinators_share_counts_once(self):
+        # By panel and legend, with two coordinators of one service that say 4
+        # and one of another that says 1: 4 + 1, and 4 + 4 + 1 where each has
+        # its own.
+        expected = {("Workers", "{{state}}"): 5, ("Workers", "lost"): 5,
+                    ("Slots", "slots"): 5,
+                    ("Slots", "queries with workers"): 9,
+                    ("Jobs", "queued"): 5, ("Jobs", "running"): 9}
+        said = {("a", "1"): 4, ("a", "2"): 4, ("b", "3"): 1}
+        metrics = set()
+        asked = []
+        for panel in self.panels:
+            for target in panel.get("targets", []):
+                value = expected.pop(
+                    (panel["title"], target["legendFormat"]), None)
+                if value is None:
+                    continue
+                metrics |= set(re.findall(r"tangram_\w+", target["expr"]))
+                asked.append({"expr": f"sum({filled(target['expr'])})",
+                              "eval_time": "1m",
+                              "exp_samples": [{"value": value}]})
+        self.assertEqual(expected, {})
+        self.promtool("test", {"tests": [{
+            "interval": "15s", "promql_expr_test": asked,
+            "input_series": [
+                {"series": f'{metric}{{job="{job}", instance="{instance}"}}',
+                 "values": f"0x2 {value}x2"}
+                for metric in sorted(metrics)
+                for (job, instance), value in said.items()]}]})
 
 
 class SystemdTest(unittest.TestCase):
