@@ -9,6 +9,7 @@ import unittest
 
 import harness
 import slurm_cluster
+from certificates import Authority
 from harness import C1, CLUSTER, JOB, SOURCE
 
 SCRIPT = os.path.join(SOURCE, "deploy/slurm/tangram.sbatch")
@@ -35,25 +36,27 @@ class SlurmServiceTest(harness.Folder):
         del plan["provenance"], plan["notes"]
         return plan
 
-    def on_login(self, *command):
-        return self.cluster.run(*command, folder=self.folder)
+    def on_login(self, *command, **environment):
+        return self.cluster.run(*command, folder=self.folder, **environment)
 
-    def serve(self):
+    def serve(self, **environment):
         """A service's job and address."""
         job = self.cluster.submit("--nodes=4", "--cpus-per-task=2", SCRIPT,
-                                  folder=self.folder, METRICS_PORT="9090")
+                                  folder=self.folder, METRICS_PORT="9090",
+                                  **environment)
         address = f"tangram-{job}.address"
         self.cluster.wait(
             lambda: os.path.exists(os.path.join(self.folder, address)), job)
         return job, self.read(address).strip()
 
-    def top(self, address):
+    def top(self, address, **environment):
         return self.on_login("tangram", "top", "--once", "--coordinator",
-                             address)
+                             address, **environment)
 
-    def workers(self, address):
+    def workers(self, address, **environment):
         """Nodes that workers are on."""
-        return sorted(re.findall(r"^ *(\w+)-\d+ ", self.top(address),
+        return sorted(re.findall(r"^ *(\w+)-\d+ ",
+                                 self.top(address, **environment),
                                  re.MULTILINE))
 
     def end(self, job):
@@ -105,6 +108,32 @@ class SlurmServiceTest(harness.Folder):
                                   "--model", "x", "--global-batch", "8",
                                   folder=self.folder)
         self.assertEqual(self.cluster.end_of(job), "FAILED")
+
+    def test_flags_bring_tls_and_tokens(self):
+        authority = Authority(self.folder, "ca")
+        # The first of the job's nodes.
+        cert, key = authority.issue("coordinator", san="DNS:a1")
+        self.write("tokens.csv", "operator-operator,olga,,operate\n"
+                                 "worker-worker-worker,wally,,work\n")
+        self.write("olga", "operator-operator\n")
+        self.write("wally", "worker-worker-worker\n")
+        shown = {"TANGRAM_TLS_CA": authority.cert,
+                 "TANGRAM_TOKEN_FILE": f"{self.folder}/olga"}
+        job, address = self.serve(
+            TANGRAM_COORDINATOR_FLAGS=f"--tls_cert_file={cert} "
+            f"--tls_key_file={key} "
+            f"--auth_tokens_file={self.folder}/tokens.csv",
+            TANGRAM_WORKER_FLAGS=f"--tls_ca_file={authority.cert} "
+            f"--token_file={self.folder}/wally", **shown)
+        self.cluster.wait(
+            lambda: self.workers(address, **shown) == sorted(NODES),
+            "a worker on each node")
+        with self.assertRaisesRegex(AssertionError, "cannot be reached"):
+            self.top(address)
+        with self.assertRaisesRegex(AssertionError, "authorization"):
+            self.top(address, TANGRAM_TLS_CA=authority.cert)
+        self.end(job)
+        self.assert_drained(job)
 
     @unittest.skipUnless(shutil.which("prometheus"), "no prometheus")
     def test_prometheus_finds_coordinator_and_workers(self):
