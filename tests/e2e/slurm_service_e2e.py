@@ -121,7 +121,7 @@ class SlurmServiceTest(harness.Folder):
                  "TANGRAM_TOKEN_FILE": f"{self.folder}/olga"}
         job, address = self.serve(
             TANGRAM_COORDINATOR_FLAGS=f"--tls_cert_file={cert} "
-            f"--tls_key_file={key} "
+            f"--tls_key_file={key}\n"
             f"--auth_tokens_file={self.folder}/tokens.csv",
             TANGRAM_WORKER_FLAGS=f"--tls_ca_file={authority.cert} "
             f"--token_file={self.folder}/wally", **shown)
