@@ -19,9 +19,10 @@ ROOT = pathlib.Path(sys.argv.pop(1))
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus"
 DASHBOARD = DEPLOY / "grafana" / "tangram.json"
-# Daemons and the flags that they define.
+# Daemons and where they define flags, beside those that both have.
 MAINS = {"tangram-coordinator": ROOT / "coordinator" / "main.cc",
          "tangram-worker": ROOT / "worker" / "main.cc"}
+COMMON_FLAGS = ROOT / "common" / "daemon" / "daemon.cc"
 
 
 def needs(tool):
@@ -35,7 +36,7 @@ def run(*command, **options):
 
 def flags_of(main):
     return set(re.findall(r"ABSL_FLAG\([\w:<>]+(?:<[\w:]+>)?,\s*(\w+),",
-                          main.read_text()))
+                          main.read_text() + COMMON_FLAGS.read_text()))
 
 
 class PrometheusTest(unittest.TestCase):
