@@ -27,10 +27,15 @@ class Authority:
 
     def issue(self, name, san="IP:127.0.0.1,DNS:localhost"):
         """The files of a new certificate and its key."""
-        cert, key = self._path(f"{name}.pem"), self._path(f"{name}.key")
-        request, extensions = self._path("csr"), self._path("ext")
+        extensions = self._path("ext")
         with open(extensions, "w", encoding="utf-8") as file:
             file.write(f"subjectAltName={san}\n")
+        return self.issue_as(extensions, name)
+
+    def issue_as(self, extensions, name):
+        """The same, by a file of extensions as openssl takes it."""
+        cert, key = self._path(f"{name}.pem"), self._path(f"{name}.key")
+        request = self._path("csr")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                 "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out",
                 request)
