@@ -28,12 +28,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kMinBackoff(100);
 constexpr std::chrono::milliseconds kMaxBackoff(1000);
 
-// Of every session: a client that is stopped in the middle of a transaction
-// must not keep what it has locked, nor a server that hangs keep the client.
-constexpr char kSession[] =
-    "SET idle_in_transaction_session_timeout = '2s';"
-    "SET statement_timeout = '10s';"
-    "SET synchronous_commit = ";
+// A client that is stopped in the middle of a transaction must not keep what it
+// has locked.
+constexpr char kIdleInTransaction[] = "2s";
+// Of the time that a statement may take: where the server lives, it gives up
+// first, and the connection stays.
+constexpr double kServersShare = 0.8;
 
 // Object ids of types, from pg_type.dat of PostgreSQL; they never change.
 constexpr Oid kBytes = 17;
@@ -142,11 +142,11 @@ class Parameters {
   void operator()(absl::string_view text) { Add(kText, kAsBytes, text); }
   void operator()(const Blob& blob) { Add(kBytes, kAsBytes, blob.bytes); }
 
-  Result Run(PGconn* connection, const std::string& sql) const {
-    return Result(PQexecParams(connection, sql.c_str(),
-                               static_cast<int>(types_.size()), types_.data(),
-                               values_.data(), lengths_.data(), formats_.data(),
-                               /*resultFormat=*/kAsBytes));
+  bool Send(PGconn* connection, const std::string& sql) const {
+    return PQsendQueryParams(connection, sql.c_str(),
+                             static_cast<int>(types_.size()), types_.data(),
+                             values_.data(), lengths_.data(), formats_.data(),
+                             /*resultFormat=*/kAsBytes) == 1;
   }
 
  private:
@@ -167,8 +167,8 @@ class Parameters {
 
 class PostgresDatabase : public SqlDatabase {
  public:
-  explicit PostgresDatabase(std::string connection)
-      : connection_string_(std::move(connection)) {}
+  PostgresDatabase(std::string connection, std::chrono::milliseconds timeout)
+      : connection_string_(std::move(connection)), timeout_(timeout) {}
   ~PostgresDatabase() override { PQfinish(connection_); }
 
   const SqlDialect& dialect() const override { return kDialect; }
@@ -177,9 +177,9 @@ class PostgresDatabase : public SqlDatabase {
   absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
                    absl::FunctionRef<void(const SqlRow&)> on_row) override {
     TANGRAM_RETURN_IF_ERROR(MakeReady());
-    const Result result = Parameters(values).Run(
+    const bool sent = Parameters(values).Send(
         connection_, absl::StrReplaceAll(sql, {{"?", "$"}}));
-    TANGRAM_RETURN_IF_ERROR(Check(result, sql));
+    TANGRAM_ASSIGN_OR_RETURN(const Result result, Receive(sent, sql));
     num_changed_ = 0;
     if (!absl::SimpleAtoi(PQcmdTuples(result.get()), &num_changed_)) {
       num_changed_ = 0;  // Of what changes no rows.
@@ -192,7 +192,7 @@ class PostgresDatabase : public SqlDatabase {
 
   absl::Status RunScript(const std::string& sql) override {
     TANGRAM_RETURN_IF_ERROR(MakeReady());
-    return Check(Result(PQexec(connection_, sql.c_str())), sql);
+    return Execute(sql);
   }
 
   absl::Status Transact(absl::FunctionRef<absl::Status()> body) override {
@@ -243,7 +243,12 @@ class PostgresDatabase : public SqlDatabase {
   }
 
   std::string Session() const {
-    return absl::StrCat(kSession, synchronous_commit_);
+    return absl::StrCat(
+        "SET idle_in_transaction_session_timeout = '", kIdleInTransaction,
+        "'; SET statement_timeout = ",
+        static_cast<int64_t>(kServersShare *
+                             static_cast<double>(timeout_.count())),
+        "; SET synchronous_commit = ", synchronous_commit_);
   }
 
   absl::Status Connect() {
@@ -270,8 +275,52 @@ class PostgresDatabase : public SqlDatabase {
     // Notices would go to standard error.
     PQsetNoticeProcessor(
         connection_, [](void*, const char*) {}, nullptr);
-    const std::string session = Session();
-    return Check(Result(PQexec(connection_, session.c_str())), session);
+    // Else sending, and closing, could wait for a server that does not read.
+    PQsetnonblocking(connection_, 1);
+    return Execute(Session());
+  }
+
+  absl::Status Execute(const std::string& sql) {
+    const bool sent = PQsendQuery(connection_, sql.c_str()) == 1;
+    return Receive(sent, sql).status();
+  }
+
+  // The last result of what was sent. A server that hangs can live on as far as
+  // TCP can tell, so the time is taken here, and the connection given up.
+  absl::StatusOr<Result> Receive(bool sent, const std::string& sql) {
+    const Clock::time_point deadline = Clock::now() + timeout_;
+    Result last;
+    while (sent) {
+      if (!AwaitResult(deadline)) {
+        PQfinish(std::exchange(connection_, nullptr));
+        return Failed(absl::StatusCode::kUnavailable, "does not answer", sql);
+      }
+      Result next(PQgetResult(connection_));
+      if (next == nullptr) break;
+      last = std::move(next);
+    }
+    TANGRAM_RETURN_IF_ERROR(Check(last, sql));
+    return last;
+  }
+
+  // Sends what is left and reads until there is a result, even that the
+  // connection was lost. False: not in time.
+  bool AwaitResult(Clock::time_point deadline) {
+    while (true) {
+      const bool is_sending = PQflush(connection_) == 1;
+      if (!is_sending && PQisBusy(connection_) == 0) return true;
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      if (left.count() <= 0) return false;
+      pollfd socket = {
+          .fd = PQsocket(connection_),
+          .events = static_cast<int16_t>(POLLIN | (is_sending ? POLLOUT : 0))};
+      poll(&socket, 1, static_cast<int>(left.count()));
+      if ((socket.revents & ~POLLOUT) != 0 &&
+          PQconsumeInput(connection_) == 0) {
+        return true;
+      }
+    }
   }
 
   absl::Status Check(const Result& result, const std::string& sql) const {
@@ -285,6 +334,7 @@ class PostgresDatabase : public SqlDatabase {
   }
 
   const std::string connection_string_;
+  const std::chrono::milliseconds timeout_;
   const char* synchronous_commit_ = "on;";
   PGconn* connection_ = nullptr;
   bool in_transaction_ = false;
@@ -317,9 +367,9 @@ absl::Status CheckConnectionString(const std::string& connection) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenPostgresDatabase(
-    const std::string& connection) {
+    const std::string& connection, std::chrono::milliseconds timeout) {
   TANGRAM_RETURN_IF_ERROR(CheckConnectionString(connection));
-  auto database = std::make_unique<PostgresDatabase>(connection);
+  auto database = std::make_unique<PostgresDatabase>(connection, timeout);
   TANGRAM_RETURN_IF_ERROR(database->MakeReady());
   return database;
 }

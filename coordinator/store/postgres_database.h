@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_STORE_POSTGRES_DATABASE_H_
 #define TANGRAM_COORDINATOR_STORE_POSTGRES_DATABASE_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -14,10 +15,11 @@ namespace tangram {
 // what it leaves out comes from the environment (PGHOST, PGPASSWORD) and from
 // ~/.pgpass. A connection that is lost is made again with the next statement,
 // after a wait where that failed; a statement that was under way is
-// kUnavailable and may have been run or not. kInvalidArgument for what is no
-// connection string.
+// kUnavailable and may have been run or not, and so is one that took longer
+// than `timeout`. kInvalidArgument for what is no connection string.
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenPostgresDatabase(
-    const std::string& connection);
+    const std::string& connection,
+    std::chrono::milliseconds timeout = std::chrono::seconds(10));
 
 }  // namespace tangram
 

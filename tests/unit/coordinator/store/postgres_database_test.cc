@@ -2,9 +2,11 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
+#include "common/base/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/postgres_server.h"
@@ -14,9 +16,12 @@
 namespace tangram {
 namespace {
 
+using ::testing::_;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::IsOk;
+using testing::IsOkAndHolds;
+using ::testing::Ne;
+using ::testing::Not;
 using testing::PostgresServer;
 using testing::StatusIs;
 using testing::TestServer;
@@ -36,6 +41,74 @@ TEST(PostgresDatabaseTest, APasswordIsNotRepeated) {
 TEST(PostgresDatabaseTest, AServerThatIsNotThereIsUnavailable) {
   EXPECT_THAT(OpenPostgresDatabase("host=/nowhere").status(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/nowhere")));
+}
+
+// A backend that is stopped: its connection lives on, as that of a host that
+// has frozen does for long.
+class HungServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (PostgresServer::BinFolder().empty()) {
+      GTEST_SKIP() << "PostgreSQL is not installed";
+    }
+    ASSERT_OK_AND_ASSIGN(database_,
+                         OpenPostgresDatabase(TestServer().connection(),
+                                              std::chrono::milliseconds(500)));
+    ASSERT_OK_AND_ASSIGN(backend_, Backend());
+  }
+  void TearDown() override {
+    if (backend_ != 0) kill(backend_, SIGCONT);
+  }
+
+  absl::StatusOr<pid_t> Backend() {
+    int64_t pid = 0;
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT pg_backend_pid()", {},
+                       [&](const SqlRow& row) { pid = row.Int(0); }));
+    return static_cast<pid_t>(pid);
+  }
+
+  std::unique_ptr<SqlDatabase> database_;
+  pid_t backend_ = 0;
+};
+
+TEST_F(HungServerTest, ItIsUnavailableAndTheConnectionMadeAnew) {
+  kill(backend_, SIGSTOP);
+  EXPECT_THAT(
+      database_->Run("SELECT 1"),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not answer")));
+  EXPECT_THAT(Backend(), IsOkAndHolds(Ne(backend_)));
+}
+
+// 64 MB: more than a socket takes.
+TEST_F(HungServerTest, NobodyWaitsForItToRead) {
+  const std::string bytes(64 << 20, 'x');
+  kill(backend_, SIGSTOP);
+  EXPECT_THAT(
+      database_->Run("SELECT ?1", {Blob{bytes}}),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not answer")));
+}
+
+TEST_F(HungServerTest, ATransactionEndsWithIt) {
+  const absl::Status status = database_->Transact([&] {
+    kill(backend_, SIGSTOP);
+    EXPECT_THAT(database_->Run("SELECT 1"),
+                StatusIs(absl::StatusCode::kUnavailable, _));
+    return database_->RunScript("SELECT 1");
+  });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                               HasSubstr("connection was lost")));
+  EXPECT_THAT(Backend(), IsOkAndHolds(Ne(backend_)));
+}
+
+// 0.8 · 500 ms.
+TEST_F(HungServerTest, AServerThatLivesGivesUpFirst) {
+  std::string timeout;
+  EXPECT_THAT(
+      database_->Run("SELECT current_setting('statement_timeout')", {},
+                     [&](const SqlRow& row) { timeout = row.String(0); }),
+      IsOk());
+  EXPECT_EQ(timeout, "400ms");
 }
 
 class LostConnectionTest : public ::testing::Test {
@@ -89,7 +162,7 @@ TEST_F(LostConnectionTest, OfABrokenTransactionNothingIsDone) {
     TestServer().Start();
     return database_->Run("INSERT INTO t VALUES (2)");
   });
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, _));
   EXPECT_EQ(NumRows(), 0);
 }
 
