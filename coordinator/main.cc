@@ -1,10 +1,12 @@
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/daemon/daemon.h"
 #include "common/daemon/flag_checks.h"
@@ -87,6 +89,14 @@ std::string StateDir() {
   return home.empty() ? "" : absl::StrCat(home, "/.local/state/tangram");
 }
 
+// The number of bytes must be one of 64 bits.
+absl::Status CheckMegabytes(absl::string_view flag, int64_t value) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 20;
+  if (value >= 0 && value <= kMost) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, ": ", value, "; expected 0 to ", kMost));
+}
+
 absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
   if (const std::string dir = absl::GetFlag(FLAGS_state_dir);
       !dir.empty() && !absl::GetFlag(FLAGS_database).empty()) {
@@ -124,14 +134,12 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       "max_jobs_per_tenant", options.tenant_limits.max_unfinished_jobs));
   TANGRAM_RETURN_IF_ERROR(CheckNotNegative("max_calls_per_tenant",
                                            options.tenant_limits.max_calls));
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
-      "cache_mb", static_cast<double>(absl::GetFlag(FLAGS_cache_mb))));
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
-      "plan_cache_mb",
-      static_cast<double>(absl::GetFlag(FLAGS_plan_cache_mb))));
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
-      "stored_answers_mb",
-      static_cast<double>(absl::GetFlag(FLAGS_stored_answers_mb))));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckMegabytes("cache_mb", absl::GetFlag(FLAGS_cache_mb)));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckMegabytes("plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)));
+  TANGRAM_RETURN_IF_ERROR(CheckMegabytes(
+      "stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)));
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
   if (options.max_concurrent_plans < 1) {

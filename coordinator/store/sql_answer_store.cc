@@ -235,6 +235,7 @@ class SqlAnswerStore : public AnswerStore {
       TANGRAM_RETURN_IF_ERROR(database_->Run(
           "DELETE FROM answers WHERE sequence <= (SELECT MIN(sequence) + "
           "(MAX(sequence) - MIN(sequence)) / 10 FROM answers)"));
+      if (database_->num_changed() == 0) return absl::OkStatus();
     }
   }
 

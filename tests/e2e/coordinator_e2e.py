@@ -7,8 +7,8 @@ import subprocess
 
 import harness
 from daemons import Coordinator, Worker
-from harness import (BAD_INPUT, C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB, TANGRAM,
-                     UNAVAILABLE, environment)
+from harness import (BAD_INPUT, BIN, C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB,
+                     TANGRAM, UNAVAILABLE, environment)
 
 
 class CoordinatorTest(Folder):
@@ -54,6 +54,18 @@ class CoordinatorTest(Folder):
     def test_is_healthy(self):
         shown = self.tangram("health", "--coordinator", self.address)
         self.assertIn("serves", shown)
+
+    def test_sizes_that_cannot_be_are_refused(self):
+        # 2^63 bytes = 8796093022208 MB.
+        for size in -1, 8796093022208:
+            for flag in "--cache_mb", "--plan_cache_mb", "--stored_answers_mb":
+                run = subprocess.run(
+                    [os.path.join(BIN, "tangram-coordinator"),
+                     f"{flag}={size}"],
+                    capture_output=True, text=True, timeout=60)
+                self.assertEqual(run.returncode, BAD_INPUT)
+                self.assertIn(f"{flag}: {size}; expected 0 to 8796093022207",
+                              run.stderr)
 
     def test_needs_a_worker(self):
         self.fails(UNAVAILABLE, "no worker", "plan", *CLUSTER, *JOB,

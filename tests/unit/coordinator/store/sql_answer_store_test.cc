@@ -150,6 +150,14 @@ TEST_P(SqlAnswerStoreTest, TheOldestGoFirst) {
   EXPECT_EQ(Steps(200), 1);
 }
 
+// Not even none are few enough.
+TEST_P(SqlAnswerStoreTest, WhereNothingIsLeftToDropItEnds) {
+  Reopen(-1);
+  Insert(1, AnswerWith(1, 5 << 20));
+  Reopen(-1);
+  EXPECT_EQ(Steps(1), -1);
+}
+
 // 300 = 2 · 128 + 2 · 16 + 12.
 TEST_P(SqlAnswerStoreTest, ManyAreWrittenAndFoundAtOnce) {
   Reopen();
