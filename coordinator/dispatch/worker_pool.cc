@@ -253,6 +253,7 @@ void WorkerPool::LoadStored(absl::Span<const Fingerprint> keys) {
       if (cache_.Find(key) == nullptr) unknown.push_back(key);
     }
   }
+  if (unknown.empty()) return;  // The store may be slow.
   const std::vector<std::optional<Answer>> answers =
       options_.store->Find(unknown);
   const Lock lock(mutex_);

@@ -206,6 +206,7 @@ class SlowStore : public AnswerStore {
  public:
   std::vector<std::optional<Answer>> Find(
       absl::Span<const Fingerprint> keys) override {
+    ++num_finds_;
     return {keys.size(), std::nullopt};
   }
   void Insert(const std::vector<KeyedAnswer>&,
@@ -215,15 +216,17 @@ class SlowStore : public AnswerStore {
   void Settle() {
     for (const auto& on_settled : std::exchange(unsettled_, {})) on_settled();
   }
+  int num_finds() const { return num_finds_; }
 
  private:
+  std::atomic<int> num_finds_ = 0;
   std::vector<std::function<void()>> unsettled_;
 };
 
 class StoringPoolTest : public WorkerPoolTest {
  protected:
-  // Without a cache.
-  StoringPoolTest() : WorkerPoolTest({.cache_bytes = 0, .store = &store_}) {}
+  explicit StoringPoolTest(int64_t cache_bytes = 0)
+      : WorkerPoolTest({.cache_bytes = cache_bytes, .store = &store_}) {}
 
   SlowStore store_;
 };
@@ -257,6 +260,24 @@ TEST_F(StoringPoolTest, NobodyMayWaitAnyMore) {
   pool_.Disconnect(id);
   store_.Settle();
   EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 1);
+}
+
+class CachingPoolTest : public StoringPoolTest {
+ protected:
+  CachingPoolTest() : StoringPoolTest(/*cache_bytes=*/1 << 20) {}
+};
+
+TEST_F(CachingPoolTest, TheStoreIsNotAskedForWhatIsInTheCache) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+  auto first = RunAside(Queries(1));
+  AnswerWith(id, worker.AwaitLeases(1)[0], 10);
+  store_.Settle();
+  EXPECT_THAT(StepsOf(*first.get()), ElementsAre(10));
+  EXPECT_EQ(store_.num_finds(), 1);
+
+  EXPECT_THAT(StepsOf(*RunAside(Queries(1)).get()), ElementsAre(10));
+  EXPECT_EQ(store_.num_finds(), 1);
 }
 
 TEST_F(WorkerPoolTest, StoppingRevokesTheLeases) {
