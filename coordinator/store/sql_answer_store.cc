@@ -1,8 +1,11 @@
 #include "coordinator/store/sql_answer_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -28,10 +31,15 @@ constexpr char kTables[] = R"(
 )";
 // How many bytes are written between looks at the size.
 constexpr int64_t kTrimIntervalBytes = 4 << 20;
-// While the database cannot be written, so many answers wait here; the others
-// are dropped. It is tried again so often.
-constexpr size_t kMaxWaiting = 100'000;
+// While the database cannot be written, so many bytes of answers wait here; the
+// others are dropped. It is tried again so often.
+constexpr int64_t kMaxWaitingBytes = 64 << 20;
 constexpr std::chrono::seconds kRetryInterval(1);
+// Rows of one transaction, about: what an Insert brings is not divided.
+constexpr size_t kMaxRows = 1000;
+// After a write that took longer, those who insert do not write themselves:
+// a worker whose stream waits for long would be taken for dead.
+constexpr std::chrono::milliseconds kQuickWrite(500);
 // Rows of one statement: few sizes, so that few statements are prepared.
 constexpr size_t kChunks[] = {128, 16, 1};
 
@@ -68,12 +76,13 @@ class SqlAnswerStore : public AnswerStore {
   std::vector<std::optional<Answer>> Find(
       absl::Span<const Fingerprint> keys) override {
     std::map<Fingerprint, std::string> found;
-    const std::lock_guard lock(database_mutex_);
-    const absl::Status status =
-        InChunks(keys, [&](absl::Span<const Fingerprint> chunk) {
-          return FindChunk(chunk, found);
-        });
+    const absl::Status status = FindAll(keys, found);
     if (!status.ok()) cannot_read_.Tell(status.ToString());
+    if (IsAway(status)) {
+      const std::lock_guard lock(waiting_mutex_);
+      Note(status);
+      wake_.notify_all();
+    }
     std::vector<std::optional<Answer>> answers;
     for (const Fingerprint key : keys) {
       const auto it = found.find(key);
@@ -84,25 +93,43 @@ class SqlAnswerStore : public AnswerStore {
 
   void Insert(const std::vector<KeyedAnswer>& answers,
               std::function<void()> on_settled) override {
-    std::vector<Encoded> encoded;
+    Inserted inserted;
     for (const auto& [key, answer] : answers) {
-      encoded.emplace_back(key, SerializeAnswer(answer));
+      inserted.rows.emplace_back(key, SerializeAnswer(answer));
     }
     std::unique_lock lock(waiting_mutex_);
-    if (waiting_.size() < kMaxWaiting) Append(std::move(encoded));
+    if (waiting_bytes_ + NumBytes(inserted) > kMaxWaitingBytes) {
+      inserted.rows.clear();
+    }
+    waiting_bytes_ += NumBytes(inserted);
     if (is_failing_) {
+      if (!inserted.rows.empty()) waiting_.push_back(std::move(inserted));
       lock.unlock();
       on_settled();
       return;
     }
-    unsettled_.push_back(std::move(on_settled));
+    inserted.on_settled = std::move(on_settled);
+    waiting_.push_back(std::move(inserted));
     // Waking another thread for it takes longer, on a busy machine far longer.
-    if (!is_writing_) WriteWaiting(lock);
+    if (!is_writing_ && is_quick_) WriteWaiting(lock);
     if (HasWork()) wake_.notify_all();
   }
 
  private:
   using Encoded = std::pair<Fingerprint, std::string>;
+  using Row = std::pair<Fingerprint, absl::string_view>;
+  struct Inserted {
+    std::vector<Encoded> rows;
+    std::function<void()> on_settled;  // Empty: it was called.
+  };
+
+  static int64_t NumBytes(const Inserted& inserted) {
+    int64_t bytes = 0;
+    for (const auto& [key, answer] : inserted.rows) {
+      bytes += static_cast<int64_t>(sizeof(Encoded) + answer.size());
+    }
+    return bytes;
+  }
 
   // Empty for what was damaged.
   static std::optional<Answer> Decode(const std::string& bytes) {
@@ -122,6 +149,23 @@ class SqlAnswerStore : public AnswerStore {
     return absl::OkStatus();
   }
 
+  // A file may be hard to write, but is there.
+  bool IsAway(const absl::Status& status) const {
+    return database_->dialect().is_shared && absl::IsUnavailable(status);
+  }
+
+  // Those who look do not wait for a database that is away: the writer finds
+  // out when it is back.
+  absl::Status FindAll(absl::Span<const Fingerprint> keys,
+                       std::map<Fingerprint, std::string>& found) {
+    if (is_away_) return absl::OkStatus();
+    const std::lock_guard lock(database_mutex_);
+    if (is_away_) return absl::OkStatus();
+    return InChunks(keys, [&](absl::Span<const Fingerprint> chunk) {
+      return FindChunk(chunk, found);
+    });
+  }
+
   absl::Status FindChunk(absl::Span<const Fingerprint> keys,
                          std::map<Fingerprint, std::string>& found) {
     std::string sql =
@@ -137,13 +181,26 @@ class SqlAnswerStore : public AnswerStore {
     });
   }
 
-  // Expects the lock to be held.
-  void Append(std::vector<Encoded> encoded) {
-    std::move(encoded.begin(), encoded.end(), std::back_inserter(waiting_));
+  // Expects the lock to be held, as do the next two.
+  void Note(const absl::Status& status) {
+    is_failing_ = !status.ok();
+    is_away_ = IsAway(status);
   }
 
   bool HasWork() const {
-    return !is_writing_ && (!waiting_.empty() || must_trim_);
+    return !is_writing_ && (!waiting_.empty() || must_trim_ || is_failing_);
+  }
+
+  // What is written at once.
+  std::deque<Inserted> TakeWaiting() {
+    std::deque<Inserted> taken;
+    size_t num_rows = 0;
+    while (!waiting_.empty() && num_rows < kMaxRows) {
+      num_rows += waiting_.front().rows.size();
+      taken.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
+    return taken;
   }
 
   void Write() {
@@ -161,40 +218,65 @@ class SqlAnswerStore : public AnswerStore {
   // Gives the lock up meanwhile. Keeps what cannot be written.
   bool WriteWaiting(std::unique_lock<std::mutex>& lock) {
     is_writing_ = true;
-    std::vector<Encoded> batch = std::exchange(waiting_, {});
-    const auto settled = std::exchange(unsettled_, {});
+    std::deque<Inserted> taken = TakeWaiting();
     lock.unlock();
-    const absl::Status status = WriteBatch(batch);
+    const auto began = std::chrono::steady_clock::now();
+    const absl::Status status = WriteRows(taken);
+    const auto took = std::chrono::steady_clock::now() - began;
     if (!status.ok()) cannot_write_.Tell(status.ToString());
-    for (const auto& on_settled : settled) on_settled();
     lock.lock();
-    is_writing_ = false;
-    is_failing_ = !status.ok();
-    if (is_failing_) {
-      Append(std::move(batch));
+    Note(status);
+    is_quick_ = took <= kQuickWrite;
+    if (!status.ok()) {
+      // Nobody waits for the next try.
+      std::move(waiting_.begin(), waiting_.end(), std::back_inserter(taken));
+      waiting_ = std::move(taken);
+      Settle(waiting_, lock);
     } else {
-      for (const auto& [key, bytes] : batch) {
-        since_trim_bytes_ += static_cast<int64_t>(bytes.size());
+      for (const Inserted& inserted : taken) {
+        waiting_bytes_ -= NumBytes(inserted);
+        since_trim_bytes_ += NumBytes(inserted);
       }
       must_trim_ = since_trim_bytes_ >= kTrimIntervalBytes;
+      Settle(taken, lock);
     }
+    is_writing_ = false;
     return status.ok();
   }
 
-  absl::Status WriteBatch(std::vector<Encoded>& batch) {
-    if (batch.empty()) return absl::OkStatus();
+  // Gives the lock up meanwhile.
+  static void Settle(std::deque<Inserted>& all,
+                     std::unique_lock<std::mutex>& lock) {
+    std::vector<std::function<void()>> to_call;
+    for (Inserted& inserted : all) {
+      if (inserted.on_settled) {
+        to_call.push_back(std::exchange(inserted.on_settled, nullptr));
+      }
+    }
+    lock.unlock();
+    for (const auto& on_settled : to_call) on_settled();
+    lock.lock();
+  }
+
+  // Without any, it looks whether the database is there.
+  absl::Status WriteRows(const std::deque<Inserted>& all) {
+    std::vector<Row> rows;
+    for (const Inserted& inserted : all) {
+      rows.insert(rows.end(), inserted.rows.begin(), inserted.rows.end());
+    }
+    const std::lock_guard lock(database_mutex_);
+    if (rows.empty()) return database_->Run("SELECT 1");
     // So that coordinators that write the same do not wait for each other in a
     // circle.
-    std::sort(batch.begin(), batch.end());
-    const std::lock_guard lock(database_mutex_);
+    std::sort(rows.begin(), rows.end());
     return database_->Transact([&] {
       return InChunks(
-          absl::MakeConstSpan(batch),
-          [&](absl::Span<const Encoded> chunk) { return InsertChunk(chunk); });
+          absl::MakeConstSpan(rows),
+          [&](absl::Span<const Row> chunk) { return InsertChunk(chunk); });
     });
   }
 
-  absl::Status InsertChunk(absl::Span<const Encoded> chunk) {
+  absl::Status InsertChunk(absl::Span<const Row> chunk) {
     std::string sql = "INSERT INTO answers (version, key, answer) VALUES ";
     std::vector<SqlValue> values = {version_};
     for (const auto& [key, bytes] : chunk) {
@@ -246,10 +328,12 @@ class SqlAnswerStore : public AnswerStore {
 
   std::mutex waiting_mutex_;
   std::condition_variable wake_;
-  std::vector<Encoded> waiting_;
-  std::vector<std::function<void()>> unsettled_;  // When these are written.
-  bool is_writing_ = false;                       // One of the threads.
-  bool is_failing_ = false;  // The last time. Nobody waits for the next.
+  std::deque<Inserted> waiting_;
+  int64_t waiting_bytes_ = 0;  // With what is being written.
+  bool is_writing_ = false;    // One of the threads.
+  bool is_failing_ = false;    // The last time. Nobody waits for the next.
+  std::atomic<bool> is_away_ = false;  // So the last time, whoever tried.
+  bool is_quick_ = true;               // So was the last write.
   int64_t since_trim_bytes_ = 0;
   bool must_trim_ = false;
   bool stopping_ = false;

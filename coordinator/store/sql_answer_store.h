@@ -13,7 +13,8 @@ namespace tangram {
 
 // Answers in a database, at most about `max_bytes`, the oldest of which go
 // first. Whoever inserts writes them, or a thread all that have gathered while
-// another one wrote or the database could not be written. Those of another
+// another one wrote, the last write was slow or the database could not be
+// written. While a database is away nothing is found. Answers of another
 // `version` of the program are not found: its cost model may be another.
 // Errors: those of Migrate.
 absl::StatusOr<std::unique_ptr<AnswerStore>> CreateSqlAnswerStore(

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <chrono>
 #include <csignal>
 #include <future>
 #include <thread>
@@ -122,6 +123,7 @@ class FullDisk {
 TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
   if (is_shared()) GTEST_SKIP() << "the server has the file";
   Reopen();
+  Insert(3, AnswerWith(30));
   {
     const FullDisk disk;
     for (Fingerprint key = 1; key <= 2; ++key) {
@@ -130,10 +132,166 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
       settled.get_future().wait();
       EXPECT_EQ(Steps(key), -1);
     }
+    EXPECT_EQ(Steps(3), 30);
   }
   Reopen();  // Writes what waits.
   EXPECT_EQ(Steps(1), 10);
   EXPECT_EQ(Steps(2), 10);
+}
+
+// 64 MB may wait.
+TEST_P(SqlAnswerStoreTest, OfManyBytesThatWaitTheLastAreDropped) {
+  if (is_shared()) GTEST_SKIP() << "the server has the file";
+  Reopen(1 << 30);
+  {
+    const FullDisk disk;
+    for (Fingerprint key = 1; key <= 3; ++key) {
+      Insert(key, AnswerWith(10, 30 << 20));
+    }
+    Insert(4, AnswerWith(10));
+  }
+  Reopen(1 << 30);  // Writes what waits.
+  EXPECT_EQ(Steps(1), 10);
+  EXPECT_EQ(Steps(2), 10);
+  EXPECT_EQ(Steps(3), -1);
+  EXPECT_EQ(Steps(4), 10);
+}
+
+// While it lives, or until released, no answers can be written or read.
+class LockedAnswers {
+ public:
+  explicit LockedAnswers(std::unique_ptr<SqlDatabase> database)
+      : database_(std::move(database)) {
+    EXPECT_THAT(database_->RunScript(
+                    "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;"
+                    "LOCK TABLE answers IN ACCESS EXCLUSIVE MODE"),
+                IsOk());
+  }
+  void AwaitWaiting() {
+    int64_t waiting = 0;
+    while (waiting == 0) {
+      EXPECT_THAT(
+          database_->Run("SELECT COUNT(*) FROM pg_locks WHERE NOT granted", {},
+                         [&](const SqlRow& row) { waiting = row.Int(0); }),
+          IsOk());
+    }
+  }
+  void Hold(const std::string& seconds) {
+    EXPECT_THAT(database_->RunScript("SELECT pg_sleep(" + seconds + ")"),
+                IsOk());
+  }
+  void Release() { EXPECT_THAT(database_->RunScript("COMMIT"), IsOk()); }
+
+ private:
+  const std::unique_ptr<SqlDatabase> database_;
+};
+
+TEST_P(SqlAnswerStoreTest, AfterASlowWriteNobodyWaitsUntilOneIsQuick) {
+  if (!is_shared()) GTEST_SKIP() << "nobody else can lock it";
+  Reopen();
+  {
+    LockedAnswers answers(Open());
+    std::thread first([&] { Insert(1, AnswerWith(10)); });
+    answers.AwaitWaiting();
+    answers.Hold("0.6");
+    answers.Release();
+    first.join();
+  }
+  {
+    LockedAnswers answers(Open());
+    std::promise<void> kept;
+    store_->Insert({{2, AnswerWith(20)}}, [&] { kept.set_value(); });
+    auto future = kept.get_future();
+    EXPECT_EQ(future.wait_for(std::chrono::seconds(0)),
+              std::future_status::timeout);
+    answers.Release();
+    future.wait();
+    EXPECT_EQ(Steps(2), 20);
+  }
+  std::thread::id writer;
+  while (writer != std::this_thread::get_id()) {
+    std::promise<std::thread::id> settled;
+    store_->Insert({{3, AnswerWith(30)}},
+                   [&] { settled.set_value(std::this_thread::get_id()); });
+    writer = settled.get_future().get();
+  }
+}
+
+// 1 + 1000 + 1000 + 500.
+TEST_P(SqlAnswerStoreTest, WhatHasGatheredIsWrittenInParts) {
+  if (!is_shared()) GTEST_SKIP() << "nobody else can lock it";
+  Reopen();
+  LockedAnswers answers(Open());
+  std::thread first([&] { Insert(5000, AnswerWith(10)); });
+  answers.AwaitWaiting();
+  for (Fingerprint i = 0; i < 25; ++i) {
+    std::vector<KeyedAnswer> hundred;
+    for (Fingerprint key = 0; key < 100; ++key) {
+      hundred.emplace_back(100 * i + key, AnswerWith(20));
+    }
+    store_->Insert(hundred, [] {});
+  }
+  answers.Release();
+  first.join();
+  store_.reset();
+
+  int64_t rows = 0;
+  int64_t transactions = 0;
+  EXPECT_THAT(Open()->Run("SELECT COUNT(*), COUNT(DISTINCT CAST(xmin AS TEXT)) "
+                          "FROM answers",
+                          {},
+                          [&](const SqlRow& row) {
+                            rows = row.Int(0);
+                            transactions = row.Int(1);
+                          }),
+              IsOk());
+  EXPECT_EQ(rows, 2501);
+  EXPECT_EQ(transactions, 4);
+}
+
+// The server of the store's connection, stopped.
+class HungBackend {
+ public:
+  explicit HungBackend(SqlDatabase& database) {
+    EXPECT_THAT(
+        database.Run(
+            "SELECT pid FROM pg_stat_activity "
+            "WHERE application_name = 'hung' ORDER BY backend_start",
+            {},
+            [&](const SqlRow& row) { pid_ = static_cast<pid_t>(row.Int(0)); }),
+        IsOk());
+    EXPECT_EQ(pid_ > 0 ? kill(pid_, SIGSTOP) : -1, 0);
+  }
+  ~HungBackend() {
+    if (pid_ > 0) kill(pid_, SIGCONT);
+  }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
+  if (!is_shared()) GTEST_SKIP() << "has no server";
+  ASSERT_OK_AND_ASSIGN(
+      auto hanging,
+      OpenPostgresDatabase(connection() + " application_name=hung",
+                           std::chrono::milliseconds(500)));
+  ASSERT_OK_AND_ASSIGN(store_,
+                       CreateSqlAnswerStore(std::move(hanging), 1 << 20, "1"));
+  Insert(1, AnswerWith(10));
+  const auto database = Open();
+  {
+    const HungBackend backend(*database);
+    EXPECT_EQ(Steps(1), -1);
+    while (Steps(1) != 10) std::this_thread::yield();
+  }
+  {
+    const HungBackend backend(*database);
+    std::promise<void> settled;
+    store_->Insert({{2, AnswerWith(20)}}, [&] { settled.set_value(); });
+    settled.get_future().wait();
+    while (Steps(2) != 20) std::this_thread::yield();
+  }
 }
 
 // 12 MB in answers of 100 kB into a database that may hold 6 MB.
