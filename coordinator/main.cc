@@ -43,6 +43,9 @@ ABSL_FLAG(int, max_jobs_per_tenant, 1000,
           "number.");
 ABSL_FLAG(int, max_calls_per_tenant, 0,
           "Plan calls of one tenant at once; more are refused. 0: any number.");
+ABSL_FLAG(int, max_watches_per_tenant, 1000,
+          "Calls of one tenant that watch a job; more are refused. 0: any "
+          "number.");
 ABSL_FLAG(double, worker_wait_s, 30,
           "How long a plan waits for a worker that offers its parallelizer; "
           "0: not at all.");
@@ -115,7 +118,9 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
                                        absl::GetFlag(FLAGS_jwt_audience)}},
       .tenant_limits = {.max_unfinished_jobs =
                             absl::GetFlag(FLAGS_max_jobs_per_tenant),
-                        .max_calls = absl::GetFlag(FLAGS_max_calls_per_tenant)},
+                        .max_calls = absl::GetFlag(FLAGS_max_calls_per_tenant),
+                        .max_watches =
+                            absl::GetFlag(FLAGS_max_watches_per_tenant)},
       .health_listen = absl::GetFlag(FLAGS_health),
       .http_listen = absl::GetFlag(FLAGS_http),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
@@ -134,6 +139,8 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       "max_jobs_per_tenant", options.tenant_limits.max_unfinished_jobs));
   TANGRAM_RETURN_IF_ERROR(CheckNotNegative("max_calls_per_tenant",
                                            options.tenant_limits.max_calls));
+  TANGRAM_RETURN_IF_ERROR(CheckNotNegative("max_watches_per_tenant",
+                                           options.tenant_limits.max_watches));
   TANGRAM_RETURN_IF_ERROR(
       CheckMegabytes("cache_mb", absl::GetFlag(FLAGS_cache_mb)));
   TANGRAM_RETURN_IF_ERROR(

@@ -77,7 +77,7 @@ class JobService : public v1::Jobs::CallbackService {
       const v1::WatchJobRequest* request) override {
     return StartWatch({.store = parts_.store,
                        .watchers = parts_.watchers,
-                       .executor = parts_.executor},
+                       .quota = parts_.quota},
                       *request, CallerOf(parts_.authenticator, *context));
   }
 

@@ -1,52 +1,62 @@
 #include "coordinator/service/job_watchers.h"
 
 #include <utility>
-#include <vector>
 
 namespace tangram {
-namespace {
 
-using Watchers =
-    std::multimap<std::string, std::weak_ptr<JobWatchers::OnChange>>;
+JobWatchers::JobWatchers()
+    : thread_([this](std::stop_token stop) { Run(stop); }) {}
 
-// Those of a range that still watch; forgets the others.
-std::vector<std::shared_ptr<JobWatchers::OnChange>> StillThere(
-    Watchers& watchers, Watchers::iterator begin, Watchers::iterator end) {
-  std::vector<std::shared_ptr<JobWatchers::OnChange>> there;
-  while (begin != end) {
-    if (auto watcher = begin->second.lock()) {
-      there.push_back(std::move(watcher));
-      ++begin;
-    } else {
-      begin = watchers.erase(begin);
-    }
-  }
-  return there;
-}
-
-}  // namespace
-
-std::shared_ptr<void> JobWatchers::Watch(const std::string& job_id,
-                                         OnChange on_change) {
-  auto watcher = std::make_shared<OnChange>(std::move(on_change));
+std::shared_ptr<void> JobWatchers::Watch(const std::string& job_id, Look look) {
+  auto watcher = std::make_shared<Watcher>(Watcher{.look = std::move(look)});
   const std::lock_guard lock(mutex_);
   watchers_.emplace(job_id, watcher);
+  SetDue(watcher);
   return watcher;
 }
 
 void JobWatchers::Notify(const std::string& job_id) {
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto [begin, end] = watchers_.equal_range(job_id);
-  const auto there = StillThere(watchers_, begin, end);
-  lock.unlock();
-  for (const auto& on_change : there) (*on_change)();
+  SetDue(begin, end);
 }
 
 void JobWatchers::NotifyAll() {
+  const std::lock_guard lock(mutex_);
+  SetDue(watchers_.begin(), watchers_.end());
+}
+
+void JobWatchers::SetDue(const std::shared_ptr<Watcher>& watcher) {
+  if (std::exchange(watcher->is_due, true)) return;
+  due_.push_back(watcher);
+  wake_.notify_one();
+}
+
+// Forgets those that watch no more.
+void JobWatchers::SetDue(Watchers::iterator begin, Watchers::iterator end) {
+  while (begin != end) {
+    if (const auto watcher = begin->second.lock()) {
+      SetDue(watcher);
+      ++begin;
+    } else {
+      begin = watchers_.erase(begin);
+    }
+  }
+}
+
+void JobWatchers::Run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  const auto there = StillThere(watchers_, watchers_.begin(), watchers_.end());
-  lock.unlock();
-  for (const auto& on_change : there) (*on_change)();
+  while (wake_.wait(lock, stop, [this] { return !due_.empty(); }) &&
+         !stop.stop_requested()) {
+    auto watcher = due_.front().lock();
+    due_.pop_front();
+    if (watcher == nullptr) continue;
+    watcher->is_due = false;
+    lock.unlock();
+    watcher->look();
+    watcher.reset();  // Without the lock: it may be the last to hold it.
+    lock.lock();
+  }
 }
 
 }  // namespace tangram

@@ -17,16 +17,14 @@ absl::Status Exhausted(const std::string& tenant, int count,
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginCall(
     const std::string& tenant) {
-  const std::lock_guard lock(mutex_);
-  int& calls = calls_[tenant];
-  if (limits_.max_calls > 0 && calls >= limits_.max_calls) {
-    return Exhausted(tenant, calls, "calls under way",
-                     "--max_calls_per_tenant");
-  }
-  ++calls;
-  return std::shared_ptr<void>(this, [tenant](void* quota) {
-    static_cast<TenantQuota*>(quota)->EndCall(tenant);
-  });
+  return Begin(calls_, limits_.max_calls, tenant, "calls under way",
+               "--max_calls_per_tenant");
+}
+
+absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginWatch(
+    const std::string& tenant) {
+  return Begin(watches_, limits_.max_watches, tenant, "watches under way",
+               "--max_watches_per_tenant");
 }
 
 absl::Status TenantQuota::CheckJobs(const std::string& tenant,
@@ -39,10 +37,19 @@ absl::Status TenantQuota::CheckJobs(const std::string& tenant,
                    "--max_jobs_per_tenant");
 }
 
-void TenantQuota::EndCall(const std::string& tenant) {
+absl::StatusOr<std::shared_ptr<void>> TenantQuota::Begin(
+    Counts& counts, int max, const std::string& tenant, absl::string_view what,
+    absl::string_view flag) {
   const std::lock_guard lock(mutex_);
-  const auto it = calls_.find(tenant);
-  if (--it->second == 0) calls_.erase(it);
+  const auto it = counts.try_emplace(tenant, 0).first;
+  if (max > 0 && it->second >= max) {
+    return Exhausted(tenant, it->second, what, flag);
+  }
+  ++it->second;
+  return std::shared_ptr<void>(&counts, [this, it](void* its_counts) {
+    const std::lock_guard end_lock(mutex_);
+    if (--it->second == 0) static_cast<Counts*>(its_counts)->erase(it);
+  });
 }
 
 }  // namespace tangram

@@ -16,25 +16,24 @@
 namespace tangram {
 namespace {
 
-// One call. It looks at the store when it is told that something happened, on
-// the executor, and writes what is new. gRPC owns it until OnDone; looks under
-// way keep it alive.
+// One call. It looks at the store when something happened and writes what is
+// new. gRPC owns it until OnDone; a look under way keeps it alive.
 class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
                   public std::enable_shared_from_this<WatchCall> {
  public:
   WatchCall(const WatchJobParts& parts, std::string job_id, Caller caller,
-            int64_t after_event)
+            std::shared_ptr<void> place, int64_t after_event)
       : parts_(parts),
         job_id_(std::move(job_id)),
         caller_(std::move(caller)),
+        place_(std::move(place)),
         last_event_(after_event) {}
 
   void Start() {
     self_ = shared_from_this();
     watch_ = parts_.watchers.Watch(job_id_, [weak = weak_from_this()] {
-      if (const auto call = weak.lock()) call->LookSoon();
+      if (const auto call = weak.lock()) call->Look();
     });
-    LookSoon();
   }
 
   void OnWriteDone(bool ok) override {
@@ -53,39 +52,22 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
 
   void OnDone() override {
     watch_.reset();
+    place_.reset();
     // Deletes this, unless a look is under way.
     const std::shared_ptr<WatchCall> self = std::move(self_);
   }
 
  private:
-  // One look at a time; one more if something happens meanwhile.
-  void LookSoon() {
+  void Look() {
     {
       const std::lock_guard lock(mutex_);
-      must_look_ = true;
-      if (is_looking_ || outcome_.has_value()) return;
-      is_looking_ = true;
+      if (outcome_.has_value()) return;
     }
-    const auto job =
-        parts_.executor.Submit([self = shared_from_this()] { self->Look(); });
-    if (job.has_value()) return;
-    // Too busy; the next notice will do.
-    const std::lock_guard lock(mutex_);
-    is_looking_ = false;
-  }
-
-  void Look() {
+    const absl::StatusOr<News> news = LookForNews();
     std::unique_lock lock(mutex_);
-    while (std::exchange(must_look_, false) && !outcome_.has_value()) {
-      lock.unlock();
-      const absl::StatusOr<News> news = LookForNews();
-      lock.lock();
-      if (outcome_.has_value()) break;
-      Take(news);
-      WriteNext(lock);
-      if (!lock.owns_lock()) lock.lock();
-    }
-    is_looking_ = false;
+    if (outcome_.has_value()) return;
+    Take(news);
+    WriteNext(lock);
   }
 
   struct News {
@@ -149,11 +131,10 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   const Caller caller_;
   std::shared_ptr<WatchCall> self_;
   std::shared_ptr<void> watch_;
+  std::shared_ptr<void> place_;  // Among the watches of its tenant.
+  int64_t last_event_;           // Of the looks, one at a time, alone.
 
   std::mutex mutex_;
-  bool must_look_ = false;
-  bool is_looking_ = false;
-  int64_t last_event_;                 // Of the look under way.
   std::deque<v1::JobUpdate> updates_;  // The first may be being written.
   bool is_writing_ = false;
   bool is_finished_ = false;
@@ -174,8 +155,10 @@ grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
   if (!caller.ok()) return new RefusedCall(caller.status());
   absl::StatusOr<std::string> id = JobIdOf(request.job_id(), *caller);
   if (!id.ok()) return new RefusedCall(id.status());
-  auto call = std::make_shared<WatchCall>(parts, *std::move(id), *caller,
-                                          request.after_event());
+  auto place = parts.quota.BeginWatch(caller->tenant);
+  if (!place.ok()) return new RefusedCall(place.status());
+  auto call = std::make_shared<WatchCall>(
+      parts, *std::move(id), *caller, *std::move(place), request.after_event());
   call->Start();
   return call.get();
 }

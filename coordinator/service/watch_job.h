@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "coordinator/auth/caller.h"
-#include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/service/job_watchers.h"
+#include "coordinator/service/tenant_quota.h"
 #include "coordinator/store/job_store.h"
 #include "tangram/v1/job_service.pb.h"
 
@@ -16,7 +16,7 @@ namespace tangram {
 struct WatchJobParts {
   JobStore& store;
   JobWatchers& watchers;
-  BoundedExecutor& executor;
+  TenantQuota& quota;
 };
 
 // Streams the updates of a job until it has ended, as far as the caller may see

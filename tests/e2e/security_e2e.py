@@ -182,7 +182,8 @@ class TenantTest(Secured):
     def setUp(self):
         super().setUp()
         coordinator = self.start("--max_jobs_per_tenant=2",
-                                 "--max_calls_per_tenant=1")
+                                 "--max_calls_per_tenant=1",
+                                 "--max_watches_per_tenant=2")
         channel = grpc.insecure_channel(coordinator.address)
         self.addCleanup(channel.close)
         self.alice, self.bob, self.olga, self.wally = (
@@ -268,6 +269,36 @@ class TenantTest(Secured):
             finally:
                 again.cancel()
         eventually(is_free)
+
+    def test_a_tenant_has_so_many_watches(self):
+        for client in self.alice, self.bob:
+            client.call("/tangram.v1.Jobs/SubmitJob", self.request("a"))
+        # There is no worker: they last.
+        watch = lambda client: client.start(
+            "/tangram.v1.Jobs/WatchJob",
+            calls.jobs.WatchJobRequest(job_id="a"), 120)
+        three = [watch(self.alice) for _ in range(3)]
+        eventually(lambda: any(call.done() for call in three))
+        refused, = (call for call in three if call.done())
+        self.assertEqual(refused.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertIn('tenant "team-a" has 2 watches under way, as many as '
+                      '--max_watches_per_tenant allows', refused.details())
+        # Others have places of their own, and ended ones are free.
+        for call in three:
+            call.cancel()
+        others = [watch(self.bob) for _ in range(2)]
+        self.alice.call("/tangram.v1.Jobs/CancelJob",
+                        calls.jobs.CancelJobRequest(job_id="a"))
+        ends = lambda: list(watch(self.alice))[-1].job.state
+        def is_free():
+            try:
+                return ends() == calls.jobs.Job.CANCELLED
+            except grpc.RpcError:
+                return False
+        eventually(is_free)
+        self.assertFalse(any(call.done() for call in others))
+        for call in others:
+            call.cancel()
 
     def test_workers_learn_of_no_tenant(self):
         messages = queue.Queue()
