@@ -148,7 +148,7 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
   TANGRAM_RETURN_IF_ERROR(CheckMegabytes(
       "stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)));
   TANGRAM_RETURN_IF_ERROR(
-      CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
+      CheckAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
   if (options.max_concurrent_plans < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--max_concurrent_plans: ", options.max_concurrent_plans,

@@ -20,6 +20,7 @@
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
 #include "common/obs/termination.h"
+#include "common/wire/worker_pool_wire.h"
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 #include "worker/service/worker.h"
@@ -59,6 +60,9 @@ ABSL_FLAG(double, drain_s, 20,
 namespace tangram {
 namespace {
 
+// More than any machine has.
+constexpr double kMostMemoryGb = 1e6;
+
 std::string DefaultName() {
   char host[256] = "worker";
   gethostname(host, sizeof(host) - 1);
@@ -74,6 +78,12 @@ ParallelizersFromFlags() {
   } else if (specs.empty()) {
     specs = BuiltinParallelizerNames();
   }
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("adapter_search_s",
+                                        absl::GetFlag(FLAGS_adapter_search_s),
+                                        kLongestWaitS));
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("adapter_memory_gb",
+                                        absl::GetFlag(FLAGS_adapter_memory_gb),
+                                        kMostMemoryGb));
   const ProcessOptions limits = {
       .max_search_s = absl::GetFlag(FLAGS_adapter_search_s),
       .max_memory_bytes = 1e9 * absl::GetFlag(FLAGS_adapter_memory_gb)};
@@ -115,9 +125,10 @@ absl::StatusOr<WorkerOptions> OptionsFromFlags() {
         "--coordinator: empty; expected HOST:PORT");
   }
   if (options.name.empty()) options.name = DefaultName();
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative("threads", options.num_threads));
   TANGRAM_RETURN_IF_ERROR(
-      CheckNotNegative("drain_s", absl::GetFlag(FLAGS_drain_s)));
+      CheckAtMost("threads", options.num_threads, kMaxWorkerThreads));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
   if (options.num_threads == 0) {
     options.num_threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

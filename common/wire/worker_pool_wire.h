@@ -13,6 +13,8 @@ class Lease;
 
 namespace tangram {
 
+inline constexpr int kMaxWorkerThreads = 1 << 12;  // Queries at once.
+
 // The query of a lease. Indices are not checked: see CheckIndices.
 void EncodeQuery(const Query& query, v1::Lease& lease);
 absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease);

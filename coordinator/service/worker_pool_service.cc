@@ -22,7 +22,6 @@
 namespace tangram {
 namespace {
 
-constexpr int kMaxCapacity = 1 << 12;
 constexpr int kMaxAdapters = 1 << 8;
 
 absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
@@ -32,7 +31,7 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
       "hello",
       FirstError(
           {CheckName("name", hello.name()),
-           CheckPositive("capacity", hello.capacity(), kMaxCapacity),
+           CheckPositive("capacity", hello.capacity(), kMaxWorkerThreads),
            CheckPositive("adapters", hello.adapters_size(), kMaxAdapters)})));
   WorkerInfo info{.name = hello.name(), .capacity = hello.capacity()};
   for (int i = 0; i < hello.adapters_size(); ++i) {

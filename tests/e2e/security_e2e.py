@@ -445,6 +445,20 @@ class StartTest(Secured):
                      "--metrics=", f"--tls_cert_file={cert}",
                      f"--tls_key_file={key}")
 
+    def test_numbers_beyond_sense_are_refused(self):
+        worker = lambda message, *arguments: self.refuses(
+            message, "tangram-worker", "--metrics=",
+            "--coordinator=127.0.0.1:1", *arguments)
+        worker("--threads: 4097; expected 0 to 4096", "--threads=4097")
+        worker("--name: 257 bytes; expected at most 256", "--name=" + 257 * "n")
+        worker("--drain_s: inf; expected 0 to 1e+06", "--drain_s=inf")
+        for number in "0", "-1", "nan", "inf":
+            for flag in "--adapter_search_s", "--adapter_memory_gb":
+                worker(f"{flag}: {number}; expected more than 0",
+                       f"{flag}={number}")
+        self.coordinator("--drain_s: 1e+10; expected 0 to 1e+06",
+                         "--drain_s=1e10")
+
     def test_a_bad_line_is_named_without_its_token(self):
         self.write("tokens.csv", "a-secret-of-alice,alice,team a,plan\n")
         self.coordinator(f'tokens.csv: line 1.tenant: "team a"; expected',

@@ -64,9 +64,12 @@ class StreamLink : public CoordinatorLink {
     metrics_.SetRunning(slots_.num_taken());
     writer.request_stop();
     writer.join();
+    absl::Status status = FromGrpc(stream_->Finish());
     const std::lock_guard lock(write_mutex_);
     is_open_ = false;
-    return FromGrpc(stream_->Finish());
+    has_ended_ = true;
+    ended_.notify_all();
+    return status;
   }
 
   void Drain(double timeout_s) override {
@@ -86,9 +89,23 @@ class StreamLink : public CoordinatorLink {
       AddHandedBack(rest, message);
       is_last_ = true;
     });
+    AwaitEnd();
   }
 
  private:
+  // The coordinator ends a stream that has had its last message. One that does
+  // not, or does not even read it, is left.
+  void AwaitEnd() {
+    std::unique_lock lock(write_mutex_);
+    if (ended_.wait_for(lock, std::chrono::duration<double>(options_.goodbye_s),
+                        [this] { return has_ended_; })) {
+      return;
+    }
+    Log(LogLevel::kWarning, "coordinator does not end the stream",
+        {{"coordinator", address_}});
+    context_.TryCancel();
+  }
+
   void SayHello() {
     v1::WorkerMessage message;
     v1::Hello& hello = *message.mutable_hello();
@@ -247,7 +264,9 @@ class StreamLink : public CoordinatorLink {
       stream_;
   std::mutex write_mutex_;
   std::condition_variable_any wake_;
+  std::condition_variable ended_;
   bool is_open_ = false;
+  bool has_ended_ = false;
   v1::WorkerMessage outgoing_;  // Not yet written.
   bool has_news_ = false;       // In it.
   bool is_last_ = false;        // It ends the stream.

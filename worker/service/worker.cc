@@ -15,6 +15,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
+#include "common/wire/field_checks.h"
 #include "common/wire/grpc_settings.h"
 #include "worker/service/coordinator_link.h"
 #include "worker/service/slots.h"
@@ -155,6 +156,8 @@ class Daemon : public Worker {
 
 absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(WorkerOptions options,
                                                       Metrics& metrics) {
+  // A coordinator would refuse it again and again.
+  TANGRAM_RETURN_IF_ERROR(CheckName("--name", options.name));
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   for (const CoordinatorAccess& access : options.coordinators) {
     TANGRAM_ASSIGN_OR_RETURN(

@@ -21,6 +21,8 @@ struct WorkerOptions {
   double heartbeat_s = 15;
   // A coordinator that was not heard of for longer is left and dialled anew.
   double silence_limit_s = 25;
+  // When leaving, how long the coordinator may take to end the stream.
+  double goodbye_s = 5;
   // Between attempts to connect, doubling.
   double min_backoff_s = 0.2;
   double max_backoff_s = 5;
@@ -30,8 +32,8 @@ struct WorkerOptions {
 // queries, and dials again whenever a stream ends.
 class Worker {
  public:
-  // Starts at once. kInvalidArgument if the files for a coordinator are at
-  // fault. `metrics` must outlive the worker.
+  // Starts at once. kInvalidArgument if the name or the files for a coordinator
+  // are at fault. `metrics` must outlive the worker.
   static absl::StatusOr<std::unique_ptr<Worker>> Start(WorkerOptions options,
                                                        Metrics& metrics);
 
