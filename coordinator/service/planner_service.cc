@@ -122,7 +122,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
                              CallerOf(parts_.authenticator, context_));
     if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
     absl::StrAppend(&client_, context_.peer());
-    TANGRAM_ASSIGN_OR_RETURN(place_, parts_.quota.BeginCall(caller.tenant));
+    tenant_ = caller.tenant;
+    TANGRAM_ASSIGN_OR_RETURN(place_, parts_.quota.BeginCall(tenant_));
     return absl::OkStatus();
   }
 
@@ -135,7 +136,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         {.name = client_,
          .report = [this](const PlanningProgress& now) { Report(now); },
          .should_stop = [this] { return ShouldStop(); },
-         .why_stopped = [this] { return WhyCancelled(); }});
+         .why_stopped = [this] { return WhyCancelled(); },
+         .share = {.key = tenant_}});
     std::optional<grpc::ByteBuffer> result;
     if (file.ok()) {
       v1::PlanUpdate update;
@@ -206,7 +208,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   PlanOrder order_;
   grpc::ByteBuffer request_;
   Fingerprint adapters_ = 0;
-  std::string client_;           // For the log.
+  std::string client_;  // For the log.
+  std::string tenant_;
   std::shared_ptr<void> place_;  // Among the calls of its tenant.
   std::atomic<bool> is_cancelled_ = false;
 
