@@ -126,11 +126,12 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
 void JobRunner::KeepLeases() {
   Lock lock(mutex_);
   bool renewed = true;
+  int64_t wakes = wakes_;
   while (lease_thread_on_) {
-    const int64_t wakes = wakes_;
     const Seconds wait(options_.lease_s / (renewed ? kRenewals : kTries));
     changed_.wait_for(lock, wait,
                       [&] { return !lease_thread_on_ || wakes_ != wakes; });
+    wakes = wakes_;  // Before the renewal, which may miss what wakes it then.
     if (running_.empty()) continue;
     lock.unlock();
     renewed = RenewLeases();

@@ -93,7 +93,7 @@ class JobService : public v1::Jobs::CallbackService {
   absl::Status GetTrace(const std::string& name, const Caller& caller,
                         v1::Trace& response) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string job_id, JobIdOf(name, caller));
-    TANGRAM_RETURN_IF_ERROR(parts_.store.Get(job_id).status());
+    TANGRAM_RETURN_IF_ERROR(parts_.store.Pulse(job_id).status());
     const auto tracer = parts_.traces.Find(job_id);
     if (tracer == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -142,7 +142,7 @@ class JobService : public v1::Jobs::CallbackService {
     // So that two calls at once do not both take the last place.
     const std::lock_guard lock(submit_mutex_);
     // A job that is there already takes no new place.
-    if (absl::IsNotFound(parts_.store.Get(job.id).status())) {
+    if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
       TANGRAM_ASSIGN_OR_RETURN(const int unfinished,
                                parts_.store.CountUnfinished(tenant));
       TANGRAM_RETURN_IF_ERROR(parts_.quota.CheckJobs(tenant, unfinished));

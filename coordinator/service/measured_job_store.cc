@@ -1,5 +1,6 @@
 #include "coordinator/service/measured_job_store.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -44,8 +45,9 @@ class MeasuredJobStore : public JobStore {
   }
 
   absl::StatusOr<Job> Submit(const Job& job) override {
+    const bool is_new = absl::IsNotFound(Pulse(job.id).status());
     auto kept = Measure("submit", [&] { return store_->Submit(job); });
-    if (kept.ok()) events_.Add({{"event", "submitted"}});
+    if (kept.ok() && is_new) events_.Add({{"event", "submitted"}});
     return kept;
   }
   absl::StatusOr<Job> Get(const std::string& id) override {
@@ -64,7 +66,14 @@ class MeasuredJobStore : public JobStore {
     return Measure("count", [&] { return store_->CountWaiting(); });
   }
   absl::StatusOr<Job> Cancel(const std::string& id) override {
-    return Measure("cancel", [&] { return store_->Cancel(id); });
+    const absl::StatusOr<JobPulse> before = Pulse(id);
+    auto job = Measure("cancel", [&] { return store_->Cancel(id); });
+    // Of a running one, whoever runs it counts the end.
+    if (job.ok() && job->state == JobState::kCancelled && before.ok() &&
+        before->state == JobState::kQueued) {
+      events_.Add({{"event", "cancelled"}});
+    }
+    return job;
   }
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
@@ -75,13 +84,22 @@ class MeasuredJobStore : public JobStore {
     if (job.ok() && job->has_value()) {
       events_.Add({{"event", "started"}});
       const std::lock_guard lock(mutex_);
-      began_s_[(*job)->id] = now_s_();
+      began_[(*job)->id] = {.attempt = (*job)->attempts, .at_s = now_s_()};
     }
     return job;
   }
   absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
                                          double lease_s) override {
-    return Measure("renew", [&] { return store_->Renew(leases, lease_s); });
+    auto held =
+        Measure("renew", [&] { return store_->Renew(leases, lease_s); });
+    if (!held.ok()) return held;
+    for (const JobLease& lease : leases) {
+      const auto is_it = [&](const Job& job) { return LeaseOf(job) == lease; };
+      if (std::none_of(held->begin(), held->end(), is_it)) {
+        TakeBeginning(lease);
+      }
+    }
+    return held;
   }
   absl::Status AppendEvent(const JobLease& lease,
                            const std::string& progress) override {
@@ -94,15 +112,16 @@ class MeasuredJobStore : public JobStore {
     if (status.ok()) {
       const std::string state = EventOf(outcome.state);
       events_.Add({{"event", state}});
-      durations_.Observe({{"state", state}},
-                         now_s_() - TakeBeginning(lease.job_id));
+      durations_.Observe({{"state", state}}, now_s_() - TakeBeginning(lease));
+    } else if (absl::IsFailedPrecondition(status)) {
+      TakeBeginning(lease);
     }
     return status;
   }
   absl::Status Release(const JobLease& lease) override {
     absl::Status status =
         Measure("release", [&] { return store_->Release(lease); });
-    TakeBeginning(lease.job_id);
+    TakeBeginning(lease);
     if (status.ok()) events_.Add({{"event", "put_back"}});
     return status;
   }
@@ -134,13 +153,20 @@ class MeasuredJobStore : public JobStore {
     return result;
   }
 
-  double TakeBeginning(const std::string& id) {
+  struct Beginning {
+    int attempt = 0;
+    double at_s = 0;
+  };
+
+  double TakeBeginning(const JobLease& lease) {
     const std::lock_guard lock(mutex_);
-    const auto it = began_s_.find(id);
-    if (it == began_s_.end()) return now_s_();
-    const double began_s = it->second;
-    began_s_.erase(it);
-    return began_s;
+    const auto it = began_.find(lease.job_id);
+    if (it == began_.end() || it->second.attempt != lease.attempt) {
+      return now_s_();
+    }
+    const double at_s = it->second.at_s;
+    began_.erase(it);
+    return at_s;
   }
 
   const std::unique_ptr<JobStore> store_;
@@ -150,7 +176,7 @@ class MeasuredJobStore : public JobStore {
   Counter events_;
   DurationHistogram durations_;
   std::mutex mutex_;
-  std::map<std::string, double> began_s_;  // Jobs that run here.
+  std::map<std::string, Beginning> began_;  // Jobs that run here.
 };
 
 }  // namespace

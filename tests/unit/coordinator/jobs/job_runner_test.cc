@@ -66,13 +66,13 @@ class JobRunnerTest : public ::testing::Test {
   // Short, as tests wait for leases to be renewed; and for one to end.
   static constexpr double kLeaseS = 0.2;
 
-  void Start(int num_threads = 1) {
+  void Start(int num_threads = 1, double lease_s = kLeaseS) {
     runner_ = std::make_unique<JobRunner>(
         store_,
         JobRunnerOptions{
             .owner = "me",
             .num_threads = num_threads,
-            .lease_s = kLeaseS,
+            .lease_s = lease_s,
             .poll_interval_s = 0.01,
             .work =
                 [this](const Job& job, const auto& report, const auto& stop) {
@@ -157,6 +157,21 @@ TEST_F(JobRunnerTest, ACancelledJobIsStopped) {
   work_.AwaitBegun(1);
   ASSERT_THAT(store_.Cancel("a"), IsOk());
   runner_->Wake();
+
+  store_.Await("a", JobState::kCancelled);
+}
+
+// The next one by itself would be in 300 s.
+TEST_F(JobRunnerTest, ACancelDuringARenewalIsNotMissed) {
+  Submit("a");
+  Start(/*num_threads=*/1, /*lease_s=*/1000);
+  work_.AwaitBegun(1);
+  store_.HoldRenewals();
+  runner_->Wake();
+  store_.AwaitHeldRenewal();
+  ASSERT_THAT(store_.Cancel("a"), IsOk());
+  runner_->Wake();
+  store_.LetRenewalsGo();
 
   store_.Await("a", JobState::kCancelled);
 }

@@ -32,6 +32,20 @@ class MemoryJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     Find(id)->state = JobState::kQueued;
   }
+  // Renewals wait with their answer until they are let go.
+  void HoldRenewals() {
+    const std::lock_guard lock(mutex_);
+    holds_renewals_ = true;
+  }
+  void AwaitHeldRenewal() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return num_held_renewals_ > 0; });
+  }
+  void LetRenewalsGo() {
+    const std::lock_guard lock(mutex_);
+    holds_renewals_ = false;
+    changed_.notify_all();
+  }
   Job Await(const std::string& id, JobState state) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return Find(id)->state == state; });
@@ -95,12 +109,16 @@ class MemoryJobStore : public JobStore {
   }
   absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
                                          double) override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (Fails()) return Failure();
     std::vector<Job> held;
     for (const JobLease& lease : leases) {
       if (Job* job = Held(lease)) held.push_back(*job);
     }
+    ++num_held_renewals_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !holds_renewals_; });
+    --num_held_renewals_;
     return held;
   }
   absl::Status AppendEvent(const JobLease& lease,
@@ -167,6 +185,8 @@ class MemoryJobStore : public JobStore {
   absl::StatusCode failure_ = absl::StatusCode::kOk;
   int num_failures_ = 0;
   int num_spared_ = 0;
+  bool holds_renewals_ = false;
+  int num_held_renewals_ = 0;
 };
 
 }  // namespace tangram::testing
