@@ -144,29 +144,32 @@ bool JobRunner::RenewLeases() {
   Lock lock(mutex_);
   std::vector<JobLease> leases;
   for (const auto& [id, running] : running_) leases.push_back(running.lease);
-  lock.unlock();
   const double now_s = NowS();
+  renewing_since_s_ = now_s;
+  lock.unlock();
   const absl::StatusOr<std::vector<Job>> held =
       store_.Renew(leases, options_.lease_s);
   if (StartsToFail(held.status(), cannot_renew_)) {
     Note(true, "leases of jobs cannot be renewed", "", held.status());
   }
   // A database that is full takes no claims of others either.
-  const bool others_may_claim = !absl::IsResourceExhausted(held.status());
+  const bool is_full = absl::IsResourceExhausted(held.status());
   std::map<std::string, const Job*> by_id;
   if (held.ok()) {
     for (const Job& job : *held) by_id[job.id] = &job;
   }
   lock.lock();
+  renewing_since_s_.reset();
   for (const JobLease& lease : leases) {
     const auto it = running_.find(lease.job_id);
     if (it == running_.end() || it->second.lease != lease) continue;
     Running& running = it->second;
-    if (const auto job = by_id.find(lease.job_id); job != by_id.end()) {
-      running.held_until_s = now_s + options_.lease_s;
+    const auto job = by_id.find(lease.job_id);
+    const bool is_held = job != by_id.end();
+    if (is_held || is_full) running.held_until_s = now_s + options_.lease_s;
+    if (is_held) {
       running.must_stop |= job->second->cancel_requested;
-    } else if (held.ok() ||
-               (others_may_claim && NowS() > running.held_until_s)) {
+    } else if (held.ok() || NowS() > running.held_until_s) {
       running.is_lost = running.must_stop = true;
     }
   }
@@ -174,8 +177,16 @@ bool JobRunner::RenewLeases() {
   return held.ok();
 }
 
-bool JobRunner::MustStop(const Running& running) {
+// A store that does not answer does not say either that a lease has ended.
+bool JobRunner::MustStop(Running& running) {
   const Lock lock(mutex_);
+  const double now_s = NowS();
+  const bool store_hangs =
+      renewing_since_s_.has_value() &&
+      now_s > *renewing_since_s_ + options_.lease_s / kRenewals;
+  if (store_hangs && now_s > running.held_until_s) {
+    running.is_lost = running.must_stop = true;
+  }
   return stopping_ || running.must_stop;
 }
 

@@ -81,7 +81,7 @@ class JobRunner {
   void KeepLeases();
   bool RenewLeases();
   void RunJob(const Job& job, Running& running);
-  bool MustStop(const Running& running);
+  bool MustStop(Running& running);
   JobLease LeaseFor(const Running& running);
   absl::Status Settle(const Running& running, Job outcome);
   // What became of the job; the owner's word for it.
@@ -101,6 +101,7 @@ class JobRunner {
   bool stopping_ = false;  // Ends jobs under way.
   bool lease_thread_on_ = true;
   int64_t wakes_ = 0;
+  std::optional<double> renewing_since_s_;  // While it does.
   std::map<std::string, Running> running_;
   std::vector<std::thread> workers_;
   std::thread lease_thread_;

@@ -64,7 +64,7 @@ class Work {
 class JobRunnerTest : public ::testing::Test {
  protected:
   // Short, as tests wait for leases to be renewed; and for one to end.
-  static constexpr double kLeaseS = 0.2;
+  static constexpr double kLeaseS = 0.4;
 
   void Start(int num_threads = 1, double lease_s = kLeaseS) {
     runner_ = std::make_unique<JobRunner>(
@@ -203,6 +203,17 @@ TEST_F(JobRunnerTest, AJobWhoseLeaseCannotBeRenewedIsStopped) {
   store_.FailWith(absl::StatusCode::kUnavailable);
   AwaitNote("job lost");
   store_.FailWith(absl::StatusCode::kOk);
+
+  EXPECT_EQ(store_.Get("a")->state, JobState::kRunning);
+}
+
+TEST_F(JobRunnerTest, AJobIsStoppedAtTheEndOfItsLeaseThoughTheStoreHangs) {
+  Submit("a");
+  Start();
+  work_.AwaitBegun(1);
+  store_.HoldRenewals();
+  AwaitNote("job lost");
+  store_.LetRenewalsGo();
 
   EXPECT_EQ(store_.Get("a")->state, JobState::kRunning);
 }
