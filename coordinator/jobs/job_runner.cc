@@ -79,13 +79,18 @@ void JobRunner::Work() {
   Lock lock(mutex_);
   while (accepting_) {
     const int64_t wakes = wakes_;
+    ++num_claiming_;
     lock.unlock();
     const double claimed_s = NowS();
     const std::optional<Job> job = Claim();
     Running* const running = job.has_value() ? Begin(*job, claimed_s) : nullptr;
-    if (running != nullptr) RunJob(*job, *running);
     lock.lock();
+    --num_claiming_;
+    changed_.notify_all();
     if (running != nullptr) {
+      lock.unlock();
+      RunJob(*job, *running);
+      lock.lock();
       running_.erase(job->id);
       changed_.notify_all();
     } else {
@@ -121,6 +126,12 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
   lock.unlock();
   store_.Release(LeaseOf(job)).IgnoreError();  // Or it ends by itself.
   return nullptr;
+}
+
+// A lease that the store calls lost may have been taken here: by a claim whose
+// answer is under way. Afterwards it is known.
+void JobRunner::AwaitClaims(Lock& lock) {
+  changed_.wait(lock, [&] { return stopping_ || num_claiming_ == 0; });
 }
 
 void JobRunner::KeepLeases() {
@@ -159,6 +170,7 @@ bool JobRunner::RenewLeases() {
     for (const Job& job : *held) by_id[job.id] = &job;
   }
   lock.lock();
+  if (held.ok() && by_id.size() < leases.size()) AwaitClaims(lock);
   renewing_since_s_.reset();
   for (const JobLease& lease : leases) {
     const auto it = running_.find(lease.job_id);
@@ -236,7 +248,12 @@ absl::Status JobRunner::Settle(const Running& running, Job outcome) {
     lock.unlock();
     const absl::Status status = store_.Finish(lease, outcome);
     lock.lock();
-    if (status.ok() || absl::IsFailedPrecondition(status)) return status;
+    if (absl::IsFailedPrecondition(status)) {
+      AwaitClaims(lock);
+      if (running.lease != lease) continue;
+      return status;
+    }
+    if (status.ok()) return status;
     if (stopping_ || running.is_lost) return status;
     if (!MayPass(status)) {
       if (outcome.state == JobState::kFailed) return status;

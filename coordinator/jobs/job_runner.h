@@ -78,6 +78,7 @@ class JobRunner {
   std::optional<Job> Claim();
   // Makes `job` one of those that run. Null if it is one already.
   Running* Begin(const Job& job, double claimed_s);
+  void AwaitClaims(Lock& lock);
   void KeepLeases();
   bool RenewLeases();
   void RunJob(const Job& job, Running& running);
@@ -101,6 +102,7 @@ class JobRunner {
   bool stopping_ = false;  // Ends jobs under way.
   bool lease_thread_on_ = true;
   int64_t wakes_ = 0;
+  int num_claiming_ = 0;
   std::optional<double> renewing_since_s_;  // While it does.
   std::map<std::string, Running> running_;
   std::vector<std::thread> workers_;

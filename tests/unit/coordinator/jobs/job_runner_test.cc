@@ -267,6 +267,22 @@ TEST_F(JobRunnerTest, AJobThatIsClaimedWhileItRunsGoesOnOnce) {
   EXPECT_TRUE(runner_->Stop(1000));
 }
 
+// Nor is it begun again if it ends before the claim has returned.
+TEST_F(JobRunnerTest, AJobThatIsClaimedWhileItsOutcomeIsKeptIsNotRunAgain) {
+  Submit("a");
+  Start(/*num_threads=*/2);
+  work_.AwaitBegun(1);
+  store_.HoldClaims();
+  store_.Expire("a");
+  store_.AwaitHeldClaim();
+  work_.EndWith("plan");
+  store_.AwaitRefusals();
+  store_.LetClaimsGo();
+
+  EXPECT_EQ(store_.Await("a", JobState::kSucceeded).attempts, 2);
+  EXPECT_EQ(work_.num_begun(), 1);
+}
+
 TEST_F(JobRunnerTest, StoppingWaitsForJobsUnderWay) {
   Submit("a");
   Start();

@@ -46,6 +46,26 @@ class MemoryJobStore : public JobStore {
     holds_renewals_ = false;
     changed_.notify_all();
   }
+  // Claims that got a job likewise.
+  void HoldClaims() {
+    const std::lock_guard lock(mutex_);
+    holds_claims_ = true;
+  }
+  void AwaitHeldClaim() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return num_held_claims_ > 0; });
+  }
+  void LetClaimsGo() {
+    const std::lock_guard lock(mutex_);
+    holds_claims_ = false;
+    changed_.notify_all();
+  }
+  // Until somebody tried to finish a job, and to renew its lease, by one that
+  // he has no more.
+  void AwaitRefusals() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return finish_refused_ && renewal_refused_; });
+  }
   Job Await(const std::string& id, JobState state) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return Find(id)->state == state; });
@@ -90,7 +110,7 @@ class MemoryJobStore : public JobStore {
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner, double,
                                            double left_s) override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (Fails()) return Failure();
     if (left_s > 0) {
       ++num_spared_;
@@ -102,8 +122,12 @@ class MemoryJobStore : public JobStore {
       job.state = JobState::kRunning;
       job.owner = owner;
       ++job.attempts;
+      const Job claimed = job;
+      ++num_held_claims_;
       changed_.notify_all();
-      return job;
+      changed_.wait(lock, [&] { return !holds_claims_; });
+      --num_held_claims_;
+      return claimed;
     }
     return std::nullopt;
   }
@@ -115,6 +139,7 @@ class MemoryJobStore : public JobStore {
     for (const JobLease& lease : leases) {
       if (Job* job = Held(lease)) held.push_back(*job);
     }
+    renewal_refused_ |= held.size() < leases.size();
     ++num_held_renewals_;
     changed_.notify_all();
     changed_.wait(lock, [&] { return !holds_renewals_; });
@@ -134,7 +159,11 @@ class MemoryJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     if (Fails()) return Failure();
     Job* job = Held(lease);
-    if (job == nullptr) return Lost();
+    if (job == nullptr) {
+      finish_refused_ = true;
+      changed_.notify_all();
+      return Lost();
+    }
     // As a database that does not take so much.
     if (outcome.result.size() > 1000) return absl::InternalError("too large");
     job->state = outcome.state;
@@ -187,6 +216,10 @@ class MemoryJobStore : public JobStore {
   int num_spared_ = 0;
   bool holds_renewals_ = false;
   int num_held_renewals_ = 0;
+  bool holds_claims_ = false;
+  int num_held_claims_ = 0;
+  bool finish_refused_ = false;
+  bool renewal_refused_ = false;
 };
 
 }  // namespace tangram::testing
