@@ -22,9 +22,8 @@ inline bool IsFinished(JobState state) {
 struct Job {
   std::string id;       // Whose it is and the client's choice: JobId.
   std::string request;  // Serialised tangram.v1.PlanRequest.
-  int priority = 0;     // Higher runs first.
-  // Of equal priority, the jobs of one key take turns with those of another;
-  // of one key, the oldest runs first.
+  int priority = 0;     // Of one key, higher runs first, then the older.
+  // Next is a job of the key of which the fewest run.
   std::string share_key;
   JobState state = JobState::kQueued;
   bool cancel_requested = false;

@@ -217,9 +217,9 @@ class SqlJobStore : public JobStore {
                      "attempts = attempts + 1 WHERE sequence = ("
                      "SELECT sequence FROM jobs WHERE " IS_WAITING("?3"),
                      is_last ? " AND " IS_LEFT("?3", "?4") : "",
-                     " ORDER BY priority DESC, (SELECT COUNT(*) FROM jobs AS "
-                     "other WHERE other.state = 1 AND "
-                     "other.share_key = jobs.share_key), sequence LIMIT 1 ",
+                     " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE "
+                     "other.state = 1 AND other.share_key = jobs.share_key), "
+                     "priority DESC, sequence LIMIT 1 ",
                      database_->dialect().skip_locked,
                      ") RETURNING " WHOLE_JOB_COLUMNS),
         values, [&](const SqlRow& row) { job = WholeJobOf(row); }));

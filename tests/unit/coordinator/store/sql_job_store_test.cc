@@ -251,6 +251,19 @@ TEST_P(SqlJobStoreTest, JobsOfOneKeyTakeTurnsWithThoseOfAnother) {
   EXPECT_EQ(Get("b1").share_key, "b");
 }
 
+TEST_P(SqlJobStoreTest, PriorityCountsAmongJobsOfOneKeyAlone) {
+  for (const char* id : {"a1", "a2", "a3", "b1"}) {
+    ASSERT_THAT(store_->Submit({.id = id,
+                                .request = id,
+                                .priority = id[0] == 'a' ? id[1] : 0,
+                                .share_key = {id, id + 1}}),
+                IsOk());
+  }
+  EXPECT_EQ(Claim("me"), "a3");
+  EXPECT_EQ(Claim("me"), "b1");
+  EXPECT_EQ(Claim("me"), "a2");
+}
+
 // Quotes and other letters of the language are only letters.
 TEST_P(SqlJobStoreTest, ValuesAreNoSql) {
   const std::string id = "'; DROP TABLE jobs; -- $1 ?1 \\ \"";
