@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -33,6 +34,12 @@ constexpr std::chrono::milliseconds kMemoryInterval(200);
 constexpr int kMemoryLookShare = 20;
 constexpr size_t kLinesKept = 5;
 constexpr size_t kMaxLineBytes = 500;
+// What is read before its memory and its end are looked at again: as much as a
+// pipe holds (pipe(7)).
+constexpr ssize_t kMaxTurnBytes = 1 << 16;
+// How many lines are passed on every few seconds: a stack trace, but no flood.
+constexpr std::chrono::seconds kLineInterval(5);
+constexpr int64_t kLinesPerInterval = 100;
 
 // A file descriptor that closes itself.
 class Descriptor {
@@ -161,6 +168,7 @@ class WatchedChild : public ChildProcess {
     KillSession(id_);
     ReadOutput();
     EndLine();
+    TellLinesLeftOut();
     const std::lock_guard lock(mutex_);
     waitpid(id_, &status_, 0);
     state_ = State::kEnded;
@@ -190,6 +198,7 @@ class WatchedChild : public ChildProcess {
       poll(&output, 1, kWatchIntervalMs);
       if (output.revents != 0) ReadOutput();
       const auto begin = Clock::now();
+      if (begin >= interval_end_) TellLinesLeftOut();
       if (begin < next_look) continue;
       CheckMemory();
       const auto end = Clock::now();
@@ -215,8 +224,12 @@ class WatchedChild : public ChildProcess {
 
   void ReadOutput() {
     char buffer[4096];
-    ssize_t length = 0;
-    while ((length = read(output_.get(), buffer, sizeof(buffer))) > 0) {
+    for (ssize_t total = 0; total < kMaxTurnBytes;) {
+      const ssize_t length = read(output_.get(), buffer, sizeof(buffer));
+      // Nobody has the other end any more; there is nothing left to wait for.
+      if (length == 0) output_.Close();
+      if (length <= 0) return;
+      total += length;
       for (ssize_t i = 0; i < length; ++i) {
         if (buffer[i] == '\n') {
           EndLine();
@@ -225,22 +238,46 @@ class WatchedChild : public ChildProcess {
         }
       }
     }
-    // Nobody has the other end any more; there is nothing left to wait for.
-    if (length == 0) output_.Close();
   }
 
   void EndLine() {
     if (line_.empty()) return;
-    if (options_.on_line) options_.on_line(line_);
+    if (options_.on_line) PassOnLine();
     const std::lock_guard lock(mutex_);
     lines_.push_back(std::exchange(line_, ""));
     if (lines_.size() > kLinesKept) lines_.pop_front();
   }
 
+  void PassOnLine() {
+    const auto now = Clock::now();
+    if (now >= interval_end_) {
+      TellLinesLeftOut();
+      interval_end_ = now + kLineInterval;
+      lines_passed_on_ = 0;
+    }
+    if (lines_passed_on_ == kLinesPerInterval) {
+      ++lines_left_out_;
+    } else {
+      ++lines_passed_on_;
+      options_.on_line(line_);
+    }
+  }
+
+  void TellLinesLeftOut() {
+    if (lines_left_out_ == 0) return;
+    options_.on_line(
+        absl::StrCat(std::exchange(lines_left_out_, 0), " lines left out"));
+  }
+
   ChildOptions options_;
   Descriptor output_;
-  std::string line_;  // Not ended yet; of the thread alone.
-  pid_t id_ = 0;      // Like fork_error_, set before state_ changes.
+  // Of the thread alone.
+  std::string line_;  // Not ended yet.
+  Clock::time_point interval_end_;
+  int64_t lines_passed_on_ = 0;  // In the interval.
+  int64_t lines_left_out_ = 0;   // Not told yet.
+
+  pid_t id_ = 0;  // Like fork_error_, set before state_ changes.
   int fork_error_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;

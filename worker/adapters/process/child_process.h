@@ -15,7 +15,8 @@ struct ChildOptions {
   std::string command;                   // For /bin/sh.
   std::vector<std::string> environment;  // "NAME=value"; it gets nothing else.
   double max_memory_bytes = 0;           // Of all its processes together.
-  // Gets each line that it writes to standard output or error.
+  // Gets each line that it writes to standard output or error; of a flood the
+  // first ones, and how many were left out.
   std::function<void(absl::string_view)> on_line;
 };
 

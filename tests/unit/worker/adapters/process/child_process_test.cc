@@ -1,5 +1,6 @@
 #include "worker/adapters/process/child_process.h"
 
+#include <chrono>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -71,6 +72,34 @@ TEST(ChildProcessTest, PassesOnItsOutputByLine) {
        }});
   ASSERT_TRUE(child->EndsWithin(kLongS));
   EXPECT_THAT(lines, ElementsAre("hello", "world"));
+}
+
+TEST(ChildProcessTest, LeavesOutLinesOfAFlood) {
+  std::vector<std::string> lines;
+  const auto child = *ChildProcess::Start(
+      {.command = "seq 1000",
+       .max_memory_bytes = 1e9,
+       .on_line = [&](absl::string_view line) { lines.emplace_back(line); }});
+  ASSERT_TRUE(child->EndsWithin(kLongS));
+  ASSERT_EQ(lines.size(), 101);
+  EXPECT_EQ(lines[99], "100");
+  EXPECT_EQ(lines[100], "900 lines left out");
+  EXPECT_EQ(child->Ending(),
+            "exited with code 0; output: 996 | 997 | 998 | 999 | 1000");
+}
+
+TEST(ChildProcessTest, AFloodDoesNotHideItsMemory) {
+  const auto greedy = *ChildProcess::Start(
+      {.command = "yes & head -c 300000000 /dev/zero | tail -n 1 | "
+                  "(read line; sleep 1000)",
+       .environment = {},
+       .max_memory_bytes = 0.1e9,
+       // As a log that is slower than the program.
+       .on_line = [](absl::string_view) {
+         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+       }});
+  ASSERT_TRUE(greedy->EndsWithin(kLongS));
+  EXPECT_THAT(greedy->Ending(), HasSubstr("more than the 0.10 GB"));
 }
 
 TEST(ChildProcessTest, HasNoStandardInput) {
