@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/obs/sparse_warning.h"
 
 namespace tangram {
 namespace {
@@ -51,12 +52,18 @@ std::string JsonString(absl::string_view text) {
   return out;
 }
 
-// gRPC's errors are about connections that it will make again.
+// gRPC's errors are about connections that it will make again, and callers can
+// cause as many as they like: they are told sparsely, by where they arise.
 void LogFromGrpc(gpr_log_func_args* args) {
-  const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR
-                             ? LogLevel::kWarning
-                             : LogLevel::kDebug;
-  Log(level, args->message, {{"source", "grpc"}});
+  if (args->severity != GPR_LOG_SEVERITY_ERROR) {
+    Log(LogLevel::kDebug, args->message, {{"source", "grpc"}});
+    return;
+  }
+  static SparseKinds& errors = *new SparseKinds();
+  const auto times = errors.Note(absl::StrCat(args->file, ":", args->line));
+  if (!times.has_value()) return;
+  Log(LogLevel::kWarning, args->message,
+      {{"source", "grpc"}, {"times", *times}});
 }
 
 // Whether a value would run into its neighbours, or make a line of its own.

@@ -19,14 +19,15 @@ std::optional<int64_t> SparseTimes::Note(double now_s) {
   return std::exchange(count_, 0);
 }
 
-void SparseWarning::Tell(const std::string& reason) {
+std::optional<int64_t> SparseKinds::Note(const std::string& kind) {
   const std::chrono::duration<double> now =
       std::chrono::steady_clock::now().time_since_epoch();
-  std::optional<int64_t> times;
-  {
-    const std::lock_guard lock(mutex_);
-    times = times_.Note(now.count());
-  }
+  const std::lock_guard lock(mutex_);
+  return times_[kind].Note(now.count());
+}
+
+void SparseWarning::Tell(const std::string& reason) {
+  const std::optional<int64_t> times = times_.Note("");
   if (!times.has_value()) return;
   Log(LogLevel::kWarning, what_, {{"reason", reason}, {"times", *times}});
 }

@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_OBS_SPARSE_WARNING_H_
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,16 @@ class SparseTimes {
   int64_t count_ = 0;
 };
 
+// The same for each of a few kinds of things, by the steady clock. Thread-safe.
+class SparseKinds {
+ public:
+  std::optional<int64_t> Note(const std::string& kind);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, SparseTimes> times_;
+};
+
 // A warning about what goes on failing. Thread-safe.
 class SparseWarning {
  public:
@@ -28,8 +39,7 @@ class SparseWarning {
 
  private:
   const char* const what_;
-  std::mutex mutex_;
-  SparseTimes times_;
+  SparseKinds times_;
 };
 
 }  // namespace tangram

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/service/plan_request_wire.h"
@@ -64,8 +65,8 @@ class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   PlanCall(const PlannerServiceParts& parts,
-           grpc::CallbackServerContext& context)
-      : parts_(parts), context_(context) {}
+           grpc::CallbackServerContext& context, SparseKinds& refusals)
+      : parts_(parts), context_(context), refusals_(refusals) {}
 
   void Start(const grpc::ByteBuffer& request) {
     absl::StatusOr<PlanOrder> order = Decode(request);
@@ -113,7 +114,11 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   void Refuse(const absl::Status& status) {
     parts_.metrics.OnPlan(status, {}, {}, 0);
-    Log(LogLevel::kInfo, "plan refused", {{"reason", status.ToString()}});
+    const auto times = refusals_.Note(absl::StatusCodeToString(status.code()));
+    if (times.has_value()) {
+      Log(LogLevel::kInfo, "plan refused",
+          {{"reason", status.ToString()}, {"times", *times}});
+    }
     Finish(ToGrpc(status));
   }
 
@@ -205,6 +210,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   const PlannerServiceParts& parts_;
   grpc::CallbackServerContext& context_;
+  SparseKinds& refusals_;  // In the log, by their codes.
   PlanOrder order_;
   grpc::ByteBuffer request_;
   Fingerprint adapters_ = 0;
@@ -236,13 +242,14 @@ class PlannerService
       parts_.metrics.OnKnownPlan();
       return new KnownPlanCall(*std::move(known));
     }
-    auto* call = new PlanCall(parts_, *context);
+    auto* call = new PlanCall(parts_, *context, refusals_);
     call->Start(*request);
     return call;
   }
 
  private:
   const PlannerServiceParts parts_;
+  SparseKinds refusals_;
 };
 
 }  // namespace

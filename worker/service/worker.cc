@@ -15,6 +15,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/grpc_settings.h"
 #include "worker/service/coordinator_link.h"
@@ -28,6 +29,12 @@ namespace {
 // how often it says that it has none.
 constexpr std::chrono::milliseconds kPollInterval(200);
 constexpr std::chrono::seconds kComplainInterval(10);
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 // Keeps a stream to one coordinator.
 class Dialer {
@@ -58,24 +65,28 @@ class Dialer {
  private:
   void Run() {
     double backoff_s = options_.min_backoff_s;
+    absl::StatusCode last_code = absl::StatusCode::kOk;
+    SparseTimes ends;  // In a row, of one code.
     while (WaitForCoordinator()) {
       const std::shared_ptr<CoordinatorLink> link = OpenLink();
       if (link == nullptr) return;
-      const auto began = std::chrono::steady_clock::now();
+      const double began_s = SteadySeconds();
       const absl::Status status = link->Run();
-      const std::chrono::duration<double> lasted =
-          std::chrono::steady_clock::now() - began;
       // A stream that held for a while was a good one.
-      if (lasted.count() > options_.max_backoff_s) {
-        backoff_s = options_.min_backoff_s;
-      }
+      const bool was_good = SteadySeconds() - began_s > options_.max_backoff_s;
+      if (was_good) backoff_s = options_.min_backoff_s;
+      if (was_good || status.code() != last_code) ends = {};
+      last_code = status.code();
       std::unique_lock lock(mutex_);
       link_ = nullptr;
       if (stopping_) return;
-      Log(LogLevel::kWarning, "disconnected",
-          {{"coordinator", address_},
-           {"reason", status.ToString()},
-           {"retry_in_s", backoff_s}});
+      if (const auto times = ends.Note(SteadySeconds()); times.has_value()) {
+        Log(LogLevel::kWarning, "disconnected",
+            {{"coordinator", address_},
+             {"reason", status.ToString()},
+             {"retry_in_s", backoff_s},
+             {"times", *times}});
+      }
       wake_.wait_for(lock, std::chrono::duration<double>(backoff_s),
                      [this] { return stopping_; });
       backoff_s = std::min(2 * backoff_s, options_.max_backoff_s);

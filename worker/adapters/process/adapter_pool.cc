@@ -115,12 +115,17 @@ absl::Status AdapterPool::OnDeath(const absl::Status& death) {
   const std::lock_guard lock(mutex_);
   backoff_s_ = std::min(std::max(2 * backoff_s_, options_.min_backoff_s),
                         options_.max_backoff_s);
-  next_start_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                   std::chrono::duration<double>(backoff_s_));
-  Log(LogLevel::kWarning, "adapter died",
-      {{"adapter", info_.id.name},
-       {"how", death.message()},
-       {"restart_in_s", backoff_s_}});
+  const auto now = Clock::now();
+  next_start_ = now + std::chrono::duration_cast<Clock::duration>(
+                          std::chrono::duration<double>(backoff_s_));
+  const std::chrono::duration<double> now_s = now.time_since_epoch();
+  if (const auto times = deaths_.Note(now_s.count()); times.has_value()) {
+    Log(LogLevel::kWarning, "adapter died",
+        {{"adapter", info_.id.name},
+         {"how", death.message()},
+         {"restart_in_s", backoff_s_},
+         {"times", *times}});
+  }
   return death;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/obs/sparse_warning.h"
 #include "worker/adapters/process/adapter_process.h"
 
 namespace tangram {
@@ -51,6 +52,7 @@ class AdapterPool {
   std::vector<std::unique_ptr<AdapterProcess>> idle_;
   double backoff_s_ = 0;  // 0: the last answer came after the last death.
   Clock::time_point next_start_;
+  SparseTimes deaths_;  // In the log.
 };
 
 }  // namespace tangram

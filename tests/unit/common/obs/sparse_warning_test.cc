@@ -15,5 +15,12 @@ TEST(SparseTimesTest, TheFirstIsToldAndThenOneAMinuteWithTheNumber) {
   EXPECT_EQ(times.Note(5000), 2);
 }
 
+TEST(SparseKindsTest, EachKindIsToldByItself) {
+  SparseKinds kinds;
+  EXPECT_EQ(kinds.Note("a"), 1);
+  EXPECT_EQ(kinds.Note("a"), std::nullopt);
+  EXPECT_EQ(kinds.Note("b"), 1);
+}
+
 }  // namespace
 }  // namespace tangram
