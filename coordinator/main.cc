@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
@@ -66,11 +67,15 @@ ABSL_FLAG(std::string, database, "",
           "dbname=...\". Empty: files in --state_dir.");
 ABSL_FLAG(int64_t, stored_answers_mb, 1024,
           "Disk space for answers of workers.");
+ABSL_FLAG(double, keep_jobs_days, 30,
+          "How long jobs are kept after their end; 0: for ever.");
 ABSL_FLAG(double, drain_s, 60,
           "On SIGTERM, how long to wait for plans under way.");
 
 namespace tangram {
 namespace {
+
+constexpr double kDayS = 86400;
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -100,13 +105,40 @@ absl::Status CheckMegabytes(absl::string_view flag, int64_t value) {
       absl::StrCat("--", flag, ": ", value, "; expected 0 to ", kMost));
 }
 
-absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
-  if (const std::string dir = absl::GetFlag(FLAGS_state_dir);
-      !dir.empty() && !absl::GetFlag(FLAGS_database).empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--state_dir: ", dir, "; expected nothing beside --database"));
+absl::Status CheckFlags() {
+  const std::pair<const char*, double> counts_and_times[] = {
+      {"worker_wait_s", absl::GetFlag(FLAGS_worker_wait_s)},
+      {"max_queued_plans", absl::GetFlag(FLAGS_max_queued_plans)},
+      {"max_jobs_per_tenant", absl::GetFlag(FLAGS_max_jobs_per_tenant)},
+      {"max_calls_per_tenant", absl::GetFlag(FLAGS_max_calls_per_tenant)},
+      {"max_watches_per_tenant", absl::GetFlag(FLAGS_max_watches_per_tenant)},
+      {"keep_jobs_days", absl::GetFlag(FLAGS_keep_jobs_days)}};
+  for (const auto& [flag, value] : counts_and_times) {
+    TANGRAM_RETURN_IF_ERROR(CheckNotNegative(flag, value));
   }
-  const CoordinatorOptions options{
+  const std::pair<const char*, int64_t> megabytes[] = {
+      {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
+      {"plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)},
+      {"stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)}};
+  for (const auto& [flag, value] : megabytes) {
+    TANGRAM_RETURN_IF_ERROR(CheckMegabytes(flag, value));
+  }
+  TANGRAM_RETURN_IF_ERROR(
+      CheckAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
+  if (const int plans = absl::GetFlag(FLAGS_max_concurrent_plans); plans < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--max_concurrent_plans: ", plans, "; expected a positive integer"));
+  }
+  const std::string dir = absl::GetFlag(FLAGS_state_dir);
+  if (dir.empty() || absl::GetFlag(FLAGS_database).empty()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--state_dir: ", dir, "; expected nothing beside --database"));
+}
+
+CoordinatorOptions OptionsFromFlags() {
+  return {
       .listen = absl::GetFlag(FLAGS_listen),
       .tls = {.cert_file = absl::GetFlag(FLAGS_tls_cert_file),
               .key_file = absl::GetFlag(FLAGS_tls_key_file),
@@ -130,31 +162,8 @@ absl::StatusOr<CoordinatorOptions> OptionsFromFlags() {
       .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
       .state_dir = StateDir(),
       .database = absl::GetFlag(FLAGS_database),
-      .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20};
-  TANGRAM_RETURN_IF_ERROR(
-      CheckNotNegative("worker_wait_s", options.worker_wait_s));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckNotNegative("max_queued_plans", options.max_queued_plans));
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative(
-      "max_jobs_per_tenant", options.tenant_limits.max_unfinished_jobs));
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative("max_calls_per_tenant",
-                                           options.tenant_limits.max_calls));
-  TANGRAM_RETURN_IF_ERROR(CheckNotNegative("max_watches_per_tenant",
-                                           options.tenant_limits.max_watches));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckMegabytes("cache_mb", absl::GetFlag(FLAGS_cache_mb)));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckMegabytes("plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)));
-  TANGRAM_RETURN_IF_ERROR(CheckMegabytes(
-      "stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)));
-  TANGRAM_RETURN_IF_ERROR(
-      CheckAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
-  if (options.max_concurrent_plans < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--max_concurrent_plans: ", options.max_concurrent_plans,
-                     "; expected a positive integer"));
-  }
-  return options;
+      .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20,
+      .keep_jobs_s = absl::GetFlag(FLAGS_keep_jobs_days) * kDayS};
 }
 
 void WarnOfPlainText(const CoordinatorOptions& options) {
@@ -166,8 +175,8 @@ void WarnOfPlainText(const CoordinatorOptions& options) {
 }
 
 absl::Status RunCoordinator() {
-  TANGRAM_ASSIGN_OR_RETURN(const CoordinatorOptions options,
-                           OptionsFromFlags());
+  TANGRAM_RETURN_IF_ERROR(CheckFlags());
+  const CoordinatorOptions options = OptionsFromFlags();
   Metrics metrics;
   TANGRAM_ASSIGN_OR_RETURN(const int metrics_port,
                            metrics.Serve(absl::GetFlag(FLAGS_metrics)));

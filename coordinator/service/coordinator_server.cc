@@ -52,6 +52,8 @@ constexpr std::chrono::seconds kShutdownGrace(1);
 constexpr double kStopTimeoutS = 5;
 // Other coordinators' doings are noticed about once a second.
 constexpr int kTicksBetweenLooks = 4;
+// At once; so few that calls of the store hardly wait for it.
+constexpr int kForgottenJobs = 100;
 // Threads that talk to the store, and calls that may wait for them.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
@@ -148,6 +150,7 @@ class Server : public CoordinatorServer {
       : all_metrics_(metrics),
         state_(std::move(state)),
         authenticator_(std::move(authenticator)),
+        keep_jobs_s_(options.keep_jobs_s),
         quota_(options.tenant_limits),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
@@ -295,6 +298,7 @@ class Server : public CoordinatorServer {
       if (++ticks % kTicksBetweenLooks == 0) {
         watchers_.NotifyAll();
         SetGauges();
+        LookAtJobs();
       }
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
@@ -304,19 +308,27 @@ class Server : public CoordinatorServer {
     metrics_.SetPool(pool_.Counts());
     metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
     metrics_.SetJobs(runner_.num_running());
-    // Aside, as the database may take its time.
-    if (is_counting_.exchange(true)) return;
+  }
+
+  // Aside, as the database may take its time.
+  void LookAtJobs() {
+    if (is_looking_.exchange(true)) return;
     const auto task = store_executor_.Submit([this] {
       const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
       if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
-      is_counting_ = false;
+      // Or later: the store's failures are counted and told elsewhere.
+      if (keep_jobs_s_ > 0) {
+        state_.jobs->Forget(keep_jobs_s_, kForgottenJobs).IgnoreError();
+      }
+      is_looking_ = false;
     });
-    if (!task.has_value()) is_counting_ = false;
+    if (!task.has_value()) is_looking_ = false;
   }
 
   Metrics& all_metrics_;
   State state_;
   const std::unique_ptr<Authenticator> authenticator_;
+  const double keep_jobs_s_;
   TenantQuota quota_;
   ServiceMetrics metrics_;
   WorkerPool pool_;
@@ -325,7 +337,7 @@ class Server : public CoordinatorServer {
   JobWatchers watchers_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> stopping_ = false;
-  std::atomic<bool> is_counting_ = false;
+  std::atomic<bool> is_looking_ = false;
   BoundedExecutor executor_;
   BoundedExecutor store_executor_;
   JobRunner runner_;

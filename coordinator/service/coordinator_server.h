@@ -37,6 +37,7 @@ struct CoordinatorOptions {
   std::string database;
   int64_t stored_answers_bytes = int64_t{1} << 30;
   double job_lease_s = 6;
+  double keep_jobs_s = 30 * 86400.;  // After their end; 0: for ever.
 };
 
 // The coordinator daemon without its process: all services, health, reflection

@@ -132,6 +132,10 @@ class MeasuredJobStore : public JobStore {
                    [&] { return store_->EventsAfter(id, after); });
   }
 
+  absl::StatusOr<int> Forget(double age_s, int limit) override {
+    return Measure("forget", [&] { return store_->Forget(age_s, limit); });
+  }
+
  private:
   static const absl::Status& StatusOf(const absl::Status& status) {
     return status;

@@ -76,7 +76,7 @@ inline std::string TenantOf(const std::string& job_id) {
 }
 
 struct JobFilter {
-  std::string tenant;            // Empty: all.
+  std::string tenant;            // Their share_key; empty: all.
   std::vector<JobState> states;  // Empty: all.
   int limit = 100;
   // Only jobs submitted before this one, so that pages follow one another;
@@ -104,7 +104,7 @@ class JobStore {
   virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;
   // Newest first, without requests and results.
   virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
-  // Jobs of a tenant (empty: all) that have not ended.
+  // Jobs of a tenant (as share_key; empty: all) that have not ended.
   virtual absl::StatusOr<int> CountUnfinished(const std::string& tenant) = 0;
   // Jobs that Claim may take.
   virtual absl::StatusOr<int> CountWaiting() = 0;
@@ -133,6 +133,10 @@ class JobStore {
   // Events of a job with a number above `after`, in order.
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(
       const std::string& id, int64_t after) = 0;
+
+  // Deletes up to `limit` jobs that ended more than `age_s` ago, with their
+  // events; how many.
+  virtual absl::StatusOr<int> Forget(double age_s, int limit) = 0;
 };
 
 }  // namespace tangram

@@ -45,9 +45,19 @@ constexpr char kShares[] = R"(
                                 WHERE job_id = id);
 )";
 
+// Lists of a tenant's jobs and the deletion of old ones read no others. Keys of
+// jobs from before there were any: what is left of ids without their names.
+constexpr char kIndexes[] = R"(
+  UPDATE jobs SET share_key = rtrim(rtrim(id,
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-'), '/')
+    WHERE share_key = '';
+  CREATE INDEX jobs_of_key ON jobs (share_key, sequence);
+  CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;
+)";
+
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
-  for (const char* step : {kTables, kShares}) {
+  for (const char* step : {kTables, kShares, kIndexes}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
@@ -59,8 +69,6 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
   "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
   "started_s, finished_s, error_code, error_message, share_key"
 #define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
-// Rows whose id begins with that parameter.
-#define IS_OF_TENANT(prefix) "substr(id, 1, length(" prefix ")) = " prefix
 // Jobs that may be taken at the time `now`.
 #define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
 // Of these, the ones that are there since `before`, if nobody runs any.
@@ -95,11 +103,6 @@ Job WholeJobOf(const SqlRow& row) {
 
 absl::Status NoSuchJob(const std::string& id) {
   return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
-}
-
-// What the ids of a tenant's jobs begin with.
-std::string PrefixOf(const std::string& tenant) {
-  return tenant.empty() ? "" : tenant + "/";
 }
 
 int64_t Number(JobState state) { return static_cast<int64_t>(state); }
@@ -159,14 +162,15 @@ class SqlJobStore : public JobStore {
     int64_t wanted = 0;  // A bit for each state.
     for (const JobState state : filter.states) wanted |= 1 << Number(state);
     if (filter.states.empty()) wanted = -1;
+    std::vector<SqlValue> values = {before, wanted, int64_t{filter.limit}};
+    if (!filter.tenant.empty()) values.emplace_back(filter.tenant);
     std::vector<Job> jobs;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT " JOB_COLUMNS
-        " FROM jobs WHERE sequence < ?1 AND "
-        "((?2 >> CAST(state AS INTEGER)) & 1) = 1 AND " IS_OF_TENANT(
-            "?3") " ORDER BY sequence DESC LIMIT ?4",
-        {before, wanted, PrefixOf(filter.tenant), int64_t{filter.limit}},
-        [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
+        absl::StrCat("SELECT " JOB_COLUMNS " FROM jobs WHERE sequence < ?1 AND "
+                     "((?2 >> CAST(state AS INTEGER)) & 1) = 1",
+                     filter.tenant.empty() ? "" : " AND share_key = ?4",
+                     " ORDER BY sequence DESC LIMIT ?3"),
+        values, [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
     return jobs;
   }
 
@@ -174,9 +178,9 @@ class SqlJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     int64_t count = 0;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT COUNT(*) FROM jobs WHERE state IN (0, 1) AND " IS_OF_TENANT(
-            "?1"),
-        {PrefixOf(tenant)}, [&](const SqlRow& row) { count = row.Int(0); }));
+        "SELECT COUNT(*) FROM jobs WHERE state IN (0, 1) AND "
+        "(?1 = '' OR share_key = ?1)",
+        {tenant}, [&](const SqlRow& row) { count = row.Int(0); }));
     return static_cast<int>(count);
   }
 
@@ -297,6 +301,28 @@ class SqlJobStore : public JobStore {
           events.push_back({.number = row.Int(0), .progress = row.String(1)});
         }));
     return events;
+  }
+
+  absl::StatusOr<int> Forget(double age_s, int limit) override {
+    const std::lock_guard lock(mutex_);
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    std::vector<std::string> ids;
+    const absl::Status status = database_->Transact([&]() -> absl::Status {
+      TANGRAM_RETURN_IF_ERROR(database_->Run(
+          absl::StrCat("DELETE FROM jobs WHERE sequence IN (SELECT sequence "
+                       "FROM jobs WHERE state > 1 AND finished_s < ?1 "
+                       "ORDER BY finished_s LIMIT ?2 ",
+                       database_->dialect().skip_locked, ") RETURNING id"),
+          {now_s - age_s, int64_t{limit}},
+          [&](const SqlRow& row) { ids.push_back(row.String(0)); }));
+      for (const std::string& id : ids) {
+        TANGRAM_RETURN_IF_ERROR(
+            database_->Run("DELETE FROM events WHERE job_id = ?1", {id}));
+      }
+      return absl::OkStatus();
+    });
+    TANGRAM_RETURN_IF_ERROR(status);
+    return static_cast<int>(ids.size());
   }
 
  private:

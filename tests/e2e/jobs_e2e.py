@@ -163,6 +163,17 @@ class JobsTest(Folder):
                       refused.stderr)
         self.assertEqual(self.tangram("job", "list", *self.on()).count("\n"), 1)
 
+    def test_a_job_is_kept_for_some_time_after_its_end(self):
+        self.coordinator.end()
+        self.coordinator = self.start(
+            listen=self.address, more=["--keep_jobs_days=0.00001"])  # 0.9 s.
+        self.add_worker()
+        self.submit("a", [*CLUSTER, *JOB])
+        self.coordinator.wait_for("job ended")
+        deadline = time.monotonic() + 60
+        while self.state("a") is not None:
+            self.assertLess(time.monotonic(), deadline)
+
     def test_bad_requests_are_refused_before_they_are_kept(self):
         bad = self.run_tangram("plan", *CLUSTER, *JOB,
                                *self.on("--job", "a b", "--detach"))

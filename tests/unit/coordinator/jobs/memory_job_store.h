@@ -185,6 +185,9 @@ class MemoryJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     return events_;
   }
+  absl::StatusOr<int> Forget(double, int) override {
+    return absl::UnimplementedError("");
+  }
 
  private:
   bool Fails() {

@@ -16,6 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsOk;
 using testing::IsOkAndHolds;
 using ::testing::SizeIs;
@@ -45,8 +46,10 @@ class SqlJobStoreTest : public testing::DatabaseTest {
   }
 
   void Submit(const std::string& id, int priority = 0) {
-    ASSERT_THAT(store_->Submit(
-                    {.id = id, .request = "plan " + id, .priority = priority}),
+    ASSERT_THAT(store_->Submit({.id = id,
+                                .request = "plan " + id,
+                                .priority = priority,
+                                .share_key = TenantOf(id)}),
                 IsOk());
   }
   // The lease of the next job, or an empty one.
@@ -394,6 +397,46 @@ TEST_P(SqlJobStoreTest, TenantsAreListedAndCountedApart) {
   EXPECT_THAT(store_->Cancel("a/x"), IsOk());
   EXPECT_EQ(Claim("runner"), "a/y");
   EXPECT_THAT(store_->CountUnfinished("a"), IsOkAndHolds(1));
+}
+
+TEST_P(SqlJobStoreTest, JobsAreForgottenSomeTimeAfterTheirEnd) {
+  for (const char* id : {"a", "b", "c", "d", "e"}) Submit(id);
+  for (const double end_s : {1000, 1001, 1002}) {  // a, b, c.
+    const JobLease lease = Lease("me", 1e6);
+    EXPECT_THAT(store_->AppendEvent(lease, "half"), IsOk());
+    now_s_ = end_s;
+    EXPECT_THAT(store_->Finish(lease, {.state = JobState::kSucceeded}), IsOk());
+  }
+  EXPECT_EQ(Claim("me", 1e6), "d");
+  now_s_ = 1101.5;
+
+  EXPECT_THAT(store_->Forget(/*age_s=*/100, /*limit=*/1), IsOkAndHolds(1));
+  EXPECT_THAT(store_->Get("a").status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("is unknown")));
+  EXPECT_THAT(store_->Forget(100, 10), IsOkAndHolds(1));
+  EXPECT_THAT(store_->Forget(100, 10), IsOkAndHolds(0));
+  EXPECT_THAT(store_->List({}),
+              IsOkAndHolds(ElementsAre(HasId("e"), HasId("d"), HasId("c"))));
+  // Nothing of the old one is left.
+  Submit("a");
+  EXPECT_THAT(store_->EventsAfter("a", 0), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(store_->EventsAfter("c", 0), IsOkAndHolds(SizeIs(1)));
+}
+
+// As one that was kept before jobs had keys.
+TEST_P(SqlJobStoreTest, JobsWithoutAKeyGetThatOfTheirTenant) {
+  for (const char* id : {"team-a.1/x_1.y-Z", "x"}) {
+    ASSERT_THAT(store_->Submit({.id = id, .request = id}), IsOk());
+  }
+  store_.reset();
+  ASSERT_THAT(Open()->RunScript("DROP INDEX jobs_of_key; "
+                                "DROP INDEX jobs_ended; "
+                                "UPDATE tangram_schema SET version = 2;"),
+              IsOk());
+  Reopen();
+
+  EXPECT_EQ(Get("team-a.1/x_1.y-Z").share_key, "team-a.1");
+  EXPECT_EQ(Get("x").share_key, "");
 }
 
 TEST_P(SqlJobStoreTest, TheClockMayBeTheDatabases) {
