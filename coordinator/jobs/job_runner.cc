@@ -207,9 +207,12 @@ JobLease JobRunner::LeaseFor(const Running& running) {
   return running.lease;
 }
 
-void JobRunner::RunJob(const Job& job, Running& running) {
-  Note(false, "job started", job.id, absl::OkStatus());
-  options_.on_change(job.id);
+absl::StatusOr<std::string> JobRunner::Result(const Job& job,
+                                              Running& running) {
+  if (job.losses >= options_.max_losses) {
+    return absl::InternalError(absl::StrCat("given up after ", job.losses,
+                                            " coordinators were lost with it"));
+  }
   std::atomic<bool> loses_progress = false;
   const auto report = [&](std::string progress) {
     absl::Status status = store_.AppendEvent(LeaseFor(running), progress);
@@ -220,8 +223,13 @@ void JobRunner::RunJob(const Job& job, Running& running) {
     }
     options_.on_change(job.id);
   };
-  absl::StatusOr<std::string> result =
-      options_.work(job, report, [&] { return MustStop(running); });
+  return options_.work(job, report, [&] { return MustStop(running); });
+}
+
+void JobRunner::RunJob(const Job& job, Running& running) {
+  Note(false, "job started", job.id, absl::OkStatus());
+  options_.on_change(job.id);
+  absl::StatusOr<std::string> result = Result(job, running);
 
   Lock lock(mutex_);
   const bool is_lost = running.is_lost;

@@ -38,6 +38,10 @@ struct JobRunnerOptions {
   double lease_s = 6;
   // How often the store is asked for jobs that other coordinators got.
   double poll_interval_s = 1;
+  // A job that so many coordinators were lost with is given up: it probably
+  // kills them, and with each the jobs beside it. More than the few of an
+  // unlucky one: that a coordinator was lost has mostly other reasons.
+  int max_losses = 20;
   JobWork work;
   // Whether it can get anywhere with a job; if not, it leaves them to others
   // that share the store. From any thread.
@@ -81,6 +85,7 @@ class JobRunner {
   void AwaitClaims(Lock& lock);
   void KeepLeases();
   bool RenewLeases();
+  absl::StatusOr<std::string> Result(const Job& job, Running& running);
   void RunJob(const Job& job, Running& running);
   bool MustStop(Running& running);
   JobLease LeaseFor(const Running& running);

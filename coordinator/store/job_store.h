@@ -28,6 +28,7 @@ struct Job {
   JobState state = JobState::kQueued;
   bool cancel_requested = false;
   int attempts = 0;   // Times that a coordinator began it.
+  int losses = 0;     // Of these, the ones in which the coordinator was lost.
   std::string owner;  // The coordinator that began it last.
   // Seconds since 1970; 0: not yet.
   double submitted_s = 0;

@@ -55,9 +55,13 @@ constexpr char kIndexes[] = R"(
   CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;
 )";
 
+constexpr char kLosses[] = R"(
+  ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
+)";
+
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
-  for (const char* step : {kTables, kShares, kIndexes}) {
+  for (const char* step : {kTables, kShares, kIndexes, kLosses}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
@@ -67,7 +71,7 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
 // In the order that JobOf reads them.
 #define JOB_COLUMNS                                                       \
   "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
-  "started_s, finished_s, error_code, error_message, share_key"
+  "started_s, finished_s, error_code, error_message, share_key, losses"
 #define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
 // Jobs that may be taken at the time `now`.
 #define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
@@ -86,6 +90,7 @@ Job JobOf(const SqlRow& row) {
           .state = static_cast<JobState>(row.Int(2)),
           .cancel_requested = row.Int(3) != 0,
           .attempts = static_cast<int>(row.Int(4)),
+          .losses = static_cast<int>(row.Int(12)),
           .owner = row.String(5),
           .submitted_s = row.Double(6),
           .started_s = row.Double(7),
@@ -96,8 +101,8 @@ Job JobOf(const SqlRow& row) {
 
 Job WholeJobOf(const SqlRow& row) {
   Job job = JobOf(row);
-  job.request = row.String(12);
-  job.result = row.String(13);
+  job.request = row.String(13);
+  job.result = row.String(14);
   return job;
 }
 
@@ -216,7 +221,9 @@ class SqlJobStore : public JobStore {
     if (is_last) values.push_back(now_s - left_s);
     std::optional<Job> job;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        absl::StrCat("UPDATE jobs SET state = 1, owner = ?1, "
+        absl::StrCat("UPDATE jobs SET losses = losses + CASE WHEN state = 1 "
+                     "AND owner <> ?1 THEN 1 ELSE 0 END, "
+                     "state = 1, owner = ?1, "
                      "lease_until_s = ?2, started_s = ?3, "
                      "attempts = attempts + 1 WHERE sequence = ("
                      "SELECT sequence FROM jobs WHERE " IS_WAITING("?3"),

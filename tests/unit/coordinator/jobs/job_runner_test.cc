@@ -140,6 +140,19 @@ TEST_F(JobRunnerTest, AnErrorEndsAJobForGood) {
   EXPECT_EQ(store_.Get("a")->attempts, 1);
 }
 
+TEST_F(JobRunnerTest, AJobThatTooManyCoordinatorsWereLostWithIsGivenUp) {
+  ASSERT_THAT(store_.Submit({.id = "a", .losses = 20}), IsOk());
+  ASSERT_THAT(store_.Submit({.id = "b", .losses = 19}), IsOk());
+  work_.EndWith("plan");
+  Start();
+
+  EXPECT_THAT(store_.Await("a", JobState::kFailed).error,
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("after 20 coordinators were lost")));
+  store_.Await("b", JobState::kSucceeded);
+  EXPECT_EQ(work_.num_begun(), 1);
+}
+
 TEST_F(JobRunnerTest, RunsAsManyAtOnceAsItMay) {
   for (const char* id : {"a", "b", "c"}) Submit(id);
   Start(/*num_threads=*/2);

@@ -292,6 +292,26 @@ TEST_P(SqlJobStoreTest, WhoeverOpensAFileOfHisOwnTakesOverItsJobs) {
   EXPECT_EQ(Claim("me"), is_shared() ? "" : "a");
 }
 
+// Not those who put it back, nor the one who takes it again.
+TEST_P(SqlJobStoreTest, CountsCoordinatorsThatWereLostWithAJob) {
+  Submit("a");
+  ASSERT_THAT(store_->Release(Lease("careful")), IsOk());
+  EXPECT_EQ(Claim("dead", 10), "a");
+  EXPECT_EQ(Get("a").losses, 0);
+  now_s_ = 1011;
+  EXPECT_EQ(Claim("slow", 10), "a");
+  EXPECT_EQ(Get("a").losses, 1);
+  now_s_ = 1022;
+  EXPECT_EQ(Claim("slow", 10), "a");
+  EXPECT_EQ(Get("a").losses, 1);
+  Reopen();
+  now_s_ = 1033;
+  EXPECT_EQ(Claim("me"), "a");
+
+  EXPECT_EQ(Get("a").losses, 2);
+  EXPECT_EQ(Get("a").attempts, 5);
+}
+
 TEST_P(SqlJobStoreTest, ARenewedLeaseHolds) {
   Submit("a");
   const JobLease lease = Lease("me", 10);
@@ -431,6 +451,7 @@ TEST_P(SqlJobStoreTest, JobsWithoutAKeyGetThatOfTheirTenant) {
   store_.reset();
   ASSERT_THAT(Open()->RunScript("DROP INDEX jobs_of_key; "
                                 "DROP INDEX jobs_ended; "
+                                "ALTER TABLE jobs DROP COLUMN losses; "
                                 "UPDATE tangram_schema SET version = 2;"),
               IsOk());
   Reopen();
