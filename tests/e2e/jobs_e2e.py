@@ -171,8 +171,10 @@ class JobsTest(Folder):
         self.submit("a", [*CLUSTER, *JOB])
         self.coordinator.wait_for("job ended")
         deadline = time.monotonic() + 60
-        while self.state("a") is not None:
+        shown = ""
+        while "\"a\" is unknown" not in shown:
             self.assertLess(time.monotonic(), deadline)
+            shown = self.run_tangram("job", "show", "a", *self.on()).stderr
 
     def test_bad_requests_are_refused_before_they_are_kept(self):
         bad = self.run_tangram("plan", *CLUSTER, *JOB,
