@@ -114,7 +114,7 @@ absl::Status CheckFlags() {
       {"max_watches_per_tenant", absl::GetFlag(FLAGS_max_watches_per_tenant)},
       {"keep_jobs_days", absl::GetFlag(FLAGS_keep_jobs_days)}};
   for (const auto& [flag, value] : counts_and_times) {
-    TANGRAM_RETURN_IF_ERROR(CheckNotNegative(flag, value));
+    TANGRAM_RETURN_IF_ERROR(CheckFlagNotNegative(flag, value));
   }
   const std::pair<const char*, int64_t> megabytes[] = {
       {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
@@ -124,7 +124,7 @@ absl::Status CheckFlags() {
     TANGRAM_RETURN_IF_ERROR(CheckMegabytes(flag, value));
   }
   TANGRAM_RETURN_IF_ERROR(
-      CheckAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
+      CheckFlagAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
   if (const int plans = absl::GetFlag(FLAGS_max_concurrent_plans); plans < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--max_concurrent_plans: ", plans, "; expected a positive integer"));

@@ -78,12 +78,12 @@ ParallelizersFromFlags() {
   } else if (specs.empty()) {
     specs = BuiltinParallelizerNames();
   }
-  TANGRAM_RETURN_IF_ERROR(CheckPositive("adapter_search_s",
-                                        absl::GetFlag(FLAGS_adapter_search_s),
-                                        kLongestWaitS));
-  TANGRAM_RETURN_IF_ERROR(CheckPositive("adapter_memory_gb",
-                                        absl::GetFlag(FLAGS_adapter_memory_gb),
-                                        kMostMemoryGb));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckFlagPositive("adapter_search_s",
+                        absl::GetFlag(FLAGS_adapter_search_s), kLongestWaitS));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckFlagPositive("adapter_memory_gb",
+                        absl::GetFlag(FLAGS_adapter_memory_gb), kMostMemoryGb));
   const ProcessOptions limits = {
       .max_search_s = absl::GetFlag(FLAGS_adapter_search_s),
       .max_memory_bytes = 1e9 * absl::GetFlag(FLAGS_adapter_memory_gb)};
@@ -126,9 +126,9 @@ absl::StatusOr<WorkerOptions> OptionsFromFlags() {
   }
   if (options.name.empty()) options.name = DefaultName();
   TANGRAM_RETURN_IF_ERROR(
-      CheckAtMost("threads", options.num_threads, kMaxWorkerThreads));
+      CheckFlagAtMost("threads", options.num_threads, kMaxWorkerThreads));
   TANGRAM_RETURN_IF_ERROR(
-      CheckAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
+      CheckFlagAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
   if (options.num_threads == 0) {
     options.num_threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -10,23 +10,23 @@ namespace tangram {
 // Eleven days; clocks can count further than anybody waits.
 inline constexpr double kLongestWaitS = 1e6;
 
-inline absl::Status CheckNotNegative(absl::string_view flag, double value) {
+inline absl::Status CheckFlagNotNegative(absl::string_view flag, double value) {
   if (value >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--", flag, ": ", value, "; expected at least 0"));
 }
 
 // 0 to `max`.
-inline absl::Status CheckAtMost(absl::string_view flag, double value,
-                                double max) {
+inline absl::Status CheckFlagAtMost(absl::string_view flag, double value,
+                                    double max) {
   if (value >= 0 && value <= max) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--", flag, ": ", value, "; expected 0 to ", max));
 }
 
 // More than 0, and at most `max`.
-inline absl::Status CheckPositive(absl::string_view flag, double value,
-                                  double max) {
+inline absl::Status CheckFlagPositive(absl::string_view flag, double value,
+                                      double max) {
   if (value > 0 && value <= max) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "--", flag, ": ", value, "; expected more than 0 and at most ", max));
