@@ -42,6 +42,8 @@ ABSL_FLAG(int, workers, 1, "Workers of this process.");
 ABSL_FLAG(int, slots, 1, "Queries that a worker runs at once.");
 ABSL_FLAG(double, query_s, 0, "How long a worker takes to answer.");
 ABSL_FLAG(int, queries, 1000, "Queries of one batch.");
+ABSL_FLAG(std::string, state_dir, "",
+          "Where the coordinator keeps answers; empty: in memory.");
 
 namespace tangram::bench {
 namespace {
@@ -192,7 +194,8 @@ void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
 // A coordinator of this process, whose pool is asked as planners ask it.
 void AskSliceQueries() {
   Metrics metrics;
-  auto server = CoordinatorServer::Start({}, metrics);
+  auto server = CoordinatorServer::Start(
+      {.state_dir = absl::GetFlag(FLAGS_state_dir)}, metrics);
   TANGRAM_CHECK(server.ok());
   WorkerPool& pool = (*server)->pool();
   SayReady((*server)->port());
