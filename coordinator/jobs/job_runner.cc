@@ -79,13 +79,13 @@ void JobRunner::Work() {
   Lock lock(mutex_);
   while (accepting_) {
     const int64_t wakes = wakes_;
-    ++num_claiming_;
+    const auto claim = claiming_.insert(++num_claims_).first;
     lock.unlock();
     const double claimed_s = NowS();
     const std::optional<Job> job = Claim();
     Running* const running = job.has_value() ? Begin(*job, claimed_s) : nullptr;
     lock.lock();
-    --num_claiming_;
+    claiming_.erase(claim);
     changed_.notify_all();
     if (running != nullptr) {
       lock.unlock();
@@ -131,7 +131,16 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
 // A lease that the store calls lost may have been taken here: by a claim whose
 // answer is under way. Afterwards it is known.
 void JobRunner::AwaitClaims(Lock& lock) {
-  changed_.wait(lock, [&] { return stopping_ || num_claiming_ == 0; });
+  const int64_t last = num_claims_;
+  changed_.wait(lock, [&] {
+    return stopping_ || claiming_.empty() || *claiming_.begin() > last;
+  });
+}
+
+JobRunner::Running* JobRunner::FindRunning(const JobLease& lease) {
+  const auto it = running_.find(lease.job_id);
+  const bool is_it = it != running_.end() && it->second.lease == lease;
+  return is_it ? &it->second : nullptr;
 }
 
 void JobRunner::KeepLeases() {
@@ -170,20 +179,26 @@ bool JobRunner::RenewLeases() {
     for (const Job& job : *held) by_id[job.id] = &job;
   }
   lock.lock();
-  if (held.ok() && by_id.size() < leases.size()) AwaitClaims(lock);
   renewing_since_s_.reset();
+  std::vector<JobLease> missing;
   for (const JobLease& lease : leases) {
-    const auto it = running_.find(lease.job_id);
-    if (it == running_.end() || it->second.lease != lease) continue;
-    Running& running = it->second;
+    Running* const running = FindRunning(lease);
+    if (running == nullptr) continue;
     const auto job = by_id.find(lease.job_id);
     const bool is_held = job != by_id.end();
-    if (is_held || is_full) running.held_until_s = now_s + options_.lease_s;
+    if (is_held || is_full) running->held_until_s = now_s + options_.lease_s;
     if (is_held) {
-      running.must_stop |= job->second->cancel_requested;
-    } else if (held.ok() || NowS() > running.held_until_s) {
-      running.is_lost = running.must_stop = true;
+      running->must_stop |= job->second->cancel_requested;
+    } else if (held.ok()) {
+      missing.push_back(lease);
+    } else if (NowS() > running->held_until_s) {
+      running->is_lost = running->must_stop = true;
     }
+  }
+  if (!missing.empty()) AwaitClaims(lock);
+  for (const JobLease& lease : missing) {
+    Running* const running = FindRunning(lease);
+    if (running != nullptr) running->is_lost = running->must_stop = true;
   }
   changed_.notify_all();
   return held.ok();
@@ -238,6 +253,8 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   lock.unlock();
   if (is_lost) {
     Note(true, "job lost", job.id, absl::OkStatus());
+    // In case nobody has taken it yet.
+    store_.Release(LeaseFor(running)).IgnoreError();
   } else if (is_ended) {
     Note(false, "job put back", job.id, store_.Release(LeaseFor(running)));
   } else {

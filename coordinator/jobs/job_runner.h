@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -83,6 +84,8 @@ class JobRunner {
   // Makes `job` one of those that run. Null if it is one already.
   Running* Begin(const Job& job, double claimed_s);
   void AwaitClaims(Lock& lock);
+  // Null if it does not run, or by another lease. Expects the lock to be held.
+  Running* FindRunning(const JobLease& lease);
   void KeepLeases();
   bool RenewLeases();
   absl::StatusOr<std::string> Result(const Job& job, Running& running);
@@ -107,7 +110,8 @@ class JobRunner {
   bool stopping_ = false;  // Ends jobs under way.
   bool lease_thread_on_ = true;
   int64_t wakes_ = 0;
-  int num_claiming_ = 0;
+  int64_t num_claims_ = 0;
+  std::set<int64_t> claiming_;              // Of these, the ones under way.
   std::optional<double> renewing_since_s_;  // While it does.
   std::map<std::string, Running> running_;
   std::vector<std::thread> workers_;

@@ -226,9 +226,9 @@ TEST_F(JobRunnerTest, AJobIsStoppedAtTheEndOfItsLeaseThoughTheStoreHangs) {
   work_.AwaitBegun(1);
   store_.HoldRenewals();
   AwaitNote("job lost");
+  // Whoever can goes on with it.
+  work_.AwaitBegun(2);
   store_.LetRenewalsGo();
-
-  EXPECT_EQ(store_.Get("a")->state, JobState::kRunning);
 }
 
 // Nobody else can take it meanwhile.
