@@ -45,23 +45,23 @@ constexpr char kShares[] = R"(
                                 WHERE job_id = id);
 )";
 
+constexpr char kLosses[] = R"(
+  ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
+)";
+
 // Lists of a tenant's jobs and the deletion of old ones read no others. Keys of
 // jobs from before there were any: what is left of ids without their names.
 constexpr char kIndexes[] = R"(
   UPDATE jobs SET share_key = rtrim(rtrim(id,
     'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-'), '/')
-    WHERE share_key = '';
+    WHERE share_key = '' AND id LIKE '%/%';
   CREATE INDEX jobs_of_key ON jobs (share_key, sequence);
   CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;
 )";
 
-constexpr char kLosses[] = R"(
-  ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
-)";
-
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
-  for (const char* step : {kTables, kShares, kIndexes, kLosses}) {
+  for (const char* step : {kTables, kShares, kLosses, kIndexes}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
@@ -75,11 +75,21 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
 #define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
 // Jobs that may be taken at the time `now`.
 #define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
+// Jobs that coordinators were lost with again and again run one at a time, so
+// that only the one whose fault it is goes on losing them.
+#define IS_NO_SECOND_SUSPECT(owner)                                         \
+  "(losses < 3 OR NOT EXISTS (SELECT 1 FROM jobs AS beside "                \
+  "WHERE beside.state = 1 AND beside.losses >= 3 AND beside.owner = " owner \
+  "))"
 // Of these, the ones that are there since `before`, if nobody runs any.
 #define IS_LEFT(now, before)                                        \
   "submitted_s <= " before " AND lease_until_s <= " before          \
   " AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.state " \
   "= 1 AND other.lease_until_s >= " now ")"
+// Of the jobs that ended before ?1, the ?2 that did so first.
+#define OLD_JOBS                                                      \
+  "SELECT id FROM jobs WHERE state > 1 AND finished_s < ?1 ORDER BY " \
+  "finished_s LIMIT ?2"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
 
@@ -227,6 +237,7 @@ class SqlJobStore : public JobStore {
                      "lease_until_s = ?2, started_s = ?3, "
                      "attempts = attempts + 1 WHERE sequence = ("
                      "SELECT sequence FROM jobs WHERE " IS_WAITING("?3"),
+                     " AND " IS_NO_SECOND_SUSPECT("?1"),
                      is_last ? " AND " IS_LEFT("?3", "?4") : "",
                      " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE "
                      "other.state = 1 AND other.share_key = jobs.share_key), "
@@ -313,23 +324,19 @@ class SqlJobStore : public JobStore {
   absl::StatusOr<int> Forget(double age_s, int limit) override {
     const std::lock_guard lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    std::vector<std::string> ids;
+    int64_t num_deleted = 0;
     const absl::Status status = database_->Transact([&]() -> absl::Status {
-      TANGRAM_RETURN_IF_ERROR(database_->Run(
-          absl::StrCat("DELETE FROM jobs WHERE sequence IN (SELECT sequence "
-                       "FROM jobs WHERE state > 1 AND finished_s < ?1 "
-                       "ORDER BY finished_s LIMIT ?2 ",
-                       database_->dialect().skip_locked, ") RETURNING id"),
-          {now_s - age_s, int64_t{limit}},
-          [&](const SqlRow& row) { ids.push_back(row.String(0)); }));
-      for (const std::string& id : ids) {
-        TANGRAM_RETURN_IF_ERROR(
-            database_->Run("DELETE FROM events WHERE job_id = ?1", {id}));
-      }
+      TANGRAM_RETURN_IF_ERROR(
+          database_->Run("DELETE FROM events WHERE job_id IN (" OLD_JOBS ")",
+                         {now_s - age_s, int64_t{limit}}));
+      TANGRAM_RETURN_IF_ERROR(
+          database_->Run("DELETE FROM jobs WHERE id IN (" OLD_JOBS ")",
+                         {now_s - age_s, int64_t{limit}}));
+      num_deleted = database_->num_changed();
       return absl::OkStatus();
     });
     TANGRAM_RETURN_IF_ERROR(status);
-    return static_cast<int>(ids.size());
+    return static_cast<int>(num_deleted);
   }
 
  private:

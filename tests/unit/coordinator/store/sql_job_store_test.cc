@@ -312,6 +312,23 @@ TEST_P(SqlJobStoreTest, CountsCoordinatorsThatWereLostWithAJob) {
   EXPECT_EQ(Get("a").attempts, 5);
 }
 
+TEST_P(SqlJobStoreTest, JobsThatMayHaveKilledRunOneAtATime) {
+  Submit("killer");
+  Submit("beside");
+  for (const char* dead : {"one", "two", "three", "four"}) {
+    EXPECT_EQ(Claim(dead, 10), "killer");
+    EXPECT_EQ(Claim(dead, 10), "beside");
+    now_s_ += 11;
+  }
+  Submit("new");
+
+  EXPECT_EQ(Claim("me"), "killer");
+  EXPECT_EQ(Get("killer").losses, 4);
+  EXPECT_EQ(Claim("me"), "new");
+  EXPECT_EQ(Claim("me"), "");
+  EXPECT_EQ(Claim("other"), "beside");
+}
+
 TEST_P(SqlJobStoreTest, ARenewedLeaseHolds) {
   Submit("a");
   const JobLease lease = Lease("me", 10);
