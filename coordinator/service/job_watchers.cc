@@ -1,5 +1,6 @@
 #include "coordinator/service/job_watchers.h"
 
+#include <chrono>
 #include <utility>
 
 namespace tangram {
@@ -53,9 +54,13 @@ void JobWatchers::Run(const std::stop_token& stop) {
     if (watcher == nullptr) continue;
     watcher->is_due = false;
     lock.unlock();
+    const auto began = std::chrono::steady_clock::now();
     watcher->look();
     watcher.reset();  // Without the lock: it may be the last to hold it.
+    const auto took = std::chrono::steady_clock::now() - began;
     lock.lock();
+    // So that the store has time for others.
+    wake_.wait_for(lock, stop, took, [] { return false; });
   }
 }
 

@@ -13,7 +13,8 @@
 namespace tangram {
 
 // Who looks when something happened to a job: one after the other, on a thread
-// of their own, so that however many there are, they hold up nobody else.
+// of their own that rests as long as it looks, so that however many there are,
+// they hold up others little.
 // Thread-safe.
 class JobWatchers {
  public:
