@@ -3,11 +3,13 @@
 #include <grpc/support/log.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/status.h>
 
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/wire/grpc_status.h"
 
 namespace tangram {
 namespace {
@@ -50,6 +52,13 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
     channel->WaitForStateChange(
         state, now + std::chrono::milliseconds(kPollMilliseconds));
   }
+}
+
+absl::Status CallStatus(const grpc::Status& status) {
+  if (status.error_code() != grpc::StatusCode::CANCELLED) {
+    return FromGrpc(status);
+  }
+  return absl::UnavailableError("the coordinator ended the call");
 }
 
 }  // namespace tangram

@@ -3,12 +3,14 @@
 
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/plan_monitor.h"
 #include "common/security/channel.h"
 
 namespace grpc {
 class Channel;
+class Status;
 }  // namespace grpc
 
 namespace tangram {
@@ -28,6 +30,10 @@ inline constexpr AccessFlags kAccessOptions = {
 // fault, kCancelled if `stop` says so before.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
     const CoordinatorAccess& access, const StopCondition& stop);
+
+// What a call came to that this side did not cancel. A server that stops
+// cancels the calls it still has: that is kUnavailable.
+absl::Status CallStatus(const grpc::Status& status);
 
 }  // namespace tangram
 

@@ -14,7 +14,6 @@
 #include "cli/commands.h"
 #include "cli/coordinator_channel.h"
 #include "common/base/status_macros.h"
-#include "common/wire/grpc_status.h"
 
 namespace tangram {
 namespace {
@@ -53,7 +52,7 @@ absl::StatusOr<std::string> CheckHealth(
   void* tag = nullptr;
   bool ok = false;
   queue.Next(&tag, &ok);
-  TANGRAM_RETURN_IF_ERROR(FromGrpc(status));
+  TANGRAM_RETURN_IF_ERROR(CallStatus(status));
   return ToString(response);
 }
 

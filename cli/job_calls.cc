@@ -16,7 +16,6 @@
 #include "cli/progress_follower.h"
 #include "cli/stream_call.h"
 #include "common/base/status_macros.h"
-#include "common/wire/grpc_status.h"
 #include "common/wire/trace_wire.h"
 #include "tangram/v1/job_service.grpc.pb.h"
 
@@ -48,7 +47,7 @@ absl::StatusOr<Response> Call(const CoordinatorAccess& coordinator,
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   Response response;
   TANGRAM_RETURN_IF_ERROR(
-      FromGrpc((stub.get()->*method)(&context, request, &response)));
+      CallStatus((stub.get()->*method)(&context, request, &response)));
   return response;
 }
 

@@ -48,12 +48,7 @@ class StreamCall {
     grpc::Status status;
     reader_->Finish(&status, /*tag=*/nullptr);
     Wait();
-    // A server that stops cancels the calls it still has.
-    if (status.error_code() == grpc::StatusCode::CANCELLED &&
-        !stop_.ShouldStop()) {
-      return absl::UnavailableError("the coordinator ended the call");
-    }
-    return FromGrpc(status);
+    return stop_.ShouldStop() ? FromGrpc(status) : CallStatus(status);
   }
 
  private:

@@ -20,7 +20,6 @@
 #include "cli/job_text.h"
 #include "cli/table.h"
 #include "common/base/status_macros.h"
-#include "common/wire/grpc_status.h"
 #include "tangram/v1/status_service.grpc.pb.h"
 
 namespace tangram {
@@ -43,7 +42,7 @@ absl::StatusOr<Snapshot> TakeSnapshot(const CoordinatorAccess& coordinator,
                            ConnectToCoordinator(coordinator, stop));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
-  TANGRAM_RETURN_IF_ERROR(FromGrpc(v1::Status::NewStub(channel)->GetStatus(
+  TANGRAM_RETURN_IF_ERROR(CallStatus(v1::Status::NewStub(channel)->GetStatus(
       &context, v1::GetStatusRequest(), &snapshot.status)));
   TANGRAM_ASSIGN_OR_RETURN(snapshot.jobs,
                            ListJobs(coordinator, kShownJobs, stop));

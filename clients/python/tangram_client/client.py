@@ -5,7 +5,7 @@ import time
 import grpc
 
 from tangram_client.access import Access
-from tangram_client.errors import Failed, error_of
+from tangram_client.errors import Failed, error_of_call
 from tangram_client.jobs import Job, JobState, Progress
 from tangram_client.messages import job_service_pb2, planner_service_pb2
 from tangram_client.plans import Plan
@@ -48,7 +48,7 @@ class Client:
                 if on_progress is not None:
                     on_progress(Progress.of(update.progress))
         except grpc.RpcError as error:
-            raise error_of(error.code(), error.details()) from None
+            raise error_of_call(error) from None
         raise Failed("the coordinator ended without a result")
 
     def submit(self, request, job_id, *, priority=0):
@@ -97,9 +97,10 @@ class Client:
                     give_up = time.monotonic() + _ABSENCE_S
                     yield Progress.of(update.progress)
             except grpc.RpcError as error:
-                if (error.code() is not grpc.StatusCode.UNAVAILABLE
+                why = error_of_call(error)
+                if (why.code is not grpc.StatusCode.UNAVAILABLE
                         or time.monotonic() >= give_up):
-                    raise error_of(error.code(), error.details()) from None
+                    raise why from None
             time.sleep(_RETRY_INTERVAL_S)
 
     def wait(self, job_id):
@@ -123,7 +124,7 @@ class Client:
             return call(request, timeout=_CALL_TIMEOUT_S,
                         metadata=self._access.metadata())
         except grpc.RpcError as error:
-            raise error_of(error.code(), error.details()) from None
+            raise error_of_call(error) from None
 
     def _stream(self, method, request, response_type, timeout_s=None):
         """Yields what a method answers; raises grpc.RpcError."""

@@ -74,3 +74,11 @@ def error_of(code, message):
     if not isinstance(code, _CODE):
         code = _BY_NUMBER.get(code) or _BY_NAME.get(code, _CODE.UNKNOWN)
     return _CLASSES.get(code, Failed)(message, code)
+
+
+def error_of_call(error):
+    """The exception for a grpc.RpcError of a call that this side did not
+    cancel: a coordinator that stops cancels those it still has."""
+    if error.code() is _CODE.CANCELLED:
+        return Unavailable("the coordinator ended the call", _CODE.UNAVAILABLE)
+    return error_of(error.code(), error.details())
