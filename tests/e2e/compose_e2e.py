@@ -26,7 +26,7 @@ from harness import CLUSTER, JOB, SOURCE
 
 IMAGES = ("tangram:dev", "prom/prometheus:v2.42.0")
 SCREENSHOTS = os.environ.get("TANGRAM_SCREENSHOTS")
-# Silent workers are lost after 15 s, rules are evaluated every 15 s, and a
+# Silent workers are lost after 25 s, rules are evaluated every 15 s, and a
 # machine may be busy.
 WAIT_S = 300
 # Four islands: some seconds of three workers.
