@@ -1,4 +1,3 @@
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 #include "cli/request.h"
 #include "cli/trace_file.h"
 #include "common/base/status_macros.h"
+#include "common/obs/clocks.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
 namespace tangram {
@@ -61,17 +61,10 @@ std::string DefaultFor(const PlanOptions& options, const ModelSpec& model) {
 
 // A tracer for planning in this process.
 std::unique_ptr<PlanTracer> MakeTracer() {
-  using std::chrono::duration;
-  const auto now_s = [] {
-    return duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  };
-  return std::make_unique<PlanTracer>(PlanTracerOptions{
-      .name = "tangram plan",
-      .now_s = now_s,
-      .began_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count()});
+  return std::make_unique<PlanTracer>(
+      PlanTracerOptions{.name = "tangram plan",
+                        .now_s = SteadySeconds,
+                        .began_unix_ns = UnixNanos()});
 }
 
 absl::Status CheckTrace(const PlanOptions& options) {

@@ -1,8 +1,8 @@
 #include "common/obs/sparse_warning.h"
 
-#include <chrono>
 #include <utility>
 
+#include "common/obs/clocks.h"
 #include "common/obs/log.h"
 
 namespace tangram {
@@ -20,10 +20,8 @@ std::optional<int64_t> SparseTimes::Note(double now_s) {
 }
 
 std::optional<int64_t> SparseKinds::Note(const std::string& kind) {
-  const std::chrono::duration<double> now =
-      std::chrono::steady_clock::now().time_since_epoch();
   const std::lock_guard lock(mutex_);
-  return times_[kind].Note(now.count());
+  return times_[kind].Note(SteadySeconds());
 }
 
 void SparseWarning::Tell(const std::string& reason) {

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
+#include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/security/channel.h"
 #include "common/security/listening.h"
@@ -59,12 +60,6 @@ constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
 // Some megabytes each, at most.
 constexpr size_t kKeptTraces = 16;
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 double UnixSeconds() {
   return std::chrono::duration<double>(

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/obs/clocks.h"
 #include "tangram/v1/planner_service.pb.h"
 
 namespace tangram {
@@ -16,12 +17,6 @@ namespace {
 // Progress is kept, so seldom: when a new phase begins or so many seconds after
 // the last.
 constexpr double kReportIntervalS = 1;
-
-int64_t UnixNanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // Lets through what is worth keeping.
 class ProgressFilter {

@@ -24,8 +24,6 @@ class TenantQuota {
  public:
   explicit TenantQuota(const TenantLimits& limits) : limits_(limits) {}
 
-  const TenantLimits& limits() const { return limits_; }
-
   // kResourceExhausted if the tenant has as many calls as it may have. The call
   // counts until the handle is dropped, which the quota must outlive.
   absl::StatusOr<std::shared_ptr<void>> BeginCall(const std::string& tenant);

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
+#include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/parallelizer_wire.h"
@@ -25,12 +26,6 @@
 
 namespace tangram {
 namespace {
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 using SharedContext = std::shared_ptr<const PairContext>;
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
 #include "common/wire/field_checks.h"
@@ -29,12 +30,6 @@ namespace {
 // how often it says that it has none.
 constexpr std::chrono::milliseconds kPollInterval(200);
 constexpr std::chrono::seconds kComplainInterval(10);
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Keeps a stream to one coordinator.
 class Dialer {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/obs/clocks.h"
 #include "common/obs/log.h"
 
 namespace tangram {
@@ -115,11 +116,9 @@ absl::Status AdapterPool::OnDeath(const absl::Status& death) {
   const std::lock_guard lock(mutex_);
   backoff_s_ = std::min(std::max(2 * backoff_s_, options_.min_backoff_s),
                         options_.max_backoff_s);
-  const auto now = Clock::now();
-  next_start_ = now + std::chrono::duration_cast<Clock::duration>(
-                          std::chrono::duration<double>(backoff_s_));
-  const std::chrono::duration<double> now_s = now.time_since_epoch();
-  if (const auto times = deaths_.Note(now_s.count()); times.has_value()) {
+  next_start_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(backoff_s_));
+  if (const auto times = deaths_.Note(SteadySeconds()); times.has_value()) {
     Log(LogLevel::kWarning, "adapter died",
         {{"adapter", info_.id.name},
          {"how", death.message()},
