@@ -146,7 +146,7 @@ JobRunner::Running* JobRunner::FindRunning(const JobLease& lease) {
 void JobRunner::KeepLeases() {
   Lock lock(mutex_);
   bool renewed = true;
-  int64_t wakes = wakes_;
+  int64_t wakes = 0;  // Not wakes_: one may have come before this thread began.
   while (lease_thread_on_) {
     const Seconds wait(options_.lease_s / (renewed ? kRenewals : kTries));
     changed_.wait_for(lock, wait,
