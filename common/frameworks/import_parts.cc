@@ -162,7 +162,7 @@ absl::Status PlaceStages(const ImportRequest& request, ImportedPlan& imported) {
                      " GPUs; expected the ", count, " of the configuration"));
   }
   if (list.source.empty()) {
-    imported.notes.push_back(
+    imported.notes.emplace_back(
         "no host file: the plan is on the cluster's first GPUs, in its order");
   }
   auto next = list.gpus.begin();

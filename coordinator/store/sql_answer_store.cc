@@ -1,6 +1,5 @@
 #include "coordinator/store/sql_answer_store.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -11,24 +10,14 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/obs/sparse_warning.h"
 #include "common/wire/worker_pool_wire.h"
-#include "coordinator/store/migrate.h"
+#include "coordinator/store/answer_table.h"
 
 namespace tangram {
 namespace {
 
-constexpr char kTables[] = R"(
-  CREATE TABLE answers (
-    sequence {sequence},
-    version TEXT NOT NULL,
-    key BIGINT NOT NULL,
-    answer {blob} NOT NULL,
-    UNIQUE (version, key));
-)";
 // How many bytes are written between looks at the size.
 constexpr int64_t kTrimIntervalBytes = 4 << 20;
 // While the database cannot be written, so many bytes of answers wait here; the
@@ -40,16 +29,13 @@ constexpr size_t kMaxRows = 1000;
 // After a write that took longer, those who insert do not write themselves:
 // a worker whose stream waits for long would be taken for dead.
 constexpr std::chrono::milliseconds kQuickWrite(500);
-// Rows of one statement: few sizes, so that few statements are prepared.
-constexpr size_t kChunks[] = {128, 16, 1};
 
 class SqlAnswerStore : public AnswerStore {
  public:
   SqlAnswerStore(std::unique_ptr<SqlDatabase> database, int64_t max_bytes,
                  std::string version)
-      : database_(std::move(database)),
-        max_bytes_(max_bytes),
-        version_(std::move(version)) {}
+      : table_(std::move(database), std::move(version)),
+        max_bytes_(max_bytes) {}
 
   ~SqlAnswerStore() override {
     if (!writer_.joinable()) return;
@@ -62,13 +48,7 @@ class SqlAnswerStore : public AnswerStore {
   }
 
   absl::Status Start() {
-    // What the system has outlives the process; answers that are lost with the
-    // machine are asked again.
-    TANGRAM_RETURN_IF_ERROR(database_->RelaxDurability());
-    const SqlDialect& dialect = database_->dialect();
-    const std::string tables = absl::StrReplaceAll(
-        kTables, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}});
-    TANGRAM_RETURN_IF_ERROR(Migrate(*database_, "answers", {&tables, 1}));
+    TANGRAM_RETURN_IF_ERROR(table_.Create());
     writer_ = std::thread([this] { Write(); });
     return absl::OkStatus();
   }
@@ -117,7 +97,6 @@ class SqlAnswerStore : public AnswerStore {
 
  private:
   using Encoded = std::pair<Fingerprint, std::string>;
-  using Row = std::pair<Fingerprint, absl::string_view>;
   struct Inserted {
     std::vector<Encoded> rows;
     std::function<void()> on_settled;  // Empty: it was called.
@@ -138,20 +117,9 @@ class SqlAnswerStore : public AnswerStore {
     return *std::move(answer);
   }
 
-  // Calls `handle` with parts of `all`.
-  template <typename T, typename Handle>
-  static absl::Status InChunks(absl::Span<const T> all, const Handle& handle) {
-    for (const size_t size : kChunks) {
-      for (; all.size() >= size; all.remove_prefix(size)) {
-        TANGRAM_RETURN_IF_ERROR(handle(all.first(size)));
-      }
-    }
-    return absl::OkStatus();
-  }
-
   // A file may be hard to write, but is there.
   bool IsAway(const absl::Status& status) const {
-    return database_->dialect().is_shared && absl::IsUnavailable(status);
+    return table_.is_shared() && absl::IsUnavailable(status);
   }
 
   // Those who look do not wait for a database that is away: the writer finds
@@ -159,26 +127,9 @@ class SqlAnswerStore : public AnswerStore {
   absl::Status FindAll(absl::Span<const Fingerprint> keys,
                        std::map<Fingerprint, std::string>& found) {
     if (is_away_) return absl::OkStatus();
-    const std::lock_guard lock(database_mutex_);
+    const std::lock_guard lock(table_mutex_);
     if (is_away_) return absl::OkStatus();
-    return InChunks(keys, [&](absl::Span<const Fingerprint> chunk) {
-      return FindChunk(chunk, found);
-    });
-  }
-
-  absl::Status FindChunk(absl::Span<const Fingerprint> keys,
-                         std::map<Fingerprint, std::string>& found) {
-    std::string sql =
-        "SELECT key, answer FROM answers WHERE version = ?1 AND key IN (";
-    std::vector<SqlValue> values = {version_};
-    for (const Fingerprint key : keys) {
-      values.push_back(static_cast<int64_t>(key));
-      absl::StrAppend(&sql, values.size() > 2 ? ", ?" : "?", values.size());
-    }
-    sql += ")";
-    return database_->Run(sql, values, [&](const SqlRow& row) {
-      found[static_cast<Fingerprint>(row.Int(0))] = row.String(1);
-    });
+    return table_.Find(keys, found);
   }
 
   // Expects the lock to be held, as do the next two.
@@ -260,33 +211,12 @@ class SqlAnswerStore : public AnswerStore {
 
   // Without any, it looks whether the database is there.
   absl::Status WriteRows(const std::deque<Inserted>& all) {
-    std::vector<Row> rows;
+    std::vector<AnswerTable::Row> rows;
     for (const Inserted& inserted : all) {
       rows.insert(rows.end(), inserted.rows.begin(), inserted.rows.end());
     }
-    const std::lock_guard lock(database_mutex_);
-    if (rows.empty()) return database_->Run("SELECT 1");
-    // So that coordinators that write the same do not wait for each other in a
-    // circle.
-    std::sort(rows.begin(), rows.end());
-    return database_->Transact([&] {
-      return InChunks(
-          absl::MakeConstSpan(rows),
-          [&](absl::Span<const Row> chunk) { return InsertChunk(chunk); });
-    });
-  }
-
-  absl::Status InsertChunk(absl::Span<const Row> chunk) {
-    std::string sql = "INSERT INTO answers (version, key, answer) VALUES ";
-    std::vector<SqlValue> values = {version_};
-    for (const auto& [key, bytes] : chunk) {
-      values.push_back(static_cast<int64_t>(key));
-      values.push_back(Blob{bytes});
-      absl::StrAppend(&sql, values.size() > 3 ? ", " : "", "(?1, ?",
-                      values.size() - 1, ", ?", values.size(), ")");
-    }
-    sql += " ON CONFLICT (version, key) DO NOTHING";
-    return database_->Run(sql, values);
+    const std::lock_guard lock(table_mutex_);
+    return rows.empty() ? table_.Ping() : table_.Insert(std::move(rows));
   }
 
   // Takes long, so the writer does it. Gives the lock up meanwhile.
@@ -304,27 +234,14 @@ class SqlAnswerStore : public AnswerStore {
     return true;
   }
 
-  // Drops the oldest tenth while there are too many bytes.
   absl::Status Trim() {
-    const std::lock_guard lock(database_mutex_);
-    while (true) {
-      int64_t bytes = 0;
-      TANGRAM_RETURN_IF_ERROR(database_->Run(
-          "SELECT CAST(COALESCE(SUM(LENGTH(answer)), 0) AS BIGINT) "
-          "FROM answers",
-          {}, [&](const SqlRow& row) { bytes = row.Int(0); }));
-      if (bytes <= max_bytes_) return absl::OkStatus();
-      TANGRAM_RETURN_IF_ERROR(database_->Run(
-          "DELETE FROM answers WHERE sequence <= (SELECT MIN(sequence) + "
-          "(MAX(sequence) - MIN(sequence)) / 10 FROM answers)"));
-      if (database_->num_changed() == 0) return absl::OkStatus();
-    }
+    const std::lock_guard lock(table_mutex_);
+    return table_.Trim(max_bytes_);
   }
 
-  std::mutex database_mutex_;
-  const std::unique_ptr<SqlDatabase> database_;
+  std::mutex table_mutex_;
+  AnswerTable table_;
   const int64_t max_bytes_;
-  const std::string version_;
 
   std::mutex waiting_mutex_;
   std::condition_variable wake_;

@@ -324,14 +324,18 @@ class SqlJobStore : public JobStore {
   absl::StatusOr<int> Forget(double age_s, int limit) override {
     const std::lock_guard lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    const std::vector<SqlValue> which = {now_s - age_s, int64_t{limit}};
+    // Seldom is there one, and looking needs no lock of the database.
+    bool has_old = false;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        OLD_JOBS, which, [&](const SqlRow&) { has_old = true; }));
+    if (!has_old) return 0;
     int64_t num_deleted = 0;
     const absl::Status status = database_->Transact([&]() -> absl::Status {
+      TANGRAM_RETURN_IF_ERROR(database_->Run(
+          "DELETE FROM events WHERE job_id IN (" OLD_JOBS ")", which));
       TANGRAM_RETURN_IF_ERROR(
-          database_->Run("DELETE FROM events WHERE job_id IN (" OLD_JOBS ")",
-                         {now_s - age_s, int64_t{limit}}));
-      TANGRAM_RETURN_IF_ERROR(
-          database_->Run("DELETE FROM jobs WHERE id IN (" OLD_JOBS ")",
-                         {now_s - age_s, int64_t{limit}}));
+          database_->Run("DELETE FROM jobs WHERE id IN (" OLD_JOBS ")", which));
       num_deleted = database_->num_changed();
       return absl::OkStatus();
     });

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "common/catalogue/models.h"
 #include "common/config/cluster_file.h"
@@ -37,12 +38,11 @@ Workload WorkloadOf(int64_t size) {
 }
 
 PlanRequest RequestOf(const Workload& workload) {
-  return {
-      .cluster = *LoadClusterFile(std::string(TANGRAM_SOURCE_DIR) +
-                                  "/deploy/clusters/" + workload.cluster_file),
-      .model = *BuiltinModel(workload.model),
-      .training = {.global_batch_size = workload.global_batch_size,
-                   .sequence_length = 2048}};
+  return {.cluster = *LoadClusterFile(absl::StrCat(
+              TANGRAM_SOURCE_DIR, "/deploy/clusters/", workload.cluster_file)),
+          .model = *BuiltinModel(workload.model),
+          .training = {.global_batch_size = workload.global_batch_size,
+                       .sequence_length = 2048}};
 }
 
 void BM_Islands(benchmark::State& state) {

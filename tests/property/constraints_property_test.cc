@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::PlanLocally;
 using testing::TestGroup;
+using testing::TestRequest;
 
 TestGroup Group(const std::string& name, const std::string& type, int num_nodes,
                 int gpus_per_node) {
@@ -27,12 +28,6 @@ TestGroup Group(const std::string& name, const std::string& type, int num_nodes,
           .num_nodes = num_nodes,
           .gpus_per_node = gpus_per_node,
           .device = FindDevice(type)->device};
-}
-
-PlanRequest RequestFor(const std::vector<TestGroup>& groups) {
-  return {.cluster = testing::TestCluster(groups, 2e9),
-          .model = testing::TestModel(6, 2048),
-          .training = testing::TestTraining(16)};
 }
 
 // Two kinds of GPUs, each worth using.
@@ -48,7 +43,7 @@ class ConstraintsPropertyTest : public ::testing::TestWithParam<std::string> {
     return *std::move(result);
   }
   PlanResult PlanWithin(const PlanConstraints& constraints) {
-    PlanRequest request = RequestFor(TwoGroups());
+    PlanRequest request = TestRequest(TwoGroups());
     request.constraints = constraints;
     return Plan(request);
   }
@@ -113,7 +108,7 @@ TEST_P(ConstraintsPropertyTest, PinnedLayersAreOnTheirIsland) {
 TEST_P(ConstraintsPropertyTest, LeavingOutIsAsIfItWereNotThere) {
   const PlanResult without_nodes = PlanWithin({.exclude_nodes = {"b"}});
   const PlanResult without_island = PlanWithin({.exclude_islands = {"b"}});
-  const PlanResult not_there = Plan(RequestFor({Group("a", "V100-16", 2, 4)}));
+  const PlanResult not_there = Plan(TestRequest({Group("a", "V100-16", 2, 4)}));
   EXPECT_EQ(without_nodes.plan->stages, not_there.plan->stages);
   EXPECT_EQ(without_nodes.evaluation.iteration_time_s,
             not_there.evaluation.iteration_time_s);
@@ -122,7 +117,7 @@ TEST_P(ConstraintsPropertyTest, LeavingOutIsAsIfItWereNotThere) {
 
   const PlanResult one_node = PlanWithin({.exclude_nodes = {"a-1"}});
   const PlanResult smaller = Plan(
-      RequestFor({Group("a", "V100-16", 1, 4), Group("b", "A100-40", 1, 4)}));
+      TestRequest({Group("a", "V100-16", 1, 4), Group("b", "A100-40", 1, 4)}));
   EXPECT_EQ(one_node.evaluation.iteration_time_s,
             smaller.evaluation.iteration_time_s);
 }
@@ -192,7 +187,7 @@ TEST_P(RuntimePropertyTest, APlanForItIsExportedWithoutLoss) {
       SCOPED_TRACE(::testing::Message()
                    << groups.size() << " groups, "
                    << model.layers[1].num_experts << " experts");
-      PlanRequest request = RequestFor(groups);
+      PlanRequest request = TestRequest(groups);
       request.model = model;
       request.training.sequence_length = 4096;
       request.training.fused_loss = true;

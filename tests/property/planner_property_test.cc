@@ -19,6 +19,7 @@ using ::testing::IsEmpty;
 using testing::PlanLocally;
 using ::testing::SizeIs;
 using testing::TestGroup;
+using testing::TestRequest;
 
 constexpr int kSeeds = 6;
 // The evaluator chooses among pipelines within the finalist slack of the
@@ -42,12 +43,6 @@ std::vector<TestGroup> RandomGroups(std::mt19937& rng) {
   return groups;
 }
 
-PlanRequest RequestFor(const std::vector<TestGroup>& groups) {
-  return {.cluster = testing::TestCluster(groups, 2e9),
-          .model = testing::TestModel(6, 2048),
-          .training = testing::TestTraining(16)};
-}
-
 class PlannerPropertyTest : public ::testing::TestWithParam<std::string> {
  protected:
   PlanResult Plan(const PlanRequest& request,
@@ -65,9 +60,10 @@ TEST_P(PlannerPropertyTest, AddingAnIslandNeverMakesItSlower) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
     std::vector<TestGroup> groups = RandomGroups(rng);
-    const double all_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    const double all_s = Plan(TestRequest(groups)).evaluation.iteration_time_s;
     groups.pop_back();
-    const double fewer_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    const double fewer_s =
+        Plan(TestRequest(groups)).evaluation.iteration_time_s;
     EXPECT_LE(all_s, fewer_s * (1 + kTolerance));
   }
 }
@@ -78,12 +74,13 @@ TEST_P(PlannerPropertyTest, DoublingComputeNeverSlowsThePlan) {
     std::mt19937 rng(seed);
     std::vector<TestGroup> groups = RandomGroups(rng);
     const double before_s =
-        Plan(RequestFor(groups)).evaluation.iteration_time_s;
+        Plan(TestRequest(groups)).evaluation.iteration_time_s;
     for (TestGroup& group : groups) {
       PeakFlops& peak = group.device.peak_flops;
       peak = {2 * peak.fp32, 2 * peak.fp16, 2 * peak.bf16, 2 * peak.fp8};
     }
-    const double after_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    const double after_s =
+        Plan(TestRequest(groups)).evaluation.iteration_time_s;
     EXPECT_LE(after_s, before_s * (1 + kTolerance));
   }
 }
@@ -94,16 +91,17 @@ TEST_P(PlannerPropertyTest, MoreMemoryNeverMakesItWorse) {
     std::mt19937 rng(seed);
     std::vector<TestGroup> groups = RandomGroups(rng);
     const double before_s =
-        Plan(RequestFor(groups)).evaluation.iteration_time_s;
+        Plan(TestRequest(groups)).evaluation.iteration_time_s;
     for (TestGroup& group : groups) group.device.memory_bytes *= 2;
-    const double after_s = Plan(RequestFor(groups)).evaluation.iteration_time_s;
+    const double after_s =
+        Plan(TestRequest(groups)).evaluation.iteration_time_s;
     EXPECT_LE(after_s, before_s * (1 + kTolerance));
   }
 }
 
 TEST_P(PlannerPropertyTest, NumberOfThreadsChangesNothing) {
   std::mt19937 rng(1);
-  const PlanRequest request = RequestFor(RandomGroups(rng));
+  const PlanRequest request = TestRequest(RandomGroups(rng));
   const PlanResult one = Plan(request, {}, 1);
   const PlanResult three = Plan(request, {}, 3);
   EXPECT_EQ(one.plan, three.plan);
@@ -129,7 +127,7 @@ TEST_P(PlannerPropertyTest, OrderOfNodesChangesNothing) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
-    PlanRequest request = RequestFor(RandomGroups(rng));
+    PlanRequest request = TestRequest(RandomGroups(rng));
     const PlanResult before = Plan(request);
     const Cluster original = request.cluster;
     std::shuffle(request.cluster.nodes.begin(), request.cluster.nodes.end(),
@@ -146,7 +144,7 @@ TEST_P(PlannerPropertyTest, NoPruningPolicyChangesThePlan) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
-    const PlanRequest request = RequestFor(RandomGroups(rng));
+    const PlanRequest request = TestRequest(RandomGroups(rng));
     const PlanResult pruned = Plan(request);
     const PlanResult naive =
         Plan(request, {.pruning = {.redundancy = false,
@@ -161,10 +159,10 @@ TEST_P(PlannerPropertyTest, NoPruningPolicyChangesThePlan) {
 
 TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
   const PlanResult result =
-      Plan(RequestFor({{.name = "only",
-                        .num_nodes = 2,
-                        .gpus_per_node = 4,
-                        .device = FindDevice("V100-32")->device}}));
+      Plan(TestRequest({{.name = "only",
+                         .num_nodes = 2,
+                         .gpus_per_node = 4,
+                         .device = FindDevice("V100-32")->device}}));
   EXPECT_THAT(result.islands, SizeIs(1));
   // The whole model, once for each microbatch size: 1, 2, 4, 8, 16.
   EXPECT_EQ(result.stats.queries, 5);
@@ -174,7 +172,7 @@ TEST(SeveralParallelizersTest, AreNeverWorseThanTheBestOfThem) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
-    const PlanRequest request = RequestFor(RandomGroups(rng));
+    const PlanRequest request = TestRequest(RandomGroups(rng));
     const auto seconds = [&](const std::string& parallelizers) {
       const auto result = PlanLocally(request, parallelizers);
       EXPECT_THAT(result, testing::IsOk());

@@ -86,6 +86,10 @@ ModelSpec TestModel(int num_layers, int hidden_size) {
   return Model("test-dense", num_layers, TransformerLayer(hidden_size));
 }
 
+ModelSlice WholeSlice(const ModelSpec& model) {
+  return MakeSlice({0, model.num_layers()}, model.layers);
+}
+
 ModelSpec TestMoeModel(int num_layers, int hidden_size) {
   LayerSpec layer = TransformerLayer(hidden_size);
   layer.ffn_hidden_size = 0;

@@ -6,6 +6,7 @@
 
 #include "common/domain/cluster.h"
 #include "common/domain/island.h"
+#include "common/domain/model_slice.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/training_options.h"
 
@@ -39,6 +40,9 @@ ModelSpec TestModel(int num_layers, int hidden_size = 1024);
 
 // The same with mixture-of-experts layers: 8 experts, 2 per token.
 ModelSpec TestMoeModel(int num_layers, int hidden_size = 1024);
+
+// All of its atoms.
+ModelSlice WholeSlice(const ModelSpec& model);
 
 // Batch 32, sequence 512, fp16, Adam.
 TrainingOptions TestTraining(int global_batch_size = 32);

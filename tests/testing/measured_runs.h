@@ -27,6 +27,12 @@ inline MeasuredRun GptRun() {
           .dp_degree = 2};
 }
 
+inline MeasuredRun Took(double iteration_s) {
+  MeasuredRun run = GptRun();
+  run.iteration_s = iteration_s;
+  return run;
+}
+
 }  // namespace tangram::testing
 
 #endif  // TANGRAM_TESTS_TESTING_MEASURED_RUNS_H_

@@ -16,6 +16,10 @@
 //   ASSERT_OK_AND_ASSIGN(const Cluster cluster, ParseCluster(text));
 namespace tangram::testing {
 
+inline constexpr absl::StatusCode kBadInput =
+    absl::StatusCode::kInvalidArgument;
+inline constexpr absl::StatusCode kCannot = absl::StatusCode::kUnimplemented;
+
 inline const absl::Status& GetStatus(const absl::Status& status) {
   return status;
 }

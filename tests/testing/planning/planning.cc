@@ -33,4 +33,10 @@ absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
       ->Plan(request, observer);
 }
 
+PlanRequest TestRequest(const std::vector<TestGroup>& groups) {
+  return {.cluster = TestCluster(groups, 2e9),
+          .model = TestModel(6, 2048),
+          .training = TestTraining(16)};
+}
+
 }  // namespace tangram::testing

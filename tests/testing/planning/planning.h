@@ -2,10 +2,12 @@
 #define TANGRAM_TESTS_TESTING_PLANNING_PLANNING_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/planner/cluster_planner.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
+#include "tests/testing/builders.h"
 
 namespace tangram::testing {
 
@@ -23,6 +25,9 @@ absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
                                        const std::string& parallelizers,
                                        const TangramOptions& options = {},
                                        int num_threads = 1);
+
+// TestModel(6, 2048), batch 16.
+PlanRequest TestRequest(const std::vector<TestGroup>& groups);
 
 }  // namespace tangram::testing
 

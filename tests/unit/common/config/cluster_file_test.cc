@@ -15,6 +15,7 @@ namespace tangram {
 namespace {
 
 using ::tangram::testing::IsOk;
+using ::tangram::testing::kBadInput;
 using ::tangram::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -23,8 +24,6 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Two fully given groups of GPUs that are in no catalogue.
 constexpr absl::string_view kComplete = R"(
@@ -281,14 +280,14 @@ TEST(ParseClusterTest, CountsManyAssumedPairsInsteadOfListingThem) {
                                   "slower inter_node of the two groups"}));
 }
 
-struct BadCase {
+struct BadCluster {
   std::string from;
   std::string to;
   std::string message;
 };
 
 TEST(ParseClusterTest, NamesFieldValueAndWhatWasExpected) {
-  const BadCase cases[] = {
+  const BadCluster cases[] = {
       {"bandwidth: 200 GB/s, pair", "bandwidth: -3, pair",
        "groups[1].intra_node.bandwidth: -3; expected a positive bandwidth such "
        "as \"12 GB/s\""},
@@ -362,27 +361,27 @@ TEST(ParseClusterTest, NamesFieldValueAndWhatWasExpected) {
       {"{fp32: 20, fp16: 300, bf16: 300, fp8: 600}", "{}",
        "at least one of fp32, fp16, bf16, fp8"},
   };
-  for (const BadCase& c : cases) {
+  for (const BadCluster& c : cases) {
     SCOPED_TRACE(c.to);
     ASSERT_NE(Complete(c.from, c.to), kComplete);
     EXPECT_THAT(ParseCluster(Complete(c.from, c.to), "f"),
-                StatusIs(kInvalid, HasSubstr(c.message)));
+                StatusIs(kBadInput, HasSubstr(c.message)));
   }
 }
 
 TEST(ParseClusterTest, NeedsGroups) {
   for (const std::string text : {"name: x", "groups: []", "groups:", "{}"}) {
     EXPECT_THAT(ParseCluster(text, "c1.yaml"),
-                StatusIs(kInvalid,
+                StatusIs(kBadInput,
                          "c1.yaml: groups: missing; expected a list "
                          "of at least one node group"));
   }
   EXPECT_THAT(ParseCluster("groups: 3", "f"),
-              StatusIs(kInvalid, "f: groups: 3; expected a list"));
+              StatusIs(kBadInput, "f: groups: 3; expected a list"));
   EXPECT_THAT(ParseCluster("groups: [3]", "f"),
-              StatusIs(kInvalid, "f: groups[0]: 3; expected a mapping"));
+              StatusIs(kBadInput, "f: groups[0]: 3; expected a mapping"));
   EXPECT_THAT(ParseCluster("just text", "f"),
-              StatusIs(kInvalid, "f: just text; expected a mapping"));
+              StatusIs(kBadInput, "f: just text; expected a mapping"));
 }
 
 TEST(ParseClusterTest, RefusesTooManyGroups) {
@@ -391,7 +390,7 @@ TEST(ParseClusterTest, RefusesTooManyGroups) {
     absl::StrAppend(&text, "  - {name: n", i, ", gpu: T4}\n");
   }
   EXPECT_THAT(ParseCluster(text, "f"),
-              StatusIs(kInvalid, HasSubstr("at most 1000 groups")));
+              StatusIs(kBadInput, HasSubstr("at most 1000 groups")));
 }
 
 TEST(ParseClusterTest, ShowsUntrustedTextInPart) {
@@ -466,10 +465,10 @@ TEST(ParseClusterTest, KnowsTheVersionOfItsFormat) {
   EXPECT_THAT(ParseCluster("tangram_cluster: 1" + body, "c.yaml"), IsOk());
   EXPECT_THAT(
       ParseCluster("tangram_cluster: 2\nfuture: {}" + body, "c.yaml"),
-      StatusIs(kInvalid, HasSubstr("c.yaml: tangram_cluster: 2; expected 1, "
-                                   "the version of the cluster format")));
+      StatusIs(kBadInput, HasSubstr("c.yaml: tangram_cluster: 2; expected 1, "
+                                    "the version of the cluster format")));
   EXPECT_THAT(ParseCluster("tangram_cluster: one" + body, "c.yaml"),
-              StatusIs(kInvalid, HasSubstr("tangram_cluster: one; expected")));
+              StatusIs(kBadInput, HasSubstr("tangram_cluster: one; expected")));
 }
 
 }  // namespace

@@ -12,12 +12,12 @@ namespace tangram {
 namespace {
 
 using ::tangram::testing::IsOk;
+using ::tangram::testing::kBadInput;
 using ::tangram::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 using Kind = ConfigValue::Kind;
 
 std::string Repeat(absl::string_view text, int times) {
@@ -53,9 +53,9 @@ TEST(ParseConfigTextTest, ReadsJson) {
 
 TEST(ParseConfigTextTest, SaysWhereTheSyntaxIsWrong) {
   EXPECT_THAT(ParseConfigText("a: 1\nb: [1, 2\nc: 3\n", "c1.yaml"),
-              StatusIs(kInvalid, StartsWith("c1.yaml: line ")));
+              StatusIs(kBadInput, StartsWith("c1.yaml: line ")));
   EXPECT_THAT(ParseConfigText("a: 1\n  b: 2\n", "c1.yaml"),
-              StatusIs(kInvalid, StartsWith("c1.yaml: line 2, column 4: ")));
+              StatusIs(kBadInput, StartsWith("c1.yaml: line 2, column 4: ")));
 }
 
 TEST(ParseConfigTextTest, RefusesTextThatIsNoText) {
@@ -70,7 +70,7 @@ TEST(ParseConfigTextTest, RefusesTextThatIsNoText) {
                                "\x01"s};
   for (const std::string& text : cases) {
     EXPECT_THAT(ParseConfigText(text, "f"),
-                StatusIs(kInvalid, HasSubstr("expected UTF-8 text")));
+                StatusIs(kBadInput, HasSubstr("expected UTF-8 text")));
   }
   EXPECT_THAT(ParseConfigText("a: µ€𝄞", "f"), IsOk());
 }
@@ -78,25 +78,25 @@ TEST(ParseConfigTextTest, RefusesTextThatIsNoText) {
 TEST(ParseConfigTextTest, RefusesEmptyText) {
   for (const std::string text : {"", " \n\t\n", "# only a comment\n"}) {
     EXPECT_THAT(ParseConfigText(text, "f"),
-                StatusIs(kInvalid, HasSubstr("empty")));
+                StatusIs(kBadInput, HasSubstr("empty")));
   }
 }
 
 TEST(ParseConfigTextTest, RefusesSeveralDocuments) {
   EXPECT_THAT(ParseConfigText("a: 1\n---\nb: 2\n", "f"),
-              StatusIs(kInvalid, HasSubstr("several documents")));
+              StatusIs(kBadInput, HasSubstr("several documents")));
 }
 
 TEST(ParseConfigTextTest, RefusesAliases) {
   EXPECT_THAT(ParseConfigText("a: &x [1]\nb: [*x, *x]\n", "f"),
-              StatusIs(kInvalid, HasSubstr("line 1, column 4: an anchor")));
+              StatusIs(kBadInput, HasSubstr("line 1, column 4: an anchor")));
 }
 
 TEST(ParseConfigTextTest, RefusesKeysThatAreNoText) {
   for (const std::string text :
        {"? [a]\n: 1\n", "? {a: b}\n: 1\n", "~: 1\n", "? ? ? ? a"}) {
     EXPECT_THAT(ParseConfigText(text, "f"),
-                StatusIs(kInvalid, HasSubstr("a key that is not plain text")));
+                StatusIs(kBadInput, HasSubstr("a key that is not plain text")));
   }
 }
 
@@ -105,19 +105,19 @@ TEST(ParseConfigTextTest, RefusesDeepNesting) {
        {Repeat("[", 100'000), Repeat("{a: ", 100'000), Repeat("- ", 100'000),
         Repeat("- ", 40) + "a"}) {
     EXPECT_THAT(ParseConfigText(text, "f"),
-                StatusIs(kInvalid, HasSubstr("nested more than 32 deep")));
+                StatusIs(kBadInput, HasSubstr("nested more than 32 deep")));
   }
   EXPECT_THAT(ParseConfigText(Repeat("[", 32) + Repeat("]", 32), "f"), IsOk());
 }
 
 TEST(ParseConfigTextTest, RefusesTooManyValues) {
   EXPECT_THAT(ParseConfigText("[" + Repeat("1,", 200'001) + "]", "f"),
-              StatusIs(kInvalid, HasSubstr("more than 200000 values")));
+              StatusIs(kBadInput, HasSubstr("more than 200000 values")));
 }
 
 TEST(ParseConfigTextTest, RefusesLargeTextBeforeParsingIt) {
   EXPECT_THAT(ParseConfigText(std::string(50'000'000, '['), "f"),
-              StatusIs(kInvalid, "f: 50.0 MB; expected at most 8 MiB"));
+              StatusIs(kBadInput, "f: 50.0 MB; expected at most 8 MiB"));
 }
 
 }  // namespace

@@ -11,11 +11,10 @@
 namespace tangram {
 namespace {
 
+using ::tangram::testing::kBadInput;
 using ::tangram::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr absl::string_view kMoe = R"(
 name: my-moe
@@ -128,10 +127,10 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
     SCOPED_TRACE(c.to);
     ASSERT_NE(Moe(c.from, c.to), kMoe);
     EXPECT_THAT(ParseModel(Moe(c.from, c.to), "f"),
-                StatusIs(kInvalid, HasSubstr(c.message)));
+                StatusIs(kBadInput, HasSubstr(c.message)));
   }
   EXPECT_THAT(ParseModel("[]", "f"),
-              StatusIs(kInvalid, "f: a list; expected a mapping"));
+              StatusIs(kBadInput, "f: a list; expected a mapping"));
 }
 
 TEST(LoadModelTest, FindsBuiltinModels) {
@@ -144,7 +143,7 @@ TEST(LoadModelTest, OverridesTheNumberOfLayers) {
                        LoadModel("mixtral-8x7b", {.num_layers = 16}));
   EXPECT_EQ(model.num_layers(), 18);
   EXPECT_THAT(LoadModel("mixtral-8x7b", {.num_layers = 0}),
-              StatusIs(kInvalid, HasSubstr("num_layers: 0")));
+              StatusIs(kBadInput, HasSubstr("num_layers: 0")));
 }
 
 TEST(LoadModelTest, NamesADownloadAfterItsFolder) {

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-constexpr char kComplete[] = R"({
+constexpr char kCompleteProfile[] = R"({
   "tangram_profile": 1, "device": "GPU-X", "source": "a node",
   "framework": "some",
   "models": [
@@ -52,7 +52,8 @@ constexpr char kComplete[] = R"({
   "memory": {"context_bytes": 3e8}})";
 
 TEST(ParseProfileTest, ReadsEveryField) {
-  ASSERT_OK_AND_ASSIGN(const Profile profile, ParseProfile(kComplete, "p"));
+  ASSERT_OK_AND_ASSIGN(const Profile profile,
+                       ParseProfile(kCompleteProfile, "p"));
   EXPECT_EQ(profile.device, "GPU-X");
   EXPECT_EQ(profile.source, "a node");
   EXPECT_EQ(profile.framework, "some");
@@ -98,7 +99,8 @@ TEST(ParseProfileTest, ReadsEveryField) {
 }
 
 TEST(ParseProfileTest, ReadsWhatIsWritten) {
-  ASSERT_OK_AND_ASSIGN(const Profile profile, ParseProfile(kComplete, "p"));
+  ASSERT_OK_AND_ASSIGN(const Profile profile,
+                       ParseProfile(kCompleteProfile, "p"));
   ASSERT_OK_AND_ASSIGN(const Profile again,
                        ParseProfile(ProfileToJson(profile), "written"));
   EXPECT_EQ(again.device, profile.device);
@@ -144,14 +146,14 @@ TEST(ParseProfileTest, ExpandsAFit) {
   EXPECT_DOUBLE_EQ(table.points[3].bytes, 10);
 }
 
-struct BadCase {
+struct BadProfile {
   const char* from;
   const char* to;
   const char* message;
 };
 
 TEST(ParseProfileTest, ErrorsNameFieldValueAndExpectation) {
-  const BadCase kCases[] = {
+  const BadProfile kCases[] = {
       {R"("tangram_profile": 1,)", "",
        "p: tangram_profile: missing; expected 1, the version"},
       {R"("tangram_profile": 1)", R"("tangram_profile": 2)",
@@ -196,9 +198,10 @@ TEST(ParseProfileTest, ErrorsNameFieldValueAndExpectation) {
       {R"("to": "GH-96", )", "",
        "p: links[1]: a mapping; expected a GPU type no other link is to"},
   };
-  for (const BadCase& c : kCases) {
-    ASSERT_THAT(kComplete, HasSubstr(c.from));
-    const std::string text = absl::StrReplaceAll(kComplete, {{c.from, c.to}});
+  for (const BadProfile& c : kCases) {
+    ASSERT_THAT(kCompleteProfile, HasSubstr(c.from));
+    const std::string text =
+        absl::StrReplaceAll(kCompleteProfile, {{c.from, c.to}});
     EXPECT_THAT(
         ParseProfile(text, "p"),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.message)))

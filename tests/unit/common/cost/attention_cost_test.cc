@@ -12,7 +12,7 @@ using ::tangram::testing::TestTraining;
 
 // Two samples of 512 tokens, 16 heads of 64: 2·16·512² = 2^23 scores.
 constexpr double kScores = 1 << 23;
-constexpr double kElements = 1 << 20;
+constexpr double kHeadElements = 1 << 20;
 
 class AttentionCostTest : public ::testing::Test {
  protected:
@@ -36,7 +36,7 @@ TEST_F(AttentionCostTest, FlashSkipsHalfTheScores) {
   EXPECT_DOUBLE_EQ(core.forward_s, 128 * kScores / 1e14);
   EXPECT_DOUBLE_EQ(core.backward_s, 2.5 * core.forward_s);
   // Q, K, V in two bytes each and one fp32 a head and token.
-  EXPECT_EQ(core.saved_bytes, 6 * kElements + 4 * 16 * 1024);
+  EXPECT_EQ(core.saved_bytes, 6 * kHeadElements + 4 * 16 * 1024);
 }
 
 TEST_F(AttentionCostTest, UnfusedPassesOverTheScoresAndKeepsThem) {
@@ -48,8 +48,8 @@ TEST_F(AttentionCostTest, UnfusedPassesOverTheScoresAndKeepsThem) {
   const double product_s = 128 * kScores / 0.6e14;
   EXPECT_DOUBLE_EQ(core.forward_s, 2 * product_s + (4 + 5) * kScores / 1e12);
   EXPECT_DOUBLE_EQ(core.backward_s, 4 * product_s + (6 + 5) * kScores / 1e12);
-  EXPECT_EQ(core.saved_bytes, 6 * kElements + 5 * kScores);
-  EXPECT_EQ(core.input_bytes, 6 * kElements);
+  EXPECT_EQ(core.saved_bytes, 6 * kHeadElements + 5 * kScores);
+  EXPECT_EQ(core.input_bytes, 6 * kHeadElements);
 }
 
 TEST_F(AttentionCostTest, WithoutDropoutOnlySoftmaxIsKept) {
@@ -58,7 +58,7 @@ TEST_F(AttentionCostTest, WithoutDropoutOnlySoftmaxIsKept) {
   training_.dropout = false;
   const OperatorCost without = Estimate();
   EXPECT_NEAR(with.forward_s - without.forward_s, 5 * kScores / 1e12, 1e-12);
-  EXPECT_EQ(without.saved_bytes, 6 * kElements + 2 * kScores);
+  EXPECT_EQ(without.saved_bytes, 6 * kHeadElements + 2 * kScores);
 }
 
 TEST_F(AttentionCostTest, GradientsOfLongSoftmaxesAreNotInPlace) {
@@ -90,15 +90,15 @@ TEST_F(AttentionCostTest, WindowLimitsWhatAQuerySees) {
   // Mean keys: 128 − 128²/(2·512) = 112 instead of 256.
   EXPECT_DOUBLE_EQ(Estimate().forward_s, 128 * kScores / 1e14 * 112 / 256);
   device_.supports_flash_attention = false;
-  EXPECT_EQ(Estimate().saved_bytes, 6 * kElements + 5 * kScores / 4);
+  EXPECT_EQ(Estimate().saved_bytes, 6 * kHeadElements + 5 * kScores / 4);
   layer_.sliding_window = 4096;  // Longer than the sequence.
-  EXPECT_EQ(Estimate().saved_bytes, 6 * kElements + 5 * kScores);
+  EXPECT_EQ(Estimate().saved_bytes, 6 * kHeadElements + 5 * kScores);
 }
 
 TEST_F(AttentionCostTest, TensorParallelismSplitsHeads) {
   device_.supports_flash_attention = false;
   EXPECT_EQ(Estimate({.tp_degree = 4}).saved_bytes,
-            (6 * kElements + 5 * kScores) / 4);
+            (6 * kHeadElements + 5 * kScores) / 4);
 }
 
 TEST_F(AttentionCostTest, GroupedQueriesKeepFewerKeysAndValues) {
@@ -140,7 +140,7 @@ TEST_F(AttentionCostTest, LatentProjectionsAreWholeOnEveryRank) {
   const OperatorCost two = Estimate({.tp_degree = 2}, OpKind::kQkvProjection);
   EXPECT_DOUBLE_EQ(two.forward_s, 2.0 * 1024 * (409600 + 245760) / 1e14);
   // The input, and the latents before and after their norm.
-  EXPECT_EQ(one.saved_bytes, 2 * kElements + 4.0 * 1024 * (256 + 128));
+  EXPECT_EQ(one.saved_bytes, 2 * kHeadElements + 4.0 * 1024 * (256 + 128));
 }
 
 TEST_F(AttentionCostTest, QueryAndKeyNormsCostAPass) {

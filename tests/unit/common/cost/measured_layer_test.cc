@@ -11,9 +11,9 @@
 namespace tangram {
 namespace {
 
-constexpr int kNumOps = 10;
-constexpr OpMask kAllOps = (1u << kNumOps) - 1;
-constexpr OpMask kAttentionCoreOnly = 1u << 2;
+constexpr int kOpCount = 10;
+constexpr OpMask kEveryOp = (1u << kOpCount) - 1;
+constexpr OpMask kCoreOnly = 1u << 2;
 
 const std::vector<MeasuredLayer> kTwoBatches = {
     {.samples = 2, .forward_s = 1, .backward_s = 2, .saved_bytes = 10},
@@ -79,7 +79,7 @@ struct Setting {
             microbatch};
   }
   LayerCost Estimate(OpMask mask = kRecomputeNone, int begin = 0,
-                     int end = kNumOps) const {
+                     int end = kOpCount) const {
     return EstimateLayer(layer, begin, end, mask, parallelism, Environment());
   }
   // Forgets the measurements.
@@ -108,7 +108,7 @@ TEST(MeasuredLayerTest, ReplacesTheWholeLayersTime) {
 TEST(MeasuredLayerTest, RecomputingItAllAddsTheForwardTime) {
   Setting setting;
   setting.Measure({.samples = 2, .forward_s = 4, .backward_s = 6});
-  const LayerCost cost = setting.Estimate(kAllOps);
+  const LayerCost cost = setting.Estimate(kEveryOp);
   EXPECT_DOUBLE_EQ(cost.forward_s, 4);
   EXPECT_DOUBLE_EQ(cost.backward_s, 10);
   EXPECT_DOUBLE_EQ(cost.recompute_s, 4);
@@ -118,8 +118,8 @@ TEST(MeasuredLayerTest, RecomputingItAllAddsTheForwardTime) {
 TEST(MeasuredLayerTest, RecomputingPartOfItAddsTheModelsShare) {
   Setting setting;
   setting.Measure({.samples = 2, .forward_s = 4, .backward_s = 6});
-  const LayerCost modelled = setting.Modelled(kAttentionCoreOnly);
-  EXPECT_DOUBLE_EQ(setting.Estimate(kAttentionCoreOnly).recompute_s,
+  const LayerCost modelled = setting.Modelled(kCoreOnly);
+  EXPECT_DOUBLE_EQ(setting.Estimate(kCoreOnly).recompute_s,
                    4 * modelled.recompute_s / modelled.forward_s);
 }
 
@@ -127,7 +127,7 @@ TEST(MeasuredLayerTest, IsTheSumOfItsParts) {
   Setting setting;
   setting.Measure({.samples = 2, .forward_s = 4, .backward_s = 6});
   const LayerCost first = setting.Estimate(kRecomputeNone, 0, 5);
-  const LayerCost second = setting.Estimate(kRecomputeNone, 5, kNumOps);
+  const LayerCost second = setting.Estimate(kRecomputeNone, 5, kOpCount);
   EXPECT_GT(first.forward_s, 0);
   EXPECT_GT(second.forward_s, 0);
   EXPECT_DOUBLE_EQ(first.forward_s + second.forward_s, 4);
@@ -139,9 +139,9 @@ TEST(MeasuredLayerTest, OperatorsAreTheSameTogetherAndOneByOne) {
   setting.Measure({.samples = 2, .forward_s = 4, .backward_s = 6});
   const std::vector<OperatorCost> together = EstimateOperators(
       setting.layer, setting.parallelism, setting.Environment());
-  ASSERT_EQ(together.size(), kNumOps);
+  ASSERT_EQ(together.size(), kOpCount);
   double forward_s = 0;
-  for (int i = 0; i < kNumOps; ++i) {
+  for (int i = 0; i < kOpCount; ++i) {
     const OperatorCost one =
         EstimateOperator(setting.layer, OperatorsOf(setting.layer)[i],
                          setting.parallelism, setting.Environment());
@@ -230,9 +230,9 @@ TEST(MeasuredLayerTest, ReplacesSavedBytes) {
       {.samples = 2, .forward_s = 4, .backward_s = 6, .saved_bytes = 1e9});
   EXPECT_DOUBLE_EQ(setting.Estimate().activation_bytes, 1e9);
   // Recomputed, its input is kept, and all of it held while it is.
-  const LayerCost recomputed = setting.Estimate(kAllOps);
+  const LayerCost recomputed = setting.Estimate(kEveryOp);
   EXPECT_DOUBLE_EQ(recomputed.activation_bytes,
-                   setting.Modelled(kAllOps).activation_bytes);
+                   setting.Modelled(kEveryOp).activation_bytes);
   EXPECT_DOUBLE_EQ(recomputed.transient_bytes, 1e9);
 }
 

@@ -12,13 +12,13 @@ using ::tangram::testing::TestTraining;
 
 // Hidden 1,024, 16 heads of 64, ffn 4,096, sequence 512; two samples, so 1,024
 // tokens and a residual stream of 2^20 elements, 2^21 bytes. 100 GB/s.
-constexpr double kElements = 1 << 20;
+constexpr double kActivations = 1 << 20;
 constexpr StageParallelism kPlanar = {.tp_degree = 4, .tp_y_degree = 2};
 constexpr StageParallelism kSequence = {.tp_degree = 4,
                                         .sequence_parallel = true};
 
 // Half of 2^21 bytes / tp_y = 2, between two ranks.
-constexpr double kOuterSweep_s = 0.5 * kElements / 100e9;
+constexpr double kOuterSweep_s = 0.5 * kActivations / 100e9;
 
 class TensorParallelTest : public ::testing::Test {
  protected:
@@ -36,7 +36,7 @@ class TensorParallelTest : public ::testing::Test {
 TEST_F(TensorParallelTest, FirstProductGathersOverXAndReducesOverY) {
   const OperatorCost up = Estimate(OpKind::kMlpUp, kPlanar);
   // Half of 2 bytes · 1,024 tokens · 4,096 / tp_x = 2 elements.
-  const double inner_sweep_s = 2 * kElements / 100e9;
+  const double inner_sweep_s = 2 * kActivations / 100e9;
   EXPECT_DOUBLE_EQ(up.forward_comm_s, kOuterSweep_s + inner_sweep_s);
   // The input is gathered again behind 4.3e-5 s of compute.
   EXPECT_DOUBLE_EQ(up.backward_comm_s, kOuterSweep_s + inner_sweep_s);
@@ -55,15 +55,15 @@ TEST_F(TensorParallelTest, SecondProductMovesWhatTheFirstDoes) {
 TEST_F(TensorParallelTest, AttentionMovesQueriesKeysAndValuesOverY) {
   // 3,072 elements between the products.
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).forward_comm_s,
-                   kOuterSweep_s + 1.5 * kElements / 100e9);
+                   kOuterSweep_s + 1.5 * kActivations / 100e9);
   // Four key and value heads: 1,024 + 2 · 256 elements.
   layer_.num_kv_heads = 4;
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).forward_comm_s,
-                   kOuterSweep_s + 0.75 * kElements / 100e9);
+                   kOuterSweep_s + 0.75 * kActivations / 100e9);
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).dense_parameters,
                    1024 * 1536 / 4);
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kOutputProjection, kPlanar).forward_comm_s,
-                   kOuterSweep_s + 0.5 * kElements / 100e9);
+                   kOuterSweep_s + 0.5 * kActivations / 100e9);
 }
 
 TEST_F(TensorParallelTest, AllActivationsAreSplitOverAllRanks) {
@@ -79,8 +79,10 @@ TEST_F(TensorParallelTest, AllActivationsAreSplitOverAllRanks) {
 
 TEST_F(TensorParallelTest, HoldsWhatIsGatheredDuringAProduct) {
   // 2 bytes · 1,024 tokens · 4,096 / 2.
-  EXPECT_EQ(Estimate(OpKind::kMlpUp, kPlanar).workspace_bytes, 4 * kElements);
-  EXPECT_EQ(Estimate(OpKind::kMlpDown, kPlanar).workspace_bytes, 4 * kElements);
+  EXPECT_EQ(Estimate(OpKind::kMlpUp, kPlanar).workspace_bytes,
+            4 * kActivations);
+  EXPECT_EQ(Estimate(OpKind::kMlpDown, kPlanar).workspace_bytes,
+            4 * kActivations);
 }
 
 TEST_F(TensorParallelTest, NormsAddUpSumsOverY) {
@@ -106,7 +108,7 @@ TEST_F(TensorParallelTest, RanksOfYMayBeInOtherNodes) {
   // x: 3/4 of 2^20 bytes in a node; y: half of 2 bytes · 1,024 · 4,096 / 4
   // between two nodes, whose 10 GB/s four groups share.
   EXPECT_DOUBLE_EQ(up.forward_comm_s,
-                   0.75 * kElements / 100e9 + kElements / 2.5e9);
+                   0.75 * kActivations / 100e9 + kActivations / 2.5e9);
 }
 
 }  // namespace

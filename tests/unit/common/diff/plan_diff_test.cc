@@ -4,11 +4,13 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/plan_builders.h"
+#include "tests/unit/common/diff/differences.h"
 
 namespace tangram {
 namespace {
 
 using ::tangram::testing::NodeGpus;
+using ::tangram::testing::Of;
 using ::tangram::testing::StageOn;
 using ::tangram::testing::TestCluster;
 using ::tangram::testing::TestDevice;
@@ -39,10 +41,6 @@ PlanFile TwoStages(int cut = 3) {
                               .capacity_bytes = 16e9};
   file.result.evaluation = {.iteration_time_s = 10, .stages = {stage, stage}};
   return file;
-}
-
-Difference Of(std::string field, DiffValue a, DiffValue b) {
-  return {std::move(field), std::move(a), std::move(b)};
 }
 
 TEST(DiffPlansTest, FindsNothingInEqualPlans) {

@@ -3,10 +3,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/unit/common/diff/differences.h"
 
 namespace tangram {
 namespace {
 
+using ::tangram::testing::Of;
 using ::tangram::testing::TestCluster;
 using ::tangram::testing::TestDevice;
 using ::tangram::testing::TestModel;
@@ -14,10 +16,6 @@ using ::tangram::testing::TestTraining;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::IsEmpty;
-
-Difference Of(std::string field, DiffValue a, DiffValue b) {
-  return {std::move(field), std::move(a), std::move(b)};
-}
 
 auto HasField(const char* field) { return Field(&Difference::field, field); }
 

@@ -4,11 +4,13 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/plan_builders.h"
+#include "tests/unit/common/diff/differences.h"
 
 namespace tangram {
 namespace {
 
 using ::tangram::testing::NodeGpus;
+using ::tangram::testing::Of;
 using ::tangram::testing::StageOn;
 using ::tangram::testing::TestCluster;
 using ::tangram::testing::TestModel;
@@ -31,10 +33,6 @@ PlanFile Plan(const std::vector<int>& ends) {
   }
   file.result.evaluation.stages.resize(ends.size());
   return file;
-}
-
-Difference Of(std::string field, DiffValue a, DiffValue b) {
-  return {std::move(field), std::move(a), std::move(b)};
 }
 
 struct Part {

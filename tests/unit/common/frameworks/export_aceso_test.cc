@@ -18,12 +18,12 @@ using testing::StageOn;
 using testing::StatusIs;
 using testing::TwoIslands;
 
-absl::StatusOr<FrameworkExport> Export(const PlannedTraining& planned) {
+absl::StatusOr<FrameworkExport> ExportAceso(const PlannedTraining& planned) {
   return ExportPlan("aceso", planned);
 }
 
-absl::Status Refusal(const PlannedTraining& planned) {
-  return Export(planned).status();
+absl::Status AcesoRefusal(const PlannedTraining& planned) {
+  return ExportAceso(planned).status();
 }
 
 nlohmann::json ConfigOf(const FrameworkExport& exported) {
@@ -33,7 +33,8 @@ nlohmann::json ConfigOf(const FrameworkExport& exported) {
 std::vector<GpuId> V100s(int count) { return NodeGpus(2, count); }
 
 TEST(ExportAcesoTest, HoldsTwoIslandsWithoutLoss) {
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(TwoIslands()));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportAceso(TwoIslands()));
   EXPECT_THAT(exported.losses, IsEmpty());
   const nlohmann::json config = ConfigOf(exported);
   EXPECT_EQ(config["num_layers"], 32);
@@ -55,7 +56,7 @@ TEST(ExportAcesoTest, CutsAndRecomputesOperators) {
   planned.plan.stages[0].plan.end = {13, 3};
   planned.plan.stages[0].plan.recompute.push_back({1, OpMask{1} << 2});
   planned.plan.stages[1].plan.begin = {13, 3};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportAceso(planned));
   EXPECT_THAT(exported.losses, IsEmpty());
   const nlohmann::json config = ConfigOf(exported);
   EXPECT_EQ(config["num_ops_in_each_stage"], nlohmann::json({163, 256}));
@@ -69,7 +70,7 @@ TEST(ExportAcesoTest, LosesWhatMegatronAddedLater) {
   planned.training.precision = Precision::kBf16;
   planned.plan.stages[0].plan.parallelism.sequence_parallel = true;
   planned.plan.stages[1].plan.parallelism.zero_stage = 1;
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportAceso(planned));
   EXPECT_THAT(
       exported.losses,
       ElementsAre(
@@ -80,12 +81,12 @@ TEST(ExportAcesoTest, LosesWhatMegatronAddedLater) {
 
 TEST(ExportAcesoTest, TellsTheRuntimeThatEmbeddingsAreNotShared) {
   PlannedTraining planned = TwoIslands();
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport untied, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport untied, ExportAceso(planned));
   EXPECT_THAT(ContentOf(untied, "launch.sh"),
               AllOf(HasSubstr("export ENABLE_WEIGHT_SHARE=0\n"),
                     HasSubstr("--ffn-hidden-size 16384"), HasSubstr("--fp16")));
   planned.model.layers.back().tied_embeddings = true;
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport tied, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport tied, ExportAceso(planned));
   EXPECT_THAT(ContentOf(tied, "launch.sh"),
               Not(HasSubstr("ENABLE_WEIGHT_SHARE")));
 }
@@ -101,7 +102,7 @@ TEST(ExportAcesoTest, RefusesTensorDegreesThatDoNotDivide) {
   planned.plan.stages = {StageOn(0, 13, {.tp_degree = 4}, NodeGpus(0, 4)),
                          StageOn(13, 25, {.tp_degree = 3}, NodeGpus(2, 3)),
                          StageOn(25, 34, {.dp_degree = 1}, NodeGpus(2, 1, 3))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[1].parallelism.tp_degree: 3; expected "
                                  "a divisor or multiple of the 4")));
@@ -116,7 +117,7 @@ TEST(ExportAcesoTest, RefusesALastStageThatDoesNotDivideTheFirst) {
   planned.plan.stages = {StageOn(0, 13, {.dp_degree = 2}, NodeGpus(0, 2)),
                          StageOn(13, 25, {.dp_degree = 6}, NodeGpus(0, 6, 2)),
                          StageOn(25, 34, {.dp_degree = 3}, NodeGpus(0, 3, 8))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[0].parallelism.dp_degree: 2; expected "
                                  "a divisor or multiple of the 3")));
@@ -127,7 +128,7 @@ TEST(ExportAcesoTest, RefusesSixGpus) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {StageOn(0, 13, {.dp_degree = 2}, V100s(2)),
                          StageOn(13, 34, {.dp_degree = 4}, NodeGpus(2, 4, 2))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages: 6 GPUs; expected 1, 2 or a multiple "
                                  "of 4")));
@@ -146,7 +147,7 @@ TEST(ExportAcesoTest, RefusesAStageUnderAResidual) {
   planned.plan.stages[0].plan.end = {12, 3};
   planned.plan.stages[2].plan.begin = {12, 4};
   planned.plan.stages[2].plan.recompute = {{22, 0}};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[1]: a stage inside an attention or "
                                  "an MLP block")));
@@ -155,7 +156,7 @@ TEST(ExportAcesoTest, RefusesAStageUnderAResidual) {
 TEST(ExportAcesoTest, RefusesModelsThatItDoesNotBuild) {
   PlannedTraining planned = TwoIslands();
   planned.model = *BuiltinModel("llama2-7b");
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("aceso: model.layers[1]: a gated MLP")));
 }
@@ -163,7 +164,7 @@ TEST(ExportAcesoTest, RefusesModelsThatItDoesNotBuild) {
 TEST(ExportAcesoTest, RefusesContextParallelism) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {StageOn(0, 34, {.cp_degree = 4}, V100s(4))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[0].parallelism.cp_degree: 4")));
 }

@@ -15,16 +15,18 @@ using testing::StageOn;
 using testing::StatusIs;
 using testing::TwoIslands;
 
-absl::StatusOr<FrameworkExport> Export(const PlannedTraining& planned) {
+absl::StatusOr<FrameworkExport> ExportFlagScale(
+    const PlannedTraining& planned) {
   return ExportPlan("flagscale", planned);
 }
 
-absl::Status Refusal(const PlannedTraining& planned) {
-  return Export(planned).status();
+absl::Status FlagScaleRefusal(const PlannedTraining& planned) {
+  return ExportFlagScale(planned).status();
 }
 
 TEST(ExportFlagScaleTest, HoldsTwoIslandsWithoutLoss) {
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(TwoIslands()));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(TwoIslands()));
   EXPECT_THAT(exported.losses, IsEmpty());
   const std::string yaml = ContentOf(exported, "train/plan.yaml");
   EXPECT_THAT(yaml, HasSubstr("pipeline_model_parallel_size: 2 "));
@@ -49,7 +51,8 @@ TEST(ExportFlagScaleTest, JoinsEqualNeighboursToOneMesh) {
   planned.plan.stages = {StageOn(0, 9, dp4, NodeGpus(0, 4)),
                          StageOn(9, 17, dp4, NodeGpus(1, 4)),
                          StageOn(17, 34, dp4, NodeGpus(2, 4))};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(planned));
   EXPECT_THAT(ContentOf(exported, "train/plan.yaml"),
               HasSubstr("[1, 1, 1, 4, 2, 1, 1, 1, 4, 1]"));
 }
@@ -58,7 +61,8 @@ TEST(ExportFlagScaleTest, NamesGpusThatAreNotTheFirst) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {
       StageOn(0, 34, {.tp_degree = 2, .dp_degree = 2}, NodeGpus(2, 4, 4))};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(planned));
   EXPECT_EQ(ContentOf(exported, "hostfile"),
             "v100-0 slots=4 type=V100-16 gpus=4,5,6,7\n");
   EXPECT_THAT(ContentOf(exported, "experiment.yaml"),
@@ -72,7 +76,8 @@ TEST(ExportFlagScaleTest, ATypeThatComesBackIsAnotherType) {
   planned.plan.stages = {StageOn(0, 9, tp4, NodeGpus(0, 4)),
                          StageOn(9, 17, tp4, NodeGpus(2, 4)),
                          StageOn(17, 34, tp4, NodeGpus(1, 4))};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(planned));
   EXPECT_THAT(ContentOf(exported, "train/plan.yaml"),
               HasSubstr("hetero_device_types: [T4, V100-16, T4-again1]"));
 }
@@ -80,7 +85,8 @@ TEST(ExportFlagScaleTest, ATypeThatComesBackIsAnotherType) {
 TEST(ExportFlagScaleTest, LosesWhatOnlySomeLayersRecompute) {
   PlannedTraining planned = TwoIslands();
   testing::RecomputeLayers(20, 21, planned);  // Not the first of its stage.
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(planned));
   EXPECT_THAT(exported.losses,
               ElementsAre("stages[1].recompute: 1 of 21 layers (masks 0 x 7, "
                           "0x3ff x 1, 0 x 13); becomes 1 of 21 layers (masks "
@@ -92,7 +98,8 @@ TEST(ExportFlagScaleTest, LosesCutsInsideLayers) {
   planned.plan.stages[0].plan.end = {13, 4};
   planned.plan.stages[0].plan.recompute.back().num_layers += 1;
   planned.plan.stages[1].plan.begin = {13, 4};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(planned));
   ASSERT_FALSE(exported.losses.empty());
   EXPECT_EQ(exported.plan.stages[1].plan.begin, (OperatorCut{13, 0}));
 }
@@ -100,7 +107,8 @@ TEST(ExportFlagScaleTest, LosesCutsInsideLayers) {
 TEST(ExportFlagScaleTest, LosesShardingBeyondTheOptimizer) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages[0].plan.parallelism.zero_stage = 3;
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportFlagScale(planned));
   EXPECT_THAT(exported.losses,
               ElementsAre("stages[0].parallelism.zero_stage: 3; becomes 1",
                           "stages[1].parallelism.zero_stage: 0; becomes 1"));
@@ -111,7 +119,7 @@ TEST(ExportFlagScaleTest, RefusesTiedEmbeddingsOfTwoTensorDegrees) {
   PlannedTraining planned = TwoIslands();
   planned.model.layers.front().tied_embeddings = true;
   planned.model.layers.back().tied_embeddings = true;
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("flagscale: stages[1].parallelism.tp_degree: "
                                  "2; expected 4 as in the first stage")));
@@ -124,7 +132,7 @@ TEST(ExportFlagScaleTest, RefusesTiedEmbeddingsOfDataDegreesThatDoNotDivide) {
   planned.model.layers.back().tied_embeddings = true;
   planned.plan.stages = {StageOn(0, 13, {.dp_degree = 2}, NodeGpus(0, 2)),
                          StageOn(13, 34, {.dp_degree = 3}, NodeGpus(2, 3))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[1].parallelism.dp_degree: 3")));
 }
@@ -134,7 +142,7 @@ TEST(ExportFlagScaleTest, RefusesContextParallelismInSomeStages) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages[1].plan.parallelism = {
       .tp_degree = 2, .cp_degree = 2, .dp_degree = 2};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[1].parallelism.cp_degree: 2; "
                                  "expected 1 as in the first stage")));
@@ -145,7 +153,7 @@ TEST(ExportFlagScaleTest, RefusesContextsThatDoNotSplitTheSequenceTwice) {
   planned.training.sequence_length = 2050;
   planned.plan.stages = {
       StageOn(0, 34, {.tp_degree = 4, .cp_degree = 2}, NodeGpus(2, 8))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[0].parallelism.cp_degree: 2; expected "
                                  "twice it to divide the sequence length")));
@@ -155,7 +163,7 @@ TEST(ExportFlagScaleTest, RefusesContextsThatDoNotSplitTheSequenceTwice) {
 TEST(ExportFlagScaleTest, RefusesABatchThatDoesNotDivide) {
   PlannedTraining planned = TwoIslands();
   planned.training.global_batch_size = 130;
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("pipeline_microbatch_size: 4; expected a "
                                  "divisor of the global batch size, 130")));
@@ -166,7 +174,7 @@ TEST(ExportFlagScaleTest, RefusesAMicrobatchThatDoesNotDivide) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages[1] =
       StageOn(13, 34, {.tp_degree = 2, .dp_degree = 3}, NodeGpus(2, 6));
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[1].parallelism.dp_degree: 3")));
 }
@@ -180,7 +188,7 @@ TEST(ExportFlagScaleTest, RefusesVirtualStages) {
                          StageOn(9, 17, dp4, NodeGpus(1, 4)),
                          StageOn(17, 25, dp4, NodeGpus(0, 4)),
                          StageOn(25, 34, dp4, NodeGpus(1, 4))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("virtual_stages: 2; expected 1")));
 }
@@ -190,8 +198,9 @@ TEST(ExportFlagScaleTest, RefusesAStageOfTwoTypes) {
   std::vector<GpuId> gpus = NodeGpus(0, 2);
   for (const GpuId& gpu : NodeGpus(2, 2)) gpus.push_back(gpu);
   planned.plan.stages = {StageOn(0, 34, {.dp_degree = 4}, gpus)};
-  EXPECT_THAT(Refusal(planned), StatusIs(absl::StatusCode::kInvalidArgument,
-                                         HasSubstr("types T4 and V100-16")));
+  EXPECT_THAT(FlagScaleRefusal(planned),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("types T4 and V100-16")));
 }
 
 // Launchers number ranks host by host, stages would get each other's.
@@ -201,7 +210,7 @@ TEST(ExportFlagScaleTest, RefusesHostsThatStagesComeBackTo) {
   planned.plan.stages = {StageOn(0, 9, dp2, NodeGpus(0, 2)),
                          StageOn(9, 17, dp2, NodeGpus(2, 2)),
                          StageOn(17, 34, dp2, NodeGpus(0, 2, 2))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[2].gpus: back on host t4-0")));
 }
@@ -210,7 +219,7 @@ TEST(ExportFlagScaleTest, RefusesAStageWithoutTransformerLayers) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {StageOn(0, 1, {.dp_degree = 4}, NodeGpus(0, 4)),
                          StageOn(1, 34, {.dp_degree = 4}, NodeGpus(2, 4))};
-  EXPECT_THAT(Refusal(planned),
+  EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("stages[0]: no transformer layer")));
 }

@@ -17,7 +17,7 @@ using testing::StageOn;
 using testing::StatusIs;
 using testing::TwoIslands;
 
-absl::StatusOr<FrameworkExport> Export(const PlannedTraining& planned) {
+absl::StatusOr<FrameworkExport> ExportMegatron(const PlannedTraining& planned) {
   return ExportPlan("megatron", planned);
 }
 
@@ -26,7 +26,7 @@ TEST(ExportMegatronTest, HoldsUnevenLayers) {
   const StageParallelism degrees{.tp_degree = 2, .dp_degree = 2};
   planned.plan.stages = {StageOn(0, 13, degrees, NodeGpus(0, 4)),
                          StageOn(13, 34, degrees, NodeGpus(2, 4))};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportMegatron(planned));
   EXPECT_THAT(exported.losses, IsEmpty());
   EXPECT_EQ(ContentOf(exported, "megatron.args"),
             "--num-layers 32\n--hidden-size 4096\n--ffn-hidden-size 16384\n"
@@ -46,7 +46,8 @@ TEST(ExportMegatronTest, HoldsUnevenLayers) {
 }
 
 TEST(ExportMegatronTest, LosesDegreesOfEachStage) {
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(TwoIslands()));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportMegatron(TwoIslands()));
   EXPECT_THAT(exported.losses,
               ElementsAre("stages[1].parallelism.tp_degree: 2; becomes 4",
                           "stages[1].parallelism.dp_degree: 4; becomes 2",
@@ -62,7 +63,7 @@ TEST(ExportMegatronTest, HoldsVirtualStages) {
                          StageOn(9, 17, dp4, NodeGpus(1, 4)),
                          StageOn(17, 26, dp4, NodeGpus(0, 4)),
                          StageOn(26, 34, dp4, NodeGpus(1, 4))};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportMegatron(planned));
   EXPECT_THAT(exported.losses, IsEmpty());
   EXPECT_THAT(ContentOf(exported, "megatron.args"),
               AllOf(HasSubstr("--pipeline-model-parallel-size 2\n"),
@@ -75,7 +76,7 @@ TEST(ExportMegatronTest, DescribesExpertsAfterDenseLayers) {
   planned.training.precision = Precision::kBf16;
   planned.plan.stages = {
       StageOn(0, 63, {.dp_degree = 4, .ep_degree = 4}, NodeGpus(2, 4))};
-  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, Export(planned));
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportMegatron(planned));
   EXPECT_THAT(ContentOf(exported, "megatron.args"),
               AllOf(HasSubstr("--moe-layer-freq ([0]*3+[1]*58)\n"),
                     HasSubstr("--multi-latent-attention\n--q-lora-rank 1536\n"
@@ -91,7 +92,7 @@ TEST(ExportMegatronTest, RefusesStagesOfDifferentSizes) {
   planned.plan.stages = {
       StageOn(0, 13, {.dp_degree = 4}, NodeGpus(0, 4)),
       StageOn(13, 34, {.tp_degree = 2, .dp_degree = 4}, NodeGpus(2, 8))};
-  EXPECT_THAT(Export(planned).status(),
+  EXPECT_THAT(ExportMegatron(planned).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("megatron: stages[1].gpus: 8 GPUs; expected 4 "
                                  "as in the first stage")));
@@ -100,7 +101,7 @@ TEST(ExportMegatronTest, RefusesStagesOfDifferentSizes) {
 TEST(ExportMegatronTest, RefusesLayersOfManyKinds) {
   PlannedTraining planned = TwoIslands();
   planned.model.layers[5].ffn_hidden_size /= 2;
-  EXPECT_THAT(Export(planned).status(),
+  EXPECT_THAT(ExportMegatron(planned).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("model.layers[5]: other dimensions")));
 }

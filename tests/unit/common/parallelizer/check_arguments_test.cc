@@ -13,13 +13,12 @@ namespace tangram {
 namespace {
 
 using ::tangram::testing::IsOk;
+using ::tangram::testing::kBadInput;
 using ::tangram::testing::StatusIs;
 using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
 using ::tangram::testing::TestTraining;
-
-constexpr absl::StatusCode kBad = absl::StatusCode::kInvalidArgument;
 
 ModelSlice WholeModel() { return MakeSlice({0, 4}, TestModel(2).layers); }
 
@@ -42,7 +41,8 @@ TEST_P(CheckSliceTest, NamesFieldValueAndExpectation) {
   ModelSlice slice = WholeModel();
   GetParam().spoil(slice);
 
-  EXPECT_THAT(CheckSlice(slice, "slice"), StatusIs(kBad, GetParam().message));
+  EXPECT_THAT(CheckSlice(slice, "slice"),
+              StatusIs(kBadInput, GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -87,7 +87,7 @@ TEST(CheckSliceFingerprintTest, MustBeThatOfTheRuns) {
   slice.fingerprint += 1;
 
   EXPECT_THAT(CheckSlice(slice, "tail"),
-              StatusIs(kBad, ::testing::HasSubstr("tail.fingerprint: ")));
+              StatusIs(kBadInput, ::testing::HasSubstr("tail.fingerprint: ")));
 }
 
 TEST(CheckModelTest, NamesTheLayer) {
@@ -96,11 +96,11 @@ TEST(CheckModelTest, NamesTheLayer) {
 
   model.layers[2].experts_per_token = 9;
   EXPECT_THAT(CheckModel(model, "model"),
-              StatusIs(kBad,
+              StatusIs(kBadInput,
                        "model.layers[2].experts_per_token: 9; expected at most "
                        "num_experts, 8"));
   EXPECT_THAT(CheckModel(ModelSpec(), "model"),
-              StatusIs(kBad, "model.layers: none; expected at least one"));
+              StatusIs(kBadInput, "model.layers: none; expected at least one"));
 }
 
 TEST(CheckConcatenationTest, TailStartsWhereHeadEnds) {
@@ -109,7 +109,7 @@ TEST(CheckConcatenationTest, TailStartsWhereHeadEnds) {
   EXPECT_THAT(CheckConcatenation(atoms[0], atoms[1]), IsOk());
   EXPECT_THAT(
       CheckConcatenation(atoms[0], atoms[2]),
-      StatusIs(kBad, "tail.atoms.begin: 2; expected 1, the end of head"));
+      StatusIs(kBadInput, "tail.atoms.begin: 2; expected 1, the end of head"));
 }
 
 struct IslandCase {
@@ -126,7 +126,7 @@ TEST_P(CheckIslandSpecTest, NamesFieldValueAndExpectation) {
   GetParam().spoil(island);
 
   EXPECT_THAT(CheckIslandSpec(island, "island"),
-              StatusIs(kBad, GetParam().message));
+              StatusIs(kBadInput, GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -185,7 +185,7 @@ TEST_P(CheckParallelizeOptionsTest, NamesFieldValueAndExpectation) {
   GetParam().spoil(options);
 
   EXPECT_THAT(CheckParallelizeOptions(options, "options"),
-              StatusIs(kBad, GetParam().message));
+              StatusIs(kBadInput, GetParam().message));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -228,7 +228,7 @@ TEST(CheckProfileOptionsTest, ChecksTheMicrobatch) {
 
   options.pipeline_microbatch_size = 64;
   EXPECT_THAT(CheckProfileOptions(options, "options"),
-              StatusIs(kBad,
+              StatusIs(kBadInput,
                        "options.pipeline_microbatch_size: 64; expected a "
                        "divisor of the global batch size, 32"));
 }

@@ -24,7 +24,7 @@ std::unique_ptr<Parallelizer> Validating(CannedAnswers answers = {}) {
       std::make_unique<CannedParallelizer>(std::move(answers)));
 }
 
-ModelSlice Slice() { return MakeSlice({2, 4}, TestModel(2).layers); }
+ModelSlice MiddleSlice() { return MakeSlice({2, 4}, TestModel(2).layers); }
 
 ParallelizeOptions Options() {
   return {.training = TestTraining(), .pipeline_microbatch_size = 4};
@@ -46,19 +46,21 @@ TEST(ValidatingParallelizerTest, PassesGoodAnswersOn) {
               testing::IsOkAndHolds(atoms));
   EXPECT_THAT(validating->Concatenate(atoms[0], atoms[1]),
               testing::IsOkAndHolds(JoinSlices(atoms[0], atoms[1])));
-  EXPECT_THAT(validating->Profile(Slice(), TestIsland(1, 2),
+  EXPECT_THAT(validating->Profile(MiddleSlice(), TestIsland(1, 2),
                                   {.training = TestTraining()}),
               testing::IsOkAndHolds(profile));
-  EXPECT_THAT(validating->Parallelize(Slice(), TestIsland(1, 2), Options()),
-              testing::IsOkAndHolds(plans));
+  EXPECT_THAT(
+      validating->Parallelize(MiddleSlice(), TestIsland(1, 2), Options()),
+      testing::IsOkAndHolds(plans));
 }
 
 TEST(ValidatingParallelizerTest, PassesErrorsOn) {
   const auto validating =
       Validating({.plans = absl::UnimplementedError("no such model")});
 
-  EXPECT_THAT(validating->Parallelize(Slice(), TestIsland(1, 2), Options()),
-              StatusIs(absl::StatusCode::kUnimplemented, "no such model"));
+  EXPECT_THAT(
+      validating->Parallelize(MiddleSlice(), TestIsland(1, 2), Options()),
+      StatusIs(absl::StatusCode::kUnimplemented, "no such model"));
 }
 
 TEST(ValidatingParallelizerTest, BlamesTheCallerForBadArguments) {
@@ -74,9 +76,10 @@ TEST(ValidatingParallelizerTest, BlamesTheCallerForBadArguments) {
   EXPECT_THAT(
       validating->Profile({}, TestIsland(1, 1), {.training = TestTraining()}),
       StatusIs(kBad, HasSubstr("slice.atoms")));
-  EXPECT_THAT(validating->Parallelize(Slice(), TestIsland(0, 1), Options()),
-              StatusIs(kBad, HasSubstr("island.num_nodes: 0")));
-  EXPECT_THAT(validating->Parallelize(Slice(), TestIsland(1, 1), options),
+  EXPECT_THAT(
+      validating->Parallelize(MiddleSlice(), TestIsland(0, 1), Options()),
+      StatusIs(kBad, HasSubstr("island.num_nodes: 0")));
+  EXPECT_THAT(validating->Parallelize(MiddleSlice(), TestIsland(1, 1), options),
               StatusIs(kBad, HasSubstr("options.trailing_stages: -1")));
 }
 
@@ -94,12 +97,12 @@ TEST(ValidatingParallelizerTest, BlamesTheAdapterForBadAnswers) {
   EXPECT_THAT(validating->Concatenate(atoms[0], atoms[1]),
               StatusIs(kBad, HasSubstr("canned: Concatenate(atoms [0, 1) and "
                                        "[1, 2)): ")));
-  EXPECT_THAT(validating->Profile(Slice(), TestIsland(1, 2),
+  EXPECT_THAT(validating->Profile(MiddleSlice(), TestIsland(1, 2),
                                   {.training = TestTraining()}),
               StatusIs(kBad, AllOf(HasSubstr("canned: Profile("),
                                    HasSubstr("min_gpu_seconds: -1"))));
   EXPECT_THAT(
-      validating->Parallelize(Slice(), TestIsland(2, 4), Options()),
+      validating->Parallelize(MiddleSlice(), TestIsland(2, 4), Options()),
       StatusIs(kBad,
                "canned: Parallelize(atoms [2, 4) on 2 x 4 TEST, microbatch 4, "
                "trailing stages 0): infeasible.reason: empty; expected a "

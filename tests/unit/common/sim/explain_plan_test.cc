@@ -20,7 +20,7 @@ using testing::StageOn;
 
 // Three stages of two GPUs on two islands, an iteration of 20 s; the second
 // stage is the slowest.
-struct Inputs {
+struct Finished {
   ModelSpec model = testing::TestModel(4);
   Cluster cluster = testing::TestCluster(
       {{.name = "a", .device = testing::TestDevice("V100")},
@@ -32,7 +32,7 @@ struct Inputs {
       .iteration_time_s = 20,
       .stages = {Stage(2, 0.25, 12e9), Stage(3, 1, 14e9), Stage(2, 0, 4e9)}};
 
-  Inputs() {
+  Finished() {
     plan.stages[2].island = 1;
     plan.stages[0].island = plan.stages[1].island = 0;
   }
@@ -57,7 +57,7 @@ struct Inputs {
 TEST(ExplainPlanTest, SaysWhatAReaderWouldAsk) {
   // Busy 8, 12 and 8 of 20 s: 46.7 %. Pace 2.25, 4 and 2 s.
   EXPECT_THAT(
-      Inputs().Explain(),
+      Finished().Explain(),
       ElementsAre(
           "An iteration takes 20.00 s. The GPUs' time goes to waiting for "
           "other stages 53.3 %, computation 46.7 %.",
@@ -76,7 +76,7 @@ TEST(ExplainPlanTest, SaysWhatAReaderWouldAsk) {
 }
 
 TEST(ExplainPlanTest, PutsWhatDoesNotFitFirst) {
-  Inputs in;
+  Finished in;
   in.evaluation.violations = {
       {.stage = 1, .reason = "needs too much", .bytes_short = 2e9}};
   EXPECT_EQ(in.Explain()[0],
@@ -84,15 +84,15 @@ TEST(ExplainPlanTest, PutsWhatDoesNotFitFirst) {
 }
 
 TEST(ExplainPlanTest, CallsEqualStagesBalanced) {
-  Inputs in;
-  in.evaluation.stages.assign(3, Inputs::Stage(4, 0, 1e9));
+  Finished in;
+  in.evaluation.stages.assign(3, Finished::Stage(4, 0, 1e9));
   EXPECT_THAT(in.Explain(),
               Contains("All stages take 4.00 s a microbatch: the pipeline is "
                        "balanced."));
 }
 
 TEST(ExplainPlanTest, LeavesThePipelineOutWhereThereIsNone) {
-  Inputs in;
+  Finished in;
   in.plan.stages.resize(1);
   in.evaluation.stages.resize(1);
   EXPECT_THAT(in.Explain(), Not(Contains(HasSubstr("pace"))));
@@ -100,16 +100,16 @@ TEST(ExplainPlanTest, LeavesThePipelineOutWhereThereIsNone) {
 }
 
 TEST(ExplainPlanTest, SpeaksOfDevicesWhereTheyRunSeveralChunks) {
-  Inputs in;
+  Finished in;
   in.plan.schedule = PipelineSchedule::kInterleaved;
   in.plan.virtual_stages = 2;
   in.plan.stages[2] = in.plan.stages[0];
   in.plan.stages.push_back(in.plan.stages[1]);
   in.plan.stages[1].island = 1;
   // Device 0 takes 2 + 1 and 2 + 0.25 s a microbatch, device 1 3 and 3 s.
-  in.evaluation.stages = {Inputs::Stage(2, 1, 12e9), Inputs::Stage(3, 0, 14e9),
-                          Inputs::Stage(2, 0.25, 12e9),
-                          Inputs::Stage(3, 0, 14e9)};
+  in.evaluation.stages = {
+      Finished::Stage(2, 1, 12e9), Finished::Stage(3, 0, 14e9),
+      Finished::Stage(2, 0.25, 12e9), Finished::Stage(3, 0, 14e9)};
   in.evaluation.stages[3].in_flight = 1;
   in.evaluation.violations = {
       {.stage = 1, .reason = "needs too much", .bytes_short = 2e9}};
@@ -130,7 +130,7 @@ TEST(ExplainPlanTest, SpeaksOfDevicesWhereTheyRunSeveralChunks) {
 }
 
 TEST(ExplainPlanTest, NamesTheMemoryTechniques) {
-  Inputs in;
+  Finished in;
   // Layers 2 and 3 have ten operators; of layer 2 the stage runs the last
   // five, where bits 2 and 3 have no effect and bits 5 and 6 do.
   in.plan.stages[1].plan = {
@@ -147,7 +147,7 @@ TEST(ExplainPlanTest, NamesTheMemoryTechniques) {
 }
 
 TEST(ExplainPlanTest, TellsTheShareOfRecomputationAndOfMeasurements) {
-  Inputs in;
+  Finished in;
   // Half a second of each of stage 2's four passes: 2 of 3 · 20 s.
   in.evaluation.stages[2].recompute_s = 0.5;
   in.evaluation.measured_fraction = 0.75;

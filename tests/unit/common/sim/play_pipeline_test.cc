@@ -212,7 +212,7 @@ TEST(PlayPipelineTest, ADeviceSynchronisesAllItsStagesAfterItsLastPass) {
   EXPECT_EQ(Seconds(shape, stages), 4 + 3 + 7 + 5 + 11);
 }
 
-class RandomPipelines {
+class RandomSchedules {
  public:
   PipelineShape NextShape(PipelineSchedule schedule) {
     const bool interleaved = schedule == PipelineSchedule::kInterleaved;
@@ -316,7 +316,7 @@ class PlayPipelinePropertyTest
     : public ::testing::TestWithParam<PipelineSchedule> {};
 
 TEST_P(PlayPipelinePropertyTest, EveryPassAndTransferStartsAsSoonAsItMay) {
-  RandomPipelines pipelines;
+  RandomSchedules pipelines;
   for (int i = 0; i < 200; ++i) {
     const PipelineShape shape = pipelines.NextShape(GetParam());
     SCOPED_TRACE(absl::StrFormat("%d: p %d, v %d, B %d", i, shape.num_devices,
@@ -334,7 +334,7 @@ TEST_P(PlayPipelinePropertyTest, EveryPassAndTransferStartsAsSoonAsItMay) {
 }
 
 TEST_P(PlayPipelinePropertyTest, TheTimelineIsInOrderOfStageThenStart) {
-  RandomPipelines pipelines;
+  RandomSchedules pipelines;
   for (int i = 0; i < 50; ++i) {
     SCOPED_TRACE(i);
     const PipelineShape shape = pipelines.NextShape(GetParam());

@@ -10,10 +10,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kBadInput;
 using ::testing::SizeIs;
 using testing::StatusIs;
-
-constexpr absl::StatusCode kBadInput = absl::StatusCode::kInvalidArgument;
 
 TEST(ParseCsvTest, FirstLineNamesTheColumns) {
   ASSERT_OK_AND_ASSIGN(const CsvTable table, ParseCsv("a,b\n1,2\n3,4", "x"));

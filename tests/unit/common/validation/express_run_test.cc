@@ -13,12 +13,11 @@ namespace {
 using ::testing::ElementsAre;
 using testing::GptRun;
 using ::testing::HasSubstr;
+using testing::kBadInput;
+using testing::kCannot;
 using testing::NodeGpus;
 using ::testing::SizeIs;
 using testing::StatusIs;
-
-constexpr absl::StatusCode kCannot = absl::StatusCode::kUnimplemented;
-constexpr absl::StatusCode kBadInput = absl::StatusCode::kInvalidArgument;
 
 TEST(ExpressRunTest, SaysWhatRanWhereAndHow) {
   ASSERT_OK_AND_ASSIGN(const ExpressedRun run, ExpressRun(GptRun()));

@@ -13,11 +13,10 @@ namespace {
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kBadInput;
 using ::testing::Optional;
 using ::testing::SizeIs;
 using testing::StatusIs;
-
-constexpr absl::StatusCode kBadInput = absl::StatusCode::kInvalidArgument;
 
 // A row that says nothing but what it must, and `value` in `column`.
 std::string RowWith(const std::string& column, const std::string& value) {

@@ -9,10 +9,9 @@ namespace {
 
 using testing::GptRun;
 using ::testing::HasSubstr;
+using testing::kCannot;
 using ::testing::SizeIs;
 using testing::StatusIs;
-
-constexpr absl::StatusCode kCannot = absl::StatusCode::kUnimplemented;
 
 TEST(ModelOfRunTest, GptIsMadeOfItsDimensions) {
   ASSERT_OK_AND_ASSIGN(const ModelSpec model, ModelOfRun(GptRun()));

@@ -17,13 +17,12 @@ namespace {
 using ::testing::ElementsAre;
 using testing::GptRun;
 using ::testing::HasSubstr;
+using testing::kBadInput;
+using testing::kCannot;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::TestModel;
-
-constexpr absl::StatusCode kCannot = absl::StatusCode::kUnimplemented;
-constexpr absl::StatusCode kBadInput = absl::StatusCode::kInvalidArgument;
 
 // All ten operators of a dense layer; its attention core alone.
 constexpr OpMask kAll = (1 << 10) - 1;

@@ -18,14 +18,9 @@ using testing::GptRun;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::Pointee;
+using testing::Took;
 
 constexpr double kExact = 1e-12;
-
-MeasuredRun Took(double iteration_s) {
-  MeasuredRun run = GptRun();
-  run.iteration_s = iteration_s;
-  return run;
-}
 
 MeasuredRun RanOutOfMemory() {
   MeasuredRun run = GptRun();

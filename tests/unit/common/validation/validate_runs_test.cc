@@ -19,12 +19,7 @@ using testing::GptRun;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-MeasuredRun Took(double iteration_s) {
-  MeasuredRun run = GptRun();
-  run.iteration_s = iteration_s;
-  return run;
-}
+using testing::Took;
 
 // Runs of several batch sizes, each `slowdown` times slower than predicted.
 std::vector<MeasuredRun> SlowRuns(int count, double slowdown) {

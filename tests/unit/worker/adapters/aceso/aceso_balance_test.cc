@@ -9,7 +9,7 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kNothingFits = std::numeric_limits<double>::infinity();
+constexpr double kNoPartition = std::numeric_limits<double>::infinity();
 
 double SlowestSeconds(const Configuration& configuration) {
   double slowest = 0;
@@ -126,7 +126,7 @@ TEST(BalanceCutsTest, IsAboutAsGoodAsEveryCut) {
     Query query = RandomQuery(seed, /*max_layers=*/3, /*max_gpus=*/4);
     if (query.island.num_gpus() < 4) continue;
     const int end = query.layout.num_ops();
-    double best = kNothingFits;
+    double best = kNoPartition;
     for (int a = 1; a < end; ++a) {
       for (int b = query.layout.EarliestEnd(a);
            b <= query.layout.LatestBegin(end); ++b) {
@@ -141,8 +141,8 @@ TEST(BalanceCutsTest, IsAboutAsGoodAsEveryCut) {
 
     BalanceCuts(query.tables, 0, 2, configuration);
 
-    EXPECT_EQ(configuration.bytes_short == 0, best < kNothingFits);
-    if (best == kNothingFits) continue;
+    EXPECT_EQ(configuration.bytes_short == 0, best < kNoPartition);
+    if (best == kNoPartition) continue;
     ++compared;
     close += SlowestSeconds(configuration) <= best * 1.02;
   }

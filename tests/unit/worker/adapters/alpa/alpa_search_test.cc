@@ -14,10 +14,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-ModelSlice WholeSlice(const ModelSpec& model) {
-  return MakeSlice({0, model.num_layers()}, model.layers);
-}
+using testing::WholeSlice;
 
 IslandSpec IslandOf(int num_nodes, int gpus_per_node, double memory_bytes) {
   IslandSpec island = testing::TestIsland(num_nodes, gpus_per_node);

@@ -17,10 +17,7 @@ namespace tangram::alpa {
 namespace {
 
 using ::testing::ElementsAre;
-
-ModelSlice WholeSlice(const ModelSpec& model) {
-  return MakeSlice({0, model.num_layers()}, model.layers);
-}
+using testing::WholeSlice;
 
 std::vector<int> SizesOf(const StageTables& tables) {
   std::vector<int> sizes;

@@ -13,10 +13,7 @@ namespace {
 using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestTraining;
-
-ModelSlice WholeModel(const ModelSpec& model) {
-  return MakeSlice({0, model.num_layers()}, model.layers);
-}
+using ::tangram::testing::WholeSlice;
 
 ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
   return {.training = TestTraining(32),
@@ -31,7 +28,7 @@ TEST(SearchGalvatronTest, SplitsLongSequences) {
   options.training.sequence_length = 65536;
 
   const SlicePlanSet answer =
-      SearchGalvatron(WholeModel(TestModel(2, 256)), TestIsland(1, 8), options);
+      SearchGalvatron(WholeSlice(TestModel(2, 256)), TestIsland(1, 8), options);
 
   EXPECT_TRUE(absl::c_any_of(answer.plans, [](const SlicePlan& plan) {
     return absl::c_any_of(plan.stages, [](const SliceStage& stage) {
@@ -41,7 +38,7 @@ TEST(SearchGalvatronTest, SplitsLongSequences) {
 }
 
 TEST(SearchGalvatronTest, AnswersEveryNumberOfTrailingStagesAtOnce) {
-  const ModelSlice slice = WholeModel(TestModel(8));
+  const ModelSlice slice = WholeSlice(TestModel(8));
   IslandSpec island = TestIsland(1, 4);
   island.device.memory_bytes = 1e9;
 
@@ -62,7 +59,7 @@ TEST(SearchGalvatronTest, AnswersEveryNumberOfTrailingStagesAtOnce) {
 
 TEST(SearchGalvatronTest, CountsStagesEstimated) {
   EXPECT_GT(
-      SearchGalvatron(WholeModel(TestModel(2)), TestIsland(1, 1), Options(4))
+      SearchGalvatron(WholeSlice(TestModel(2)), TestIsland(1, 1), Options(4))
           .search_steps,
       0);
 }

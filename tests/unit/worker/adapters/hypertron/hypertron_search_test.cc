@@ -22,16 +22,13 @@ using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
 using ::tangram::testing::TestTraining;
+using ::tangram::testing::WholeSlice;
 
 struct Query {
   ModelSlice slice;
   IslandSpec island;
   ParallelizeOptions options;
 };
-
-ModelSlice WholeModel(const ModelSpec& model) {
-  return MakeSlice({0, model.num_layers()}, model.layers);
-}
 
 // As long as the slice is the whole pipeline.
 double IterationSeconds(const PlanMerits& merits,
@@ -87,7 +84,7 @@ Query RandomQuery(int seed) {
   };
   const int layers = 1 + static_cast<int>(random() % 8);
   Query query = {
-      .slice = WholeModel(random() % 3 == 0 ? TestMoeModel(layers)
+      .slice = WholeSlice(random() % 3 == 0 ? TestMoeModel(layers)
                                             : TestModel(layers, 2048)),
       .island = TestIsland(pick({1, 2, 3, 4, 8}), pick({2, 4, 8})),
       .options = {.training = TestTraining(32),
@@ -136,7 +133,7 @@ TEST(SearchHypertronPropertyTest, FindsWhatEnumerationFinds) {
 
 // One of 8 · `num_nodes` GPUs of 80 GB with NVLink and 8 x 400 Gbit/s.
 Query LargeQuery(const char* model, int num_nodes, int microbatch) {
-  Query query = {.slice = WholeModel(*BuiltinModel(model)),
+  Query query = {.slice = WholeSlice(*BuiltinModel(model)),
                  .island = TestIsland(num_nodes, 8),
                  .options = {.training = TestTraining(1024),
                              .pipeline_microbatch_size = microbatch}};
@@ -217,7 +214,7 @@ TEST(SearchHypertronTest, NeitherRecomputesNorShardsStates) {
 }
 
 TEST(SearchHypertronTest, SaysHowFarTheClosestPlanIsFromFitting) {
-  Query query = {.slice = WholeModel(TestModel(8)),
+  Query query = {.slice = WholeSlice(TestModel(8)),
                  .island = TestIsland(1, 2),
                  .options = {.training = TestTraining(32),
                              .pipeline_microbatch_size = 4,

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kInfeasible = std::numeric_limits<double>::infinity();
 
 // The policies of each (stage, begin, end); of all others none.
 struct Table {
@@ -33,7 +33,8 @@ struct Table {
             .transfer_s = stage + 1 < num_stages ? transfer_s : 0};
   }
 
-  std::vector<StagedPipeline> Choose(double slowest_bound_s = kNever) const {
+  std::vector<StagedPipeline> Choose(
+      double slowest_bound_s = kInfeasible) const {
     return ChoosePolicies(
         {.num_layers = num_layers,
          .num_stages = num_stages,
@@ -44,7 +45,7 @@ struct Table {
 
 double Least(const std::vector<StagedPipeline>& pipelines,
              int num_microbatches) {
-  double least = kNever;
+  double least = kInfeasible;
   for (const StagedPipeline& pipeline : pipelines) {
     least = std::min(least, pipeline.IterationSeconds(num_microbatches));
   }
@@ -162,22 +163,24 @@ TEST(DistinctPipelinesTest, TheBestComesFirstAndAlmostEqualsAreLeftOut) {
 }
 
 // Every choice of cuts and policies, by the formula as the paper states it.
-double Exhaustive(const Table& table, int num_microbatches, int stage,
-                  int begin, double sum_s, double slowest_s, double delta_s) {
+double ExhaustivePolicies(const Table& table, int num_microbatches, int stage,
+                          int begin, double sum_s, double slowest_s,
+                          double delta_s) {
   if (stage == table.num_stages) {
     return begin == table.num_layers
                ? (num_microbatches - 1) * slowest_s + sum_s + delta_s
-               : kNever;
+               : kInfeasible;
   }
-  double least = kNever;
+  double least = kInfeasible;
   for (int end = begin + 1; end <= table.num_layers; ++end) {
     const StageOption option = table.At(stage, begin, end);
     for (const StagePolicy& policy : option.policies) {
       const double steady_s = policy.steady_s + option.transfer_s;
       least = std::min(
-          least, Exhaustive(table, num_microbatches, stage + 1, end,
-                            sum_s + steady_s, std::max(slowest_s, steady_s),
-                            std::max(delta_s, policy.extra_s - sum_s)));
+          least,
+          ExhaustivePolicies(table, num_microbatches, stage + 1, end,
+                             sum_s + steady_s, std::max(slowest_s, steady_s),
+                             std::max(delta_s, policy.extra_s - sum_s)));
     }
   }
   return least;
@@ -212,7 +215,8 @@ TEST(ChoosePoliciesTest, FindsTheBestOfAllPipelines) {
     const std::vector<StagedPipeline> pipelines = table.Choose();
 
     for (const int num_microbatches : {1, 2, 5, 40}) {
-      const double least = Exhaustive(table, num_microbatches, 0, 0, 0, 0, 0);
+      const double least =
+          ExhaustivePolicies(table, num_microbatches, 0, 0, 0, 0, 0);
       EXPECT_EQ(Least(pipelines, num_microbatches), least);
     }
     feasible += pipelines.empty() ? 0 : 1;

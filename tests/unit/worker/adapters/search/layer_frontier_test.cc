@@ -142,7 +142,7 @@ TEST(LayerFrontierTest, AgreesWithEnumeration) {
   int feasible = 0;
   int infeasible = 0;
   for (uint32_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
     const Instance instance = RandomInstance(rng);
     const int64_t limit = std::uniform_int_distribution<int>(5, 60)(rng);

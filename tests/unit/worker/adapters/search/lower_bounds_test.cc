@@ -13,7 +13,7 @@ using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
 using ::tangram::testing::TestTraining;
 
-ProfileOptions Options(int microbatch) {
+ProfileOptions Microbatches(int microbatch) {
   return {.training = TestTraining(32), .pipeline_microbatch_size = microbatch};
 }
 
@@ -21,15 +21,15 @@ TEST(LayerwiseLowerBoundsTest, AddsUpOverAtoms) {
   const ModelSpec model = TestMoeModel(3);
   PerformanceProfile sum;
   for (const ModelSlice& atom : SliceByLayer(model)) {
-    const PerformanceProfile profile =
-        LayerwiseLowerBounds(atom, TestIsland(2, 4), Options(4), {.ep = true});
+    const PerformanceProfile profile = LayerwiseLowerBounds(
+        atom, TestIsland(2, 4), Microbatches(4), {.ep = true});
     sum.min_gpu_seconds += profile.min_gpu_seconds;
     sum.min_total_bytes += profile.min_total_bytes;
   }
 
   const PerformanceProfile whole =
       LayerwiseLowerBounds(MakeSlice({0, 5}, model.layers), TestIsland(2, 4),
-                           Options(4), {.ep = true});
+                           Microbatches(4), {.ep = true});
 
   EXPECT_NEAR(whole.min_gpu_seconds, sum.min_gpu_seconds,
               1e-12 * sum.min_gpu_seconds);
@@ -40,7 +40,7 @@ TEST(LayerwiseLowerBoundsTest, AddsUpOverAtoms) {
 TEST(LayerwiseLowerBoundsTest, OneGpuLeavesNoChoice) {
   const LayerSpec layer = TestModel(1).layers[1];
   const IslandSpec island = TestIsland(1, 1);
-  const ProfileOptions options = Options(1);
+  const ProfileOptions options = Microbatches(1);
   const StageEnvironment environment = {.device = island.device,
                                         .training = options.training,
                                         .wiring = WiringOf(island, 1)};

@@ -76,7 +76,7 @@ TEST_F(StageCutsTest, SaysWhereThereAreNoCuts) {
 TEST_F(StageCutsTest, AgreesWithEnumeration) {
   int feasible = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
     std::uniform_int_distribution<int> tenths(1, 30);
     layers_.assign(std::uniform_int_distribution<int>(1, 9)(rng), 0);

@@ -18,12 +18,9 @@ using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
 using ::tangram::testing::TestTraining;
+using ::tangram::testing::WholeSlice;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-ModelSlice WholeModel(const ModelSpec& model) {
-  return MakeSlice({0, model.num_layers()}, model.layers);
-}
 
 ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
   return {.training = TestTraining(32),
@@ -101,7 +98,7 @@ TEST(SearchUniformPropertyTest, AnswerIsTheParetoSetOfAllChoices) {
   for (int seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const Query query = RandomQuery(seed);
-    const ModelSlice slice = WholeModel(query.model);
+    const ModelSlice slice = WholeSlice(query.model);
     const SlicePlanSet answer =
         SearchUniform(slice, query.island, query.options);
     (answer.plans.empty() ? without : with_plans)++;
@@ -125,7 +122,7 @@ TEST(SearchUniformPropertyTest, NoPlanIsAsGoodAsAnother) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const Query query = RandomQuery(seed);
     const SlicePlanSet answer =
-        SearchUniform(WholeModel(query.model), query.island, query.options);
+        SearchUniform(WholeSlice(query.model), query.island, query.options);
     for (const SlicePlan& a : answer.plans) {
       for (const SlicePlan& b : answer.plans) {
         if (&a == &b) continue;
@@ -142,7 +139,7 @@ TEST(SearchUniformPropertyTest, NoPlanIsAsGoodAsAnother) {
 TEST(SearchUniformTest, AnswerCoversAllTrailingStages) {
   IslandSpec island = TestIsland(1, 4);
   island.device.memory_bytes = 1.5e9;
-  const ModelSlice slice = WholeModel(TestModel(8));
+  const ModelSlice slice = WholeSlice(TestModel(8));
   const SlicePlanSet now = SearchUniform(slice, island, Options(4));
   const SlicePlanSet later = SearchUniform(slice, island, Options(4, 5));
 
@@ -156,7 +153,7 @@ TEST(SearchUniformTest, AnswerCoversAllTrailingStages) {
 
 TEST(SearchUniformTest, SaysHowFarTheClosestPlanIsFromFitting) {
   IslandSpec island = TestIsland(1, 2);
-  const ModelSlice slice = WholeModel(TestModel(8));
+  const ModelSlice slice = WholeSlice(TestModel(8));
   island.device.memory_bytes = 1e8;
   const SlicePlanSet none = SearchUniform(slice, island, Options(4));
   ASSERT_TRUE(none.infeasible.has_value());
@@ -190,7 +187,7 @@ TEST(SearchUniformTest, StopsWhenTold) {
   ParallelizeOptions options = Options(4);
   int polls = 0;
   options.should_stop = [&polls] { return ++polls > 1; };
-  const ModelSlice slice = WholeModel(TestModel(8));
+  const ModelSlice slice = WholeSlice(TestModel(8));
 
   const SlicePlanSet some = SearchUniform(slice, TestIsland(1, 4), options);
   EXPECT_TRUE(some.truncated);
@@ -210,7 +207,7 @@ TEST(SearchUniformTest, SplitsExpertsWhereTheyDoNotFitWhole) {
   IslandSpec island = TestIsland(1, 4);
   island.device.memory_bytes = 2e9;
   const SlicePlanSet answer =
-      SearchUniform(WholeModel(TestMoeModel(4)), island, Options(4));
+      SearchUniform(WholeSlice(TestMoeModel(4)), island, Options(4));
 
   std::set<int> ep_degrees;
   for (const SlicePlan& plan : answer.plans) {

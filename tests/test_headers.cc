@@ -1,1 +1,0 @@
-// Only the headers that CMake puts before it.
