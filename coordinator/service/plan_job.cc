@@ -1,6 +1,5 @@
 #include "coordinator/service/plan_job.h"
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>

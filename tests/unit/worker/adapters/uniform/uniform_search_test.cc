@@ -250,7 +250,7 @@ TEST(UniformPropertyTest, LowerBoundsHoldForEveryPlan) {
     const int layers = 1 + static_cast<int>(random() % 6);
     const ModelSpec model =
         random() % 2 == 0 ? TestModel(layers) : TestMoeModel(layers);
-    const ModelSlice slice = MakeSlice({0, model.num_layers()}, model.layers);
+    const ModelSlice slice = WholeSlice(model);
     IslandSpec island = TestIsland(1 << random() % 3, 1 << random() % 4);
     island.device.efficiency = {};  // Defaults: launches, reserve and the rest.
     island.device.memory_bytes = 1e9 * (2 << random() % 4);
