@@ -21,7 +21,7 @@ void BM_AlpaQuery(benchmark::State& state) {
   const ModelSpec model = state.range(2) != 0
                               ? testing::TestMoeModel(num_layers, 2048)
                               : testing::TestModel(num_layers, 4096);
-  const ModelSlice slice = MakeSlice({0, model.num_layers()}, model.layers);
+  const ModelSlice slice = testing::WholeSlice(model);
   IslandSpec island =
       testing::TestIsland((num_gpus + 7) / 8, std::min(num_gpus, 8));
   island.device.efficiency = DeviceEfficiency();

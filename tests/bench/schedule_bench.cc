@@ -10,6 +10,7 @@
 #include "common/sim/held_microbatches.h"
 #include "common/sim/one_f_one_b.h"
 #include "common/sim/play_pipeline.h"
+#include "tests/testing/builders.h"
 
 namespace tangram {
 namespace {
@@ -44,8 +45,7 @@ std::vector<StageTimes> StagesOf(const PipelineShape& shape) {
 // iteration, as a search estimates it.
 void BM_ClosedForm(benchmark::State& state) {
   const ModelSpec model = *BuiltinModel("gpt3-6.7b");
-  const std::vector<LayerRun> runs =
-      MakeSlice({0, model.num_layers()}, model.layers).runs;
+  const std::vector<LayerRun> runs = testing::WholeSlice(model).runs;
   const CatalogueDevice& a100 = *FindDevice("A100-80");
   const TrainingOptions training = {.global_batch_size = 128,
                                     .sequence_length = 2048};

@@ -16,9 +16,10 @@ using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
 using ::tangram::testing::TestTraining;
+using ::tangram::testing::WholeSlice;
 
 std::vector<LayerRun> RunsOf(const ModelSpec& model) {
-  return MakeSlice({0, model.num_layers()}, model.layers).runs;
+  return WholeSlice(model).runs;
 }
 
 class StageCostTest : public ::testing::Test {

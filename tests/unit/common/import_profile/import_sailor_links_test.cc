@@ -12,6 +12,7 @@ using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using testing::kBadInput;
 using testing::StatusIs;
 
 auto IsLink(const std::string& to, double bandwidth, double pair,
@@ -70,7 +71,6 @@ TEST(ImportSailorLinksTest, ReadsUpstreamsFiles) {
 }
 
 TEST(ImportSailorLinksTest, RefusesWhatItCannotUse) {
-  constexpr absl::StatusCode kBadInput = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(Import("gpu,n_gpus,a,b,c,max_GBps\nB,2,0,0,5,10\n"),
               StatusIs(kBadInput, HasSubstr("links: nothing to import")));
   EXPECT_THAT(Import(R"({"A": {"2": [[0, 4], 4e9]}})"),
