@@ -1,11 +1,13 @@
 #include "common/parallelizer/check_answers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
@@ -15,7 +17,36 @@
 namespace tangram {
 namespace {
 
+// More than any cluster has: 2^70 bytes of memory, 10^15 GPU-seconds (a million
+// GPUs for thirty years).
+constexpr double kMostBytes = 1180591620717411303424.0;
+constexpr double kMostGpuSeconds = 1e15;
+
 bool IsNonNegative(double value) { return std::isfinite(value) && value >= 0; }
+
+absl::Status CheckWithin(absl::string_view field, double value, double most) {
+  if (IsNonNegative(value) && value <= most) return absl::OkStatus();
+  return FieldError(field, value, absl::StrCat("from 0 to ", most));
+}
+
+absl::Status CheckWithin(absl::string_view field, int64_t value, int64_t most) {
+  if (value >= 0 && value <= most) return absl::OkStatus();
+  return FieldError(field, value, absl::StrCat("from 0 to ", most));
+}
+
+// Reasons and names reach logs and terminals.
+absl::Status CheckText(absl::string_view field, const std::string& text) {
+  if (text.size() > kMaxAnswerText) {
+    return FieldError(field, absl::StrCat(text.size(), " bytes"),
+                      absl::StrCat("at most ", kMaxAnswerText));
+  }
+  for (const char c : text) {
+    if (!absl::ascii_iscntrl(c)) continue;
+    return FieldError(field, absl::StrCat("byte ", static_cast<int>(c)),
+                      "text without control characters");
+  }
+  return absl::OkStatus();
+}
 
 std::string CutText(OperatorCut cut) {
   return cut.op == 0 ? absl::StrCat("layer ", cut.layer)
@@ -52,7 +83,9 @@ class StageCheck {
     TANGRAM_RETURN_IF_ERROR(CheckDegrees());
     TANGRAM_RETURN_IF_ERROR(CheckSplits());
     TANGRAM_RETURN_IF_ERROR(CheckGpus(first_gpu));
-    return CheckRecompute();
+    TANGRAM_RETURN_IF_ERROR(CheckOffload());
+    TANGRAM_RETURN_IF_ERROR(CheckRecompute());
+    return CheckLimits();
   }
 
  private:
@@ -89,7 +122,10 @@ class StageCheck {
             absl::StrCat("from 1 to the island's ", island_.num_gpus()));
       }
     }
-    if (int64_t{p.tp_degree} * p.cp_degree * p.dp_degree > island_.num_gpus()) {
+    // Each is at most 2^31, so that the product of two does not overflow.
+    const int64_t tp_cp = int64_t{p.tp_degree} * p.cp_degree;
+    if (tp_cp > island_.num_gpus() ||
+        tp_cp * p.dp_degree > island_.num_gpus()) {
       return FieldError(
           "parallelism",
           absl::StrFormat("tp %d x cp %d x dp %d", p.tp_degree, p.cp_degree,
@@ -136,6 +172,9 @@ class StageCheck {
     if (!experts_split) {
       return FieldError("parallelism.ep_degree", p.ep_degree,
                         "one that divides the experts of all its layers");
+    }
+    if (p.fsep && p.ep_degree == 1) {
+      return FieldError("parallelism.fsep", "true", "false, as ep_degree is 1");
     }
     return CheckTp2d();
   }
@@ -203,6 +242,32 @@ class StageCheck {
         absl::StrCat(end_ - begin_, ", as many as the stage touches"));
   }
 
+  absl::Status CheckOffload() const {
+    const HostOffload& offload = stage_.plan.offload;
+    if (offload.none()) return absl::OkStatus();
+    const struct {
+      const char* name;
+      double value;
+    } fractions[] = {{"offload.weights", offload.weights},
+                     {"offload.gradients", offload.gradients},
+                     {"offload.optimizer", offload.optimizer},
+                     {"offload.activations", offload.activations}};
+    for (const auto& fraction : fractions) {
+      if (!IsNonNegative(fraction.value) || fraction.value > 1) {
+        return FieldError(fraction.name, fraction.value, "from 0 to 1");
+      }
+    }
+    if (island_.device.host.bandwidth_bytes_per_s > 0) return absl::OkStatus();
+    return FieldError("offload", "some",
+                      "none, as the bandwidth to the host is unknown");
+  }
+
+  absl::Status CheckLimits() const {
+    const std::string why = WhyOutside(island_.limits, stage_.plan);
+    if (why.empty()) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("parallelism: ", why));
+  }
+
   const ModelSlice& slice_;
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
@@ -240,10 +305,23 @@ absl::Status CheckPlan(const SlicePlan& plan, const ModelSlice& slice,
   if (plan.made_by.empty()) {
     return FieldError("made_by", "empty", "the name of the parallelizer");
   }
+  TANGRAM_RETURN_IF_ERROR(CheckText("made_by", plan.made_by));
+  const int max_stages =
+      island.limits.max_stages > 0
+          ? std::min(island.limits.max_stages, island.num_gpus())
+          : island.num_gpus();
+  if (plan.num_stages() > max_stages) {
+    return FieldError("stages", plan.num_stages(),
+                      absl::StrCat("at most ", max_stages));
+  }
   if (plan.max_trailing_stages < options.trailing_stages) {
     return FieldError(
         "max_trailing_stages", plan.max_trailing_stages,
         absl::StrCat("at least what was asked, ", options.trailing_stages));
+  }
+  if (plan.max_trailing_stages > kUnlimitedTrailingStages) {
+    return FieldError("max_trailing_stages", plan.max_trailing_stages,
+                      absl::StrCat("at most ", kUnlimitedTrailingStages));
   }
   OperatorCut covered;
   int num_gpus = 0;
@@ -276,11 +354,10 @@ absl::Status CheckInfeasible(const SlicePlanSet& answer) {
     return FieldError("infeasible.reason", "empty",
                       "a reason, as there is no plan");
   }
-  if (!IsNonNegative(answer.infeasible->bytes_short)) {
-    return FieldError("infeasible.bytes_short", answer.infeasible->bytes_short,
-                      "a number that is not negative");
-  }
-  return absl::OkStatus();
+  TANGRAM_RETURN_IF_ERROR(
+      CheckText("infeasible.reason", answer.infeasible->reason));
+  return CheckWithin("infeasible.bytes_short", answer.infeasible->bytes_short,
+                     kMostBytes);
 }
 
 }  // namespace
@@ -306,16 +383,17 @@ absl::Status CheckAtoms(absl::Span<const ModelSlice> atoms,
                                  " layers of the model, in their order"));
 }
 
+absl::Status CheckJoined(const ModelSlice& joined, const ModelSlice& head,
+                         const ModelSlice& tail) {
+  if (joined == JoinSlices(head, tail)) return absl::OkStatus();
+  return FieldError("slice", "other atoms, layers or fingerprint",
+                    "head followed by tail");
+}
+
 absl::Status CheckProfile(const PerformanceProfile& profile) {
-  if (!IsNonNegative(profile.min_gpu_seconds)) {
-    return FieldError("min_gpu_seconds", profile.min_gpu_seconds,
-                      "a number that is not negative");
-  }
-  if (!IsNonNegative(profile.min_total_bytes)) {
-    return FieldError("min_total_bytes", profile.min_total_bytes,
-                      "a number that is not negative");
-  }
-  return absl::OkStatus();
+  TANGRAM_RETURN_IF_ERROR(
+      CheckWithin("min_gpu_seconds", profile.min_gpu_seconds, kMostGpuSeconds));
+  return CheckWithin("min_total_bytes", profile.min_total_bytes, kMostBytes);
 }
 
 absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
@@ -323,12 +401,13 @@ absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
                                const IslandSpec& island,
                                const ParallelizeOptions& options) {
   TANGRAM_RETURN_IF_ERROR(CheckInfeasible(answer));
-  if (answer.search_steps < 0 || answer.covers_trailing_stages < 0) {
-    return FieldError(
-        "search_steps, covers_trailing_stages",
-        absl::StrCat(answer.search_steps, ", ", answer.covers_trailing_stages),
-        "numbers that are not negative");
-  }
+  TANGRAM_RETURN_IF_ERROR(
+      CheckWithin("search_steps", answer.search_steps, kMaxSearchSteps));
+  TANGRAM_RETURN_IF_ERROR(CheckWithin("covers_trailing_stages",
+                                      int64_t{answer.covers_trailing_stages},
+                                      int64_t{kUnlimitedTrailingStages}));
+  TANGRAM_RETURN_IF_ERROR(CheckWithin(
+      "plans", static_cast<int64_t>(answer.plans.size()), kMaxSlicePlans));
   for (size_t i = 0; i < answer.plans.size(); ++i) {
     const absl::Status status =
         CheckPlan(answer.plans[i], slice, island, options);

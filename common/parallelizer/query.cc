@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kKinds[] = {"slice_model", "concatenate", "profile",
                                   "parallelize"};
 static_assert(std::size(kKinds) == std::variant_size_v<Query>);
+static_assert(std::size(kKinds) == std::variant_size_v<Answer>);
 
 absl::Status CheckIndex(const char* field, int index, size_t size) {
   if (index >= 0 && index < static_cast<int>(size)) return absl::OkStatus();
@@ -64,6 +65,8 @@ struct Caller {
 }  // namespace
 
 const char* KindOf(const Query& query) { return kKinds[query.index()]; }
+
+const char* KindOf(const Answer& answer) { return kKinds[answer.index()]; }
 
 absl::Status CheckIndices(const PairContext& context, const Query& query) {
   return std::visit(IndexChecker{context}, query);

@@ -32,6 +32,7 @@ using Answer = std::variant<std::vector<ModelSlice>, ModelSlice,
 
 // "parallelize"; as used in metrics and traces.
 const char* KindOf(const Query& query);
+const char* KindOf(const Answer& answer);
 
 // The adapter that must answer. Versions are never mixed: answers of two of
 // them may differ.

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
+#include "common/parallelizer/check_answer.h"
 #include "common/parallelizer/check_answers.h"
 #include "common/parallelizer/check_arguments.h"
-#include "common/parallelizer/field_error.h"
 
 namespace tangram {
 namespace {
@@ -48,13 +48,13 @@ class ValidatingParallelizer : public Parallelizer {
     TANGRAM_RETURN_IF_ERROR(CheckConcatenation(head, tail));
     TANGRAM_ASSIGN_OR_RETURN(ModelSlice joined,
                              wrapped_->Concatenate(head, tail));
-    if (joined == JoinSlices(head, tail)) return joined;
+    const absl::Status status = CheckJoined(joined, head, tail);
+    if (status.ok()) return joined;
     return Blame(
         "Concatenate",
         absl::StrFormat("atoms [%d, %d) and [%d, %d)", head.atoms.begin,
                         head.atoms.end, tail.atoms.begin, tail.atoms.end),
-        FieldError("slice", "other atoms, layers or fingerprint",
-                   "head followed by tail"));
+        status);
   }
 
   absl::StatusOr<PerformanceProfile> Profile(
@@ -81,7 +81,7 @@ class ValidatingParallelizer : public Parallelizer {
     TANGRAM_ASSIGN_OR_RETURN(SlicePlanSet answer,
                              wrapped_->Parallelize(slice, island, options));
     const absl::Status status =
-        CheckSlicePlanSet(answer, slice, island, options);
+        CheckPlans(answer, slice, island, options, name());
     if (status.ok()) return answer;
     return Blame(
         "Parallelize",

@@ -15,7 +15,7 @@ LAYERS = {
     "common/catalogue": "common/base common/domain",
     "common/cost": "common/base common/domain",
     "common/sim": "common/base common/domain common/cost",
-    "common/parallelizer": "common/base common/domain",
+    "common/parallelizer": "common/base common/domain common/cost",
     "common/planner": "common/base common/domain common/sim",
     "common/profile": "common/base common/domain common/cost",
     "common/config": "common/base common/domain common/catalogue"

@@ -11,9 +11,8 @@ def stage(begin, end, *, tp=1, dp=1, cp=1, ep=1, zero=0,
     """Layers [begin, end) of the slice on tp * cp * dp GPUs.
 
     A cut inside a layer is a pair (layer, operator). `recompute` has a mask for
-    each layer touched: bit i recomputes operator i. Default: none. Times are
-    left to the worker; an adapter that knows better sets time_s, backward_s and
-    sync_s of all stages, and max_trailing_stages of the plan.
+    each layer touched: bit i recomputes operator i. Default: none. The worker
+    works out times and memory.
     """
     begin, end = _cut(begin), _cut(end)
     touched = end.layer - begin.layer + (end.op > 0)

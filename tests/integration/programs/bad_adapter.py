@@ -86,7 +86,8 @@ class Nonsense:
 def some_times(query):
     answer = one_stage(query)
     answer.plans.add().CopyFrom(answer.plans[0])
-    answer.plans[0].stages[0].time_s = 1
+    answer.plans[0].stages[0].time_s = 1e-9
+    answer.plans[0].max_trailing_stages = 1 << 20
     return answer
 
 
@@ -98,6 +99,7 @@ HOW = {
     "degree": lambda query: one_stage(query, tp=-1),
     "gpus": lambda query: one_stage(query, dp=2 * query.num_gpus),
     "times": some_times,
+    "honest": one_stage,
 }
 
 

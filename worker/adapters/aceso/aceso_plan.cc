@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "common/cost/stage_cost.h"
+#include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::aceso {
 namespace {

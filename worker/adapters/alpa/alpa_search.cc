@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_tables.h"
 #include "worker/adapters/search/layer_recompute.h"
 #include "worker/adapters/search/non_dominated.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::alpa {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "common/cost/collectives.h"
+#include "common/parallelizer/stage_transfer.h"
+#include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_intra_operator.h"
 #include "worker/adapters/search/stage_space.h"
-#include "worker/adapters/search/stage_transfer.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::alpa {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "common/parallelizer/stage_transfer.h"
+#include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/search/stage_cuts.h"
-#include "worker/adapters/search/stage_transfer.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::galvatron {
 namespace {

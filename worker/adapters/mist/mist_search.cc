@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/parallelizer/stage_transfer.h"
 #include "worker/adapters/mist/inter_stage.h"
 #include "worker/adapters/mist/stage_policies.h"
 #include "worker/adapters/search/non_dominated.h"
 #include "worker/adapters/search/split_layers.h"
 #include "worker/adapters/search/stage_space.h"
-#include "worker/adapters/search/stage_transfer.h"
 
 namespace tangram::mist {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/mist/intra_stage.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::mist {
 namespace {

@@ -33,15 +33,6 @@ bool IsMoe(const ModelSlice& slice) {
                         [](const LayerRun& run) { return run.layer.is_moe(); });
 }
 
-// Plans without a single time are to be estimated here.
-bool LeavesOutTimes(const v1::SlicePlanSet& answer) {
-  return absl::c_all_of(answer.plans(), [](const v1::SlicePlan& plan) {
-    return absl::c_all_of(plan.stages(), [](const v1::SliceStage& stage) {
-      return stage.time_s() == 0;
-    });
-  });
-}
-
 IslandSpec WithoutLimits(IslandSpec island) {
   island.limits = {};
   return island;
@@ -150,26 +141,29 @@ class ProcessParallelizer : public Parallelizer {
     return Blame(FromProto(answer));
   }
 
+  // A program proposes stages. Whatever figures it gave are replaced by those
+  // of the cost model, and what does not fit in memory is dropped.
   absl::StatusOr<SlicePlanSet> Complete(
       v1::SlicePlanSet answer, const ModelSlice& slice,
       const IslandSpec& island, const ParallelizeOptions& options) const {
-    const bool estimate = LeavesOutTimes(answer);
     for (v1::SlicePlan& plan : *answer.mutable_plans()) {
       plan.set_made_by(name());
-      if (!estimate) continue;
-      // So that the rest of it can be checked before it is estimated.
+      // So that the rest of it can be read before it is estimated.
       plan.set_max_trailing_stages(options.trailing_stages);
-      for (v1::SliceStage& stage : *plan.mutable_stages()) stage.set_time_s(1);
+      for (v1::SliceStage& stage : *plan.mutable_stages()) {
+        stage.set_time_s(1);
+        stage.set_backward_s(0);
+        stage.set_sync_s(0);
+      }
     }
     TANGRAM_ASSIGN_OR_RETURN(SlicePlanSet set, FromProto(answer));
-    if (estimate) {
-      TANGRAM_RETURN_IF_ERROR(CheckSlicePlanSet(set, slice, island, options));
-    }
+    TANGRAM_RETURN_IF_ERROR(
+        CheckSlicePlanSet(set, slice, WithoutLimits(island), options));
     // Programs need not know limits.
     if (KeepWithin(island.limits, set) > 0 && set.plans.empty()) {
       set.infeasible = {.reason = kNoStageWithinLimits};
     }
-    if (estimate) EstimatePlans(slice, island, options, set);
+    EstimatePlans(slice, island, options, set);
     return set;
   }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/parallelizer/stage_transfer.h"
+#include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/search/split_layers.h"
-#include "worker/adapters/search/stage_transfer.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram {
 

@@ -96,6 +96,45 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"PlansAndAReason",
              [](SlicePlanSet& a) { a.infeasible = Infeasible{.reason = "x"}; },
              "infeasible: x; expected none"},
+        Case{"EndlessReason",
+             [](SlicePlanSet& a) {
+               a.plans.clear();
+               a.infeasible = {.reason = std::string(2000, 'x')};
+             },
+             "infeasible.reason: 2000 bytes; expected at most 1024"},
+        Case{"ReasonThatMovesTheCursor",
+             [](SlicePlanSet& a) {
+               a.plans.clear();
+               a.infeasible = {.reason = "x\x1b[2J"};
+             },
+             "infeasible.reason: byte 27; expected text without control"},
+        Case{"EndlessShortage",
+             [](SlicePlanSet& a) {
+               a.plans.clear();
+               a.infeasible = {.reason = "x", .bytes_short = 1e300};
+             },
+             "infeasible.bytes_short: 1e+300; expected from 0 to"},
+        Case{"TooManySteps",
+             [](SlicePlanSet& a) { a.search_steps = int64_t{1} << 60; },
+             "search_steps: 1152921504606846976; expected from 0 to"},
+        Case{"CoversMoreThanAny",
+             [](SlicePlanSet& a) {
+               a.covers_trailing_stages = kUnlimitedTrailingStages + 1;
+             },
+             "covers_trailing_stages: 1048577; expected from 0 to 1048576"},
+        Case{"BearsMoreThanAny",
+             [](SlicePlanSet& a) {
+               a.plans[0].max_trailing_stages = kUnlimitedTrailingStages + 1;
+             },
+             "max_trailing_stages: 1048577; expected at most 1048576"},
+        Case{"TooManyPlans",
+             [](SlicePlanSet& a) { a.plans.resize(5000, a.plans[0]); },
+             "plans: 5000; expected from 0 to 4096"},
+        Case{"MoreStagesThanGpus",
+             [](SlicePlanSet& a) {
+               a.plans[0].stages.resize(17, a.plans[0].stages[0]);
+             },
+             "plans[0].stages: 17; expected at most 16"},
         Case{"NegativeSteps", [](SlicePlanSet& a) { a.search_steps = -1; },
              "search_steps"},
         Case{"Anonymous", [](SlicePlanSet& a) { a.plans[0].made_by.clear(); },
@@ -163,6 +202,26 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ZeroStage",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.zero_stage = 4; },
              "stages[0].parallelism.zero_stage: 4"},
+        Case{"DegreesWhoseProductOverflows",
+             [](SlicePlanSet& a) {
+               Stage(a, 0).parallelism.dp_degree = 1 << 20;
+             },
+             "stages[0].parallelism.dp_degree: 1048576; expected from 1 to"},
+        Case{"ShardedExpertsWithoutExperts",
+             [](SlicePlanSet& a) { Stage(a, 0).parallelism.fsep = true; },
+             "stages[0].parallelism.fsep: true; expected false"},
+        Case{"OffloadBelowZero",
+             [](SlicePlanSet& a) { Stage(a, 0).offload.weights = -0.5; },
+             "stages[0].offload.weights: -0.5; expected from 0 to 1"},
+        Case{"OffloadAboveOne",
+             [](SlicePlanSet& a) { Stage(a, 1).offload.activations = 1.5; },
+             "stages[1].offload.activations: 1.5; expected from 0 to 1"},
+        Case{"OffloadOfNan",
+             [](SlicePlanSet& a) { Stage(a, 1).offload.optimizer = kNan; },
+             "stages[1].offload.optimizer: nan; expected from 0 to 1"},
+        Case{"OffloadOverAnUnknownLink",
+             [](SlicePlanSet& a) { Stage(a, 0).offload.gradients = 0.5; },
+             "stages[0].offload: some; expected none"},
         Case{"DpDoesNotDivideMicrobatch",
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 1, .dp_degree = 8};
@@ -226,6 +285,23 @@ INSTANTIATE_TEST_SUITE_P(
              "stages[0].recompute[0].mask: 2"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(BadAnswerOnALimitedIslandTest, StagesAreWithinTheLimits) {
+  const auto check = [](const StageLimits& limits) {
+    IslandSpec island = TestIsland(4, 4);
+    island.limits = limits;
+    return std::string(CheckSlicePlanSet(GoodAnswer(), Slice(), island,
+                                         {.training = TestTraining(32),
+                                          .pipeline_microbatch_size = 4,
+                                          .trailing_stages = 3})
+                           .message());
+  };
+  EXPECT_THAT(check({.tp_degree = 2}),
+              HasSubstr("plans[0].stages[1].parallelism: tp 4, expected 2"));
+  EXPECT_THAT(check({.max_stages = 2}),
+              HasSubstr("plans[0].stages: 3; expected at most 2"));
+  EXPECT_EQ(check({.max_stages = 3}), "");
+}
+
 TEST(BadMoeAnswerTest, EpMustDivideTheExperts) {
   const ModelSlice slice = MakeSlice({0, 1}, {TestMoeModel(1).layers[1]});
   SlicePlanSet answer{
@@ -279,6 +355,8 @@ TEST(CheckProfileTest, FiguresAreFiniteAndNotNegative) {
               IsOk());
   EXPECT_FALSE(CheckProfile({.min_gpu_seconds = kNan}).ok());
   EXPECT_FALSE(CheckProfile({.min_total_bytes = -1}).ok());
+  EXPECT_FALSE(CheckProfile({.min_gpu_seconds = 1e300}).ok());
+  EXPECT_FALSE(CheckProfile({.min_total_bytes = 1e300}).ok());
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "common/cost/collectives.h"
+#include "common/parallelizer/trailing_stages.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_intra_operator.h"
-#include "worker/adapters/search/trailing_stages.h"
 
 namespace tangram::alpa {
 namespace {

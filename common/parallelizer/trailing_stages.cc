@@ -1,4 +1,4 @@
-#include "worker/adapters/search/trailing_stages.h"
+#include "common/parallelizer/trailing_stages.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "worker/adapters/search/stage_transfer.h"
+#include "common/parallelizer/stage_transfer.h"
 
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"

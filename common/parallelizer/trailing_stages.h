@@ -1,5 +1,5 @@
-#ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_TRAILING_STAGES_H_
-#define TANGRAM_WORKER_ADAPTERS_SEARCH_TRAILING_STAGES_H_
+#ifndef TANGRAM_COMMON_PARALLELIZER_TRAILING_STAGES_H_
+#define TANGRAM_COMMON_PARALLELIZER_TRAILING_STAGES_H_
 
 #include "common/cost/stage_cost.h"
 
@@ -15,4 +15,4 @@ int TrailingStagesBorne(const StageMemory& memory, double capacity_bytes,
 
 }  // namespace tangram
 
-#endif  // TANGRAM_WORKER_ADAPTERS_SEARCH_TRAILING_STAGES_H_
+#endif  // TANGRAM_COMMON_PARALLELIZER_TRAILING_STAGES_H_

@@ -1,4 +1,4 @@
-#include "worker/adapters/search/stage_transfer.h"
+#include "common/parallelizer/stage_transfer.h"
 
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"

@@ -1,0 +1,72 @@
+#include "common/parallelizer/check_figures.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "common/parallelizer/field_error.h"
+#include "common/parallelizer/plan_figures.h"
+
+namespace tangram {
+namespace {
+
+// Searches add the costs of layers up in other orders than EstimateStage. Sums
+// of n doubles differ by at most n · 2^-53 of themselves: 1e-9 leaves room for
+// more layers than a model has.
+constexpr double kTolerance = 1e-9;
+
+// False also for NaN.
+bool IsClose(double found, double expected) {
+  return std::abs(found - expected) <= kTolerance * std::abs(expected);
+}
+
+absl::Status CheckFigure(const std::string& field, double found,
+                         double expected) {
+  if (IsClose(found, expected)) return absl::OkStatus();
+  return FieldError(field, absl::StrFormat("%.12g", found),
+                    absl::StrFormat("%.12g by the cost model", expected));
+}
+
+absl::Status CheckStage(const SliceStage& found, const StageFigures& expected,
+                        const std::string& field) {
+  TANGRAM_RETURN_IF_ERROR(
+      CheckFigure(field + ".time_s", found.time_s, expected.time_s));
+  TANGRAM_RETURN_IF_ERROR(CheckFigure(field + ".backward_s", found.backward_s,
+                                      expected.backward_s));
+  return CheckFigure(field + ".sync_s", found.sync_s, expected.sync_s);
+}
+
+absl::Status CheckPlan(const SlicePlan& plan, const PlanEstimator& estimator,
+                       const std::string& field) {
+  const std::vector<StageFigures> figures = estimator.FiguresOf(plan);
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    TANGRAM_RETURN_IF_ERROR(CheckStage(
+        plan.stages[i], figures[i], absl::StrCat(field, ".stages[", i, "]")));
+  }
+  // A plan that fills memory to the byte may be rounded either way.
+  const int least = estimator.TrailingStages(figures, 1 - kTolerance);
+  const int most = estimator.TrailingStages(figures, 1 + kTolerance);
+  if (plan.max_trailing_stages >= least && plan.max_trailing_stages <= most) {
+    return absl::OkStatus();
+  }
+  return FieldError(field + ".max_trailing_stages", plan.max_trailing_stages,
+                    absl::StrCat(most, ", as memory bears"));
+}
+
+}  // namespace
+
+absl::Status CheckFigures(const SlicePlanSet& answer, const ModelSlice& slice,
+                          const IslandSpec& island,
+                          const ParallelizeOptions& options) {
+  const PlanEstimator estimator(slice, island, options);
+  for (size_t i = 0; i < answer.plans.size(); ++i) {
+    TANGRAM_RETURN_IF_ERROR(
+        CheckPlan(answer.plans[i], estimator, absl::StrCat("plans[", i, "]")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tangram

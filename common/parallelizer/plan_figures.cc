@@ -1,0 +1,103 @@
+#include "common/parallelizer/plan_figures.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/parallelizer/stage_transfer.h"
+#include "common/parallelizer/trailing_stages.h"
+
+namespace tangram {
+namespace {
+
+const LayerSpec& LayerAt(const ModelSlice& slice, int layer) {
+  int run_end = 0;
+  for (const LayerRun& run : slice.runs) {
+    run_end += run.count;
+    if (layer < run_end) return run.layer;
+  }
+  return slice.runs.back().layer;
+}
+
+}  // namespace
+
+PlanEstimator::PlanEstimator(const ModelSlice& slice, const IslandSpec& island,
+                             const ParallelizeOptions& options)
+    : slice_(slice),
+      island_(island),
+      options_(options),
+      num_microbatches_(options.training.global_batch_size /
+                        options.pipeline_microbatch_size) {}
+
+// A stage's time is its passes and the transfer to the next stage:
+//
+//   time_s = forward_s + backward_s + transfer_s,
+//   sync_s = gradient reduction + optimizer step.
+std::vector<StageFigures> PlanEstimator::FiguresOf(
+    const SlicePlan& plan) const {
+  std::vector<StageFigures> stages;
+  stages.reserve(plan.stages.size());
+  int first_gpu = 0;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const StagePlan& stage = plan.stages[i].plan;
+    const int num_gpus = stage.parallelism.num_gpus();
+    const StageCost cost = EstimateStage(
+        slice_.runs, stage,
+        {.device = island_.device,
+         .training = options_.training,
+         .wiring = WiringOf(island_, num_gpus),
+         .pipeline_microbatch_size = options_.pipeline_microbatch_size});
+    stages.push_back({.time_s = cost.forward_s + cost.backward_s +
+                                TransferSecondsAfter(plan, i, first_gpu),
+                      .backward_s = cost.backward_s,
+                      .sync_s = cost.sync_s + cost.optimizer_s,
+                      .memory = cost.memory});
+    first_gpu += num_gpus;
+  }
+  return stages;
+}
+
+int PlanEstimator::TrailingStages(const std::vector<StageFigures>& stages,
+                                  double memory_scale) const {
+  int least = kUnlimitedTrailingStages;
+  const int num_stages = static_cast<int>(stages.size());
+  for (int i = 0; i < num_stages; ++i) {
+    const StageMemory& memory = stages[i].memory;
+    const StageMemory on_host = {
+        .static_bytes = memory.host_static_bytes,
+        .activation_bytes = memory.host_activation_bytes};
+    const int stages_behind = num_stages - 1 - i;
+    least = std::min(
+        {least,
+         TrailingStagesBorne(memory, memory_scale * island_.device.memory_bytes,
+                             stages_behind, num_microbatches_),
+         TrailingStagesBorne(on_host,
+                             memory_scale * island_.device.host.memory_bytes,
+                             stages_behind, num_microbatches_)});
+  }
+  return least;
+}
+
+double PlanEstimator::BytesShort(
+    const std::vector<StageFigures>& stages) const {
+  double most = -std::numeric_limits<double>::infinity();
+  const int num_stages = static_cast<int>(stages.size());
+  for (int i = 0; i < num_stages; ++i) {
+    const int in_flight = InFlightMicrobatches(
+        num_stages - 1 - i + options_.trailing_stages, num_microbatches_);
+    most = std::max(most, stages[i].memory.PeakBytes(in_flight) -
+                              island_.device.memory_bytes);
+  }
+  return most;
+}
+
+double PlanEstimator::TransferSecondsAfter(const SlicePlan& plan, int stage,
+                                           int first_gpu) const {
+  if (stage + 1 == plan.num_stages()) return 0;
+  const OperatorCut cut = plan.stages[stage].plan.end;
+  return SecondsToNextStage(island_, options_, first_gpu,
+                            plan.stages[stage].plan.parallelism.num_gpus(),
+                            plan.stages[stage + 1].plan.parallelism.num_gpus(),
+                            LayerAt(slice_, cut.layer), cut.op);
+}
+
+}  // namespace tangram
