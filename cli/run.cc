@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "cli/command_line.h"
-#include "cli/commands.h"
-#include "cli/interrupt.h"
+#include "cli/args/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/planning/interrupt.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
-#include "cli/exit_code.h"
+#include "cli/args/exit_code.h"
+#include "cli/print/console.h"
 
 namespace tangram {
 

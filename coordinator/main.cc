@@ -16,7 +16,7 @@
 #include "common/obs/metrics.h"
 #include "common/obs/termination.h"
 #include "common/security/channel.h"
-#include "coordinator/service/coordinator_server.h"
+#include "coordinator/coordinator_server.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:7070",
           "Address for workers and clients; port 0 takes any free one.");

@@ -13,8 +13,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
-#include "common/catalogue/models.h"
 #include "common/domain/model_slice.h"
+#include "formats/catalogue/models.h"
 #include "tests/parity/galvatron_search.h"
 #include "tests/testing/builders.h"
 #include "worker/adapters/galvatron/galvatron_search.h"

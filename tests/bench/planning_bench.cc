@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
-#include "common/catalogue/models.h"
-#include "common/config/cluster_file.h"
 #include "common/domain/model_slice.h"
 #include "common/sim/evaluate_plan.h"
+#include "coordinator/bounds/slice_table.h"
 #include "coordinator/composition/compose_pipeline.h"
-#include "coordinator/enumeration/slice_table.h"
 #include "coordinator/islands/build_islands.h"
+#include "formats/catalogue/models.h"
+#include "formats/config/cluster_file.h"
 #include "tests/testing/planning/planning.h"
 
 namespace tangram {

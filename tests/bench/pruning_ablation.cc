@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "common/catalogue/models.h"
-#include "common/config/cluster_file.h"
-#include "common/config/limit_nodes.h"
+#include "formats/catalogue/models.h"
+#include "formats/config/cluster_file.h"
+#include "formats/config/limit_nodes.h"
 #include "tests/testing/planning/planning.h"
 
 namespace tangram {

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "common/catalogue/models.h"
-#include "common/config/device_catalogue.h"
 #include "common/cost/stage_cost.h"
 #include "common/sim/held_microbatches.h"
 #include "common/sim/one_f_one_b.h"
 #include "common/sim/play_pipeline.h"
+#include "formats/catalogue/models.h"
+#include "formats/config/device_catalogue.h"
 #include "tests/testing/builders.h"
 
 namespace tangram {

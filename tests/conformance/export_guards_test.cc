@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "common/frameworks/export_plan.h"
-#include "tests/unit/common/frameworks/two_islands.h"
+#include "frameworks/export_plan.h"
+#include "tests/unit/frameworks/two_islands.h"
 
 // Plans that a framework would hang on or train wrongly, each by one change of
 // a plan that is exported. What cannot be written wrongly at all is below.

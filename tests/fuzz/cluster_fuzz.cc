@@ -1,4 +1,4 @@
-#include "common/config/cluster_file.h"
+#include "formats/config/cluster_file.h"
 #include "tests/fuzz/fuzz_checks.h"
 
 // Cluster files.

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "common/import_cluster/import_cluster.h"
+#include "formats/import_cluster/import_cluster.h"
 #include "tests/fuzz/fuzz_checks.h"
 
 // What schedulers, drivers and nccl-tests print, of a node and beside it.

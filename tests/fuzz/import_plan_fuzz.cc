@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/config/cluster_file.h"
-#include "common/config/model_file.h"
-#include "common/frameworks/import_plan.h"
+#include "formats/config/cluster_file.h"
+#include "formats/config/model_file.h"
+#include "frameworks/import_plan.h"
 #include "tests/fuzz/fuzz_checks.h"
 
 namespace {

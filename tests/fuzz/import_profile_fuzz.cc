@@ -1,6 +1,6 @@
 #include <string>
 
-#include "common/import_profile/import_profile.h"
+#include "formats/import_profile/import_profile.h"
 #include "tests/fuzz/fuzz_checks.h"
 
 // Other tools' profiles: the first byte chooses the format, the first line is

@@ -1,5 +1,5 @@
-#include "coordinator/service/job_wire.h"
-#include "coordinator/service/plan_request_wire.h"
+#include "coordinator/planning/plan_request_wire.h"
+#include "coordinator/rpc/job_wire.h"
 #include "tangram/v1/job_service.pb.h"
 #include "tests/fuzz/fuzz_checks.h"
 

@@ -1,4 +1,4 @@
-#include "common/config/model_file.h"
+#include "formats/config/model_file.h"
 #include "tests/fuzz/fuzz_checks.h"
 
 // Model files and Hugging Face's configurations.

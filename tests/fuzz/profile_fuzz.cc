@@ -1,4 +1,4 @@
-#include "common/config/profile_file.h"
+#include "formats/config/profile_file.h"
 #include "tests/fuzz/fuzz_checks.h"
 
 // Profile files.

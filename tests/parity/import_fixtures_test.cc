@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/config/config_field.h"
-#include "common/config/hf_unplanned.h"
-#include "common/config/model_file.h"
-#include "common/config/model_yaml.h"
-#include "common/import_cluster/gres.h"
-#include "common/import_cluster/hostlist.h"
-#include "common/import_cluster/import_cluster.h"
+#include "formats/config/config_field.h"
+#include "formats/config/hf_unplanned.h"
+#include "formats/config/model_file.h"
+#include "formats/config/model_yaml.h"
+#include "formats/import_cluster/gres.h"
+#include "formats/import_cluster/hostlist.h"
+#include "formats/import_cluster/import_cluster.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/parity/reference_data.h"

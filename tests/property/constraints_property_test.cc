@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "common/config/device_catalogue.h"
-#include "common/frameworks/export_plan.h"
-#include "common/frameworks/runtime_rules.h"
+#include "formats/config/device_catalogue.h"
+#include "frameworks/export_plan.h"
+#include "frameworks/runtime_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/device_catalogue.h"
+#include "formats/config/device_catalogue.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"

@@ -1,7 +1,7 @@
 #ifndef TANGRAM_TESTS_TESTING_MEASURED_RUNS_H_
 #define TANGRAM_TESTS_TESTING_MEASURED_RUNS_H_
 
-#include "common/validation/measured_run.h"
+#include "cli/validation/measured_run.h"
 
 namespace tangram::testing {
 

@@ -1,5 +1,5 @@
 // The data of the page, format tangram.report/v1: see docs/report.md. Made by
-// common/report. Times are in seconds, sizes in bytes, unless a name says else.
+// web/view. Times are in seconds, sizes in bytes, unless a name says else.
 
 export interface Report {
   format_version: string;

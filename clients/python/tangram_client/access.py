@@ -9,7 +9,7 @@ import grpc
 
 from tangram_client.errors import BadInput
 
-# As of the command (cli/coordinator_channel.cc).
+# As of the command (cli/remote/coordinator_channel.cc).
 _KEEPALIVE_MS = 30_000
 _KEEPALIVE_TIMEOUT_MS = 10_000
 

@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/frameworks/losses.h"
-#include "common/frameworks/runtime_rules.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/tangram/pipeline_rules.h"
 #include "coordinator/planners/tangram/search_space.h"
+#include "frameworks/losses.h"
+#include "frameworks/runtime_rules.h"
 
 namespace tangram {
 namespace {

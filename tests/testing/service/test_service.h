@@ -10,8 +10,8 @@
 #include "common/obs/metrics.h"
 #include "common/planner/cluster_planner.h"
 #include "common/wire/plan_file.h"
+#include "coordinator/coordinator_server.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
-#include "coordinator/service/coordinator_server.h"
 #include "tangram/v1/planner_service.pb.h"
 #include "worker/service/worker.h"
 

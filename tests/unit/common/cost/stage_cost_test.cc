@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "common/catalogue/models.h"
+#include "formats/catalogue/models.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"

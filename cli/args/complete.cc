@@ -1,0 +1,127 @@
+#include "cli/args/complete.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/catalogue/models.h"
+#include "formats/config/device_catalogue.h"
+#include "formats/config/training_names.h"
+#include "formats/import_profile/import_profile.h"
+#include "frameworks/export_plan.h"
+#include "frameworks/import_plan.h"
+#include "worker/adapters/builtin_parallelizers.h"
+
+namespace tangram {
+namespace {
+
+std::vector<std::string> ParallelizerNames() {
+  std::vector<std::string> names = BuiltinParallelizerNames();
+  names.push_back("all");
+  return names;
+}
+
+std::vector<std::string> DeviceNames() {
+  std::vector<std::string> names;
+  for (const CatalogueDevice& entry : DeviceCatalogue()) {
+    names.push_back(entry.device.type);
+  }
+  return names;
+}
+
+template <typename Entries>
+std::vector<std::string> NamesOf(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+// The values of an option or argument that are known by name. `value` is what
+// help calls them.
+std::vector<std::string> KnownValues(const std::string& name,
+                                     const std::string& value) {
+  if (name == "--to") return NamesOf(ExportTargets());
+  if (name == "--from" && value == "FRAMEWORK") return NamesOf(PlanFormats());
+  if (name == "--from") return NamesOf(ProfileFormats());
+  if (name == "--model") return BuiltinModelNames();
+  if (name == "--device" || name == "GPU") return DeviceNames();
+  if (name == "--parallelizer") return ParallelizerNames();
+  if (name == "--precision") return PrecisionNames();
+  if (name == "--optimizer") return OptimizerNames();
+  if (name == "--progress") return {"always", "auto", "never"};
+  if (name == "--format") return {"json", "text"};
+  if (name == "SHELL") return {"bash", "fish", "zsh"};
+  return {};
+}
+
+// Help names values of files so: FILE, PLAN.json, RUNS.csv, NAME|FILE.
+bool IsFile(const std::string& value) {
+  return absl::StrContains(value, "FILE") || absl::StrContains(value, '.') ||
+         absl::StrContains(value, "DIR");
+}
+
+class Completer {
+ public:
+  explicit Completer(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  void AddValues(const std::string& name, const std::string& value) {
+    for (const std::string& known : KnownValues(name, value)) Add(known, "");
+    completion_.files |= IsFile(value);
+  }
+
+  void AddOptions(const CommandTree& tree) {
+    for (const OptionHelp& option : tree.options) {
+      if (!option.is_positional) Add(option.name, option.help);
+    }
+  }
+
+  void AddPlain(const CommandTree& tree) {
+    for (const CommandTree& subcommand : tree.subcommands) {
+      Add(subcommand.name, subcommand.help);
+    }
+    for (const OptionHelp& option : tree.options) {
+      if (option.is_positional) AddValues(option.name, option.name);
+    }
+  }
+
+  Completion Done() { return std::move(completion_); }
+
+ private:
+  void Add(const std::string& text, const std::string& help) {
+    if (!absl::StartsWith(text, prefix_)) return;
+    completion_.candidates.push_back({text, help});
+  }
+
+  const std::string prefix_;
+  Completion completion_;
+};
+
+}  // namespace
+
+Completion Complete(const CommandTree& tree,
+                    absl::Span<const std::string> words) {
+  if (words.empty()) return {};
+  const CommandTree* command = &tree;
+  const OptionHelp* open = nullptr;  // The option whose value comes next.
+  for (const std::string& word : words.first(words.size() - 1)) {
+    if (open != nullptr) {
+      open = nullptr;
+    } else if (absl::StartsWith(word, "-")) {
+      open = FindOption(*command, word);
+      if (open != nullptr && open->value.empty()) open = nullptr;
+    } else if (const auto* subcommand = FindSubcommand(*command, word)) {
+      command = subcommand;
+    }
+  }
+  Completer completer(words.back());
+  if (open != nullptr) {
+    completer.AddValues(open->name, open->value);
+  } else if (absl::StartsWith(words.back(), "-")) {
+    completer.AddOptions(*command);
+  } else {
+    completer.AddPlain(*command);
+  }
+  return completer.Done();
+}
+
+}  // namespace tangram

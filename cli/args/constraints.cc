@@ -1,0 +1,110 @@
+#include "cli/args/constraints.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "formats/import_cluster/hostlist.h"
+
+namespace tangram {
+namespace {
+
+absl::Status Bad(const char* option, absl::string_view text,
+                 absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      option, ": ", absl::Utf8SafeCEscape(text), "; expected ", expected));
+}
+
+// "a100=4" or "4".
+absl::StatusOr<std::vector<IslandValue>> ParseValues(
+    const char* option, const std::vector<std::string>& texts) {
+  std::vector<IslandValue> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    IslandValue value;
+    absl::string_view number = text;
+    if (equals != std::string::npos) {
+      value.island = text.substr(0, equals);
+      number.remove_prefix(equals + 1);
+    }
+    const bool has_island = equals == std::string::npos || equals > 0;
+    if (!has_island || !absl::SimpleAtoi(number, &value.value) ||
+        value.value <= 0) {
+      return Bad(option, text, "a positive integer, or <island>=<integer>");
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+// "emb" and "head" beside numbers, as plans print them.
+bool ParseLayer(absl::string_view text, int num_layers, int& layer) {
+  if (text == "emb") {
+    layer = 0;
+  } else if (text == "head") {
+    layer = num_layers - 1;
+  } else {
+    return absl::SimpleAtoi(text, &layer) && layer >= 0 && layer < num_layers;
+  }
+  return true;
+}
+
+// "emb-11=a100", "7=0".
+absl::StatusOr<LayerPin> ParsePin(const std::string& text, int num_layers) {
+  const size_t equals = text.find('=');
+  LayerPin pin;
+  if (equals != std::string::npos && equals + 1 < text.size()) {
+    const absl::string_view layers = absl::string_view(text).substr(0, equals);
+    const size_t dash = layers.find('-');
+    const absl::string_view first = layers.substr(0, dash);
+    const absl::string_view last =
+        dash == absl::string_view::npos ? first : layers.substr(dash + 1);
+    pin.island = text.substr(equals + 1);
+    if (ParseLayer(first, num_layers, pin.first_layer) &&
+        ParseLayer(last, num_layers, pin.last_layer) &&
+        pin.first_layer <= pin.last_layer) {
+      return pin;
+    }
+  }
+  return Bad(
+      "--pin", text,
+      absl::StrCat("<first>-<last>=<island>, with layers from emb, 1 to ",
+                   num_layers - 2, " and head"));
+}
+
+}  // namespace
+
+absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
+                                                int num_layers) {
+  PlanConstraints constraints{.exclude_islands = choice.exclude_islands,
+                              .runtime = choice.runtime};
+  for (const std::string& nodes : choice.exclude_nodes) {
+    const absl::StatusOr<std::vector<std::string>> names =
+        ExpandHostlist(nodes);
+    if (!names.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--exclude-node: ", names.status().message()));
+    }
+    constraints.exclude_nodes.insert(constraints.exclude_nodes.end(),
+                                     names->begin(), names->end());
+  }
+  TANGRAM_ASSIGN_OR_RETURN(constraints.tp_degrees,
+                           ParseValues("--tp", choice.tp_degrees));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.dp_degrees,
+                           ParseValues("--dp", choice.dp_degrees));
+  TANGRAM_ASSIGN_OR_RETURN(constraints.max_stages,
+                           ParseValues("--max-stages", choice.max_stages));
+  for (const std::string& text : choice.pins) {
+    TANGRAM_ASSIGN_OR_RETURN(constraints.pins.emplace_back(),
+                             ParsePin(text, num_layers));
+  }
+  return constraints;
+}
+
+}  // namespace tangram

@@ -1,0 +1,256 @@
+#ifndef TANGRAM_CLI_ARGS_OPTIONS_H_
+#define TANGRAM_CLI_ARGS_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/security/channel.h"
+#include "coordinator/islands/build_islands.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+// What each subcommand was asked to do, as plain values. Field comments say
+// what docs/cli.md says at more length.
+namespace tangram {
+
+// Which cluster: a file, and how many nodes of some of its groups.
+struct ClusterChoice {
+  std::string file;
+  std::string nodes;                  // "t4=2,v100=2"; empty: all.
+  std::vector<std::string> profiles;  // Files, for devices of their type.
+};
+
+// Which model: a built-in name or a file, and how many transformer layers.
+struct ModelChoice {
+  std::string name_or_file;
+  std::optional<int> num_layers;
+};
+
+struct TrainingChoice {
+  int global_batch_size = 0;
+  std::optional<int> sequence_length;  // Empty: the model's usual one.
+  std::string precision = "fp16";
+  std::string optimizer = "adam";
+  bool flash_attention = true;
+  bool dropout = true;
+  bool fp32_gradients = false;
+  bool overlap_grad_reduce = false;
+  bool blocking_transfers = false;
+  bool gradient_copy = false;
+  bool bf16_moments = false;
+  bool fused_loss = false;
+};
+
+// What a plan must respect, as it was typed.
+struct ConstraintChoice {
+  std::vector<std::string> exclude_nodes;  // "t4-0", "t4", "t4-[0-3]".
+  std::vector<std::string> exclude_islands;
+  std::vector<std::string> tp_degrees;  // "4", "a100=4".
+  std::vector<std::string> dp_degrees;
+  std::vector<std::string> max_stages;
+  std::vector<std::string> pins;  // "0-11=a100", "head=h100".
+  std::string runtime;            // Empty: any.
+};
+
+enum class ProgressMode { kAuto, kAlways, kNever };
+enum class TraceFormat { kChrome, kOtlp };
+
+struct PlanOptions {
+  ClusterChoice cluster;
+  ModelChoice model;
+  TrainingChoice training;
+  ConstraintChoice constraints;
+  int pipeline_microbatch_size = 0;  // 0: search.
+  std::string parallelizer;          // Empty: by the model.
+  int num_threads = 0;               // 0: one a core.
+  TangramOptions search;
+  CoordinatorAccess coordinator;  // Without an address: this process.
+  std::string job_id;             // Empty: a call, no job.
+  int priority = 0;
+  bool detach = false;              // Submit the job and be done.
+  bool prepare_node_loss = false;   // Then plan for the loss of a node.
+  std::optional<double> timeout_s;  // Empty: none.
+  std::string output_file;          // "-": standard output.
+  std::string request_file;         // Write what would be asked, plan nothing.
+  std::string timeline_file;
+  std::string trace_file;  // Of planning; empty: none.
+  TraceFormat trace_format = TraceFormat::kChrome;
+  ProgressMode progress = ProgressMode::kAuto;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+struct IslandsOptions {
+  ClusterChoice cluster;
+  IslandTolerances tolerances;
+  std::string precision = "fp16";
+};
+
+struct EvaluateOptions {
+  std::string plan_file;
+  ClusterChoice cluster;  // Empty file: the plan file's.
+  ModelChoice model;      // Empty name: the plan file's.
+  std::string timeline_file;
+  std::string output_file;
+};
+
+struct ExplainOptions {
+  std::string plan_file;
+  std::string against_file;
+};
+
+struct DiffOptions {
+  std::string plan_file;
+  std::vector<std::string> other_files;  // A plan file, or a framework's files.
+  std::string format;                    // Of these; empty: a plan file.
+};
+
+struct ReportOptions {
+  std::vector<std::string> plan_files;
+  std::string output_file;  // "-": standard output.
+};
+
+struct ExportOptions {
+  std::string plan_file;
+  std::string target;
+  std::string output_folder;
+  bool allow_lossy = false;
+};
+
+struct ImportPlanOptions {
+  std::string format;
+  std::vector<std::string> files;
+  std::string like_file;  // Plan file with cluster, model and training.
+  ClusterChoice cluster;  // Where there is none.
+  ModelChoice model;
+  TrainingChoice training;
+  std::string output_file;  // "-": standard output.
+};
+
+struct ImportProfileOptions {
+  std::string format;
+  std::vector<std::string> files;
+  std::string output_file;  // "-": standard output.
+  std::string device;       // Empty: as in the files.
+  ModelChoice model;        // Empty name: as in the files.
+  std::string precision;    // Empty: as in the files.
+  std::optional<int> sequence_length;
+};
+
+// A file, with a scope before it: "a100-1=smi.xml".
+struct ClusterInput {
+  std::string argument;
+  std::string flag;  // "--slurm": what it must be; empty: by its looks.
+};
+
+struct ImportClusterOptions {
+  std::vector<ClusterInput> inputs;
+  std::string own_cluster_file;        // Empty: none.
+  std::vector<std::string> gpu_types;  // "a100=A100-40".
+  std::string nodes;                   // Hostlist; empty: all.
+  std::vector<std::string> partitions;
+  bool free_gpus_only = false;
+  bool flat = false;
+  std::string name;         // Empty: by the output file.
+  std::string output_file;  // "-": standard output.
+};
+
+struct ImportModelOptions {
+  std::string config_file;  // "-": standard input.
+  std::string output_file;  // "-": standard output.
+};
+
+struct ShowProfileOptions {
+  std::string file;
+};
+
+struct ValidateOptions {
+  std::vector<std::string> files;  // CSV, see docs/validation.md.
+  std::vector<std::string> profiles;
+  int calibration_rows = 0;
+  uint64_t seed = 0;
+  bool include_flagged = false;
+  int worst_rows = 3;
+  std::string output_file;  // Predictions as CSV; empty: none.
+  bool markdown = false;    // Print the table of scores alone, as Markdown.
+};
+
+struct ModelsOptions {};
+struct DevicesOptions {
+  std::string device;  // Empty: all.
+};
+struct ParallelizersOptions {};
+struct VersionOptions {};
+
+struct HealthOptions {
+  CoordinatorAccess coordinator;
+  double timeout_s = 5;
+};
+
+struct ListJobsOptions {
+  CoordinatorAccess coordinator;
+  int limit = 20;
+};
+
+// Of one job.
+struct ShowJobOptions {
+  CoordinatorAccess coordinator;
+  std::string job_id;
+  std::string output_file;  // Of its plan; empty: none.
+};
+struct WatchJobOptions {
+  CoordinatorAccess coordinator;
+  std::string job_id;
+  std::string output_file;
+  ProgressMode progress = ProgressMode::kAuto;
+};
+struct TraceJobOptions {
+  CoordinatorAccess coordinator;
+  std::string job_id;
+  std::string output_file = "-";
+  TraceFormat format = TraceFormat::kChrome;
+};
+struct CancelJobOptions {
+  CoordinatorAccess coordinator;
+  std::string job_id;
+};
+
+struct TopOptions {
+  CoordinatorAccess coordinator;
+  bool once = false;
+  double interval_s = 2;
+  int limit = 20;  // Workers to show.
+};
+
+// For the shell: its script, and what that asks for.
+struct CompletionOptions {
+  std::string shell;
+};
+struct CompleteOptions {
+  std::vector<std::string> words;  // The last is to be completed.
+};
+
+// For packages: manual pages into a folder.
+struct ManualOptions {
+  std::string folder;
+};
+
+// Print `text` and be done.
+struct HelpOptions {
+  std::string text;
+};
+
+using Command = std::variant<
+    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions,
+    ReportOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
+    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
+    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
+    HealthOptions, ListJobsOptions, ShowJobOptions, WatchJobOptions,
+    TraceJobOptions, TopOptions, CancelJobOptions, CompletionOptions,
+    CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_ARGS_OPTIONS_H_

@@ -1,0 +1,118 @@
+#include "cli/args/request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/args/constraints.h"
+#include "common/base/status_macros.h"
+#include "formats/catalogue/models.h"
+#include "formats/config/attach_profile_files.h"
+#include "formats/config/cluster_file.h"
+#include "formats/config/limit_nodes.h"
+#include "formats/config/model_file.h"
+#include "formats/config/training_names.h"
+#include "frameworks/runtime_rules.h"
+
+namespace tangram {
+namespace {
+
+absl::StatusOr<int> SequenceLength(const PlanOptions& options,
+                                   const ModelSpec& model) {
+  const int learned_positions = model.layers.front().max_position_embeddings;
+  if (!options.training.sequence_length) {
+    if (const auto usual = BuiltinSequenceLength(options.model.name_or_file)) {
+      return *usual;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seq: missing; expected the tokens per sequence, which only built-in "
+        "models have a usual number of"));
+  }
+  const int length = *options.training.sequence_length;
+  if (learned_positions > 0 && length > learned_positions) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seq: ", length, "; expected at most the ", learned_positions,
+        " positions that ", model.name, " has learned"));
+  }
+  return length;
+}
+
+absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
+                                            const ModelSpec& model) {
+  TANGRAM_ASSIGN_OR_RETURN(TrainingOptions training,
+                           MakeTraining(options.training));
+  TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
+                           SequenceLength(options, model));
+  const int microbatch = options.pipeline_microbatch_size;
+  if (microbatch > 0 && training.global_batch_size % microbatch != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--microbatch: ", microbatch,
+                     "; expected a divisor of the global batch, ",
+                     training.global_batch_size));
+  }
+  return training;
+}
+
+}  // namespace
+
+absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
+  TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadClusterFile(choice.file));
+  TANGRAM_RETURN_IF_ERROR(AttachProfileFiles(choice.profiles, cluster));
+  if (choice.nodes.empty()) return cluster;
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<NodeCount> counts,
+                           ParseNodeCounts(choice.nodes));
+  TANGRAM_RETURN_IF_ERROR(LimitNodes(counts, cluster));
+  return cluster;
+}
+
+absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice) {
+  TrainingOptions training{
+      .global_batch_size = choice.global_batch_size,
+      .sequence_length = choice.sequence_length.value_or(0),
+      .flash_attention = choice.flash_attention,
+      .dropout = choice.dropout,
+      .fp32_gradients = choice.fp32_gradients,
+      .overlap_grad_reduce = choice.overlap_grad_reduce,
+      .blocking_transfers = choice.blocking_transfers,
+      .gradient_copy = choice.gradient_copy,
+      .bf16_moments = choice.bf16_moments,
+      .fused_loss = choice.fused_loss};
+  TANGRAM_ASSIGN_OR_RETURN(training.precision,
+                           ParsePrecision(choice.precision));
+  TANGRAM_ASSIGN_OR_RETURN(training.optimizer,
+                           ParseOptimizer(choice.optimizer));
+  return training;
+}
+
+absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
+  PlanRequest request{.pipeline_microbatch_size =
+                          options.pipeline_microbatch_size};
+  TANGRAM_ASSIGN_OR_RETURN(request.cluster, LoadCluster(options.cluster));
+  TANGRAM_ASSIGN_OR_RETURN(
+      request.model,
+      LoadModel(options.model.name_or_file,
+                ModelOverrides{.num_layers = options.model.num_layers}));
+  TANGRAM_ASSIGN_OR_RETURN(request.training,
+                           TrainingFor(options, request.model));
+  TANGRAM_ASSIGN_OR_RETURN(
+      request.constraints,
+      MakeConstraints(options.constraints, request.model.num_layers()));
+  return request;
+}
+
+bool HasExperts(const ModelSpec& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const LayerSpec& layer) { return layer.is_moe(); });
+}
+
+absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
+                                                const std::string& runtime) {
+  const bool experts = HasExperts(model);
+  if (runtime.empty()) return experts ? "uniform" : "aceso";
+  TANGRAM_ASSIGN_OR_RETURN(const RuntimeRules* rules,
+                           FindRuntimeRules(runtime));
+  return std::string(experts ? rules->moe_parallelizers : rules->parallelizers);
+}
+
+}  // namespace tangram

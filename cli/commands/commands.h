@@ -1,0 +1,46 @@
+#ifndef TANGRAM_CLI_COMMANDS_COMMANDS_H_
+#define TANGRAM_CLI_COMMANDS_COMMANDS_H_
+
+#include "absl/status/statusor.h"
+#include "cli/args/exit_code.h"
+#include "cli/args/options.h"
+#include "cli/print/console.h"
+
+// The subcommands, one <name>_command.cc each. What they were asked for goes
+// to console.out; an error is returned, not printed. "No plan fits" is no
+// error: kNoPlan.
+namespace tangram {
+
+using CommandResult = absl::StatusOr<ExitCode>;
+
+CommandResult Run(const PlanOptions& options, Console& console);
+CommandResult Run(const IslandsOptions& options, Console& console);
+CommandResult Run(const EvaluateOptions& options, Console& console);
+CommandResult Run(const ExplainOptions& options, Console& console);
+CommandResult Run(const DiffOptions& options, Console& console);
+CommandResult Run(const ReportOptions& options, Console& console);
+CommandResult Run(const ImportClusterOptions& options, Console& console);
+CommandResult Run(const ImportModelOptions& options, Console& console);
+CommandResult Run(const ExportOptions& options, Console& console);
+CommandResult Run(const ImportPlanOptions& options, Console& console);
+CommandResult Run(const ImportProfileOptions& options, Console& console);
+CommandResult Run(const ShowProfileOptions& options, Console& console);
+CommandResult Run(const ValidateOptions& options, Console& console);
+CommandResult Run(const ModelsOptions& options, Console& console);
+CommandResult Run(const DevicesOptions& options, Console& console);
+CommandResult Run(const ParallelizersOptions& options, Console& console);
+CommandResult Run(const HealthOptions& options, Console& console);
+CommandResult Run(const ListJobsOptions& options, Console& console);
+CommandResult Run(const ShowJobOptions& options, Console& console);
+CommandResult Run(const WatchJobOptions& options, Console& console);
+CommandResult Run(const TraceJobOptions& options, Console& console);
+CommandResult Run(const TopOptions& options, Console& console);
+CommandResult Run(const CancelJobOptions& options, Console& console);
+CommandResult Run(const CompletionOptions& options, Console& console);
+CommandResult Run(const CompleteOptions& options, Console& console);
+CommandResult Run(const ManualOptions& options, Console& console);
+CommandResult Run(const VersionOptions& options, Console& console);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_COMMANDS_COMMANDS_H_

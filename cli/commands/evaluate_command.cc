@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/args/request.h"
+#include "cli/commands/commands.h"
+#include "cli/files/plan_files.h"
+#include "cli/print/print_plan.h"
+#include "common/base/status_macros.h"
+#include "formats/config/attach_profile_files.h"
+#include "formats/config/model_file.h"
+
+namespace tangram {
+namespace {
+
+absl::StatusOr<int> FindNode(const Cluster& cluster, const std::string& name) {
+  for (size_t n = 0; n < cluster.nodes.size(); ++n) {
+    if (cluster.nodes[n].name == name) return static_cast<int>(n);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--cluster: no node \"", name,
+                   "\", which the plan uses; expected a "
+                   "cluster with the plan's nodes"));
+}
+
+// The same nodes, by name, in another cluster.
+absl::Status MovePlan(const Cluster& from, const Cluster& to,
+                      PipelinePlan& plan) {
+  std::vector<int> moved(from.nodes.size(), -1);
+  for (PlacedStage& stage : plan.stages) {
+    stage.island = -1;
+    for (GpuId& gpu : stage.gpus) {
+      int& node = moved[gpu.node];
+      if (node < 0) {
+        TANGRAM_ASSIGN_OR_RETURN(node, FindNode(to, from.nodes[gpu.node].name));
+      }
+      gpu.node = node;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What was found out about the old cluster and model says nothing about others.
+PlanResult PlanAlone(PipelinePlan plan) {
+  PlanResult result;
+  result.plan = std::move(plan);
+  return result;
+}
+
+absl::Status Override(const EvaluateOptions& options, PlanFile& file) {
+  const ModelOverrides overrides{.num_layers = options.model.num_layers};
+  if (!options.model.name_or_file.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(file.model,
+                             LoadModel(options.model.name_or_file, overrides));
+    file.result = PlanAlone(*std::move(file.result.plan));
+  }
+  if (!options.cluster.file.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(options.cluster));
+    TANGRAM_RETURN_IF_ERROR(MovePlan(file.cluster, cluster, *file.result.plan));
+    file.cluster = std::move(cluster);
+    file.result = PlanAlone(*std::move(file.result.plan));
+  } else if (!options.cluster.profiles.empty()) {
+    TANGRAM_RETURN_IF_ERROR(
+        AttachProfileFiles(options.cluster.profiles, file.cluster));
+    file.result = PlanAlone(*std::move(file.result.plan));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOverrides(const EvaluateOptions& options) {
+  if (options.cluster.file.empty() && !options.cluster.nodes.empty()) {
+    return absl::InvalidArgumentError("--nodes: expected --cluster with it");
+  }
+  if (options.model.name_or_file.empty() && options.model.num_layers) {
+    return absl::InvalidArgumentError("--layers: expected --model with it");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CommandResult Run(const EvaluateOptions& options, Console& console) {
+  const PlanOutputs outputs{.plan_file = options.output_file,
+                            .timeline_file = options.timeline_file};
+  TANGRAM_RETURN_IF_ERROR(CheckOverrides(options));
+  TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
+  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(options.plan_file));
+  if (!file.result.plan) {
+    PrintPlanFile(file, console);
+    return ExitCode::kNoPlan;
+  }
+  TANGRAM_RETURN_IF_ERROR(Override(options, file));
+
+  std::vector<TimelineEvent> timeline;
+  TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(options.plan_file, file, &timeline));
+  TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timeline, console.out));
+  if (!IsStandardOutput(options.output_file)) {
+    PrintRequest(file.cluster, file.model, file.training, console);
+    console.out << "\n";
+    PrintStages(file, console);
+    console.out << "\n";
+    PrintPrediction(file.result.evaluation, console);
+  }
+  return file.result.evaluation.violations.empty() ? ExitCode::kOk
+                                                   : ExitCode::kNoPlan;
+}
+
+}  // namespace tangram

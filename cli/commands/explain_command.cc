@@ -1,0 +1,68 @@
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/files/plan_files.h"
+#include "cli/print/print_plan.h"
+#include "cli/print/table.h"
+#include "common/base/status_macros.h"
+#include "common/sim/compare_plans.h"
+
+namespace tangram {
+namespace {
+
+void PrintSentences(const std::string& title,
+                    const std::vector<std::string>& sentences,
+                    Console& console) {
+  console.out << Styled(console, Style::kBold, title) << "\n";
+  for (const std::string& sentence : sentences) {
+    console.out << WrapText(sentence, /*indent=*/2, kOutputWidth);
+  }
+  if (sentences.empty()) console.out << "  nothing to tell apart\n";
+}
+
+absl::Status CheckComparable(const ExplainOptions& options,
+                             const PlanFile& file, const PlanFile& other) {
+  if (!other.result.plan) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.against_file, ": plan: missing; expected a plan"));
+  }
+  if (file.model.layers != other.model.layers ||
+      file.training != other.training) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.against_file, ": model and training: not those of ",
+        options.plan_file, "; expected two plans for the same training job"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CommandResult Run(const ExplainOptions& options, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
+                           ReadAndEvaluate(options.plan_file));
+  PrintPlanFile(file, console);
+  console.out << "\n";
+  if (file.result.plan) {
+    PrintSentences("Why it is this fast", file.explanation, console);
+    console.out << "\n";
+  }
+  PrintRunnersUp(file.result, console);
+  PrintPlanningCost(file, console);
+  if (!file.result.plan) return ExitCode::kNoPlan;
+  if (options.against_file.empty()) return ExitCode::kOk;
+
+  TANGRAM_ASSIGN_OR_RETURN(const PlanFile other,
+                           ReadAndEvaluate(options.against_file));
+  TANGRAM_RETURN_IF_ERROR(CheckComparable(options, file, other));
+  console.out << "\n";
+  PrintSentences(absl::StrCat("Against ", options.against_file),
+                 ComparePlans({*other.result.plan, other.result.evaluation},
+                              {*file.result.plan, file.result.evaluation}),
+                 console);
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram

@@ -1,0 +1,104 @@
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/files/output_files.h"
+#include "cli/files/plan_files.h"
+#include "cli/print/print_plan.h"
+#include "cli/print/table.h"
+#include "common/base/status_macros.h"
+#include "frameworks/export_plan.h"
+
+namespace tangram {
+namespace {
+
+absl::Status MakeFolder(const std::string& path) {
+  struct stat info = {};
+  if (mkdir(path.c_str(), 0777) == 0) return absl::OkStatus();
+  if (errno == EEXIST && stat(path.c_str(), &info) == 0 &&
+      S_ISDIR(info.st_mode)) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(errno,
+                             absl::StrCat(path, ": no folder can be made"));
+}
+
+absl::Status WriteFiles(const std::string& folder,
+                        const std::vector<ExportedFile>& exported) {
+  TANGRAM_RETURN_IF_ERROR(MakeFolder(folder));
+  OutputFiles files;
+  for (const ExportedFile& file : exported) {
+    const size_t slash = file.name.rfind('/');
+    if (slash != std::string::npos) {
+      TANGRAM_RETURN_IF_ERROR(
+          MakeFolder(absl::StrCat(folder, "/", file.name.substr(0, slash))));
+    }
+    files.Add(absl::StrCat(folder, "/", file.name), file.content,
+              file.executable);
+  }
+  return files.Write();
+}
+
+void PrintList(const std::string& title, const std::vector<std::string>& lines,
+               Console& console) {
+  if (lines.empty()) return;
+  console.out << title << "\n";
+  for (const std::string& line : lines) {
+    console.out << WrapText(line, /*indent=*/2, kOutputWidth);
+  }
+}
+
+// What the evaluator says of the plan that the framework will run, where it is
+// not the one that was made.
+absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
+                           const FrameworkExport& exported, Console& console) {
+  if (exported.losses.empty()) return absl::OkStatus();
+  file.training = exported.training;
+  file.result.plan = exported.plan;
+  TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(options.plan_file, file, nullptr));
+  console.out << "What " << options.target << " will run\n";
+  PrintPrediction(file.result.evaluation, console);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CommandResult Run(const ExportOptions& options, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
+                           ReadPlanFile(options.plan_file));
+  if (!file.result.plan) {
+    PrintPlanFile(file, console);
+    return ExitCode::kNoPlan;
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      const FrameworkExport exported,
+      ExportPlan(options.target, {.cluster = file.cluster,
+                                  .model = file.model,
+                                  .training = file.training,
+                                  .plan = *file.result.plan}));
+  PrintList(absl::StrCat("What ", options.target, " cannot hold"),
+            exported.losses, console);
+  TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, console));
+  if (!exported.losses.empty() && !options.allow_lossy) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--to: ", options.target, " would lose ", exported.losses.size(),
+        " settings of the plan; expected --allow-lossy with it"));
+  }
+  TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
+  std::vector<std::string> names;
+  for (const ExportedFile& written : exported.files) {
+    names.push_back(absl::StrCat(options.output_folder, "/", written.name));
+  }
+  PrintList("Files", names, console);
+  PrintList("Made sure", exported.guards, console);
+  PrintList("Launch", {exported.launch}, console);
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/files/input_file.h"
+#include "cli/files/output_files.h"
+#include "cli/files/plan_files.h"
+#include "cli/print/format.h"
+#include "cli/print/print_islands.h"
+#include "cli/print/table.h"
+#include "common/base/status_macros.h"
+#include "common/sim/stage_labels.h"
+#include "formats/config/text_file.h"
+#include "formats/import_cluster/import_cluster.h"
+#include "formats/import_cluster/write_cluster.h"
+
+namespace tangram {
+namespace {
+
+// `kubectl get nodes -o json` has tens of kilobytes for each node.
+constexpr int64_t kMaxInventoryBytes = int64_t{256} << 20;
+
+constexpr int kAssumptionPartsShown = 12;
+
+using Formats = std::vector<InventoryFormat>;
+
+// What a flag takes; nothing: all there is.
+Formats FormatsOf(absl::string_view flag) {
+  if (flag == "--slurm") {
+    return {InventoryFormat::kScontrolNodes, InventoryFormat::kSinfo,
+            InventoryFormat::kSlurmJson, InventoryFormat::kScontrolTopology};
+  }
+  if (flag == "--kubernetes") return {InventoryFormat::kKubernetes};
+  if (flag == "--nvidia-smi-xml") return {InventoryFormat::kNvidiaSmiXml};
+  if (flag == "--topology") return {InventoryFormat::kGpuTopology};
+  if (flag == "--nccl-tests") return {InventoryFormat::kNcclTests};
+  return {};
+}
+
+// "a100-1=smi.xml" is a file of that node, unless it is the name of a file.
+ClusterSource SplitScope(const std::string& argument) {
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos || std::filesystem::exists(argument)) {
+    return {.name = argument};
+  }
+  return {.name = argument.substr(equals + 1),
+          .scope = argument.substr(0, equals)};
+}
+
+absl::StatusOr<ClusterSource> ReadSource(const ClusterInput& input) {
+  ClusterSource source = SplitScope(input.argument);
+  TANGRAM_ASSIGN_OR_RETURN(source.text,
+                           ReadInputFile(source.name, kMaxInventoryBytes));
+  source.name = InputName(source.name);
+  source.format = DetectFormat(source.text);
+  const Formats expected = FormatsOf(input.flag);
+  if (expected.empty()) return source;
+  if (!source.format.has_value()) {
+    source.format = expected.front();
+  } else if (!absl::c_linear_search(expected, *source.format)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.flag, ": ", source.name,
+                     " looks like the output of ", CommandOf(*source.format),
+                     "; expected that of ", CommandOf(expected.front())));
+  }
+  return source;
+}
+
+absl::StatusOr<std::vector<ClusterSource>> ReadSources(
+    const std::vector<ClusterInput>& inputs) {
+  if (inputs.empty()) {
+    return absl::InvalidArgumentError(
+        "no file; expected an inventory, such as the output of scontrol show "
+        "node; see tangram import cluster --help");
+  }
+  std::vector<ClusterSource> sources;
+  for (const ClusterInput& input : inputs) {
+    TANGRAM_ASSIGN_OR_RETURN(sources.emplace_back(), ReadSource(input));
+  }
+  return sources;
+}
+
+absl::StatusOr<OwnCluster> ReadOwnCluster(const std::string& file) {
+  OwnCluster own{.name = file};
+  TANGRAM_ASSIGN_OR_RETURN(own.text, ReadConfigFile(file));
+  std::error_code error;
+  own.folder = std::filesystem::absolute(file, error).parent_path().string();
+  return own;
+}
+
+absl::StatusOr<ClusterImportOptions> MakeOptions(
+    const ImportClusterOptions& given) {
+  ClusterImportOptions options{.nodes = given.nodes,
+                               .partitions = given.partitions,
+                               .free_gpus_only = given.free_gpus_only,
+                               .flat = given.flat};
+  if (!given.name.empty()) {
+    options.name = given.name;
+  } else if (!IsStandardOutput(given.output_file)) {
+    options.name = std::filesystem::path(given.output_file).stem().string();
+  }
+  for (const std::string& entry : given.gpu_types) {
+    const size_t equals = entry.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--gpu: ", entry, "; expected NAME=TYPE"));
+    }
+    options.gpu_types[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  if (!given.own_cluster_file.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(options.own,
+                             ReadOwnCluster(given.own_cluster_file));
+  }
+  return options;
+}
+
+Table GroupTable(const Cluster& cluster) {
+  Table table({{"group"},
+               {"GPU"},
+               {"GPUs", Table::kRight},
+               {"nodes"},
+               {"inside node", Table::kRight},
+               {"between nodes", Table::kRight}});
+  for (size_t g = 0; g < cluster.groups.size(); ++g) {
+    std::vector<int> nodes;
+    for (size_t n = 0; n < cluster.nodes.size(); ++n) {
+      if (cluster.nodes[n].group == static_cast<int>(g)) {
+        nodes.push_back(static_cast<int>(n));
+      }
+    }
+    const Node& node = cluster.nodes[nodes.front()];
+    table.AddRow(
+        {cluster.groups[g], node.device.type,
+         absl::StrCat(nodes.size(), " x ", node.num_gpus),
+         NodesLabel(cluster, nodes),
+         FormatBandwidth(node.intra_node.bandwidth_bytes_per_s),
+         nodes.size() > 1
+             ? FormatBandwidth(cluster.links[g][g].bandwidth_bytes_per_s)
+             : ""});
+  }
+  return table;
+}
+
+void PrintLines(const std::string& title, const std::vector<std::string>& lines,
+                std::ostream& out) {
+  if (lines.empty()) return;
+  out << "\n" << title << "\n";
+  for (const std::string& line : lines) {
+    out << WrapText(line, /*indent=*/2, kOutputWidth);
+  }
+}
+
+bool IsOfLink(const Assumption& assumption) {
+  return absl::StartsWith(assumption.field, "links") ||
+         absl::StrContains(assumption.field, "intra_node") ||
+         absl::StrContains(assumption.field, "inter_node");
+}
+
+// Links alone: what GPUs can do is in comments of the file, and seldom wrong.
+void PrintAssumedLinks(Cluster cluster, std::ostream& out) {
+  std::vector<Assumption>& all = cluster.assumptions;
+  all.erase(std::remove_if(all.begin(), all.end(), std::not_fn(IsOfLink)),
+            all.end());
+  Console plain{.out = out, .err = out};
+  PrintAssumptions(cluster, kAssumptionPartsShown, plain);
+}
+
+void PrintSummary(const ImportedCluster& imported, std::ostream& out) {
+  const Cluster& cluster = imported.cluster;
+  out << cluster.name << ": " << cluster.num_gpus() << " GPUs in "
+      << FormatItems(static_cast<int64_t>(cluster.nodes.size()), "node")
+      << "\n\n"
+      << GroupTable(cluster).ToString();
+  PrintLines("Notes", imported.notes, out);
+  PrintLines("Left out", SkippedByReason(imported.skipped), out);
+  PrintAssumedLinks(cluster, out);
+}
+
+}  // namespace
+
+CommandResult Run(const ImportClusterOptions& options, Console& console) {
+  const bool to_standard_output = IsStandardOutput(options.output_file);
+  if (!to_standard_output) {
+    TANGRAM_RETURN_IF_ERROR(CheckWritable(options.output_file));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const ClusterImportOptions import_options,
+                           MakeOptions(options));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ClusterSource> sources,
+                           ReadSources(options.inputs));
+  TANGRAM_ASSIGN_OR_RETURN(const ImportedCluster imported,
+                           ImportCluster(sources, import_options));
+  if (to_standard_output) {
+    console.out << imported.yaml;
+    PrintSummary(imported, console.err);
+    return ExitCode::kOk;
+  }
+  OutputFiles output;
+  output.Add(options.output_file, imported.yaml);
+  TANGRAM_RETURN_IF_ERROR(output.Write());
+  PrintSummary(imported, console.out);
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram

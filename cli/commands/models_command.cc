@@ -1,0 +1,33 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/print/format.h"
+#include "cli/print/table.h"
+#include "common/base/status_macros.h"
+#include "formats/catalogue/models.h"
+
+namespace tangram {
+
+CommandResult Run(const ModelsOptions& /*options*/, Console& console) {
+  Table table({{"model"},
+               {"parameters", Table::kRight},
+               {"layers", Table::kRight},
+               {"hidden", Table::kRight},
+               {"experts", Table::kRight},
+               {"sequence", Table::kRight}});
+  for (const std::string& name : BuiltinModelNames()) {
+    TANGRAM_ASSIGN_OR_RETURN(const ModelSpec model, BuiltinModel(name));
+    // Experts may begin after a few dense layers.
+    const LayerSpec& last = model.layers[model.num_layers() - 2];
+    table.AddRow({name, FormatCount(ParameterCount(model)),
+                  absl::StrCat(model.num_layers() - 2),
+                  absl::StrCat(last.hidden_size),
+                  last.is_moe() ? absl::StrCat(last.num_experts) : "",
+                  absl::StrCat(BuiltinSequenceLength(name).value_or(0))});
+  }
+  console.out << table.ToString();
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram

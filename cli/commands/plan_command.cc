@@ -1,0 +1,208 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "cli/args/request.h"
+#include "cli/commands/commands.h"
+#include "cli/files/plan_files.h"
+#include "cli/files/trace_file.h"
+#include "cli/planning/interrupt.h"
+#include "cli/planning/local_planning.h"
+#include "cli/planning/plan_monitor.h"
+#include "cli/print/print_plan.h"
+#include "cli/print/progress_mode.h"
+#include "cli/remote/job_calls.h"
+#include "cli/remote/node_loss.h"
+#include "cli/remote/remote_planning.h"
+#include "common/base/status_macros.h"
+#include "common/obs/clocks.h"
+#include "worker/adapters/process/parallelizer_spec.h"
+
+namespace tangram {
+namespace {
+
+// Whoever stopped the search, this is why it was stopped.
+absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
+  if (stop.DeadlinePassed()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("--timeout: no plan within ", *options.timeout_s, " s"));
+  }
+  if (options.job_id.empty()) return absl::CancelledError("interrupted");
+  return absl::CancelledError(
+      absl::StrCat("interrupted; job ", options.job_id, " goes on"));
+}
+
+absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
+                                      const ModelSpec& model) {
+  PlanningSetup setup{.parallelizer = options.parallelizer,
+                      .search = options.search,
+                      .num_threads = options.num_threads,
+                      .coordinator = options.coordinator,
+                      .job_id = options.job_id,
+                      .priority = options.priority};
+  if (setup.parallelizer.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        setup.parallelizer,
+        DefaultParallelizer(model, options.constraints.runtime));
+  }
+  return setup;
+}
+
+// Whose default it is.
+std::string DefaultFor(const PlanOptions& options, const ModelSpec& model) {
+  if (!options.constraints.runtime.empty()) return options.constraints.runtime;
+  return HasExperts(model) ? "mixtures of experts" : "dense models";
+}
+
+// A tracer for planning in this process.
+std::unique_ptr<PlanTracer> MakeTracer() {
+  return std::make_unique<PlanTracer>(
+      PlanTracerOptions{.name = "tangram plan",
+                        .now_s = SteadySeconds,
+                        .began_unix_ns = UnixNanos()});
+}
+
+absl::Status CheckTrace(const PlanOptions& options) {
+  if (options.trace_file.empty()) return absl::OkStatus();
+  if (options.detach) {
+    return absl::InvalidArgumentError(
+        "--trace: a job that is only submitted has none yet; see tangram job "
+        "trace");
+  }
+  if (!options.coordinator.address.empty() && options.job_id.empty()) {
+    return absl::InvalidArgumentError(
+        "--trace: expected --job too, since a coordinator traces jobs");
+  }
+  return CheckTraceOutput(options.trace_file);
+}
+
+absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
+                                  const PlanRequest& request,
+                                  const PlanningSetup& setup, Console& console,
+                                  PlanTracer* tracer) {
+  if (!setup.coordinator.address.empty() && NamesProgram(setup.parallelizer)) {
+    return absl::InvalidArgumentError(
+        "--parallelizer: exec: runs a program here; with --coordinator give "
+        "the name of the adapter that its workers offer");
+  }
+  const StopCondition stop(options.timeout_s);
+  ProgressLine line(console.err,
+                    ShowsProgress(options.progress, console, options.quiet));
+  absl::StatusOr<PlanFile> file =
+      setup.coordinator.address.empty()
+          ? PlanLocally(request, setup, stop, line, tracer)
+          : PlanRemotely(request, setup, stop, line);
+  if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
+  if (file.ok() && options.parallelizer.empty()) {
+    file->result.notes.push_back(
+        absl::StrCat("parallelizer: ", setup.parallelizer, ", the default for ",
+                     DefaultFor(options, request.model)));
+  }
+  return file;
+}
+
+absl::Status Prepare(const PlanOptions& options,
+                     absl::Span<const ReducedRequest> spares,
+                     const PlanningSetup& setup, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<std::string> names,
+      PrepareForNodeLoss(spares, setup, StopCondition(options.timeout_s)));
+  if (options.quiet || IsStandardOutput(options.output_file)) {
+    return absl::OkStatus();
+  }
+  for (const std::string& name : names) {
+    console.out << "submitted job " << name << "\n";
+  }
+  return absl::OkStatus();
+}
+
+CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
+                     absl::Span<const ReducedRequest> spares,
+                     const PlanningSetup& setup, Console& console) {
+  TANGRAM_RETURN_IF_ERROR(
+      SubmitPlanJob(request, setup, StopCondition(options.timeout_s)).status());
+  console.out << "submitted job " << options.job_id << "\n";
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
+  return ExitCode::kOk;
+}
+
+CommandResult WriteRequest(const PlanOptions& options,
+                           const PlanRequest& request,
+                           const PlanningSetup& setup, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(std::string json, PlanRequestToJson(request, setup));
+  if (IsStandardOutput(options.request_file)) {
+    console.out << json;
+    return ExitCode::kOk;
+  }
+  OutputFiles files;
+  files.Add(options.request_file, std::move(json));
+  TANGRAM_RETURN_IF_ERROR(files.Write());
+  return ExitCode::kOk;
+}
+
+absl::Status WritePlanTrace(const PlanOptions& options,
+                            const PlanTracer& tracer, Console& console) {
+  if (options.coordinator.address.empty()) {
+    return WriteTrace(tracer.ToTrace(), options.trace_format,
+                      options.trace_file, console.out);
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const Trace trace,
+                           GetJobTrace(options.coordinator, options.job_id,
+                                       StopCondition(std::nullopt)));
+  return WriteTrace(trace, options.trace_format, options.trace_file,
+                    console.out);
+}
+
+}  // namespace
+
+CommandResult Run(const PlanOptions& options, Console& console) {
+  const PlanOutputs outputs{.plan_file = options.output_file,
+                            .timeline_file = options.timeline_file};
+  TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
+  TANGRAM_RETURN_IF_ERROR(CheckTrace(options));
+  if (!options.request_file.empty() &&
+      !IsStandardOutput(options.request_file)) {
+    TANGRAM_RETURN_IF_ERROR(CheckWritable(options.request_file));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
+  if (!options.request_file.empty()) {
+    return WriteRequest(options, request, setup, console);
+  }
+  std::vector<ReducedRequest> spares;
+  if (options.prepare_node_loss) {
+    TANGRAM_ASSIGN_OR_RETURN(spares, WithoutANode(request));
+  }
+  if (options.detach) return Submit(options, request, spares, setup, console);
+  const bool has_trace = !options.trace_file.empty();
+  const std::unique_ptr<PlanTracer> tracer = has_trace ? MakeTracer() : nullptr;
+  TANGRAM_ASSIGN_OR_RETURN(
+      PlanFile file, MakePlan(options, request, setup, console, tracer.get()));
+
+  std::vector<TimelineEvent> timeline;
+  if (file.result.plan) {
+    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile("plan", file, &timeline));
+  }
+  if (Interrupted()) return absl::CancelledError("interrupted");
+  if (has_trace) {
+    TANGRAM_RETURN_IF_ERROR(WritePlanTrace(options, *tracer, console));
+  }
+  TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timeline, console.out));
+  if (!options.quiet && !IsStandardOutput(options.output_file)) {
+    PrintPlanFile(file, console);
+    if (options.verbose) {
+      console.out << "\n";
+      PrintPlanningCost(file, console);
+    }
+  }
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
+  return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
+}
+
+}  // namespace tangram

@@ -1,0 +1,178 @@
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands/commands.h"
+#include "cli/planning/interrupt.h"
+#include "cli/print/format.h"
+#include "cli/print/job_text.h"
+#include "cli/print/table.h"
+#include "cli/remote/coordinator_channel.h"
+#include "cli/remote/job_calls.h"
+#include "common/base/status_macros.h"
+#include "tangram/v1/status_service.grpc.pb.h"
+
+namespace tangram {
+namespace {
+
+constexpr std::chrono::seconds kCallTimeout(10);
+constexpr int kShownJobs = 10;
+// Cursor home, and clear all below it.
+constexpr char kClearScreen[] = "\x1b[H\x1b[J";
+
+struct Snapshot {
+  v1::CoordinatorStatus status;
+  std::vector<v1::Job> jobs;  // The latest.
+};
+
+absl::StatusOr<Snapshot> TakeSnapshot(const CoordinatorAccess& coordinator,
+                                      const StopCondition& stop) {
+  Snapshot snapshot;
+  TANGRAM_ASSIGN_OR_RETURN(const auto channel,
+                           ConnectToCoordinator(coordinator, stop));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+  TANGRAM_RETURN_IF_ERROR(CallStatus(v1::Status::NewStub(channel)->GetStatus(
+      &context, v1::GetStatusRequest(), &snapshot.status)));
+  TANGRAM_ASSIGN_OR_RETURN(snapshot.jobs,
+                           ListJobs(coordinator, kShownJobs, stop));
+  return snapshot;
+}
+
+void PrintSummary(const std::string& coordinator,
+                  const v1::CoordinatorStatus& status, Console& console) {
+  int slots = 0;
+  for (const v1::WorkerStatus& worker : status.workers()) {
+    if (!worker.draining()) slots += worker.slots();
+  }
+  console.out << coordinator << ", version " << status.version() << ", up "
+              << FormatSeconds(status.uptime_s()) << "\n"
+              << "plans    " << status.running_plans() << " running, "
+              << status.waiting_plans() << " waiting; "
+              << FormatItems(status.running_jobs(), "job") << " running\n"
+              << "queries  " << FormatThousands(status.pending())
+              << " waiting, " << FormatThousands(status.leased())
+              << " with workers\n"
+              << "workers  " << FormatThousands(status.workers_size()) << ", "
+              << FormatItems(slots, "slot") << "\n"
+              << "cache    " << FormatThousands(status.cached_answers())
+              << " answers, "
+              << FormatBytes(static_cast<double>(status.cache_bytes())) << "\n";
+}
+
+void PrintLatestJobs(const std::vector<v1::Job>& jobs, Console& console) {
+  if (jobs.empty()) return;
+  Table table({{"job"}, {"state"}, {"submitted"}, {"took", Table::kRight}});
+  for (const v1::Job& job : jobs) {
+    table.AddRow(
+        {job.job_id(), JobStateText(job), JobTimeText(job), JobTookText(job)});
+  }
+  console.out << "\n" << table.ToString();
+}
+
+// What a worker did since it was last looked at, or since it joined.
+struct Pace {
+  double busy = 0;  // Of its slots.
+  double answers_per_s = 0;
+};
+
+Pace PaceOf(const v1::WorkerStatus& now, const v1::WorkerStatus* before) {
+  const v1::WorkerStatus none;
+  if (before == nullptr || before->connected_s() >= now.connected_s()) {
+    before = &none;
+  }
+  const double seconds =
+      std::max(now.connected_s() - before->connected_s(), 1e-3);
+  return {
+      .busy = std::min(
+          (now.busy_s() - before->busy_s()) / seconds / now.slots(), 1.0),
+      .answers_per_s =
+          static_cast<double>(now.answered() - before->answered()) / seconds};
+}
+
+void PrintWorkers(const v1::CoordinatorStatus& status,
+                  const std::map<std::string, v1::WorkerStatus>& before,
+                  int limit, Console& console) {
+  std::vector<const v1::WorkerStatus*> workers;
+  for (const auto& worker : status.workers()) workers.push_back(&worker);
+  std::stable_sort(
+      workers.begin(), workers.end(),
+      [](const auto* a, const auto* b) { return a->leased() > b->leased(); });
+  Table table({{"worker"},
+               {"state"},
+               {"slots", Table::kRight},
+               {"queries", Table::kRight},
+               {"busy", Table::kRight},
+               {"answers/s", Table::kRight},
+               {"answered", Table::kRight},
+               {"silent", Table::kRight},
+               {"adapters"}});
+  for (size_t i = 0; i < workers.size() && static_cast<int>(i) < limit; ++i) {
+    const v1::WorkerStatus& worker = *workers[i];
+    const auto it = before.find(worker.name());
+    const Pace pace =
+        PaceOf(worker, it == before.end() ? nullptr : &it->second);
+    table.AddRow(
+        {worker.name(), worker.draining() ? "draining" : "ready",
+         absl::StrCat(worker.slots()), absl::StrCat(worker.leased()),
+         FormatPercent(pace.busy), absl::StrFormat("%.1f", pace.answers_per_s),
+         FormatThousands(worker.answered()), FormatSeconds(worker.silent_s()),
+         absl::StrJoin(worker.adapters(), ", ")});
+  }
+  if (workers.empty()) return;
+  console.out << "\n" << table.ToString();
+  if (static_cast<int>(workers.size()) > limit) {
+    console.out << "  and " << workers.size() - limit << " more\n";
+  }
+}
+
+void Sleep(double seconds, const StopCondition& stop) {
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end && !stop.ShouldStop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
+  }
+}
+
+}  // namespace
+
+CommandResult Run(const TopOptions& options, Console& console) {
+  const StopCondition stop(std::nullopt);
+  std::map<std::string, v1::WorkerStatus> before;
+  for (bool is_first = true;; is_first = false) {
+    const absl::StatusOr<Snapshot> snapshot =
+        TakeSnapshot(options.coordinator, stop);
+    if (stop.ShouldStop()) return ExitCode::kOk;
+    // One that was there may come back.
+    if (!snapshot.ok() && (is_first || options.once)) return snapshot.status();
+    if (console.color) console.out << kClearScreen;
+    if (snapshot.ok()) {
+      PrintSummary(options.coordinator.address, snapshot->status, console);
+      PrintLatestJobs(snapshot->jobs, console);
+      PrintWorkers(snapshot->status, before, options.limit, console);
+      before.clear();
+      for (const v1::WorkerStatus& worker : snapshot->status.workers()) {
+        before[worker.name()] = worker;
+      }
+    } else {
+      console.out << snapshot.status().message() << "\n";
+    }
+    if (options.once) return ExitCode::kOk;
+    if (!console.color) console.out << "\n";
+    console.out.flush();
+    Sleep(options.interval_s, stop);
+    if (stop.ShouldStop()) return ExitCode::kOk;
+  }
+}
+
+}  // namespace tangram

@@ -1,0 +1,139 @@
+#include "cli/diff/plan_diff.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/diff/request_diff.h"
+#include "common/sim/compare_plans.h"
+#include "common/sim/describe.h"
+#include "common/sim/stage_labels.h"
+
+namespace tangram {
+namespace {
+
+std::string Answer(const PlanResult& result) {
+  if (result.plan) return "a plan";
+  return absl::StrCat(
+      "no plan fits",
+      result.infeasible ? absl::StrCat(": ", result.infeasible->reason) : "");
+}
+
+std::vector<GpuId> GpusUsed(const PipelinePlan& plan) {
+  std::vector<GpuId> gpus;
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    const std::vector<GpuId>& more = plan.stages[d].gpus;
+    gpus.insert(gpus.end(), more.begin(), more.end());
+  }
+  return gpus;
+}
+
+// Empty where nobody says, as in plans that were imported.
+std::string IslandsUsed(const PlanResult& result) {
+  std::set<int> used;
+  for (const PlacedStage& stage : result.plan->stages) {
+    if (stage.island < 0 ||
+        stage.island >= static_cast<int>(result.islands.size())) {
+      return "";
+    }
+    used.insert(stage.island);
+  }
+  return absl::StrJoin(used, ", ", [&](std::string* out, int island) {
+    out->append(result.islands[island].name);
+  });
+}
+
+// The boundaries between stages of `plan` that `other` has not.
+std::string CutsOnlyIn(const ModelSpec& model, const PipelinePlan& plan,
+                       const PipelinePlan& other) {
+  std::set<OperatorCut> elsewhere;
+  for (const PlacedStage& stage : other.stages) {
+    elsewhere.insert(stage.plan.end);
+  }
+  std::vector<std::string> cuts;
+  for (const PlacedStage& stage : plan.stages) {
+    if (elsewhere.count(stage.plan.end) > 0) continue;
+    cuts.push_back(CutLabel(model, stage.plan.end));
+  }
+  return cuts.empty() ? "none" : absl::StrJoin(cuts, ", ");
+}
+
+void AddIslands(const PlanResult& a, const PlanResult& b,
+                Differences& differences) {
+  const std::string in_a = IslandsUsed(a);
+  const std::string in_b = IslandsUsed(b);
+  if (!in_a.empty() && !in_b.empty()) differences.Name("islands", in_a, in_b);
+}
+
+std::vector<Difference> DiffPipelines(const PlanFile& a, const PlanFile& b,
+                                      bool same_layers) {
+  const PipelinePlan& in_a = *a.result.plan;
+  const PipelinePlan& in_b = *b.result.plan;
+  Differences differences;
+  AddIslands(a.result, b.result, differences);
+  differences.Name("gpus", DescribeGpus(a.cluster, GpusUsed(in_a)),
+                   DescribeGpus(b.cluster, GpusUsed(in_b)));
+  differences.Number("stages", in_a.num_stages(), in_b.num_stages());
+  differences.Name("schedule", ScheduleName(in_a.schedule),
+                   ScheduleName(in_b.schedule));
+  differences.Number("virtual_stages", in_a.virtual_stages,
+                     in_b.virtual_stages);
+  differences.Number("pipeline_microbatch_size", in_a.pipeline_microbatch_size,
+                     in_b.pipeline_microbatch_size);
+  if (same_layers) {
+    differences.Name("cuts", CutsOnlyIn(a.model, in_a, in_b),
+                     CutsOnlyIn(a.model, in_b, in_a));
+  }
+  return std::move(differences).Take();
+}
+
+std::vector<Difference> DiffPredictions(const Evaluation& a,
+                                        const Evaluation& b) {
+  Differences differences;
+  differences.Figure("iteration_time_s", a.iteration_time_s,
+                     b.iteration_time_s);
+  differences.Figure("tokens_per_s", a.tokens_per_s, b.tokens_per_s);
+  differences.Figure("model_flops_utilization", a.model_flops_utilization,
+                     b.model_flops_utilization);
+  differences.Figure("bubble_fraction", a.bubble_fraction, b.bubble_fraction);
+  differences.Figure("fullest_memory_fraction", MemoryFraction(a),
+                     MemoryFraction(b));
+  differences.Number("violations", static_cast<int64_t>(a.violations.size()),
+                     static_cast<int64_t>(b.violations.size()));
+  differences.Figure("measured_fraction", a.measured_fraction,
+                     b.measured_fraction);
+  return std::move(differences).Take();
+}
+
+}  // namespace
+
+bool PlanDiff::same() const {
+  return model.empty() && cluster.empty() && training.empty() && plan.empty() &&
+         prediction.empty() &&
+         std::all_of(stages.begin(), stages.end(),
+                     [](const StageDifference& stage) {
+                       return stage.differences.empty();
+                     });
+}
+
+PlanDiff DiffPlans(const PlanFile& a, const PlanFile& b) {
+  PlanDiff diff{.model = DiffModels(a.model, b.model),
+                .cluster = DiffClusters(a.cluster, b.cluster),
+                .training = DiffTraining(a.training, b.training)};
+  if (!a.result.plan || !b.result.plan) {
+    Differences differences;
+    differences.Name("answer", Answer(a.result), Answer(b.result));
+    diff.plan = std::move(differences).Take();
+    return diff;
+  }
+  const bool same_layers = a.model.layers == b.model.layers;
+  diff.plan = DiffPipelines(a, b, same_layers);
+  diff.prediction = DiffPredictions(a.result.evaluation, b.result.evaluation);
+  if (same_layers) diff.stages = DiffStages(a, b);
+  return diff;
+}
+
+}  // namespace tangram

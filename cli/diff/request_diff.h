@@ -1,0 +1,26 @@
+#ifndef TANGRAM_CLI_DIFF_REQUEST_DIFF_H_
+#define TANGRAM_CLI_DIFF_REQUEST_DIFF_H_
+
+#include <vector>
+
+#include "cli/diff/difference.h"
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/training_options.h"
+
+// What was planned for, compared. Names of models and clusters are for people:
+// under another name they are the same.
+namespace tangram {
+
+std::vector<Difference> DiffModels(const ModelSpec& a, const ModelSpec& b);
+
+// Groups of nodes are compared by name, devices and links by what costs depend
+// on.
+std::vector<Difference> DiffClusters(const Cluster& a, const Cluster& b);
+
+std::vector<Difference> DiffTraining(const TrainingOptions& a,
+                                     const TrainingOptions& b);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_DIFF_REQUEST_DIFF_H_

@@ -1,0 +1,135 @@
+#include "cli/diff/stage_diff.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/sim/describe.h"
+#include "common/sim/stage_labels.h"
+
+namespace tangram {
+namespace {
+
+// What of `stage` lies in [begin, end), with one mask a layer of the operators
+// that are there.
+StagePlan Within(const ModelSpec& model, const StagePlan& stage,
+                 OperatorCut begin, OperatorCut end) {
+  StagePlan part = stage;
+  part.begin = begin;
+  part.end = end;
+  part.recompute.clear();
+  int layer = stage.begin.layer;
+  for (const RecomputeRun& run : stage.recompute) {
+    for (int i = 0; i < run.num_layers; ++i, ++layer) {
+      if (layer < begin.layer ||
+          layer >= begin.layer + LayersTouched(begin, end)) {
+        continue;
+      }
+      const auto operators = OperatorsOf(model.layers[layer]).size();
+      const int first = layer == begin.layer ? begin.op : 0;
+      const int last =
+          layer == end.layer ? end.op : static_cast<int>(operators);
+      const OpMask present = (OpMask{1} << last) - (OpMask{1} << first);
+      part.recompute.push_back(
+          {.num_layers = 1, .mask = run.mask & (present | kDropOutputs)});
+    }
+  }
+  return part;
+}
+
+// By name, as nodes may stand in another order in another cluster.
+std::vector<std::string> GpuNames(const PlanFile& file,
+                                  const PlacedStage& stage) {
+  std::vector<std::string> names;
+  for (const GpuId& gpu : stage.gpus) {
+    names.push_back(
+        absl::StrCat(file.cluster.nodes[gpu.node].name, ":", gpu.index));
+  }
+  return names;
+}
+
+void AddPlacement(const PlanFile& a, const PlacedStage& in_a, const PlanFile& b,
+                  const PlacedStage& in_b, Differences& differences) {
+  differences.Name("gpus", DescribeGpus(a.cluster, in_a.gpus),
+                   DescribeGpus(b.cluster, in_b.gpus));
+  differences.Label(GpuNames(a, in_a) != GpuNames(b, in_b), "where",
+                    GpusLabel(a.cluster, in_a.gpus),
+                    GpusLabel(b.cluster, in_b.gpus));
+}
+
+void AddParallelism(const StageParallelism& a, const StageParallelism& b,
+                    Differences& differences) {
+  differences.Number("tp_degree", a.tp_degree, b.tp_degree);
+  differences.Number("tp_y_degree", a.tp_y_degree, b.tp_y_degree);
+  differences.Number("cp_degree", a.cp_degree, b.cp_degree);
+  differences.Number("dp_degree", a.dp_degree, b.dp_degree);
+  differences.Number("ep_degree", a.ep_degree, b.ep_degree);
+  differences.Switch("fsep", a.fsep, b.fsep);
+  differences.Number("zero_stage", a.zero_stage, b.zero_stage);
+  differences.Switch("sequence_parallel", a.sequence_parallel,
+                     b.sequence_parallel);
+}
+
+std::string OrNone(std::string label) { return label.empty() ? "none" : label; }
+
+void AddMemorySaving(const ModelSpec& model, const StagePlan& a,
+                     const StagePlan& b, Differences& differences) {
+  differences.Label(a.recompute != b.recompute, "recompute",
+                    OrNone(RecomputeLabel(model, a)),
+                    OrNone(RecomputeLabel(model, b)));
+  differences.Label(a.offload != b.offload, "offload",
+                    OrNone(DescribeOffload(a.offload)),
+                    OrNone(DescribeOffload(b.offload)));
+}
+
+void AddFigures(const StageEvaluation& a, const StageEvaluation& b,
+                Differences& differences) {
+  differences.Figure("microbatch_s", a.forward_s + a.backward_s,
+                     b.forward_s + b.backward_s);
+  differences.Figure("peak_bytes", a.peak_bytes, b.peak_bytes);
+}
+
+std::vector<Difference> DiffPart(const PlanFile& a, int stage_a,
+                                 const PlanFile& b, int stage_b,
+                                 OperatorCut begin, OperatorCut end) {
+  const PlacedStage& in_a = a.result.plan->stages[stage_a];
+  const PlacedStage& in_b = b.result.plan->stages[stage_b];
+  Differences differences;
+  AddPlacement(a, in_a, b, in_b, differences);
+  AddParallelism(in_a.plan.parallelism, in_b.plan.parallelism, differences);
+  differences.Number(
+      "microbatch_size",
+      a.result.plan->pipeline_microbatch_size / in_a.plan.parallelism.dp_degree,
+      b.result.plan->pipeline_microbatch_size /
+          in_b.plan.parallelism.dp_degree);
+  AddMemorySaving(a.model, Within(a.model, in_a.plan, begin, end),
+                  Within(a.model, in_b.plan, begin, end), differences);
+  AddFigures(a.result.evaluation.stages[stage_a],
+             b.result.evaluation.stages[stage_b], differences);
+  return std::move(differences).Take();
+}
+
+}  // namespace
+
+std::vector<StageDifference> DiffStages(const PlanFile& a, const PlanFile& b) {
+  const PipelinePlan& in_a = *a.result.plan;
+  const PipelinePlan& in_b = *b.result.plan;
+  std::vector<StageDifference> parts;
+  for (int i = 0, j = 0; i < in_a.num_stages() && j < in_b.num_stages();) {
+    const StagePlan& stage_a = in_a.stages[i].plan;
+    const StagePlan& stage_b = in_b.stages[j].plan;
+    const OperatorCut begin = std::max(stage_a.begin, stage_b.begin);
+    const OperatorCut end = std::min(stage_a.end, stage_b.end);
+    parts.push_back({.begin = begin,
+                     .end = end,
+                     .stage_a = i,
+                     .stage_b = j,
+                     .differences = DiffPart(a, i, b, j, begin, end)});
+    if (stage_a.end == end) ++i;
+    if (stage_b.end == end) ++j;
+  }
+  return parts;
+}
+
+}  // namespace tangram

@@ -1,0 +1,20 @@
+#ifndef TANGRAM_CLI_FILES_FRAMEWORK_FILES_H_
+#define TANGRAM_CLI_FILES_FRAMEWORK_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/wire/plan_file.h"
+
+namespace tangram {
+
+// The plan that a framework's files (frameworks) hold for the cluster,
+// model and training of `frame`, evaluated.
+absl::StatusOr<PlanFile> ReadFrameworkPlan(
+    const std::string& format, const std::vector<std::string>& paths,
+    const PlanFile& frame);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_FILES_FRAMEWORK_FILES_H_

@@ -1,0 +1,34 @@
+#ifndef TANGRAM_CLI_FILES_OUTPUT_FILES_H_
+#define TANGRAM_CLI_FILES_OUTPUT_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace tangram {
+
+// kNotFound or kPermissionDenied if no file can be made at `path`. Asked before
+// a long computation whose answer goes there.
+absl::Status CheckWritable(const std::string& path);
+
+// Writes files whole or not at all: each goes to a temporary name in its own
+// folder, and only when all are written they are renamed. What exists and is
+// not a regular file (/dev/null, a pipe) is written in place.
+class OutputFiles {
+ public:
+  void Add(std::string path, std::string content, bool executable = false);
+  absl::Status Write() const;
+
+ private:
+  struct File {
+    std::string path;
+    std::string content;
+    bool executable = false;
+  };
+  std::vector<File> files_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_FILES_OUTPUT_FILES_H_

@@ -1,0 +1,76 @@
+#include "cli/files/plan_files.h"
+
+#include <ostream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/sim/chrome_trace.h"
+#include "common/sim/explain_plan.h"
+#include "formats/config/text_file.h"
+
+namespace tangram {
+
+absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
+  return PlanFileFromJson(text, path);
+}
+
+absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
+                              std::vector<TimelineEvent>* timeline) {
+  const PipelinePlan& plan = *file.result.plan;
+  absl::StatusOr<Evaluation> evaluation =
+      EvaluatePlan(file.model, file.cluster, file.training, plan, timeline);
+  if (!evaluation.ok()) {
+    return absl::Status(
+        evaluation.status().code(),
+        absl::StrCat(source_name, ": ", evaluation.status().message()));
+  }
+  file.result.evaluation = *std::move(evaluation);
+  file.explanation =
+      ExplainPlan(file.model, file.cluster, plan, file.result.evaluation);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path,
+                                         std::vector<TimelineEvent>* timeline) {
+  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
+  if (file.result.plan) {
+    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, timeline));
+  }
+  return file;
+}
+
+absl::Status CheckOutputs(const PlanOutputs& outputs) {
+  if (!outputs.plan_file.empty() && !IsStandardOutput(outputs.plan_file)) {
+    TANGRAM_RETURN_IF_ERROR(CheckWritable(outputs.plan_file));
+  }
+  if (!outputs.timeline_file.empty()) {
+    TANGRAM_RETURN_IF_ERROR(CheckWritable(outputs.timeline_file));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
+                          const std::vector<TimelineEvent>& timeline,
+                          std::ostream& out) {
+  OutputFiles files;
+  std::string to_standard_output;
+  if (!outputs.plan_file.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(std::string json, PlanFileToJson(file));
+    if (IsStandardOutput(outputs.plan_file)) {
+      to_standard_output = std::move(json);
+    } else {
+      files.Add(outputs.plan_file, std::move(json));
+    }
+  }
+  if (!outputs.timeline_file.empty() && file.result.plan) {
+    files.Add(outputs.timeline_file,
+              ToChromeTrace(file.cluster, *file.result.plan, timeline));
+  }
+  TANGRAM_RETURN_IF_ERROR(files.Write());
+  out << to_standard_output;
+  return absl::OkStatus();
+}
+
+}  // namespace tangram

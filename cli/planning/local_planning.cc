@@ -1,0 +1,109 @@
+#include "cli/planning/local_planning.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
+#include "common/parallelizer/parallelizer_list.h"
+#include "coordinator/dispatch/caching_slice_plan_source.h"
+#include "coordinator/dispatch/local_slice_plan_source.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "worker/adapters/builtin_parallelizers.h"
+#include "worker/adapters/process/parallelizer_spec.h"
+
+namespace tangram {
+namespace {
+
+int NumThreads(const PlanningSetup& setup) {
+  if (setup.num_threads > 0) return setup.num_threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// Answers kept for when several parallelizers' slice plans are mixed.
+constexpr int64_t kCacheBytes = int64_t{256} << 20;
+
+// A parallelizer of this process and its threads. Sources refer to each other
+// and to the parallelizer.
+struct LocalMember {
+  std::unique_ptr<Parallelizer> parallelizer;
+  std::unique_ptr<SlicePlanSource> threads;
+  std::unique_ptr<SlicePlanSource> cache;  // Null: nothing is asked twice.
+
+  SlicePlanSource* source() const {
+    return cache != nullptr ? cache.get() : threads.get();
+  }
+};
+
+absl::StatusOr<std::vector<LocalMember>> CreateMembers(
+    const PlanningSetup& setup, const StopCondition& stop, PlanTracer* tracer) {
+  std::vector<std::string> names = BuiltinParallelizerNames();
+  if (setup.parallelizer != kAllParallelizers) {
+    TANGRAM_ASSIGN_OR_RETURN(names, SplitParallelizerList(setup.parallelizer));
+  }
+  std::vector<LocalMember> members;
+  for (const std::string& name : names) {
+    LocalMember& member = members.emplace_back();
+    TANGRAM_ASSIGN_OR_RETURN(member.parallelizer, CreateParallelizer(name));
+    member.threads = CreateLocalSlicePlanSource(
+        *member.parallelizer, NumThreads(setup),
+        [&stop] { return stop.ShouldStop(); },
+        {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
+    if (names.size() == 1) continue;
+    member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
+  }
+  return members;
+}
+
+// "aceso 1, mist 1"
+std::string VersionsOf(const std::vector<LocalMember>& members) {
+  return absl::StrJoin(members, ", ",
+                       [](std::string* out, const LocalMember& member) {
+                         absl::StrAppend(out, member.parallelizer->name(), " ",
+                                         member.parallelizer->version());
+                       });
+}
+
+}  // namespace
+
+absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
+                                     const PlanningSetup& setup,
+                                     const StopCondition& stop,
+                                     ProgressLine& line, PlanTracer* tracer) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LocalMember> members,
+                           CreateMembers(setup, stop, tracer));
+  std::vector<PortfolioMember> portfolio;
+  for (const LocalMember& member : members) {
+    portfolio.push_back({.parallelizer = member.parallelizer->name(),
+                         .source = member.source()});
+  }
+  const auto planner =
+      CreatePortfolioPlanner(std::move(portfolio), setup.search);
+
+  PlanMonitor monitor(line, stop, tracer);
+  absl::StatusOr<PlanResult> result = planner->Plan(request, monitor);
+  std::vector<PhaseTime> phases = monitor.Finish();
+  if (tracer != nullptr)
+    tracer->Finish(result.ok() ? "" : result.status().ToString());
+  if (!result.ok()) return std::move(result).status();
+
+  PlanFile file{.cluster = request.cluster,
+                .model = request.model,
+                .training = result->training.value_or(request.training),
+                .constraints = request.constraints,
+                .result = *std::move(result),
+                .provenance = {.tool_version = Version(),
+                               .parallelizer = VersionsOf(members),
+                               .num_workers = NumThreads(setup)}};
+  for (const PhaseTime& phase : phases) file.provenance.wall_s += phase.wall_s;
+  file.provenance.phases = std::move(phases);
+  return file;
+}
+
+}  // namespace tangram

@@ -1,0 +1,34 @@
+#ifndef TANGRAM_CLI_PLANNING_LOCAL_PLANNING_H_
+#define TANGRAM_CLI_PLANNING_LOCAL_PLANNING_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/planning/plan_monitor.h"
+#include "common/planner/cluster_planner.h"
+#include "common/security/channel.h"
+#include "common/wire/plan_file.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+namespace tangram {
+
+// How to plan, wherever that happens.
+struct PlanningSetup {
+  std::string parallelizer;
+  TangramOptions search;
+  int num_threads = 0;            // Here; 0: one a core.
+  CoordinatorAccess coordinator;  // Elsewhere, if it has an address.
+  std::string job_id;             // There, as this job; empty: as a call.
+  int priority = 0;               // Of the job.
+};
+
+// Plans with the threads of this process. kCancelled once `stop` says so.
+absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
+                                     const PlanningSetup& setup,
+                                     const StopCondition& stop,
+                                     ProgressLine& line,
+                                     PlanTracer* tracer = nullptr);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_PLANNING_LOCAL_PLANNING_H_

@@ -1,0 +1,72 @@
+#include "cli/print/format.h"
+
+#include <cmath>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tangram {
+namespace {
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+// `value` in the largest of `units` (descending) that it fills, with three
+// significant digits.
+template <size_t kNumUnits>
+std::string InUnits(double value, const Unit (&units)[kNumUnits]) {
+  const Unit* unit = std::begin(units);
+  // 0.9995 of a unit would print as 1000 of the smaller one.
+  while (unit + 1 != std::end(units) && std::abs(value) < 0.9995 * unit->size) {
+    ++unit;
+  }
+  const double scaled = value / unit->size;
+  const int decimals = std::abs(scaled) < 9.995   ? 2
+                       : std::abs(scaled) < 99.95 ? 1
+                                                  : 0;
+  return absl::StrFormat("%.*f %s", decimals, scaled, unit->name);
+}
+
+}  // namespace
+
+std::string FormatSeconds(double seconds) {
+  return InUnits(seconds, {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}});
+}
+
+std::string FormatBytes(double bytes) {
+  return InUnits(bytes, {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}});
+}
+
+std::string FormatBandwidth(double bytes_per_s) {
+  return InUnits(bytes_per_s, {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}});
+}
+
+std::string FormatCount(double count) {
+  return InUnits(count, {{1e12, "trillion"},
+                         {1e9, "billion"},
+                         {1e6, "million"},
+                         {1e3, "thousand"}});
+}
+
+std::string FormatPercent(double fraction) {
+  return absl::StrFormat("%.1f %%", 100 * fraction);
+}
+
+std::string FormatThousands(int64_t value) {
+  const std::string digits = absl::StrCat(value < 0 ? -value : value);
+  std::string text = value < 0 ? "-" : "";
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string FormatItems(int64_t n, const char* noun) {
+  return absl::StrCat(FormatThousands(n), " ", noun, n == 1 ? "" : "s");
+}
+
+}  // namespace tangram

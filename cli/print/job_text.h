@@ -1,0 +1,17 @@
+#ifndef TANGRAM_CLI_PRINT_JOB_TEXT_H_
+#define TANGRAM_CLI_PRINT_JOB_TEXT_H_
+
+#include <string>
+
+#include "tangram/v1/job_service.pb.h"
+
+// What a job's cells in a table say.
+namespace tangram {
+
+std::string JobStateText(const v1::Job& job);  // "being cancelled"
+std::string JobTimeText(const v1::Job& job);   // When it was submitted, here.
+std::string JobTookText(const v1::Job& job);   // Empty: it has not ended.
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_PRINT_JOB_TEXT_H_

@@ -1,0 +1,219 @@
+#include "cli/print/print_diff.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "cli/print/format.h"
+#include "cli/print/table.h"
+#include "common/sim/stage_labels.h"
+#include "nlohmann/json.hpp"
+
+namespace tangram {
+namespace {
+
+bool IsShare(const std::string& field) {
+  return absl::EndsWith(field, "fraction") ||
+         absl::EndsWith(field, "utilization");
+}
+
+// A figure in the unit that the name of its field ends in.
+std::string FormatFigure(const std::string& field, double value) {
+  if (absl::EndsWith(field, "bytes_per_s")) return FormatBandwidth(value);
+  if (absl::EndsWith(field, "tokens_per_s")) {
+    return FormatThousands(std::llround(value));
+  }
+  if (absl::EndsWith(field, "_s")) return FormatSeconds(value);
+  if (absl::EndsWith(field, "bytes")) return FormatBytes(value);
+  if (IsShare(field)) return FormatPercent(value);
+  return FormatCount(value);
+}
+
+std::string FormatValue(const std::string& field, const DiffValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    return FormatThousands(*number);
+  }
+  if (const auto* is_on = std::get_if<bool>(&value)) {
+    return *is_on ? "yes" : "no";
+  }
+  return FormatFigure(field, std::get<double>(value));
+}
+
+// "peak_bytes" -> "peak": the unit stands with the value.
+std::string Words(const std::string& field) {
+  absl::string_view name = field;
+  for (const char* unit : {"_bytes_per_s", "_bytes", "_fraction"}) {
+    if (absl::ConsumeSuffix(&name, unit)) break;
+  }
+  const bool is_rate = absl::ConsumeSuffix(&name, "_per_s");
+  if (!is_rate) absl::ConsumeSuffix(&name, "_s");
+  return absl::StrCat(absl::StrReplaceAll(name, {{"_", " "}}),
+                      is_rate ? "/s" : "");
+}
+
+// "+12.3 %"; empty where it says nothing.
+std::string Change(const Difference& difference) {
+  const auto* a = std::get_if<double>(&difference.a);
+  const auto* b = std::get_if<double>(&difference.b);
+  if (a == nullptr || b == nullptr || *a == 0) return "";
+  if (IsShare(difference.field)) return "";
+  return absl::StrFormat("%+.1f %%", 100 * (*b / *a - 1));
+}
+
+// Longer values have lines of their own.
+constexpr size_t kMaxCell = 32;
+
+// What differs as a whole, one line a field.
+void PrintFields(const ComparedPlans& plans, Console& console) {
+  Table table({{""}, {plans.name_a}, {plans.name_b}, {"", Table::kRight}});
+  std::string long_values;
+  const auto add = [&](const char* part, const std::vector<Difference>& rows) {
+    for (const Difference& row : rows) {
+      const std::string name = absl::StrCat(part, Words(row.field));
+      const std::string a = FormatValue(row.field, row.a);
+      const std::string b = FormatValue(row.field, row.b);
+      if (a.size() <= kMaxCell && b.size() <= kMaxCell) {
+        table.AddRow({name, a, b, Change(row)});
+      } else {
+        absl::StrAppend(&long_values,
+                        WrapText(absl::StrCat(name, ": ", a, " -> ", b),
+                                 /*indent=*/2, kOutputWidth));
+      }
+    }
+  };
+  add("", plans.diff.prediction);
+  add("", plans.diff.plan);
+  add("model: ", plans.diff.model);
+  add("cluster: ", plans.diff.cluster);
+  add("training: ", plans.diff.training);
+  console.out << table.ToString() << long_values;
+}
+
+// A column of the tables of stages. Where a stage runs says on which GPUs.
+struct StageField {
+  const char* field;
+  const char* title;
+};
+constexpr StageField kChoices[] = {
+    {"where", "where"},
+    {"tp_degree", "tp"},
+    {"tp_y_degree", "tp y"},
+    {"cp_degree", "cp"},
+    {"dp_degree", "dp"},
+    {"ep_degree", "ep"},
+    {"fsep", "fsep"},
+    {"zero_stage", "zero"},
+    {"sequence_parallel", "seq. par."},
+    {"microbatch_size", "samples"},
+    {"recompute", "recompute"},
+    {"offload", "offload"},
+};
+constexpr StageField kFigures[] = {
+    {"microbatch_s", "time of a microbatch"},
+    {"peak_bytes", "memory"},
+};
+
+std::string Both(const std::string& a, const std::string& b) {
+  return a == b ? a : absl::StrCat(a, " -> ", b);
+}
+
+// Empty where stages do not differ, or by less than is shown.
+std::string Cell(const StageDifference& stage, const char* field) {
+  for (const Difference& difference : stage.differences) {
+    if (difference.field != field) continue;
+    const std::string a = FormatValue(field, difference.a);
+    const std::string b = FormatValue(field, difference.b);
+    return a == b ? "" : absl::StrCat(a, " -> ", b);
+  }
+  return "";
+}
+
+// Only what differs: stages that do not have no line, and what is the same in
+// all stages has no column.
+void PrintStages(const ComparedPlans& plans, const char* title,
+                 absl::Span<const StageField> fields, Console& console) {
+  std::vector<Table::Column> columns = {{"layers"}, {"stage"}};
+  for (const StageField& field : fields) columns.push_back({field.title});
+  Table table(std::move(columns));
+  bool any = false;
+  for (const StageDifference& stage : plans.diff.stages) {
+    std::vector<std::string> cells = {
+        LayersLabel(plans.a.model, stage.begin, stage.end),
+        Both(absl::StrCat(stage.stage_a), absl::StrCat(stage.stage_b))};
+    bool differs = false;
+    for (const StageField& field : fields) {
+      differs |= !cells.emplace_back(Cell(stage, field.field)).empty();
+    }
+    if (differs) table.AddRow(std::move(cells));
+    any |= differs;
+  }
+  if (!any) return;
+  console.out << "\n"
+              << Styled(console, Style::kBold, title) << "\n"
+              << table.ToString();
+}
+
+using Json = nlohmann::ordered_json;
+
+Json View(const std::vector<Difference>& differences) {
+  Json view = Json::array();
+  for (const Difference& difference : differences) {
+    Json entry = {{"field", difference.field}};
+    std::visit([&](const auto& value) { entry["a"] = value; }, difference.a);
+    std::visit([&](const auto& value) { entry["b"] = value; }, difference.b);
+    view.push_back(std::move(entry));
+  }
+  return view;
+}
+
+Json View(const ModelSpec& model, const StageDifference& stage) {
+  return {{"layers", LayersLabel(model, stage.begin, stage.end)},
+          {"begin", {{"layer", stage.begin.layer}, {"op", stage.begin.op}}},
+          {"end", {{"layer", stage.end.layer}, {"op", stage.end.op}}},
+          {"stage_a", stage.stage_a},
+          {"stage_b", stage.stage_b},
+          {"differences", View(stage.differences)}};
+}
+
+}  // namespace
+
+void PrintDiff(const ComparedPlans& plans, Console& console) {
+  if (plans.diff.same()) {
+    console.out << plans.name_a << " and " << plans.name_b
+                << " are the same plan\n";
+    return;
+  }
+  console.out << Styled(console, Style::kBold, "Differences") << "\n";
+  PrintFields(plans, console);
+  PrintStages(plans, "How the same layers are run", kChoices, console);
+  PrintStages(plans, "What their stages take", kFigures, console);
+}
+
+void PrintDiffAsJson(const ComparedPlans& plans, Console& console) {
+  Json stages = Json::array();
+  for (const StageDifference& stage : plans.diff.stages) {
+    stages.push_back(View(plans.a.model, stage));
+  }
+  const Json view = {{"format_version", "tangram.diff/v1"},
+                     {"a", plans.name_a},
+                     {"b", plans.name_b},
+                     {"same", plans.diff.same()},
+                     {"prediction", View(plans.diff.prediction)},
+                     {"plan", View(plans.diff.plan)},
+                     {"model", View(plans.diff.model)},
+                     {"cluster", View(plans.diff.cluster)},
+                     {"training", View(plans.diff.training)},
+                     {"stages", std::move(stages)}};
+  constexpr int kIndent = 2;
+  console.out << view.dump(kIndent, ' ', /*ensure_ascii=*/false,
+                           Json::error_handler_t::replace)
+              << "\n";
+}
+
+}  // namespace tangram

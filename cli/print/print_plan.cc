@@ -1,0 +1,330 @@
+#include "cli/print/print_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "cli/print/format.h"
+#include "cli/print/print_islands.h"
+#include "cli/print/table.h"
+#include "common/sim/describe.h"
+#include "common/sim/stage_labels.h"
+#include "formats/config/training_names.h"
+
+namespace tangram {
+namespace {
+
+constexpr int kAssumptionPartsShown = 6;
+
+// Equal in all stages, or empty.
+std::string CommonMaker(const PipelinePlan& plan) {
+  const std::string& maker = plan.stages.front().made_by;
+  const bool common =
+      std::all_of(plan.stages.begin(), plan.stages.end(),
+                  [&](const PlacedStage& s) { return s.made_by == maker; });
+  return common ? maker : "";
+}
+
+std::string DegreeLabel(int degree) {
+  return degree == 1 ? "" : absl::StrCat(degree);
+}
+
+// "2/3": second of three stages in a row on one island.
+std::string PipelineLabel(const PipelinePlan& plan, int stage) {
+  const auto& stages = plan.stages;
+  int first = stage;
+  while (first > 0 && stages[first - 1].island == stages[stage].island) --first;
+  int end = stage + 1;
+  while (end < plan.num_stages() &&
+         stages[end].island == stages[stage].island) {
+    ++end;
+  }
+  return absl::StrCat(stage - first + 1, "/", end - first);
+}
+
+std::vector<std::string> IslandUses(const PlanResult& result) {
+  if (!result.plan) return {};
+  std::vector<std::set<int>> stages(result.islands.size());
+  for (int s = 0; s < result.plan->num_stages(); ++s) {
+    const int island = result.plan->stages[s].island;
+    // A file that was not written here may say anything.
+    if (island >= 0 && island < static_cast<int>(stages.size())) {
+      stages[island].insert(s);
+    }
+  }
+  std::vector<std::string> uses;
+  for (const std::set<int>& used_for : stages) {
+    uses.push_back(used_for.empty()       ? "left out"
+                   : used_for.size() == 1 ? "stage " + RangesLabel(used_for)
+                                          : "stages " + RangesLabel(used_for));
+  }
+  return uses;
+}
+
+void PrintCertificate(const PlanResult& result, Console& console) {
+  if (result.lower_bound_s <= 0) return;
+  const double above =
+      std::max(0.0, result.closed_form_s / result.lower_bound_s - 1);
+  console.out << "  certificate      within " << FormatPercent(above)
+              << " of the best composition of any slice plans (closed form: "
+              << FormatSeconds(result.closed_form_s) << ",\n"
+              << "                   lower bound "
+              << FormatSeconds(result.lower_bound_s) << ")\n";
+}
+
+void PrintUnusedIslands(const PlanResult& result, Console& console) {
+  for (const UnusedIsland& unused : result.unused_islands) {
+    const std::string with_it =
+        unused.best_with_it_s
+            ? absl::StrCat("; the best plan with it takes ",
+                           FormatSeconds(*unused.best_with_it_s))
+            : "";
+    console.out << WrapText(
+        absl::StrCat("left out: ", result.islands[unused.island].name, ": ",
+                     unused.reason, with_it),
+        /*indent=*/2, kOutputWidth);
+  }
+}
+
+void PrintAlternatives(const PlanResult& result, Console& console) {
+  if (result.alternatives.empty()) return;
+  console.out << "\n" << Styled(console, Style::kBold, "Parallelizers") << "\n";
+  Table table({{"slice plans of"}, {"runtime"}, {"iteration", Table::kRight}});
+  for (const PlanAlternative& alternative : result.alternatives) {
+    table.AddRow({absl::StrJoin(alternative.parallelizers, ", "),
+                  alternative.runtime,
+                  alternative.iteration_time_s
+                      ? FormatSeconds(*alternative.iteration_time_s)
+                      : absl::StrCat("none: ", alternative.reason)});
+  }
+  console.out << table.ToString();
+}
+
+void PrintNoPlan(const PlanResult& result, Console& console) {
+  console.out << Styled(console, Style::kBad, "No plan fits") << "\n";
+  if (!result.infeasible) return;
+  const Infeasible& infeasible = *result.infeasible;
+  std::string text = infeasible.reason;
+  if (infeasible.bytes_short > 0) {
+    absl::StrAppend(&text, "; ", FormatBytes(infeasible.bytes_short),
+                    " short per GPU");
+  }
+  console.out << WrapText(text, /*indent=*/2, kOutputWidth);
+}
+
+void PrintNotes(const std::vector<std::string>& notes, Console& console) {
+  if (notes.empty()) return;
+  console.out << Styled(console, Style::kBold, "Notes") << "\n";
+  for (const std::string& note : notes) {
+    console.out << WrapText(note, /*indent=*/2, kOutputWidth);
+  }
+}
+
+void PrintConstraints(const PlanConstraints& constraints, Console& console) {
+  if (constraints.none()) return;
+  console.out << WrapText(
+      absl::StrCat("asked for: ",
+                   absl::StrJoin(DescribeConstraints(constraints), ", ")),
+      /*indent=*/2, kOutputWidth);
+}
+
+// One line a stage that offloads.
+void PrintOffload(const PlanResult& result, Console& console) {
+  for (int s = 0; s < result.plan->num_stages(); ++s) {
+    const HostOffload& offload = result.plan->stages[s].plan.offload;
+    if (offload.none()) continue;
+    const StageEvaluation& figures = result.evaluation.stages[s];
+    console.out << WrapText(
+        absl::StrFormat("stage %d keeps on the host: %s; %.1f of %.1f GB", s,
+                        DescribeOffload(offload), figures.host_bytes / 1e9,
+                        figures.host_capacity_bytes / 1e9),
+        /*indent=*/2, kOutputWidth);
+  }
+}
+
+}  // namespace
+
+void PrintRequest(const Cluster& cluster, const ModelSpec& model,
+                  const TrainingOptions& training, Console& console) {
+  console.out << Styled(console, Style::kBold,
+                        absl::StrCat(model.name, " on ", cluster.name))
+              << "\n"
+              << "  " << FormatCount(ParameterCount(model)) << " parameters, "
+              << FormatItems(cluster.num_gpus(), "GPU") << " in "
+              << FormatItems(static_cast<int64_t>(cluster.nodes.size()), "node")
+              << "\n  global batch " << training.global_batch_size
+              << ", sequence " << training.sequence_length << ", "
+              << PrecisionName(training.precision) << ", "
+              << OptimizerName(training.optimizer);
+  for (const std::string& name : DescribeSwitches(training)) {
+    console.out << ", " << name;
+  }
+  console.out << "\n";
+}
+
+void PrintStages(const PlanFile& file, Console& console) {
+  const Cluster& cluster = file.cluster;
+  const ModelSpec& model = file.model;
+  const PipelinePlan& plan = *file.result.plan;
+  const std::string common_maker = CommonMaker(plan);
+  Table table({{"#", Table::kRight},
+               {"GPUs"},
+               {"where"},
+               {"layers"},
+               {"tp", Table::kRight},
+               {"dp", Table::kRight},
+               {"cp", Table::kRight},
+               {"ep", Table::kRight},
+               {"pp", Table::kRight},
+               {"recompute", Table::kRight},
+               {"zero", Table::kRight},
+               {"microbatch", Table::kRight},
+               {"memory GB", Table::kRight},
+               {"used", Table::kRight},
+               {"made by"}});
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const PlacedStage& stage = plan.stages[s];
+    const StageParallelism& parallelism = stage.plan.parallelism;
+    const StageEvaluation& figures = file.result.evaluation.stages[s];
+    table.AddRow(
+        {absl::StrCat(s), DescribeGpus(cluster, stage.gpus),
+         GpusLabel(cluster, stage.gpus),
+         LayersLabel(model, stage.plan.begin, stage.plan.end),
+         DescribeTp(parallelism), absl::StrCat(parallelism.dp_degree),
+         DegreeLabel(parallelism.cp_degree), DegreeLabel(parallelism.ep_degree),
+         PipelineLabel(plan, s), RecomputeLabel(model, stage.plan),
+         parallelism.zero_stage == 0 ? ""
+                                     : absl::StrCat(parallelism.zero_stage),
+         FormatSeconds(figures.forward_s + figures.backward_s),
+         absl::StrFormat("%.1f/%.1f", figures.peak_bytes / 1e9,
+                         figures.capacity_bytes / 1e9),
+         absl::StrFormat("%.0f %%",
+                         100 * figures.peak_bytes / figures.capacity_bytes),
+         common_maker.empty() ? stage.made_by : ""});
+  }
+  const int microbatch = plan.pipeline_microbatch_size;
+  console.out << Styled(console, Style::kBold, "Plan") << "\n  "
+              << FormatItems(plan.num_stages(), "stage") << ", "
+              << file.training.global_batch_size / microbatch
+              << " microbatches of " << FormatItems(microbatch, "sample");
+  if (plan.schedule != PipelineSchedule::kOneFOneB) {
+    console.out << ", schedule " << ScheduleName(plan.schedule);
+  }
+  if (!common_maker.empty()) console.out << ", made by " << common_maker;
+  console.out << "\n" << table.ToString();
+  PrintOffload(file.result, console);
+}
+
+void PrintPrediction(const Evaluation& evaluation, Console& console) {
+  console.out << Styled(console, Style::kBold, "Prediction") << "\n"
+              << "  iteration time   "
+              << Styled(console, Style::kGood,
+                        FormatSeconds(evaluation.iteration_time_s))
+              << "\n  throughput       "
+              << FormatThousands(std::llround(evaluation.tokens_per_s))
+              << " tokens/s, "
+              << absl::StrFormat("%.2f", evaluation.samples_per_s)
+              << " samples/s\n  bubble           "
+              << FormatPercent(evaluation.bubble_fraction)
+              << " of the GPUs' time is idle\n  utilisation      "
+              << FormatPercent(evaluation.model_flops_utilization)
+              << " of the GPUs' peak (model FLOPs)\n  measured         "
+              << FormatPercent(evaluation.measured_fraction)
+              << " of compute time; the rest is modelled\n";
+  for (const Violation& violation : evaluation.violations) {
+    console.out << WrapText(
+        absl::StrCat(Styled(console, Style::kBad, "violation:"), " stage ",
+                     violation.stage, ": ", violation.reason, ", ",
+                     FormatBytes(violation.bytes_short), " short per GPU"),
+        /*indent=*/2, kOutputWidth);
+  }
+}
+
+void PrintPlanFile(const PlanFile& file, Console& console) {
+  const PlanResult& result = file.result;
+  PrintRequest(file.cluster, file.model, file.training, console);
+  PrintConstraints(file.constraints, console);
+  console.out << "\n";
+  PrintIslandTable(file.cluster, result.islands, IslandUses(result), console);
+  PrintUnusedIslands(result, console);
+  console.out << "\n";
+  if (result.plan) {
+    PrintStages(file, console);
+    console.out << "\n";
+    PrintPrediction(result.evaluation, console);
+    PrintCertificate(result, console);
+  } else {
+    PrintNoPlan(result, console);
+  }
+  PrintAlternatives(result, console);
+  PrintAssumptions(file.cluster, kAssumptionPartsShown, console);
+  if (!result.notes.empty()) console.out << "\n";
+  PrintNotes(result.notes, console);
+}
+
+void PrintRunnersUp(const PlanResult& result, Console& console) {
+  if (result.runners_up.empty() || !result.plan) return;
+  console.out << Styled(console, Style::kBold, "Next-best plans") << "\n";
+  Table table({{"islands"},
+               {"stages", Table::kRight},
+               {"samples a microbatch", Table::kRight},
+               {"iteration", Table::kRight},
+               {"longer", Table::kRight}});
+  for (const RunnerUp& other : result.runners_up) {
+    std::vector<std::string> islands;
+    for (const int island : other.islands) {
+      islands.push_back(result.islands[island].name);
+    }
+    table.AddRow(
+        {absl::StrJoin(islands, ", "), absl::StrCat(other.num_stages),
+         absl::StrCat(other.pipeline_microbatch_size),
+         FormatSeconds(other.iteration_time_s),
+         FormatPercent(
+             other.iteration_time_s / result.evaluation.iteration_time_s - 1)});
+  }
+  console.out << table.ToString() << "\n";
+}
+
+void PrintPlanningCost(const PlanFile& file, Console& console) {
+  const PlanningStats& stats = file.result.stats;
+  const Provenance& provenance = file.provenance;
+  console.out << Styled(console, Style::kBold, "Planning") << "\n  "
+              << FormatSeconds(provenance.wall_s) << " with "
+              << provenance.parallelizer << " on "
+              << FormatItems(
+                     provenance.num_workers,
+                     provenance.coordinator.empty() ? "thread" : "worker")
+              << "\n";
+  Table phases({{"phase"}, {"time", Table::kRight}});
+  for (const PhaseTime& time : provenance.phases) {
+    phases.AddRow({absl::StrReplaceAll(time.phase, {{"_", " "}}),
+                   FormatSeconds(time.wall_s)});
+  }
+  console.out << phases.ToString();
+  Table counts({{"pairs and queries"}, {"count", Table::kRight}});
+  const auto add = [&](const char* name, int64_t count) {
+    counts.AddRow({name, FormatThousands(count)});
+  };
+  add("pairs (slice, island, microbatch)", stats.pairs);
+  add("- redundant", stats.pruned_redundant);
+  add("- imbalanced", stats.pruned_imbalanced);
+  add("- incompatible", stats.pruned_incompatible);
+  add("- infeasible", stats.pruned_infeasible);
+  add("queries", stats.queries);
+  add("  for more trailing stages", stats.requeries);
+  add("  answered: does not fit", stats.infeasible_answers);
+  add("  answered from the cache", provenance.cache_hits);
+  add("slice plans", stats.slice_plans);
+  add("search steps", stats.search_steps);
+  add("compositions", stats.compositions);
+  add("plans evaluated", stats.finalists);
+  console.out << counts.ToString();
+}
+
+}  // namespace tangram

@@ -1,0 +1,206 @@
+#include "cli/validation/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "common/sim/evaluate_plan.h"
+
+namespace tangram {
+namespace {
+
+// How far a constant may be from the catalogue's value before it costs as much
+// as an error of one sample by kSampleScale: the standard deviation of its
+// logarithm, as clusters differ.
+struct Prior {
+  Constant constant;
+  double deviation;
+};
+constexpr Prior kPriors[] = {
+    {Constant::kGemmMaxFraction, 0.2},   {Constant::kGemmHalfFlops, 0.7},
+    {Constant::kAttentionFraction, 0.4}, {Constant::kMemoryFraction, 0.4},
+    {Constant::kHostLaunch, 0.7},        {Constant::kIntraNodeBandwidth, 0.5},
+    {Constant::kIntraNodeLatency, 0.7},  {Constant::kInterNodeBandwidth, 0.7},
+    {Constant::kInterNodeLatency, 0.7}};
+constexpr double kSampleScale = 0.2;
+
+// Widest and finest step of the search, in logarithms.
+constexpr double kFirstStep = 0.4;
+constexpr double kLastStep = 0.005;
+
+double* FieldOf(Constant constant, DeviceEfficiency& efficiency) {
+  switch (constant) {
+    case Constant::kGemmMaxFraction:
+      return &efficiency.gemm_max_fraction;
+    case Constant::kGemmHalfFlops:
+      return &efficiency.gemm_half_flops;
+    case Constant::kAttentionFraction:
+      return &efficiency.attention_fraction;
+    case Constant::kMemoryFraction:
+      return &efficiency.memory_fraction;
+    case Constant::kHostLaunch:
+      return &efficiency.host_launch_s;
+    default:
+      return nullptr;
+  }
+}
+
+void ScaleLink(bool bandwidth, double factor, Link& link) {
+  if (bandwidth) {
+    link.bandwidth_bytes_per_s *= factor;
+    link.pair_bandwidth_bytes_per_s *= factor;
+  } else {
+    link.latency_s *= factor;
+  }
+}
+
+void Apply(const CalibratedConstant& calibrated, Cluster& cluster) {
+  const Constant constant = calibrated.constant;
+  const bool bandwidth = constant == Constant::kIntraNodeBandwidth ||
+                         constant == Constant::kInterNodeBandwidth;
+  const bool inter = constant == Constant::kInterNodeBandwidth ||
+                     constant == Constant::kInterNodeLatency;
+  std::set<int> groups;
+  for (Node& node : cluster.nodes) {
+    if (node.device.type != calibrated.device) continue;
+    groups.insert(node.group);
+    if (double* field = FieldOf(constant, node.device.efficiency)) {
+      *field *= calibrated.factor;
+    } else if (!inter) {
+      ScaleLink(bandwidth, calibrated.factor, node.intra_node);
+    }
+  }
+  if (!inter) return;
+  // A link between two types is half of each.
+  for (const int group : groups) {
+    for (size_t other = 0; other < cluster.links.size(); ++other) {
+      const double factor = static_cast<int>(other) == group
+                                ? calibrated.factor
+                                : std::sqrt(calibrated.factor);
+      ScaleLink(bandwidth, factor, cluster.links[group][other]);
+      if (static_cast<int>(other) != group) {
+        ScaleLink(bandwidth, factor, cluster.links[other][group]);
+      }
+    }
+  }
+}
+
+class Fit {
+ public:
+  explicit Fit(absl::Span<const CalibrationSample> samples)
+      : samples_(samples) {
+    std::set<std::string> types;
+    for (const CalibrationSample& sample : samples) {
+      for (const Node& node : sample.run->cluster.nodes) {
+        types.insert(node.device.type);
+      }
+    }
+    for (const std::string& type : types) {
+      for (const Prior& prior : kPriors) {
+        calibration_.push_back({type, prior.constant});
+        deviations_.push_back(prior.deviation);
+      }
+    }
+    logs_.assign(calibration_.size(), 0);
+  }
+
+  Calibration Run() {
+    double best = Loss();
+    for (double step = kFirstStep; step >= kLastStep; step /= 2) {
+      while (Sweep(step, best)) {
+      }
+    }
+    SetFactors();
+    return calibration_;
+  }
+
+ private:
+  // Tries a step both ways on each constant; true if any helped.
+  bool Sweep(double step, double& best) {
+    bool improved = false;
+    for (double& log : logs_) {
+      for (const double change : {step, -step}) {
+        const double before = log;
+        log += change;
+        const double loss = Loss();
+        if (loss < best - 1e-9) {
+          best = loss;
+          improved = true;
+          break;
+        }
+        log = before;
+      }
+    }
+    return improved;
+  }
+
+  double Loss() {
+    SetFactors();
+    double loss = 0;
+    for (size_t i = 0; i < logs_.size(); ++i) {
+      const double deviations = logs_[i] / deviations_[i];
+      loss += deviations * deviations / 2;
+    }
+    for (const CalibrationSample& sample : samples_) {
+      Cluster cluster = sample.run->cluster;
+      ApplyCalibration(calibration_, cluster);
+      const absl::StatusOr<Evaluation> evaluation = EvaluatePlan(
+          sample.run->model, cluster, sample.run->training, sample.run->plan);
+      if (!evaluation.ok()) continue;
+      const double predicted_s =
+          evaluation->iteration_time_s + sample.run->overhead_s;
+      loss +=
+          std::abs(std::log(predicted_s / sample.iteration_s)) / kSampleScale;
+    }
+    return loss;
+  }
+
+  void SetFactors() {
+    for (size_t i = 0; i < logs_.size(); ++i) {
+      calibration_[i].factor = std::exp(logs_[i]);
+    }
+  }
+
+  const absl::Span<const CalibrationSample> samples_;
+  Calibration calibration_;
+  std::vector<double> deviations_;
+  std::vector<double> logs_;
+};
+
+}  // namespace
+
+const char* ConstantName(Constant constant) {
+  switch (constant) {
+    case Constant::kGemmMaxFraction:
+      return "gemm_max_fraction";
+    case Constant::kGemmHalfFlops:
+      return "gemm_half_flops";
+    case Constant::kAttentionFraction:
+      return "attention_fraction";
+    case Constant::kMemoryFraction:
+      return "memory_fraction";
+    case Constant::kHostLaunch:
+      return "host_launch";
+    case Constant::kIntraNodeBandwidth:
+      return "intra_node.bandwidth";
+    case Constant::kIntraNodeLatency:
+      return "intra_node.latency";
+    case Constant::kInterNodeBandwidth:
+      return "inter_node.bandwidth";
+    case Constant::kInterNodeLatency:
+      return "inter_node.latency";
+  }
+  return "";
+}
+
+void ApplyCalibration(const Calibration& calibration, Cluster& cluster) {
+  for (const CalibratedConstant& constant : calibration) {
+    Apply(constant, cluster);
+  }
+}
+
+Calibration Calibrate(absl::Span<const CalibrationSample> samples) {
+  return Fit(samples).Run();
+}
+
+}  // namespace tangram

@@ -1,0 +1,52 @@
+#ifndef TANGRAM_CLI_VALIDATION_CALIBRATE_H_
+#define TANGRAM_CLI_VALIDATION_CALIBRATE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "cli/validation/express_run.h"
+
+namespace tangram {
+
+// A constant of the cost model that measurements may move.
+enum class Constant {
+  kGemmMaxFraction,
+  kGemmHalfFlops,
+  kAttentionFraction,
+  kMemoryFraction,
+  kHostLaunch,
+  kIntraNodeBandwidth,
+  kIntraNodeLatency,
+  kInterNodeBandwidth,
+  kInterNodeLatency,
+};
+
+const char* ConstantName(Constant constant);  // "gemm_max_fraction"
+
+// What a constant of one GPU type, or of the links of its nodes, is multiplied
+// with.
+struct CalibratedConstant {
+  std::string device;  // DeviceSpec::type.
+  Constant constant = Constant::kGemmMaxFraction;
+  double factor = 1;
+};
+
+using Calibration = std::vector<CalibratedConstant>;
+
+void ApplyCalibration(const Calibration& calibration, Cluster& cluster);
+
+struct CalibrationSample {
+  const ExpressedRun* run = nullptr;
+  double iteration_s = 0;  // Measured.
+};
+
+// The factors that explain the samples best: least Σ |ln(predicted / measured)|
+// over the samples plus a penalty that keeps each constant near its catalogue
+// value unless several samples agree otherwise, so that few samples suffice.
+// Pattern search over the logarithms; deterministic.
+Calibration Calibrate(absl::Span<const CalibrationSample> samples);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_VALIDATION_CALIBRATE_H_

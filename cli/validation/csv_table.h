@@ -1,0 +1,32 @@
+#ifndef TANGRAM_CLI_VALIDATION_CSV_TABLE_H_
+#define TANGRAM_CLI_VALIDATION_CSV_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// A CSV text (RFC 4180) whose first line that is not a '#' comment names the
+// columns.
+struct CsvTable {
+  std::vector<std::string> columns;
+  struct Row {
+    int line = 0;  // Where it begins, from 1.
+    std::vector<std::string> cells;
+  };
+  std::vector<Row> rows;
+
+  // The index of a column, −1 if there is none.
+  int ColumnIndex(absl::string_view name) const;
+};
+
+// kInvalidArgument "runs.csv: line 3: 5 cells; expected 7, as in the header".
+absl::StatusOr<CsvTable> ParseCsv(absl::string_view text,
+                                  absl::string_view source_name);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_VALIDATION_CSV_TABLE_H_

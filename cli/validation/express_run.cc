@@ -1,0 +1,207 @@
+#include "cli/validation/express_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "cli/validation/recipes.h"
+#include "cli/validation/run_parts.h"
+#include "cli/validation/run_stages.h"
+#include "cli/validation/runtime_habits.h"
+#include "common/base/status_macros.h"
+#include "formats/config/group_fields.h"
+#include "formats/config/model_limits.h"
+#include "formats/profile/attach_profile.h"
+
+namespace tangram {
+namespace {
+
+absl::StatusOr<Precision> PrecisionOf(const MeasuredRun& run) {
+  std::string text = absl::AsciiStrToLower(run.precision);
+  if (text.empty()) text = std::string(HabitsOf(run.framework).precision);
+  if (text.empty()) {
+    const bool before_ampere =
+        absl::StrContains(run.gpu, "V100") || absl::StrContains(run.gpu, "T4");
+    return before_ampere ? Precision::kFp16 : Precision::kBf16;
+  }
+  if (absl::StrContains(text, "fp8")) return Precision::kFp8;
+  if (absl::StartsWith(text, "bf16")) return Precision::kBf16;
+  if (absl::StartsWith(text, "fp16")) return Precision::kFp16;
+  if (absl::StartsWith(text, "fp32")) return Precision::kFp32;
+  return absl::UnimplementedError(absl::StrCat(
+      "precision: ", run.precision, "; fp32, fp16, bf16 and fp8 are modelled"));
+}
+
+// Keeps rows within what clusters and models can be, so that nothing made of
+// them overflows.
+absl::Status CheckSizes(const MeasuredRun& run) {
+  constexpr int kMaxGpus = 1 << 20;
+  const struct {
+    const char* column;
+    int value;
+    int most;
+  } sizes[] = {{"num_gpus", run.num_gpus, kMaxGpus},
+               {"gpus_per_node", run.gpus_per_node, kMaxGpusPerNode},
+               {"layers", run.num_layers, kMaxModelLayers},
+               {"hidden", run.hidden_size, kMaxHiddenSize},
+               {"heads", run.num_heads, kMaxHeads},
+               {"kv_heads", run.num_kv_heads, kMaxHeads},
+               {"ffn", run.ffn_hidden_size, kMaxFfnHiddenSize},
+               {"vocab", run.vocab_size, kMaxVocabulary},
+               {"seq", run.sequence_length, kMaxPositions},
+               {"experts", run.num_experts, kMaxExperts},
+               {"topk", run.experts_per_token, kMaxExperts},
+               {"pp", run.pp_degree, kMaxModelLayers},
+               {"vp", run.virtual_stages, kMaxModelLayers}};
+  for (const auto& size : sizes) {
+    if (size.value > size.most) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          size.column, ": ", size.value, "; expected at most ", size.most));
+    }
+  }
+  int64_t gpus = 1;
+  for (const int degree :
+       {run.tp_degree, run.pp_degree, run.cp_degree, run.dp_degree}) {
+    gpus *= std::max(1, degree);
+    if (gpus > run.num_gpus) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "tp, pp, cp, dp: for more than num_gpus, ", run.num_gpus, ", GPUs"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckExpressible(const MeasuredRun& run) {
+  if (run.gpu.empty() || run.num_gpus == 0) {
+    return absl::UnimplementedError("num_gpus: not stated");
+  }
+  if (run.global_batch_size == 0 || run.sequence_length == 0) {
+    return absl::UnimplementedError("gbs, seq: not stated");
+  }
+  if (absl::StrContains(run.flag, "not pre-training")) {
+    return absl::UnimplementedError(absl::StrCat("flag: ", run.flag));
+  }
+  return CheckSizes(run);
+}
+
+void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
+                    Cluster& cluster) {
+  for (const Profile& profile : profiles) {
+    AttachProfile(profile, cluster);
+    if (run.intra_link.empty()) {
+      AttachLinks(profile, LinkScope::kInsideNodes, cluster);
+    }
+    if (run.inter_link.empty()) {
+      AttachLinks(profile, LinkScope::kBetweenNodes, cluster);
+    }
+  }
+}
+
+void ApplyHabits(const RuntimeHabits& habits, Cluster& cluster) {
+  for (Node& node : cluster.nodes) {
+    DeviceEfficiency& efficiency = node.device.efficiency;
+    // TF32 runs at half the rate of bf16 and came with it.
+    PeakFlops& peak = node.device.peak_flops;
+    if (habits.tf32) peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
+    efficiency.host_launch_s *= habits.host_factor;
+    efficiency.memory_fraction *= habits.elementwise_factor;
+    efficiency.attention_fraction *= habits.attention_factor;
+    efficiency.reserved_bytes += habits.buffer_bytes;
+  }
+  for (std::vector<Link>& links : cluster.links) {
+    for (Link& link : links) link.latency_s += habits.message_s;
+  }
+}
+
+// The buffer into which one GPU of the stage copies gradients to reduce them.
+double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
+                      const TrainingOptions& training, const StagePlan& stage) {
+  double parameters = 0;
+  for (int l = stage.begin.layer; l < stage.end.layer; ++l) {
+    parameters += ParameterCount(model.layers[l]) / stage.parallelism.tp_degree;
+  }
+  return std::min(parameters, habits.reduced_at_once) *
+         ElementBytes(training.precision);
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run) {
+  const RuntimeHabits habits = HabitsOf(run.framework);
+  TANGRAM_ASSIGN_OR_RETURN(const Precision precision, PrecisionOf(run));
+  const bool flash = run.attention.empty()
+                         ? habits.flash_attention
+                         : absl::StrContains(run.attention, "flash");
+  const bool fp32_gradients =
+      habits.fp32_gradients ||
+      (!habits.bf16_gradients && precision == Precision::kBf16);
+  return TrainingOptions{
+      .global_batch_size = run.global_batch_size,
+      .sequence_length = run.sequence_length,
+      .precision = precision,
+      .flash_attention = flash,
+      .dropout = habits.dropout,
+      .fp32_gradients = fp32_gradients,
+      .overlap_grad_reduce = habits.overlap_grad_reduce,
+      .blocking_transfers = habits.blocking_transfers,
+      .buffered_sends = habits.keeps_sent_tensors,
+      .gradient_copy = habits.gradient_copy && precision == Precision::kBf16,
+      .fused_loss = habits.fused_loss};
+}
+
+absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
+                                        absl::Span<const Profile> profiles) {
+  TANGRAM_RETURN_IF_ERROR(CheckExpressible(run));
+  ExpressedRun expressed;
+  TANGRAM_ASSIGN_OR_RETURN(expressed.model, ModelOfRun(run));
+  TANGRAM_ASSIGN_OR_RETURN(expressed.training, TrainingOfRun(run));
+  TANGRAM_ASSIGN_OR_RETURN(const RunStages stages,
+                           StagesOfRun(run, expressed.model));
+  TANGRAM_ASSIGN_OR_RETURN(const std::optional<HostOffload> offload,
+                           OffloadOfRun(run));
+  PipelinePlan& plan = expressed.plan;
+  plan.pipeline_microbatch_size = stages.pipeline_microbatch_size;
+  plan.virtual_stages = stages.virtual_stages;
+  if (plan.virtual_stages > 1) plan.schedule = PipelineSchedule::kInterleaved;
+  // The chunks of one device share its GPUs.
+  const size_t num_devices = stages.stages.size() / plan.virtual_stages;
+  TANGRAM_ASSIGN_OR_RETURN(
+      PlacedRun placed,
+      PlaceRun(run, absl::MakeConstSpan(stages.stages).first(num_devices)));
+  expressed.cluster = std::move(placed.cluster);
+  const RuntimeHabits habits = HabitsOf(run.framework);
+  AttachProfiles(run, profiles, expressed.cluster);
+  ApplyHabits(habits, expressed.cluster);
+  expressed.overhead_s = habits.iteration_s;
+  int used = 0;
+  for (size_t s = 0; s < stages.stages.size(); ++s) {
+    const std::vector<GpuId>& gpus = placed.gpus[s % num_devices];
+    if (s < num_devices) used += static_cast<int>(gpus.size());
+    plan.stages.push_back({.plan = stages.stages[s].plan, .gpus = gpus});
+    StagePlan& stage = plan.stages.back().plan;
+    // Where the row says nothing of all, its stages may each say.
+    if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
+    expressed.overhead_bytes.push_back(
+        ReductionBytes(habits, expressed.model, expressed.training, stage));
+    if (stages.stages[s].memory_measured) {
+      expressed.memory_stages.push_back(static_cast<int>(s));
+    }
+  }
+  ApplyRecipe(run, expressed.model, expressed.training, plan);
+  if (used != run.num_gpus) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_gpus: ", run.num_gpus, "; the plan uses ", used));
+  }
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(expressed.model, expressed.cluster,
+                                       expressed.training, expressed.plan));
+  return expressed;
+}
+
+}  // namespace tangram

@@ -1,0 +1,22 @@
+#ifndef TANGRAM_CLI_VALIDATION_RECIPES_H_
+#define TANGRAM_CLI_VALIDATION_RECIPES_H_
+
+#include "cli/validation/measured_run.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/training_options.h"
+
+namespace tangram {
+
+// NVIDIA's tables of Megatron Bridge runs state degrees and times; what else
+// the runs did is in the recipes beside them (NVIDIA-NeMo/Megatron-Bridge,
+// scripts/performance/configs and src/megatron/bridge/recipes): which modules
+// are recomputed, how many layers' activations are offloaded, and in what
+// precision Adam keeps its moments. Sets these for runs of such frameworks,
+// where the row itself does not say.
+void ApplyRecipe(const MeasuredRun& run, const ModelSpec& model,
+                 TrainingOptions& training, PipelinePlan& plan);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_VALIDATION_RECIPES_H_

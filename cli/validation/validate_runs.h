@@ -1,0 +1,60 @@
+#ifndef TANGRAM_CLI_VALIDATION_VALIDATE_RUNS_H_
+#define TANGRAM_CLI_VALIDATION_VALIDATE_RUNS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "cli/validation/calibrate.h"
+#include "cli/validation/measured_run.h"
+#include "cli/validation/score.h"
+#include "formats/profile/profile.h"
+
+namespace tangram {
+
+struct ValidationOptions {
+  // Rows of each source and GPU type whose times the device and link constants
+  // are fitted to; the others are scored. 0: none.
+  int calibration_rows = 0;
+  uint64_t seed = 0;  // Chooses those rows.
+  // Flagged rows are left out but for what they say of memory.
+  bool include_flagged = false;
+  int worst_rows = 3;  // To list, of each group.
+  // Attached to the devices of their types.
+  std::vector<Profile> profiles;
+};
+
+// The rows of one source on one kind of cluster.
+struct ValidatedGroup {
+  std::string source;
+  std::string gpu;
+  std::vector<PredictedRun> runs;  // Those that are scored.
+  int calibration_rows = 0;
+  Calibration calibration;  // Empty: not calibrated.
+  // Of `runs`; `worst` points into them.
+  Score score;
+  // Mean absolute error of the predictions that the source itself publishes,
+  // over the scored rows that have one.
+  ErrorSummary published;
+};
+
+// A row that was not predicted.
+struct SkippedRun {
+  const MeasuredRun* run = nullptr;
+  std::string reason;
+};
+
+struct ValidationReport {
+  std::vector<ValidatedGroup> groups;  // In order of first appearance.
+  std::vector<SkippedRun> skipped;
+};
+
+// Predicts every run that can be expressed and scores the predictions. Refers
+// to `runs`. Deterministic.
+ValidationReport ValidateRuns(absl::Span<const MeasuredRun> runs,
+                              const ValidationOptions& options);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_VALIDATION_VALIDATE_RUNS_H_

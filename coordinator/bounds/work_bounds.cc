@@ -1,0 +1,102 @@
+#include "coordinator/bounds/work_bounds.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tangram {
+
+WorkBounds::WorkBounds(
+    absl::Span<const IslandCapacity> islands,
+    absl::Span<const std::vector<PerformanceProfile>> profiles,
+    int num_microbatches)
+    : islands_(islands.begin(), islands.end()),
+      num_microbatches_(num_microbatches),
+      num_atoms_(static_cast<int>(profiles.front().size())),
+      all_islands_((uint32_t{1} << islands.size()) - 1),
+      mean_work_(num_atoms_ + 1) {
+  const int num_islands = static_cast<int>(islands.size());
+  work_.assign(num_islands, std::vector<double>(num_atoms_ + 1));
+  bytes_ = work_;
+  for (int a = 0; a < num_atoms_; ++a) {
+    double mean = 0;
+    for (int i = 0; i < num_islands; ++i) {
+      const PerformanceProfile& profile = profiles[i][a];
+      work_[i][a + 1] = work_[i][a] + profile.min_gpu_seconds;
+      bytes_[i][a + 1] = bytes_[i][a] + profile.min_total_bytes;
+      mean += profile.min_gpu_seconds / num_islands;
+    }
+    mean_work_[a + 1] = mean_work_[a] + mean;
+  }
+  for (int i = 0; i < num_islands; ++i) {
+    double cost = std::numeric_limits<double>::infinity();  // c_i
+    for (int a = 0; a < num_atoms_; ++a) {
+      const double mean = mean_work_[a + 1] - mean_work_[a];
+      if (mean > 0)
+        cost = std::min(cost, profiles[i][a].min_gpu_seconds / mean);
+    }
+    // An island whose profile says nothing could do everything at once.
+    capacity_.push_back(islands[i].num_gpus == 0 ? 0
+                        : cost > 0               ? islands[i].num_gpus / cost
+                                   : std::numeric_limits<double>::infinity());
+  }
+}
+
+double WorkBounds::Capacity(uint32_t islands) const {
+  double capacity = 0;
+  for (size_t i = 0; i < capacity_.size(); ++i) {
+    if (islands & (uint32_t{1} << i)) capacity += capacity_[i];
+  }
+  return capacity;
+}
+
+double WorkBounds::RestSeconds(double mean_work, uint32_t usable) const {
+  if (usable == 0) return std::numeric_limits<double>::infinity();
+  return mean_work / Capacity(usable);
+}
+
+double WorkBounds::PrefixSeconds(int num_prefix, uint32_t usable) const {
+  if (num_prefix == 0) return 0;
+  return RestSeconds(mean_work_[num_prefix], usable);
+}
+
+double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
+  const double own_s = SliceSeconds(range, island);
+  double rest_s = 0;
+  if (range.size() < num_atoms_) {
+    const double rest = mean_work_[num_atoms_] -
+                        (mean_work_[range.end] - mean_work_[range.begin]);
+    rest_s = RestSeconds(rest, all_islands_ & ~(uint32_t{1} << island));
+  }
+  return own_s + rest_s + (num_microbatches_ - 1) * std::max(own_s, rest_s);
+}
+
+double WorkBounds::IterationSeconds() const {
+  return num_microbatches_ * PrefixSeconds(num_atoms_, all_islands_);
+}
+
+bool WorkBounds::ExceedsMemory(AtomRange range, int island) const {
+  return bytes_[island][range.end] - bytes_[island][range.begin] >
+         islands_[island].usable_bytes;
+}
+
+double WorkBounds::LeastBytes(AtomRange range) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<double>& bytes : bytes_) {
+    least = std::min(least, bytes[range.end] - bytes[range.begin]);
+  }
+  return least;
+}
+
+double WorkBounds::UsableBytes() const {
+  double usable = 0;
+  for (const IslandCapacity& island : islands_) usable += island.usable_bytes;
+  return usable;
+}
+
+double WorkBounds::WorkShare(AtomRange range) const {
+  const double total = mean_work_[num_atoms_];
+  if (total <= 0) return 1;
+  return (mean_work_[range.end] - mean_work_[range.begin]) / total;
+}
+
+}  // namespace tangram

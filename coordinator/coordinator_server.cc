@@ -1,0 +1,368 @@
+#include "coordinator/coordinator_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
+#include "common/obs/clocks.h"
+#include "common/obs/log.h"
+#include "common/security/channel.h"
+#include "common/security/listening.h"
+#include "common/wire/grpc_settings.h"
+#include "coordinator/auth/call_gate.h"
+#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/jobs/job_runner.h"
+#include "coordinator/metrics/measured_job_store.h"
+#include "coordinator/metrics/service_metrics.h"
+#include "coordinator/planning/plan_job.h"
+#include "coordinator/rpc/job_service.h"
+#include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/planner_service.h"
+#include "coordinator/rpc/rpc_metrics.h"
+#include "coordinator/rpc/status_service.h"
+#include "coordinator/rpc/worker_pool_service.h"
+#include "coordinator/store/postgres_database.h"
+#include "coordinator/store/sql_answer_store.h"
+#include "coordinator/store/sql_job_store.h"
+#include "coordinator/store/sqlite_database.h"
+#include "coordinator/web/http_server.h"
+#include "coordinator/web/live_page.h"
+
+namespace tangram {
+namespace {
+
+constexpr std::chrono::milliseconds kTickInterval(250);
+// For the answers of ended plans to reach their callers.
+constexpr std::chrono::seconds kShutdownGrace(1);
+constexpr double kStopTimeoutS = 5;
+// Other coordinators' doings are noticed about once a second.
+constexpr int kTicksBetweenLooks = 4;
+// At once; so few that calls of the store hardly wait for it.
+constexpr int kForgottenJobs = 100;
+// Threads that talk to the store, and calls that may wait for them.
+constexpr int kStoreThreads = 2;
+constexpr int kMaxWaitingCalls = 1000;
+// Some megabytes each, at most.
+constexpr size_t kKeptTraces = 16;
+
+double UnixSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Different in every process that ever was.
+std::string OwnerName() {
+  std::random_device random;
+  return absl::StrCat("coordinator-", absl::Hex(random()), absl::Hex(random()));
+}
+
+struct State {
+  std::unique_ptr<JobStore> jobs;
+  std::unique_ptr<AnswerStore> answers;  // Null: the pool's cache is enough.
+};
+
+void LogNote(const JobNote& note) {
+  const LogLevel level = note.is_warning ? LogLevel::kWarning : LogLevel::kInfo;
+  if (note.job_id.empty()) {
+    Log(level, note.what, {{"reason", note.detail}});
+  } else if (note.detail.empty()) {
+    Log(level, note.what, {{"job", note.job_id}});
+  } else {
+    Log(level, note.what, {{"job", note.job_id}, {"reason", note.detail}});
+  }
+}
+
+absl::StatusOr<State> OpenShared(const CoordinatorOptions& options) {
+  State state;
+  TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenPostgresDatabase(options.database));
+  TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
+  TANGRAM_ASSIGN_OR_RETURN(auto answers,
+                           OpenPostgresDatabase(options.database));
+  TANGRAM_ASSIGN_OR_RETURN(
+      state.answers,
+      CreateSqlAnswerStore(std::move(answers), options.stored_answers_bytes,
+                           Version()));
+  return state;
+}
+
+absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
+  if (!options.database.empty()) return OpenShared(options);
+  State state;
+  if (options.state_dir.empty()) {
+    TANGRAM_ASSIGN_OR_RETURN(auto memory, OpenSqliteDatabase(":memory:"));
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(memory)));
+    return state;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.state_dir, error);
+  if (error) {
+    return absl::UnavailableError(absl::StrCat(
+        "--state_dir: ", options.state_dir, ": ", error.message()));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenSqliteDatabase(absl::StrCat(
+                                          options.state_dir, "/jobs.db")));
+  TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
+  TANGRAM_ASSIGN_OR_RETURN(
+      auto answers,
+      OpenSqliteDatabase(absl::StrCat(options.state_dir, "/answers.db")));
+  TANGRAM_ASSIGN_OR_RETURN(
+      state.answers,
+      CreateSqlAnswerStore(std::move(answers), options.stored_answers_bytes,
+                           Version()));
+  return state;
+}
+
+WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
+                              AnswerStore* answers) {
+  return {.queue = options.queue,
+          .worker_wait_s = options.worker_wait_s,
+          .cache_bytes = options.cache_bytes,
+          .now_s = SteadySeconds,
+          .store = answers};
+}
+
+class Server : public CoordinatorServer {
+ public:
+  Server(const CoordinatorOptions& options, Metrics& metrics, State state,
+         std::unique_ptr<Authenticator> authenticator)
+      : all_metrics_(metrics),
+        state_(std::move(state)),
+        authenticator_(std::move(authenticator)),
+        keep_jobs_s_(options.keep_jobs_s),
+        quota_(options.tenant_limits),
+        metrics_(metrics),
+        pool_(PoolOptions(options, state_.answers.get()), &metrics_),
+        plan_cache_(options.plan_cache_bytes),
+        executor_(options.max_concurrent_plans, options.max_queued_plans),
+        store_executor_(kStoreThreads, kMaxWaitingCalls),
+        runner_(
+            *state_.jobs,
+            {.owner = OwnerName(),
+             .num_threads = options.max_concurrent_plans,
+             .lease_s = options.job_lease_s,
+             .work = PlanJobs(
+                 {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds},
+                 traces_),
+             .is_able = [this] { return pool_.HasWorkers(); },
+             .on_change =
+                 [this](const std::string& id) { watchers_.Notify(id); },
+             .on_note = LogNote}),
+        job_service_(CreateJobService({.store = *state_.jobs,
+                                       .watchers = watchers_,
+                                       .traces = traces_,
+                                       .executor = store_executor_,
+                                       .on_changed = [this] { runner_.Wake(); },
+                                       .authenticator = *authenticator_,
+                                       .quota = quota_})),
+        worker_service_(CreateWorkerPoolService(pool_)),
+        status_({.pool = pool_,
+                 .executor = executor_,
+                 .runner = runner_,
+                 .now_s = SteadySeconds,
+                 .began_s = SteadySeconds()}),
+        status_service_(CreateStatusService(status_)),
+        planner_service_(CreatePlannerService(
+            {.pool = pool_,
+             .executor = executor_,
+             .metrics = metrics_,
+             .cache = plan_cache_,
+             .now_s = SteadySeconds,
+             .is_draining = [this] { return draining_.load(); },
+             .must_stop = [this] { return stopping_.load(); },
+             .authenticator = *authenticator_,
+             .quota = quota_})) {}
+
+  ~Server() override {
+    http_server_.reset();
+    draining_ = true;
+    stopping_ = true;
+    runner_.Stop(0);
+    executor_.WaitUntilIdle(kStopTimeoutS);
+    if (server_ != nullptr) {
+      server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+    }
+    if (health_server_ != nullptr) {
+      health_server_->Shutdown(std::chrono::system_clock::now());
+    }
+    ticker_.request_stop();
+  }
+
+  absl::Status Listen(const CoordinatorOptions& options) {
+    TANGRAM_RETURN_IF_ERROR(
+        CheckLivePageAddress(options.http_listen, options.tls, options.auth));
+    grpc::EnableDefaultHealthCheckService(true);
+    TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
+    TANGRAM_ASSIGN_OR_RETURN(
+        const auto credentials,
+        ListeningCredentials(
+            options.listen, options.tls,
+            options.auth.IsOpen() ? nullptr : CreateCallGate(*authenticator_)));
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    ApplySettings(builder);
+    // Two coordinators on one port would share it silently otherwise.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(options.listen, credentials, &port_);
+    MeasureCalls(builder, all_metrics_);
+    builder.RegisterService(worker_service_.get());
+    builder.RegisterService(planner_service_.get());
+    builder.RegisterService(job_service_.get());
+    builder.RegisterService(status_service_.get());
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen on ", options.listen));
+    }
+    TANGRAM_RETURN_IF_ERROR(ServePage(options));
+    ticker_ = std::jthread([this](std::stop_token stop) { Tick(stop); });
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+  int health_port() const override { return health_port_; }
+  int http_port() const override {
+    return http_server_ == nullptr ? 0 : http_server_->port();
+  }
+  WorkerPool& pool() override { return pool_; }
+
+  bool Drain(double timeout_s) override {
+    draining_ = true;
+    server_->GetHealthCheckService()->SetServingStatus(false);
+    if (health_server_ != nullptr) {
+      health_server_->GetHealthCheckService()->SetServingStatus(false);
+    }
+    const double deadline_s = SteadySeconds() + timeout_s;
+    const bool jobs_finished = runner_.Stop(timeout_s);
+    const bool plans_finished =
+        executor_.WaitUntilIdle(std::max(0.0, deadline_s - SteadySeconds()));
+    stopping_ = true;
+    executor_.WaitUntilIdle(kStopTimeoutS);
+    return jobs_finished && plans_finished;
+  }
+
+ private:
+  absl::Status ListenForProbes(const std::string& address) {
+    if (address.empty()) return absl::OkStatus();
+    grpc::ServerBuilder builder;
+    ApplySettings(builder);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
+                             &health_port_);
+    health_server_ = builder.BuildAndStart();
+    if (health_server_ != nullptr && health_port_ != 0) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
+  }
+
+  absl::Status ServePage(const CoordinatorOptions& options) {
+    if (options.http_listen.empty()) return absl::OkStatus();
+    TANGRAM_ASSIGN_OR_RETURN(
+        http_server_,
+        HttpServer::Start(options.http_listen,
+                          CreateLivePage({.jobs = *state_.jobs,
+                                          .status = status_,
+                                          .authenticator = *authenticator_,
+                                          .only_as_this_machine = IsLoopback(
+                                              options.http_listen)})));
+    return absl::OkStatus();
+  }
+
+  void Tick(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    int64_t ticks = -1;  // The gauges are there from the start.
+    while (!stop.stop_requested()) {
+      pool_.Tick();
+      if (++ticks % kTicksBetweenLooks == 0) {
+        watchers_.NotifyAll();
+        SetGauges();
+        LookAtJobs();
+      }
+      wake.wait_for(lock, stop, kTickInterval, [] { return false; });
+    }
+  }
+
+  void SetGauges() {
+    metrics_.SetPool(pool_.Counts());
+    metrics_.SetPlans(executor_.num_running(), executor_.num_waiting());
+    metrics_.SetJobs(runner_.num_running());
+  }
+
+  // Aside, as the database may take its time.
+  void LookAtJobs() {
+    if (is_looking_.exchange(true)) return;
+    const auto task = store_executor_.Submit([this] {
+      const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
+      if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
+      // Or later: the store's failures are counted and told elsewhere.
+      if (keep_jobs_s_ > 0) {
+        state_.jobs->Forget(keep_jobs_s_, kForgottenJobs).IgnoreError();
+      }
+      is_looking_ = false;
+    });
+    if (!task.has_value()) is_looking_ = false;
+  }
+
+  Metrics& all_metrics_;
+  State state_;
+  const std::unique_ptr<Authenticator> authenticator_;
+  const double keep_jobs_s_;
+  TenantQuota quota_;
+  ServiceMetrics metrics_;
+  WorkerPool pool_;
+  PlanCache plan_cache_;
+  TraceStore traces_{kKeptTraces};
+  JobWatchers watchers_;
+  std::atomic<bool> draining_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> is_looking_ = false;
+  BoundedExecutor executor_;
+  BoundedExecutor store_executor_;
+  JobRunner runner_;
+  std::unique_ptr<grpc::Service> job_service_;
+  std::unique_ptr<grpc::Service> worker_service_;
+  const StatusServiceParts status_;
+  std::unique_ptr<grpc::Service> status_service_;
+  std::unique_ptr<grpc::Service> planner_service_;
+  std::unique_ptr<grpc::Server> health_server_;
+  int health_port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+  std::unique_ptr<HttpServer> http_server_;
+  std::jthread ticker_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(
+    const CoordinatorOptions& options, Metrics& metrics) {
+  AuthenticatorOptions auth = options.auth;
+  auth.unix_now_s = UnixSeconds;
+  TANGRAM_ASSIGN_OR_RETURN(auto authenticator, Authenticator::Create(auth));
+  TANGRAM_ASSIGN_OR_RETURN(State state, OpenState(options));
+  state.jobs =
+      CreateMeasuredJobStore(std::move(state.jobs), metrics, SteadySeconds);
+  auto server = std::make_unique<Server>(options, metrics, std::move(state),
+                                         std::move(authenticator));
+  TANGRAM_RETURN_IF_ERROR(server->Listen(options));
+  return server;
+}
+
+}  // namespace tangram

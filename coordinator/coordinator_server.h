@@ -1,0 +1,68 @@
+#ifndef TANGRAM_COORDINATOR_COORDINATOR_SERVER_H_
+#define TANGRAM_COORDINATOR_COORDINATOR_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/obs/metrics.h"
+#include "common/security/tls_files.h"
+#include "coordinator/auth/authenticator.h"
+#include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/rpc/tenant_quota.h"
+
+namespace tangram {
+
+struct CoordinatorOptions {
+  std::string listen = "127.0.0.1:0";
+  TlsFiles tls;  // Without a certificate: plain text.
+  AuthenticatorOptions auth;
+  TenantLimits tenant_limits;
+  // Serves gRPC health alone, in plain text, for probes; empty: nowhere.
+  std::string health_listen;
+  // Serves a page with jobs and workers, in plain text; empty: nowhere.
+  std::string http_listen;
+  double worker_wait_s = 30;
+  int max_concurrent_plans = 4;
+  int max_queued_plans = 16;
+  int64_t cache_bytes = int64_t{256} << 20;      // Answers of workers.
+  int64_t plan_cache_bytes = int64_t{64} << 20;  // Answers to plan requests.
+  WorkQueueOptions queue;
+  // A folder for jobs and answers, made if there is none; empty: both end with
+  // the process.
+  std::string state_dir;
+  // Where both are instead, shared with other coordinators: what
+  // OpenPostgresDatabase takes; empty: nowhere.
+  std::string database;
+  int64_t stored_answers_bytes = int64_t{1} << 30;
+  double job_lease_s = 6;
+  double keep_jobs_s = 30 * 86400.;  // After their end; 0: for ever.
+};
+
+// The coordinator daemon without its process: all services, health, reflection
+// and metrics on one port. Thread-safe.
+class CoordinatorServer {
+ public:
+  // kUnavailable if a port or the state cannot be had, kInvalidArgument if a
+  // certificate or a file with tokens is at fault. `metrics` must outlive the
+  // server.
+  static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(
+      const CoordinatorOptions& options, Metrics& metrics);
+
+  virtual ~CoordinatorServer() = default;  // Ends what is under way.
+
+  virtual int port() const = 0;
+  virtual int health_port() const = 0;  // 0: none.
+  virtual int http_port() const = 0;    // Likewise.
+  virtual WorkerPool& pool() = 0;
+
+  // Says NOT_SERVING, refuses new plans, and waits for those under way, jobs
+  // included. False if some had to be ended because the time was up; such jobs
+  // are queued again.
+  virtual bool Drain(double timeout_s) = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_COORDINATOR_SERVER_H_

@@ -1,0 +1,195 @@
+#include "coordinator/metrics/measured_job_store.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace tangram {
+namespace {
+
+std::string EventOf(JobState state) {
+  switch (state) {
+    case JobState::kSucceeded:
+      return "succeeded";
+    case JobState::kFailed:
+      return "failed";
+    default:
+      return "cancelled";
+  }
+}
+
+class MeasuredJobStore : public JobStore {
+ public:
+  MeasuredJobStore(std::unique_ptr<JobStore> store, Metrics& metrics,
+                   std::function<double()> now_s)
+      : store_(std::move(store)),
+        now_s_(std::move(now_s)),
+        latency_(metrics.AddDurations("tangram_store_duration_seconds",
+                                      "Calls of the database of jobs.")),
+        failures_(metrics.AddCounter(
+            "tangram_store_failures_total",
+            "Calls of the database of jobs that could not be served.")),
+        events_(metrics.AddCounter("tangram_jobs_total",
+                                   "What became of jobs here.")),
+        durations_(metrics.AddDurations(
+            "tangram_job_duration_seconds",
+            "From the taking of a job to its end, by how it ended.")) {
+    failures_.Add({}, 0);
+    for (const char* event : {"submitted", "started", "succeeded", "failed",
+                              "cancelled", "put_back"}) {
+      events_.Add({{"event", event}}, 0);
+    }
+  }
+
+  absl::StatusOr<Job> Submit(const Job& job) override {
+    const bool is_new = absl::IsNotFound(Pulse(job.id).status());
+    auto kept = Measure("submit", [&] { return store_->Submit(job); });
+    if (kept.ok() && is_new) events_.Add({{"event", "submitted"}});
+    return kept;
+  }
+  absl::StatusOr<Job> Get(const std::string& id) override {
+    return Measure("get", [&] { return store_->Get(id); });
+  }
+  absl::StatusOr<JobPulse> Pulse(const std::string& id) override {
+    return Measure("pulse", [&] { return store_->Pulse(id); });
+  }
+  absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
+    return Measure("list", [&] { return store_->List(filter); });
+  }
+  absl::StatusOr<int> CountUnfinished(const std::string& tenant) override {
+    return Measure("count", [&] { return store_->CountUnfinished(tenant); });
+  }
+  absl::StatusOr<int> CountWaiting() override {
+    return Measure("count", [&] { return store_->CountWaiting(); });
+  }
+  absl::StatusOr<Job> Cancel(const std::string& id) override {
+    const absl::StatusOr<JobPulse> before = Pulse(id);
+    auto job = Measure("cancel", [&] { return store_->Cancel(id); });
+    // Of a running one, whoever runs it counts the end.
+    if (job.ok() && job->state == JobState::kCancelled && before.ok() &&
+        before->state == JobState::kQueued) {
+      events_.Add({{"event", "cancelled"}});
+    }
+    return job;
+  }
+
+  absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
+                                           double lease_s,
+                                           double left_s) override {
+    auto job =
+        Measure("claim", [&] { return store_->Claim(owner, lease_s, left_s); });
+    if (job.ok() && job->has_value()) {
+      events_.Add({{"event", "started"}});
+      const std::lock_guard lock(mutex_);
+      began_[(*job)->id] = {.attempt = (*job)->attempts, .at_s = now_s_()};
+    }
+    return job;
+  }
+  absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
+                                         double lease_s) override {
+    auto held =
+        Measure("renew", [&] { return store_->Renew(leases, lease_s); });
+    if (!held.ok()) return held;
+    for (const JobLease& lease : leases) {
+      const auto is_it = [&](const Job& job) { return LeaseOf(job) == lease; };
+      if (std::none_of(held->begin(), held->end(), is_it)) {
+        TakeBeginning(lease);
+      }
+    }
+    return held;
+  }
+  absl::Status AppendEvent(const JobLease& lease,
+                           const std::string& progress) override {
+    return Measure("append_event",
+                   [&] { return store_->AppendEvent(lease, progress); });
+  }
+  absl::Status Finish(const JobLease& lease, const Job& outcome) override {
+    absl::Status status =
+        Measure("finish", [&] { return store_->Finish(lease, outcome); });
+    if (status.ok()) {
+      const std::string state = EventOf(outcome.state);
+      events_.Add({{"event", state}});
+      durations_.Observe({{"state", state}}, now_s_() - TakeBeginning(lease));
+    } else if (absl::IsFailedPrecondition(status)) {
+      TakeBeginning(lease);
+    }
+    return status;
+  }
+  absl::Status Release(const JobLease& lease) override {
+    absl::Status status =
+        Measure("release", [&] { return store_->Release(lease); });
+    TakeBeginning(lease);
+    if (status.ok()) events_.Add({{"event", "put_back"}});
+    return status;
+  }
+
+  absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string& id,
+                                                    int64_t after) override {
+    return Measure("events_after",
+                   [&] { return store_->EventsAfter(id, after); });
+  }
+
+  absl::StatusOr<int> Forget(double age_s, int limit) override {
+    return Measure("forget", [&] { return store_->Forget(age_s, limit); });
+  }
+
+ private:
+  static const absl::Status& StatusOf(const absl::Status& status) {
+    return status;
+  }
+  template <typename T>
+  static const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
+    return result.status();
+  }
+
+  template <typename Call>
+  std::invoke_result_t<Call> Measure(const char* operation, const Call& call) {
+    const double began_s = now_s_();
+    auto result = call();
+    latency_.Observe({{"operation", operation}}, now_s_() - began_s);
+    const absl::Status& status = StatusOf(result);
+    if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
+      failures_.Add({});
+    }
+    return result;
+  }
+
+  struct Beginning {
+    int attempt = 0;
+    double at_s = 0;
+  };
+
+  double TakeBeginning(const JobLease& lease) {
+    const std::lock_guard lock(mutex_);
+    const auto it = began_.find(lease.job_id);
+    if (it == began_.end() || it->second.attempt != lease.attempt) {
+      return now_s_();
+    }
+    const double at_s = it->second.at_s;
+    began_.erase(it);
+    return at_s;
+  }
+
+  const std::unique_ptr<JobStore> store_;
+  const std::function<double()> now_s_;
+  DurationHistogram latency_;
+  Counter failures_;
+  Counter events_;
+  DurationHistogram durations_;
+  std::mutex mutex_;
+  std::map<std::string, Beginning> began_;  // Jobs that run here.
+};
+
+}  // namespace
+
+std::unique_ptr<JobStore> CreateMeasuredJobStore(
+    std::unique_ptr<JobStore> store, Metrics& metrics,
+    std::function<double()> now_s) {
+  return std::make_unique<MeasuredJobStore>(std::move(store), metrics,
+                                            std::move(now_s));
+}
+
+}  // namespace tangram

@@ -1,0 +1,20 @@
+#ifndef TANGRAM_COORDINATOR_METRICS_MEASURED_JOB_STORE_H_
+#define TANGRAM_COORDINATOR_METRICS_MEASURED_JOB_STORE_H_
+
+#include <functional>
+#include <memory>
+
+#include "common/obs/metrics.h"
+#include "coordinator/store/job_store.h"
+
+namespace tangram {
+
+// `store`, with its latency and what becomes of jobs in `metrics`. `now_s`
+// never goes back.
+std::unique_ptr<JobStore> CreateMeasuredJobStore(
+    std::unique_ptr<JobStore> store, Metrics& metrics,
+    std::function<double()> now_s);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_METRICS_MEASURED_JOB_STORE_H_

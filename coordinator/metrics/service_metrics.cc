@@ -1,0 +1,146 @@
+#include "coordinator/metrics/service_metrics.h"
+
+#include "absl/strings/ascii.h"
+#include "common/obs/log.h"
+
+namespace tangram {
+namespace {
+
+// Of plans that went well, and of those that alerts tell of.
+constexpr absl::StatusCode kPlanCodes[] = {
+    absl::StatusCode::kOk, absl::StatusCode::kUnknown,
+    absl::StatusCode::kInternal, absl::StatusCode::kUnavailable,
+    absl::StatusCode::kDataLoss};
+
+std::string NameOf(absl::StatusCode code) {
+  return absl::AsciiStrToLower(absl::StatusCodeToString(code));
+}
+
+}  // namespace
+
+ServiceMetrics::ServiceMetrics(Metrics& metrics)
+    : planning_duration_(metrics.AddDurations(
+          "tangram_planning_duration_seconds",
+          "Wall time of finished plans, by phase and in total.")),
+      plans_(metrics.AddCounter("tangram_plans_total",
+                                "Planning requests, by status code.")),
+      known_plans_(metrics.AddCounter(
+          "tangram_plan_cache_hits_total",
+          "Planning requests answered as an equal one was before.")),
+      queue_wait_(metrics.AddDurations(
+          "tangram_queue_wait_seconds",
+          "How long queries waited before a worker first got them.")),
+      pairs_(metrics.AddCounter("tangram_pairs_total",
+                                "Pairs of finished plans, by what became of "
+                                "them.")),
+      queries_(metrics.AddCounter("tangram_queries_total",
+                                  "Queries to workers, by what happened.")),
+      leases_lost_(
+          metrics.AddCounter("tangram_leases_lost_total",
+                             "Queries whose worker died or fell silent.")),
+      cache_hits_(metrics.AddCounter("tangram_cache_hits_total",
+                                     "Queries answered from the cache.")),
+      cache_misses_(metrics.AddCounter("tangram_cache_misses_total",
+                                       "Queries not found in the cache.")),
+      workers_lost_(
+          metrics.AddCounter("tangram_workers_lost_total",
+                             "Workers that went away without being told to.")),
+      queue_depth_(metrics.AddGauge("tangram_queue_depth",
+                                    "Queries that wait for a worker.")),
+      leased_(metrics.AddGauge("tangram_leased_queries",
+                               "Queries that workers hold.")),
+      workers_(metrics.AddGauge("tangram_workers", "Connected workers.")),
+      worker_slots_(metrics.AddGauge(
+          "tangram_worker_slots",
+          "Queries that the connected workers can run at once.")),
+      cache_bytes_(
+          metrics.AddGauge("tangram_cache_bytes", "Memory of cached answers.")),
+      active_plans_(metrics.AddGauge("tangram_active_plans",
+                                     "Planning requests under way.")),
+      running_jobs_(metrics.AddGauge("tangram_jobs_running",
+                                     "Jobs that this coordinator runs.")),
+      queued_jobs_(metrics.AddGauge(
+          "tangram_jobs_queued",
+          "Jobs in the database that wait for a coordinator.")) {
+  // Counters exist from the start: a rate does not see one appear.
+  for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
+                           &cache_misses_, &workers_lost_}) {
+    counter->Add({}, 0);
+  }
+  for (const absl::StatusCode code : kPlanCodes) {
+    plans_.Add({{"code", NameOf(code)}}, 0);
+  }
+}
+
+void ServiceMetrics::OnAdapter(const std::string& adapter) {
+  for (const QueryEvent event : kQueryEvents) {
+    queries_.Add({{"adapter", adapter}, {"state", NameOf(event)}}, 0);
+  }
+}
+
+void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
+  queries_.Add({{"adapter", adapter}, {"state", NameOf(event)}});
+  if (event == QueryEvent::kLost || event == QueryEvent::kGivenUp) {
+    leases_lost_.Add({});
+  }
+}
+
+void ServiceMetrics::OnWait(double seconds) {
+  queue_wait_.Observe({}, seconds);
+}
+
+void ServiceMetrics::OnCacheLookup(bool hit) {
+  (hit ? cache_hits_ : cache_misses_).Add({});
+}
+
+void ServiceMetrics::OnWorkerLost(const std::string& name) {
+  workers_lost_.Add({});
+  Log(LogLevel::kWarning, "worker lost", {{"worker", name}});
+}
+
+void ServiceMetrics::OnPlan(const absl::Status& status,
+                            const PlanningStats& stats,
+                            const std::vector<PhaseTime>& phases,
+                            double wall_s) {
+  plans_.Add({{"code", NameOf(status.code())}});
+  if (!status.ok()) return;
+  planning_duration_.Observe({{"phase", "total"}}, wall_s);
+  for (const PhaseTime& phase : phases) {
+    planning_duration_.Observe({{"phase", phase.phase}}, phase.wall_s);
+  }
+  const auto add = [&](const char* outcome, int64_t count) {
+    pairs_.Add({{"outcome", outcome}}, static_cast<double>(count));
+  };
+  add("pruned_redundant", stats.pruned_redundant);
+  add("pruned_imbalanced", stats.pruned_imbalanced);
+  add("pruned_incompatible", stats.pruned_incompatible);
+  add("pruned_infeasible", stats.pruned_infeasible);
+  add("queried", stats.queries - stats.requeries);
+}
+
+void ServiceMetrics::OnKnownPlan() {
+  plans_.Add({{"code", NameOf(absl::StatusCode::kOk)}});
+  known_plans_.Add({});
+}
+
+void ServiceMetrics::SetPool(const WorkerPoolCounts& counts) {
+  queue_depth_.Set({}, static_cast<double>(counts.pending));
+  leased_.Set({}, static_cast<double>(counts.leased));
+  workers_.Set({{"state", "ready"}}, counts.workers - counts.draining);
+  workers_.Set({{"state", "draining"}}, counts.draining);
+  worker_slots_.Set({}, counts.slots);
+  cache_bytes_.Set({}, static_cast<double>(counts.cache_bytes));
+}
+
+void ServiceMetrics::SetPlans(int running, int waiting) {
+  active_plans_.Set({{"state", "running"}}, running);
+  active_plans_.Set({{"state", "queued"}}, waiting);
+}
+
+void ServiceMetrics::SetJobs(int running) { running_jobs_.Set({}, running); }
+
+void ServiceMetrics::SetWaitingJobs(int waiting) {
+  queued_jobs_.Set({}, waiting);
+}
+
+}  // namespace tangram

@@ -1,0 +1,58 @@
+#ifndef TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
+#define TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/obs/metrics.h"
+#include "common/planner/cluster_planner.h"
+#include "common/wire/plan_file.h"
+#include "coordinator/dispatch/worker_pool.h"
+
+namespace tangram {
+
+// The coordinator's metrics; docs/operations.md lists them. Thread-safe.
+class ServiceMetrics : public WorkerPoolObserver {
+ public:
+  explicit ServiceMetrics(Metrics& metrics);
+
+  void OnAdapter(const std::string& adapter) override;
+  void OnQuery(const std::string& adapter, QueryEvent event) override;
+  void OnWait(double seconds) override;
+  void OnCacheLookup(bool hit) override;
+  void OnWorkerLost(const std::string& name) override;
+
+  void OnPlan(const absl::Status& status, const PlanningStats& stats,
+              const std::vector<PhaseTime>& phases, double wall_s);
+  // A plan that was answered with what an equal request got.
+  void OnKnownPlan();
+  void SetPool(const WorkerPoolCounts& counts);
+  void SetPlans(int running, int waiting);
+  void SetJobs(int running);
+  void SetWaitingJobs(int waiting);
+
+ private:
+  DurationHistogram planning_duration_;
+  Counter plans_;
+  Counter known_plans_;
+  DurationHistogram queue_wait_;
+  Counter pairs_;
+  Counter queries_;
+  Counter leases_lost_;
+  Counter cache_hits_;
+  Counter cache_misses_;
+  Counter workers_lost_;
+  Gauge queue_depth_;
+  Gauge leased_;
+  Gauge workers_;
+  Gauge worker_slots_;
+  Gauge cache_bytes_;
+  Gauge active_plans_;
+  Gauge running_jobs_;
+  Gauge queued_jobs_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_

@@ -1,0 +1,45 @@
+#include "coordinator/planning/plan_cache.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <vector>
+
+namespace tangram {
+namespace {
+
+// List node, hash slot, gRPC's slices.
+constexpr int64_t kOverheadBytes = 300;
+
+std::string KeyOf(Fingerprint adapters, const grpc::ByteBuffer& request) {
+  std::string key(reinterpret_cast<const char*>(&adapters), sizeof(adapters));
+  std::vector<grpc::Slice> slices;
+  request.Dump(&slices);
+  key.reserve(key.size() + request.Length());
+  for (const grpc::Slice& slice : slices) {
+    key.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return key;
+}
+
+}  // namespace
+
+std::optional<grpc::ByteBuffer> PlanCache::Find(
+    Fingerprint adapters, const grpc::ByteBuffer& request) {
+  const std::string key = KeyOf(adapters, request);
+  const std::lock_guard lock(mutex_);
+  const grpc::ByteBuffer* answer = answers_.Find(key);
+  if (answer == nullptr) return std::nullopt;
+  return *answer;
+}
+
+void PlanCache::Insert(Fingerprint adapters, const grpc::ByteBuffer& request,
+                       const grpc::ByteBuffer& answer) {
+  std::string key = KeyOf(adapters, request);
+  // The key is in the list and in the index.
+  const auto bytes =
+      static_cast<int64_t>(2 * key.size() + answer.Length()) + kOverheadBytes;
+  const std::lock_guard lock(mutex_);
+  answers_.Insert(key, answer, bytes);
+}
+
+}  // namespace tangram

@@ -1,0 +1,74 @@
+#include "coordinator/planning/plan_job.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/clocks.h"
+#include "tangram/v1/planner_service.pb.h"
+
+namespace tangram {
+namespace {
+
+// Progress is kept, so seldom: when a new phase begins or so many seconds after
+// the last.
+constexpr double kReportIntervalS = 1;
+
+// Lets through what is worth keeping.
+class ProgressFilter {
+ public:
+  bool IsWorthKeeping(const PlanningProgress& progress, double now_s) {
+    if (phase_ == progress.phase && now_s - kept_s_ < kReportIntervalS) {
+      return false;
+    }
+    phase_ = progress.phase;
+    kept_s_ = now_s;
+    return true;
+  }
+
+ private:
+  std::optional<PlanPhase> phase_;
+  double kept_s_ = 0;
+};
+
+}  // namespace
+
+JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
+  return [parts, &traces](const Job& job,
+                          const std::function<void(std::string)>& report,
+                          const std::function<bool()>& should_stop)
+             -> absl::StatusOr<std::string> {
+    v1::PlanRequest request;
+    if (!request.ParseFromString(job.request)) {
+      return absl::DataLossError("the request in the database is damaged");
+    }
+    TANGRAM_ASSIGN_OR_RETURN(const PlanOrder order, FromProto(request));
+    ProgressFilter filter;
+    const std::string name = absl::StrCat("job ", job.id);
+    const std::shared_ptr<PlanTracer> tracer = traces.Begin(
+        job.id,
+        {.name = name, .now_s = parts.now_s, .began_unix_ns = UnixNanos()});
+    TANGRAM_ASSIGN_OR_RETURN(
+        const PlanFile file,
+        RunRecordedPlan(
+            parts, order,
+            {.kind = "job",
+             .name = job.id,
+             .report =
+                 [&](const PlanningProgress& progress) {
+                   if (!filter.IsWorthKeeping(progress, parts.now_s())) return;
+                   report(ToProto(progress, parts.pool.Counts().workers)
+                              .SerializeAsString());
+                 },
+             .should_stop = should_stop,
+             .why_stopped = [] { return absl::CancelledError("stopped"); },
+             .tracer = tracer.get(),
+             .share = {.key = job.share_key, .priority = job.priority}}));
+    return ToProto(file).SerializeAsString();
+  };
+}
+
+}  // namespace tangram

@@ -1,0 +1,17 @@
+#ifndef TANGRAM_COORDINATOR_PLANNING_PLAN_JOB_H_
+#define TANGRAM_COORDINATOR_PLANNING_PLAN_JOB_H_
+
+#include "coordinator/jobs/job_runner.h"
+#include "coordinator/planning/recorded_plan.h"
+#include "coordinator/tracing/trace_store.h"
+
+namespace tangram {
+
+// Jobs whose request is a serialised tangram.v1.PlanRequest and whose result is
+// a tangram.v1.PlanFile. Their traces are in `traces`, by job id. `parts` and
+// `traces` must outlive the work.
+JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNING_PLAN_JOB_H_

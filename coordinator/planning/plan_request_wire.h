@@ -1,0 +1,27 @@
+#ifndef TANGRAM_COORDINATOR_PLANNING_PLAN_REQUEST_WIRE_H_
+#define TANGRAM_COORDINATOR_PLANNING_PLAN_REQUEST_WIRE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/planner/cluster_planner.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
+
+namespace tangram::v1 {
+class PlanRequest;
+}  // namespace tangram::v1
+
+namespace tangram {
+
+// All that a coordinator is asked.
+struct PlanOrder {
+  PlanRequest request;
+  TangramOptions options;
+  std::string parallelizer;
+};
+
+absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNING_PLAN_REQUEST_WIRE_H_

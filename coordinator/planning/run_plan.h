@@ -1,0 +1,25 @@
+#ifndef TANGRAM_COORDINATOR_PLANNING_RUN_PLAN_H_
+#define TANGRAM_COORDINATOR_PLANNING_RUN_PLAN_H_
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "common/wire/plan_file.h"
+#include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/planning/plan_request_wire.h"
+#include "coordinator/planning/planning_monitor.h"
+
+namespace tangram {
+
+// One order from beginning to end, with slice plans from the workers of `pool`,
+// of which it has its part of `share`.
+// Errors: the planner's; kUnavailable, if no worker offers the parallelizer;
+// kCancelled soon after `should_stop` says so. `log` may be null.
+absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
+                                 PlanningMonitor& monitor,
+                                 const std::function<bool()>& should_stop,
+                                 QueryLog* log, const BatchShare& share);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNING_RUN_PLAN_H_

@@ -1,0 +1,21 @@
+#include "coordinator/rpc/job_names.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coordinator/store/job_store.h"
+
+namespace tangram {
+
+absl::StatusOr<std::string> JobIdOf(const std::string& name,
+                                    const Caller& caller) {
+  if (name.find('/') == std::string::npos) return JobId(caller.tenant, name);
+  if (caller.roles.Has(Role::kOperate)) return name;
+  return absl::NotFoundError(absl::StrCat("job_id: \"", name, "\" is unknown"));
+}
+
+std::string JobNameFor(const std::string& job_id, const Caller& caller) {
+  if (caller.tenant.empty() || TenantOf(job_id) != caller.tenant) return job_id;
+  return job_id.substr(caller.tenant.size() + 1);
+}
+
+}  // namespace tangram

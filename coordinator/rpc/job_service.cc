@@ -1,0 +1,181 @@
+#include "coordinator/rpc/job_service.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/grpc_status.h"
+#include "common/wire/trace_wire.h"
+#include "coordinator/auth/call_gate.h"
+#include "coordinator/rpc/job_names.h"
+#include "coordinator/rpc/job_wire.h"
+#include "coordinator/rpc/watch_job.h"
+#include "tangram/v1/job_service.grpc.pb.h"
+
+namespace tangram {
+namespace {
+
+class JobService : public v1::Jobs::CallbackService {
+ public:
+  explicit JobService(const JobServiceParts& parts) : parts_(parts) {}
+
+  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
+                                      const v1::SubmitJobRequest* request,
+                                      v1::Job* response) override {
+    return Answer(context, response, [this, request](const Caller& caller) {
+      absl::StatusOr<Job> job = FromProto(*request);
+      if (job.ok()) job = Submit(*std::move(job), caller.tenant);
+      if (job.ok()) parts_.on_changed();
+      return job;
+    });
+  }
+
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const v1::GetJobRequest* request,
+                                   v1::Job* response) override {
+    return Answer(context, response,
+                  [this, request](const Caller& caller) -> absl::StatusOr<Job> {
+                    TANGRAM_ASSIGN_OR_RETURN(
+                        const std::string id,
+                        JobIdOf(request->job_id(), caller));
+                    return parts_.store.Get(id);
+                  });
+  }
+
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
+                                      const v1::CancelJobRequest* request,
+                                      v1::Job* response) override {
+    return Answer(context, response,
+                  [this, request](const Caller& caller) -> absl::StatusOr<Job> {
+                    TANGRAM_ASSIGN_OR_RETURN(
+                        const std::string id,
+                        JobIdOf(request->job_id(), caller));
+                    TANGRAM_ASSIGN_OR_RETURN(Job job, parts_.store.Cancel(id));
+                    parts_.on_changed();
+                    parts_.watchers.Notify(id);
+                    return job;
+                  });
+  }
+
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
+                                     const v1::ListJobsRequest* request,
+                                     v1::ListJobsResponse* response) override {
+    return Run(context, [this, request, response](const Caller& caller) {
+      return List(*request, caller, *response);
+    });
+  }
+
+  grpc::ServerWriteReactor<v1::JobUpdate>* WatchJob(
+      grpc::CallbackServerContext* context,
+      const v1::WatchJobRequest* request) override {
+    return StartWatch({.store = parts_.store,
+                       .watchers = parts_.watchers,
+                       .quota = parts_.quota},
+                      *request, CallerOf(parts_.authenticator, *context));
+  }
+
+  grpc::ServerUnaryReactor* GetJobTrace(grpc::CallbackServerContext* context,
+                                        const v1::GetJobTraceRequest* request,
+                                        v1::Trace* response) override {
+    return Run(context, [this, request, response](const Caller& caller) {
+      return GetTrace(request->job_id(), caller, *response);
+    });
+  }
+
+ private:
+  absl::Status GetTrace(const std::string& name, const Caller& caller,
+                        v1::Trace& response) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string job_id, JobIdOf(name, caller));
+    TANGRAM_RETURN_IF_ERROR(parts_.store.Pulse(job_id).status());
+    const auto tracer = parts_.traces.Find(job_id);
+    if (tracer == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "job ", name,
+          ": no trace; expected one of the latest jobs that this coordinator "
+          "ran"));
+    }
+    response = ToProto(tracer->ToTrace());
+    return absl::OkStatus();
+  }
+
+  // Calls `task` with the caller, on the executor, and ends the call with the
+  // status that it returns.
+  template <typename Task>
+  grpc::ServerUnaryReactor* Run(grpc::CallbackServerContext* context,
+                                Task task) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const auto job = parts_.executor.Submit(
+        [reactor, caller = CallerOf(parts_.authenticator, *context),
+         task = std::move(task)] {
+          reactor->Finish(
+              ToGrpc(caller.ok() ? task(*caller) : caller.status()));
+        });
+    if (!job.has_value()) {
+      reactor->Finish(ToGrpc(absl::ResourceExhaustedError(
+          "too many calls at once; expected to be asked again later")));
+    }
+    return reactor;
+  }
+
+  // The same for what returns a job.
+  template <typename Task>
+  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
+                                   v1::Job* response, Task task) {
+    return Run(context,
+               [response, task = std::move(task)](const Caller& caller) {
+                 const absl::StatusOr<Job> job = task(caller);
+                 if (job.ok()) *response = ToProto(*job, caller);
+                 return job.status();
+               });
+  }
+
+  absl::StatusOr<Job> Submit(Job job, const std::string& tenant) {
+    job.id = JobId(tenant, job.id);
+    job.share_key = tenant;
+    // So that two calls at once do not both take the last place.
+    const std::lock_guard lock(submit_mutex_);
+    // A job that is there already takes no new place.
+    if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
+      TANGRAM_ASSIGN_OR_RETURN(const int unfinished,
+                               parts_.store.CountUnfinished(tenant));
+      TANGRAM_RETURN_IF_ERROR(parts_.quota.CheckJobs(tenant, unfinished));
+    }
+    return parts_.store.Submit(job);
+  }
+
+  absl::Status List(const v1::ListJobsRequest& request, const Caller& caller,
+                    v1::ListJobsResponse& response) {
+    TANGRAM_ASSIGN_OR_RETURN(JobFilter filter, FromProto(request));
+    const size_t page_size = filter.limit++;
+    if (!caller.roles.Has(Role::kOperate)) filter.tenant = caller.tenant;
+    if (!filter.before_id.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(filter.before_id,
+                               JobIdOf(filter.before_id, caller));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<Job> jobs, parts_.store.List(filter));
+    if (jobs.size() > page_size) {
+      jobs.pop_back();
+      response.set_next_page_token(JobNameFor(jobs.back().id, caller));
+    }
+    for (const Job& job : jobs) *response.add_jobs() = ToProto(job, caller);
+    return absl::OkStatus();
+  }
+
+  const JobServiceParts parts_;
+  std::mutex submit_mutex_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> CreateJobService(const JobServiceParts& parts) {
+  return std::make_unique<JobService>(parts);
+}
+
+}  // namespace tangram

@@ -1,0 +1,37 @@
+#ifndef TANGRAM_COORDINATOR_RPC_JOB_SERVICE_H_
+#define TANGRAM_COORDINATOR_RPC_JOB_SERVICE_H_
+
+#include <functional>
+#include <memory>
+
+#include "coordinator/auth/authenticator.h"
+#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/tenant_quota.h"
+#include "coordinator/store/job_store.h"
+#include "coordinator/tracing/trace_store.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace tangram {
+
+// What job calls need; all of it must outlive the service.
+struct JobServiceParts {
+  JobStore& store;
+  JobWatchers& watchers;
+  TraceStore& traces;
+  BoundedExecutor& executor;         // Talks to the store.
+  std::function<void()> on_changed;  // A job was submitted or cancelled.
+  Authenticator& authenticator;
+  TenantQuota& quota;
+};
+
+// The service of proto/tangram/v1/job_service.proto. Callers see their tenant's
+// jobs; those who operate see all.
+std::unique_ptr<grpc::Service> CreateJobService(const JobServiceParts& parts);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_JOB_SERVICE_H_

@@ -1,0 +1,68 @@
+#include "coordinator/rpc/lease_outbox.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/wire/parallelizer_wire.h"
+#include "common/wire/worker_pool_wire.h"
+#include "tangram/v1/worker_pool_service.pb.h"
+
+namespace tangram {
+namespace {
+
+// Contexts that a worker keeps although nothing it has been sent refers to
+// them: the next batch of the same plan will.
+constexpr size_t kKeptContexts = 4;
+
+}  // namespace
+
+void LeaseOutbox::Add(std::vector<LeasedQuery> leases) {
+  std::move(leases.begin(), leases.end(), std::back_inserter(leases_));
+}
+
+void LeaseOutbox::Cancel(TaskId task) {
+  if (std::erase_if(leases_, [task](const LeasedQuery& lease) {
+        return lease.task == task;
+      }) == 0) {
+    cancelled_.push_back(task);
+  }
+}
+
+void LeaseOutbox::MoveTo(v1::CoordinatorMessage& message) {
+  std::set<Fingerprint> used;
+  for (const LeasedQuery& lease : leases_) {
+    v1::Lease& encoded = *message.add_leases();
+    encoded.set_id(lease.task);
+    encoded.set_adapter(lease.adapter.name);
+    EncodeQuery(lease.query, encoded);
+    if (lease.context == nullptr) continue;
+    encoded.set_context(lease.context->id);
+    if (used.insert(lease.context->id).second) {
+      SendContext(*lease.context, message);
+    }
+  }
+  while (contexts_.size() > std::max(kKeptContexts, used.size())) {
+    message.add_dropped_contexts(contexts_.front());
+    contexts_.pop_front();
+  }
+  message.mutable_cancelled()->Assign(cancelled_.begin(), cancelled_.end());
+  leases_.clear();
+  cancelled_.clear();
+  must_write_ = false;
+}
+
+void LeaseOutbox::SendContext(const QueryContext& context,
+                              v1::CoordinatorMessage& message) {
+  const auto it = std::find(contexts_.begin(), contexts_.end(), context.id);
+  if (it != contexts_.end()) {
+    contexts_.erase(it);
+  } else {
+    v1::PairContext& encoded = *message.add_contexts();
+    encoded = ToProto(context.pairs);
+    encoded.set_id(context.id);
+  }
+  contexts_.push_back(context.id);
+}
+
+}  // namespace tangram

@@ -1,0 +1,44 @@
+#ifndef TANGRAM_COORDINATOR_RPC_LEASE_OUTBOX_H_
+#define TANGRAM_COORDINATOR_RPC_LEASE_OUTBOX_H_
+
+#include <deque>
+#include <vector>
+
+#include "coordinator/dispatch/worker_pool.h"
+
+namespace tangram::v1 {
+class CoordinatorMessage;
+}  // namespace tangram::v1
+
+namespace tangram {
+
+// What one worker is still to be told. Gathers it while the stream is busy, and
+// knows which contexts the worker has. Not thread-safe.
+class LeaseOutbox {
+ public:
+  void Add(std::vector<LeasedQuery> leases);
+  // Of a lease that is not sent yet, nothing will be.
+  void Cancel(TaskId task);
+  // A message, even if there is nothing to tell.
+  void AddNothing() { must_write_ = true; }
+
+  bool IsEmpty() const {
+    return leases_.empty() && cancelled_.empty() && !must_write_;
+  }
+  // Moves all of it into `message`.
+  void MoveTo(v1::CoordinatorMessage& message);
+
+ private:
+  void SendContext(const QueryContext& context,
+                   v1::CoordinatorMessage& message);
+
+  std::vector<LeasedQuery> leases_;
+  std::vector<TaskId> cancelled_;
+  bool must_write_ = false;
+  // Contexts that the worker has, the last used last.
+  std::deque<Fingerprint> contexts_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_LEASE_OUTBOX_H_

@@ -1,0 +1,262 @@
+#include "coordinator/rpc/planner_service.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/log.h"
+#include "common/obs/sparse_warning.h"
+#include "common/wire/grpc_status.h"
+#include "coordinator/auth/call_gate.h"
+#include "coordinator/planning/plan_request_wire.h"
+#include "coordinator/planning/recorded_plan.h"
+#include "tangram/v1/planner_service.grpc.pb.h"
+
+namespace tangram {
+namespace {
+
+grpc::ByteBuffer Encode(const v1::PlanUpdate& update) {
+  grpc::ByteBuffer buffer;
+  bool is_owned = false;
+  // Fails for what is beyond 2 GB only.
+  grpc::SerializationTraits<v1::PlanUpdate>::Serialize(update, &buffer,
+                                                       &is_owned);
+  return buffer;
+}
+
+absl::StatusOr<PlanOrder> Decode(grpc::ByteBuffer request) {
+  v1::PlanRequest message;
+  if (!grpc::SerializationTraits<v1::PlanRequest>::Deserialize(&request,
+                                                               &message)
+           .ok()) {
+    return absl::InvalidArgumentError("request: not a PlanRequest");
+  }
+  return FromProto(message);
+}
+
+// A call whose answer is known.
+class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit KnownPlanCall(grpc::ByteBuffer answer) : answer_(std::move(answer)) {
+    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  // OnDone is short: it need not be handed to another thread, which would cost
+  // as much as the rest of the call.
+  bool InternalInlineable() override { return true; }
+
+  const grpc::ByteBuffer answer_;
+};
+
+// One call. The planner runs on the executor; the stream is written to from
+// there and from gRPC's threads. Lives until gRPC is done with it, which is
+// after Finish, so nothing is touched after that.
+class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  PlanCall(const PlannerServiceParts& parts,
+           grpc::CallbackServerContext& context, SparseKinds& refusals)
+      : parts_(parts), context_(context), refusals_(refusals) {}
+
+  void Start(const grpc::ByteBuffer& request) {
+    absl::StatusOr<PlanOrder> order = Decode(request);
+    if (!order.ok()) return Refuse(order.status());
+    order_ = *std::move(order);
+    if (parts_.is_draining()) {
+      return Refuse(absl::UnavailableError("the coordinator is shutting down"));
+    }
+    request_ = request;
+    adapters_ = parts_.pool.OfferedAdapters();
+    if (const absl::Status status = Admit(); !status.ok()) {
+      return Refuse(status);
+    }
+    // With the lock, so that the job cannot end the call before it has its id.
+    std::unique_lock lock(mutex_);
+    job_ = parts_.executor.Submit([this] { Run(); });
+    if (job_.has_value()) {
+      v1::PlanUpdate queued;
+      queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
+      progress_ = Encode(queued);
+      WriteNext(lock);  // Queued.
+      return;
+    }
+    lock.unlock();
+    Refuse(absl::ResourceExhaustedError(
+        "too many plans at once; expected to be asked again later"));
+  }
+
+  void OnWriteDone(bool) override {
+    std::unique_lock lock(mutex_);
+    is_writing_ = false;
+    WriteNext(lock);
+  }
+
+  void OnCancel() override {
+    is_cancelled_ = true;
+    std::unique_lock lock(mutex_);
+    if (job_.has_value() && parts_.executor.Remove(*job_)) {
+      End(absl::CancelledError("cancelled"), std::nullopt, lock);
+    }
+  }
+
+  void OnDone() override { delete this; }
+
+ private:
+  void Refuse(const absl::Status& status) {
+    parts_.metrics.OnPlan(status, {}, {}, 0);
+    const auto times = refusals_.Note(absl::StatusCodeToString(status.code()));
+    if (times.has_value()) {
+      Log(LogLevel::kInfo, "plan refused",
+          {{"reason", status.ToString()}, {"times", *times}});
+    }
+    Finish(ToGrpc(status));
+  }
+
+  absl::Status Admit() {
+    TANGRAM_ASSIGN_OR_RETURN(const Caller caller,
+                             CallerOf(parts_.authenticator, context_));
+    if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
+    absl::StrAppend(&client_, context_.peer());
+    tenant_ = caller.tenant;
+    TANGRAM_ASSIGN_OR_RETURN(place_, parts_.quota.BeginCall(tenant_));
+    return absl::OkStatus();
+  }
+
+  bool ShouldStop() const { return is_cancelled_ || parts_.must_stop(); }
+
+  void Run() {
+    const absl::StatusOr<PlanFile> file = RunRecordedPlan(
+        {.pool = parts_.pool, .metrics = parts_.metrics, .now_s = parts_.now_s},
+        order_,
+        {.name = client_,
+         .report = [this](const PlanningProgress& now) { Report(now); },
+         .should_stop = [this] { return ShouldStop(); },
+         .why_stopped = [this] { return WhyCancelled(); },
+         .share = {.key = tenant_}});
+    std::optional<grpc::ByteBuffer> result;
+    if (file.ok()) {
+      v1::PlanUpdate update;
+      *update.mutable_result() = tangram::ToProto(*file);
+      result = Encode(update);
+      Keep(*file, *result);
+    }
+    std::unique_lock lock(mutex_);
+    End(file.status(), std::move(result), lock);
+  }
+
+  void Keep(const PlanFile& file, const grpc::ByteBuffer& result) {
+    // Planned with what was offered at the beginning only if that holds still.
+    if (!file.result.stats.truncated &&
+        adapters_ == parts_.pool.OfferedAdapters()) {
+      parts_.cache.Insert(adapters_, request_, result);
+    }
+  }
+
+  absl::Status WhyCancelled() const {
+    if (!is_cancelled_) {
+      return absl::UnavailableError("the coordinator is shutting down");
+    }
+    return std::chrono::system_clock::now() >= context_.deadline()
+               ? absl::DeadlineExceededError("no plan before the deadline")
+               : absl::CancelledError("cancelled");
+  }
+
+  void Report(const PlanningProgress& progress) {
+    v1::PlanUpdate update;
+    *update.mutable_progress() =
+        tangram::ToProto(progress, parts_.pool.Counts().workers);
+    std::unique_lock lock(mutex_);
+    progress_ = Encode(update);
+    WriteNext(lock);
+  }
+
+  void End(const absl::Status& status, std::optional<grpc::ByteBuffer> result,
+           std::unique_lock<std::mutex>& lock) {
+    outcome_ = status;
+    result_ = std::move(result);
+    WriteNext(lock);
+  }
+
+  // Writes what there is, if the stream is free. Gives the lock up before the
+  // call that ends the call.
+  void WriteNext(std::unique_lock<std::mutex>& lock) {
+    if (is_writing_) return;
+    is_writing_ = true;
+    if (outcome_.has_value()) {
+      const grpc::Status status = ToGrpc(*outcome_);
+      lock.unlock();
+      if (result_.has_value()) {
+        StartWriteAndFinish(&*result_, grpc::WriteOptions(), status);
+      } else {
+        Finish(status);
+      }
+    } else if (progress_.has_value()) {
+      written_ = *std::exchange(progress_, std::nullopt);
+      StartWrite(&written_);
+    } else {
+      is_writing_ = false;
+    }
+  }
+
+  const PlannerServiceParts& parts_;
+  grpc::CallbackServerContext& context_;
+  SparseKinds& refusals_;  // In the log, by their codes.
+  PlanOrder order_;
+  grpc::ByteBuffer request_;
+  Fingerprint adapters_ = 0;
+  std::string client_;  // For the log.
+  std::string tenant_;
+  std::shared_ptr<void> place_;  // Among the calls of its tenant.
+  std::atomic<bool> is_cancelled_ = false;
+
+  std::mutex mutex_;
+  std::optional<BoundedExecutor::JobId> job_;
+  bool is_writing_ = false;
+  grpc::ByteBuffer written_;                  // Must live while it is written.
+  std::optional<grpc::ByteBuffer> progress_;  // The latest, not yet written.
+  std::optional<absl::Status> outcome_;       // Set once the job has ended.
+  std::optional<grpc::ByteBuffer> result_;
+};
+
+// Takes requests as bytes, since a known one need not be decoded.
+class PlannerService
+    : public v1::Planner::WithRawCallbackMethod_Plan<v1::Planner::Service> {
+ public:
+  explicit PlannerService(const PlannerServiceParts& parts) : parts_(parts) {}
+
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Plan(
+      grpc::CallbackServerContext* context,
+      const grpc::ByteBuffer* request) override {
+    if (auto known =
+            parts_.cache.Find(parts_.pool.OfferedAdapters(), *request)) {
+      parts_.metrics.OnKnownPlan();
+      return new KnownPlanCall(*std::move(known));
+    }
+    auto* call = new PlanCall(parts_, *context, refusals_);
+    call->Start(*request);
+    return call;
+  }
+
+ private:
+  const PlannerServiceParts parts_;
+  SparseKinds refusals_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> CreatePlannerService(
+    const PlannerServiceParts& parts) {
+  return std::make_unique<PlannerService>(parts);
+}
+
+}  // namespace tangram

@@ -1,0 +1,40 @@
+#ifndef TANGRAM_COORDINATOR_RPC_PLANNER_SERVICE_H_
+#define TANGRAM_COORDINATOR_RPC_PLANNER_SERVICE_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "coordinator/auth/authenticator.h"
+#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/metrics/service_metrics.h"
+#include "coordinator/planning/plan_cache.h"
+#include "coordinator/rpc/tenant_quota.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace tangram {
+
+// What planning calls need; all of it must outlive the service.
+struct PlannerServiceParts {
+  WorkerPool& pool;
+  BoundedExecutor& executor;  // Runs the planners.
+  ServiceMetrics& metrics;
+  PlanCache& cache;
+  std::function<double()> now_s;
+  std::function<bool()> is_draining;  // Refuses new plans.
+  std::function<bool()> must_stop;    // Ends plans under way.
+  Authenticator& authenticator;
+  TenantQuota& quota;
+};
+
+// The service that clients call (proto/tangram/v1/planner_service.proto).
+std::unique_ptr<grpc::Service> CreatePlannerService(
+    const PlannerServiceParts& parts);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_PLANNER_SERVICE_H_

@@ -1,0 +1,99 @@
+#include "coordinator/rpc/rpc_metrics.h"
+
+#include <grpcpp/server_builder.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+
+namespace tangram {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using grpc::experimental::InterceptionHookPoints;
+
+struct CallMetrics {
+  Counter requests;
+  DurationHistogram duration;
+  Gauge in_flight;
+};
+
+// One call. gRPC makes it when the call comes in and deletes it at its end.
+class MeasuredCall : public grpc::experimental::Interceptor {
+ public:
+  MeasuredCall(CallMetrics& metrics, std::string method)
+      : metrics_(metrics), method_(std::move(method)), began_(Clock::now()) {
+    metrics_.in_flight.Add({{"method", method_}}, 1);
+  }
+
+  ~MeasuredCall() override {
+    const std::chrono::duration<double> took = Clock::now() - began_;
+    metrics_.in_flight.Add({{"method", method_}}, -1);
+    metrics_.duration.Observe({{"method", method_}}, took.count());
+    metrics_.requests.Add(
+        {{"method", method_},
+         {"code", absl::AsciiStrToLower(absl::StatusCodeToString(code_))}});
+  }
+
+  void Intercept(
+      grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            InterceptionHookPoints::PRE_SEND_STATUS)) {
+      code_ =
+          static_cast<absl::StatusCode>(methods->GetSendStatus().error_code());
+    }
+    methods->Proceed();
+  }
+
+ private:
+  CallMetrics& metrics_;
+  const std::string method_;
+  const Clock::time_point began_;
+  // Of a call that ends without a status its client has gone.
+  absl::StatusCode code_ = absl::StatusCode::kCancelled;
+};
+
+class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit Factory(Metrics& metrics)
+      : metrics_{
+            metrics.AddCounter("tangram_rpc_requests_total",
+                               "Calls that have ended, by status code."),
+            metrics.AddDurations("tangram_rpc_duration_seconds",
+                                 "Calls, from their coming in to their end."),
+            metrics.AddGauge("tangram_rpcs_in_flight", "Calls under way.")} {}
+
+  // Methods are those of registered services, so few. Workers' streams have
+  // metrics of their own, and would pay for this with every message.
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    using Type = grpc::experimental::ServerRpcInfo::Type;
+    if (info->type() == Type::BIDI_STREAMING) return nullptr;
+    const absl::string_view method =
+        absl::StripPrefix(info->method(), "/tangram.v1.");
+    return new MeasuredCall(metrics_,
+                            std::string(absl::StripPrefix(method, "/")));
+  }
+
+ private:
+  CallMetrics metrics_;
+};
+
+}  // namespace
+
+void MeasureCalls(grpc::ServerBuilder& builder, Metrics& metrics) {
+  std::vector<
+      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      factories;
+  factories.push_back(std::make_unique<Factory>(metrics));
+  builder.experimental().SetInterceptorCreators(std::move(factories));
+}
+
+}  // namespace tangram

@@ -1,0 +1,37 @@
+#ifndef TANGRAM_COORDINATOR_RPC_STATUS_SERVICE_H_
+#define TANGRAM_COORDINATOR_RPC_STATUS_SERVICE_H_
+
+#include <functional>
+#include <memory>
+
+#include "coordinator/dispatch/bounded_executor.h"
+#include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/jobs/job_runner.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+namespace tangram::v1 {
+class CoordinatorStatus;
+}  // namespace tangram::v1
+
+namespace tangram {
+
+// What is asked; all of it must outlive the service.
+struct StatusServiceParts {
+  WorkerPool& pool;
+  BoundedExecutor& executor;  // Of planning calls.
+  JobRunner& runner;
+  std::function<double()> now_s;
+  double began_s = 0;
+};
+
+v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts);
+
+// The service of proto/tangram/v1/status_service.proto.
+std::unique_ptr<grpc::Service> CreateStatusService(
+    const StatusServiceParts& parts);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_STATUS_SERVICE_H_

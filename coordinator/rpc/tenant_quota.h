@@ -1,0 +1,52 @@
+#ifndef TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_
+#define TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// What one tenant may have at a time; 0: any number.
+struct TenantLimits {
+  int max_unfinished_jobs = 0;
+  int max_calls = 0;    // Plan calls, waiting or under way.
+  int max_watches = 0;  // Calls that watch a job.
+};
+
+// Counts the calls and watches of tenants. Thread-safe.
+class TenantQuota {
+ public:
+  explicit TenantQuota(const TenantLimits& limits) : limits_(limits) {}
+
+  // kResourceExhausted if the tenant has as many calls as it may have. The call
+  // counts until the handle is dropped, which the quota must outlive.
+  absl::StatusOr<std::shared_ptr<void>> BeginCall(const std::string& tenant);
+  absl::StatusOr<std::shared_ptr<void>> BeginWatch(const std::string& tenant);
+
+  // kResourceExhausted if a tenant with so many jobs may have no more.
+  absl::Status CheckJobs(const std::string& tenant, int unfinished_jobs) const;
+
+ private:
+  using Counts = std::map<std::string, int>;  // By tenant.
+
+  // One more of `counts`, if there were less than `max`.
+  absl::StatusOr<std::shared_ptr<void>> Begin(Counts& counts, int max,
+                                              const std::string& tenant,
+                                              absl::string_view what,
+                                              absl::string_view flag);
+
+  const TenantLimits limits_;
+  std::mutex mutex_;
+  Counts calls_;
+  Counts watches_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_TENANT_QUOTA_H_

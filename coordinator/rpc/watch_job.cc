@@ -1,0 +1,166 @@
+#include "coordinator/rpc/watch_job.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/wire/grpc_status.h"
+#include "coordinator/rpc/job_names.h"
+#include "coordinator/rpc/job_wire.h"
+
+namespace tangram {
+namespace {
+
+// One call. It looks at the store when something happened and writes what is
+// new. gRPC owns it until OnDone; a look under way keeps it alive.
+class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
+                  public std::enable_shared_from_this<WatchCall> {
+ public:
+  WatchCall(const WatchJobParts& parts, std::string job_id, Caller caller,
+            std::shared_ptr<void> place, int64_t after_event)
+      : parts_(parts),
+        job_id_(std::move(job_id)),
+        caller_(std::move(caller)),
+        place_(std::move(place)),
+        last_event_(after_event) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    watch_ = parts_.watchers.Watch(job_id_, [weak = weak_from_this()] {
+      if (const auto call = weak.lock()) call->Look();
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::unique_lock lock(mutex_);
+    is_writing_ = false;
+    updates_.pop_front();
+    if (!ok) End(grpc::Status::CANCELLED);
+    WriteNext(lock);
+  }
+
+  void OnCancel() override {
+    std::unique_lock lock(mutex_);
+    End(grpc::Status::CANCELLED);
+    WriteNext(lock);
+  }
+
+  void OnDone() override {
+    watch_.reset();
+    place_.reset();
+    // Deletes this, unless a look is under way.
+    const std::shared_ptr<WatchCall> self = std::move(self_);
+  }
+
+ private:
+  void Look() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (outcome_.has_value()) return;
+    }
+    const absl::StatusOr<News> news = LookForNews();
+    std::unique_lock lock(mutex_);
+    if (outcome_.has_value()) return;
+    Take(news);
+    WriteNext(lock);
+  }
+
+  struct News {
+    std::vector<JobEvent> events;
+    std::optional<Job> ended;
+  };
+
+  // Reads no more than there is to tell: requests and results are large.
+  absl::StatusOr<News> LookForNews() {
+    // First, so that no event of an ended job is missed.
+    TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.store.Pulse(job_id_));
+    News news;
+    if (pulse.last_event > last_event_) {
+      TANGRAM_ASSIGN_OR_RETURN(news.events,
+                               parts_.store.EventsAfter(job_id_, last_event_));
+    }
+    if (IsFinished(pulse.state)) {
+      TANGRAM_ASSIGN_OR_RETURN(news.ended, parts_.store.Get(job_id_));
+    }
+    return news;
+  }
+
+  void Take(const absl::StatusOr<News>& news) {
+    if (!news.ok()) {
+      outcome_ = ToGrpc(news.status());
+      return;
+    }
+    for (const JobEvent& event : news->events) {
+      last_event_ = event.number;
+      v1::JobUpdate& update = updates_.emplace_back();
+      update.set_event(event.number);
+      update.mutable_progress()->ParseFromString(event.progress);
+    }
+    if (!news->ended.has_value()) return;
+    *updates_.emplace_back().mutable_job() = ToProto(*news->ended, caller_);
+    outcome_ = grpc::Status::OK;
+  }
+
+  // The caller is gone: what is not written yet is not wanted.
+  void End(const grpc::Status& status) {
+    outcome_ = status;
+    while (updates_.size() > (is_writing_ ? 1u : 0u)) updates_.pop_back();
+  }
+
+  // Gives the lock up before the call that ends the call.
+  void WriteNext(std::unique_lock<std::mutex>& lock) {
+    if (is_writing_ || is_finished_) return;
+    if (!updates_.empty()) {
+      is_writing_ = true;
+      StartWrite(&updates_.front());
+    } else if (outcome_.has_value()) {
+      is_finished_ = true;
+      const grpc::Status status = *outcome_;
+      lock.unlock();
+      Finish(status);
+    }
+  }
+
+  const WatchJobParts parts_;
+  const std::string job_id_;
+  const Caller caller_;
+  std::shared_ptr<WatchCall> self_;
+  std::shared_ptr<void> watch_;
+  std::shared_ptr<void> place_;  // Among the watches of its tenant.
+  int64_t last_event_;           // Of the looks, one at a time, alone.
+
+  std::mutex mutex_;
+  std::deque<v1::JobUpdate> updates_;  // The first may be being written.
+  bool is_writing_ = false;
+  bool is_finished_ = false;
+  std::optional<grpc::Status> outcome_;  // Once all updates are written.
+};
+
+class RefusedCall : public grpc::ServerWriteReactor<v1::JobUpdate> {
+ public:
+  explicit RefusedCall(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
+    const WatchJobParts& parts, const v1::WatchJobRequest& request,
+    const absl::StatusOr<Caller>& caller) {
+  if (!caller.ok()) return new RefusedCall(caller.status());
+  absl::StatusOr<std::string> id = JobIdOf(request.job_id(), *caller);
+  if (!id.ok()) return new RefusedCall(id.status());
+  auto place = parts.quota.BeginWatch(caller->tenant);
+  if (!place.ok()) return new RefusedCall(place.status());
+  auto call = std::make_shared<WatchCall>(
+      parts, *std::move(id), *caller, *std::move(place), request.after_event());
+  call->Start();
+  return call.get();
+}
+
+}  // namespace tangram

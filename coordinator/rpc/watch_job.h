@@ -1,0 +1,30 @@
+#ifndef TANGRAM_COORDINATOR_RPC_WATCH_JOB_H_
+#define TANGRAM_COORDINATOR_RPC_WATCH_JOB_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/status/statusor.h"
+#include "coordinator/auth/caller.h"
+#include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/tenant_quota.h"
+#include "coordinator/store/job_store.h"
+#include "tangram/v1/job_service.pb.h"
+
+namespace tangram {
+
+// All of it must outlive the call.
+struct WatchJobParts {
+  JobStore& store;
+  JobWatchers& watchers;
+  TenantQuota& quota;
+};
+
+// Streams the updates of a job until it has ended, as far as the caller may see
+// it. The reactor deletes itself.
+grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
+    const WatchJobParts& parts, const v1::WatchJobRequest& request,
+    const absl::StatusOr<Caller>& caller);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_WATCH_JOB_H_

@@ -1,0 +1,189 @@
+#include "coordinator/rpc/worker_pool_service.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/log.h"
+#include "common/wire/field_checks.h"
+#include "common/wire/grpc_status.h"
+#include "common/wire/parallelizer_wire.h"
+#include "common/wire/worker_pool_wire.h"
+#include "coordinator/rpc/lease_outbox.h"
+#include "tangram/v1/worker_pool_service.grpc.pb.h"
+
+namespace tangram {
+namespace {
+
+constexpr int kMaxAdapters = 1 << 8;
+
+absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
+  TANGRAM_RETURN_IF_ERROR(CheckPresent("hello", message.has_hello()));
+  const v1::Hello& hello = message.hello();
+  TANGRAM_RETURN_IF_ERROR(InField(
+      "hello",
+      FirstError(
+          {CheckName("name", hello.name()),
+           CheckPositive("capacity", hello.capacity(), kMaxWorkerThreads),
+           CheckPositive("adapters", hello.adapters_size(), kMaxAdapters)})));
+  WorkerInfo info{.name = hello.name(), .capacity = hello.capacity()};
+  for (int i = 0; i < hello.adapters_size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        AdapterInfo adapter,
+        InField("hello.adapters", i, FromProto(hello.adapters(i))));
+    info.adapters.push_back(std::move(adapter));
+  }
+  return info;
+}
+
+// One worker's stream. Lives until gRPC is done with it.
+class WorkerSession
+    : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>,
+      public WorkerConnection {
+ public:
+  WorkerSession(grpc::CallbackServerContext& context, WorkerPool& pool)
+      : context_(context), pool_(pool) {
+    StartRead(&incoming_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      Leave();
+      Finish(grpc::Status::OK);
+      return;
+    }
+    if (!worker_.has_value()) {
+      if (const absl::Status status = Join(); !status.ok()) {
+        Finish(ToGrpc(status));
+        return;
+      }
+    }
+    Handle();
+    AnswerAtLeast();
+    StartRead(&incoming_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    is_writing_ = false;
+    // A stream that cannot be written to cannot be read from for long.
+    if (ok) Flush();
+  }
+
+  void OnDone() override { delete this; }
+
+  void Lease(std::vector<LeasedQuery> leases) override {
+    const std::lock_guard lock(mutex_);
+    outbox_.Add(std::move(leases));
+    Flush();
+  }
+
+  void Cancel(TaskId task) override {
+    const std::lock_guard lock(mutex_);
+    outbox_.Cancel(task);
+    Flush();
+  }
+
+  // Ends the read under way, and with it the stream.
+  void Close() override { context_.TryCancel(); }
+
+ private:
+  absl::Status Join() {
+    TANGRAM_ASSIGN_OR_RETURN(const WorkerInfo info, DecodeHello(incoming_));
+    name_ = info.name;
+    worker_ = pool_.Connect(info, *this);
+    Log(LogLevel::kInfo, "worker joined",
+        {{"worker", name_},
+         {"peer", context_.peer()},
+         {"version", incoming_.hello().version()},
+         {"capacity", info.capacity}});
+    return absl::OkStatus();
+  }
+
+  void Handle() {
+    pool_.Heard(*worker_);
+    if (incoming_.draining()) {
+      pool_.Drain(*worker_);
+      Log(LogLevel::kInfo, "worker draining", {{"worker", name_}});
+    }
+    std::vector<WorkerAnswer> answers;
+    answers.reserve(incoming_.answers_size());
+    for (const v1::Answer& answer : incoming_.answers()) {
+      answers.push_back({.task = answer.id(),
+                         .answer = DecodeAnswer(answer),
+                         .waited_s = answer.waited_s(),
+                         .search_s = answer.search_s()});
+    }
+    if (!answers.empty()) pool_.OnAnswers(*worker_, std::move(answers));
+    for (const int64_t task : incoming_.handed_back()) {
+      pool_.OnHandedBack(*worker_, task);
+    }
+  }
+
+  // Every message is answered, if with nothing, so that the worker knows that
+  // it is heard. Writing at once spares waking another thread for it.
+  void AnswerAtLeast() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(has_answered_, false)) return;
+    outbox_.AddNothing();
+    Flush();
+    has_answered_ = false;
+  }
+
+  void Leave() {
+    if (!worker_.has_value()) return;
+    pool_.Disconnect(*worker_);
+    Log(LogLevel::kInfo, "worker left", {{"worker", name_}});
+  }
+
+  // Expects the lock to be held.
+  void Flush() {
+    if (is_writing_ || outbox_.IsEmpty()) return;
+    outgoing_.Clear();
+    outbox_.MoveTo(outgoing_);
+    is_writing_ = true;
+    has_answered_ = true;
+    StartWrite(&outgoing_);
+  }
+
+  grpc::CallbackServerContext& context_;
+  WorkerPool& pool_;
+  std::string name_;
+  std::optional<WorkerId> worker_;  // Set by the first message.
+  v1::WorkerMessage incoming_;
+
+  // Taken with the pool locked, so the pool is never called with it held.
+  std::mutex mutex_;
+  LeaseOutbox outbox_;
+  v1::CoordinatorMessage outgoing_;
+  bool is_writing_ = false;
+  bool has_answered_ = false;  // Since the last message was read.
+};
+
+class WorkerPoolService : public v1::WorkerPool::CallbackService {
+ public:
+  explicit WorkerPoolService(WorkerPool& pool) : pool_(pool) {}
+
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Work(
+      grpc::CallbackServerContext* context) override {
+    return new WorkerSession(*context, pool_);
+  }
+
+ private:
+  WorkerPool& pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> CreateWorkerPoolService(WorkerPool& pool) {
+  return std::make_unique<WorkerPoolService>(pool);
+}
+
+}  // namespace tangram

@@ -1,0 +1,14 @@
+#ifndef TANGRAM_FORMATS_CATALOGUE_DEVICES_YAML_H_
+#define TANGRAM_FORMATS_CATALOGUE_DEVICES_YAML_H_
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// The text of devices.yaml, which the build puts into the library.
+// formats/config/device_catalogue.h is what reads it.
+absl::string_view DevicesYaml();
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_CATALOGUE_DEVICES_YAML_H_

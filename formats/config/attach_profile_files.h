@@ -1,0 +1,25 @@
+#ifndef TANGRAM_FORMATS_CONFIG_ATTACH_PROFILE_FILES_H_
+#define TANGRAM_FORMATS_CONFIG_ATTACH_PROFILE_FILES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+#include "common/domain/device.h"
+#include "formats/config/config_field.h"
+
+namespace tangram {
+
+// Attaches each profile to all devices of its type. kInvalidArgument if the
+// cluster has none.
+absl::Status AttachProfileFiles(absl::Span<const std::string> paths,
+                                Cluster& cluster);
+
+// Attaches the file or files that the key `profile` of `fields` names, relative
+// to the file that the fields are in. They must be of the device's type.
+absl::Status AttachNamedProfiles(const ConfigField& fields, DeviceSpec& device);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_CONFIG_ATTACH_PROFILE_FILES_H_

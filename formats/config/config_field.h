@@ -1,0 +1,90 @@
+#ifndef TANGRAM_FORMATS_CONFIG_CONFIG_FIELD_H_
+#define TANGRAM_FORMATS_CONFIG_CONFIG_FIELD_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "formats/config/document.h"
+#include "formats/config/units.h"
+
+namespace tangram {
+
+// A value with its place in the file, for typed reading with errors that name
+// file, field, value and what was expected:
+//   c1.yaml: groups[1].gpus_per_node: 0; expected a positive integer
+// Refers to the value, which must outlive it. All errors are kInvalidArgument.
+class ConfigField {
+ public:
+  // The root of a file.
+  ConfigField(const ConfigValue& value, std::string source_name)
+      : ConfigField(value, std::move(source_name), "") {}
+
+  const std::string& path() const { return path_; }  // "groups[1].memory"
+  const std::string& source_name() const { return source_name_; }
+  bool is_mapping() const { return IsKind(ConfigValue::Kind::kMapping); }
+  bool is_sequence() const { return IsKind(ConfigValue::Kind::kSequence); }
+  absl::Span<const std::string> Keys() const { return value_->keys; }
+
+  // Of a mapping. A key without a value ("memory:" or null) is not given.
+  std::optional<ConfigField> Find(absl::string_view key) const;
+  absl::StatusOr<ConfigField> Require(absl::string_view key,
+                                      absl::string_view expected) const;
+  // OK if this is a mapping whose keys are all among `known`, each once.
+  absl::Status CheckKeys(absl::Span<const absl::string_view> known) const;
+  absl::Status CheckMapping() const;
+
+  // The elements of a sequence; none for a missing optional one.
+  absl::StatusOr<std::vector<ConfigField>> Elements() const;
+
+  absl::StatusOr<std::string> AsText() const;  // Not empty, not long.
+  absl::StatusOr<std::string> AsNote() const;  // A text of a few lines.
+  // Letters, digits, '.', '_', '-': names appear in messages and on command
+  // lines.
+  absl::StatusOr<std::string> AsName() const;
+  absl::StatusOr<bool> AsBool() const;
+  absl::StatusOr<int> AsInt(int min, int max) const;
+  absl::StatusOr<double> AsNumber(double min, double max) const;
+  absl::StatusOr<double> AsQuantity(Dimension dimension,
+                                    double plain_scale = 1) const;
+
+  absl::Status Error(absl::string_view expected) const;
+  absl::Status MissingError(absl::string_view key,
+                            absl::string_view expected) const;
+
+ private:
+  ConfigField(const ConfigValue& value, std::string source_name,
+              std::string path)
+      : value_(&value),
+        source_name_(std::move(source_name)),
+        path_(std::move(path)) {}
+
+  bool IsKind(ConfigValue::Kind kind) const { return value_->kind == kind; }
+  std::string PathOf(absl::string_view key) const;
+  absl::Status ErrorAt(absl::string_view path, absl::string_view what) const;
+
+  const ConfigValue* value_;
+  std::string source_name_;
+  std::string path_;
+};
+
+// The optional field `key` of `parent`, read by `read` (a ConfigField in, a
+// StatusOr out), or `fallback` where it is not given:
+//   ReadOr(group, "gpus_per_node", 8,
+//          [](const ConfigField& f) { return f.AsInt(1, kMax); })
+template <typename T, typename Read>
+absl::StatusOr<T> ReadOr(const ConfigField& parent, absl::string_view key,
+                         T fallback, Read read) {
+  const std::optional<ConfigField> field = parent.Find(key);
+  if (!field.has_value()) return fallback;
+  return read(*field);
+}
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_CONFIG_CONFIG_FIELD_H_

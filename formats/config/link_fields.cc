@@ -1,0 +1,91 @@
+#include "formats/config/link_fields.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+constexpr absl::string_view kLinkKeys[] = {"bandwidth", "pair_bandwidth",
+                                           "latency"};
+constexpr Link kGeneralIntraNode = {.bandwidth_bytes_per_s = 11e9,
+                                    .pair_bandwidth_bytes_per_s = 11e9,
+                                    .latency_s = 10e-6};
+constexpr Link kGeneralInterNode = {.bandwidth_bytes_per_s = 1.25e9,
+                                    .pair_bandwidth_bytes_per_s = 1.25e9,
+                                    .latency_s = 50e-6};
+
+}  // namespace
+
+LinkDefaults GeneralLinkDefaults(LinkPlace place) {
+  return place == LinkPlace::kIntraNode
+             ? LinkDefaults{place, kGeneralIntraNode,
+                            "general default: PCIe 3.0 x16"}
+             : LinkDefaults{place, kGeneralInterNode,
+                            "general default: 10 Gbit/s Ethernet"};
+}
+
+absl::Span<const absl::string_view> LinkKeys() { return kLinkKeys; }
+
+absl::StatusOr<Link> ReadLink(const ConfigField& field,
+                              const LinkDefaults& defaults,
+                              std::vector<Assumption>& assumptions) {
+  Link link;
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField bandwidth,
+      field.Require("bandwidth", ExpectedQuantity(Dimension::kBandwidth)));
+  TANGRAM_ASSIGN_OR_RETURN(link.bandwidth_bytes_per_s,
+                           bandwidth.AsQuantity(Dimension::kBandwidth));
+  if (const std::optional<ConfigField> pair = field.Find("pair_bandwidth")) {
+    TANGRAM_ASSIGN_OR_RETURN(link.pair_bandwidth_bytes_per_s,
+                             pair->AsQuantity(Dimension::kBandwidth));
+    if (defaults.place == LinkPlace::kInterNode &&
+        link.pair_bandwidth_bytes_per_s > link.bandwidth_bytes_per_s) {
+      return pair->Error(absl::StrCat(
+          "at most the bandwidth of the whole node, ",
+          FormatQuantity(link.bandwidth_bytes_per_s, Dimension::kBandwidth)));
+    }
+  } else {
+    link.pair_bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
+    assumptions.push_back(
+        {absl::StrCat(field.path(), ".pair_bandwidth"),
+         FormatQuantity(link.bandwidth_bytes_per_s, Dimension::kBandwidth),
+         "same as bandwidth"});
+  }
+  if (const std::optional<ConfigField> latency = field.Find("latency")) {
+    TANGRAM_ASSIGN_OR_RETURN(link.latency_s,
+                             latency->AsQuantity(Dimension::kSeconds));
+  } else {
+    link.latency_s = defaults.link.latency_s;
+    assumptions.push_back({absl::StrCat(field.path(), ".latency"),
+                           FormatQuantity(link.latency_s, Dimension::kSeconds),
+                           defaults.source});
+  }
+  return link;
+}
+
+absl::StatusOr<Link> ReadOptionalLink(const ConfigField& parent,
+                                      absl::string_view key,
+                                      const LinkDefaults& defaults,
+                                      std::vector<Assumption>& assumptions) {
+  const std::optional<ConfigField> field = parent.Find(key);
+  if (field.has_value()) {
+    TANGRAM_RETURN_IF_ERROR(field->CheckKeys(kLinkKeys));
+    return ReadLink(*field, defaults, assumptions);
+  }
+  assumptions.push_back({absl::StrCat(parent.path(), ".", key),
+                         FormatLink(defaults.link), defaults.source});
+  return defaults.link;
+}
+
+std::string FormatLink(const Link& link) {
+  return absl::StrCat(
+      FormatQuantity(link.bandwidth_bytes_per_s, Dimension::kBandwidth),
+      ", pair ",
+      FormatQuantity(link.pair_bandwidth_bytes_per_s, Dimension::kBandwidth),
+      ", ", FormatQuantity(link.latency_s, Dimension::kSeconds));
+}
+
+}  // namespace tangram

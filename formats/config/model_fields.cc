@@ -1,0 +1,206 @@
+#include "formats/config/model_fields.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "formats/catalogue/assemble_model.h"
+#include "formats/config/model_limits.h"
+
+namespace tangram {
+namespace {
+
+absl::StatusOr<int> ReadInt(const ConfigField& parent, absl::string_view key,
+                            int fallback, int min, int max) {
+  return ReadOr(parent, key, fallback, [min, max](const ConfigField& field) {
+    return field.AsInt(min, max);
+  });
+}
+
+absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
+                               int max) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                           parent.Require(key, "a positive integer"));
+  return field.AsInt(1, max);
+}
+
+absl::StatusOr<bool> ReadFlag(const ConfigField& parent,
+                              absl::string_view key) {
+  return ReadOr(parent, key, false,
+                [](const ConfigField& field) { return field.AsBool(); });
+}
+
+absl::Status ReadHeads(const ConfigField& root, LayerSpec& layer) {
+  TANGRAM_ASSIGN_OR_RETURN(layer.num_heads,
+                           RequireInt(root, "heads", kMaxHeads));
+  TANGRAM_ASSIGN_OR_RETURN(
+      layer.num_kv_heads,
+      ReadInt(root, "kv_heads", layer.num_heads, 1, kMaxHeads));
+  if (layer.num_heads % layer.num_kv_heads != 0) {
+    return root.Find("kv_heads")
+        ->Error(absl::StrCat("a divisor of heads (", layer.num_heads, ")"));
+  }
+  const bool divides = layer.hidden_size % layer.num_heads == 0;
+  if (!divides && !root.Find("head_dim").has_value()) {
+    return root.Find("heads")->Error(
+        absl::StrCat("a divisor of hidden_size (", layer.hidden_size,
+                     ") unless head_dim is given"));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      layer.head_dim,
+      ReadInt(root, "head_dim", layer.hidden_size / layer.num_heads, 1,
+              kMaxHeadDim));
+  layer.value_head_dim = layer.head_dim;
+  return absl::OkStatus();
+}
+
+absl::Status ReadLatentAttention(const ConfigField& root, LayerSpec& layer) {
+  const std::optional<ConfigField> latent = root.Find("latent_attention");
+  if (!latent.has_value()) return absl::OkStatus();
+  TANGRAM_RETURN_IF_ERROR(latent->CheckKeys(
+      {"q_rank", "kv_rank", "rope_head_dim", "value_head_dim"}));
+  TANGRAM_ASSIGN_OR_RETURN(layer.q_lora_rank,
+                           ReadInt(*latent, "q_rank", 0, 0, kMaxHiddenSize));
+  TANGRAM_ASSIGN_OR_RETURN(layer.kv_lora_rank,
+                           RequireInt(*latent, "kv_rank", kMaxHiddenSize));
+  TANGRAM_ASSIGN_OR_RETURN(layer.rope_head_dim,
+                           RequireInt(*latent, "rope_head_dim", kMaxHeadDim));
+  TANGRAM_ASSIGN_OR_RETURN(layer.value_head_dim,
+                           RequireInt(*latent, "value_head_dim", kMaxHeadDim));
+  if (layer.rope_head_dim < layer.head_dim) return absl::OkStatus();
+  return latent->Find("rope_head_dim")
+      ->Error(absl::StrCat("less than head_dim (", layer.head_dim,
+                           "), of which it is a part"));
+}
+
+absl::Status ReadBiasesAndNorms(const ConfigField& root, LayerSpec& layer) {
+  TANGRAM_ASSIGN_OR_RETURN(layer.gated_mlp, ReadFlag(root, "gated_mlp"));
+  TANGRAM_ASSIGN_OR_RETURN(layer.norm_bias, ReadFlag(root, "norm_bias"));
+  TANGRAM_ASSIGN_OR_RETURN(layer.qk_norm, ReadFlag(root, "qk_norm"));
+  const std::optional<ConfigField> bias = root.Find("bias");
+  if (!bias.has_value()) return absl::OkStatus();
+  TANGRAM_ASSIGN_OR_RETURN(const std::string which, bias->AsText());
+  if (which != "none" && which != "qkv" && which != "all") {
+    return bias->Error("none, qkv or all");
+  }
+  layer.linear_bias = which == "all";
+  layer.qkv_bias = which == "qkv";
+  return absl::OkStatus();
+}
+
+// The layers that have experts: `first_layer` and every `every`-th after it.
+struct Experts {
+  LayerSpec layer;
+  int first_layer = 0;
+  int every = 1;
+
+  bool AreIn(int i) const {
+    return i >= first_layer && (i - first_layer) % every == 0;
+  }
+};
+
+absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
+                                    const LayerSpec& layer) {
+  TANGRAM_RETURN_IF_ERROR(
+      field.CheckKeys({"count", "per_token", "ffn_hidden_size",
+                       "shared_ffn_hidden_size", "first_layer", "every"}));
+  Experts experts{.layer = layer};
+  LayerSpec& moe = experts.layer;
+  TANGRAM_ASSIGN_OR_RETURN(moe.num_experts,
+                           RequireInt(field, "count", kMaxExperts));
+  TANGRAM_ASSIGN_OR_RETURN(moe.experts_per_token,
+                           RequireInt(field, "per_token", moe.num_experts));
+  TANGRAM_ASSIGN_OR_RETURN(
+      moe.expert_ffn_hidden_size,
+      RequireInt(field, "ffn_hidden_size", kMaxFfnHiddenSize));
+  TANGRAM_ASSIGN_OR_RETURN(
+      moe.shared_expert_ffn_hidden_size,
+      ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
+  TANGRAM_ASSIGN_OR_RETURN(experts.first_layer, ReadInt(field, "first_layer", 0,
+                                                        0, kMaxModelLayers));
+  TANGRAM_ASSIGN_OR_RETURN(experts.every,
+                           ReadInt(field, "every", 1, 1, kMaxModelLayers));
+  return experts;
+}
+
+// A number of tokens for all layers, or {tokens, first_layer, every}.
+absl::Status ReadSlidingWindow(const ConfigField& root,
+                               std::vector<LayerSpec>& layers) {
+  const std::optional<ConfigField> field = root.Find("sliding_window");
+  if (!field.has_value()) return absl::OkStatus();
+  int tokens = 0;
+  int first = 0;
+  int every = 1;
+  if (field->is_mapping()) {
+    TANGRAM_RETURN_IF_ERROR(
+        field->CheckKeys({"tokens", "first_layer", "every"}));
+    TANGRAM_ASSIGN_OR_RETURN(tokens,
+                             RequireInt(*field, "tokens", kMaxPositions));
+    TANGRAM_ASSIGN_OR_RETURN(
+        first, ReadInt(*field, "first_layer", 0, 0, kMaxModelLayers));
+    TANGRAM_ASSIGN_OR_RETURN(every,
+                             ReadInt(*field, "every", 1, 1, kMaxModelLayers));
+  } else {
+    TANGRAM_ASSIGN_OR_RETURN(tokens, field->AsInt(0, kMaxPositions));
+  }
+  for (size_t i = first; i < layers.size(); i += every) {
+    layers[i].sliding_window = tokens;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
+                                                  const LayerSpec& attention) {
+  TANGRAM_ASSIGN_OR_RETURN(const int num_layers,
+                           RequireInt(root, "layers", kMaxModelLayers));
+  Experts experts{.first_layer = num_layers};
+  if (const auto field = root.Find("experts")) {
+    TANGRAM_ASSIGN_OR_RETURN(experts, ReadExperts(*field, attention));
+  }
+  std::vector<LayerSpec> layers;
+  for (int i = 0; i < num_layers; ++i) {
+    if (experts.AreIn(i)) {
+      layers.push_back(experts.layer);
+      continue;
+    }
+    LayerSpec& dense = layers.emplace_back(attention);
+    TANGRAM_ASSIGN_OR_RETURN(
+        dense.ffn_hidden_size,
+        RequireInt(root, "ffn_hidden_size", kMaxFfnHiddenSize));
+  }
+  TANGRAM_RETURN_IF_ERROR(ReadSlidingWindow(root, layers));
+  return layers;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
+                                          const std::string& name) {
+  TANGRAM_RETURN_IF_ERROR(root.CheckKeys(
+      {"name", "layers", "hidden_size", "heads", "kv_heads", "head_dim",
+       "sliding_window", "latent_attention", "ffn_hidden_size", "gated_mlp",
+       "experts", "vocab_size", "max_positions", "tied_embeddings", "bias",
+       "norm_bias", "qk_norm"}));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::string model_name,
+      ReadOr(root, "name", name,
+             [](const ConfigField& field) { return field.AsText(); }));
+  LayerSpec attention;
+  TANGRAM_ASSIGN_OR_RETURN(attention.hidden_size,
+                           RequireInt(root, "hidden_size", kMaxHiddenSize));
+  TANGRAM_RETURN_IF_ERROR(ReadHeads(root, attention));
+  TANGRAM_RETURN_IF_ERROR(ReadLatentAttention(root, attention));
+  TANGRAM_RETURN_IF_ERROR(ReadBiasesAndNorms(root, attention));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayerSpec> layers,
+                           ReadLayers(root, attention));
+  Vocabulary vocabulary;
+  TANGRAM_ASSIGN_OR_RETURN(vocabulary.size,
+                           RequireInt(root, "vocab_size", kMaxVocabulary));
+  TANGRAM_ASSIGN_OR_RETURN(vocabulary.max_position_embeddings,
+                           ReadInt(root, "max_positions", 0, 0, kMaxPositions));
+  TANGRAM_ASSIGN_OR_RETURN(vocabulary.tied, ReadFlag(root, "tied_embeddings"));
+  return AssembleModel(model_name, vocabulary, layers);
+}
+
+}  // namespace tangram

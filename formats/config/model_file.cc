@@ -1,0 +1,62 @@
+#include "formats/config/model_file.h"
+
+#include <filesystem>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "formats/catalogue/models.h"
+#include "formats/config/config_field.h"
+#include "formats/config/document.h"
+#include "formats/config/hf_config.h"
+#include "formats/config/model_fields.h"
+#include "formats/config/resize_model.h"
+#include "formats/config/text_file.h"
+
+namespace tangram {
+namespace {
+
+// Downloads are called config.json; their folder says what they are.
+std::string NameFromSource(absl::string_view source_name) {
+  const std::filesystem::path path{std::string(source_name)};
+  const std::string folder = path.parent_path().filename().string();
+  const bool is_download = path.stem() == "config" && !folder.empty();
+  return is_download ? folder : path.stem().string();
+}
+
+absl::StatusOr<ModelSpec> LoadByNameOrPath(const std::string& name_or_path) {
+  absl::StatusOr<ModelSpec> builtin = BuiltinModel(name_or_path);
+  if (builtin.ok()) return builtin;
+  const absl::StatusOr<std::string> text = ReadConfigFile(name_or_path);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("model: ", absl::Utf8SafeCEscape(name_or_path),
+                     "; expected a file or one of the built-in models ",
+                     absl::StrJoin(BuiltinModelNames(), ", ")));
+  }
+  TANGRAM_RETURN_IF_ERROR(text.status());
+  return ParseModel(*text, name_or_path);
+}
+
+}  // namespace
+
+absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,
+                                     absl::string_view source_name) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
+                           ParseConfigText(text, source_name));
+  const ConfigField root(value, std::string(source_name));
+  TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
+  const std::string name = NameFromSource(source_name);
+  return IsHfConfig(root) ? ReadHfConfig(root, name)
+                          : ReadModelFields(root, name);
+}
+
+absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path,
+                                    const ModelOverrides& overrides) {
+  TANGRAM_ASSIGN_OR_RETURN(ModelSpec model, LoadByNameOrPath(name_or_path));
+  if (!overrides.num_layers.has_value()) return model;
+  return ResizeModel(model, *overrides.num_layers);
+}
+
+}  // namespace tangram

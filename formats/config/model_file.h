@@ -1,0 +1,32 @@
+#ifndef TANGRAM_FORMATS_CONFIG_MODEL_FILE_H_
+#define TANGRAM_FORMATS_CONFIG_MODEL_FILE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/domain/model_spec.h"
+
+namespace tangram {
+
+struct ModelOverrides {
+  std::optional<int> num_layers;  // Transformer layers; see ResizeModel.
+};
+
+// A built-in model by name, or the model that a file describes: a HuggingFace
+// config.json as downloaded, or our YAML (docs/model-file.md). kNotFound
+// listing the built-in names if it is neither; kInvalidArgument naming file,
+// field, value and what was expected; kUnimplemented for an architecture that
+// is not known.
+absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path,
+                                    const ModelOverrides& overrides);
+
+// The model that `text` describes; `source_name` stands for the file in
+// errors, and names the model if the text does not.
+absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,
+                                     absl::string_view source_name);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_CONFIG_MODEL_FILE_H_

@@ -1,0 +1,45 @@
+#include "formats/config/model_yaml.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "formats/config/model_file.h"
+#include "formats/config/model_json.h"
+
+namespace tangram {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Mappings on one line, as people write them; JSON's scalars are YAML's.
+std::string Flow(const Json& value) {
+  if (!value.is_object()) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  return absl::StrCat("{",
+                      absl::StrJoin(value.items(), ", ",
+                                    [](std::string* out, const auto& item) {
+                                      absl::StrAppend(out, item.key(), ": ",
+                                                      Flow(item.value()));
+                                    }),
+                      "}");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ModelToYaml(const ModelSpec& model) {
+  std::string yaml;
+  const Json json = ModelToJson(model);
+  for (const auto& item : json.items()) {
+    absl::StrAppend(&yaml, item.key(), ": ", Flow(item.value()), "\n");
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const ModelSpec read, ParseModel(yaml, model.name));
+  if (read.layers == model.layers) return yaml;
+  return absl::UnimplementedError(
+      absl::StrCat(model.name,
+                   ": its layers follow no pattern that a model file can tell; "
+                   "plan with its config.json itself"));
+}
+
+}  // namespace tangram

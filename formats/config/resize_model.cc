@@ -1,0 +1,57 @@
+#include "formats/config/resize_model.h"
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+
+namespace tangram {
+namespace {
+
+// The period p with which `layers` go on. Layers repeat with period p from
+// some layer s(p) on; the pattern is told shortest by its s + p layers, so p
+// minimises that sum (the smaller p of two): 1 where all layers are equal or
+// only the first few differ, 2 where two kinds alternate.
+int PeriodOf(absl::Span<const LayerSpec> layers) {
+  const int n = static_cast<int>(layers.size());
+  int best_period = n;
+  int best_length = n;
+  for (int p = 1; p < best_length; ++p) {
+    int start = n - p;
+    while (start > 0 && layers[start - 1] == layers[start - 1 + p]) --start;
+    if (start + p < best_length) {
+      best_length = start + p;
+      best_period = p;
+    }
+  }
+  return best_period;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers) {
+  if (num_layers < 1 || num_layers > kMaxModelLayers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "num_layers: ", num_layers, "; expected a positive integer, at most ",
+        kMaxModelLayers));
+  }
+  std::vector<LayerSpec> layers(model.layers.begin() + 1,
+                                model.layers.end() - 1);
+  if (num_layers == static_cast<int>(layers.size())) return model;
+  const int period = PeriodOf(layers);
+  while (static_cast<int>(layers.size()) < num_layers) {
+    const LayerSpec next = layers[layers.size() - period];
+    layers.push_back(next);
+  }
+  layers.resize(num_layers);
+
+  ModelSpec resized{
+      .name = absl::StrCat(model.name, " (", num_layers, " layers)"),
+      .layers = {model.layers.front()}};
+  resized.layers.insert(resized.layers.end(), layers.begin(), layers.end());
+  resized.layers.push_back(model.layers.back());
+  return resized;
+}
+
+}  // namespace tangram

@@ -1,0 +1,19 @@
+#ifndef TANGRAM_FORMATS_CONFIG_RESIZE_MODEL_H_
+#define TANGRAM_FORMATS_CONFIG_RESIZE_MODEL_H_
+
+#include "absl/status/statusor.h"
+#include "common/domain/model_spec.h"
+#include "formats/config/model_limits.h"
+
+namespace tangram {
+
+// `model` with that many transformer layers: the first ones, or all of them
+// and then more in the same pattern (experts in every second layer stay in
+// every second layer, leading dense layers stay at the front). Named
+// "mixtral-8x7b (16 layers)". kInvalidArgument unless 1 <= num_layers <=
+// kMaxModelLayers.
+absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_CONFIG_RESIZE_MODEL_H_

@@ -1,0 +1,129 @@
+#include "formats/import_cluster/choose_gpu.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "formats/config/device_catalogue.h"
+#include "formats/import_cluster/gpu_names.h"
+#include "formats/import_cluster/hostlist.h"
+#include "formats/import_cluster/text_parts.h"
+
+namespace tangram {
+namespace {
+
+// The type that was told for these GPUs; empty: none.
+std::string ToldType(const InventoryNode& node, const InventoryGpus& gpus,
+                     const ToldTypes& told) {
+  const auto by_gpu = told.by_gpu.find(absl::AsciiStrToLower(gpus.name));
+  if (by_gpu != told.by_gpu.end()) return by_gpu->second;
+  const auto by_node = told.by_node.find(node.name);
+  return by_node == told.by_node.end() ? "" : by_node->second;
+}
+
+std::string OwnType(absl::string_view name,
+                    absl::Span<const std::string> own_types) {
+  const auto it = absl::c_find_if(own_types, [name](const std::string& type) {
+    return absl::EqualsIgnoreCase(type, name);
+  });
+  return it == own_types.end() ? "" : *it;
+}
+
+// As it is typed in a shell.
+std::string GpuFlag(absl::string_view name) {
+  const absl::string_view quote = absl::StrContains(name, ' ') ? "'" : "";
+  return absl::StrCat("--gpu ", quote, Shown(name), "=TYPE", quote);
+}
+
+std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
+  if (match.others.empty()) return "";
+  return absl::StrCat("GPU ", Shown(name), " is taken for ",
+                      match.device->device.type, "; it could be ",
+                      absl::StrJoin(match.others, " or "), " (", GpuFlag(name),
+                      ")");
+}
+
+ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
+                   const ToldTypes& told,
+                   absl::Span<const std::string> own_types) {
+  ChosenGpus chosen{.count = gpus.count};
+  const std::string& said = gpus.product.empty() ? gpus.name : gpus.product;
+  const std::string told_type = ToldType(node, gpus, told);
+  const std::string& name = told_type.empty() ? said : told_type;
+  chosen.source =
+      told_type.empty() ? absl::StrCat("GPU ", Shown(name)) : "told by --gpu";
+  chosen.type = OwnType(name, own_types);
+  chosen.device = FindDevice(chosen.type);
+  if (!chosen.type.empty()) return chosen;
+  const GpuMatch match =
+      MatchGpu(name, told_type.empty() ? node.gpu_memory_bytes : 0);
+  if (match.device != nullptr) {
+    chosen.type = match.device->device.type;
+    chosen.device = match.device;
+    if (told_type.empty()) chosen.note = AmbiguityNote(name, match);
+  } else if (name.empty()) {
+    chosen.skipped =
+        absl::StrCat("its GPUs have no type; give it by ", GpuFlag(node.name));
+  } else {
+    chosen.skipped =
+        absl::StrCat("GPU ", Shown(name),
+                     " is not in the catalogue; name one that is like it by ",
+                     GpuFlag(name), ", or describe it in a group of --cluster");
+  }
+  return chosen;
+}
+
+double Throughput(const ChosenGpus& gpus) {
+  return gpus.device == nullptr
+             ? 0
+             : gpus.count * gpus.device->device.peak_flops.fp16;
+}
+
+}  // namespace
+
+ToldTypes ToldTypes::From(const std::map<std::string, std::string>& told) {
+  ToldTypes types;
+  for (const auto& [key, type] : told) {
+    types.by_gpu[absl::AsciiStrToLower(key)] = type;
+    const auto nodes = ExpandHostlist(key);
+    if (!nodes.ok()) continue;
+    for (const std::string& node : *nodes) types.by_node[node] = type;
+  }
+  return types;
+}
+
+ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,
+                      absl::Span<const std::string> own_types, bool free_only) {
+  ChosenGpus best{.skipped = "no GPUs"};
+  std::vector<std::string> others;
+  for (InventoryGpus gpus : node.gpus) {
+    if (gpus.count > 0 && IsGpuSlice(gpus.name)) {
+      best.skipped = "its GPUs are cut into MIG slices";
+      continue;
+    }
+    if (free_only && gpus.count > 0 && gpus.used >= gpus.count) {
+      best.skipped = "all its GPUs are in use";
+      continue;
+    }
+    if (free_only) gpus.count -= gpus.used;
+    if (gpus.count <= 0) continue;
+    ChosenGpus chosen = Resolve(node, gpus, told, own_types);
+    if (best.type.empty() || Throughput(chosen) > Throughput(best)) {
+      std::swap(best, chosen);
+    }
+    if (!chosen.type.empty()) {
+      others.push_back(absl::StrCat(chosen.count, " ", chosen.type));
+    }
+  }
+  if (!best.type.empty() && !others.empty()) {
+    best.note = absl::StrCat(
+        node.name, ": its ", absl::StrJoin(others, " and "),
+        " stay unused: ", "a node is planned with GPUs of one type");
+  }
+  return best;
+}
+
+}  // namespace tangram

@@ -1,0 +1,30 @@
+#include "formats/import_cluster/node_set.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+
+namespace tangram {
+
+void NodeSet::Add(InventoryNode node) {
+  const auto [it, inserted] = index_.try_emplace(node.name, nodes_.size());
+  if (inserted) {
+    nodes_.push_back(std::move(node));
+    return;
+  }
+  InventoryNode& known = nodes_[it->second];
+  for (std::string& partition : node.partitions) {
+    if (!absl::c_linear_search(known.partitions, partition)) {
+      known.partitions.push_back(std::move(partition));
+    }
+  }
+  if (known.gpus.empty()) known.gpus = std::move(node.gpus);
+  if (known.unusable.empty()) known.unusable = std::move(node.unusable);
+}
+
+InventoryNode* NodeSet::Find(const std::string& name) {
+  const auto it = index_.find(name);
+  return it == index_.end() ? nullptr : &nodes_[it->second];
+}
+
+}  // namespace tangram

@@ -1,0 +1,113 @@
+#include "formats/import_cluster/slurm_scontrol.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "formats/import_cluster/hostlist.h"
+#include "formats/import_cluster/slurm_node.h"
+
+namespace tangram {
+namespace {
+
+// "Key=value" words of a record, which may stretch over several lines. Words
+// without a key belong to a value with blanks, none of which is of interest.
+struct Record {
+  int line = 0;  // Where it begins, from 1.
+  std::vector<std::pair<std::string, std::string>> fields;
+
+  std::string Get(absl::string_view key) const {
+    for (const auto& [name, value] : fields) {
+      if (name == key) return value;
+    }
+    return "";
+  }
+};
+
+// Free text up to who wrote it: "gpu ecc [root@2026-11-21T00:30:46]".
+constexpr absl::string_view kReason = "Reason=";
+
+void AddFields(absl::string_view line, Record& record) {
+  const size_t reason = line.find(kReason);
+  const bool is_word = reason == 0 || (reason != absl::string_view::npos &&
+                                       absl::ascii_isspace(line[reason - 1]));
+  if (is_word) {
+    absl::string_view text = line.substr(reason + kReason.size());
+    text = text.substr(0, text.rfind(" ["));
+    record.fields.emplace_back("Reason", absl::StripAsciiWhitespace(text));
+    line = line.substr(0, reason);
+  }
+  for (const absl::string_view word :
+       absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty())) {
+    const size_t equals = word.find('=');
+    if (equals == absl::string_view::npos) continue;
+    record.fields.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+}
+
+// Records begin with a line that begins with one of `starts`.
+std::vector<Record> Records(absl::string_view text,
+                            absl::Span<const absl::string_view> starts) {
+  std::vector<Record> records;
+  int number = 0;
+  for (const absl::string_view raw : absl::StrSplit(text, '\n')) {
+    ++number;
+    const absl::string_view line = absl::StripAsciiWhitespace(raw);
+    for (const absl::string_view start : starts) {
+      if (absl::StartsWith(line, start)) records.push_back({.line = number});
+    }
+    if (!records.empty()) AddFields(line, records.back());
+  }
+  return records;
+}
+
+absl::Status ErrorIn(const Record& record, absl::string_view field,
+                     const absl::Status& status) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("line ", record.line, ": ", field, ": ", status.message()));
+}
+
+std::vector<std::string> Partitions(const Record& record) {
+  return absl::StrSplit(record.Get("Partitions"), ',', absl::SkipEmpty());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<InventoryNode>> ParseScontrolNodes(
+    absl::string_view text) {
+  std::vector<InventoryNode> nodes;
+  for (const Record& record : Records(text, {"NodeName="})) {
+    absl::StatusOr<InventoryNode> node =
+        NodeFromSlurm({.name = record.Get("NodeName"),
+                       .state = record.Get("State"),
+                       .gres = record.Get("Gres"),
+                       .gres_used = record.Get("GresUsed"),
+                       .reason = record.Get("Reason"),
+                       .partitions = Partitions(record)});
+    if (!node.ok()) return ErrorIn(record, "Gres", node.status());
+    nodes.push_back(*std::move(node));
+  }
+  return nodes;
+}
+
+absl::StatusOr<std::vector<NetworkBlock>> ParseScontrolTopology(
+    absl::string_view text) {
+  std::vector<NetworkBlock> blocks;
+  for (const Record& record : Records(text, {"SwitchName=", "BlockName="})) {
+    const std::string nodes = record.Get("Nodes");
+    if (nodes.empty() || !record.Get("Switches").empty()) continue;
+    NetworkBlock block{.name = record.Get("SwitchName")};
+    if (block.name.empty()) block.name = record.Get("BlockName");
+    absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(nodes);
+    if (!names.ok()) return ErrorIn(record, "Nodes", names.status());
+    block.nodes = *std::move(names);
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+}  // namespace tangram

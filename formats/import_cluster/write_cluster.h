@@ -1,0 +1,23 @@
+#ifndef TANGRAM_FORMATS_IMPORT_CLUSTER_WRITE_CLUSTER_H_
+#define TANGRAM_FORMATS_IMPORT_CLUSTER_WRITE_CLUSTER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+#include "formats/import_cluster/cluster_draft.h"
+
+namespace tangram {
+
+// The cluster file of the draft. Comments say where each value is from, what
+// will be assumed since it is not in the file, and which nodes are left out.
+std::string WriteCluster(const ClusterDraft& draft,
+                         absl::Span<const Assumption> assumptions);
+
+// "down: t4-2, t4-3", one for each reason, in order of first appearance.
+std::vector<std::string> SkippedByReason(absl::Span<const SkippedNode> skipped);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_IMPORT_CLUSTER_WRITE_CLUSTER_H_

@@ -1,0 +1,49 @@
+#ifndef TANGRAM_FORMATS_IMPORT_PROFILE_TEXT_TABLE_H_
+#define TANGRAM_FORMATS_IMPORT_PROFILE_TEXT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// Comma-separated lines without quotes, as profilers write them. Lines that
+// begin with '#' and blank ones are skipped; the first other one names the
+// columns.
+class TextTable {
+ public:
+  // kInvalidArgument "ops.csv: line 3: 5 cells; expected 7, as in line 1".
+  static absl::StatusOr<TextTable> Parse(absl::string_view text,
+                                         absl::string_view source_name);
+
+  int num_rows() const { return static_cast<int>(rows_.size()); }
+  bool Has(absl::string_view column) const { return IndexOf(column) >= 0; }
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  // Empty where there is no such column.
+  std::string Text(int row, absl::string_view column) const;
+  // kInvalidArgument "ops.csv: line 3: fwd: x; expected a number" unless it is
+  // one from 0 on.
+  absl::StatusOr<double> Number(int row, absl::string_view column) const;
+  absl::StatusOr<int> Count(int row, absl::string_view column) const;
+
+ private:
+  struct Row {
+    int line = 0;
+    std::vector<std::string> cells;
+  };
+
+  int IndexOf(absl::string_view column) const;
+  absl::Status Error(int row, absl::string_view column,
+                     absl::string_view expected) const;
+
+  std::string source_name_;
+  std::vector<std::string> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FORMATS_IMPORT_PROFILE_TEXT_TABLE_H_

@@ -1,0 +1,125 @@
+#include "formats/profile/attach_profile.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/cost/measured_layer.h"
+#include "common/cost/operator_cost.h"
+#include "formats/profile/fit_collectives.h"
+
+namespace tangram {
+namespace {
+
+bool ComesBefore(const MeasuredOperator& a, const MeasuredOperator& b) {
+  return a.key < b.key;
+}
+
+// Sorts; of equals the last stays.
+template <typename T>
+void SortAndKeepLatest(std::vector<T>& all) {
+  const auto before = [](const T& a, const T& b) { return ComesBefore(a, b); };
+  std::stable_sort(all.begin(), all.end(), before);
+  size_t kept = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool superseded =
+        i + 1 < all.size() && !ComesBefore(all[i], all[i + 1]);
+    if (superseded) continue;
+    if (kept != i) all[kept] = std::move(all[i]);
+    ++kept;
+  }
+  all.resize(kept);
+}
+
+void AddOperator(const Profile& profile, const ProfileEntry& entry,
+                 const TrainingOptions& training, DeviceSpec& device) {
+  for (const ProfilePoint& point : entry.points) {
+    device.measured.push_back(
+        {.key = MeasurementKey(LayerOf(profile, entry), *entry.op,
+                               entry.parallelism, point.samples, training),
+         .forward_s = point.forward_s,
+         .backward_s = point.backward_s});
+  }
+}
+
+// A layer that was measured again is replaced with all its batch sizes.
+void AddLayer(const Profile& profile, const ProfileEntry& entry,
+              const TrainingOptions& training, DeviceSpec& device) {
+  const Fingerprint key =
+      LayerMeasurementKey(LayerOf(profile, entry), entry.parallelism, training,
+                          entry.flash_attention);
+  std::vector<MeasuredLayer>& layers = device.measured_layers;
+  layers.erase(std::remove_if(
+                   layers.begin(), layers.end(),
+                   [key](const MeasuredLayer& old) { return old.key == key; }),
+               layers.end());
+  for (const ProfilePoint& point : entry.points) {
+    layers.push_back({.key = key,
+                      .samples = point.samples,
+                      .forward_s = point.forward_s,
+                      .backward_s = point.backward_s,
+                      .collectives_included = entry.collectives_included,
+                      .saved_bytes = point.saved_bytes,
+                      .optimizer_s = entry.optimizer_s,
+                      .state_bytes = entry.state_bytes});
+  }
+}
+
+}  // namespace
+
+void AttachProfile(const Profile& profile, DeviceSpec& device) {
+  for (const ProfileEntry& entry : profile.entries) {
+    const TrainingOptions training = {.sequence_length = entry.sequence_length,
+                                      .precision = entry.precision,
+                                      .flash_attention = entry.flash_attention};
+    if (entry.op.has_value()) {
+      AddOperator(profile, entry, training, device);
+    } else {
+      AddLayer(profile, entry, training, device);
+    }
+  }
+  device.collectives.insert(device.collectives.end(),
+                            profile.collectives.begin(),
+                            profile.collectives.end());
+  SortAndKeepLatest(device.measured);
+  SortAndKeepLatest(device.measured_layers);
+  SortAndKeepLatest(device.collectives);
+  if (profile.context_bytes.has_value()) {
+    device.efficiency.reserved_bytes = *profile.context_bytes;
+  }
+}
+
+void AttachLinks(const Profile& profile, LinkScope scope, Cluster& cluster) {
+  std::vector<std::string> types(cluster.groups.size());
+  for (const Node& node : cluster.nodes) types[node.group] = node.device.type;
+  for (const ProfileLink& measured : profile.links) {
+    if (measured.to.empty() != (scope == LinkScope::kInsideNodes)) continue;
+    if (measured.to.empty()) {
+      for (Node& node : cluster.nodes) {
+        if (node.device.type == profile.device) node.intra_node = measured.link;
+      }
+      continue;
+    }
+    for (size_t a = 0; a < types.size(); ++a) {
+      for (size_t b = 0; b < types.size(); ++b) {
+        if (types[a] == profile.device && types[b] == measured.to) {
+          cluster.links[a][b] = measured.link;
+        }
+      }
+    }
+  }
+}
+
+int AttachProfile(const Profile& profile, Cluster& cluster) {
+  int num_nodes = 0;
+  for (Node& node : cluster.nodes) {
+    if (node.device.type != profile.device) continue;
+    AttachProfile(profile, node.device);
+    FitCollectives(node);
+    ++num_nodes;
+  }
+  return num_nodes;
+}
+
+}  // namespace tangram

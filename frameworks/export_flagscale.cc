@@ -1,0 +1,383 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
+#include "common/base/status_macros.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/megatron_options.h"
+#include "frameworks/rank_order.h"
+#include "frameworks/refusal.h"
+#include "frameworks/targets.h"
+#include "frameworks/whole_parts.h"
+
+// FlagScale's heterogeneous mode (flagscale/train/arguments.py and
+// flagscale/runner at 2025-11): a mesh [tp, cp, ep, dp, pp] for each kind of
+// GPU and degrees, 1F1B over all stages, whole layers, Megatron-LM otherwise.
+namespace tangram {
+namespace {
+
+// Neighbouring stages of equal degrees on one label of GPUs.
+struct Mesh {
+  StageParallelism parallelism;
+  int num_stages = 0;
+  std::string device;  // Its label in host file and mesh list.
+};
+
+// Settings that are one for all stages, and techniques that FlagScale lacks.
+void LowerParallelism(const ModelSpec& model, PipelinePlan& plan) {
+  bool any_sequence_parallel = false;
+  bool any_sharded = false;
+  for (const PlacedStage& stage : CanonicalPlan(model, plan).stages) {
+    any_sequence_parallel |= stage.plan.parallelism.sequence_parallel;
+    any_sharded |= stage.plan.parallelism.zero_stage > 0;
+  }
+  for (PlacedStage& stage : plan.stages) {
+    StageParallelism& p = stage.plan.parallelism;
+    p.sequence_parallel = any_sequence_parallel;
+    p.zero_stage = any_sharded ? 1 : 0;
+    p.fsep = false;
+    p.tp_y_degree = 1;
+    stage.plan.offload = HostOffload();
+  }
+}
+
+// What FlagScale would accept and then hang on, or train wrongly.
+absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+  const StageParallelism& first = plan.stages.front().plan.parallelism;
+  const StageParallelism& last = plan.stages.back().plan.parallelism;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const StageParallelism& p = plan.stages[i].plan.parallelism;
+    const std::string field = absl::StrCat("stages[", i, "].parallelism.");
+    if (p.cp_degree != first.cp_degree) {
+      return Refuse(field + "cp_degree", p.cp_degree,
+                    absl::StrCat(first.cp_degree,
+                                 " as in the first stage: all meshes share one "
+                                 "context parallel size"));
+    }
+    if ((p.ep_degree > 1) != (first.ep_degree > 1)) {
+      return Refuse(field + "ep_degree", p.ep_degree,
+                    "1 in all stages or in none");
+    }
+  }
+  TANGRAM_RETURN_IF_ERROR(
+      RequireWholeSequenceParts(in.training.sequence_length, plan));
+  if (!in.model.layers.back().tied_embeddings || plan.num_stages() == 1) {
+    return absl::OkStatus();
+  }
+  const std::string field =
+      absl::StrCat("stages[", plan.num_stages() - 1, "].parallelism.");
+  if (first.tp_degree != last.tp_degree) {
+    return Refuse(field + "tp_degree", last.tp_degree,
+                  absl::StrCat(first.tp_degree,
+                               " as in the first stage, whose embedding the "
+                               "head shares (tied embeddings)"));
+  }
+  if (first.dp_degree % last.dp_degree != 0 &&
+      last.dp_degree % first.dp_degree != 0) {
+    return Refuse(
+        field + "dp_degree", last.dp_degree,
+        absl::StrCat("a divisor or multiple of the first stage's ",
+                     first.dp_degree, ", whose embedding the head shares"));
+  }
+  return absl::OkStatus();
+}
+
+// FlagScale orders ranks by the place of their device label in the list of
+// meshes, then by host: a type that comes back after another gets a new label.
+void LabelHosts(std::vector<RankedHost>& hosts) {
+  std::vector<std::string> types;  // In order, a label each.
+  std::vector<std::string> labels;
+  for (RankedHost& host : hosts) {
+    if (types.empty() || types.back() != host.type) {
+      const auto before = std::count(types.begin(), types.end(), host.type);
+      types.push_back(host.type);
+      labels.push_back(before == 0 ? host.type
+                                   : absl::StrCat(host.type, "-again", before));
+    }
+    host.type = labels.back();
+  }
+}
+
+const std::string& LabelOf(const std::vector<RankedHost>& hosts, GpuId gpu) {
+  const auto host =
+      std::find_if(hosts.begin(), hosts.end(),
+                   [&](const RankedHost& h) { return h.node == gpu.node; });
+  return host->type;
+}
+
+bool SameDegrees(const StageParallelism& a, const StageParallelism& b) {
+  return a.tp_degree == b.tp_degree && a.cp_degree == b.cp_degree &&
+         a.ep_degree == b.ep_degree && a.dp_degree == b.dp_degree;
+}
+
+absl::StatusOr<std::vector<Mesh>> MeshesOf(
+    const PipelinePlan& plan, const std::vector<RankedHost>& hosts) {
+  std::vector<Mesh> meshes;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const PlacedStage& stage = plan.stages[i];
+    const std::string& device = LabelOf(hosts, stage.gpus.front());
+    if (LabelOf(hosts, stage.gpus.back()) != device) {
+      return Refuse(absl::StrCat("stages[", i, "].gpus"),
+                    absl::StrCat("GPUs of types ", device, " and ",
+                                 LabelOf(hosts, stage.gpus.back())),
+                    "one type, as a mesh has one");
+    }
+    const StageParallelism& p = stage.plan.parallelism;
+    if (meshes.empty() || meshes.back().device != device ||
+        !SameDegrees(meshes.back().parallelism, p)) {
+      meshes.push_back({.parallelism = p, .device = device});
+    }
+    ++meshes.back().num_stages;
+  }
+  return meshes;
+}
+
+std::string MeshText(const Mesh& mesh) {
+  const StageParallelism& p = mesh.parallelism;
+  return absl::StrCat(p.tp_degree, ", ", p.cp_degree, ", ", p.ep_degree, ", ",
+                      p.dp_degree, ", ", mesh.num_stages);
+}
+
+// One line a stage: [stages, microbatches, value]. Methods: 0 uniform, 1 block.
+std::string RecomputeText(const ModelSpec& model, const PipelinePlan& plan,
+                          int num_microbatches) {
+  std::string granularity;
+  std::string method;
+  std::string num_layers;
+  for (const PlacedStage& stage : plan.stages) {
+    const int recomputed = RecomputedLayers(model, stage.plan);
+    const auto append = [&](std::string& list, int value) {
+      absl::StrAppend(&list, "      - [1, ", num_microbatches, ", ", value,
+                      "]\n");
+    };
+    append(granularity, recomputed > 0 ? 1 : 0);
+    append(method, 1);
+    append(num_layers, recomputed);
+  }
+  return absl::StrCat(
+      "  recompute:\n"
+      "    recompute_granularity: full\n"
+      "    recompute_method: block\n"
+      "    recompute_num_layers: 1\n"
+      "    recompute_granularity_per_stage_micro_batch:\n",
+      granularity, "    recompute_method_per_stage_micro_batch:\n", method,
+      "    recompute_num_layers_per_stage_micro_batch:\n", num_layers);
+}
+
+std::string RecomputeSection(RecomputeGranularity granularity,
+                             const ModelSpec& model, const PipelinePlan& plan,
+                             int num_microbatches) {
+  switch (granularity) {
+    case RecomputeGranularity::kNone:
+      return "";
+    case RecomputeGranularity::kAttentionCore:
+      return "  recompute:\n"
+             "    recompute_granularity: selective\n"
+             "    recompute_modules: [core_attn]\n";
+    case RecomputeGranularity::kWholeLayers:
+      return RecomputeText(model, plan, num_microbatches);
+  }
+  return "";
+}
+
+void AppendOptions(const std::vector<MegatronOption>& options,
+                   std::string& yaml) {
+  for (const MegatronOption& option : options) {
+    const std::string value = option.value.empty() ? "true" : option.value;
+    // Texts with brackets and such would be YAML of their own.
+    const bool quoted = value.find_first_of("([,*") != std::string::npos;
+    const char* quote = quoted ? "\"" : "";
+    absl::StrAppend(&yaml, "  ", option.name, ": ", quote, value, quote, "\n");
+  }
+}
+
+std::string SystemSection(const ModelSpec& model, const PipelinePlan& plan,
+                          const std::vector<Mesh>& meshes) {
+  const StageParallelism& first = plan.stages.front().plan.parallelism;
+  const StageParallelism& last = plan.stages.back().plan.parallelism;
+  std::vector<std::string> tp_degrees;
+  std::vector<std::string> devices;
+  for (const Mesh& mesh : meshes) {
+    tp_degrees.push_back(absl::StrCat(mesh.parallelism.tp_degree));
+    devices.push_back(mesh.device);
+  }
+  const bool partial_reduce =
+      model.layers.back().tied_embeddings && first.dp_degree != last.dp_degree;
+  std::string yaml = absl::Substitute(
+      R"(system:
+  tensor_model_parallel_size: $0
+  pipeline_model_parallel_size: $1  # Of all meshes together.
+  context_parallel_size: $2
+  sequence_parallel: $3
+  use_distributed_optimizer: $4
+  hetero:
+    enable_hetero: true
+    # [tp, cp, ep, dp, pp] of each mesh, in the order of the stages.
+    hetero_process_meshes: [$5]
+    hetero_pipeline_layer_split: [$6]
+    hetero_device_types: [$7]
+    hetero_current_device_type: $8
+    standalone_embedding_stage: false
+)",
+      first.tp_degree, plan.num_stages(), first.cp_degree,
+      first.sequence_parallel ? "true" : "false",
+      first.zero_stage > 0 ? "true" : "false",
+      absl::StrJoin(meshes, ", ",
+                    [](std::string* out, const Mesh& mesh) {
+                      absl::StrAppend(out, MeshText(mesh));
+                    }),
+      absl::StrJoin(plan.stages, ", ",
+                    [&](std::string* out, const PlacedStage& stage) {
+                      absl::StrAppend(
+                          out, TransformerLayers(model, stage.plan).size());
+                    }),
+      absl::StrJoin(devices, ", "), devices.front());
+  if (partial_reduce) {
+    yaml += "    use_partial_reduce_for_shared_embedding: true\n";
+  }
+  if (first.ep_degree > 1) {
+    absl::StrAppend(&yaml,
+                    "    expert_tensor_parallel_size_per_process_mesh: [",
+                    absl::StrJoin(tp_degrees, ", "), "]\n");
+  }
+  return yaml;
+}
+
+std::string TrainYaml(const PlannedTraining& in, const PipelinePlan& plan,
+                      const std::vector<Mesh>& meshes,
+                      RecomputeGranularity recompute,
+                      const std::vector<MegatronOption>& model_options) {
+  const int num_microbatches =
+      in.training.global_batch_size / plan.pipeline_microbatch_size;
+  const int dp = plan.stages.front().plan.parallelism.dp_degree;
+  std::string yaml = SystemSection(in.model, plan, meshes);
+  yaml += RecomputeSection(recompute, in.model, plan, num_microbatches);
+  yaml += "  precision:\n    attention_softmax_in_fp32: true\n\nmodel:\n";
+  AppendOptions(model_options, yaml);
+  AppendOptions(MegatronGpuOptions(in), yaml);
+  AppendOptions(MegatronTrainingOptions(in.training), yaml);
+  if (in.model.layers.front().max_position_embeddings == 0) {
+    absl::StrAppend(&yaml,
+                    "  max_position_embeddings: ", in.training.sequence_length,
+                    "\n");
+  }
+  absl::StrAppend(&yaml, "  seq_length: ", in.training.sequence_length,
+                  "\n  global_batch_size: ", in.training.global_batch_size,
+                  "\n  # Of a replica of the first mesh; FlagScale gives the "
+                  "others theirs.\n  micro_batch_size: ",
+                  plan.pipeline_microbatch_size / dp, "\n");
+  yaml += R"(  train_samples: ${oc.decode:${oc.env:TRAIN_SAMPLES,100000}}
+  lr: ${oc.decode:${oc.env:LEARNING_RATE,0.0001}}
+
+data:
+  data_path: ${oc.env:DATA_PATH}
+  split: 1
+  tokenizer:
+    tokenizer_type: ${oc.env:TOKENIZER_TYPE,HuggingFaceTokenizer}
+    tokenizer_model: ${oc.env:TOKENIZER_MODEL}
+)";
+  return yaml;
+}
+
+// CUDA_VISIBLE_DEVICES must be given: FlagScale's launcher counts them.
+std::string ExperimentYaml(const std::vector<RankedHost>& hosts) {
+  size_t most = 0;
+  std::string special;
+  for (const RankedHost& host : hosts) {
+    most = std::max(most, host.gpus.size());
+    const std::string visible = VisibleGpus(host);
+    if (visible.empty()) continue;
+    absl::StrAppend(&special, "      ", host.name, ":\n",
+                    "        CUDA_VISIBLE_DEVICES: \"", visible, "\"\n");
+  }
+  std::string all;
+  for (size_t i = 0; i < most; ++i) {
+    absl::StrAppend(&all, i == 0 ? "" : ",", i);
+  }
+  if (!special.empty()) special = "    node_specific:\n" + special;
+  return absl::Substitute(R"(defaults:
+  - train: plan
+  - _self_
+
+experiment:
+  exp_name: tangram
+  exp_dir: $${oc.env:EXP_DIR,./outputs}
+  task:
+    type: train
+    backend: megatron
+    entrypoint: ./flagscale/train/train_gpt.py
+  runner:
+    hostfile: $${oc.env:HOSTFILE}
+    rdzv_backend: static  # Heterogeneous training knows no other.
+  envs:
+    CUDA_DEVICE_MAX_CONNECTIONS: 1
+    CUDA_VISIBLE_DEVICES: "$0"
+$1action: run
+
+hydra:
+  run:
+    dir: $${experiment.exp_dir}/hydra
+)",
+                          all, special);
+}
+
+constexpr char kLaunch[] = R"sh(#!/bin/bash
+# Starts the training on all hosts of ./hostfile over ssh. FLAGSCALE must name a
+# checkout of FlagScale; DATA_PATH and TOKENIZER_MODEL what to train on.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+: "${FLAGSCALE:?must name a checkout of FlagScale}"
+: "${DATA_PATH:?must name the data}" "${TOKENIZER_MODEL:?must name a tokenizer}"
+export DATA_PATH TOKENIZER_MODEL HOSTFILE="$here/hostfile"
+cd "$FLAGSCALE"
+exec python run.py --config-path "$here" --config-name experiment "$@"
+)sh";
+
+}  // namespace
+
+absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
+  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
+  if (plan.virtual_stages > 1) {
+    return Refuse("virtual_stages", plan.virtual_stages,
+                  "1, as heterogeneous meshes run no virtual stages");
+  }
+  plan.schedule = PipelineSchedule::kOneFOneB;
+  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
+  const RecomputeGranularity recompute = RoundRecompute(in.model, plan);
+  LowerParallelism(in.model, plan);
+  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<RankedHost> hosts,
+                           HostsInRankOrder(in.cluster, plan));
+  LabelHosts(hosts);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<Mesh> meshes,
+                           MeshesOf(plan, hosts));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model_options,
+                           MegatronModelOptions(in.model));
+
+  FrameworkExport result{
+      .files = {{"experiment.yaml", ExperimentYaml(hosts)},
+                {"train/plan.yaml",
+                 TrainYaml(in, plan, meshes, recompute, model_options)},
+                {"hostfile", HostFileText(hosts)},
+                {"launch.sh", kLaunch, /*executable=*/true}},
+      .launch =
+          "FLAGSCALE=<checkout> DATA_PATH=... TOKENIZER_MODEL=... "
+          "./launch.sh",
+      .training = in.training,
+      .guards = {"the global batch is a multiple of the microbatch of all "
+                 "replicas",
+                 "every replica's microbatch is whole",
+                 "all stages share one context parallel degree",
+                 "tied embeddings: first and last stage have the same tp",
+                 "no virtual stages", "a stage has GPUs of one type",
+                 "hosts, device types and stages are in one order"}};
+  result.plan = std::move(plan);
+  return result;
+}
+
+}  // namespace tangram

@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
+#include "common/base/status_macros.h"
+#include "frameworks/json_lines.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/megatron_options.h"
+#include "frameworks/rank_order.h"
+#include "frameworks/refusal.h"
+#include "frameworks/targets.h"
+#include "frameworks/whole_parts.h"
+
+// Hetu-Galvatron (main of 2026-06, galvatron/core/runtime): tp, cp, ep, ZeRO-3
+// and recomputation of each layer its own, dp what remains of a stage's GPUs,
+// as many GPUs in every stage.
+namespace tangram {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Zero-based lists are strings: "4,4,2".
+std::string ListText(const std::vector<int>& values) {
+  return absl::StrJoin(values, ",");
+}
+
+// Galvatron shards nothing (ddp), gradients and optimizer state (zero2), or a
+// layer's weights too (zero3); a layer has the default or zero3.
+void LowerSharding(PipelinePlan& plan) {
+  const bool any = std::any_of(
+      plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
+        const int zero = stage.plan.parallelism.zero_stage;
+        return zero == 1 || zero == 2;
+      });
+  for (PlacedStage& stage : plan.stages) {
+    int& zero = stage.plan.parallelism.zero_stage;
+    if (zero < 3) zero = any ? 2 : 0;
+  }
+}
+
+void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
+  bool sequence_parallel = false;
+  for (const PlacedStage& stage : plan.stages) {
+    sequence_parallel |= stage.plan.parallelism.sequence_parallel;
+  }
+  LowerSharding(plan);
+  for (PlacedStage& stage : plan.stages) {
+    StageParallelism& p = stage.plan.parallelism;
+    p.sequence_parallel = sequence_parallel;
+    p.tp_y_degree = 1;
+    p.fsep = false;
+    stage.plan.offload = HostOffload();
+    ChangeMasks(
+        [&](int layer, OpMask mask) {
+          const LayerSpec& spec = model.layers[layer];
+          const bool whole =
+              mask != kRecomputeNone && spec.kind == LayerKind::kTransformer;
+          return whole ? WholeLayerMask(spec) : kRecomputeNone;
+        },
+        stage.plan);
+  }
+}
+
+// Embedding and head, in the first and the last stage, have one degree.
+int VocabularyTp(const PipelinePlan& plan) {
+  return std::max(plan.stages.front().plan.parallelism.tp_degree,
+                  plan.stages.back().plan.parallelism.tp_degree);
+}
+
+std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
+  const int tp = VocabularyTp(plan);
+  std::vector<std::string> losses;
+  for (const int i : {0, plan.num_stages() - 1}) {
+    const int planned = plan.stages[i].plan.parallelism.tp_degree;
+    if (planned == tp) continue;
+    losses.push_back(absl::StrCat(
+        StageField(i, i == 0 ? ", embedding" : ", head"), ": tp ", planned,
+        "; becomes ", tp, ", one for embedding and head"));
+  }
+  return losses;
+}
+
+absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+  const PlacedStage& first = plan.stages.front();
+  const StageParallelism& last = plan.stages.back().plan.parallelism;
+  if (plan.virtual_stages > 1) {
+    return Refuse("virtual_stages", plan.virtual_stages, "1");
+  }
+  TANGRAM_RETURN_IF_ERROR(CheckForGalvatron(in.model, in.training));
+  TANGRAM_RETURN_IF_ERROR(
+      RequireWholeSequenceParts(in.training.sequence_length, plan));
+  int min_tp = first.plan.parallelism.tp_degree;
+  int min_cp = first.plan.parallelism.cp_degree;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const PlacedStage& stage = plan.stages[i];
+    const StageParallelism& p = stage.plan.parallelism;
+    min_tp = std::min(min_tp, p.tp_degree);
+    min_cp = std::min(min_cp, p.cp_degree);
+    if (stage.gpus.size() == first.gpus.size()) continue;
+    return Refuse(StageField(i, ".gpus"),
+                  absl::StrCat(stage.gpus.size(), " GPUs"),
+                  absl::StrCat(first.gpus.size(),
+                               " as in the first stage: Galvatron divides the "
+                               "GPUs evenly"));
+  }
+  // The embedding and the head, in the first and the last stage, share these.
+  const StageParallelism& p = first.plan.parallelism;
+  const int stage = plan.num_stages() - 1;
+  if (p.cp_degree != last.cp_degree) {
+    return Refuse(StageField(stage, ".parallelism.cp_degree"), last.cp_degree,
+                  absl::StrCat(p.cp_degree,
+                               " as in the first stage: embedding and head "
+                               "have one degree, vcp"));
+  }
+  const int most_replicas =
+      static_cast<int>(first.gpus.size()) / min_tp / min_cp;
+  if (in.training.global_batch_size % most_replicas == 0) {
+    return absl::OkStatus();
+  }
+  return Refuse("training.global_batch_size", in.training.global_batch_size,
+                absl::StrCat("a multiple of the ", most_replicas,
+                             " replicas of the least divided layer"));
+}
+
+std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
+  std::vector<int> tp, cp, ep, zero3, recompute, division;
+  bool any_zero2 = false;
+  for (const PlacedStage& stage : plan.stages) {
+    const StageParallelism& p = stage.plan.parallelism;
+    const LayerSpan span = TransformerLayers(in.model, stage.plan);
+    any_zero2 |= p.zero_stage == 2;
+    division.push_back(span.size());
+    tp.insert(tp.end(), span.size(), p.tp_degree);
+    cp.insert(cp.end(), span.size(), p.cp_degree);
+    ep.insert(ep.end(), span.size(), p.ep_degree);
+    zero3.insert(zero3.end(), span.size(), p.zero_stage == 3 ? 1 : 0);
+  }
+  const std::vector<OpMask> masks = LayerMasks(in.model, plan);
+  for (int l = 1; l + 1 < in.model.num_layers(); ++l) {
+    recompute.push_back(masks[l] != kRecomputeNone ? 1 : 0);
+  }
+  const StageParallelism& first = plan.stages.front().plan.parallelism;
+  const StageParallelism& last = plan.stages.back().plan.parallelism;
+  const int vocab_zero3 = first.zero_stage == 3 && last.zero_stage == 3;
+  const int num_layers = static_cast<int>(tp.size());
+  return JsonLines(Json{
+      {"pp_deg", plan.num_stages()},
+      {"tp_sizes_enc", ListText(tp)},
+      {"tp_consecutive_flags", ListText(std::vector<int>(num_layers, 1))},
+      {"cp_sizes_enc", ListText(cp)},
+      {"dp_types_enc", ListText(zero3)},
+      {"use_sp", ListText(std::vector<int>(num_layers, 0))},
+      {"checkpoint", ListText(recompute)},
+      {"global_bsz", in.training.global_batch_size},
+      {"chunks", in.training.global_batch_size / plan.pipeline_microbatch_size},
+      {"pp_division", ListText(division)},
+      {"pipeline_type",
+       plan.schedule == PipelineSchedule::kGpipe ? "gpipe" : "pipedream_flush"},
+      {"default_dp_type", any_zero2 ? "zero2" : "ddp"},
+      {"vtp", VocabularyTp(plan)},
+      {"vsp", 0},
+      {"vcp", first.cp_degree},
+      {"ep_sizes_enc", ListText(ep)},
+      {"tp_of_ep_sizes_enc", ListText(tp)},
+      // Its search writes the first and its runtime reads the second.
+      {"embed_sdp", vocab_zero3},
+      {"vocab_sdp", vocab_zero3}});
+}
+
+const char* Truth(bool value) { return value ? "true" : "false"; }
+
+// Its defaults are those of Llama, so that all that differs is written.
+absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
+  const ModelSpec& model = in.model;
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<MegatronOption> options,
+                           MegatronModelOptions(model));
+  absl::c_move(MegatronGpuOptions(in), std::back_inserter(options));
+  const LayerSpec& layer = model.layers[1];
+  // Flags are written below; of positions it makes as many as tokens.
+  const auto is_other = [](const MegatronOption& option) {
+    return option.name == "swiglu" || option.name == "disable_bias_linear" ||
+           option.name == "group_query_attention" ||
+           option.name == "untie_embeddings_and_output_weights" ||
+           option.name == "max_position_embeddings";
+  };
+  std::string yaml =
+      absl::StrCat("    model_size: ", model.name,
+                   "\n    is_moe_model: ", Truth(layer.is_moe()), "\n");
+  for (const MegatronOption& option : options) {
+    if (is_other(option)) continue;
+    absl::StrAppend(
+        &yaml, "    ",
+        option.name == "num_experts" ? "num_moe_experts" : option.name, ": ",
+        option.value.empty() ? "true" : option.value, "\n");
+  }
+  const char* rate = dropout ? "0.1" : "0.0";
+  absl::StrAppend(&yaml, "    gated_linear_unit: ", Truth(layer.gated_mlp),
+                  "\n    activation_func: torch.nn.functional.",
+                  layer.gated_mlp ? "silu" : "gelu",
+                  "\n    add_bias_linear: ", Truth(layer.linear_bias),
+                  "\n    untie_embeddings_and_output_weights: ",
+                  Truth(!model.layers.back().tied_embeddings),
+                  "\n    attention_dropout: ", rate,
+                  "\n    hidden_dropout: ", rate, "\n");
+  return yaml;
+}
+
+absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
+                                        const TrainingOptions& training,
+                                        const PipelinePlan& plan) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string model,
+                           ModelYaml(in, training.dropout));
+  const bool sequence_parallel = std::any_of(
+      plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
+        return stage.plan.parallelism.sequence_parallel;
+      });
+  return absl::StrCat(
+      "runtime:\n  parallel:\n"
+      "    galvatron_config_path: ${oc.env:GALVATRON_CONFIG}\n"
+      "    mixed_precision: ",
+      PrecisionName(training.precision),
+      "\n    reduce_in_fp32: ", Truth(training.fp32_gradients), "\n  model:\n",
+      model, "  train:\n    sequence_parallel: ", Truth(sequence_parallel),
+      "\n    use_flash_attn: ", Truth(training.flash_attention),
+      "\n    global_batch_size: ", training.global_batch_size, "\n    chunks: ",
+      training.global_batch_size / plan.pipeline_microbatch_size,
+      "\n    seq_length: ", training.sequence_length, "\n");
+}
+
+// Its folders of models are gpt and moe. $0 is the one.
+constexpr char kCommand[] = R"(export GALVATRON_CONFIG="$$here/galvatron.json"
+cd "$$GALVATRON/galvatron/models/$0"
+exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
+)";
+
+}  // namespace
+
+// Galvatron drops what its schema does not know without a word.
+absl::Status CheckForGalvatron(const ModelSpec& model,
+                               const TrainingOptions& training) {
+  if (training.precision == Precision::kFp8) {
+    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  if (training.optimizer != Optimizer::kAdam) {
+    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
+  }
+  const LayerSpec& first = model.layers[1];
+  for (int l = 1; l + 1 < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    const char* other = layer.kv_lora_rank > 0     ? "latent attention"
+                        : layer.sliding_window > 0 ? "a sliding window"
+                        : layer.is_moe() != first.is_moe()
+                            ? "dense layers among layers of experts"
+                            : nullptr;
+    if (other == nullptr) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "]"), other,
+                  "full attention, and experts in all layers or in none");
+  }
+  return MegatronModelOptions(model).status();
+}
+
+TrainingOptions TrainingUnderGalvatron(TrainingOptions training) {
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  return training;
+}
+
+absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
+  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
+  if (plan.schedule != PipelineSchedule::kGpipe) {
+    plan.schedule = PipelineSchedule::kOneFOneB;
+  }
+  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
+  LowerStages(in.model, plan);
+  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
+                           HostsInRankOrder(in.cluster, plan));
+  FrameworkExport result{
+      .training = TrainingUnderGalvatron(in.training),
+      .guards = {"every stage has as many GPUs",
+                 "the global batch is a multiple of the replicas of the least "
+                 "divided layer",
+                 "embedding and head have one cp",
+                 "both names of the embedding's sharding are written",
+                 "the model is one that its options describe",
+                 "hosts are in the order of the stages"}};
+  TANGRAM_ASSIGN_OR_RETURN(std::string yaml,
+                           RuntimeYaml(in, result.training, plan));
+  result.files = {
+      {"galvatron.json", ConfigText(in, plan)},
+      {"runtime.yaml", std::move(yaml)},
+      {"hostfile", HostFileText(hosts)},
+      {"launch.sh",
+       LaunchScript("Hetu-Galvatron", "GALVATRON",
+                    absl::Substitute(
+                        kCommand, in.model.layers[1].is_moe() ? "moe" : "gpt")),
+       /*executable=*/true}};
+  result.launch = LaunchHint(hosts, "GALVATRON");
+  result.losses = VocabularyLosses(plan);
+  result.plan = std::move(plan);
+  return result;
+}
+
+}  // namespace tangram

@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/status_macros.h"
+#include "frameworks/equal_stages.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/megatron_options.h"
+#include "frameworks/rank_order.h"
+#include "frameworks/targets.h"
+#include "frameworks/whole_parts.h"
+
+// Megatron-LM (pretrain_gpt.py of 2026-08): any number of layers a stage
+// (--pipeline-model-parallel-layout), one set of degrees and one amount of
+// recomputation for all stages, 1F1B or interleaved.
+namespace tangram {
+namespace {
+
+// "Et*12|t*20L": E embedding, t transformer layer, L loss, | between stages.
+std::string LayoutText(const ModelSpec& model, const PipelinePlan& plan) {
+  std::string layout;
+  for (const PlacedStage& stage : plan.stages) {
+    if (!layout.empty()) layout += "|";
+    if (HoldsEmbedding(stage.plan)) layout += "E";
+    const int num_layers = TransformerLayers(model, stage.plan).size();
+    if (num_layers == 1) layout += "t";
+    if (num_layers > 1) absl::StrAppend(&layout, "t*", num_layers);
+    if (HoldsHead(model, stage.plan)) layout += "L";
+  }
+  return layout;
+}
+
+// --recompute-method block recomputes the first layers of every stage, as many
+// in each: enough for the stage that needs most.
+int EqualRecompute(const ModelSpec& model, PipelinePlan& plan) {
+  int most = 0;
+  for (const PlacedStage& stage : plan.stages) {
+    most = std::max(most, RecomputedLayers(model, stage.plan));
+  }
+  for (PlacedStage& stage : plan.stages) {
+    const LayerSpan span = TransformerLayers(model, stage.plan);
+    ChangeMasks(
+        [&](int layer, OpMask) {
+          const bool recomputed =
+              layer >= span.first &&
+              layer < std::min(span.last, span.first + most);
+          return recomputed ? WholeLayerMask(model.layers[layer])
+                            : kRecomputeNone;
+        },
+        stage.plan);
+  }
+  return most;
+}
+
+std::vector<MegatronOption> RecomputeOptions(const ModelSpec& model,
+                                             PipelinePlan& plan) {
+  switch (RoundRecompute(model, plan)) {
+    case RecomputeGranularity::kNone:
+      return {};
+    case RecomputeGranularity::kAttentionCore:
+      return {{"recompute_granularity", "selective"},
+              {"recompute_modules", "core_attn"}};
+    case RecomputeGranularity::kWholeLayers:
+      break;
+  }
+  const int num_layers = EqualRecompute(model, plan);
+  return {{"recompute_granularity", "full"},
+          {"recompute_method", "block"},
+          {"recompute_num_layers", absl::StrCat(num_layers)}};
+}
+
+std::vector<MegatronOption> ParallelOptions(const ModelSpec& model,
+                                            const PipelinePlan& plan) {
+  const StageParallelism& p = plan.stages.front().plan.parallelism;
+  std::vector<MegatronOption> options = {
+      {"tensor_model_parallel_size", absl::StrCat(p.tp_degree)},
+      {"pipeline_model_parallel_size", absl::StrCat(plan.num_devices())}};
+  if (plan.num_stages() > 1) {
+    options.push_back(
+        {"pipeline_model_parallel_layout", LayoutText(model, plan)});
+  }
+  if (p.cp_degree > 1) {
+    options.push_back({"context_parallel_size", absl::StrCat(p.cp_degree)});
+  }
+  if (p.ep_degree > 1) {
+    options.push_back(
+        {"expert_model_parallel_size", absl::StrCat(p.ep_degree)});
+    options.push_back(
+        {"expert_tensor_parallel_size", absl::StrCat(p.tp_degree)});
+  }
+  if (p.sequence_parallel) options.push_back({"sequence_parallel", ""});
+  if (p.zero_stage > 0) options.push_back({"use_distributed_optimizer", ""});
+  return options;
+}
+
+std::vector<MegatronOption> BatchOptions(const PlannedTraining& in,
+                                         const PipelinePlan& plan) {
+  const int dp = plan.stages.front().plan.parallelism.dp_degree;
+  std::vector<MegatronOption> options = {
+      {"seq_length", absl::StrCat(in.training.sequence_length)},
+      {"global_batch_size", absl::StrCat(in.training.global_batch_size)},
+      {"micro_batch_size", absl::StrCat(plan.pipeline_microbatch_size / dp)}};
+  if (in.model.layers.front().max_position_embeddings == 0) {
+    options.push_back(
+        {"max_position_embeddings", absl::StrCat(in.training.sequence_length)});
+  }
+  return options;
+}
+
+void AppendOptions(const std::vector<MegatronOption>& options,
+                   std::string& text) {
+  for (const MegatronOption& option : options) {
+    absl::StrAppend(&text, "--", absl::StrReplaceAll(option.name, {{"_", "-"}}),
+                    option.value.empty() ? "" : " ", option.value, "\n");
+  }
+}
+
+constexpr char kCommand[] =
+    R"(read -r -d '' -a options < "$here/megatron.args" || true
+cd "$MEGATRON_LM"
+exec "${torchrun[@]}" pretrain_gpt.py "${options[@]}" "$@"
+)";
+
+}  // namespace
+
+absl::Status CheckForMegatron(const ModelSpec& model, const TrainingOptions&) {
+  return MegatronModelOptions(model).status();
+}
+
+absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
+  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
+  if (plan.schedule != PipelineSchedule::kInterleaved) {
+    plan.schedule = PipelineSchedule::kOneFOneB;
+  }
+  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(EqualizeStages(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(
+      RequireWholeSequenceParts(in.training.sequence_length, plan));
+  const std::vector<MegatronOption> recompute =
+      RecomputeOptions(in.model, plan);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
+                           HostsInRankOrder(in.cluster, plan));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model,
+                           MegatronModelOptions(in.model));
+  std::string arguments;
+  AppendOptions(model, arguments);
+  AppendOptions(MegatronGpuOptions(in), arguments);
+  AppendOptions(ParallelOptions(in.model, plan), arguments);
+  AppendOptions(recompute, arguments);
+  AppendOptions(BatchOptions(in, plan), arguments);
+  AppendOptions(MegatronTrainingOptions(in.training), arguments);
+
+  FrameworkExport result{
+      .files = {{"megatron.args", std::move(arguments)},
+                {"hostfile", HostFileText(hosts)},
+                {"launch.sh",
+                 LaunchScript("Megatron-LM", "MEGATRON_LM", kCommand),
+                 /*executable=*/true}},
+      .launch = LaunchHint(hosts, "MEGATRON_LM") +
+                " --data-path ... --tokenizer-type ... --lr ... "
+                "--train-iters ...",
+      .training = in.training,
+      .guards = {"all stages have the same degrees",
+                 "the layers of the layout are the model's",
+                 "a sequence can be cut into the parts of tp and cp",
+                 "a layout is given without --account-for-embedding-in-pipeline"
+                 "-split",
+                 "hosts are in the order of the stages"}};
+  result.plan = std::move(plan);
+  return result;
+}
+
+}  // namespace tangram

@@ -1,0 +1,82 @@
+#include "frameworks/export_plan.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "frameworks/losses.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/targets.h"
+
+namespace tangram {
+namespace {
+
+constexpr ExportTarget kTargets[] = {
+    {"flagscale", "YAML of FlagScale's heterogeneous meshes",
+     ExportToFlagScale},
+    {"aceso", "JSON of FlexPipe, Aceso's runtime", ExportToAceso},
+    {"megatron", "Megatron-LM's arguments with a pipeline layout",
+     ExportToMegatron},
+    {"galvatron", "JSON of Hetu-Galvatron", ExportToGalvatron},
+    {"sailor", "JSON of Sailor's controller", ExportToSailor},
+    {"flashflex", "JSON of FlashFlex (HexiScale)", ExportToFlashFlex},
+    {"torchtitan", "torchtitan's ParallelismConfig", ExportToTorchTitan},
+    {"alpa", "Alpa's ManualStageOption", ExportToAlpa},
+    {"deepspeed", "refused: no list of stages", ExportToDeepSpeed},
+    {"nnscaler", "refused: plans name nodes of a traced graph",
+     ExportToNnScaler},
+    {"nanotron", "refused: one mesh, even stages", ExportToNanotron},
+};
+
+absl::StatusOr<const ExportTarget*> FindTarget(absl::string_view name) {
+  for (const ExportTarget& target : kTargets) {
+    if (target.name == name) return &target;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "target: ", name, "; expected one of ",
+      absl::StrJoin(kTargets, ", ",
+                    [](std::string* out, const ExportTarget& target) {
+                      absl::StrAppend(out, target.name);
+                    })));
+}
+
+absl::Status InTarget(absl::string_view name, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(name, ": ", status.message()));
+}
+
+absl::StatusOr<FrameworkExport> Write(const ExportTarget& target,
+                                      const PlannedTraining& planned) {
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
+                                       planned.training, planned.plan));
+  TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));
+  std::vector<std::string> losses =
+      ListLosses(planned, result.training, result.plan);
+  result.losses.insert(result.losses.begin(),
+                       std::make_move_iterator(losses.begin()),
+                       std::make_move_iterator(losses.end()));
+  result.plan = CanonicalPlan(planned.model, std::move(result.plan));
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
+                                       result.training, result.plan));
+  return result;
+}
+
+}  // namespace
+
+absl::Span<const ExportTarget> ExportTargets() { return kTargets; }
+
+absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
+                                           const PlannedTraining& planned) {
+  TANGRAM_ASSIGN_OR_RETURN(const ExportTarget* found, FindTarget(target));
+  absl::StatusOr<FrameworkExport> result = Write(*found, planned);
+  if (!result.ok()) return InTarget(target, result.status());
+  return result;
+}
+
+}  // namespace tangram

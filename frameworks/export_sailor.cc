@@ -1,0 +1,154 @@
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "frameworks/json_lines.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/rank_order.h"
+#include "frameworks/refusal.h"
+#include "frameworks/targets.h"
+
+// Sailor's runtime (eth-easl/sailor, deepspeed/topology.py and
+// sailor/Controller): tp of each stage its own, dp of all the same; DeepSpeed's
+// 1F1B over layers that are counted for each stage.
+namespace tangram {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// With another dp it leaves ranks out of every pipeline group and says nothing.
+absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+  TANGRAM_RETURN_IF_ERROR(CheckForSailor(in.model, in.training));
+  if (plan.virtual_stages > 1) {
+    return Refuse("virtual_stages", plan.virtual_stages, "1");
+  }
+  const int dp = plan.stages.front().plan.parallelism.dp_degree;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const StageParallelism& p = plan.stages[i].plan.parallelism;
+    if (p.dp_degree != dp) {
+      return Refuse(
+          StageField(i, ".parallelism.dp_degree"), p.dp_degree,
+          absl::StrCat(dp,
+                       " as in the first stage: Sailor would drop the "
+                       "ranks of the others"));
+    }
+    if (p.cp_degree > 1) {
+      return Refuse(StageField(i, ".parallelism.cp_degree"), p.cp_degree,
+                    "1, as Sailor has no context parallelism");
+    }
+    // Groups of neighbouring stages are cut into one another.
+    const int next = (i + 1) % plan.num_stages();
+    const int tp = plan.stages[next].plan.parallelism.tp_degree;
+    if (p.tp_degree % tp != 0 && tp % p.tp_degree != 0) {
+      return Refuse(StageField(next, ".parallelism.tp_degree"), tp,
+                    absl::StrCat("a divisor or multiple of the ", p.tp_degree,
+                                 " of stages[", i, "]"));
+    }
+  }
+  // DeepSpeed would make as many groups of them as the rank's own tp.
+  const int first_tp = plan.stages.front().plan.parallelism.tp_degree;
+  const int last_tp = plan.stages.back().plan.parallelism.tp_degree;
+  if (in.model.layers.back().tied_embeddings && first_tp != last_tp) {
+    return Refuse(
+        StageField(plan.num_stages() - 1, ".parallelism.tp_degree"), last_tp,
+        absl::StrCat(first_tp,
+                     " as in the first stage, whose embedding the head shares "
+                     "(tied embeddings)"));
+  }
+  return absl::OkStatus();
+}
+
+// Stage -> replica -> ranks.
+Json RanksOf(const PipelinePlan& plan) {
+  Json stages = Json::array();
+  int rank = 0;
+  for (const PlacedStage& stage : plan.stages) {
+    const StageParallelism& p = stage.plan.parallelism;
+    Json replicas = Json::array();
+    for (int d = 0; d < p.dp_degree; ++d) {
+      std::vector<int> ranks(p.tp_degree);
+      std::iota(ranks.begin(), ranks.end(), rank);
+      rank += p.tp_degree;
+      replicas.push_back(ranks);
+    }
+    stages.push_back(replicas);
+  }
+  return stages;
+}
+
+std::string ClusterConfig(const PlannedTraining& in, const PipelinePlan& plan) {
+  const int dp = plan.stages.front().plan.parallelism.dp_degree;
+  std::vector<int> layers;
+  std::vector<std::string> nodes;
+  for (const PlacedStage& stage : plan.stages) {
+    const int tp = stage.plan.parallelism.tp_degree;
+    layers.push_back(TransformerLayers(in.model, stage.plan).size());
+    for (int d = 0; d < dp; ++d) {
+      nodes.push_back(in.cluster.nodes[stage.gpus[d * tp].node].name);
+    }
+  }
+  return JsonLines(
+      Json{{"pipeline_parallelism", plan.num_stages()},
+           {"data_parallelism", dp},
+           {"tp_degrees", RanksOf(plan)},
+           // Of a replica.
+           {"microbatch_size", plan.pipeline_microbatch_size / dp},
+           {"global_batch_size", in.training.global_batch_size},
+           {"gradient_accumulation_steps",
+            in.training.global_batch_size / plan.pipeline_microbatch_size},
+           {"sequence_length", in.training.sequence_length},
+           {"num_layers_per_stage", layers},
+           {"node_list", nodes}});
+}
+
+}  // namespace
+
+absl::Status CheckForSailor(const ModelSpec& model, const TrainingOptions&) {
+  for (int l = 0; l < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (!layer.is_moe() && layer.kv_lora_rank == 0) continue;
+    return Refuse(absl::StrCat("model.layers[", l, "]"),
+                  layer.is_moe() ? "experts" : "latent attention",
+                  "a dense layer of OPT, GPT-Neo or Llama");
+  }
+  return absl::OkStatus();
+}
+
+TrainingOptions TrainingUnderSailor(TrainingOptions training) {
+  training.overlap_grad_reduce = false;
+  training.bf16_moments = false;
+  training.fused_loss = false;
+  return training;
+}
+
+absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
+  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
+  plan.schedule = PipelineSchedule::kOneFOneB;
+  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
+  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
+  RecomputeAllOrNothing(in.model, plan);
+  KeepDegreesOnly(plan);
+  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
+                           HostsInRankOrder(in.cluster, plan));
+  FrameworkExport result{
+      .files = {{"dist_config.json", RanksOf(plan).dump() + "\n"},
+                {"cluster_config.json", ClusterConfig(in, plan)},
+                {"hostfile", HostFileText(hosts)}},
+      .launch =
+          "give cluster_config.json to update_nodes() of "
+          "sailor/Controller, dist_config.json to its workers",
+      .training = TrainingUnderSailor(in.training),
+      .guards = {"all stages have one dp",
+                 "tp of neighbouring stages divide one another",
+                 "tied embeddings: first and last stage have the same tp",
+                 "hosts are in the order of the stages"}};
+  result.plan = std::move(plan);
+  return result;
+}
+
+}  // namespace tangram

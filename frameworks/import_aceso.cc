@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "frameworks/flexpipe_operators.h"
+#include "frameworks/import_parts.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/targets.h"
+
+namespace tangram {
+namespace {
+
+// Lists of the file, an entry for each stage.
+struct FlexPipeStages {
+  std::vector<int> num_ops;
+  std::vector<std::vector<int>> tp;
+  std::vector<std::vector<int>> dp;
+  std::vector<std::vector<int>> recomputed;  // Empty: nothing.
+};
+
+absl::StatusOr<std::vector<std::vector<int>>> ReadPerOperator(
+    const ConfigField& root, absl::string_view key, int min,
+    const std::vector<int>& num_ops) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                           root.Require(key, "a list for each stage"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> stages,
+                           field.Elements());
+  if (stages.size() != num_ops.size()) {
+    return field.Error(absl::StrCat(num_ops.size(), " lists, one a stage"));
+  }
+  std::vector<std::vector<int>> values;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    TANGRAM_ASSIGN_OR_RETURN(values.emplace_back(), AsInts(stages[i], min));
+    if (static_cast<int>(values[i].size()) == num_ops[i]) continue;
+    return stages[i].Error(absl::StrCat(num_ops[i],
+                                        " numbers, one for each "
+                                        "operator of the stage"));
+  }
+  return values;
+}
+
+absl::StatusOr<FlexPipeStages> ReadStages(const ConfigField& root,
+                                          const ModelSpec& model) {
+  FlexPipeStages stages;
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField num_ops,
+      root.Require("num_ops_in_each_stage", "a number for each stage"));
+  TANGRAM_ASSIGN_OR_RETURN(stages.num_ops, AsInts(num_ops, /*min=*/1));
+  int64_t all = 0;
+  for (const int ops : stages.num_ops) all += ops;
+  const size_t expected = FlexPipeOrder(model).size();
+  if (stages.num_ops.empty() || all != static_cast<int64_t>(expected)) {
+    return num_ops.Error(absl::StrCat("numbers that add up to the ", expected,
+                                      " operators of ", model.name));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      stages.tp, ReadPerOperator(root, "model_parallel_size_of_each_op",
+                                 /*min=*/1, stages.num_ops));
+  TANGRAM_ASSIGN_OR_RETURN(
+      stages.dp, ReadPerOperator(root, "data_parallel_size_of_each_op",
+                                 /*min=*/1, stages.num_ops));
+  TANGRAM_ASSIGN_OR_RETURN(
+      stages.recomputed,
+      ReadPerOperator(root, "recompute_ops", /*min=*/0, stages.num_ops));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField checkpoint,
+      root.Require("checkpoint_activations", "true or false for each stage"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> checkpointed,
+                           checkpoint.Elements());
+  for (size_t i = 0; i < stages.num_ops.size(); ++i) {
+    if (i >= checkpointed.size()) return checkpoint.Error("one a stage");
+    TANGRAM_ASSIGN_OR_RETURN(const bool used, checkpointed[i].AsBool());
+    if (!used)
+      std::fill(stages.recomputed[i].begin(), stages.recomputed[i].end(), 0);
+  }
+  return stages;
+}
+
+// The degrees of most operators of a stage.
+std::pair<int, int> UsualDegrees(const std::vector<int>& tp,
+                                 const std::vector<int>& dp) {
+  std::map<std::pair<int, int>, int> counts;
+  for (size_t i = 0; i < tp.size(); ++i) ++counts[{tp[i], dp[i]}];
+  return std::max_element(
+             counts.begin(), counts.end(),
+             [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+// Where our operators are cut for a cut before FlexPipe operator `index`: the
+// attention core, four of theirs, is not cut.
+OperatorCut NearestCut(const ModelSpec& model,
+                       const std::vector<OperatorCut>& order, int index) {
+  if (index == static_cast<int>(order.size())) return {model.num_layers(), 0};
+  const OperatorCut cut = order[index];
+  const int offset = index - FlexPipeIndex(model, cut);
+  if (2 * offset < FlexPipeOps(OperatorsOf(model.layers[cut.layer])[cut.op])) {
+    return cut;
+  }
+  return {cut.layer, cut.op + 1};
+}
+
+class PlanReader {
+ public:
+  explicit PlanReader(const ModelSpec& model)
+      : model_(model), order_(FlexPipeOrder(model)) {}
+
+  // `begin` counts FlexPipe operators.
+  StagePlan ReadStage(const FlexPipeStages& stages, size_t i, int begin) {
+    const int end = begin + stages.num_ops[i];
+    const auto [tp, dp] = UsualDegrees(stages.tp[i], stages.dp[i]);
+    StagePlan stage{.begin = NearestCut(model_, order_, begin),
+                    .end = NearestCut(model_, order_, end),
+                    .parallelism = {.tp_degree = tp, .dp_degree = dp}};
+    rounded_cuts_ += end < static_cast<int>(order_.size()) &&
+                     FlexPipeIndex(model_, stage.end) != end;
+    for (int o = 0; o < stages.num_ops[i]; ++o) {
+      other_degrees_ += stages.tp[i][o] != tp || stages.dp[i][o] != dp;
+    }
+    SetRecompute(stages.recomputed[i], begin, stage);
+    return stage;
+  }
+
+  std::vector<std::string> Notes() const {
+    std::vector<std::string> notes;
+    if (rounded_cuts_ > 0) {
+      notes.push_back(absl::StrCat(rounded_cuts_,
+                                   " cuts inside the attention core are at "
+                                   "its nearer end"));
+    }
+    if (other_degrees_ > 0) {
+      notes.push_back(absl::StrCat(
+          other_degrees_,
+          " operators have other degrees than most of their stage; the "
+          "stage's are used"));
+    }
+    if (partly_recomputed_ > 0) {
+      notes.push_back(absl::StrCat(
+          partly_recomputed_,
+          " attention cores are recomputed in part; all of it is from half "
+          "of it on"));
+    }
+    return notes;
+  }
+
+ private:
+  // Half of the FlexPipe operators of one of ours decide.
+  void SetRecompute(const std::vector<int>& recomputed, int begin,
+                    StagePlan& stage) {
+    stage.recompute = {{.num_layers = LayersTouched(stage.begin, stage.end)}};
+    const auto is_recomputed = [&](int index) {
+      const int offset = index - begin;
+      return offset >= 0 && offset < static_cast<int>(recomputed.size()) &&
+             recomputed[offset] != 0;
+    };
+    ChangeMasks(
+        [&](int layer, OpMask) {
+          OpMask mask = kRecomputeNone;
+          const auto ops = OperatorsOf(model_.layers[layer]);
+          int index = FlexPipeIndex(model_, {layer, 0});
+          for (size_t op = 0; op < ops.size(); ++op) {
+            int count = 0;
+            const int parts = FlexPipeOps(ops[op]);
+            for (int k = 0; k < parts; ++k) count += is_recomputed(index++);
+            if (2 * count >= parts) mask |= OpMask{1} << op;
+            partly_recomputed_ += count > 0 && count < parts;
+          }
+          return mask;
+        },
+        stage);
+  }
+
+  const ModelSpec& model_;
+  const std::vector<OperatorCut> order_;
+  int rounded_cuts_ = 0;
+  int other_degrees_ = 0;
+  int partly_recomputed_ = 0;
+};
+
+absl::Status ReadBatch(const ConfigField& root, ImportedPlan& imported) {
+  const std::pair<const char*, int*> numbers[] = {
+      {"micro_batch_size", &imported.plan.pipeline_microbatch_size},
+      {"global_batch_size", &imported.training.global_batch_size},
+      {"seq_length", &imported.training.sequence_length}};
+  for (const auto& [key, value] : numbers) {
+    TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                             root.Require(key, "a positive integer"));
+    TANGRAM_ASSIGN_OR_RETURN(*value, field.AsInt(1, kMaxNumber));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ImportedPlan> ImportFromAceso(const ImportRequest& request) {
+  TANGRAM_ASSIGN_OR_RETURN(const FrameworkFile* file, FindConfig(request, ""));
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
+                           ParseConfigText(file->content, file->name));
+  const ConfigField root(value, file->name);
+  TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
+  TANGRAM_ASSIGN_OR_RETURN(const FlexPipeStages stages,
+                           ReadStages(root, request.model));
+  ImportedPlan imported{.training = request.training};
+  PlanReader reader(request.model);
+  int begin = 0;
+  for (size_t i = 0; i < stages.num_ops.size(); ++i) {
+    imported.plan.stages.push_back(
+        {.plan = reader.ReadStage(stages, i, begin)});
+    begin += stages.num_ops[i];
+  }
+  imported.notes = reader.Notes();
+  TANGRAM_RETURN_IF_ERROR(ReadBatch(root, imported));
+  TANGRAM_RETURN_IF_ERROR(PlaceStages(request, imported));
+  return imported;
+}
+
+}  // namespace tangram

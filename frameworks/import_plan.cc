@@ -1,0 +1,47 @@
+#include "frameworks/import_plan.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "frameworks/lower_plan.h"
+#include "frameworks/targets.h"
+
+namespace tangram {
+namespace {
+
+constexpr PlanFormat kFormats[] = {
+    {"flagscale", "YAML with heterogeneous meshes, and a host file",
+     ImportFromFlagScale},
+    {"aceso", "JSON for --flexpipe-config, and a host file", ImportFromAceso},
+    {"megatron", "arguments of pretrain_gpt.py, and a host file",
+     ImportFromMegatron},
+    {"galvatron", "JSON of a strategy, runtime.yaml and a host file",
+     ImportFromGalvatron},
+};
+
+}  // namespace
+
+absl::Span<const PlanFormat> PlanFormats() { return kFormats; }
+
+absl::StatusOr<ImportedPlan> ImportPlan(absl::string_view format,
+                                        const ImportRequest& request) {
+  for (const PlanFormat& known : kFormats) {
+    if (known.name != format) continue;
+    TANGRAM_ASSIGN_OR_RETURN(ImportedPlan imported, known.read(request));
+    TANGRAM_RETURN_IF_ERROR(ValidatePlan(request.model, request.cluster,
+                                         imported.training, imported.plan));
+    imported.plan = CanonicalPlan(request.model, std::move(imported.plan));
+    return imported;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("format: ", format, "; expected one of ",
+                   absl::StrJoin(kFormats, ", ",
+                                 [](std::string* out, const PlanFormat& known) {
+                                   absl::StrAppend(out, known.name);
+                                 })));
+}
+
+}  // namespace tangram

@@ -1,0 +1,23 @@
+#ifndef TANGRAM_FRAMEWORKS_JSON_LINES_H_
+#define TANGRAM_FRAMEWORKS_JSON_LINES_H_
+
+#include <string>
+
+#include "nlohmann/json.hpp"
+
+namespace tangram {
+
+// A JSON object with a line for each key: lists of hundreds of operators stay
+// on one.
+inline std::string JsonLines(const nlohmann::ordered_json& object) {
+  std::string text = "{\n";
+  size_t left = object.size();
+  for (const auto& [key, value] : object.items()) {
+    text += "  \"" + key + "\": " + value.dump() + (--left > 0 ? ",\n" : "\n");
+  }
+  return text + "}\n";
+}
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FRAMEWORKS_JSON_LINES_H_

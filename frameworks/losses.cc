@@ -1,0 +1,128 @@
+#include "frameworks/losses.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "frameworks/lower_plan.h"
+
+namespace tangram {
+namespace {
+
+class LossList {
+ public:
+  template <typename T>
+  void Compare(absl::string_view field, const T& planned, const T& run) {
+    if (planned == run) return;
+    Add(field, absl::StrCat(planned), absl::StrCat(run));
+  }
+
+  void Compare(absl::string_view field, bool planned, bool run) {
+    if (planned == run) return;
+    Add(field, planned ? "true" : "false", run ? "true" : "false");
+  }
+
+  void Add(absl::string_view field, absl::string_view planned,
+           absl::string_view run) {
+    losses_.push_back(absl::StrCat(field, ": ", planned, "; becomes ", run));
+  }
+
+  std::vector<std::string> Take() { return std::move(losses_); }
+
+ private:
+  std::vector<std::string> losses_;
+};
+
+std::string CutText(OperatorCut cut) {
+  return cut.op == 0
+             ? absl::StrCat("layer ", cut.layer)
+             : absl::StrCat("operator ", cut.op, " of layer ", cut.layer);
+}
+
+// "12 of 13 layers (mask 0x3ff x 12, 0x0 x 1)".
+std::string RecomputeText(const std::vector<RecomputeRun>& runs) {
+  int recomputed = 0;
+  int layers = 0;
+  std::string masks;
+  for (const RecomputeRun& run : runs) {
+    layers += run.num_layers;
+    if (run.mask != kRecomputeNone) recomputed += run.num_layers;
+    absl::StrAppendFormat(&masks, "%s%#x x %d", masks.empty() ? "" : ", ",
+                          run.mask, run.num_layers);
+  }
+  return absl::StrFormat("%d of %d layers (masks %s)", recomputed, layers,
+                         masks);
+}
+
+void CompareParallelism(const std::string& stage, const StageParallelism& a,
+                        const StageParallelism& b, LossList& losses) {
+  const std::string prefix = stage + ".parallelism.";
+  losses.Compare(prefix + "tp_degree", a.tp_degree, b.tp_degree);
+  losses.Compare(prefix + "cp_degree", a.cp_degree, b.cp_degree);
+  losses.Compare(prefix + "dp_degree", a.dp_degree, b.dp_degree);
+  losses.Compare(prefix + "ep_degree", a.ep_degree, b.ep_degree);
+  losses.Compare(prefix + "fsep", a.fsep, b.fsep);
+  losses.Compare(prefix + "zero_stage", a.zero_stage, b.zero_stage);
+  losses.Compare(prefix + "sequence_parallel", a.sequence_parallel,
+                 b.sequence_parallel);
+  losses.Compare(prefix + "tp_y_degree", a.tp_y_degree, b.tp_y_degree);
+}
+
+void CompareOffload(const std::string& stage, const HostOffload& a,
+                    const HostOffload& b, LossList& losses) {
+  const std::string prefix = stage + ".offload.";
+  losses.Compare(prefix + "weights", a.weights, b.weights);
+  losses.Compare(prefix + "gradients", a.gradients, b.gradients);
+  losses.Compare(prefix + "optimizer", a.optimizer, b.optimizer);
+  losses.Compare(prefix + "activations", a.activations, b.activations);
+}
+
+void CompareStages(const PipelinePlan& planned, const PipelinePlan& run,
+                   LossList& losses) {
+  for (int i = 0; i < run.num_stages(); ++i) {
+    const StagePlan& a = planned.stages[i].plan;
+    const StagePlan& b = run.stages[i].plan;
+    const std::string stage = absl::StrCat("stages[", i, "]");
+    if (a.begin != b.begin) {
+      losses.Add(stage + ".begin", CutText(a.begin), CutText(b.begin));
+    }
+    CompareParallelism(stage, a.parallelism, b.parallelism, losses);
+    if (a.recompute != b.recompute) {
+      losses.Add(stage + ".recompute", RecomputeText(a.recompute),
+                 RecomputeText(b.recompute));
+    }
+    CompareOffload(stage, a.offload, b.offload, losses);
+  }
+}
+
+void CompareTraining(const TrainingOptions& a, const TrainingOptions& b,
+                     LossList& losses) {
+  const auto field = [&](const char* name, auto member) {
+    losses.Compare(absl::StrCat("training.", name), a.*member, b.*member);
+  };
+  field("flash_attention", &TrainingOptions::flash_attention);
+  field("dropout", &TrainingOptions::dropout);
+  field("fp32_gradients", &TrainingOptions::fp32_gradients);
+  field("overlap_grad_reduce", &TrainingOptions::overlap_grad_reduce);
+  field("bf16_moments", &TrainingOptions::bf16_moments);
+  field("fused_loss", &TrainingOptions::fused_loss);
+}
+
+}  // namespace
+
+std::vector<std::string> ListLosses(const PlannedTraining& planned,
+                                    const TrainingOptions& training,
+                                    const PipelinePlan& plan) {
+  LossList losses;
+  CompareTraining(planned.training, training, losses);
+  const PipelinePlan before = CanonicalPlan(planned.model, planned.plan);
+  const PipelinePlan after = CanonicalPlan(planned.model, plan);
+  if (before.schedule != after.schedule) {
+    losses.Add("schedule", ScheduleName(before.schedule),
+               ScheduleName(after.schedule));
+  }
+  losses.Compare("pipeline_microbatch_size", before.pipeline_microbatch_size,
+                 after.pipeline_microbatch_size);
+  CompareStages(before, after, losses);
+  return losses.Take();
+}
+
+}  // namespace tangram

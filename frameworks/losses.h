@@ -1,0 +1,22 @@
+#ifndef TANGRAM_FRAMEWORKS_LOSSES_H_
+#define TANGRAM_FRAMEWORKS_LOSSES_H_
+
+#include <string>
+#include <vector>
+
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/training_options.h"
+#include "frameworks/framework_export.h"
+
+namespace tangram {
+
+// How `plan` and `training`, which a framework will run, differ from what was
+// planned: "stages[1].parallelism.tp_degree: 2; becomes 4", a line each.
+// Settings without effect do not count (CanonicalPlan).
+std::vector<std::string> ListLosses(const PlannedTraining& planned,
+                                    const TrainingOptions& training,
+                                    const PipelinePlan& plan);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FRAMEWORKS_LOSSES_H_

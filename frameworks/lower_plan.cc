@@ -1,0 +1,207 @@
+#include "frameworks/lower_plan.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+
+namespace tangram {
+namespace {
+
+void AppendRun(OpMask mask, std::vector<RecomputeRun>& runs) {
+  if (runs.empty() || runs.back().mask != mask) {
+    runs.push_back({.num_layers = 0, .mask = mask});
+  }
+  ++runs.back().num_layers;
+}
+
+// Operators of `layer` that the stage runs.
+OpMask OperatorsIn(const StagePlan& stage, int layer) {
+  OpMask mask = ~OpMask{0};
+  if (layer == stage.begin.layer) mask &= ~OpMask{0} << stage.begin.op;
+  if (layer == stage.end.layer) mask &= (OpMask{1} << stage.end.op) - 1;
+  return mask | kDropOutputs;
+}
+
+OperatorCut NearestLayer(const ModelSpec& model, OperatorCut cut) {
+  if (cut.op == 0) return cut;
+  const int num_ops =
+      static_cast<int>(OperatorsOf(model.layers[cut.layer]).size());
+  return {.layer = 2 * cut.op < num_ops ? cut.layer : cut.layer + 1, .op = 0};
+}
+
+bool IsTransformer(const ModelSpec& model, int layer) {
+  return model.layers[layer].kind == LayerKind::kTransformer;
+}
+
+}  // namespace
+
+PipelinePlan CanonicalPlan(const ModelSpec& model, PipelinePlan plan) {
+  for (PlacedStage& stage : plan.stages) {
+    StageParallelism& p = stage.plan.parallelism;
+    if (p.tp_degree == 1) p.sequence_parallel = false;
+    if (p.dp_degree * p.cp_degree == 1) p.zero_stage = 0;
+    ChangeMasks(
+        [&](int layer, OpMask mask) {
+          mask &= OperatorsIn(stage.plan, layer);
+          return (mask & WholeLayerMask(model.layers[layer])) == 0
+                     ? kRecomputeNone
+                     : mask;
+        },
+        stage.plan);
+  }
+  return plan;
+}
+
+void ChangeMasks(absl::FunctionRef<OpMask(int layer, OpMask mask)> change,
+                 StagePlan& stage) {
+  std::vector<RecomputeRun> changed;
+  int layer = stage.begin.layer;
+  for (const RecomputeRun& run : stage.recompute) {
+    for (int i = 0; i < run.num_layers; ++i, ++layer) {
+      AppendRun(change(layer, run.mask), changed);
+    }
+  }
+  stage.recompute = std::move(changed);
+}
+
+OpMask WholeLayerMask(const LayerSpec& layer) {
+  return (OpMask{1} << OperatorsOf(layer).size()) - 1;
+}
+
+OpMask AttentionCoreMask(const LayerSpec& layer) {
+  const absl::Span<const OpKind> ops = OperatorsOf(layer);
+  const auto core = std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
+  return core == ops.end() ? kRecomputeNone : OpMask{1} << (core - ops.begin());
+}
+
+std::vector<OpMask> LayerMasks(const ModelSpec& model,
+                               const PipelinePlan& plan) {
+  std::vector<OpMask> masks(model.layers.size(), kRecomputeNone);
+  for (const PlacedStage& stage : plan.stages) {
+    int layer = stage.plan.begin.layer;
+    for (const RecomputeRun& run : stage.plan.recompute) {
+      for (int i = 0; i < run.num_layers; ++i) masks[layer++] |= run.mask;
+    }
+  }
+  return masks;
+}
+
+void SetLayerMasks(const std::vector<OpMask>& masks, PipelinePlan& plan) {
+  for (PlacedStage& stage : plan.stages) {
+    stage.plan.recompute.clear();
+    for (int l = stage.plan.begin.layer; l < stage.plan.end.layer; ++l) {
+      AppendRun(masks[l], stage.plan.recompute);
+    }
+  }
+}
+
+LayerSpan TransformerLayers(const ModelSpec& model, const StagePlan& stage) {
+  LayerSpan span{.first = stage.begin.layer, .last = stage.end.layer};
+  while (span.size() > 0 && !IsTransformer(model, span.first)) ++span.first;
+  while (span.size() > 0 && !IsTransformer(model, span.last - 1)) --span.last;
+  return span;
+}
+
+bool HoldsEmbedding(const StagePlan& stage) { return stage.begin.layer == 0; }
+
+bool HoldsHead(const ModelSpec& model, const StagePlan& stage) {
+  return stage.end.layer == model.num_layers();
+}
+
+absl::Status RoundToLayers(const ModelSpec& model, PipelinePlan& plan) {
+  const std::vector<OpMask> masks = LayerMasks(model, plan);
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    StagePlan& stage = plan.stages[i].plan;
+    stage.begin = NearestLayer(model, stage.begin);
+    stage.end = NearestLayer(model, stage.end);
+    if (stage.begin < stage.end) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "stages[", i, "]: less than a layer; expected at least one"));
+  }
+  SetLayerMasks(masks, plan);
+  return absl::OkStatus();
+}
+
+absl::Status RequireTransformerLayers(const ModelSpec& model,
+                                      const PipelinePlan& plan) {
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    if (TransformerLayers(model, plan.stages[i].plan).size() > 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("stages[", i,
+                     "]: no transformer layer; expected at least one in every "
+                     "stage"));
+  }
+  return absl::OkStatus();
+}
+
+RecomputeGranularity RoundRecompute(const ModelSpec& model,
+                                    PipelinePlan& plan) {
+  std::vector<OpMask> masks = LayerMasks(model, plan);
+  bool any = false;
+  bool only_cores = true;
+  for (int l = 0; l < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (!IsTransformer(model, l)) masks[l] = kRecomputeNone;
+    any |= masks[l] != kRecomputeNone;
+    only_cores &= (masks[l] & ~AttentionCoreMask(layer)) == 0;
+  }
+  for (int l = 0; any && only_cores && l < model.num_layers(); ++l) {
+    masks[l] = AttentionCoreMask(model.layers[l]);
+  }
+  if (!any || only_cores) {
+    SetLayerMasks(masks, plan);
+    return any ? RecomputeGranularity::kAttentionCore
+               : RecomputeGranularity::kNone;
+  }
+  for (const PlacedStage& stage : plan.stages) {
+    const LayerSpan span = TransformerLayers(model, stage.plan);
+    const auto recomputed =
+        std::count_if(masks.begin() + span.first, masks.begin() + span.last,
+                      [](OpMask mask) { return mask != kRecomputeNone; });
+    for (int l = span.first; l < span.last; ++l) {
+      masks[l] = l - span.first < recomputed ? WholeLayerMask(model.layers[l])
+                                             : kRecomputeNone;
+    }
+  }
+  SetLayerMasks(masks, plan);
+  return RecomputeGranularity::kWholeLayers;
+}
+
+bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan) {
+  std::vector<OpMask> masks = LayerMasks(model, plan);
+  const bool any = std::any_of(masks.begin(), masks.end(), [](OpMask mask) {
+    return mask != kRecomputeNone;
+  });
+  for (int l = 0; l < model.num_layers(); ++l) {
+    masks[l] = any && IsTransformer(model, l) ? WholeLayerMask(model.layers[l])
+                                              : kRecomputeNone;
+  }
+  SetLayerMasks(masks, plan);
+  return any;
+}
+
+void KeepDegreesOnly(PipelinePlan& plan) {
+  for (PlacedStage& stage : plan.stages) {
+    StageParallelism& p = stage.plan.parallelism;
+    p = {.tp_degree = p.tp_degree,
+         .cp_degree = p.cp_degree,
+         .dp_degree = p.dp_degree,
+         .ep_degree = p.ep_degree};
+    stage.plan.offload = HostOffload();
+  }
+}
+
+int RecomputedLayers(const ModelSpec& model, const StagePlan& stage) {
+  int recomputed = 0;
+  int layer = stage.begin.layer;
+  for (const RecomputeRun& run : stage.recompute) {
+    for (int i = 0; i < run.num_layers; ++i, ++layer) {
+      recomputed += run.mask != kRecomputeNone && IsTransformer(model, layer);
+    }
+  }
+  return recomputed;
+}
+
+}  // namespace tangram

@@ -1,0 +1,245 @@
+#include "frameworks/megatron_options.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+class OptionList {
+ public:
+  void Flag(const char* name) { options_.push_back({name, ""}); }
+  template <typename T>
+  void Add(const char* name, const T& value) {
+    options_.push_back({name, absl::StrCat(value)});
+  }
+  std::vector<MegatronOption> Take() { return std::move(options_); }
+
+ private:
+  std::vector<MegatronOption> options_;
+};
+
+// A layer without what may differ between a model's layers.
+LayerSpec CommonPart(LayerSpec layer) {
+  layer.sliding_window = 0;
+  layer.ffn_hidden_size = 0;
+  layer.num_experts = 0;
+  layer.experts_per_token = 0;
+  layer.expert_ffn_hidden_size = 0;
+  layer.shared_expert_ffn_hidden_size = 0;
+  return layer;
+}
+
+// The first dense layer and the first of experts; null where there is none.
+struct LayerKinds {
+  const LayerSpec* dense = nullptr;
+  const LayerSpec* moe = nullptr;
+  const LayerSpec* any() const { return dense != nullptr ? dense : moe; }
+};
+
+absl::StatusOr<LayerKinds> FindKinds(const ModelSpec& model) {
+  LayerKinds kinds;
+  for (int l = 0; l < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (layer.kind != LayerKind::kTransformer) continue;
+    const LayerSpec*& first = layer.is_moe() ? kinds.moe : kinds.dense;
+    if (first == nullptr) first = &layer;
+    LayerSpec like_first = layer;
+    like_first.sliding_window = first->sliding_window;
+    if (like_first == *first && CommonPart(layer) == CommonPart(*kinds.any())) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.layers[", l,
+                     "]: other dimensions than the layers before; expected one "
+                     "kind of dense layer and one of experts"));
+  }
+  if (kinds.any() != nullptr) return kinds;
+  return absl::InvalidArgumentError(
+      "model.layers: no transformer layer; expected at least one");
+}
+
+void AddAttention(const LayerSpec& layer, OptionList& options) {
+  options.Add("num_attention_heads", layer.num_heads);
+  if (layer.kv_lora_rank > 0) {
+    options.Flag("multi_latent_attention");
+    if (layer.q_lora_rank > 0) options.Add("q_lora_rank", layer.q_lora_rank);
+    options.Add("kv_lora_rank", layer.kv_lora_rank);
+    options.Add("qk_head_dim", layer.head_dim - layer.rope_head_dim);
+    options.Add("qk_pos_emb_head_dim", layer.rope_head_dim);
+    options.Add("v_head_dim", layer.value_head_dim);
+  } else {
+    options.Add("kv_channels", layer.head_dim);
+    if (layer.num_kv_heads != layer.num_heads) {
+      options.Flag("group_query_attention");
+      options.Add("num_query_groups", layer.num_kv_heads);
+    }
+  }
+  if (layer.qkv_bias && !layer.linear_bias) options.Flag("add_qkv_bias");
+  if (layer.qk_norm) options.Flag("qk_layernorm");
+}
+
+// "([0]*3+[1]*58)", as --moe-layer-freq reads it: 1 where `is` holds. It goes
+// through eval() there.
+template <typename Predicate>
+std::string LayerPattern(const ModelSpec& model, Predicate is) {
+  std::string pattern;
+  int count = 0;
+  bool current = false;
+  const auto append = [&] {
+    if (count == 0) return;
+    absl::StrAppend(&pattern, pattern.empty() ? "(" : "+", "[", current ? 1 : 0,
+                    "]*", count);
+  };
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.kind != LayerKind::kTransformer) continue;
+    if (count > 0 && is(layer) != current) {
+      append();
+      count = 0;
+    }
+    current = is(layer);
+    ++count;
+  }
+  append();
+  return pattern + ")";
+}
+
+void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
+                OptionList& options) {
+  const LayerSpec& moe = *kinds.moe;
+  options.Add("num_experts", moe.num_experts);
+  options.Add("moe_router_topk", moe.experts_per_token);
+  options.Add("moe_ffn_hidden_size", moe.expert_ffn_hidden_size);
+  if (moe.shared_expert_ffn_hidden_size > 0) {
+    options.Add("moe_shared_expert_intermediate_size",
+                moe.shared_expert_ffn_hidden_size);
+  }
+  if (kinds.dense != nullptr) {
+    options.Add("moe_layer_freq", LayerPattern(model, [](const LayerSpec& l) {
+                  return l.is_moe();
+                }));
+  }
+  options.Add("moe_token_dispatcher_type", "alltoall");
+}
+
+absl::Status AddWindows(const ModelSpec& model, OptionList& options) {
+  int window = 0;
+  bool all = true;
+  for (int l = 0; l < model.num_layers(); ++l) {
+    const LayerSpec& layer = model.layers[l];
+    if (layer.kind != LayerKind::kTransformer) continue;
+    all &= layer.sliding_window > 0;
+    if (layer.sliding_window == 0) continue;
+    if (window > 0 && layer.sliding_window != window) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "model.layers[", l, "].sliding_window: ", layer.sliding_window,
+          "; expected one window, ", window, " in the layers before"));
+    }
+    window = layer.sliding_window;
+  }
+  if (window == 0) return absl::OkStatus();
+  // Tokens before, tokens after.
+  options.Add("window_size", absl::StrCat(window, ",0"));
+  if (!all) {
+    options.Add("window_attn_skip_freq",
+                LayerPattern(model, [](const LayerSpec& l) {
+                  return l.sliding_window > 0;
+                }));
+  }
+  return absl::OkStatus();
+}
+
+void AddVocabulary(const LayerSpec& embedding, OptionList& options) {
+  options.Add("vocab_size", embedding.vocab_size);
+  const int positions = embedding.max_position_embeddings;
+  if (positions > 0) {
+    options.Add("position_embedding_type", "learned_absolute");
+    options.Add("max_position_embeddings", positions);
+  } else {
+    options.Add("position_embedding_type", "rope");
+  }
+  if (!embedding.tied_embeddings) {
+    options.Flag("untie_embeddings_and_output_weights");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
+    const ModelSpec& model) {
+  TANGRAM_ASSIGN_OR_RETURN(const LayerKinds kinds, FindKinds(model));
+  const LayerSpec& layer = *kinds.any();
+  OptionList options;
+  options.Add("num_layers",
+              std::count_if(model.layers.begin(), model.layers.end(),
+                            [](const LayerSpec& l) {
+                              return l.kind == LayerKind::kTransformer;
+                            }));
+  options.Add("hidden_size", layer.hidden_size);
+  options.Add("ffn_hidden_size", kinds.dense != nullptr
+                                     ? kinds.dense->ffn_hidden_size
+                                     : kinds.moe->expert_ffn_hidden_size);
+  AddAttention(layer, options);
+  if (layer.gated_mlp) options.Flag("swiglu");
+  if (!layer.linear_bias) options.Flag("disable_bias_linear");
+  options.Add("normalization", layer.norm_bias ? "LayerNorm" : "RMSNorm");
+  AddVocabulary(model.layers.front(), options);
+  TANGRAM_RETURN_IF_ERROR(AddWindows(model, options));
+  if (kinds.moe != nullptr) AddExperts(model, kinds, options);
+  return options.Take();
+}
+
+// The kernels for products of all experts at once need compute capability 8,
+// the first with bf16; Megatron-LM stops on other GPUs.
+std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in) {
+  const bool experts = absl::c_any_of(
+      in.model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
+  const auto has_bf16 = [&](const GpuId& gpu) {
+    return in.cluster.nodes[gpu.node].device.peak_flops.bf16 > 0;
+  };
+  const bool all_have_bf16 =
+      absl::c_all_of(in.plan.stages, [&](const PlacedStage& stage) {
+        return absl::c_all_of(stage.gpus, has_bf16);
+      });
+  if (!experts || !all_have_bf16) return {};
+  return {{"moe_grouped_gemm", ""}};
+}
+
+std::vector<MegatronOption> MegatronTrainingOptions(
+    const TrainingOptions& training) {
+  OptionList options;
+  const bool bf16 = training.precision == Precision::kBf16 ||
+                    training.precision == Precision::kFp8;
+  if (training.precision == Precision::kFp16) options.Flag("fp16");
+  if (bf16) options.Flag("bf16");
+  if (training.precision == Precision::kFp8) {
+    options.Add("fp8_format", "hybrid");
+  }
+  options.Add("optimizer",
+              training.optimizer == Optimizer::kAdam ? "adam" : "sgd");
+  options.Add("attention_dropout", training.dropout ? "0.1" : "0.0");
+  options.Add("hidden_dropout", training.dropout ? "0.1" : "0.0");
+  // "auto" is flash attention where the device has it.
+  options.Add("attention_backend",
+              training.flash_attention ? "auto" : "unfused");
+  // Megatron-LM sums bf16 gradients in fp32 unless told.
+  if (training.fp32_gradients) {
+    options.Flag("accumulate_allreduce_grads_in_fp32");
+  } else if (bf16) {
+    options.Flag("grad_reduce_in_bf16");
+  }
+  if (training.overlap_grad_reduce) options.Flag("overlap_grad_reduce");
+  if (training.bf16_moments) {
+    options.Flag("use_precision_aware_optimizer");
+    options.Add("exp_avg_dtype", "bf16");
+    options.Add("exp_avg_sq_dtype", "bf16");
+  }
+  if (training.fused_loss) options.Flag("cross_entropy_loss_fusion");
+  return options.Take();
+}
+
+}  // namespace tangram

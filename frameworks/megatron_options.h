@@ -1,0 +1,35 @@
+#ifndef TANGRAM_FRAMEWORKS_MEGATRON_OPTIONS_H_
+#define TANGRAM_FRAMEWORKS_MEGATRON_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/training_options.h"
+#include "frameworks/framework_export.h"
+
+namespace tangram {
+
+// An option of Megatron-LM's pretrain_gpt.py: its name with underscores, as in
+// FlagScale's YAML.
+struct MegatronOption {
+  std::string name;
+  std::string value;  // Empty: a flag.
+};
+
+// The model. kInvalidArgument naming the layer that Megatron-LM's options
+// cannot describe: they know one kind of dense layer and one of experts.
+absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
+    const ModelSpec& model);
+
+// What depends on the GPUs of the plan.
+std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in);
+
+// Precision, optimizer, dropout and what else training has, without the batch.
+std::vector<MegatronOption> MegatronTrainingOptions(
+    const TrainingOptions& training);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FRAMEWORKS_MEGATRON_OPTIONS_H_

@@ -1,0 +1,26 @@
+#ifndef TANGRAM_FRAMEWORKS_REFUSAL_H_
+#define TANGRAM_FRAMEWORKS_REFUSAL_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// "stages[1].parallelism.cp_degree: 2; expected 1, as ...".
+template <typename Value>
+absl::Status Refuse(absl::string_view field, const Value& found,
+                    absl::string_view wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", found, "; expected ", wanted));
+}
+
+inline std::string StageField(int stage, absl::string_view field) {
+  return absl::StrCat("stages[", stage, "]", field);
+}
+
+}  // namespace tangram
+
+#endif  // TANGRAM_FRAMEWORKS_REFUSAL_H_

@@ -1,0 +1,62 @@
+#include "cli/args/constraints.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+// 32 layers between embedding and head.
+constexpr int kNumLayers = 34;
+
+TEST(MakeConstraintsTest, ReadsWhatWasTyped) {
+  ASSERT_OK_AND_ASSIGN(
+      const PlanConstraints constraints,
+      MakeConstraints({.exclude_nodes = {"t4-[0-1]", "v100"},
+                       .exclude_islands = {"T4 x4"},
+                       .tp_degrees = {"4", "a100=2"},
+                       .max_stages = {"0=3"},
+                       .pins = {"emb-11=a100", "7=0", "12-head=H100 x8"},
+                       .runtime = "sailor"},
+                      kNumLayers));
+  EXPECT_THAT(constraints.exclude_nodes, ElementsAre("t4-0", "t4-1", "v100"));
+  EXPECT_THAT(constraints.exclude_islands, ElementsAre("T4 x4"));
+  EXPECT_THAT(constraints.tp_degrees,
+              ElementsAre(IslandValue{"", 4}, IslandValue{"a100", 2}));
+  EXPECT_THAT(constraints.max_stages, ElementsAre(IslandValue{"0", 3}));
+  EXPECT_THAT(constraints.pins,
+              ElementsAre(LayerPin{0, 11, "a100"}, LayerPin{7, 7, "0"},
+                          LayerPin{12, 33, "H100 x8"}));
+  EXPECT_EQ(constraints.runtime, "sailor");
+}
+
+TEST(MakeConstraintsTest, NothingTypedIsNoConstraint) {
+  ASSERT_OK_AND_ASSIGN(const PlanConstraints constraints,
+                       MakeConstraints({}, kNumLayers));
+  EXPECT_TRUE(constraints.none());
+}
+
+void Refuses(const ConstraintChoice& choice, const std::string& message) {
+  EXPECT_THAT(MakeConstraints(choice, kNumLayers),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+}
+
+TEST(MakeConstraintsTest, RefusalsNameTheOption) {
+  Refuses({.tp_degrees = {"a100="}}, "--tp: a100=; expected");
+  Refuses({.tp_degrees = {"=4"}}, "--tp: =4; expected");
+  Refuses({.dp_degrees = {"0"}}, "--dp: 0; expected a positive integer");
+  Refuses({.max_stages = {"-1"}}, "--max-stages: -1; expected");
+  Refuses({.exclude_nodes = {"t4-[0"}}, "--exclude-node: ");
+  for (const char* pin : {"a100", "5=", "11-5=a100", "34=a100", "x-3=a100"}) {
+    Refuses({.pins = {pin}}, std::string("--pin: ") + pin + "; expected");
+  }
+  Refuses({.pins = {"99=a100"}}, "with layers from emb, 1 to 32 and head");
+}
+
+}  // namespace
+}  // namespace tangram

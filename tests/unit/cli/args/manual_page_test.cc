@@ -1,0 +1,58 @@
+#include "cli/args/manual_page.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+CommandTree Tree() {
+  return {
+      .name = "tool",
+      .help = "Does things",
+      .subcommands = {{.name = "fly",
+                       .help = "Fly away",
+                       .options = {{.name = "--to",
+                                    .value = "TOWN",
+                                    .help = ".where\\to",
+                                    .default_value = "Rome",
+                                    .is_required = true},
+                                   {.name = "BAG", .is_positional = true}}}}};
+}
+
+TEST(ManualPagesTest, HasOneForEachCommand) {
+  EXPECT_THAT(ManualPages(Tree()),
+              ElementsAre(Field(&ManualPage::name, "tool"),
+                          Field(&ManualPage::name, "tool-fly")));
+}
+
+TEST(ManualPagesTest, ThePageOfACommandSaysHowToCallIt) {
+  const std::string text = ManualPages(Tree())[1].text;
+  EXPECT_THAT(text, HasSubstr("tool\\-fly \\- Fly away\n"));
+  EXPECT_THAT(text, HasSubstr("\\fBtool fly\\fR \\fB\\-\\-to\\fR \\fITOWN\\fR "
+                              "[\\fIoptions\\fR] \\fIBAG\\fR\n"));
+}
+
+TEST(ManualPagesTest, TextIsNoRequest) {
+  EXPECT_THAT(ManualPages(Tree())[1].text,
+              HasSubstr("\n\\&.where\\eto [Rome]\n"));
+}
+
+TEST(ManualPagesTest, TheProgramNamesItsCommands) {
+  EXPECT_THAT(ManualPages(Tree())[0].text,
+              HasSubstr(".TP\n\\fBtool\\-fly(1)\\fR\nFly away\n"));
+}
+
+TEST(ManualPagesTest, EachSaysWhatTheExitStatusMeans) {
+  for (const ManualPage& page : ManualPages(Tree())) {
+    EXPECT_THAT(page.text, HasSubstr(".SH EXIT STATUS\n.TP\n0\ndone\n"));
+    EXPECT_THAT(page.text, HasSubstr(".TP\n130\ninterrupted\n"));
+  }
+}
+
+}  // namespace
+}  // namespace tangram

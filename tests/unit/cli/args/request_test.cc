@@ -1,0 +1,98 @@
+#include "cli/args/request.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::StatusIs;
+using ::tangram::testing::TestModel;
+using ::tangram::testing::TestMoeModel;
+using ::testing::HasSubstr;
+
+class MakePlanRequestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "tangram-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    std::ofstream(folder_ / "c.yaml")
+        << "name: c\ngroups:\n"
+           "  - {name: a, gpu: T4, nodes: 2, gpus_per_node: 4}\n"
+           "  - {name: b, gpu: T4, nodes: 1, gpus_per_node: 2}\n";
+    options_.cluster.file = folder_ / "c.yaml";
+    options_.model.name_or_file = "gpt3-1.3b";
+    options_.training.global_batch_size = 128;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+  PlanOptions options_;
+};
+
+TEST_F(MakePlanRequestTest, FillsWhatWasLeftOut) {
+  ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
+
+  EXPECT_EQ(request.cluster.num_gpus(), 10);
+  EXPECT_EQ(request.model.num_layers(), 26);  // 24, embedding, head.
+  EXPECT_EQ(request.training.global_batch_size, 128);
+  EXPECT_EQ(request.training.sequence_length, 2048);
+  EXPECT_EQ(request.training.precision, Precision::kFp16);
+}
+
+TEST_F(MakePlanRequestTest, TakesPartOfTheClusterAndModel) {
+  options_.cluster.nodes = "a=1,b=0";
+  options_.model.num_layers = 8;
+  options_.training.sequence_length = 512;
+  ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
+
+  EXPECT_EQ(request.cluster.num_gpus(), 4);
+  EXPECT_EQ(request.model.num_layers(), 10);
+  EXPECT_EQ(request.training.sequence_length, 512);
+}
+
+TEST_F(MakePlanRequestTest, MicrobatchDividesTheBatch) {
+  options_.pipeline_microbatch_size = 3;
+
+  EXPECT_THAT(MakePlanRequest(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--microbatch: 3; expected a divisor of the "
+                                 "global batch, 128")));
+}
+
+TEST_F(MakePlanRequestTest, SequenceFitsLearnedPositions) {
+  options_.training.sequence_length = 4096;
+
+  EXPECT_THAT(MakePlanRequest(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--seq: 4096; expected at most the 2048")));
+}
+
+TEST_F(MakePlanRequestTest, NamesAreChecked) {
+  options_.training.precision = "fp12";
+  EXPECT_THAT(MakePlanRequest(options_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fp12")));
+}
+
+TEST(DefaultParallelizerTest, SuitsTheModel) {
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), ""), "aceso");
+  EXPECT_EQ(*DefaultParallelizer(TestMoeModel(2), ""), "uniform");
+}
+
+TEST(DefaultParallelizerTest, SuitsTheRuntime) {
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "aceso"), "aceso");
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "galvatron"),
+            "galvatron,uniform");
+  EXPECT_THAT(DefaultParallelizer(TestModel(2), "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("constraints.runtime: x; expected one of")));
+}
+
+}  // namespace
+}  // namespace tangram

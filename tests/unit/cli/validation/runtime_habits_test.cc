@@ -1,0 +1,116 @@
+#include "cli/validation/runtime_habits.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+TEST(HabitsOfTest, MegatronBefore2023FusedLittle) {
+  for (const char* name : {"Megatron-LM", "Megatron-DeepSpeed", "Alpa",
+                           "Aceso runtime (Megatron)", "DeepSpeed"}) {
+    SCOPED_TRACE(name);
+    const RuntimeHabits habits = HabitsOf(name);
+    EXPECT_FALSE(habits.flash_attention);
+    EXPECT_FALSE(habits.fp32_gradients);
+    EXPECT_FALSE(habits.overlap_grad_reduce);
+    EXPECT_FALSE(habits.sequence_parallel);
+    EXPECT_TRUE(habits.dropout);
+    EXPECT_EQ(habits.zero_stage, 0);
+    EXPECT_GT(habits.host_factor, 1);
+    EXPECT_EQ(habits.elementwise_factor, 1);
+  }
+}
+
+TEST(HabitsOfTest, AcesoWaitsForWhatItSendsAndKeepsIt) {
+  const RuntimeHabits aceso = HabitsOf("Aceso runtime (Megatron)");
+  EXPECT_TRUE(aceso.blocking_transfers);
+  EXPECT_TRUE(aceso.keeps_sent_tensors);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").blocking_transfers);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").keeps_sent_tensors);
+}
+
+TEST(HabitsOfTest, MistTrainsWithoutDropout) {
+  EXPECT_FALSE(HabitsOf("Mist").dropout);
+}
+
+TEST(HabitsOfTest, MegatronOf2020FusedLess) {
+  EXPECT_LT(HabitsOf("DeepSpeed 3D (Megatron-LM v1.1.5)").elementwise_factor,
+            1);
+}
+
+TEST(HabitsOfTest, MegatronDeepSpeedFillsTheFirstStages) {
+  EXPECT_TRUE(HabitsOf("Megatron-DeepSpeed").fills_first_stages);
+  EXPECT_TRUE(HabitsOf("Megatron+DeepSpeed").fills_first_stages);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").fills_first_stages);
+}
+
+TEST(HabitsOfTest, DeepSpeedKeeps16BitGradientsBesideTheirSums) {
+  EXPECT_TRUE(HabitsOf("Megatron-DeepSpeed").gradient_copy);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").gradient_copy);
+}
+
+TEST(HabitsOfTest, TunedRuntimesFuseTheLoss) {
+  EXPECT_TRUE(HabitsOf("Composer FSDP").fused_loss);
+  EXPECT_TRUE(HabitsOf("Megatron Bridge").fused_loss);
+  EXPECT_FALSE(HabitsOf("torchtitan").fused_loss);
+}
+
+TEST(HabitsOfTest, MegatronCoreHasADistributedOptimizer) {
+  for (const char* name : {"Megatron-Core 0.8", "MCore", "InternEvo"}) {
+    const RuntimeHabits habits = HabitsOf(name);
+    EXPECT_EQ(habits.zero_stage, 1) << name;
+    EXPECT_TRUE(habits.flash_attention) << name;
+    EXPECT_TRUE(habits.fp32_gradients) << name;
+    EXPECT_FALSE(habits.dropout) << name;
+  }
+}
+
+TEST(HabitsOfTest, NvidiasRecipesTrainInFp8) {
+  for (const char* name : {"Megatron Bridge 26.02 NeMo Container", "NeMo 24.07",
+                           "Megatron-Core/NeMo"}) {
+    const RuntimeHabits habits = HabitsOf(name);
+    EXPECT_EQ(habits.precision, "fp8") << name;
+    EXPECT_FALSE(habits.fp32_gradients) << name;
+    EXPECT_EQ(habits.zero_stage, 1) << name;
+  }
+}
+
+TEST(HabitsOfTest, FsdpShardsAllState) {
+  for (const char* name : {"PyTorch FSDP", "torchtitan", "Composer FSDP"}) {
+    EXPECT_EQ(HabitsOf(name).zero_stage, 3) << name;
+  }
+  EXPECT_LT(HabitsOf("Composer FSDP").attention_factor, 1);
+  EXPECT_EQ(HabitsOf("PyTorch FSDP").attention_factor, 1);
+}
+
+TEST(HabitsOfTest, SailorRunsFp32ProductsInTf32) {
+  EXPECT_TRUE(HabitsOf("Sailor (Megatron-DeepSpeed)").tf32);
+  EXPECT_FALSE(HabitsOf("Megatron-DeepSpeed").tf32);
+}
+
+TEST(HabitsOfTest, SailorsStagesWaitForTransfers) {
+  const RuntimeHabits habits = HabitsOf("Sailor (Megatron-DeepSpeed)");
+  EXPECT_TRUE(habits.blocking_transfers);
+  EXPECT_GT(habits.message_s, 0);
+  EXPECT_GT(habits.iteration_s, 0);
+  EXPECT_GT(habits.buffer_bytes, 0);
+  EXPECT_FALSE(HabitsOf("Megatron-LM").blocking_transfers);
+  EXPECT_EQ(HabitsOf("Megatron-LM").message_s, 0);
+  EXPECT_EQ(HabitsOf("Megatron-LM").iteration_s, 0);
+}
+
+TEST(HabitsOfTest, UnknownFrameworksAreOfToday) {
+  for (const char* name : {"", "HomeGrown 1.0"}) {
+    const RuntimeHabits habits = HabitsOf(name);
+    EXPECT_TRUE(habits.flash_attention) << name;
+    EXPECT_TRUE(habits.overlap_grad_reduce) << name;
+    EXPECT_FALSE(habits.dropout) << name;
+    EXPECT_EQ(habits.zero_stage, 0) << name;
+    EXPECT_EQ(habits.precision, "") << name;
+    EXPECT_EQ(habits.host_factor, 1) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,65 @@
+#include "coordinator/bounds/work_bounds.h"
+
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+// Four atoms of 8 GPU-seconds on island 0 (4 GPUs) and of 16 on island 1
+// (2 GPUs): their mean is 12, so c = 2/3 and 4/3, N / c = 6 and 1.5. An atom
+// needs at least 10 bytes on island 0 and 20 on island 1, which have 35 and 45.
+WorkBounds FastAndSlow(int num_microbatches = 10) {
+  const std::vector<IslandCapacity> islands = {{4, 35}, {2, 45}};
+  const std::vector<std::vector<PerformanceProfile>> profiles = {
+      std::vector<PerformanceProfile>(
+          4, {.min_gpu_seconds = 8, .min_total_bytes = 10}),
+      std::vector<PerformanceProfile>(
+          4, {.min_gpu_seconds = 16, .min_total_bytes = 20})};
+  return WorkBounds(islands, profiles, num_microbatches);
+}
+
+TEST(WorkBoundsTest, SliceNeedsItsWorkOverTheIslandsGpus) {
+  EXPECT_DOUBLE_EQ(FastAndSlow().SliceSeconds({0, 2}, 0), 4);   // 2 · 8 / 4
+  EXPECT_DOUBLE_EQ(FastAndSlow().SliceSeconds({0, 2}, 1), 16);  // 2 · 16 / 2
+}
+
+TEST(WorkBoundsTest, PrefixSharesTheIslandsThatAreLeft) {
+  const WorkBounds bounds = FastAndSlow();
+  EXPECT_DOUBLE_EQ(bounds.PrefixSeconds(2, 0b01), 4);   // 24 / 6
+  EXPECT_DOUBLE_EQ(bounds.PrefixSeconds(2, 0b10), 16);  // 24 / 1.5
+  EXPECT_DOUBLE_EQ(bounds.PrefixSeconds(2, 0b11), 24 / 7.5);
+  EXPECT_DOUBLE_EQ(bounds.PrefixSeconds(0, 0), 0);
+  EXPECT_TRUE(std::isinf(bounds.PrefixSeconds(1, 0)));
+}
+
+TEST(WorkBoundsTest, PairIterationBoundsSliceAndRest) {
+  const WorkBounds bounds = FastAndSlow();
+  // Slice 3 · 8 / 4 = 6, rest 12 / 1.5 = 8; 6 + 8 + 9 · 8.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 86);
+  // The whole model on island 0: 4 · 8 / 4 = 8, no rest; 8 + 9 · 8.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 4}, 0), 80);
+}
+
+TEST(WorkBoundsTest, IterationBoundPoolsAllIslands) {
+  EXPECT_DOUBLE_EQ(FastAndSlow().IterationSeconds(), 10 * 48 / 7.5);
+}
+
+TEST(WorkBoundsTest, MemoryIsComparedWithTheIslands) {
+  const WorkBounds bounds = FastAndSlow();
+  EXPECT_FALSE(bounds.ExceedsMemory({0, 3}, 0));  // 30 ≤ 35
+  EXPECT_TRUE(bounds.ExceedsMemory({0, 4}, 0));   // 40 > 35
+  EXPECT_TRUE(bounds.ExceedsMemory({0, 3}, 1));   // 60 > 45
+  EXPECT_DOUBLE_EQ(bounds.LeastBytes({0, 4}), 40);
+  EXPECT_DOUBLE_EQ(bounds.UsableBytes(), 80);
+}
+
+TEST(WorkBoundsTest, WorkShareIsRelativeToTheModel) {
+  EXPECT_DOUBLE_EQ(FastAndSlow().WorkShare({1, 2}), 0.25);
+  EXPECT_DOUBLE_EQ(FastAndSlow().WorkShare({0, 4}), 1);
+}
+
+}  // namespace
+}  // namespace tangram

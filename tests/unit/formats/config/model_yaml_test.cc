@@ -1,0 +1,47 @@
+#include "formats/config/model_yaml.h"
+
+#include <string>
+
+#include "formats/catalogue/models.h"
+#include "formats/config/model_file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(ModelToYamlTest, ReadsBackAsTheSameModel) {
+  for (const std::string& name : BuiltinModelNames()) {
+    SCOPED_TRACE(name);
+    ASSERT_OK_AND_ASSIGN(const ModelSpec model, BuiltinModel(name));
+    ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+    ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
+    EXPECT_EQ(read.name, model.name);
+    EXPECT_EQ(read.layers, model.layers);
+  }
+}
+
+TEST(ModelToYamlTest, TellsWhichLayersHaveAWindow) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
+  for (int i = 2; i < model.num_layers() - 1; i += 2) {
+    model.layers[i].sliding_window = 128;
+  }
+  ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+  EXPECT_THAT(yaml, HasSubstr("sliding_window: {tokens: 128, first_layer: 1, "
+                              "every: 2}\n"));
+}
+
+TEST(ModelToYamlTest, RefusesLayersWithoutAPattern) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
+  model.layers[3].ffn_hidden_size *= 2;
+  EXPECT_THAT(ModelToYaml(model),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("its layers follow no pattern")));
+}
+
+}  // namespace
+}  // namespace tangram

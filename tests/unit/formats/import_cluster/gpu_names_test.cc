@@ -1,0 +1,51 @@
+#include "formats/import_cluster/gpu_names.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+
+std::string TypeOf(const std::string& name, double memory_mib = 0) {
+  const GpuMatch match = MatchGpu(name, memory_mib * 1048576);
+  return match.device == nullptr ? "" : match.device->device.type;
+}
+
+TEST(MatchGpuTest, KnowsTheSpellingsOfDriversLabelsAndSlurm) {
+  EXPECT_EQ(TypeOf("NVIDIA A100-SXM4-40GB"), "A100-40");
+  EXPECT_EQ(TypeOf("NVIDIA-A100-SXM4-40GB"), "A100-40");
+  EXPECT_EQ(TypeOf("nvidia_a100-sxm4-40gb"), "A100-40");
+  EXPECT_EQ(TypeOf("nvidia_h100_80gb_hbm3"), "H100");
+  EXPECT_EQ(TypeOf("Tesla-V100-SXM2-16GB"), "V100-16-SXM2");
+  EXPECT_EQ(TypeOf("rtx4090"), "RTX-4090");
+  EXPECT_EQ(TypeOf("t4"), "T4");
+  EXPECT_EQ(TypeOf("Q6K"), "");
+  EXPECT_EQ(TypeOf(""), "");
+}
+
+TEST(MatchGpuTest, TellsVariantsByMemory) {
+  EXPECT_EQ(TypeOf("a100", 81920), "A100-80");
+  EXPECT_EQ(TypeOf("a100", 40960), "A100-40");
+  EXPECT_EQ(TypeOf("v100", 16384), "V100-16");
+}
+
+TEST(MatchGpuTest, ListsWhatElseANameMayMean) {
+  EXPECT_EQ(TypeOf("a100"), "A100-80");
+  EXPECT_THAT(MatchGpu("a100", 0).others, Contains("A100-40-PCIe"));
+  EXPECT_THAT(MatchGpu("t4", 0).others, IsEmpty());
+  EXPECT_THAT(MatchGpu("l4", 0).others, IsEmpty());  // L40S is another GPU.
+}
+
+TEST(IsGpuSliceTest, KnowsMig) {
+  EXPECT_TRUE(IsGpuSlice("a100_3g.20gb"));
+  EXPECT_TRUE(IsGpuSlice("NVIDIA-A100-SXM4-40GB-MIG-3g.20gb"));
+  EXPECT_FALSE(IsGpuSlice("nvidia_h100_80gb_hbm3"));
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,28 @@
+#include "formats/import_cluster/inventory_format.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+TEST(DetectFormatTest, KnowsEachFormatByItsLooks) {
+  EXPECT_EQ(DetectFormat("\n{\"apiVersion\": \"v1\"}"),
+            InventoryFormat::kKubernetes);
+  EXPECT_EQ(DetectFormat("{\"nodes\": []}"), InventoryFormat::kSlurmJson);
+  EXPECT_EQ(DetectFormat("<?xml?>"), InventoryFormat::kNvidiaSmiXml);
+  EXPECT_EQ(DetectFormat("NodeName=a State=IDLE"),
+            InventoryFormat::kScontrolNodes);
+  EXPECT_EQ(DetectFormat("SwitchName=s"), InventoryFormat::kScontrolTopology);
+  EXPECT_EQ(DetectFormat("Sat Nov 21\nNODELIST STATE GRES"),
+            InventoryFormat::kSinfo);
+  EXPECT_EQ(DetectFormat("\t\x1b[4mGPU0\tGPU1\x1b[0m\n"),
+            InventoryFormat::kGpuTopology);
+  EXPECT_EQ(DetectFormat("[1,0]<stdout>:# size count time algbw busbw\n"),
+            InventoryFormat::kNcclTests);
+  EXPECT_EQ(DetectFormat("name: c1\n"), std::nullopt);
+  EXPECT_EQ(DetectFormat(""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,68 @@
+#include "formats/import_cluster/slurm_scontrol.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::tangram::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kOneLine[] =
+    "NodeName=h1 Arch=x86_64 Gres=gpu:h100:8(S:0-1) GresUsed=gpu:h100:2(IDX:0) "
+    "OS=Linux 6.1 #1 SMP State=MIXED Partitions=all,gpu Weight=1 \n"
+    "NodeName=h2 Gres=(null) State=DOWN Partitions=all "
+    "Reason=cable out Gres=gpu:x:1 [root@2026-01-02T03:04:05]\n";
+
+TEST(ParseScontrolNodesTest, ReadsOneLineANode) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<InventoryNode> nodes,
+                       ParseScontrolNodes(kOneLine));
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(nodes[0].name, "h1");
+  EXPECT_THAT(nodes[0].gpus, ElementsAre(InventoryGpus{
+                                 .name = "h100", .count = 8, .used = 2}));
+  EXPECT_THAT(nodes[0].partitions, ElementsAre("all", "gpu"));
+  EXPECT_EQ(nodes[1].unusable, "down: cable out Gres=gpu:x:1");
+  EXPECT_TRUE(nodes[1].gpus.empty());
+}
+
+TEST(ParseScontrolNodesTest, ReadsOneParagraphANode) {
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<InventoryNode> nodes,
+      ParseScontrolNodes("NodeName=n1 Arch=x86_64\n   Gres=gpu:t4:4\n"
+                         "   State=IDLE ThreadsPerCore=1\n\n"
+                         "NodeName=n2 Arch=x86_64\r\n   Gres=gpu:t4:2\r\n"
+                         "   State=IDLE+DRAIN\r\n   Reason=maint [a@b]\r\n"));
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_THAT(nodes[0].gpus,
+              ElementsAre(InventoryGpus{.name = "t4", .count = 4}));
+  EXPECT_EQ(nodes[1].unusable, "drain: maint");
+}
+
+TEST(ParseScontrolNodesTest, NamesTheLineOfBadGpus) {
+  EXPECT_THAT(ParseScontrolNodes("\nNodeName=n Gres=gpu:t4:x State=IDLE"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("line 2: Gres: gpu:t4:x; expected")));
+}
+
+TEST(ParseScontrolTopologyTest, KeepsTheLeaves) {
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<NetworkBlock> blocks,
+      ParseScontrolTopology(
+          "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
+          "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[1-2] Switches=leaf0\n"
+          "BlockName=b1 BlockIndex=0 Nodes=m1 BlockSize=1\n"));
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].name, "leaf0");
+  EXPECT_THAT(blocks[0].nodes, ElementsAre("n1", "n2"));
+  EXPECT_EQ(blocks[1].name, "b1");
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,21 @@
+#ifndef TANGRAM_WEB_VIEW_PAGE_TEMPLATE_H_
+#define TANGRAM_WEB_VIEW_PAGE_TEMPLATE_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// The page built from web/report, without data. Static.
+absl::string_view PageTemplate();
+
+// The page built from web/live, which fetches what it shows. Static.
+absl::string_view LivePage();
+
+// The page with `script_safe_json` as its data.
+std::string FillPageTemplate(absl::string_view script_safe_json);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WEB_VIEW_PAGE_TEMPLATE_H_

@@ -1,0 +1,123 @@
+#include "web/view/timeline_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace tangram {
+namespace {
+
+using Kind = TimelineEvent::Kind;
+
+// Of a period, in microbatches: those that 1F1B was seen to fall into.
+constexpr size_t kMaxPattern = 4;
+constexpr double kFinest = 1e-6;  // Of the iteration.
+constexpr double kCoarser = 4;    // From one tolerance to the next.
+constexpr size_t kNumbersBesideStarts = 4;
+
+int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
+// The run with a pattern of `pattern` events that begins at events[0], as long
+// as it may be. The period is any that brings every event to within the
+// tolerance of where it starts: what is left of an interval that each event
+// narrows.
+EventRun LongestRun(absl::Span<const TimelineEvent> events, size_t pattern,
+                    double tolerance_ns) {
+  EventRun run{.first_microbatch = events[0].microbatch};
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  run.duration_ns = Nanoseconds(events[0].end_s - events[0].start_s);
+  for (size_t i = 0; i < events.size(); ++i) {
+    const TimelineEvent& event = events[i];
+    const double duration_ns = 1e9 * (event.end_s - event.start_s);
+    if (event.microbatch != run.first_microbatch + static_cast<int>(i) ||
+        std::abs(duration_ns - static_cast<double>(run.duration_ns)) >
+            tolerance_ns) {
+      break;
+    }
+    if (i < pattern) {
+      run.starts_ns.push_back(Nanoseconds(event.start_s));
+    } else {
+      const double periods = static_cast<double>(i / pattern);
+      const double moved_ns =
+          1e9 * event.start_s - static_cast<double>(run.starts_ns[i % pattern]);
+      const double at_least =
+          std::max(least, (moved_ns - tolerance_ns) / periods);
+      const double at_most =
+          std::min(most, (moved_ns + tolerance_ns) / periods);
+      if (at_least > at_most) break;
+      least = at_least;
+      most = at_most;
+    }
+    ++run.count;
+  }
+  if (std::isfinite(least)) run.period_ns = (least + most) / 2;
+  return run;
+}
+
+size_t Numbers(const EventRun& run) {
+  return run.starts_ns.size() + kNumbersBesideStarts;
+}
+
+// The run that says most with fewest numbers; the shortest pattern of equals.
+EventRun BestRun(absl::Span<const TimelineEvent> events, double tolerance_ns) {
+  EventRun best = LongestRun(events, 1, tolerance_ns);
+  for (size_t pattern = 2; pattern <= kMaxPattern; ++pattern) {
+    EventRun run = LongestRun(events, pattern, tolerance_ns);
+    if (static_cast<size_t>(run.count) * Numbers(best) >
+        static_cast<size_t>(best.count) * Numbers(run)) {
+      best = std::move(run);
+    }
+  }
+  return best;
+}
+
+std::vector<EventRun> RunsOf(absl::Span<const TimelineEvent> events,
+                             double tolerance_ns) {
+  std::vector<EventRun> runs;
+  while (!events.empty()) {
+    runs.push_back(BestRun(events, tolerance_ns));
+    events.remove_prefix(runs.back().count);
+  }
+  return runs;
+}
+
+using EventsByTrack =
+    std::map<std::pair<int, Kind>, std::vector<TimelineEvent>>;
+
+std::vector<Track> TracksWithin(const EventsByTrack& events,
+                                double tolerance_ns, size_t& numbers) {
+  std::vector<Track> tracks;
+  numbers = 0;
+  for (const auto& [key, of_track] : events) {
+    tracks.push_back({.kind = key.second,
+                      .stage = key.first,
+                      .runs = RunsOf(of_track, tolerance_ns)});
+    for (const EventRun& run : tracks.back().runs) numbers += Numbers(run);
+  }
+  return tracks;
+}
+
+}  // namespace
+
+std::vector<Track> TimelineTracks(absl::Span<const TimelineEvent> timeline,
+                                  double iteration_time_s, size_t max_numbers) {
+  EventsByTrack events;
+  for (const TimelineEvent& event : timeline) {
+    events[{event.stage, event.kind}].push_back(event);
+  }
+  const double iteration_ns = 1e9 * iteration_time_s;
+  double tolerance_ns = kFinest * iteration_ns;
+  size_t numbers = 0;
+  std::vector<Track> tracks = TracksWithin(events, tolerance_ns, numbers);
+  while (numbers > max_numbers && tolerance_ns < iteration_ns) {
+    tolerance_ns *= kCoarser;
+    tracks = TracksWithin(events, tolerance_ns, numbers);
+  }
+  return tracks;
+}
+
+}  // namespace tangram

@@ -1,0 +1,40 @@
+#ifndef TANGRAM_WEB_VIEW_TIMELINE_RUNS_H_
+#define TANGRAM_WEB_VIEW_TIMELINE_RUNS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/sim/evaluate_plan.h"
+
+namespace tangram {
+
+// Events of one stage and kind that repeat: event i is of microbatch
+// first_microbatch + i and starts at starts_ns[i mod p] + ⌊i / p⌋·period_ns,
+// p = starts_ns.size(). Of synchronisation and optimizer, microbatch −1.
+struct EventRun {
+  int first_microbatch = 0;
+  int count = 0;
+  int64_t duration_ns = 0;
+  double period_ns = 0;
+  std::vector<int64_t> starts_ns;
+  bool operator==(const EventRun&) const = default;
+};
+
+struct Track {
+  TimelineEvent::Kind kind = TimelineEvent::Kind::kForward;
+  int stage = 0;
+  std::vector<EventRun> runs;
+};
+
+// The timeline that EvaluatePlan filled, by stage, then kind. A pipeline soon
+// repeats itself, with a period of one microbatch or a few, so the runs are far
+// fewer than the events. Starts and durations are off by no more than a
+// millionth of the iteration, unless that would take more than `max_numbers`
+// numbers in all: then by as much as it takes.
+std::vector<Track> TimelineTracks(absl::Span<const TimelineEvent> timeline,
+                                  double iteration_time_s, size_t max_numbers);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WEB_VIEW_TIMELINE_RUNS_H_
