@@ -9,13 +9,15 @@
 namespace tangram {
 
 struct Vocabulary {
-  int size = 0;
+  // The embedding and head of a model.
+  int size = 0;                     // Tokens.
   int max_position_embeddings = 0;  // Learned positions; 0: rotary or none.
   bool tied = false;                // The head uses the embedding's weights.
 };
 
-// A model of at least one transformer layer between the embedding and the head
-// that go with it: the same width, the same kind of norm.
+// Returns a model: an embedding, the given transformer layers (at least one),
+// and a head. Embedding and head have the width of the first transformer layer,
+// and the head has its kind of norm.
 ModelSpec AssembleModel(std::string name, const Vocabulary& vocabulary,
                         absl::Span<const LayerSpec> transformer_layers);
 

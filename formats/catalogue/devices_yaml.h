@@ -5,8 +5,8 @@
 
 namespace tangram {
 
-// The text of devices.yaml, which the build puts into the library.
-// formats/config/device_catalogue.h is what reads it.
+// Returns the text of devices.yaml, which the build puts into the library.
+// formats/config/device_catalogue.h parses it.
 absl::string_view DevicesYaml();
 
 }  // namespace tangram

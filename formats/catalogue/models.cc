@@ -11,9 +11,9 @@
 namespace tangram {
 namespace {
 
-// `first_dense` layers of kind `dense`, then mixture-of-experts layers, of
-// which every `moe_period`-th is one and the others are dense. A model without
-// experts has dense layers alone.
+// A built-in model. The first `first_dense` layers are `dense`. After them,
+// every `moe_period`-th layer, beginning with the first, is `moe` and the
+// others are `dense`. A model without experts has only dense layers.
 struct BuiltinEntry {
   absl::string_view name;
   int sequence_length = 0;
@@ -26,6 +26,7 @@ struct BuiltinEntry {
 };
 
 struct Width {
+  // The sizes of an attention block; `head_dim` is per head.
   int hidden = 0;
   int heads = 0;
   int kv_heads = 0;
@@ -41,8 +42,8 @@ constexpr LayerSpec Attention(const Width& width) {
           .value_head_dim = width.head_dim};
 }
 
-// Brown et al. 2020 (2005.14165), Tab. 2.1, as trained with Megatron-LM:
-// vocabulary of 50,257 padded to 51,200, whole heads.
+// GPT-3, Brown et al. 2020 (2005.14165), Tab. 2.1, as trained with Megatron-LM:
+// the vocabulary of 50,257 is padded to 51,200, and head sizes are whole.
 constexpr BuiltinEntry Gpt3(absl::string_view name, int num_layers, int hidden,
                             int heads) {
   LayerSpec layer = Attention({hidden, heads, heads, hidden / heads});
@@ -59,7 +60,7 @@ constexpr BuiltinEntry Gpt3(absl::string_view name, int num_layers, int hidden,
 
 // GShard (2006.16668) in the sizes of Alpa's benchmark
 // (alpa-projects/alpa, benchmark/alpa/suite_manual_moe.py and model/moe.py):
-// 16 layers, experts in every second one from the first on, MLP 8 times as
+// 16 layers, experts in every second layer from the first on, an MLP 8 times as
 // wide as the model, top-2 routing.
 constexpr BuiltinEntry GshardMoe(absl::string_view name, int hidden,
                                  int num_experts) {
@@ -141,8 +142,8 @@ constexpr BuiltinEntry Qwen3235bA22b() {
           .vocabulary = {.size = 151936}};
 }
 
-// gpt-oss model card (2508.10925), §2; sliding windows on every second layer
-// are left out.
+// gpt-oss model card (2508.10925), §2. The model has sliding windows on every
+// second layer; this entry leaves them out.
 constexpr BuiltinEntry GptOss(absl::string_view name, int num_layers,
                               int num_experts) {
   LayerSpec layer = Attention({2880, 64, 8, 64});
@@ -185,8 +186,9 @@ constexpr BuiltinEntry Nemotron4(absl::string_view name, int num_layers,
           .vocabulary = {.size = 256000}};
 }
 
-// DeepSeek-V3 (2412.19437), §4.2, without the multi-token prediction module,
-// and Kimi K2 (2507.20534), §2.3, the same with fewer heads and more experts.
+// DeepSeek-V3 (2412.19437), §4.2, without the multi-token prediction module.
+// Kimi K2 (2507.20534), §2.3, differs in fewer heads and more experts. A query
+// head has 128 elements without and 64 with rotary position embedding.
 constexpr BuiltinEntry Deepseek(absl::string_view name, int heads,
                                 int num_experts, int first_dense,
                                 int vocab_size) {

@@ -11,15 +11,15 @@
 
 namespace tangram {
 
-// The model of that name ("gpt3-6.7b", "mixtral-8x7b"), ignoring case.
-// kNotFound listing the known names.
+// Returns the model of that name ("gpt3-6.7b", "mixtral-8x7b"), ignoring case.
+// kNotFound, listing the known names, for any other name.
 absl::StatusOr<ModelSpec> BuiltinModel(absl::string_view name);
 
-// Tokens per sequence in which the model of that name is usually trained,
-// ignoring the name's case.
+// Returns the sequence length in tokens that the model of that name is usually
+// trained with, ignoring case. Empty for an unknown name.
 std::optional<int> BuiltinSequenceLength(absl::string_view name);
 
-// All names, sorted.
+// Returns all names, sorted.
 std::vector<std::string> BuiltinModelNames();
 
 }  // namespace tangram

@@ -11,13 +11,14 @@
 
 namespace tangram {
 
-// Attaches each profile to all devices of its type. kInvalidArgument if the
-// cluster has none.
+// Attaches each profile to all devices of its GPU type. kInvalidArgument if the
+// cluster has no such device.
 absl::Status AttachProfileFiles(absl::Span<const std::string> paths,
                                 Cluster& cluster);
 
-// Attaches the file or files that the key `profile` of `fields` names, relative
-// to the file that the fields are in. They must be of the device's type.
+// Attaches the file or files that the key `profile` of `fields` names. Paths
+// are relative to the file that holds the fields. Each profile must be of the
+// device's type.
 absl::Status AttachNamedProfiles(const ConfigField& fields, DeviceSpec& device);
 
 }  // namespace tangram

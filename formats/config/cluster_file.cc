@@ -18,12 +18,12 @@
 namespace tangram {
 namespace {
 
-// Links are kept for every pair of groups.
+// Keeps the table of links, one for every ordered pair of groups, small.
 constexpr size_t kMaxGroups = 1000;
 
 constexpr int kMaxVersion = 1 << 30;
 
-// Before all else: a newer file may well have keys that are not known.
+// Runs before CheckKeys: a newer file may have keys that are not known here.
 absl::Status CheckVersion(const ConfigField& root) {
   const std::optional<ConfigField> version = root.Find("tangram_cluster");
   if (!version.has_value() ||

@@ -9,19 +9,19 @@
 
 namespace tangram {
 
-// Of the format, the key `tangram_cluster` of a file; docs/file-formats.md.
+// Version of the format, the key `tangram_cluster`; see docs/file-formats.md.
 inline constexpr int kClusterFileVersion = 1;
 
-// A cluster from a YAML or JSON file (docs/cluster-file.md). What the file
-// leaves out is filled from the device catalogue and listed in
-// Cluster::assumptions. kNotFound if there is no such file, kInvalidArgument
-// naming file, field, value and what was expected:
+// Reads a cluster from a YAML or JSON file (docs/cluster-file.md). Values that
+// the file leaves out come from the device catalogue and are listed in
+// Cluster::assumptions. kNotFound if there is no such file. kInvalidArgument
+// names file, field, value and what was expected:
 //   c1.yaml: groups[1].intra_node.bandwidth: -3; expected a positive bandwidth
 //   such as "12 GB/s"
 absl::StatusOr<Cluster> LoadClusterFile(const std::string& path);
 
-// The same from text; `source_name` stands for the file in errors, and names
-// the cluster if the text does not.
+// Reads a cluster from text. `source_name` stands for the file in errors. It
+// also names the cluster if the text does not.
 absl::StatusOr<Cluster> ParseCluster(absl::string_view text,
                                      absl::string_view source_name);
 

@@ -13,7 +13,7 @@
 namespace tangram {
 namespace {
 
-// Beyond it the assumed pairs of groups are counted instead of listed.
+// With more assumed pairs of groups than this, only their number is listed.
 constexpr size_t kMaxListedPairs = 50;
 
 // [from][to]; empty where nothing is known yet.
@@ -24,6 +24,7 @@ LinkDefaults NetworkDefaults() {
 }
 
 Link SlowerOf(const Link& a, const Link& b) {
+  // Takes the lower bandwidths and the higher latency of the two.
   return {std::min(a.bandwidth_bytes_per_s, b.bandwidth_bytes_per_s),
           std::min(a.pair_bandwidth_bytes_per_s, b.pair_bandwidth_bytes_per_s),
           std::max(a.latency_s, b.latency_s)};
@@ -91,7 +92,7 @@ absl::StatusOr<LinkTable> ReadEntries(const ConfigField& root,
   return table;
 }
 
-// Fills the pairs that are still empty, and says so.
+// Fills the pairs that are still empty and records them as assumptions.
 void AssumeRest(absl::Span<const NodeGroup> groups, LinkTable& table,
                 std::vector<Assumption>& assumptions) {
   std::vector<Assumption> assumed;

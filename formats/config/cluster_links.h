@@ -11,10 +11,10 @@
 
 namespace tangram {
 
-// Cluster::links from the groups' inter_node, the file's `links` and its
-// `default_link`. A pair of groups that the file says nothing of gets the
-// slower of the two inter_node links, which is recorded in `assumptions`, as
-// is what each group assumed of an inter_node link that is used.
+// Returns Cluster::links from the groups' inter_node, the file's `links` and
+// its `default_link`. A pair of groups that the file does not mention gets the
+// slower of the two inter_node links. Appends to `assumptions` every such pair,
+// and the assumptions behind each inter_node link that is used.
 absl::StatusOr<std::vector<std::vector<Link>>> ReadLinks(
     const ConfigField& root, absl::Span<const NodeGroup> groups,
     std::vector<Assumption>& assumptions);

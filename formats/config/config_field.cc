@@ -17,7 +17,7 @@ constexpr size_t kMaxNameLength = 128;
 constexpr size_t kMaxNoteLength = 2000;
 constexpr size_t kMaxShownLength = 60;
 
-// Untrusted text as it may stand in a message.
+// Escapes and shortens untrusted text for a message.
 std::string Shown(absl::string_view text) {
   if (text.size() <= kMaxShownLength) return absl::Utf8SafeCEscape(text);
   return absl::StrCat(absl::CEscape(text.substr(0, kMaxShownLength)), "...");

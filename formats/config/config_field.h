@@ -15,10 +15,11 @@
 
 namespace tangram {
 
-// A value with its place in the file, for typed reading with errors that name
-// file, field, value and what was expected:
+// A value with its place in the file, for typed reading. Errors name file,
+// field, value and what was expected:
 //   c1.yaml: groups[1].gpus_per_node: 0; expected a positive integer
-// Refers to the value, which must outlive it. All errors are kInvalidArgument.
+// The field refers to the value, which must outlive it. All errors are
+// kInvalidArgument.
 class ConfigField {
  public:
   // The root of a file.
@@ -31,29 +32,34 @@ class ConfigField {
   bool is_sequence() const { return IsKind(ConfigValue::Kind::kSequence); }
   absl::Span<const std::string> Keys() const { return value_->keys; }
 
-  // Of a mapping. A key without a value ("memory:" or null) is not given.
+  // Returns the value of a key of a mapping. A key without a value ("memory:"
+  // or null) counts as not given.
   std::optional<ConfigField> Find(absl::string_view key) const;
   absl::StatusOr<ConfigField> Require(absl::string_view key,
                                       absl::string_view expected) const;
-  // OK if this is a mapping whose keys are all among `known`, each once.
+  // OK if this is a mapping with only keys of `known`, each at most once.
   absl::Status CheckKeys(absl::Span<const absl::string_view> known) const;
   absl::Status CheckMapping() const;
 
-  // The elements of a sequence; none for a missing optional one.
+  // Returns the elements of a sequence; an error for anything else.
   absl::StatusOr<std::vector<ConfigField>> Elements() const;
 
-  absl::StatusOr<std::string> AsText() const;  // Not empty, not long.
-  absl::StatusOr<std::string> AsNote() const;  // A text of a few lines.
-  // Letters, digits, '.', '_', '-': names appear in messages and on command
-  // lines.
+  absl::StatusOr<std::string> AsText() const;  // 1 to 128 bytes.
+  absl::StatusOr<std::string> AsNote() const;  // At most 2,000 bytes.
+  // A name of letters, digits, '.', '_' and '-', since names appear in messages
+  // and on command lines.
   absl::StatusOr<std::string> AsName() const;
   absl::StatusOr<bool> AsBool() const;
+  // Numbers from `min` to `max`, both included.
   absl::StatusOr<int> AsInt(int min, int max) const;
   absl::StatusOr<double> AsNumber(double min, double max) const;
+  // A number with or without a unit, in SI base units; see ParseQuantity.
   absl::StatusOr<double> AsQuantity(Dimension dimension,
                                     double plain_scale = 1) const;
 
+  // Returns "<file>: <path>: <value>; expected <expected>".
   absl::Status Error(absl::string_view expected) const;
+  // The same for a missing `key` of this mapping.
   absl::Status MissingError(absl::string_view key,
                             absl::string_view expected) const;
 
@@ -73,8 +79,8 @@ class ConfigField {
   std::string path_;
 };
 
-// The optional field `key` of `parent`, read by `read` (a ConfigField in, a
-// StatusOr out), or `fallback` where it is not given:
+// Reads the optional field `key` of `parent` with `read` (a ConfigField in, a
+// StatusOr out). Returns `fallback` if it is not given:
 //   ReadOr(group, "gpus_per_node", 8,
 //          [](const ConfigField& f) { return f.AsInt(1, kMax); })
 template <typename T, typename Read>

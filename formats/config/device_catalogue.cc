@@ -24,7 +24,7 @@ std::vector<CatalogueDevice> ParseCatalogue() {
 }  // namespace
 
 absl::Span<const CatalogueDevice> DeviceCatalogue() {
-  // Never destroyed, so that it may be read during exit.
+  // Never destroyed, so that other code may read it during exit.
   static const auto& catalogue =
       *new std::vector<CatalogueDevice>(ParseCatalogue());
   return catalogue;

@@ -7,10 +7,12 @@
 
 namespace tangram {
 
-// The built-in devices, formats/catalogue/devices.yaml, parsed on first use.
+// Returns the built-in devices, formats/catalogue/devices.yaml, parsed on first
+// use.
 absl::Span<const CatalogueDevice> DeviceCatalogue();
 
-// The entry of that type or alias, ignoring case; null if there is none.
+// Returns the entry of that type or alias, ignoring case; null if there is
+// none.
 const CatalogueDevice* FindDevice(absl::string_view type);
 
 }  // namespace tangram

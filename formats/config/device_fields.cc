@@ -29,7 +29,7 @@ std::string TypesInCatalogue() {
                        });
 }
 
-// A device without a catalogue entry must come with its three numbers.
+// Requires the three datasheet numbers of a device that the catalogue lacks.
 absl::Status CheckDescribed(const ConfigField& fields,
                             const std::string& type) {
   for (const absl::string_view key :
@@ -43,7 +43,7 @@ absl::Status CheckDescribed(const ConfigField& fields,
   return absl::OkStatus();
 }
 
-// One quantity of the device: given, or else from the catalogue.
+// Reads one quantity of the device, or else takes it from the catalogue.
 absl::Status ReadOne(const ConfigField& fields, absl::string_view key,
                      Dimension dimension, const CatalogueDevice* known,
                      double& value, std::vector<Assumption>& assumptions) {
@@ -70,7 +70,7 @@ absl::Status ReadPeakFlops(const ConfigField& fields,
                                given->AsQuantity(Dimension::kFlops, 1e12));
       continue;
     }
-    // Units that the device does not have need no mention.
+    // A precision for which the device has no units needs no mention.
     if (known != nullptr && *values[i] == 0) continue;
     assumptions.push_back(
         {absl::StrCat(fields.path(), ".peak_tflops.", kKeys[i]),

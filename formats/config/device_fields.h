@@ -17,21 +17,22 @@ namespace tangram {
 // The keys of a group that ReadDevice reads.
 absl::Span<const absl::string_view> DeviceKeys();
 
-// The GPU type `type` as `fields` describe it. What they leave out is taken
-// from `known` and appended to `assumptions`; with no catalogue entry (null),
-// peak_tflops, memory and memory_bandwidth must be given.
+// Reads the GPU type `type` as `fields` describe it. Values that they leave out
+// come from `known` and are appended to `assumptions`. Without a catalogue
+// entry (`known` is null), peak_tflops, memory and memory_bandwidth are
+// required.
 absl::StatusOr<DeviceSpec> ReadDevice(const ConfigField& fields,
                                       const std::string& type,
                                       const CatalogueDevice* known,
                                       std::vector<Assumption>& assumptions);
 
-// The same without the efficiency constants and the host.
+// Reads the device without the efficiency constants and the host.
 absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
                                          const std::string& type,
                                          const CatalogueDevice* known,
                                          std::vector<Assumption>& assumptions);
 
-// "catalogue: T4".
+// Returns "catalogue: T4".
 std::string CatalogueSource(const CatalogueDevice& known);
 
 }  // namespace tangram

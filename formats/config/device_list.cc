@@ -19,7 +19,7 @@ namespace {
 
 using Keys = std::vector<absl::string_view>;
 
-// What a cluster file may say of a device, but for the user's own profile.
+// Keys that describe a device in a cluster file, except the user's `profile`.
 constexpr absl::string_view kSpecKeys[] = {"memory",      "memory_bandwidth",
                                            "peak_tflops", "flash_attention",
                                            "host",        "efficiency"};
@@ -38,8 +38,8 @@ absl::StatusOr<std::string> RequireText(const ConfigField& parent,
   return field.AsText();
 }
 
-// Efficiency constants, each with its source; a source is empty where the
-// constant was never given.
+// Efficiency constants, each with its source. The source of a constant that was
+// not given is empty.
 struct EfficiencyBlock {
   std::string name;
   DeviceEfficiency efficiency;
@@ -47,7 +47,7 @@ struct EfficiencyBlock {
       std::vector<std::string>(EfficiencyFields().size());
 };
 
-// The block that `field` is `like`; none given: a block without a constant.
+// Returns the block that `field` is `like`, or an empty block without `like`.
 absl::StatusOr<EfficiencyBlock> ReadLike(
     const ConfigField& field, absl::Span<const EfficiencyBlock> blocks) {
   const std::optional<ConfigField> like = field.Find("like");
@@ -59,8 +59,8 @@ absl::StatusOr<EfficiencyBlock> ReadLike(
   return like->Error("the name of an efficiency block further up");
 }
 
-// A constant: 0.7, or {value: 0.7, source: where from}; the source of a plain
-// one is that of the mapping it stands in.
+// Reads a constant and its source: 0.7 or {value: 0.7, source: where from}. A
+// plain number has the source of the mapping that it stands in.
 absl::Status ReadSourced(const ConfigField& mapping, const ConfigField& given,
                          const EfficiencyField& constant, double& value,
                          std::string& source) {
@@ -76,7 +76,7 @@ absl::Status ReadSourced(const ConfigField& mapping, const ConfigField& given,
   return absl::OkStatus();
 }
 
-// The constants of `field` over those of the block that it is like.
+// Lays the constants of `field` over those of the block that it is like.
 absl::StatusOr<EfficiencyBlock> ReadEfficiency(
     const ConfigField& field, absl::Span<const EfficiencyBlock> blocks) {
   TANGRAM_RETURN_IF_ERROR(
@@ -166,7 +166,7 @@ absl::StatusOr<CatalogueDevice> ReadEntry(
   CatalogueDevice device;
   TANGRAM_ASSIGN_OR_RETURN(const std::string type,
                            RequireText(entry, "gpu", "a GPU type"));
-  std::vector<Assumption> lacking;  // Precisions that it has no units for.
+  std::vector<Assumption> lacking;  // Precisions without units; not reported.
   TANGRAM_ASSIGN_OR_RETURN(
       device.device, ReadDatasheet(entry, type, /*known=*/nullptr, lacking));
   TANGRAM_ASSIGN_OR_RETURN(device.source,
@@ -187,7 +187,8 @@ absl::StatusOr<CatalogueDevice> ReadEntry(
   return device;
 }
 
-// The aliases of `entry`; these and its type must be in no entry before it.
+// Returns the aliases of `entry`. Its type and aliases must not be in `taken`,
+// ignoring case, and are added to it.
 absl::StatusOr<std::vector<std::string>> ReadAliases(
     const ConfigField& entry, absl::flat_hash_set<std::string>& taken) {
   std::vector<ConfigField> fields = {*entry.Find("gpu")};

@@ -11,9 +11,9 @@
 
 namespace tangram {
 
-// A GPU type with all that a cluster file may leave out of it: datasheet
-// peaks, efficiency constants, what its nodes usually look like, and where
-// each of these is from.
+// A GPU type with every value that a cluster file may leave out: datasheet
+// peaks, efficiency constants, the usual links of its nodes, and the source of
+// each value.
 struct CatalogueDevice {
   DeviceSpec device;
   std::vector<std::string> aliases;  // "A100-SXM4-80GB".
@@ -21,17 +21,17 @@ struct CatalogueDevice {
   Link intra_node;
   Link inter_node;
 
-  std::string source;  // Of the datasheet figures and gpus_per_node.
+  std::string source;  // Source of the datasheet figures and gpus_per_node.
   std::string intra_node_source;
   std::string inter_node_source;
   std::string host_source;
-  // One for each of EfficiencyFields().
+  // One source for each of EfficiencyFields(), in the same order.
   std::vector<std::string> efficiency_sources;
 };
 
-// The devices that `text` describes, in its order; formats/catalogue/
-// devices.yaml says how. Every value must be given, each with its source, and
-// names and aliases must be unique ignoring case. kInvalidArgument naming
+// Parses the devices that `text` describes, in its order; the format is in
+// formats/catalogue/devices.yaml. Every value must be given with its source,
+// and names and aliases must be unique, ignoring case. kInvalidArgument names
 // `source_name`, field, value and what was expected.
 absl::StatusOr<std::vector<CatalogueDevice>> ParseDevices(
     absl::string_view text, absl::string_view source_name);

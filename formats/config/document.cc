@@ -17,7 +17,7 @@ namespace tangram {
 namespace {
 
 constexpr int kMaxDepth = 32;
-// Twice what a cluster of 100,000 named nodes has.
+// Twice the number of values in a cluster of 100,000 named nodes.
 constexpr int kMaxValues = 200'000;
 
 absl::Status ErrorAt(absl::string_view source_name, const YAML::Mark& mark,
@@ -30,8 +30,8 @@ absl::Status ErrorAt(absl::string_view source_name, const YAML::Mark& mark,
                                                  mark.column + 1, ": ", what));
 }
 
-// Builds the tree from the parser's events. After the first error it ends the
-// input, since events cannot stop the parser, and ignores what still comes.
+// Builds the tree from the parser's events. Events cannot stop the parser, so
+// the builder ends the input after the first error and ignores later events.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(absl::string_view source_name, std::istream& input)
@@ -90,8 +90,8 @@ class TreeBuilder : public YAML::EventHandler {
     return status_.ok();
   }
 
-  // The new value in its place in the tree, null after an error. Pointers to
-  // open values stay valid: only the innermost open one grows.
+  // Puts a new value into its place in the tree; null after an error. Pointers
+  // to open values stay valid, because only the innermost open one grows.
   ConfigValue* Add(const YAML::Mark& mark, ConfigValue::Kind kind) {
     if (!Accept(mark)) return nullptr;
     if (IsKeyNext()) {
@@ -123,8 +123,8 @@ class TreeBuilder : public YAML::EventHandler {
   int num_values_ = 0;
 };
 
-// The parser spends microseconds on every bracket that is never closed; real
-// files do not leave kMaxDepth of them open, not even in comments.
+// Limits unclosed brackets, because the parser spends microseconds on each of
+// them. Real files do not leave kMaxDepth of them open, not even in comments.
 absl::Status CheckBrackets(absl::string_view text,
                            absl::string_view source_name) {
   int open = 0;
@@ -148,7 +148,7 @@ absl::StatusOr<ConfigValue> ParseConfigText(absl::string_view text,
   std::istringstream input{std::string(text)};
   TreeBuilder builder(source_name, input);
   TreeBuilder rest(source_name, input);
-  // The one place where yaml-cpp may throw.
+  // yaml-cpp may throw here and nowhere else.
   try {
     YAML::Parser parser(input);
     if (!parser.HandleNextDocument(builder)) {
@@ -163,7 +163,7 @@ absl::StatusOr<ConfigValue> ParseConfigText(absl::string_view text,
     return ErrorAt(source_name, e.mark,
                    absl::StrCat("nested more than ", kMaxDepth, " deep"));
   } catch (const YAML::Exception& e) {
-    // The builder's own error comes first: it cut the input.
+    // The builder's own error comes first, because it cut the input short.
     TANGRAM_RETURN_IF_ERROR(builder.status());
     return ErrorAt(source_name, e.mark, e.msg);
   } catch (const std::exception& e) {

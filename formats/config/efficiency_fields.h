@@ -13,7 +13,7 @@
 
 namespace tangram {
 
-// One constant of DeviceEfficiency as files write it (docs/devices.md).
+// One constant of DeviceEfficiency as files spell it (docs/devices.md).
 struct EfficiencyField {
   absl::string_view key;
   double DeviceEfficiency::*value;
@@ -22,14 +22,16 @@ struct EfficiencyField {
   double max = 1;
 };
 
-// All of them: whatever reads, prints or checks the constants goes by this.
+// Returns all constants. Reading, printing and checking all iterate over these.
 absl::Span<const EfficiencyField> EfficiencyFields();
 std::vector<absl::string_view> EfficiencyKeys();
+// Returns the keys of all constants, in the same order.
 
+// Reads a constant and checks its range.
 absl::StatusOr<double> ReadConstant(const ConfigField& field,
                                     const EfficiencyField& constant);
 
-// "0.74", "5 us", "1.1 GB".
+// Returns "0.74", "5 us", "1.1 GB".
 std::string FormatConstant(double value, const EfficiencyField& constant);
 
 }  // namespace tangram

@@ -18,8 +18,9 @@ Keys Join(Keys keys, absl::Span<const absl::string_view> more) {
   return keys;
 }
 
-// `gpu` is a type name, with the device's fields beside it in the group, or a
-// mapping that holds them: {type: T4, memory: ...}.
+// The fields that describe the GPU of a group. `gpu` is either a type name,
+// with the device's fields beside it in the group, or a mapping that holds
+// them: {type: T4, memory: ...}.
 struct GpuFields {
   std::string type;
   ConfigField fields;
@@ -67,7 +68,7 @@ LinkDefaults DefaultsOf(const CatalogueDevice* known, LinkPlace place) {
       CatalogueSource(*known)};
 }
 
-// Everything but the number and names of the nodes.
+// Reads everything but the number and names of the nodes.
 absl::StatusOr<NodeGroup> ReadCommonFields(const ConfigField& field,
                                            const Keys& keys) {
   NodeGroup group;

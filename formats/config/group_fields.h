@@ -13,23 +13,24 @@ namespace tangram {
 inline constexpr int kMaxNodes = 100'000;
 inline constexpr int kMaxGpusPerNode = 1024;
 
-// One entry of `groups`, or of `nodes`: identical nodes and the links between
+// One entry of `groups` or of `nodes`: identical nodes and the links between
 // them.
 struct NodeGroup {
   std::string name;
   int num_nodes = 1;
-  Node node;                            // Without name and group.
+  Node node;                            // Its name and group are not set.
   std::vector<std::string> node_names;  // Empty: "<group>-<i>".
   Link inter_node;
-  // What of the above the file did not give. `inter_node` apart: it is of no
-  // use to a group of one node whose links to all others are listed.
+  // Values that the file did not give. Those of `inter_node` are apart, because
+  // a group of one node whose links to all others are listed does not use it.
   std::vector<Assumption> assumptions;
   std::vector<Assumption> inter_node_assumptions;
 };
 
+// Reads an entry of `groups`.
 absl::StatusOr<NodeGroup> ReadGroup(const ConfigField& field);
 
-// A group of one node, which has the group's name.
+// Reads an entry of `nodes` as a group of one node with the group's name.
 absl::StatusOr<NodeGroup> ReadSingleNode(const ConfigField& field);
 
 }  // namespace tangram

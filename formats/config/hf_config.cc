@@ -15,7 +15,7 @@
 namespace tangram {
 namespace {
 
-// The field under the first of its names that the file has.
+// Returns the field under the first of `keys` that the file has.
 absl::StatusOr<ConfigField> RequireAny(
     const ConfigField& root, absl::Span<const absl::string_view> keys) {
   for (const absl::string_view key : keys) {
@@ -90,8 +90,8 @@ absl::Status ReadAttention(const ConfigField& root, const HfFamily& family,
   return absl::OkStatus();
 }
 
-// `attention_bias` also puts a bias on the output projection in some families;
-// LayerSpec has it there only together with the MLP's.
+// `attention_bias` puts a bias on the output projection too in some families.
+// LayerSpec has one there only together with the biases of the MLP.
 absl::Status ReadBiasesAndNorms(const ConfigField& root, const HfFamily& family,
                                 LayerSpec& layer) {
   TANGRAM_ASSIGN_OR_RETURN(const bool attention_bias,
@@ -142,7 +142,7 @@ absl::StatusOr<std::string> ReadName(const ConfigField& root,
   const std::optional<ConfigField> field = root.Find("_name_or_path");
   if (!field.has_value()) return fallback;
   const absl::StatusOr<std::string> text = field->AsText();
-  if (!text.ok()) return fallback;  // Often left empty.
+  if (!text.ok()) return fallback;  // _name_or_path is often left empty.
   const std::vector<std::string> parts = absl::StrSplit(*text, '/');
   return parts.back().empty() ? fallback : parts.back();
 }

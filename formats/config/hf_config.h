@@ -9,20 +9,22 @@
 
 namespace tangram {
 
-// The model of a HuggingFace config.json, as downloaded: fields that are left
-// out have the defaults of their model_type. Unknown fields are ignored, and so
-// are multi-token prediction modules. `name` is used unless the file has a
-// _name_or_path. kUnimplemented for another model_type, listing the known ones.
+// Reads the model of a HuggingFace config.json, as downloaded. Missing fields
+// have the defaults of their model_type. Unknown fields and multi-token
+// prediction modules are ignored. `name` is used unless the file has a
+// _name_or_path. kUnimplemented, listing the known ones, for any other
+// model_type.
 absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& file,
                                        const std::string& name);
 
-// Whether a file is one: all have a `model_type`, ours have none.
+// Returns whether a file is a HuggingFace config.json: those all have a
+// `model_type`, and our own format has none.
 inline bool IsHfConfig(const ConfigField& file) {
   return file.Find("model_type").has_value();
 }
 
-// Where the language model is described: the `text_config` of a multimodal
-// one, or the file itself.
+// Returns the part that describes the language model: the `text_config` of a
+// multimodal model, otherwise the file itself.
 ConfigField HfTextConfig(const ConfigField& file);
 
 }  // namespace tangram

@@ -60,7 +60,8 @@ absl::Status ReadSizes(const ConfigField& root, ExpertRule rule,
   return absl::OkStatus();
 }
 
-// MoE where (i + 1) % decoder_sparse_step == 0, mlp_only_layers excepted.
+// Marks layers with (i + 1) % decoder_sparse_step == 0 as MoE, except those in
+// mlp_only_layers.
 absl::Status MarkSparseSteps(const ConfigField& root,
                              std::vector<bool>& is_moe_layer) {
   const int num_layers = static_cast<int>(is_moe_layer.size());
@@ -78,7 +79,8 @@ absl::Status MarkSparseSteps(const ConfigField& root,
   return absl::OkStatus();
 }
 
-// MoE from layer first_k_dense_replace on, where i % moe_layer_freq == 0.
+// Marks layers from first_k_dense_replace on with i % moe_layer_freq == 0 as
+// MoE.
 absl::Status MarkAfterFirstDense(const ConfigField& root,
                                  std::vector<bool>& is_moe_layer) {
   const int num_layers = static_cast<int>(is_moe_layer.size());
@@ -93,7 +95,7 @@ absl::Status MarkAfterFirstDense(const ConfigField& root,
   return absl::OkStatus();
 }
 
-// "dense" or "sparse", layer by layer, in place of a rule.
+// Reads "dense" or "sparse" for each layer, which replaces the family's rule.
 absl::Status MarkByType(const ConfigField& types,
                         std::vector<bool>& is_moe_layer) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> elements,

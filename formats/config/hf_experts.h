@@ -14,13 +14,15 @@ namespace tangram {
 struct HfExperts {
   int num_experts = 0;
   int experts_per_token = 0;
-  int ffn_hidden_size = 0;
-  int shared_ffn_hidden_size = 0;
+  int ffn_hidden_size = 0;         // Width of each expert's MLP.
+  int shared_ffn_hidden_size = 0;  // Width of the shared expert; 0: none.
   std::vector<bool> is_moe_layer;  // One for each layer.
 
+  // Sets the experts of `layer`, a layer that has them.
   void AddTo(LayerSpec& layer) const;
 };
 
+// Reads the experts by the family's rule; no experts if it has none.
 absl::StatusOr<HfExperts> ReadHfExperts(const ConfigField& root,
                                         const HfFamily& family, int num_layers);
 

@@ -9,7 +9,7 @@
 namespace tangram {
 namespace {
 
-// Defaults of huggingface/transformers,
+// Defaults from huggingface/transformers,
 // src/transformers/models/*/configuration_*.py and modeling_*.py.
 constexpr HfFamily kFamilies[] = {
     {.model_type = "deepseek_v2",

@@ -7,40 +7,42 @@
 
 namespace tangram {
 
-// Which layers have experts.
+// The layers that have experts.
 enum class ExpertRule {
-  kNone,
-  kEveryLayer,       // intermediate_size is the experts' (Mixtral).
+  kNone,             // No layer.
+  kEveryLayer,       // All; intermediate_size is the experts' (Mixtral).
   kSparseStep,       // decoder_sparse_step, mlp_only_layers (Qwen).
   kAfterFirstDense,  // first_k_dense_replace, moe_layer_freq (DeepSeek).
 };
 
-// Which layers see a sliding window, given sliding_window without layer_types.
+// The layers with a sliding window, if sliding_window is given without
+// layer_types.
 enum class SlidingWindowRule {
-  kNever,
-  kAllLayers,
-  kEveryOther,  // From the first on.
-  kIfEnabled,   // use_sliding_window, from max_window_layers on.
+  kNever,       // No layer; sliding_window is ignored.
+  kAllLayers,   // All layers.
+  kEveryOther,  // Every other layer, beginning with the first.
+  kIfEnabled,   // With use_sliding_window: layers from max_window_layers on.
 };
 
-// What a model_type says that its config.json does not.
+// Properties of a model_type that its config.json leaves out.
 struct HfFamily {
   absl::string_view model_type;
-  bool tied_embeddings = false;  // Unless tie_word_embeddings is given.
-  bool layer_norm = false;       // Norms with bias; otherwise RMS norms.
-  bool linear_bias = false;
-  bool qkv_bias = false;
-  bool qk_norm = false;
-  bool gated_mlp = false;
-  bool learned_positions = false;
-  int extra_positions = 0;      // Rows of the table beyond the last position.
-  bool needs_kv_heads = false;  // Has no useful default for them.
-  bool latent_attention = false;
+  bool tied_embeddings = false;    // Unless tie_word_embeddings is given.
+  bool layer_norm = false;         // Norms with bias; otherwise RMS norms.
+  bool linear_bias = false;        // All linear layers have a bias.
+  bool qkv_bias = false;           // Only the query, key, value projections do.
+  bool qk_norm = false;            // Queries and keys are normalised.
+  bool gated_mlp = false;          // Three matrices in the MLP instead of two.
+  bool learned_positions = false;  // A table of position embeddings.
+  int extra_positions = 0;        // Rows of the table beyond the last position.
+  bool needs_kv_heads = false;    // num_key_value_heads must be given.
+  bool latent_attention = false;  // Multi-head latent attention (DeepSeek).
   ExpertRule experts = ExpertRule::kNone;
   SlidingWindowRule sliding_window = SlidingWindowRule::kNever;
 };
 
-// The family of the file's model_type. kUnimplemented listing the known ones.
+// Returns the family of the file's model_type. kUnimplemented, listing the
+// known types, for any other.
 absl::StatusOr<HfFamily> ReadHfFamily(const ConfigField& root);
 
 }  // namespace tangram

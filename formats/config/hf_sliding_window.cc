@@ -25,7 +25,8 @@ absl::Status ApplyLayerTypes(const ConfigField& types, int tokens,
   return absl::OkStatus();
 }
 
-// The layer after which all have a window under kIfEnabled.
+// Returns the first layer with a window under kIfEnabled: layer i has one if
+// i >= max_window_layers. The number of layers if windows are disabled.
 absl::StatusOr<size_t> FirstEnabledLayer(const ConfigField& root,
                                          size_t num_layers) {
   TANGRAM_ASSIGN_OR_RETURN(

@@ -10,8 +10,8 @@
 
 namespace tangram {
 
-// Sets sliding_window on those of the model's transformer layers that have
-// one: by the file's layer_types, or else by the family's rule.
+// Sets sliding_window on the transformer layers that have one: by the file's
+// layer_types, or else by the family's rule.
 absl::Status ReadHfSlidingWindows(const ConfigField& root,
                                   SlidingWindowRule rule,
                                   std::vector<LayerSpec>& layers);

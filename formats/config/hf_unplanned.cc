@@ -22,8 +22,9 @@ double SharedGate(const LayerSpec& layer) {
   return layer.shared_expert_ffn_hidden_size > 0 ? layer.hidden_size : 0;
 }
 
-// OPT-350m alone: embeddings of another width than the model, projected to it
-// and back, and norms after the sum with none at the end.
+// Adds the parts of OPT-350m, the only OPT model that has them: embeddings of
+// another width than the model, projected to it and back, and norms after the
+// sum with none at the end.
 absl::Status AddOptParts(const ConfigField& root, const ModelSpec& model,
                          Parts& parts) {
   const LayerSpec& embedding = model.layers.front();

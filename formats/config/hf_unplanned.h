@@ -10,14 +10,14 @@
 
 namespace tangram {
 
-// How a checkpoint differs from the model that stands for it in a plan.
+// A difference between a checkpoint and the model that a plan is made for.
 struct UnplannedPart {
   std::string what;
-  double parameters = 0;  // What the model lacks; negative: has too many.
+  double parameters = 0;  // Lacking in the model; negative: in excess.
 };
 
-// All differences of `model`, which was read from the config.json `root`: with
-// their parameters its total is the published one.
+// Returns all differences between the config.json `root` and the `model` read
+// from it. The model's parameters plus theirs are the published total.
 absl::StatusOr<std::vector<UnplannedPart>> HfUnplannedParts(
     const ConfigField& root, const ModelSpec& model);
 

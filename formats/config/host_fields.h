@@ -13,26 +13,26 @@
 
 namespace tangram {
 
-// The keys of a host: bandwidth, memory.
+// Returns the keys of a host: bandwidth, memory.
 absl::Span<const absl::string_view> HostKeys();
 
-// A host of which both are given.
+// Reads a host; both keys are required.
 absl::StatusOr<HostLink> ReadHost(const ConfigField& field);
 
-// What a host is where it is not described, and who says so; nothing if it is
-// not known.
+// The host of a device that describes none, and the source of that value. A
+// default-constructed `host` means that none is known.
 struct HostDefault {
   HostLink host;
   std::string source;
 };
 
-// The `host` of a device. What is left out is as in `fallback`, and appended to
-// `assumptions`.
+// Reads the `host` of a device. Missing values come from `fallback` and are
+// appended to `assumptions`.
 absl::StatusOr<HostLink> ReadOptionalHost(const ConfigField& device,
                                           const HostDefault& fallback,
                                           std::vector<Assumption>& assumptions);
 
-// "12 GB/s, 128 GB"; "unknown" without a bandwidth.
+// Returns "12 GB/s, 128 GB"; "unknown" without a bandwidth.
 std::string FormatHost(const HostLink& host);
 
 }  // namespace tangram

@@ -19,7 +19,7 @@ absl::Status NodesError(absl::string_view group, absl::string_view what) {
       absl::StrCat("nodes: ", absl::Utf8SafeCEscape(group), what));
 }
 
-// Nodes to keep of each group of `cluster`.
+// Returns the number of nodes to keep of each group of `cluster`.
 absl::StatusOr<std::vector<int>> NodesToKeep(absl::Span<const NodeCount> counts,
                                              const Cluster& cluster) {
   std::vector<int> available(cluster.groups.size(), 0);

@@ -15,13 +15,13 @@ namespace tangram {
 
 using NodeCount = std::pair<std::string, int>;  // Group and number of nodes.
 
-// "t4=2,v100=0".
+// Parses "t4=2,v100=0".
 absl::StatusOr<std::vector<NodeCount>> ParseNodeCounts(absl::string_view text);
 
-// Keeps the first so many nodes of each named group, in cluster order; 0
-// removes the group, and groups not named stay as they are. kInvalidArgument,
-// with the cluster unchanged, for an unknown group, one named twice, more nodes
-// than there are, or no node left.
+// Keeps that many nodes of each named group, the first in cluster order. 0
+// removes the group; groups without a count stay as they are. On error the
+// cluster is unchanged. kInvalidArgument for an unknown group, a group named
+// twice, more nodes than there are, or no node left.
 absl::Status LimitNodes(absl::Span<const NodeCount> counts, Cluster& cluster);
 
 }  // namespace tangram

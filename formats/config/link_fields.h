@@ -12,37 +12,39 @@
 
 namespace tangram {
 
+// Where a link is: inside a node or between nodes.
 enum class LinkPlace { kIntraNode, kInterNode };
 
-// Where the parts of a link come from that a file leaves out.
+// The values of a link that a file leaves out, and their source.
 struct LinkDefaults {
   LinkPlace place = LinkPlace::kInterNode;
   Link link;
   std::string source;  // "catalogue: T4"
 };
 
-// What stands in for a link that neither the file nor the catalogue knows:
-// PCIe 3.0 x16 as NCCL measures it, and 10 Gbit/s Ethernet.
+// Returns the fallback for a link that neither the file nor the catalogue
+// describes: PCIe 3.0 x16 as NCCL measures it, or 10 Gbit/s Ethernet.
 LinkDefaults GeneralLinkDefaults(LinkPlace place);
 
-// The keys that ReadLink reads.
+// Returns the keys that ReadLink reads.
 absl::Span<const absl::string_view> LinkKeys();
 
-// A link from {bandwidth, pair_bandwidth, latency}. bandwidth must be given;
-// pair_bandwidth is the same if it is not, latency is that of `defaults`. What
-// was not given is appended to `assumptions`. Does not check the keys.
+// Reads a link from {bandwidth, pair_bandwidth, latency}. `bandwidth` is
+// required. `pair_bandwidth` defaults to it, and `latency` to that of
+// `defaults`. Values that were not given are appended to `assumptions`. Does
+// not check for unknown keys.
 absl::StatusOr<Link> ReadLink(const ConfigField& field,
                               const LinkDefaults& defaults,
                               std::vector<Assumption>& assumptions);
 
-// ReadLink of the optional mapping `key` of `parent`; the whole of `defaults`
-// where it is not given.
+// Reads the optional mapping `key` of `parent`, and checks its keys. Returns
+// all of `defaults` if it is not given.
 absl::StatusOr<Link> ReadOptionalLink(const ConfigField& parent,
                                       absl::string_view key,
                                       const LinkDefaults& defaults,
                                       std::vector<Assumption>& assumptions);
 
-// "5.9 GB/s, pair 6.0 GB/s, 10 us".
+// Returns "5.9 GB/s, pair 6.0 GB/s, 10 us".
 std::string FormatLink(const Link& link);
 
 }  // namespace tangram

@@ -89,7 +89,8 @@ absl::Status ReadBiasesAndNorms(const ConfigField& root, LayerSpec& layer) {
   return absl::OkStatus();
 }
 
-// The layers that have experts: `first_layer` and every `every`-th after it.
+// The experts of a model: layers `first_layer`, first_layer + every,
+// first_layer + 2·every, ... have them, and there `layer` holds.
 struct Experts {
   LayerSpec layer;
   int first_layer = 0;
@@ -124,7 +125,7 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
   return experts;
 }
 
-// A number of tokens for all layers, or {tokens, first_layer, every}.
+// Reads a number of tokens for all layers, or {tokens, first_layer, every}.
 absl::Status ReadSlidingWindow(const ConfigField& root,
                                std::vector<LayerSpec>& layers) {
   const std::optional<ConfigField> field = root.Find("sliding_window");

@@ -9,8 +9,8 @@
 
 namespace tangram {
 
-// The model of a file in our own form (docs/model-file.md). `name` is used
-// unless the file has one.
+// Reads a model in our own format (docs/model-file.md). `name` is used unless
+// the file has one.
 absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           const std::string& name);
 

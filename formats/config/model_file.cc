@@ -17,7 +17,7 @@
 namespace tangram {
 namespace {
 
-// Downloads are called config.json; their folder says what they are.
+// A download is called config.json, and its folder has the model's name.
 std::string NameFromSource(absl::string_view source_name) {
   const std::filesystem::path path{std::string(source_name)};
   const std::string folder = path.parent_path().filename().string();

@@ -11,19 +11,20 @@
 namespace tangram {
 
 struct ModelOverrides {
+  // Changes that the user makes to a model.
   std::optional<int> num_layers;  // Transformer layers; see ResizeModel.
 };
 
-// A built-in model by name, or the model that a file describes: a HuggingFace
-// config.json as downloaded, or our YAML (docs/model-file.md). kNotFound
-// listing the built-in names if it is neither; kInvalidArgument naming file,
-// field, value and what was expected; kUnimplemented for an architecture that
-// is not known.
+// Returns the built-in model of that name, or the model that a file describes:
+// a HuggingFace config.json as downloaded, or our YAML (docs/model-file.md).
+// kNotFound, listing the built-in names, if it is neither. kInvalidArgument
+// names file, field, value and what was expected. kUnimplemented for an unknown
+// architecture.
 absl::StatusOr<ModelSpec> LoadModel(const std::string& name_or_path,
                                     const ModelOverrides& overrides);
 
-// The model that `text` describes; `source_name` stands for the file in
-// errors, and names the model if the text does not.
+// Parses the model that `text` describes. `source_name` stands for the file in
+// errors. It also names the model if the text does not.
 absl::StatusOr<ModelSpec> ParseModel(absl::string_view text,
                                      absl::string_view source_name);
 

@@ -7,13 +7,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The layers that have something: the first, counted from 0, and every how many
-// from there on. Empty if none have it.
+// The layers with a property, counted from 0: first, first + every,
+// first + 2·every, and so on.
 struct Pattern {
   int first = 0;
   int every = 1;
 };
 
+// Returns the pattern that the first two layers with the property set; empty if
+// no layer has it. ModelToYaml checks that the others follow it.
 std::optional<Pattern> FindPattern(const ModelSpec& model,
                                    bool (*has)(const LayerSpec&)) {
   std::optional<Pattern> pattern;
@@ -38,7 +40,7 @@ void AddExperts(const ModelSpec& model, Json& json) {
       {"every", pattern->every}};
 }
 
-// A number where all layers have the same window.
+// Writes a number if all layers have the same window, otherwise a pattern.
 void AddSlidingWindow(const ModelSpec& model, Json& json) {
   const auto pattern = FindPattern(
       model, [](const LayerSpec& layer) { return layer.sliding_window > 0; });

@@ -6,7 +6,8 @@
 
 namespace tangram {
 
-// The model in the form of docs/model-file.md; inside formats/config only.
+// Returns the model in the format of docs/model-file.md. For formats/config
+// only.
 nlohmann::ordered_json ModelToJson(const ModelSpec& model);
 
 }  // namespace tangram

@@ -3,8 +3,8 @@
 
 namespace tangram {
 
-// Several times beyond any model that exists, and small enough that products
-// of two sizes of a layer fit an int.
+// Limits of a model's sizes: several times beyond any model that exists, and
+// small enough that the product of two sizes of a layer fits an int.
 inline constexpr int kMaxModelLayers = 10'000;
 inline constexpr int kMaxHiddenSize = 1 << 20;
 inline constexpr int kMaxHeads = 1 << 12;

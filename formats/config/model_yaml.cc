@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Mappings on one line, as people write them; JSON's scalars are YAML's.
+// Writes mappings on one line, as people do. JSON scalars are valid YAML.
 std::string Flow(const Json& value) {
   if (!value.is_object()) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);

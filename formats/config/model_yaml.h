@@ -8,8 +8,9 @@
 
 namespace tangram {
 
-// The model file (docs/model-file.md) of a model, which reads back as equal.
-// kUnimplemented if its layers follow no pattern that such a file can tell.
+// Returns the model file (docs/model-file.md) of `model`; reading it gives an
+// equal model. kUnimplemented if its layers follow no pattern that such a file
+// can express.
 absl::StatusOr<std::string> ModelToYaml(const ModelSpec& model);
 
 }  // namespace tangram

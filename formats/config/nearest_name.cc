@@ -7,10 +7,11 @@
 namespace tangram {
 namespace {
 
-// Names much longer than any known one are not worth comparing.
+// Longer names are not compared; no known name is nearly as long.
 constexpr size_t kMaxLength = 64;
 
-// Levenshtein distance, one row of the table at a time.
+// Levenshtein distance, one row of the table at a time:
+//   d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + [a_i ≠ b_j])
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);

@@ -6,8 +6,9 @@
 
 namespace tangram {
 
-// The known name that `name` was probably meant to be: the fewest single
-// character edits away, the first of several; empty if none is near.
+// Returns the known name that `name` was probably meant to be: the one with the
+// fewest single-character edits, the first of several. Empty if the distance
+// exceeds a third of the name (at least 1).
 absl::string_view NearestName(absl::string_view name,
                               absl::Span<const absl::string_view> known);
 

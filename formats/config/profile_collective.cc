@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 16;
 constexpr int kMaxCoefficients = 4;
-// Of times and sizes whose logarithm is taken.
+// Lower limits of times and sizes whose logarithm is taken.
 constexpr double kLeastSeconds = 1e-12;
 constexpr double kMaxSeconds = 1e6;
 constexpr double kMaxBytes = 1e15;
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<CollectivePoint>> ReadPoints(
   return points;
 }
 
-// bytes / seconds = Σ coefficients[i] · log2(bytes)^i
+// Bandwidth of a fit in bytes/s: Σ_i coefficients[i] · log2(bytes)^i.
 double FittedBandwidth(const std::vector<double>& coefficients, double bytes) {
   double bandwidth = 0;
   for (size_t i = coefficients.size(); i-- > 0;) {
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<double>> ReadCoefficients(const ConfigField& fit) {
   return coefficients;
 }
 
-// A fit as points at its ends and every power of two between.
+// Samples a fit at both ends and at every power of two between them.
 absl::StatusOr<std::vector<CollectivePoint>> ReadFit(const ConfigField& fit) {
   TANGRAM_RETURN_IF_ERROR(
       fit.CheckKeys({"coefficients", "min_bytes", "max_bytes"}));

@@ -68,7 +68,7 @@ absl::StatusOr<int> FindModel(const ConfigField& entry,
                          : absl::StrCat("one of ", absl::StrJoin(names, ", ")));
 }
 
-// Index into the model's layers.
+// Returns the entry's index into the model's layers.
 absl::StatusOr<int> FindLayer(const ConfigField& entry, LayerKind kind,
                               const ModelSpec& model) {
   const std::optional<ConfigField> given = entry.Find("layer");
@@ -95,7 +95,7 @@ absl::StatusOr<LayerKind> ReadKind(const ConfigField& entry) {
   return field.Error(kExpected);
 }
 
-// The kind of layer that has the operator.
+// Returns the kind of layer that has the operator.
 absl::StatusOr<LayerKind> KindWithOp(const ConfigField& entry) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
                            entry.Require("op", "the name of an operator"));
@@ -174,7 +174,7 @@ absl::StatusOr<std::vector<ProfilePoint>> ReadPoints(
   return points;
 }
 
-// What layers and operators have in common, of an entry of `kind`.
+// Reads the fields that layers and operators share. The entry is of `kind`.
 absl::StatusOr<ProfileEntry> ReadShape(const ConfigField& field, LayerKind kind,
                                        const Profile& profile) {
   ProfileEntry entry;

@@ -8,19 +8,20 @@
 #include "formats/config/config_field.h"
 #include "formats/profile/profile.h"
 
-// The parts of a profile file.
+// Reads the elements of a profile file's lists.
 namespace tangram {
 
-// An element of `layers` and of `operators`; models are looked up in `profile`.
+// Read an element of `layers` and of `operators`. Models are looked up in
+// `profile`.
 absl::StatusOr<ProfileEntry> ReadProfiledLayer(const ConfigField& field,
                                                const Profile& profile);
 absl::StatusOr<ProfileEntry> ReadProfiledOperator(const ConfigField& field,
                                                   const Profile& profile);
 
-// An element of `links`.
+// Reads an element of `links`.
 absl::StatusOr<ProfileLink> ReadProfiledLink(const ConfigField& field);
 
-// An element of `collectives` and of `p2p`.
+// Read an element of `collectives` and of `p2p`.
 absl::StatusOr<MeasuredCollective> ReadProfiledCollective(
     const ConfigField& field);
 absl::StatusOr<MeasuredCollective> ReadProfiledTransfer(

@@ -9,13 +9,13 @@
 
 namespace tangram {
 
-// Profiles as docs/profile-file.md describes them. kInvalidArgument naming
-// file, field, value and what was expected; kNotFound if there is no file.
+// Read a profile (docs/profile-file.md). kInvalidArgument names file, field,
+// value and what was expected; kNotFound if there is no such file.
 absl::StatusOr<Profile> ReadProfileFile(const std::string& path);
 absl::StatusOr<Profile> ParseProfile(absl::string_view text,
                                      absl::string_view source_name);
 
-// What ParseProfile reads as the same profile; an entry a line.
+// Returns JSON that ParseProfile reads as the same profile, an entry a line.
 std::string ProfileToJson(const Profile& profile);
 
 }  // namespace tangram

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is not UTF-8 is replaced, where dump() alone would throw.
+// Replaces bytes that are not UTF-8; dump() alone would throw.
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -96,7 +96,7 @@ Json ToJson(const ProfileLink& measured) {
   return json;
 }
 
-// A key of the top level and its value, a list with an element a line.
+// Adds a top-level key with its list, one element a line.
 void AddList(const char* key, const std::vector<Json>& elements,
              std::vector<std::string>& members) {
   if (elements.empty()) return;

@@ -9,10 +9,11 @@
 namespace tangram {
 namespace {
 
-// The period p with which `layers` go on. Layers repeat with period p from
-// some layer s(p) on; the pattern is told shortest by its s + p layers, so p
-// minimises that sum (the smaller p of two): 1 where all layers are equal or
-// only the first few differ, 2 where two kinds alternate.
+// Returns the period p with which `layers` continue. Let s(p) be the first
+// layer from which on the layers repeat with period p; then s + p layers
+// describe the pattern. The result minimises s(p) + p, the smaller p of equals:
+// 1 if all layers are equal or only the first few differ, 2 if two kinds
+// alternate.
 int PeriodOf(absl::Span<const LayerSpec> layers) {
   const int n = static_cast<int>(layers.size());
   int best_period = n;

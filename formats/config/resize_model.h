@@ -7,11 +7,11 @@
 
 namespace tangram {
 
-// `model` with that many transformer layers: the first ones, or all of them
-// and then more in the same pattern (experts in every second layer stay in
-// every second layer, leading dense layers stay at the front). Named
-// "mixtral-8x7b (16 layers)". kInvalidArgument unless 1 <= num_layers <=
-// kMaxModelLayers.
+// Returns `model` with that many transformer layers: the first ones, or all of
+// them followed by more in the same pattern. Experts in every second layer stay
+// in every second layer, and leading dense layers stay at the front. The name
+// becomes "mixtral-8x7b (16 layers)". kInvalidArgument unless
+// 1 <= num_layers <= kMaxModelLayers.
 absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers);
 
 }  // namespace tangram

@@ -22,8 +22,8 @@ absl::Status CheckSize(int64_t bytes, absl::string_view source_name,
                       static_cast<double>(bytes) / 1e6, max_bytes >> 20));
 }
 
-// Bytes of the UTF-8 sequence at the front of `text`, 0 if it is not one:
-// overlong forms, surrogates and code points beyond U+10FFFF are not.
+// Returns the bytes of the UTF-8 sequence at the front of `text`; 0 if there is
+// none. Overlong forms, surrogates and code points beyond U+10FFFF are none.
 size_t SequenceLength(absl::string_view text) {
   const auto byte = [text](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -83,7 +83,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path,
   std::string chunk(kChunkBytes, '\0');
   while (file.read(chunk.data(), kChunkBytes) || file.gcount() > 0) {
     text.append(chunk, 0, static_cast<size_t>(file.gcount()));
-    // A pipe may never end.
+    // A pipe has no size beforehand and may never end.
     TANGRAM_RETURN_IF_ERROR(
         CheckSize(static_cast<int64_t>(text.size()), path, max_bytes));
   }

@@ -10,21 +10,21 @@
 
 namespace tangram {
 
-// No configuration that people write comes near it; a larger file is the wrong
-// file.
+// Configurations that people write stay far below this; a larger file is the
+// wrong file.
 inline constexpr int64_t kMaxConfigBytes = int64_t{8} << 20;
 
-// The content of a file of at most `max_bytes`. kNotFound if there is none,
-// kInvalidArgument if it is too large or no file. Never reads more than the
-// limit.
+// Returns the content of a file of at most `max_bytes`. Stops reading within
+// 1 MiB beyond the limit. kNotFound if there is no such file, kInvalidArgument
+// if it is too large, a folder or unreadable.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path,
                                          int64_t max_bytes);
 
-// The same of at most kMaxConfigBytes.
+// Returns the content of a file of at most kMaxConfigBytes.
 absl::StatusOr<std::string> ReadConfigFile(const std::string& path);
 
 // OK if `text` is UTF-8 without control characters, not blank and within
-// kMaxConfigBytes; errors begin with `source_name`.
+// kMaxConfigBytes. Errors begin with `source_name`.
 absl::Status CheckConfigText(absl::string_view text,
                              absl::string_view source_name);
 

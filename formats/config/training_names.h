@@ -10,15 +10,17 @@
 
 namespace tangram {
 
-// "fp32", "fp16", "bf16", "fp8", ignoring case. kInvalidArgument
+// Parses "fp32", "fp16", "bf16" or "fp8", ignoring case. kInvalidArgument:
 // "precision: fp12; expected fp32, fp16, bf16 or fp8".
 absl::StatusOr<Precision> ParsePrecision(absl::string_view text);
 
-// "adam" (also "adamw", which keeps the same state) or "sgd", ignoring case.
+// Parses "adam" (also "adamw", which keeps the same state) or "sgd", ignoring
+// case.
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text);
+// Returns "adam" or "sgd".
 absl::string_view OptimizerName(Optimizer optimizer);
 
-// All of them.
+// Return all names.
 std::vector<std::string> PrecisionNames();
 std::vector<std::string> OptimizerNames();
 

@@ -23,7 +23,7 @@ constexpr Unit kFlopsUnits[] = {{"FLOPS"}, {"FLOP/s"}};
 struct Prefix {
   absl::string_view symbol;
   double scale = 1;
-  double divisor = 1;  // Exact where a scale below 1 would not be.
+  double divisor = 1;  // Used for small prefixes, since 1e-6 is not exact.
 };
 
 constexpr Prefix kLargePrefixes[] = {
@@ -37,7 +37,7 @@ struct DimensionInfo {
   absl::Span<const Unit> units;
   absl::Span<const Prefix> prefixes;
   absl::string_view expected;
-  double max = 0;  // Beyond it a value is a slip of the pen.
+  double max = 0;  // A larger value is taken for a typing error.
 };
 
 DimensionInfo InfoOf(Dimension dimension) {
@@ -57,7 +57,7 @@ DimensionInfo InfoOf(Dimension dimension) {
   return {};
 }
 
-// `value` of that unit in base units; empty if there is no such unit.
+// Converts `value` from `unit` to base units; empty for an unknown unit.
 std::optional<double> InBaseUnits(double value, absl::string_view unit,
                                   const DimensionInfo& info) {
   for (const Prefix& prefix : info.prefixes) {
@@ -71,8 +71,8 @@ std::optional<double> InBaseUnits(double value, absl::string_view unit,
   return std::nullopt;
 }
 
-// Characters of the decimal number at the front; the exponent counts only with
-// its digits, so that "5 EB" is no exponent.
+// Returns the length of the decimal number at the front. An exponent counts
+// only with its digits, so that the E of "5 EB" is none.
 size_t NumberLength(absl::string_view text) {
   const auto skip_digits = [text](size_t i) {
     while (i < text.size() && absl::ascii_isdigit(text[i])) ++i;
@@ -123,7 +123,7 @@ std::string FormatQuantity(double value, Dimension dimension) {
   const auto size = [](const Prefix& p) { return p.scale / p.divisor; };
   Prefix best;
   for (const Prefix& prefix : info.prefixes) {
-    // Decimal prefixes alone, in one spelling.
+    // Decimal prefixes only, in one spelling.
     if (prefix.symbol.size() > 1 || prefix.symbol == "K") continue;
     if (value < size(prefix)) continue;
     if (size(prefix) > size(best) || value < size(best)) best = prefix;

@@ -8,21 +8,23 @@
 
 namespace tangram {
 
+// The dimension of a quantity; its SI base unit is bytes, bytes/s, seconds or
+// FLOP/s.
 enum class Dimension { kBytes, kBandwidth, kSeconds, kFlops };
 
-// A number with an optional unit, in SI base units (bytes, bytes/s, seconds,
-// FLOP/s): "16 GB", "12.5GiB", "80 Gbit/s", "80Gbps", "320 GB/s", "10us",
-// "65 TFLOPS". K, M, G, T, P are powers of 1,000; Ki, Mi, Gi, Ti, Pi of 1,024.
-// `plain_scale` multiplies a number without a unit. Empty if the text is none
-// of this, NaN or infinite, zero or negative (a time may be 0), or absurdly
-// large.
+// Parses a number with an optional unit into SI base units (bytes, bytes/s,
+// seconds, FLOP/s): "16 GB", "12.5GiB", "80 Gbit/s", "80Gbps", "320 GB/s",
+// "10us", "65 TFLOPS". K, M, G, T, P are powers of 1,000; Ki, Mi, Gi, Ti, Pi of
+// 1,024. `plain_scale` multiplies a number without a unit. Empty if the text is
+// no such number, NaN, infinite, negative or zero (a time may be 0), or beyond
+// the limit of the dimension.
 std::optional<double> ParseQuantity(absl::string_view text, Dimension dimension,
                                     double plain_scale = 1);
 
-// What ParseQuantity accepts, for messages: a positive size such as "16 GB".
+// Describes what ParseQuantity accepts: "a positive size such as \"16 GB\"".
 absl::string_view ExpectedQuantity(Dimension dimension);
 
-// "16 GB", "5.9 GB/s", "10 us", "65 TFLOPS": four significant digits.
+// Returns "16 GB", "5.9 GB/s", "10 us", "65 TFLOPS": four significant digits.
 std::string FormatQuantity(double value, Dimension dimension);
 
 }  // namespace tangram

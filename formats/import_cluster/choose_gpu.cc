@@ -15,7 +15,7 @@
 namespace tangram {
 namespace {
 
-// The type that was told for these GPUs; empty: none.
+// Returns the type that the user told for these GPUs; empty if none.
 std::string ToldType(const InventoryNode& node, const InventoryGpus& gpus,
                      const ToldTypes& told) {
   const auto by_gpu = told.by_gpu.find(absl::AsciiStrToLower(gpus.name));
@@ -24,6 +24,8 @@ std::string ToldType(const InventoryNode& node, const InventoryGpus& gpus,
   return by_node == told.by_node.end() ? "" : by_node->second;
 }
 
+// Returns the type of that name in the user's own file, ignoring case; empty if
+// there is none.
 std::string OwnType(absl::string_view name,
                     absl::Span<const std::string> own_types) {
   const auto it = absl::c_find_if(own_types, [name](const std::string& type) {
@@ -32,7 +34,7 @@ std::string OwnType(absl::string_view name,
   return it == own_types.end() ? "" : *it;
 }
 
-// As it is typed in a shell.
+// Spells the flag as in a shell.
 std::string GpuFlag(absl::string_view name) {
   const absl::string_view quote = absl::StrContains(name, ' ') ? "'" : "";
   return absl::StrCat("--gpu ", quote, Shown(name), "=TYPE", quote);
@@ -46,6 +48,8 @@ std::string AmbiguityNote(absl::string_view name, const GpuMatch& match) {
                       ")");
 }
 
+// Chooses the type of GPUs with one name: told by the user, described in the
+// user's own file, or found in the catalogue.
 ChosenGpus Resolve(const InventoryNode& node, const InventoryGpus& gpus,
                    const ToldTypes& told,
                    absl::Span<const std::string> own_types) {

@@ -12,28 +12,28 @@
 
 namespace tangram {
 
-// The GPUs of one node that are planned with.
+// The GPUs of one node that plans use.
 struct ChosenGpus {
-  std::string type;                         // Of the catalogue where there.
+  std::string type;                         // Catalogue's name, if it has one.
   const CatalogueDevice* device = nullptr;  // Null: not in the catalogue.
   int count = 0;
   std::string source;   // "gpu:a100" or "told by --gpu".
-  std::string note;     // What was taken for what; empty: nothing.
-  std::string skipped;  // Why there are none.
+  std::string note;     // How the name was understood; empty: nothing to say.
+  std::string skipped;  // Reason if there are no such GPUs.
 };
 
-// Types that the user told, by the inventory's names of GPUs or by node.
+// Types that the user told.
 struct ToldTypes {
-  std::map<std::string, std::string> by_gpu;  // In lower case.
-  std::map<std::string, std::string> by_node;
+  std::map<std::string, std::string> by_gpu;   // By inventory name, lower case.
+  std::map<std::string, std::string> by_node;  // By name of a node.
 
-  // Of names of GPUs and of hostlists; both are kept, since nothing tells them
-  // apart.
+  // The keys of `told` are names of GPUs or hostlists. Each is kept as both,
+  // since nothing tells them apart.
   static ToldTypes From(const std::map<std::string, std::string>& told);
 };
 
-// One type a node: of several the one with the most throughput, since a plan
-// is for nodes of one type. Parts of GPUs are none.
+// Chooses one GPU type for a node, because a plan needs nodes of one type: the
+// type with the highest total throughput. Slices of GPUs are not used.
 ChosenGpus ChooseGpus(const InventoryNode& node, const ToldTypes& told,
                       absl::Span<const std::string> own_types, bool free_only);
 

@@ -10,20 +10,21 @@
 
 namespace tangram {
 
-// Indices of the groups that `scope` names, rising: a group, a GPU type or a
-// hostlist of nodes. kNotFound listing the groups if it names none.
+// Returns the indices, rising, of the groups that `scope` names: a group, a GPU
+// type or a hostlist of nodes. kNotFound, listing the groups, if it names none.
 absl::StatusOr<std::vector<int>> FindGroups(absl::string_view scope,
                                             const ClusterDraft& draft);
 
-// Whether FindGroups() found none as what it was asked for is about nodes that
-// were not asked for: a note says then that `source` is not used.
+// Returns whether FindGroups() failed because the scope is about nodes that the
+// user did not choose. Adds a note then that `source` is not used.
 bool IsOfOtherNodes(const absl::Status& found, absl::string_view source,
                     ClusterDraft& draft);
 
-// Those of that name, or else of that GPU type; none if there are none.
+// Returns the groups of that name, or else those of that GPU type; may be
+// empty.
 std::vector<int> GroupsNamed(absl::string_view name, const ClusterDraft& draft);
 
-// "a100, t4".
+// Returns "a100, t4".
 std::string GroupNames(const ClusterDraft& draft);
 
 }  // namespace tangram

@@ -12,10 +12,11 @@
 namespace tangram {
 namespace {
 
-// Drivers, labels and datasheets differ by no more in the memory of one card.
+// Drivers, labels and datasheets differ by at most this share in the memory of
+// one card.
 constexpr double kMemoryTolerance = 0.08;
 
-// Letters and digits alone, in lower case, without the maker's names.
+// Keeps letters and digits, in lower case, and drops the maker's names.
 std::string Core(absl::string_view name) {
   std::string core;
   for (const char c : name) {
@@ -38,7 +39,8 @@ bool IsCalled(const CatalogueDevice& device, absl::string_view core) {
          });
 }
 
-// A100-40-PCIe is a kind of a100, and L40S none of l4.
+// True for A100-40-PCIe and "a100": the name is a prefix up to a dash. False
+// for L40S and "l4".
 bool IsVariant(const CatalogueDevice& device, absl::string_view core) {
   const std::string& type = device.device.type;
   for (size_t dash = type.find('-'); dash != std::string::npos;
@@ -74,13 +76,13 @@ GpuMatch MatchGpu(absl::string_view name, double memory_bytes) {
       match.others.push_back(device.device.type);
     }
   }
-  // Exactly so called, whatever its memory is said to be.
+  // An exact name wins, whatever memory is reported for it.
   if (match.device == nullptr) match.device = called;
   return match;
 }
 
 bool IsGpuSlice(absl::string_view name) {
-  // "3g.20gb" after anything.
+  // Matches "3g.20gb" after any other text.
   const std::string lower = absl::AsciiStrToLower(name);
   const size_t dot = lower.find("g.");
   return (dot != std::string::npos && dot > 0 &&

@@ -9,20 +9,20 @@
 
 namespace tangram {
 
-// Which GPU of the catalogue an inventory means.
+// The GPU of the catalogue that an inventory means.
 struct GpuMatch {
   const CatalogueDevice* device = nullptr;  // Null: none.
-  // Types that the name stands for as well; "a100" does not tell A100-80 from
+  // Further types that the name may mean; "a100" does not tell A100-80 from
   // A100-40.
   std::vector<std::string> others;
 };
 
-// `name` as drivers ("NVIDIA A100-SXM4-80GB"), labels ("NVIDIA-A100-SXM4-80GB")
-// and Slurm ("a100", "nvidia_a100-sxm4-80gb") spell it. The memory of one GPU,
-// where known (not 0), tells variants apart.
+// Matches a name as drivers ("NVIDIA A100-SXM4-80GB"), labels
+// ("NVIDIA-A100-SXM4-80GB") and Slurm ("a100", "nvidia_a100-sxm4-80gb") spell
+// it. `memory_bytes` of one GPU tells variants apart; 0 if unknown.
 GpuMatch MatchGpu(absl::string_view name, double memory_bytes);
 
-// "a100_3g.20gb": a part of a GPU, which nothing is planned for.
+// True for "a100_3g.20gb": a slice of a GPU, for which there are no plans.
 bool IsGpuSlice(absl::string_view name);
 
 }  // namespace tangram

@@ -19,10 +19,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// No GPU has more; 18 are the most so far.
+// An upper limit; today's GPUs have at most 18.
 constexpr int kMaxNvLinks = 72;
 
-// Without the escape codes of a terminal: ESC [ parameters letter.
+// Removes a terminal's escape codes: ESC [ parameters letter.
 std::string WithoutEscapes(absl::string_view line) {
   std::string plain;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -46,13 +46,13 @@ bool IsGpu(absl::string_view word) {
   return absl::ConsumePrefix(&word, "GPU") && absl::SimpleAtoi(word, &number);
 }
 
-// The titles of the matrix: all before "CPU Affinity".
+// Returns the titles of the matrix: all words before "CPU Affinity".
 Words Titles(Words words) {
   words.erase(std::find(words.begin(), words.end(), "CPU"), words.end());
   return words;
 }
 
-// NVLinks of a cell, 0 for PCIe; negative for what is no cell.
+// Returns the NVLinks of a cell, 0 for PCIe; negative if it is not a cell.
 int NvLinksOf(absl::string_view cell) {
   for (const absl::string_view pcie :
        {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC"}) {
@@ -64,6 +64,7 @@ int NvLinksOf(absl::string_view cell) {
   return is_nvlink && links > 0 && links <= kMaxNvLinks ? links : -1;
 }
 
+// Appends a row of cells between GPUs; cells of NICs are checked and dropped.
 absl::Status AddRow(const Words& titles, const Words& words,
                     GpuTopology& topology) {
   if (words.size() < titles.size() + 1) {

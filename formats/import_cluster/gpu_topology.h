@@ -9,21 +9,22 @@
 
 namespace tangram {
 
-// The matrix of `nvidia-smi topo -m`, between GPUs.
+// The matrix that `nvidia-smi topo -m` prints, reduced to GPUs.
 struct GpuTopology {
   int num_gpus = 0;
-  // nvlinks[a][b]: NVLinks between two GPUs; 0: PCIe, or a itself.
+  // nvlinks[a][b] is the number of NVLinks between two GPUs. 0 means PCIe, and
+  // stands where a = b.
   std::vector<std::vector<int>> nvlinks;
-  bool crosses_sockets = false;  // Some pair talks through SYS.
+  bool crosses_sockets = false;  // Some pair talks across sockets (SYS).
   int num_nics = 0;
 
   bool HasNvLink() const;
   bool AllPairsHaveNvLink() const;
 };
 
-// Whatever the driver: header underlined or plain, columns apart by tabs or
-// blanks, with or without NICs. kInvalidArgument "line 3: ..." for a row that
-// does not fit the header, or no GPU at all.
+// Parses the output of any driver version: header underlined or plain, columns
+// separated by tabs or blanks, with or without NICs. kInvalidArgument
+// "line 3: ..." for a row that does not fit the header, or without any GPU.
 absl::StatusOr<GpuTopology> ParseGpuTopology(absl::string_view text);
 
 }  // namespace tangram

@@ -17,7 +17,7 @@ namespace {
 
 constexpr absl::string_view kNull = "(null)";
 
-// Without the indices or sockets at the end: "a100:4(IDX:0-3)" is "a100:4".
+// Drops indices or sockets at the end: "a100:4(IDX:0-3)" becomes "a100:4".
 absl::string_view WithoutIndices(absl::string_view entry) {
   const size_t open = entry.rfind('(');
   if (!absl::EndsWith(entry, ")") || open == absl::string_view::npos ||
@@ -27,7 +27,7 @@ absl::string_view WithoutIndices(absl::string_view entry) {
   return entry.substr(0, open);
 }
 
-// "gpu", "gpu:2" or "gpu:a100:2".
+// Parses "gpu", "gpu:2" or "gpu:a100:2".
 absl::StatusOr<InventoryGpus> ParseEntry(absl::string_view entry) {
   const std::vector<absl::string_view> parts =
       absl::StrSplit(WithoutIndices(entry), ':');

@@ -9,9 +9,9 @@
 
 namespace tangram {
 
-// The GPUs in a list of Slurm's generic resources, in its order:
-// "gpu:a100:4(S:0-1),tmpdisk:1T" is four a100. Nothing for "(null)". Other
-// resources, such as shares of GPUs (mps, shard), are not read.
+// Returns the GPUs in a list of Slurm's generic resources, in its order:
+// "gpu:a100:4(S:0-1),tmpdisk:1T" has four a100. "(null)" has none. Other
+// resources, such as shares of GPUs (mps, shard), are ignored.
 // kInvalidArgument for a gpu entry without a count.
 absl::StatusOr<std::vector<InventoryGpus>> ParseGres(absl::string_view text);
 

@@ -29,7 +29,7 @@ bool IsName(absl::string_view text) {
          });
 }
 
-// As it may stand in the name of a group.
+// Replaces characters that the name of a group may not have.
 std::string NamePart(absl::string_view text) {
   std::string part = absl::AsciiStrToLower(text.substr(0, kMaxNameLength / 2));
   for (char& c : part) {
@@ -38,6 +38,7 @@ std::string NamePart(absl::string_view text) {
   return part;
 }
 
+// Collects nodes into groups by GPU type, GPUs per node and network block.
 class Grouping {
  public:
   Grouping(const ClusterImportOptions& options,
@@ -69,6 +70,8 @@ class Grouping {
     AddTo(GroupOf(node, gpus), node);
   }
 
+  // Names each group after its GPU type. Groups of one type also get their
+  // network block, then the GPUs per node, then a number, until names differ.
   void NameGroups() {
     std::set<std::string> taken;
     for (DraftGroup& group : draft_.groups) {
@@ -124,7 +127,8 @@ class Grouping {
     return draft_.groups.back();
   }
 
-  // Of what differs between nodes of a group the least holds for all.
+  // Adds a node to its group. Where the nodes of a group differ, the least
+  // value is taken, because it holds for all of them.
   static void AddTo(DraftGroup& group, const InventoryNode& node) {
     group.node_names.push_back(node.name);
     if (group.pcie_generation == 0 ||
@@ -133,7 +137,8 @@ class Grouping {
       group.pcie_generation = node.pcie_generation;
       group.pcie_lanes = node.pcie_lanes;
     }
-    // Labels round up; where the catalogue knows better, only drivers count.
+    // Labels round up. If the catalogue has the GPU, only a driver's figure
+    // is more exact.
     const double bytes =
         group.device == nullptr && node.usable_gpu_memory_bytes == 0
             ? node.gpu_memory_bytes
@@ -156,7 +161,7 @@ class Grouping {
   std::set<std::string> notes_;
 };
 
-// The nodes that the user asked for, or all.
+// Returns the nodes that the user chose, or all.
 absl::StatusOr<std::vector<InventoryNode>> Wanted(
     absl::Span<const InventoryNode> nodes, const std::string& hostlist) {
   std::vector<InventoryNode> wanted(nodes.begin(), nodes.end());

@@ -12,9 +12,9 @@
 
 namespace tangram {
 
-// Puts the nodes that can be planned on into groups of equal GPU type, number
-// of GPUs and, unless told otherwise, network block; in natural order of their
-// names. Every other node is skipped with the reason. `own_types` are GPU types
+// Puts usable nodes into groups of equal GPU type, number of GPUs and, unless
+// `options.flat`, network block. Nodes are in natural order of their names.
+// Every other node is skipped, with the reason. `own_types` are the GPU types
 // that the user's own file describes.
 absl::Status GroupNodes(absl::Span<const InventoryNode> nodes,
                         const ClusterImportOptions& options,

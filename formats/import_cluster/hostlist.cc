@@ -18,7 +18,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Numbers in names have no more digits.
+// Limit of the digits of a number in a name; 9 fit an int.
 constexpr size_t kMaxDigits = 9;
 
 absl::Status Error(absl::string_view text) {
@@ -39,7 +39,7 @@ bool IsNumber(absl::string_view text) {
   return true;
 }
 
-// "07" or "01-04"; numbers keep the width of the first.
+// Expands "07" or "01-04". Numbers are padded to the width of the first.
 absl::Status AppendRange(absl::string_view range, Names& numbers) {
   const std::pair<absl::string_view, absl::string_view> ends =
       absl::StrSplit(range, absl::MaxSplits('-', 1));
@@ -62,6 +62,7 @@ absl::Status AppendRange(absl::string_view range, Names& numbers) {
   return absl::OkStatus();
 }
 
+// Returns every head followed by every tail; the tail varies fastest.
 absl::StatusOr<Names> Product(const Names& heads, const Names& tails) {
   if (heads.size() * tails.size() > kMaxNodes) return TooMany(heads.front());
   Names names;
@@ -74,7 +75,7 @@ absl::StatusOr<Names> Product(const Names& heads, const Names& tails) {
   return names;
 }
 
-// One entry, "r[0-1]n[0-1]".
+// Expands one entry, such as "r[0-1]n[0-1]".
 absl::StatusOr<Names> ExpandEntry(absl::string_view entry) {
   Names names = {""};
   for (absl::string_view rest = entry; !rest.empty();) {

@@ -9,10 +9,9 @@
 
 namespace tangram {
 
-// The names of a Slurm hostlist, as `scontrol show hostnames` prints them:
-// "a,n[08-10]" is a, n08, n09, n10; several brackets multiply, the last varies
-// fastest. kInvalidArgument for bad grammar or more names than a cluster may
-// have nodes.
+// Expands a Slurm hostlist, as `scontrol show hostnames` does: "a,n[08-10]" is
+// a, n08, n09, n10. Several brackets multiply, and the last varies fastest.
+// kInvalidArgument for bad grammar or more names than a cluster may have nodes.
 absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text);
 
 }  // namespace tangram

@@ -14,44 +14,45 @@
 
 namespace tangram {
 
-// What a command printed.
+// The output of a command.
 struct ClusterSource {
-  std::string name;   // Of the file, for people.
-  std::string scope;  // Nodes or groups it is of; empty: it says so itself.
+  std::string name;   // Name of the file, for people.
+  std::string scope;  // Its nodes or groups; empty: the text tells.
   std::string text;
-  std::optional<InventoryFormat> format;  // Empty: by its looks.
+  std::optional<InventoryFormat> format;  // Empty: detected from the text.
 };
 
-// The user's own cluster file, or a part of one.
+// The user's own cluster file, whole or partial.
 struct OwnCluster {
   std::string name;
   std::string text;
-  std::string folder;  // Profiles are relative to it.
+  std::string folder;  // Paths of profiles are relative to it.
 };
 
 struct ClusterImportOptions {
   std::string name = "cluster";
-  // GPU types by what the inventory calls them, or by hostlists of nodes.
+  // GPU types by inventory name or by hostlist of nodes.
   std::map<std::string, std::string> gpu_types;
   std::string nodes;                    // A hostlist; empty: all.
   std::vector<std::string> partitions;  // Empty: all.
   bool free_gpus_only = false;
-  bool flat = false;  // Switches and zones do not tell groups apart.
+  bool flat = false;  // Do not split groups by switch or zone.
   std::optional<OwnCluster> own;
 };
 
 struct ImportedCluster {
-  std::string yaml;  // A cluster file, with where each value is from.
-  Cluster cluster;   // The same read, with what it assumes.
+  std::string yaml;  // A cluster file; comments name the source of each value.
+  Cluster cluster;   // The cluster read from it, with its assumptions.
   std::vector<SkippedNode> skipped;
-  std::vector<std::string> notes;  // What was taken for what.
+  std::vector<std::string> notes;  // How sources were understood.
 };
 
-// A cluster from what a scheduler and drivers say of its nodes. For each value
-// the user's own file comes first, then what was measured (nccl-tests), then
-// the inventory; the device catalogue fills the rest, as it does for any
-// cluster file. kInvalidArgument naming the source, the place in it, the value
-// and what was expected; also if no node is left, with the reasons.
+// Makes a cluster from what a scheduler and drivers report of its nodes. For
+// each value the user's own file has priority, then measurements (nccl-tests),
+// then the inventory. The device catalogue supplies the rest, as for any
+// cluster file. kInvalidArgument names the source, the place in it, the value
+// and what was expected. It is also returned, with the reasons, if no node is
+// left.
 absl::StatusOr<ImportedCluster> ImportCluster(
     absl::Span<const ClusterSource> sources,
     const ClusterImportOptions& options);

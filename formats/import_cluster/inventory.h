@@ -6,27 +6,28 @@
 
 namespace tangram {
 
-// The GPUs of one type in a node, as a scheduler or driver names them.
+// GPUs of one type in a node, as a scheduler or driver names them.
 struct InventoryGpus {
-  std::string name;     // Empty: not said.
-  std::string product;  // What a driver calls them; empty: none was asked.
+  std::string name;     // Empty: not reported.
+  std::string product;  // Driver's name for them; empty: no driver was asked.
   int count = 0;
-  int used = 0;  // By running jobs, where that is said.
+  int used = 0;  // GPUs of running jobs, if reported.
   bool operator==(const InventoryGpus&) const = default;
 };
 
-// A node as one source describes it. What a source does not say is empty or 0.
+// A node as one source describes it. Values that it does not report are empty
+// or 0.
 struct InventoryNode {
   std::string name;
   std::vector<InventoryGpus> gpus;
-  double gpu_memory_bytes = 0;         // Of one GPU, as its name would have it.
-  double usable_gpu_memory_bytes = 0;  // Without what the driver keeps.
+  double gpu_memory_bytes = 0;         // One GPU, by its label.
+  double usable_gpu_memory_bytes = 0;  // One GPU, less the driver's reserve.
   int pcie_generation = 0;
   int pcie_lanes = 0;
   std::string network_block;  // Leaf switch or zone.
   std::vector<std::string> partitions;
-  std::string unusable;  // Why nothing can run there; empty: it can.
-  std::string source;    // The file.
+  std::string unusable;  // Reason why no job can run; empty: usable.
+  std::string source;    // Name of the file.
 };
 
 }  // namespace tangram

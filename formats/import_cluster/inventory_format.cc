@@ -7,8 +7,8 @@
 namespace tangram {
 namespace {
 
-// JSON of Kubernetes names its kind near the start or the end, and holds the
-// nodes in `items`; Slurm's in `nodes` or `sinfo`.
+// Kubernetes' JSON has "apiVersion" near its start or end. Slurm's holds its
+// nodes under "nodes" or "sinfo".
 std::optional<InventoryFormat> DetectJson(absl::string_view text) {
   if (absl::StrContains(text, "\"apiVersion\"")) {
     return InventoryFormat::kKubernetes;

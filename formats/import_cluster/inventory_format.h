@@ -7,6 +7,7 @@
 
 namespace tangram {
 
+// The outputs that can be imported; CommandOf() names the commands.
 enum class InventoryFormat {
   kScontrolNodes,
   kScontrolTopology,
@@ -18,10 +19,10 @@ enum class InventoryFormat {
   kNcclTests,
 };
 
-// What the text was printed by; empty if it is none of these.
+// Detects the command that printed the text; empty if it is none of these.
 std::optional<InventoryFormat> DetectFormat(absl::string_view text);
 
-// "scontrol show node", "nvidia-smi topo -m".
+// Returns "scontrol show node", "nvidia-smi topo -m".
 absl::string_view CommandOf(InventoryFormat format);
 
 }  // namespace tangram

@@ -9,24 +9,23 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
-// JSON of other programs, of which nothing can be taken for granted; inside
-// formats/import_cluster only.
+// Tolerant access to JSON of other programs; for formats/import_cluster only.
 namespace tangram {
 
-// kInvalidArgument with the place of the first error.
+// kInvalidArgument names the position of the first error.
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view text);
 
-// What is at the end of the path of keys; null where there is no such thing.
+// Returns the value at the end of the path of keys; null if there is none.
 const nlohmann::json& At(const nlohmann::json& value,
                          std::initializer_list<absl::string_view> path);
 
-// The elements of a list; none of anything else.
+// Returns the elements of a list; empty for anything else.
 const std::vector<nlohmann::json>& Elements(const nlohmann::json& value);
 
-// A text, or a whole number as text; empty for anything else.
+// Returns a text, or a whole number as text; empty for anything else.
 std::string TextOf(const nlohmann::json& value);
 
-// A list of texts joined by `separator`, or one text.
+// Returns a text, or a list of texts joined by `separator`.
 std::string JoinedText(const nlohmann::json& value,
                        absl::string_view separator);
 

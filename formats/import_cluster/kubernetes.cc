@@ -20,8 +20,8 @@ using ::nlohmann::json;
 
 constexpr double kMebibyte = 1 << 20;
 
-// What a node's network is nearest to, the nearest first: labels of NVIDIA's
-// topograph, of AWS and Google Cloud, and of Kubernetes itself.
+// Labels of a node's network block, the innermost first: of NVIDIA's topograph,
+// of AWS, of Google Cloud, and of Kubernetes itself.
 constexpr absl::string_view kBlockLabels[] = {
     "network.topology.nvidia.com/leaf", "topology.k8s.aws/network-node-layer-3",
     "cloud.google.com/gce-topology-block", "topology.kubernetes.io/zone",
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
     absl::string_view text) {
   TANGRAM_ASSIGN_OR_RETURN(const json root, ParseJson(text));
   NodeSet nodes;
-  // One node alone is no list.
+  // `kubectl get node NAME` prints a node without a list around it.
   if (TextOf(At(root, {"kind"})) == "Node") nodes.Add(ReadNode(root));
   for (const json& item : Elements(At(root, {"items"}))) {
     nodes.Add(ReadNode(item));

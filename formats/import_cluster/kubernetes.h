@@ -9,10 +9,10 @@
 
 namespace tangram {
 
-// `kubectl get nodes -o json`. GPUs are those that can be allocated; type and
-// memory are the labels of GPU feature discovery; network_block is the nearest
-// of the topology labels. Not usable are nodes that are cordoned or not ready,
-// whose GPUs are shared between pods or cut into slices, or that have none.
+// Parses `kubectl get nodes -o json`. GPUs are those that can be allocated.
+// Type and memory are labels of GPU feature discovery, and network_block is the
+// innermost of the topology labels. A node is unusable if it is cordoned or not
+// ready, has no GPUs, or shares or slices them.
 absl::StatusOr<std::vector<InventoryNode>> ParseKubernetesNodes(
     absl::string_view text);
 

@@ -10,7 +10,10 @@
 namespace tangram {
 namespace {
 
+// Sizes needed to fit bandwidth and latency; with fewer only a bandwidth.
 constexpr int kMinSizes = 3;
+
+// Bus bandwidth over bytes/s of the collective, as nccl-tests define it.
 
 double BusFactor(CollectiveOp op, int ranks) {
   if (op == CollectiveOp::kPointToPoint) return 1;
@@ -18,6 +21,8 @@ double BusFactor(CollectiveOp op, int ranks) {
   return op == CollectiveOp::kAllReduce ? 2 * once : once;
 }
 
+// Latencies that the cost model counts in a collective: ⌈log2 ranks⌉, twice for
+// an all-reduce.
 int Hops(CollectiveOp op, int ranks) {
   if (op == CollectiveOp::kPointToPoint) return 1;
   const int depth = std::bit_width(static_cast<uint32_t>(ranks - 1));
@@ -29,7 +34,11 @@ struct Line {
   double seconds_per_byte = 0;
 };
 
-// Least squares of start + slope · bytes, weighted by 1 / seconds².
+// Fits seconds = start + slope · bytes by least squares, weighted with
+// w_i = 1 / seconds_i², which minimises relative errors:
+//   slope = (Σw Σwxy − Σwx Σwy) / (Σw Σwx² − (Σwx)²)
+//   start = (Σwy − slope Σwx) / Σw
+// Empty unless both are positive.
 std::optional<Line> FitLine(const std::vector<CollectivePoint>& points) {
   double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
   for (const CollectivePoint& point : points) {

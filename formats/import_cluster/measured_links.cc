@@ -21,14 +21,15 @@
 namespace tangram {
 namespace {
 
-// A run, and the groups at both ends of what it measured.
+// A run and the groups that its link joins.
 struct PlacedRun {
   std::string source;
   FittedLink link;
   std::vector<int> from;
-  std::vector<int> to;  // Empty: inside `from`.
+  std::vector<int> to;  // Empty: the link is inside the groups of `from`.
 };
 
+// Returns the groups of the nodes on which the run took place.
 absl::StatusOr<std::vector<int>> GroupsOfHosts(const NcclRun& run,
                                                const ClusterDraft& draft) {
   if (run.hosts.empty()) {
@@ -36,7 +37,7 @@ absl::StatusOr<std::vector<int>> GroupsOfHosts(const NcclRun& run,
     return absl::InvalidArgumentError(
         "does not say on which nodes it ran; expected GROUP=FILE");
   }
-  // With and without their domains.
+  // Nodes may be listed with or without their domains.
   std::vector<std::string> names(run.hosts.begin(), run.hosts.end());
   for (const std::string& host : run.hosts) {
     names.push_back(host.substr(0, host.find('.')));
@@ -79,6 +80,8 @@ void SetLink(const PlacedRun& run, bool is_pair, bool is_all,
            fields);
 }
 
+// Sets the link inside a node or between the nodes of a group. Two GPUs, or one
+// in each node, measure the bandwidth of a pair.
 void SetInside(const PlacedRun& run, ClusterDraft& draft) {
   for (const int index : run.from) {
     DraftGroup& group = draft.groups[index];
@@ -114,8 +117,9 @@ double ValueOf(const DraftField* field) {
   return ParseQuantity(field->value, Dimension::kBandwidth).value_or(0);
 }
 
-// What runs left open, after the catalogue where it has the link. Between nodes
-// a pair gets no more than the whole node.
+// Fills the one of both bandwidths that no run measured, from the catalogue if
+// it knows the link, else from the other bandwidth. Between nodes a pair gets
+// no more than the whole node.
 void Complete(const std::optional<LinkDefaults>& known, LinkPlace place,
               DraftFields& fields) {
   const double all = ValueOf(FindField(fields, "bandwidth"));
@@ -168,7 +172,7 @@ absl::Status SetMeasuredLinks(absl::Span<const ScopedRun> runs,
     }
     placed.push_back(*std::move(found));
   }
-  // Later ones replace earlier ones.
+  // Runs over more GPUs come later and replace earlier ones.
   absl::c_stable_sort(placed, [](const PlacedRun& a, const PlacedRun& b) {
     return a.link.ranks < b.link.ranks;
   });

@@ -8,11 +8,11 @@
 
 namespace tangram {
 
-// Sets the links that nccl-tests measured. A run in one node is of the link
-// inside it, a run over nodes of one group of the link between them, one over
-// two groups of the link that joins those; two GPUs, or one in each node, give
-// the bandwidth of a pair. Of several runs the one over most GPUs counts. What
-// a run leaves open of its link is filled from the catalogue.
+// Sets the links that nccl-tests measured. A run in one node measures the link
+// inside it, a run over nodes of one group the link between them, and a run
+// over two groups the link that joins those. Two GPUs, or one in each node,
+// give the bandwidth of a pair. If several runs measured a link, the one over
+// most GPUs counts. The catalogue supplies values that a run does not measure.
 absl::Status SetMeasuredLinks(absl::Span<const ScopedRun> runs,
                               ClusterDraft& draft);
 

@@ -9,14 +9,14 @@
 
 namespace tangram {
 
-// Nodes in the order they came, each once. A node that comes again, as one that
-// is in several partitions does, adds what was not yet known of it.
+// Nodes in order of arrival, each once. A node that arrives again, as one in
+// several partitions does, adds what was not known of it.
 class NodeSet {
  public:
   void Add(InventoryNode node);
   std::vector<InventoryNode> Take() { return std::move(nodes_); }
 
-  // Null if there is none of that name.
+  // Returns the node of that name; null if there is none.
   InventoryNode* Find(const std::string& name);
 
  private:

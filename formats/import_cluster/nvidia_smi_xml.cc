@@ -17,7 +17,7 @@
 namespace tangram {
 namespace {
 
-constexpr int kMaxPcie = 64;  // Of generations and lanes alike.
+constexpr int kMaxPcie = 64;  // Limit of generations and of lanes.
 
 void CountGpu(const std::string& name, InventoryNode& node) {
   const auto it = absl::c_find_if(
@@ -29,7 +29,7 @@ void CountGpu(const std::string& name, InventoryNode& node) {
   }
 }
 
-// `value`, or the smaller of both once there is one. 0 is none.
+// Sets `least` to the smaller of both. 0 means no value.
 template <typename T>
 void KeepLeast(T value, T& least) {
   if (value > 0 && (least == 0 || value < least)) least = value;
@@ -43,7 +43,7 @@ int SmallNumber(absl::string_view text) {
 
 void ReadPcie(const pugi::xml_node& link, InventoryNode& node) {
   const pugi::xml_node generations = link.child("pcie_gen");
-  // What card and host reach together; newer drivers also say it of each.
+  // The maximum of card and host together; newer drivers also report each.
   KeepLeast(SmallNumber(generations.child_value("max_link_gen")),
             node.pcie_generation);
   KeepLeast(SmallNumber(generations.child_value("max_host_link_gen")),
@@ -62,7 +62,7 @@ void ReadGpu(const pugi::xml_node& gpu, InventoryNode& node) {
   const pugi::xml_node memory = gpu.child("fb_memory_usage");
   const double total = Bytes(memory.child_value("total"));
   KeepLeast(total, node.gpu_memory_bytes);
-  // Drivers before 510 took the reserve off the total themselves.
+  // Drivers before 510 subtract the reserve from the total themselves.
   KeepLeast(total - Bytes(memory.child_value("reserved")),
             node.usable_gpu_memory_bytes);
   ReadPcie(gpu.child("pci").child("pci_gpu_link_info"), node);

@@ -7,9 +7,10 @@
 
 namespace tangram {
 
-// `nvidia-smi -q -x` of one node, which it does not name: types and number of
-// GPUs, the least memory of them, the narrowest PCIe of them. Not usable if a
-// GPU is cut into MIG slices or takes no work (compute mode Prohibited).
+// Parses `nvidia-smi -q -x` of one node, whose name it does not contain: types
+// and number of GPUs, their least memory and their narrowest PCIe. The node is
+// unusable if a GPU is cut into MIG slices or takes no work (compute mode
+// Prohibited).
 absl::StatusOr<InventoryNode> ParseNvidiaSmiXml(absl::string_view text);
 
 }  // namespace tangram

@@ -18,7 +18,7 @@
 namespace tangram {
 namespace {
 
-// The value of that key; null if it has none.
+// Returns the value of that key; null if it has none.
 const ConfigValue* Child(const ConfigValue& value, absl::string_view key) {
   for (size_t i = 0; i < value.keys.size(); ++i) {
     if (value.keys[i] == key &&
@@ -34,7 +34,7 @@ std::string ScalarOf(const ConfigValue& value, absl::string_view key) {
   return child == nullptr ? "" : child->scalar;
 }
 
-// `gpu` is a type or a mapping with one.
+// Returns the GPU type; `gpu` is a type or a mapping that holds one.
 std::string GpuTypeOf(const ConfigValue& group) {
   const ConfigValue* gpu = Child(group, "gpu");
   if (gpu == nullptr) return "";
@@ -42,7 +42,7 @@ std::string GpuTypeOf(const ConfigValue& group) {
                                                   : gpu->scalar;
 }
 
-// On one line. Numbers and words stay as they are typed.
+// Writes a value on one line. Numbers and words stay as they were typed.
 std::string FlowYaml(const ConfigValue& value) {
   switch (value.kind) {
     case ConfigValue::Kind::kNull:
@@ -69,7 +69,8 @@ std::string FlowYaml(const ConfigValue& value) {
   return "";
 }
 
-// Paths of profiles hold where the file is, and the result may be elsewhere.
+// Makes paths of profiles relative to the folder of the file, since the result
+// may be stored elsewhere.
 void Rebase(const std::string& folder, ConfigValue& profile) {
   if (profile.kind == ConfigValue::Kind::kScalar && !folder.empty() &&
       !absl::StartsWith(profile.scalar, "/")) {
@@ -112,7 +113,7 @@ bool HasNodes(const ConfigValue& group) {
          Child(group, "node_names") != nullptr;
 }
 
-// Says that the entry at `path` is about a group that was not asked for.
+// Notes that the entry at `path` is about a group without chosen nodes.
 void NoteUnused(const OwnFile& own, const std::string& path,
                 const std::string& group, ClusterDraft& draft) {
   draft.notes.push_back(absl::StrCat(Shown(own.name), ": ", path,
@@ -120,8 +121,8 @@ void NoteUnused(const OwnFile& own, const std::string& path,
                                      " was asked for"));
 }
 
-// The groups of the draft that `entry` is about; it becomes one of them if it
-// has nodes of its own.
+// Returns the groups of the draft that `entry` is about. An entry with nodes of
+// its own is added to the draft and becomes that group.
 absl::StatusOr<std::vector<int>> Targets(const OwnFile& own,
                                          const ConfigValue& entry,
                                          const std::string& path,
@@ -176,8 +177,9 @@ absl::Status MergeGroups(const OwnFile& own, ClusterDraft& draft) {
   return absl::OkStatus();
 }
 
-// The groups of that name or type. If there are none: none in a part of a
-// cluster, otherwise the name itself, an error when the result is read.
+// Returns the groups of that name or type. If there are none, the result is
+// empty for a part of a cluster. Otherwise it is the name itself, so that
+// reading the result reports an error.
 std::vector<std::string> EndNames(const OwnFile& own, const std::string& path,
                                   const std::string& end, ClusterDraft& draft) {
   std::vector<std::string> names;
@@ -219,7 +221,7 @@ void MergeLinks(const OwnFile& own, ClusterDraft& draft) {
       }
     }
   }
-  // What was measured between the same groups is not needed.
+  // The user's links replace measured ones between the same groups.
   for (DraftLink& measured : draft.links) {
     const bool given = absl::c_any_of(links, [&](const DraftLink& link) {
       return Joins(link, measured.from, measured.to);

@@ -11,8 +11,8 @@
 
 namespace tangram {
 
-// The user's own cluster file, parsed. It may be a part of one: what it does
-// not say is the inventory's.
+// The user's own cluster file, parsed. It may be incomplete: the inventory
+// supplies what it leaves out.
 struct OwnFile {
   std::string name;
   std::string folder;
@@ -21,14 +21,14 @@ struct OwnFile {
 
 absl::StatusOr<OwnFile> ParseOwnFile(const OwnCluster& own);
 
-// The GPU types of its groups.
+// Returns the GPU types of its groups.
 std::vector<std::string> GpuTypesOf(const OwnFile& own);
 
-// Puts what it says over what is in the draft. A group without `nodes` is about
-// the imported group of its name, or about all of its GPU type; with `nodes` it
-// is one more group. Links between groups may name GPU types too.
-// kInvalidArgument if a group is about none; of a part of a cluster a note, as
-// the file may be about all of it.
+// Lays the values of the file over those of the draft. A group without `nodes`
+// describes the imported group of its name, or all groups of its GPU type; with
+// `nodes` it is one more group. Links between groups may name GPU types too.
+// kInvalidArgument for a group that matches nothing. If the user chose only
+// some nodes it is a note, because the file may describe the whole cluster.
 absl::Status MergeOwnFile(const OwnFile& own, ClusterDraft& draft);
 
 }  // namespace tangram

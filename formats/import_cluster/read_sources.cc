@@ -21,7 +21,7 @@ namespace {
 
 using Nodes = std::vector<InventoryNode>;
 
-// Whether `product` tells of GPUs what their `name` leaves open.
+// Returns whether `product` identifies GPUs better than their `name` does.
 bool SaysMore(const std::string& product, const std::string& name) {
   const GpuMatch by_product = MatchGpu(product, 0);
   const GpuMatch by_name = MatchGpu(name, 0);
@@ -55,7 +55,8 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Drivers' words go to nodes that schedulers may have named after them.
+  // Joins drivers' reports after all nodes are known, since schedulers may name
+  // the same nodes.
   Inventory Finish() {
     for (InventoryNode& node : driver_nodes_) JoinDriver(std::move(node));
     for (const ScopedRun& run : inventory_.runs) LearnFrom(run);
@@ -159,7 +160,7 @@ class Reader {
       nodes_.Add(std::move(driver));
       return;
     }
-    // Who allots GPUs knows how many; a driver sees all that are plugged in.
+    // The scheduler's count holds, since a driver reports every GPU plugged in.
     if (node->gpus.size() == 1 && driver.gpus.size() == 1) {
       node->gpus[0].product = driver.gpus[0].name;
       Learn(node->gpus[0].name, driver.gpus[0].name, driver.source);
@@ -176,8 +177,8 @@ class Reader {
 
   NodeSet nodes_;
   Nodes driver_nodes_;
-  absl::flat_hash_map<std::string, std::string> blocks_;  // By node.
-  std::map<std::string, Product> products_;               // By name.
+  absl::flat_hash_map<std::string, std::string> blocks_;  // Keys are nodes.
+  std::map<std::string, Product> products_;               // Keys are GPU names.
   Inventory inventory_;
 };
 

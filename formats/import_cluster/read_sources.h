@@ -11,34 +11,35 @@
 #include "formats/import_cluster/inventory.h"
 #include "formats/import_profile/nccl_output.h"
 
-// Inside formats/import_cluster only.
+// Parses and joins all sources; for formats/import_cluster only.
 namespace tangram {
 
-// Of nodes or groups that `scope` names.
+// The wiring of the nodes or groups that `scope` names.
 struct ScopedTopology {
   std::string source;
   std::string scope;
   GpuTopology topology;
 };
 
+// A run of nccl-tests on the nodes or groups that `scope` names.
 struct ScopedRun {
   std::string source;
   std::string scope;
   NcclRun run;
 };
 
-// All that the sources say, each parsed.
+// The parsed content of all sources.
 struct Inventory {
-  std::vector<std::string> notes;    // What GPUs turned out to be.
-  std::vector<InventoryNode> nodes;  // Each once.
+  std::vector<std::string> notes;    // How the names of GPUs were resolved.
+  std::vector<InventoryNode> nodes;  // Each node once.
   std::vector<ScopedTopology> topologies;
   std::vector<ScopedRun> runs;
 };
 
-// What several sources say of a node is joined: drivers know types and memory
-// better than schedulers, schedulers alone know what cannot be used. GPUs that
-// a scheduler calls by one name are of the product that a driver or nccl-tests
-// names on any node of them, unless two are named.
+// Joins the reports of several sources on a node. Drivers know types and memory
+// better than schedulers; only schedulers know which nodes are unusable. GPUs
+// that a scheduler calls by one name are the product that a driver or
+// nccl-tests reports for them on any node, unless two products are reported.
 absl::StatusOr<Inventory> ReadSources(absl::Span<const ClusterSource> sources);
 
 }  // namespace tangram

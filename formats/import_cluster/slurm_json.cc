@@ -17,7 +17,7 @@ namespace {
 
 using ::nlohmann::json;
 
-// "idle" with flags beside it in 22.05, a list of both later.
+// State and flags: "idle" with flags beside it in 22.05, later one list.
 std::string StateOf(const json& node) {
   std::string state = JoinedText(At(node, {"state"}), "+");
   const std::string flags = JoinedText(At(node, {"state_flags"}), "+");
@@ -49,7 +49,7 @@ absl::Status AddNode(const json& node, NodeSet& nodes) {
   return absl::OkStatus();
 }
 
-// Of 23.02 and later: nodes that are alike, in one partition.
+// Adds an entry of Slurm 23.02 and later: equal nodes of one partition.
 absl::Status AddNodeSet(const json& set, NodeSet& nodes) {
   SlurmNode node{
       .state = StateOf(At(set, {"node"})),

@@ -13,8 +13,8 @@
 namespace tangram {
 namespace {
 
-// Of squeue's and sinfo's manual pages: jobs run, or would. A node that is
-// powered down starts when a job needs it.
+// States in which jobs run or can start, by the manual pages of squeue and
+// sinfo. A powered-down node starts when a job needs it.
 constexpr absl::string_view kUsable[] = {
     "alloc",        "allocated",    "cloud",         "comp",       "completing",
     "dynamic_norm", "idle",         "mix",           "mixed",      "planned",
@@ -55,7 +55,8 @@ std::string WhyUnusable(absl::string_view state) {
   if (lower.empty()) return "no state";
   std::vector<std::string> why;
   for (absl::string_view word : absl::StrSplit(lower, '+')) {
-    // "idle*": the controller cannot reach it; other marks say what it is at.
+    // "idle*" means that the controller cannot reach it; other marks add
+    // detail.
     const bool reachable = !absl::StrContains(word, '*');
     while (!word.empty() && !absl::ascii_isalpha(word.back())) {
       word.remove_suffix(1);

@@ -10,22 +10,22 @@
 
 namespace tangram {
 
-// A node in Slurm's words, whichever command printed them.
+// A node in Slurm's terms, as any of its commands prints it.
 struct SlurmNode {
   std::string name;
   std::string state;      // "IDLE+DRAIN", "drain*".
   std::string gres;       // "gpu:a100:8".
-  std::string gres_used;  // "gpu:a100:2(IDX:0-1)"; empty: not said.
-  std::string reason;     // Why an administrator took it out.
+  std::string gres_used;  // "gpu:a100:2(IDX:0-1)"; empty: not reported.
+  std::string reason;     // Administrator's reason for taking it out.
   std::vector<std::string> partitions;
 };
 
-// Why no job can start on a node of that state: "draining", "not responding";
-// empty if one can, now or once others end.
+// Returns why no job can start on a node in that state: "draining", "not
+// responding". Empty if one can start now or once others end.
 std::string WhyUnusable(absl::string_view state);
 
-// kInvalidArgument for GPUs that are no such list. GPUs in use that are none
-// are taken for unknown, since sinfo cuts that column.
+// kInvalidArgument if `gres` is not a list of resources. A bad `gres_used` only
+// counts as unknown, since sinfo cuts that column short.
 absl::StatusOr<InventoryNode> NodeFromSlurm(const SlurmNode& node);
 
 }  // namespace tangram

@@ -14,10 +14,10 @@
 namespace tangram {
 namespace {
 
-// "Key=value" words of a record, which may stretch over several lines. Words
-// without a key belong to a value with blanks, none of which is of interest.
+// "Key=value" words of a record, which may span several lines. Words without a
+// key continue a value with blanks; no such value is used.
 struct Record {
-  int line = 0;  // Where it begins, from 1.
+  int line = 0;  // First line, counted from 1.
   std::vector<std::pair<std::string, std::string>> fields;
 
   std::string Get(absl::string_view key) const {
@@ -28,7 +28,8 @@ struct Record {
   }
 };
 
-// Free text up to who wrote it: "gpu ecc [root@2026-11-21T00:30:46]".
+// Precedes free text that ends with its author:
+// "gpu ecc [root@2026-11-21T00:30:46]".
 constexpr absl::string_view kReason = "Reason=";
 
 void AddFields(absl::string_view line, Record& record) {
@@ -49,7 +50,7 @@ void AddFields(absl::string_view line, Record& record) {
   }
 }
 
-// Records begin with a line that begins with one of `starts`.
+// Splits text into records. A line that begins with one of `starts` begins one.
 std::vector<Record> Records(absl::string_view text,
                             absl::Span<const absl::string_view> starts) {
   std::vector<Record> records;

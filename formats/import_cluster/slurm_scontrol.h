@@ -10,20 +10,20 @@
 
 namespace tangram {
 
-// `scontrol show node`, with or without -o (one line a node) and -d (GPUs in
-// use). kInvalidArgument "line 3: Gres: gpu:x:y; expected ...".
+// Parses `scontrol show node`, with or without -o (one line a node) and -d
+// (GPUs in use). kInvalidArgument "line 3: Gres: gpu:x:y; expected ...".
 absl::StatusOr<std::vector<InventoryNode>> ParseScontrolNodes(
     absl::string_view text);
 
-// Nodes under one switch, or in one block.
+// The nodes under one switch, or in one block.
 struct NetworkBlock {
   std::string name;
   std::vector<std::string> nodes;
 };
 
-// The leaves of `scontrol show topology`, or of topology.conf: switches that
-// nodes hang on, or blocks. LinkSpeed is not read: Slurm does not use it, so
-// nobody keeps it right.
+// Returns the leaves of `scontrol show topology` or of topology.conf: switches
+// with nodes attached, or blocks. LinkSpeed is ignored: Slurm does not use it,
+// so files rarely have it right.
 absl::StatusOr<std::vector<NetworkBlock>> ParseScontrolTopology(
     absl::string_view text);
 

@@ -22,10 +22,10 @@ namespace {
 
 struct Column {
   std::string title;
-  size_t begin = 0;  // In the title line.
+  size_t begin = 0;  // Position in the title line.
 };
 
-// The titles of a line, and where each begins.
+// The titles of a line and their positions.
 class Titles {
  public:
   explicit Titles(absl::string_view line)
@@ -47,8 +47,8 @@ class Titles {
     return it == columns_.end() ? -1 : static_cast<int>(it - columns_.begin());
   }
 
-  // The cells of a line below. Where a column is full it touches the next, and
-  // only the places of the titles tell them apart.
+  // Splits a line below the titles into cells. A full column touches the next,
+  // and then only the positions of the titles separate them.
   std::vector<std::string> Cells(absl::string_view line) const {
     if (has_bars_) {
       std::vector<std::string> cells = absl::StrSplit(line, '|');
@@ -86,7 +86,7 @@ class SinfoTable {
                    .reason = Cell(cells, "REASON")};
     const std::string partition = Cell(cells, "PARTITION");
     if (!partition.empty()) {
-      // The default one is marked.
+      // sinfo marks the default partition with '*'.
       node.partitions = {std::string(absl::StripSuffix(partition, "*"))};
     }
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<InventoryNode>> ParseSinfoTable(
     if (line.empty()) continue;
     if (!table.has_value()) {
       Titles titles(line);
-      if (titles.Find("NODELIST") < 0) continue;  // The date, with -l.
+      if (titles.Find("NODELIST") < 0) continue;  // -l prints the date first.
       TANGRAM_RETURN_IF_ERROR(CheckTitles(titles));
       table.emplace(std::move(titles));
       continue;

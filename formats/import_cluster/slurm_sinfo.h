@@ -9,15 +9,16 @@
 
 namespace tangram {
 
-// What sinfo prints with -o or -O, for nodes or for sets of them: columns apart
-// by '|' or blanks, found by their titles, which must include NODELIST, STATE
-// and GRES. A node is printed once for each of its partitions and returned
-// once. Columns that -O cut short are recognised, not trusted.
+// Parses the output of sinfo with -o or -O, for nodes or for sets of them.
+// Columns are separated by '|' or blanks and found by their titles, which must
+// include NODELIST, STATE and GRES. A node is printed once for each of its
+// partitions and returned once. Columns that -O cut short are detected and not
+// used.
 absl::StatusOr<std::vector<InventoryNode>> ParseSinfoTable(
     absl::string_view text);
 
-// `sinfo --json` of Slurm 22.05 (a list of nodes) and of 23.02 and later (a
-// list of sets of nodes), and `scontrol show nodes --json`.
+// Parses `sinfo --json` of Slurm 22.05 (a list of nodes) and of 23.02 and later
+// (a list of sets of nodes), and `scontrol show nodes --json`.
 absl::StatusOr<std::vector<InventoryNode>> ParseSlurmJson(
     absl::string_view text);
 

@@ -6,17 +6,17 @@
 
 #include "absl/strings/string_view.h"
 
-// What several parsers need; inside formats/import_cluster only.
+// Helpers of several parsers; for formats/import_cluster only.
 namespace tangram {
 
-// The parts between the commas that are not inside brackets of that kind.
+// Splits at commas that are not inside brackets of that kind.
 std::vector<absl::string_view> SplitOutside(absl::string_view text, char open,
                                             char close);
 
-// The text as a value in YAML: words and numbers as they are, all else quoted.
+// Writes a text as a YAML scalar: words and numbers as they are, others quoted.
 std::string YamlScalar(absl::string_view text);
 
-// Untrusted text as it may stand in a message or a comment.
+// Escapes untrusted text for a message or a comment.
 std::string Shown(absl::string_view text);
 
 }  // namespace tangram

@@ -17,27 +17,31 @@
 namespace tangram {
 namespace {
 
-// NVLink 2 to 4: 25 GB/s a link and direction (NVIDIA V100, A100 and H100
-// whitepapers), of which 84 % is reached: 42 GB/s over two links of a V100
+// NVLink 2 to 4 have 25 GB/s a link and direction (NVIDIA V100, A100 and H100
+// whitepapers). 84 % of that is achieved: 42 GB/s over two links of a V100
 // (Aceso's profiles).
 constexpr double kNvLinkRate = 0.84 * 25e9;
-// An H100 has 18; a matrix that adds up to more shows a switch.
+// An H100 has 18 links. A row whose sum is larger belongs to a switch.
 constexpr int kMostNvLinks = 18;
-// PCIe 5.0 x16 stays below it.
+// PCIe 5.0 x16 stays below this rate, in bytes/s.
 constexpr double kFasterThanPcie = 60e9;
 constexpr int kBaseGeneration = 3;
 constexpr int kBaseLanes = 16;
 
+// Number of GPUs that this GPU reaches by NVLink.
 int NumPeers(const std::vector<int>& row) {
   return static_cast<int>(absl::c_count_if(row, [](int n) { return n > 0; }));
 }
 
+// Number of NVLinks of this GPU. Behind a switch each cell shows all links, so
+// it is the largest cell and not the sum.
 int NumLinks(const std::vector<int>& row) {
   const int sum = std::accumulate(row.begin(), row.end(), 0);
   return sum <= kMostNvLinks ? sum : *absl::c_max_element(row);
 }
 
-// Doubles with each generation, of 3.0 x16 as NCCL measures it.
+// Bandwidth of PCIe in bytes/s, from that of 3.0 x16 as NCCL measures it:
+//   base · 2^(generation − 3) · lanes / 16
 double PcieRate(const DraftGroup& group) {
   const double base =
       GeneralLinkDefaults(LinkPlace::kIntraNode).link.bandwidth_bytes_per_s;
@@ -47,11 +51,14 @@ double PcieRate(const DraftGroup& group) {
   return std::ldexp(base, generation - kBaseGeneration) * lanes / kBaseLanes;
 }
 
+// Bandwidths in bytes/s of a collective over all GPUs and of one pair.
 struct Rates {
   double all = 0;
   double pair = 0;
 };
 
+// A pair has its fewest NVLinks, a collective the fewest links of any GPU. With
+// bridges a collective also crosses PCIe.
 Rates RatesOf(const GpuTopology& topology, Wiring wiring,
               const DraftGroup& group) {
   Rates rates{PcieRate(group), PcieRate(group)};
@@ -82,6 +89,8 @@ std::string Describe(const GpuTopology& topology, Wiring wiring) {
   return "";
 }
 
+// Sets the group's intra_node link unless the catalogue assumes the same
+// wiring.
 void SetLink(const ScopedTopology& scoped, DraftGroup& group,
              std::vector<std::string>& notes) {
   const GpuTopology& topology = scoped.topology;

@@ -10,20 +10,21 @@
 
 namespace tangram {
 
-// How the GPUs of a node are joined.
+// How the GPUs of a node are connected.
 enum class Wiring {
-  kPcie,
-  kBridges,  // NVLink in pairs, PCIe between them.
+  kPcie,     // PCIe only.
+  kBridges,  // NVLink within pairs, PCIe between them.
   kNvLink,   // NVLink to several others, or to all through a switch.
 };
 
+// Classifies a measured matrix, or a link by its bandwidths.
 Wiring WiringOf(const GpuTopology& topology);
 Wiring WiringOf(const Link& intra_node);
 
-// Sets the link inside nodes where a matrix of `nvidia-smi topo -m` shows other
-// wiring than the catalogue assumes, or the catalogue has none: from the number
-// of NVLinks, or the generation and lanes of PCIe. Where both agree, the
-// catalogue's measured rates are better than what is worked out here.
+// Sets the link inside nodes if a matrix of `nvidia-smi topo -m` shows other
+// wiring than the catalogue assumes, or the GPU is not in the catalogue. The
+// rates follow from the number of NVLinks, or the generation and lanes of PCIe.
+// If matrix and catalogue agree, the catalogue's measured rates are better.
 absl::Status SetWiring(absl::Span<const ScopedTopology> topologies,
                        ClusterDraft& draft);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kWidth = 79;
 constexpr size_t kMostNames = 50;
 
-// `words` apart by blanks, in lines that begin with `first`, then `rest`.
+// Fills lines with `words`; the first begins with `first`, others with `rest`.
 std::string Filled(const std::string& first, const std::string& rest,
                    absl::string_view words) {
   std::string text;
@@ -48,7 +48,7 @@ std::string Line(absl::string_view indent, const DraftField& field) {
                       field.source, "\n");
 }
 
-// In the order in which people write a link.
+// Writes the parts of a link in their usual order.
 std::string LinkLines(absl::string_view key, const DraftFields& fields,
                       const std::string& indent) {
   if (fields.empty()) return "";
@@ -68,8 +68,8 @@ std::string LinkLines(absl::string_view key, const DraftFields& fields,
   return text;
 }
 
-// "assumed (catalogue: T4): memory 15.84 GB, inter_node ...", one paragraph a
-// source. `prefix` begins the names of all fields that are meant.
+// Returns "assumed (catalogue: T4): memory 15.84 GB, inter_node ...", one
+// paragraph a source, for the fields whose names begin with `prefix`.
 std::string AssumptionComments(const std::string& prefix,
                                absl::Span<const Assumption> assumptions,
                                const std::string& indent) {

@@ -10,12 +10,13 @@
 
 namespace tangram {
 
-// The cluster file of the draft. Comments say where each value is from, what
-// will be assumed since it is not in the file, and which nodes are left out.
+// Returns the cluster file of the draft. Comments name the source of each
+// value, the values that reading it will assume, and the nodes left out.
 std::string WriteCluster(const ClusterDraft& draft,
                          absl::Span<const Assumption> assumptions);
 
-// "down: t4-2, t4-3", one for each reason, in order of first appearance.
+// Returns "down: t4-2, t4-3", one for each reason, in order of first
+// appearance.
 std::vector<std::string> SkippedByReason(absl::Span<const SkippedNode> skipped);
 
 }  // namespace tangram

@@ -7,6 +7,10 @@
 
 namespace tangram {
 
+// Let r be backward over forward time without collectives. Then
+//   reduced forward:  compute = min(forward, backward / r)
+//   reduced backward: compute = min(backward, forward · r)
+// and the rest of that pass is the all-reduce.
 SplitTimes SplitAllReduce(const AcesoOperator& op, ReducedPass pass,
                           double backward_per_forward) {
   SplitTimes times = {.forward_s = op.forward_s, .backward_s = op.backward_s};

@@ -9,41 +9,44 @@
 #include "formats/import_profile/aceso_rows.h"
 #include "formats/import_profile/import_profile.h"
 
-// What of Aceso's operator times is collectives; inside formats/import_profile
-// only.
+// Separates collectives from Aceso's operator times; for
+// formats/import_profile only.
 namespace tangram {
 
-// Which pass of an operator that tp splits ends in an all-reduce of its tokens.
+// The pass of an operator split by tp that ends in an all-reduce of its tokens.
 enum class ReducedPass { kNone, kForward, kBackward };
 
+// The times of an operator without its all-reduce.
 struct SplitTimes {
-  double forward_s = 0;  // Compute alone.
+  double forward_s = 0;  // Compute only.
   double backward_s = 0;
   double all_reduce_s = 0;
 };
 
-// The compute of the reduced pass is told by the other pass and how much longer
-// backward takes than forward where there are no collectives.
+// Estimates the compute of the reduced pass from the other pass and
+// `backward_per_forward`, the ratio of both passes without collectives.
 SplitTimes SplitAllReduce(const AcesoOperator& op, ReducedPass pass,
                           double backward_per_forward);
 
-// Backward over forward time of operators at tp 1, the median over the batches.
+// Ratio of backward to forward time of operators at tp 1: the median over the
+// batches.
 class BackwardRatios {
  public:
   explicit BackwardRatios(const std::vector<AcesoOperator>& operators);
-  // Of an operator that never ran at tp 1: `otherwise`.
+  // Returns `otherwise` for an operator without a measurement at tp 1.
   double Of(const AcesoOperator& op, double otherwise) const;
 
  private:
   std::map<std::pair<std::string, std::string>, double> ratios_;
 };
 
-// All-reduces taken out of operators, to become tables.
+// Collects all-reduces that were separated from operators.
 class AllReduceSamples {
  public:
   void Add(int ranks, double bytes, double seconds);
-  // For each size the median. Numbers of ranks that the profile has a table of
-  // already are left alone. Returns whether any point was added.
+  // Adds the median time of each size as a point. Leaves numbers of ranks alone
+  // for which the profile has a table already. Returns whether it added a
+  // point.
   bool AddTo(Profile& profile) const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 // The profiler writes 1e7 µs where an operator could not run.
 constexpr double kDidNotRunSeconds = 9.9;
-// And 1e6 ms or more for collectives.
+// It writes 1e6 ms or more for a collective that could not run.
 constexpr double kNotMeasuredSeconds = 1000;
 
 absl::string_view BaseName(absl::string_view path) {
@@ -25,7 +25,7 @@ absl::string_view BaseName(absl::string_view path) {
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// Cuts "<rest>_<key><number>" into rest and number.
+// Cuts "<rest>_<key><number>": `name` becomes the rest. Returns the number.
 std::optional<int> CutNumber(absl::string_view key, absl::string_view& name) {
   const size_t at = name.rfind(absl::StrCat("_", key));
   if (at == absl::string_view::npos) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<int> CutNumber(absl::string_view key, absl::string_view& name) {
   return number;
 }
 
-// "gpt_1_3B_mbs1_tp2_algo0.csv"
+// Reads the shape from a name such as "gpt_1_3B_mbs1_tp2_algo0.csv".
 absl::StatusOr<AcesoOperator> ShapeOfName(const ImportedFile& file) {
   absl::string_view name = BaseName(file.name);
   const bool is_csv = absl::ConsumeSuffix(&name, ".csv");
@@ -56,6 +56,7 @@ absl::StatusOr<AcesoOperator> ShapeOfName(const ImportedFile& file) {
       "mbs, tp, algo"));
 }
 
+// Reads the shape from the columns of a row.
 absl::Status ReadShape(const TextTable& table, int row, AcesoOperator& op) {
   op.gpu = table.Text(row, "gpu");
   op.dtype = table.Text(row, "dtype");
@@ -114,14 +115,16 @@ void AddCollective(CollectiveOp op, int ranks, double mib, double seconds,
                    AcesoCollective collective, AcesoRows& rows) {
   const bool measured = mib > 0 && seconds > 0 && seconds < kNotMeasuredSeconds;
   if (!measured) return;
-  // Aceso counts the shard that each rank brings to an all-gather.
+  // Aceso counts the shard that each rank contributes to an all-gather; our
+  // tables count the whole result.
   const double share = op == CollectiveOp::kAllGather ? ranks : 1;
   collective.shape = {.op = op, .ranks = ranks};
   collective.point = {.bytes = mib * kMiB * share, .seconds = seconds};
   rows.collectives.push_back(std::move(collective));
 }
 
-// set,gpu,dtype,model_size,collective,num_gpus,size_mb,time_ms,ok
+// Reads the columns
+// set,gpu,dtype,model_size,collective,num_gpus,size_mb,time_ms,ok.
 absl::Status ReadGatheredCollectives(const TextTable& table, AcesoRows& rows) {
   for (int row = 0; row < table.num_rows(); ++row) {
     const std::optional<CollectiveOp> op = OpOf(table.Text(row, "collective"));
@@ -137,7 +140,7 @@ absl::Status ReadGatheredCollectives(const TextTable& table, AcesoRows& rows) {
   return absl::OkStatus();
 }
 
-// prim_<model>_<collective>_<n>gpus.csv
+// Reads a file named prim_<model>_<collective>_<n>gpus.csv.
 absl::Status ReadCollectives(const ImportedFile& file, const TextTable& table,
                              AcesoRows& rows) {
   absl::string_view name = BaseName(file.name);
@@ -176,7 +179,7 @@ void AddTransfer(double mib, double gib_per_s, int nodes,
   rows.collectives.push_back(std::move(transfer));
 }
 
-// set,gpu,dtype,link,size_mb,GBps
+// Reads the columns set,gpu,dtype,link,size_mb,GBps.
 absl::Status ReadGatheredTransfers(const TextTable& table, AcesoRows& rows) {
   for (int row = 0; row < table.num_rows(); ++row) {
     TANGRAM_ASSIGN_OR_RETURN(const double mib, table.Number(row, "size_mb"));
@@ -189,7 +192,7 @@ absl::Status ReadGatheredTransfers(const TextTable& table, AcesoRows& rows) {
   return absl::OkStatus();
 }
 
-// A line of sizes in MiB, which are the columns here, and one of rates.
+// Reads a line of sizes in MiB, which are the columns here, and lines of rates.
 absl::Status ReadTransfers(const ImportedFile& file, const TextTable& table,
                            AcesoRows& rows) {
   const int nodes = absl::StrContains(BaseName(file.name), "inter") ? 2 : 1;

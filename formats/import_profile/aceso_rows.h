@@ -8,37 +8,38 @@
 #include "common/domain/measurements.h"
 #include "formats/import_profile/import_profile.h"
 
-// What the files of Aceso's profiler (EuroSys 2024) hold, before it is
-// interpreted; inside formats/import_profile only. Sizes there are MiB. Read:
-//   upstream  <model>_mbs<n>_tp<n>_algo<n>.csv, µs
+// The content of the files of Aceso's profiler (EuroSys 2024), before it is
+// interpreted; for formats/import_profile only. Sizes in the files are MiB. The
+// files:
 //   gathered  the same with the columns model, mbs, tp, algo; or with set, gpu,
 //             dtype, ..., ok, in ms
 //   upstream  prim_<model>_<collective>_<n>gpus.csv, p2p_<intra|inter>_node.csv
 //   gathered  tables with the columns collective, num_gpus or link
 namespace tangram {
 
-// One operator of one layer at one batch size.
+// One operator of one layer at one batch size and tp degree.
 struct AcesoOperator {
-  std::string gpu;    // Empty where the file does not say.
-  std::string dtype;  // Likewise.
+  std::string gpu;    // Empty: not in the file.
+  std::string dtype;  // Empty: not in the file.
   std::string model;
   int samples = 0;
   int tp = 0;
-  int algo = 0;  // 0: products split by columns, then rows; 1: the other way.
+  int algo = 0;  // 0: products split by columns, then rows; 1: rows first.
   std::string op;
   double forward_s = 0;
   double backward_s = 0;
   double input_bytes = 0;
   double weight_bytes = 0;
   double activation_bytes = 0;
-  bool ran = false;  // False: out of memory, or otherwise not measured.
+  bool ran = false;  // False: out of memory or not measured.
 };
 
+// One measurement of a collective or transfer.
 struct AcesoCollective {
-  std::string gpu;
-  std::string dtype;
-  MeasuredCollective shape;  // Without points.
-  CollectivePoint point;     // As our tables count bytes.
+  std::string gpu;           // Empty: not in the file.
+  std::string dtype;         // Empty: not in the file.
+  MeasuredCollective shape;  // Has no points.
+  CollectivePoint point;     // Bytes as our tables count them.
 };
 
 struct AcesoRows {

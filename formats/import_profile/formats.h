@@ -3,7 +3,7 @@
 
 #include "formats/import_profile/import_profile.h"
 
-// The importers, one import_<name>.cc each; inside formats/import_profile only.
+// The importers, one import_<name>.cc each; for formats/import_profile only.
 namespace tangram {
 
 using Files = absl::Span<const ImportedFile>;

@@ -19,20 +19,23 @@
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
 
-// Operator profiles of Aceso (EuroSys 2024). Operators ran one by one on tp
-// GPUs, without recomputation, and their times hold the tp collectives: each
-// operator that has one, in one of its passes. The other pass and the ratio of
-// both at tp 1 tell its compute; what is left is an all-reduce of the tokens,
-// and the median of those of one size becomes a point of a table. The
-// dimensions of the model follow from the sizes of weights and scores.
+// Imports operator profiles of Aceso (EuroSys 2024). Its profiler ran operators
+// one by one on tp GPUs, without recomputation. The times include the tp
+// collectives: an operator that has one has it in one of its passes. The other
+// pass and the ratio of both at tp 1 give its compute. The rest is an
+// all-reduce of the tokens; the median of those of one size becomes a point of
+// a table. The dimensions of the model follow from the sizes of weights and
+// scores.
 namespace tangram {
 namespace {
 
+// An operator as Aceso names it, and the operator of ours that it is part of.
 struct Part {
   absl::string_view name;
   OpKind op;
-  ReducedPass reduced = ReducedPass::kNone;  // With tp above 1.
-  // A product with weights: columns split, then rows.
+  // The pass that ends in an all-reduce when tp is above 1.
+  ReducedPass reduced = ReducedPass::kNone;
+  // A product with weights, split by columns or by rows.
   bool product = false;
 };
 
@@ -57,7 +60,7 @@ constexpr Part kHeadParts[] = {
     {"final-layernorm", OpKind::kFinalNorm},
     {"gpt-post-process", OpKind::kHead, ReducedPass::kBackward}};
 
-// The operators of one model at one batch size and tp degree, by name.
+// The operators of one model at one batch size and tp degree; keys are names.
 using Batch = std::map<std::string, AcesoOperator>;
 using BatchKey = std::tuple<std::string, int, int>;  // Model, tp, samples.
 
@@ -65,8 +68,8 @@ bool IsDevice(absl::string_view name, absl::string_view chosen) {
   return absl::EqualsIgnoreCase(KnownDevice(name), KnownDevice(chosen));
 }
 
-// Rows of files that hold several GPU types or precisions are kept if they are
-// of the ones asked for.
+// Chooses rows of files with several GPU types or precisions: those of the
+// device and precision in the options.
 class Selection {
  public:
   Selection(const ImportOptions& options) : options_(options) {}
@@ -87,7 +90,7 @@ class Selection {
     return true;
   }
 
-  // OK if all that was kept is of one device and precision.
+  // OK if all rows that were kept are of one device and precision.
   absl::Status CheckOne(const std::string& file) const {
     if (gpus_.size() > 1) {
       return absl::InvalidArgumentError(
@@ -103,7 +106,7 @@ class Selection {
   }
 
   std::string gpu() const { return gpus_.empty() ? "" : *gpus_.begin(); }
-  // Upstream measures GPT in fp16 and does not say so in the files.
+  // Upstream measures GPT in fp16 without saying so in the files.
   Precision precision() const {
     if (options_.precision.has_value()) return *options_.precision;
     return dtypes_.empty() ? Precision::kFp16
@@ -120,10 +123,12 @@ class Selection {
 
 int Rounded(double value) { return static_cast<int>(std::lround(value)); }
 
-// qkv holds 3h² weights, the MLP's first product h·ffn, the last operator
-// h·vocabulary, all split over tp. The first norm reads samples · sequence · h
-// elements, and the scores are heads · sequence² for each sample, split over
-// tp.
+// Computes the dimensions from sizes in elements (bytes / element_bytes):
+//   h         = sqrt(qkv weights · tp / 3)
+//   ffn       = weights of the MLP's first product · tp / h
+//   vocabulary = weights of the last operator · tp / h
+//   sequence  = input of the first norm / (samples · h)
+//   heads     = scores · tp / (samples · sequence²)
 absl::StatusOr<GptDimensions> DimensionsOf(const Batch& batch,
                                            const std::string& name,
                                            double element_bytes,
@@ -170,10 +175,11 @@ absl::StatusOr<GptDimensions> DimensionsOf(const Batch& batch,
       "--seq"));
 }
 
-// The products of the MLP are equally large, so without collectives the
-// backward pass of one takes twice the forward pass of the other: a product for
-// the input's gradient and one for the weights'. Some published profiles have
-// only the first of these.
+// Returns whether backward times lack the gradients of the weights, as in some
+// published profiles. Both products of the MLP are equally large. Without
+// collectives, the backward pass of one takes twice the forward pass of the
+// other: a product for the input's gradient and one for the weights'. A median
+// ratio below 1.5 shows that one of these is missing.
 bool LacksWeightGradients(const std::map<BatchKey, Batch>& batches) {
   constexpr double kBetweenOneAndTwo = 1.5;
   std::vector<double> ratios;
@@ -189,6 +195,7 @@ bool LacksWeightGradients(const std::map<BatchKey, Batch>& batches) {
   return !ratios.empty() && Median(std::move(ratios)) < kBetweenOneAndTwo;
 }
 
+// Adds the layers and operators of one model, batch by batch.
 class AcesoImporter {
  public:
   AcesoImporter(ProfileEntry shape, bool add_weight_gradients,
@@ -220,19 +227,19 @@ class AcesoImporter {
                         " samples: ", row.op);
   }
 
-  // The tokens of a batch, in full.
+  // Bytes of all tokens of a batch, over the full width.
   double BlockBytes(int samples) const {
     return ElementBytes(shape_.precision) * samples * shape_.sequence_length *
            result_.profile.models[shape_.model].layers[1].hidden_size;
   }
 
-  // An operator's compute; its all-reduce is kept aside.
+  // Returns an operator's compute, and records its all-reduce.
   SplitTimes TimesOf(const Part& part, const AcesoOperator& op) {
     SplitTimes times = SplitAllReduce(
         op, part.reduced, ratios_.Of(op, add_weight_gradients_ ? 1 : 2));
     if (!part.product) return times;
     all_reduces_.Add(op.tp, BlockBytes(op.samples), times.all_reduce_s);
-    // As long as the pass of the same product that has no collective.
+    // The missing product takes as long as the pass without a collective.
     if (add_weight_gradients_) {
       times.backward_s += part.reduced == ReducedPass::kBackward
                               ? times.forward_s
@@ -306,7 +313,7 @@ absl::Status AddOperators(const std::map<BatchKey, Batch>& batches,
         "kept for the backward pass or not");
   }
   AllReduceSamples all_reduces;
-  // By model name, as its first batch has it.
+  // Keys are names of models; dimensions are from the first batch of each.
   std::map<std::string, ProfileEntry> shapes;
   for (const auto& [key, batch] : batches) {
     const std::string& name = std::get<0>(key);

@@ -15,7 +15,7 @@
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
 
-// Profiles of Galvatron (2211.13878), as its profiler writes them:
+// Imports profiles of Galvatron (2211.13878), as its profiler writes them:
 //   computation_profiling_<precision>_<model>.json: layertype_0_bsz<B>_seq<S>,
 //       forward milliseconds of a layer and sample at tp 1
 //   memory_profiling_<precision>_<model>.json: layertype_0: {<S>:
@@ -25,7 +25,7 @@ namespace tangram {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-// By Galvatron's own rule; it measures the forward pass alone.
+// Galvatron measures only the forward pass and assumes this ratio.
 constexpr double kBackwardOverForward = 2;
 
 struct LayerTime {
@@ -37,11 +37,12 @@ struct LayerTime {
 struct GalvatronProfile {
   std::optional<Precision> precision;
   std::vector<LayerTime> times;
-  std::map<int, double> saved_mib;  // Of a sample at tp 1, by tokens; 0: any.
+  // Activations of a sample at tp 1, in MiB; keys are tokens, 0 is any length.
+  std::map<int, double> saved_mib;
   std::vector<std::string> notes;
 };
 
-// The parts of "layertype_0_bsz8_seq2048" are words with a number behind.
+// Returns the number after `word` in the parts of "layertype_0_bsz8_seq2048".
 std::optional<int> NumberOf(absl::string_view word,
                             const std::vector<absl::string_view>& parts) {
   for (absl::string_view part : parts) {
@@ -122,7 +123,7 @@ absl::Status ReadMemory(const ConfigField& root, GalvatronProfile& profile) {
   return absl::OkStatus();
 }
 
-// "allreduce_size_8_16MB_time"
+// Reads keys such as "allreduce_size_8_16MB_time".
 absl::Status ReadCollectives(const ConfigField& root, Profile& profile) {
   TANGRAM_ASSIGN_OR_RETURN(const auto members, Members(root));
   for (const auto& [key, field] : members) {
@@ -168,7 +169,7 @@ absl::Status ReadFile(const ImportedFile& file, GalvatronProfile& galvatron,
   return absl::OkStatus();
 }
 
-// At tp 1, of one sample; empty where it was not measured.
+// Activations of one sample at tp 1, in MiB; empty if not measured.
 std::optional<double> SavedMib(const GalvatronProfile& galvatron,
                                int sequence_length) {
   auto saved = galvatron.saved_mib.find(sequence_length);

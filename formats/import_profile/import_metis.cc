@@ -11,17 +11,17 @@
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
 
-// Profiles of Metis (ATC 2024): for a device type, tp degree and number of
-// samples the forward and backward milliseconds of each layer together,
-// embedding first, with the tp collectives.
+// Imports profiles of Metis (ATC 2024). For each device type, tp degree and
+// number of samples they have the forward and backward milliseconds of each
+// layer together, embedding first, with the tp collectives.
 //   upstream: DeviceType.<type>_tp<n>_bs<n>.json with
 //             execution_time.layer_compute_total_ms
 //   gathered: {profiles: {<type>: {tp<n>: {mbs<n>: {layer_fwd_bwd_ms}}}}}
 namespace tangram {
 namespace {
 
-// Of the time of both passes; two of the three products of a layer are in the
-// backward pass.
+// Share of the forward pass in the time of both. A layer has three products of
+// equal size, one in the forward pass and two in the backward pass.
 constexpr double kForwardShare = 1.0 / 3;
 
 struct MetisTimes {
@@ -41,7 +41,7 @@ std::optional<int> NumberAfter(absl::string_view prefix,
   return number;
 }
 
-// "DeviceType.A100_tp2_bs4.json"
+// Reads the shape from a name such as "DeviceType.A100_tp2_bs4.json".
 absl::StatusOr<MetisTimes> ShapeOfName(const std::string& path) {
   absl::string_view name = path;
   const size_t slash = name.rfind('/');
@@ -126,6 +126,7 @@ absl::Status CheckOptions(const ImportedFile& file,
   return absl::OkStatus();
 }
 
+// Adds the median time of the transformer layers.
 absl::Status AddTimes(const MetisTimes& times, const std::string& file,
                       const ModelSpec& model, ProfileEntry shape,
                       Profile& profile) {
@@ -149,8 +150,8 @@ absl::Status AddTimes(const MetisTimes& times, const std::string& file,
   return absl::OkStatus();
 }
 
-// Of several GPU types the chosen one is taken; a single one may be given
-// another name.
+// Keeps the chosen GPU type if there are several. A single type is always kept,
+// so that the user may give it another name.
 std::vector<MetisTimes> Chosen(const std::vector<MetisTimes>& all,
                                const ImportOptions& options) {
   std::vector<MetisTimes> chosen;

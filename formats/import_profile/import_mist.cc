@@ -12,19 +12,20 @@
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
 
-// What was gathered of Mist (EuroSys 2025): {ops: [{op, inputs: [{name, shape,
-// dtype}], fwd_s: [mean, ...]}]} of single kernels, and {hardware: [{gpu,
-// gpu_gpu: [{inter, intra, bw_GBps, latency_s}]}]}, whose line
-// bytes / bandwidth · (n−1)/n + latency is an all-gather over n = inter · intra
-// ranks. An all-reduce is 2.1 and a reduce-scatter 1.1 times that, by Mist's
-// own rule.
+// Imports measurements of Mist (EuroSys 2025): {ops: [{op, inputs: [{name,
+// shape, dtype}], fwd_s: [mean, ...]}]} of single kernels, and {hardware:
+// [{gpu, gpu_gpu: [{inter, intra, bw_GBps, latency_s}]}]}. A row of gpu_gpu
+// describes an all-gather over n = inter · intra ranks:
+//   seconds = bytes / bandwidth · (n−1)/n + latency
+// By Mist's own rule, an all-reduce takes 2.1 and a reduce-scatter 1.1 times
+// that.
 namespace tangram {
 namespace {
 
 constexpr double kAllReduceFactor = 2.1;
 constexpr double kReduceScatterFactor = 1.1;
 constexpr double kGigabyte = 1e9;
-// A line is written down at its ends and each power of two between.
+// A line is sampled at powers of two from 2^16 to 2^30 bytes.
 constexpr int kFirstExponent = 16;
 constexpr int kLastExponent = 30;
 
@@ -41,7 +42,7 @@ std::optional<Precision> PrecisionOf(absl::string_view dtype) {
   return std::nullopt;
 }
 
-// x [..., k] times weight [n, k], transposed.
+// Reads x [..., k] times the transpose of weight [n, k].
 absl::StatusOr<std::optional<ProfiledGemm>> ReadGemm(const ConfigField& op) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField list,
                            op.Require("inputs", "a list of tensors"));

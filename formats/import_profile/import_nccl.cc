@@ -10,12 +10,12 @@
 #include "formats/import_profile/import_parts.h"
 #include "formats/import_profile/nccl_output.h"
 
-// Sizes of nccl-tests count the larger of what a rank sends and receives, which
-// is how our tables count.
+// nccl-tests count the larger of the bytes that a rank sends and receives, and
+// so do our tables.
 namespace tangram {
 namespace {
 
-// Operation, ranks and nodes.
+// Returns operation, ranks and nodes.
 absl::StatusOr<MeasuredCollective> ShapeOf(const ImportedFile& file,
                                            const NcclRun& run,
                                            std::vector<std::string>& notes) {
@@ -48,7 +48,7 @@ absl::StatusOr<MeasuredCollective> ShapeOf(const ImportedFile& file,
   return shape;
 }
 
-// Empty: it can be used.
+// Returns why a table cannot be used; empty if it can.
 std::string WhyLeftOut(const MeasuredCollective& shape) {
   if (shape.op == CollectiveOp::kPointToPoint && shape.ranks != 2) {
     return absl::StrCat(shape.ranks,

@@ -11,35 +11,36 @@
 #include "formats/config/config_field.h"
 #include "formats/import_profile/import_profile.h"
 
-// What several importers need; inside formats/import_profile only.
+// Helpers of several importers; for formats/import_profile only.
 namespace tangram {
 
-// The catalogue's name of a device, or the name as it is.
+// Returns the catalogue's name of a device, or `name` if it is not there.
 std::string KnownDevice(absl::string_view name);
 
-// The members of a mapping, in the order of the file.
+// Returns the members of a mapping, in the order of the file.
 absl::StatusOr<std::vector<std::pair<std::string, ConfigField>>> Members(
     const ConfigField& mapping);
 
-// The members whose keys are numbers, the smallest first.
+// Returns the members whose keys are numbers, the smallest first.
 absl::StatusOr<std::vector<std::pair<int, ConfigField>>> NumberedMembers(
     const ConfigField& mapping);
 
-// A list of numbers from 0 on.
+// Reads a list of numbers that are not negative.
 absl::StatusOr<std::vector<double>> Numbers(const ConfigField& list);
 
 double Median(std::vector<double> values);
 
-// Sets the device, or checks that it is the one already set. `found` is what a
-// file says, empty if nothing.
+// Sets the device, or checks that it is the one already set. `found` is the
+// name in the file, empty if it has none.
 absl::Status SetDevice(absl::string_view found, absl::string_view file,
                        const ImportOptions& options, Profile& profile);
 
-// The index of the model in the profile, which is added if no equal one is
-// there.
+// Returns the index of the model in the profile. Adds the model if none is
+// equal.
 int AddModel(ModelSpec model, Profile& profile);
 
-// A decoder with learned positions and biases everywhere (GPT-2, OPT).
+// Dimensions of a decoder with learned positions and biases everywhere (GPT-2,
+// OPT).
 struct GptDimensions {
   std::string name;
   int num_layers = 0;
@@ -59,8 +60,8 @@ void AddPoint(const ProfileEntry& shape, const ProfilePoint& point,
 void AddPoint(const MeasuredCollective& shape, const CollectivePoint& point,
               Profile& profile);
 
-// Layers before operators, the points of all entries and tables by size; of
-// equal sizes the first stays.
+// Sorts layers before operators, and the points of all entries and tables by
+// size. The first of equal sizes stays.
 void PutInOrder(Profile& profile);
 
 }  // namespace tangram

@@ -12,39 +12,41 @@
 
 namespace tangram {
 
-// A file of another tool. The name counts in formats that keep dimensions in
-// file names.
+// A file of another tool. Some formats keep dimensions in the file name.
 struct ImportedFile {
-  std::string name;  // With or without a path.
+  std::string name;  // Name, with or without a path.
   std::string text;
 };
 
-// What the files do not say themselves, or what shall be said instead.
+// Facts that the files lack, or that override the files.
 struct ImportOptions {
-  std::string device;              // Empty: as in the files.
+  std::string device;              // Empty: the device of the files.
   std::optional<ModelSpec> model;  // Dimensions of the measured model.
   std::optional<Precision> precision;
   std::optional<int> sequence_length;
 };
 
+// An imported profile.
 struct ImportResult {
   Profile profile;
-  // What was left out, or read with an interpretation, and why.
+  // Data that was left out or interpreted, and why.
   std::vector<std::string> notes;
 };
 
+// A format that can be imported.
 struct ProfileFormat {
-  absl::string_view name;   // As on the command line.
-  absl::string_view files;  // For people: what it reads.
+  absl::string_view name;   // Name on the command line.
+  absl::string_view files;  // The files that it reads, for people.
   absl::StatusOr<ImportResult> (*import)(absl::Span<const ImportedFile> files,
                                          const ImportOptions& options);
 };
 
-// By name.
+// Returns all formats, sorted by name.
 absl::Span<const ProfileFormat> ProfileFormats();
 
-// kInvalidArgument naming file, field, value and what was expected; also if
-// nothing could be imported, or files of several devices are mixed.
+// Imports files of that format. kInvalidArgument names file, field, value and
+// what was expected. It is also returned if nothing could be imported or the
+// files are of several devices.
 absl::StatusOr<ImportResult> ImportProfile(absl::string_view format,
                                            absl::Span<const ImportedFile> files,
                                            const ImportOptions& options);

@@ -18,14 +18,14 @@ namespace tangram {
 namespace {
 
 constexpr double kBytesOfFloat = 4;
-// Upstream runs the embedding, two transformer layers and what follows, and
-// writes the optimizer's whole time divided by the number of these layers.
+// Upstream runs the embedding, two transformer layers and the layers after
+// them. It writes the optimizer's total time divided by the number of layers.
 constexpr int kRunTransformerLayers = 2;
 
 // The layers of the model in the profile's numbering.
 struct Numbering {
   int num_transformer_layers = 0;
-  int num_trailing = 0;  // After the transformer layers.
+  int num_trailing = 0;  // Layers after the transformer layers.
 };
 
 double SumFrom(const std::vector<double>& values, int begin) {
@@ -41,13 +41,15 @@ double MedianTransformer(const std::vector<double>& values,
       values.begin() + 1 + numbering.num_transformer_layers));
 }
 
-// Of one GPU: the parameters of the layers that upstream ran, and of those
-// the ones of one transformer layer and of what follows them all.
+// Shares of the parameters that one GPU updates, among all layers that upstream
+// ran: of one transformer layer, and of all layers after them.
 struct ParameterShares {
   double transformer = 0;
   double trailing = 0;
 };
 
+// Let P_e, P_t and P_r be the parameters of the embedding, of one transformer
+// layer and of the rest. All that upstream ran is P_e + 2·P_t + P_r.
 ParameterShares SharesOf(const SailorFloats& floats,
                          const Numbering& numbering) {
   const double transformer = MedianTransformer(floats.parameters, numbering);
@@ -58,6 +60,7 @@ ParameterShares SharesOf(const SailorFloats& floats,
   return {.transformer = transformer / all, .trailing = trailing / all};
 }
 
+// Adds the transformer layer and the head for each tp degree and batch size.
 class SailorImporter {
  public:
   SailorImporter(const SailorProfile& sailor, const Numbering& numbering,
@@ -81,7 +84,7 @@ class SailorImporter {
     return result_.profile.models[shape_.model].layers.back();
   }
 
-  // The same holds for many batch sizes.
+  // Adds a note once; the same note arises for many batch sizes.
   void Note(const std::string& note) {
     std::vector<std::string>& notes = result_.notes;
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
@@ -100,9 +103,9 @@ class SailorImporter {
                : &it->second;
   }
 
-  // Whether the layers after the last transformer layer hold the vocabulary
-  // projection: what upstream calls the last layer is in some models the final
-  // norm alone.
+  // Returns whether the layers after the last transformer layer contain the
+  // vocabulary projection. In some models upstream's last layer is only the
+  // final norm.
   bool HasProjection(int tp, const SailorFloats& floats) const {
     const double projection = 1.0 * Head().hidden_size * Head().vocab_size / tp;
     return SumFrom(floats.parameters, 1 + numbering_.num_transformer_layers) >
@@ -160,7 +163,7 @@ class SailorImporter {
              result_.profile);
   }
 
-  // Of all layers that upstream ran.
+  // Update time of all layers that upstream ran; see kRunTransformerLayers.
   double RunUpdateSeconds(const SailorSeconds& seconds) const {
     return seconds.update.back() *
            (1 + kRunTransformerLayers + numbering_.num_trailing);
@@ -172,7 +175,7 @@ class SailorImporter {
     return SharesOf(*floats, numbering_);
   }
 
-  // Empty: there is one.
+  // Returns why there is no head; empty if there is one.
   std::string WhyNoHead(int tp, const SailorFloats* floats) const {
     if (numbering_.num_trailing == 0) return "left out; not measured";
     if (floats == nullptr) {
@@ -228,8 +231,8 @@ absl::StatusOr<Numbering> NumberingOf(const SailorProfile& sailor,
   return numbering;
 }
 
-// Where the parameters are counted, they tell whether the model is the one that
-// was measured.
+// Checks counted parameters, if any, against those of the model: they show
+// whether it is the model that was measured.
 absl::Status CheckParameters(const SailorProfile& sailor,
                              const ImportedFile& file, const ModelSpec& model,
                              const Numbering& numbering) {

@@ -10,14 +10,16 @@
 #include "formats/import_profile/import_parts.h"
 #include "formats/import_profile/text_table.h"
 
-// The link tables of Sailor (2504.17096): what n GPUs of a node, each sending
-// to a GPU of its own, get together, as a parabola c + b·l + a·l² GB/s in l =
-// log2 of each message in MB, and the most that was measured.
+// Imports the link tables of Sailor (2504.17096). n GPUs of a node each send to
+// a GPU of their own; the tables have their total rate, as a parabola
+// c + b·l + a·l² GB/s in l = log2 of each message in MB, and the highest rate
+// measured.
 //   upstream: multizone_bandwidths_het.json {zone: {gpu: {n: {zone: {gpu: {n:
 //             [[a, b, c], bytes/s]}}}}}}
 //             intra_node_bandwidths.json {gpu: {n: [[a, b, c], bytes/s]}}, half
 //             of the n GPUs of one node sending to the other half
 //   gathered: CSV with send_gpu, send_n, recv_gpu or else gpu, n_gpus; and
+//             c, max_GBps
 //             c, max_GBps
 namespace tangram {
 namespace {
@@ -25,9 +27,9 @@ namespace {
 struct SailorRate {
   std::string from;
   std::string to;    // Empty: inside a node.
-  int num_gpus = 0;  // Of the sending node, or inside it of both sides.
-  double small_bytes_per_s = 0;  // At messages of 1 MB.
-  double most_bytes_per_s = 0;
+  int num_gpus = 0;  // GPUs of the sending node; inside a node, of both halves.
+  double small_bytes_per_s = 0;  // Total rate at messages of 1 MB.
+  double most_bytes_per_s = 0;   // Highest total rate.
 
   int num_pairs() const { return to.empty() ? num_gpus / 2 : num_gpus; }
 };
@@ -54,7 +56,7 @@ absl::StatusOr<std::vector<SailorRate>> ReadTable(const ImportedFile& file) {
   return rates;
 }
 
-// [[a, b, c], bytes/s]
+// Reads [[a, b, c], bytes/s].
 absl::Status ReadRate(const ConfigField& field, SailorRate rate,
                       std::vector<SailorRate>& rates) {
   constexpr absl::string_view kExpected = "[[a, b, c], bytes/s]";
@@ -71,7 +73,7 @@ absl::Status ReadRate(const ConfigField& field, SailorRate rate,
   return absl::OkStatus();
 }
 
-// What one node type sends, by the number of GPUs.
+// Reads the rates at which one node type sends; keys are numbers of GPUs.
 absl::Status ReadReceivers(const ConfigField& by_zone, const SailorRate& sender,
                            std::vector<SailorRate>& rates) {
   TANGRAM_ASSIGN_OR_RETURN(const auto zones, Members(by_zone));
@@ -116,7 +118,7 @@ absl::StatusOr<std::vector<SailorRate>> ReadJson(const ImportedFile& file) {
       TANGRAM_RETURN_IF_ERROR(ReadGpus(root, rates));
       break;
     }
-    TANGRAM_RETURN_IF_ERROR(ReadGpus(field, rates));  // A zone.
+    TANGRAM_RETURN_IF_ERROR(ReadGpus(field, rates));  // The member is a zone.
   }
   return rates;
 }
@@ -126,15 +128,16 @@ absl::StatusOr<std::vector<SailorRate>> ReadRates(const ImportedFile& file) {
   return !text.empty() && text[0] == '{' ? ReadJson(file) : ReadTable(file);
 }
 
-// What messages of 1 MB take beyond the rate of large ones.
+// Extra time of messages of 1 MB compared with the rate of large messages:
+//   latency = max(0, bytes / small rate − bytes / highest rate)
 double LatencyOf(const SailorRate& rate) {
   const double bytes = rate.num_pairs() * kSmallBytes;
   return std::max(
       0.0, bytes / rate.small_bytes_per_s - bytes / rate.most_bytes_per_s);
 }
 
-// Upstream fills pairs that were not measured with those of slower ones, so
-// the best of all numbers of GPUs, and of all zones, is the link.
+// Takes the best rate over all numbers of GPUs and all zones. Upstream fills
+// pairs that were not measured with the rates of slower ones.
 void AddRate(const SailorRate& rate, std::vector<ProfileLink>& links) {
   auto known =
       std::find_if(links.begin(), links.end(),
@@ -152,7 +155,8 @@ void AddRate(const SailorRate& rate, std::vector<ProfileLink>& links) {
                rate.most_bytes_per_s / rate.num_pairs());
 }
 
-// Of one pair while all GPUs of the node send or receive, so of most.
+// Sets the bandwidth of one pair while the most GPUs send or receive, as if all
+// of the node did.
 void SetNodeBandwidth(const std::vector<SailorRate>& rates, ProfileLink& link) {
   int most_gpus = 0;
   for (const SailorRate& rate : rates) {

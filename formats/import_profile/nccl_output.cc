@@ -14,7 +14,7 @@ namespace tangram {
 namespace {
 
 struct Program {
-  absl::string_view name;  // As in "all_reduce_perf".
+  absl::string_view name;  // Prefix of "all_reduce_perf".
   CollectiveOp op;
 };
 
@@ -35,7 +35,7 @@ std::optional<CollectiveOp> FindProgram(absl::string_view text) {
   return std::nullopt;
 }
 
-// "[1,0]<stdout>:#  Rank ..." without what mpirun put before.
+// Drops mpirun's prefix: "[1,0]<stdout>:#  Rank ..." becomes "#  Rank ...".
 absl::string_view WithoutPrefix(absl::string_view line) {
   const size_t at = line.find(">:");
   if (!line.empty() && line[0] == '[' && at != absl::string_view::npos) {
@@ -48,7 +48,7 @@ std::vector<absl::string_view> Words(absl::string_view line) {
   return absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
 }
 
-// "Rank  0 Group  0 Pid 1234 on node-a device  0 [0000:16:00] Tesla T4"
+// Reads "Rank  0 Group  0 Pid 1234 on node-a device  0 [0000:16:00] Tesla T4".
 void ReadRank(absl::string_view line, NcclRun& run) {
   ++run.num_ranks;
   const std::vector<absl::string_view> words = Words(line);
@@ -63,7 +63,8 @@ void ReadRank(absl::string_view line, NcclRun& run) {
   }
 }
 
-// The first of the columns "time algbw busbw #wrong": out of place.
+// Returns the index of the out-of-place time: the first of the columns "time
+// algbw busbw #wrong".
 std::optional<int> TimeColumn(absl::string_view line) {
   const std::vector<absl::string_view> words =
       Words(absl::StripPrefix(line, "#"));
@@ -121,8 +122,8 @@ NcclRun ReadNcclRun(absl::string_view text, absl::string_view name) {
     if (const auto column = TimeColumn(line)) time_column = column;
   }
   if (run.op.has_value()) return run;
-  // No other collective moves a byte more than once; of two ranks, every one
-  // that adds moves it once.
+  // Only an all-reduce moves a byte more than once. With two ranks the factor
+  // is 1, and of the collectives that add only an all-reduce has it.
   if (run.bus_factor > 1 || (run.num_ranks == 2 && run.adds)) {
     run.op = CollectiveOp::kAllReduce;
   }
@@ -132,8 +133,8 @@ NcclRun ReadNcclRun(absl::string_view text, absl::string_view name) {
   return run;
 }
 
-// The bus bandwidth is 2(n−1)/n of the algorithm's for all-reduce, (n−1)/n for
-// the others.
+// The bus bandwidth is 2(n−1)/n of the algorithm bandwidth for all-reduce and
+// (n−1)/n for the others. With f = (n−1)/n, n = 1 / (1 − f).
 int RanksFromBandwidths(const NcclRun& run) {
   const double factor =
       run.op == CollectiveOp::kAllReduce ? run.bus_factor / 2 : run.bus_factor;

@@ -14,7 +14,7 @@ absl::StatusOr<std::vector<double>> NumbersAt(const ConfigField& parent,
   return Numbers(list);
 }
 
-// {"0": [forward, backward, update], "1": ...} or the three as lists.
+// Reads {"0": [forward, backward, update], "1": ...} or three lists.
 absl::StatusOr<SailorSeconds> ReadSeconds(const ConfigField& field) {
   SailorSeconds seconds;
   if (field.Find("fwd_s").has_value()) {

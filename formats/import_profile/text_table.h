@@ -9,8 +9,8 @@
 
 namespace tangram {
 
-// Comma-separated lines without quotes, as profilers write them. Lines that
-// begin with '#' and blank ones are skipped; the first other one names the
+// Comma-separated lines without quotes, as profilers write them. Blank lines
+// and lines that begin with '#' are skipped; the first other line names the
 // columns.
 class TextTable {
  public:
@@ -22,10 +22,11 @@ class TextTable {
   bool Has(absl::string_view column) const { return IndexOf(column) >= 0; }
   const std::vector<std::string>& columns() const { return columns_; }
 
-  // Empty where there is no such column.
+  // Returns a cell; empty if there is no such column.
   std::string Text(int row, absl::string_view column) const;
-  // kInvalidArgument "ops.csv: line 3: fwd: x; expected a number" unless it is
-  // one from 0 on.
+  // Read a cell. kInvalidArgument "ops.csv: line 3: fwd: x; expected a number"
+  // unless it is a number that is not negative, and for Count() a positive
+  // integer.
   absl::StatusOr<double> Number(int row, absl::string_view column) const;
   absl::StatusOr<int> Count(int row, absl::string_view column) const;
 

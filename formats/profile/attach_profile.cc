@@ -16,7 +16,7 @@ bool ComesBefore(const MeasuredOperator& a, const MeasuredOperator& b) {
   return a.key < b.key;
 }
 
-// Sorts; of equals the last stays.
+// Sorts, and keeps the last of equal elements.
 template <typename T>
 void SortAndKeepLatest(std::vector<T>& all) {
   const auto before = [](const T& a, const T& b) { return ComesBefore(a, b); };
@@ -43,7 +43,7 @@ void AddOperator(const Profile& profile, const ProfileEntry& entry,
   }
 }
 
-// A layer that was measured again is replaced with all its batch sizes.
+// Replaces a layer that was measured before, with all its batch sizes.
 void AddLayer(const Profile& profile, const ProfileEntry& entry,
               const TrainingOptions& training, DeviceSpec& device) {
   const Fingerprint key =

@@ -7,19 +7,20 @@
 
 namespace tangram {
 
-// Adds the measurements to those of `device`, whatever its type; where both
-// measured the same, the profile's count.
+// Adds the profile's measurements to those of `device`, whatever its type. They
+// replace earlier measurements of the same thing.
 void AttachProfile(const Profile& profile, DeviceSpec& device);
 
-// The same, to all devices of the profile's type, whose collectives are fitted
-// to their nodes. Returns to how many nodes.
+// Does the same to all devices of the profile's type, and fits the collectives
+// to their nodes. Returns the number of such nodes.
 int AttachProfile(const Profile& profile, Cluster& cluster);
 
-// Which links of a cluster a profile's take the place of.
+// The links of a cluster that a profile's links replace.
 enum class LinkScope { kInsideNodes, kBetweenNodes };
 
-// Wires the nodes of the profile's type as it measured. AttachProfile does not:
-// who describes a cluster knows its links, and a profile is of another one.
+// Sets the links of the profile's type of node to those it measured.
+// AttachProfile does not do so: the author of a cluster file knows its links,
+// and the profile is of another cluster.
 void AttachLinks(const Profile& profile, LinkScope scope, Cluster& cluster);
 
 }  // namespace tangram

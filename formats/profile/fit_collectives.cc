@@ -5,8 +5,8 @@
 namespace tangram {
 namespace {
 
-// Pairs that get much more than the node are bridged, and a node that gives
-// groups more than pairs is a mesh; a bus is neither.
+// Pairs with much more bandwidth than the node have bridges, and a node that
+// gives groups more than pairs is a mesh. Neither is a bus.
 bool SharesOneBus(const Link& link) {
   constexpr double kMostForPair = 2;
   const double all = link.bandwidth_bytes_per_s;
@@ -14,9 +14,11 @@ bool SharesOneBus(const Link& link) {
   return all < pair && pair <= kMostForPair * all;
 }
 
-// What one rank of a ring over `ranks` sends of each byte.
+// Share of the data that one rank of a ring sends: (n - 1) / n.
 double RingShare(int ranks) { return (ranks - 1.0) / ranks; }
 
+// Replaces the times that are not between 1 and 2 times the time of the same
+// ring traffic over the whole node.
 void Fit(const MeasuredCollective& whole_node, MeasuredCollective& table) {
   constexpr double kSlowestOnSameBus = 2;
   const double scale = RingShare(table.ranks) / RingShare(whole_node.ranks);

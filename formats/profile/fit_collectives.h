@@ -5,13 +5,13 @@
 
 namespace tangram {
 
-// Makes the measured collectives of a node's device those of this node. Where
-// its GPUs share one bus, a collective over all of them is the judge of those
-// over fewer: while every group of the node communicates, none gets more of the
-// bus for each of its GPUs, and one that got less than half was measured on a
-// node of another kind. Either is replaced with a ring of as many bytes to a
-// GPU over the whole node. Nodes with NVLink stay as they are, whose groups
-// have links of their own.
+// Adapts the measured collectives of a device to its node. If the GPUs share
+// one bus, a collective over all of them bounds those over fewer. While every
+// group of the node communicates, no group gets more of the bus for each of its
+// GPUs. A group that got less than half was measured on a node of another kind.
+// Either table entry is replaced: its time becomes that of a ring over the
+// whole node that sends as many bytes per GPU. Nodes with NVLink stay as they
+// are, because their groups have links of their own.
 void FitCollectives(Node& node);
 
 }  // namespace tangram

@@ -13,35 +13,37 @@
 
 namespace tangram {
 
-// One batch size of what a ProfileEntry measured.
+// A ProfileEntry's measurement at one batch size.
 struct ProfilePoint {
-  int samples = 0;  // Of one replica.
-  double forward_s = 0;
-  double backward_s = 0;  // Without recomputation.
-  std::optional<double> saved_bytes;
+  int samples = 0;        // Samples of one data-parallel replica.
+  double forward_s = 0;   // Time of a forward pass.
+  double backward_s = 0;  // Time of a backward pass without recomputation.
+  std::optional<double> saved_bytes;  // Activations kept for the backward pass.
   bool operator==(const ProfilePoint&) const = default;
 };
 
-// One layer, or one operator of it, cut in one way, on one GPU.
+// Measurements of one layer, or of one of its operators, on one GPU, with one
+// set of degrees.
 struct ProfileEntry {
   int model = 0;             // Index into Profile::models.
   int layer = 0;             // Index into ModelSpec::layers.
   std::optional<OpKind> op;  // Empty: the whole layer.
   Precision precision = Precision::kFp16;
-  int sequence_length = 0;
-  // tp, cp and ep degree and sequence parallelism; the rest stays as it is.
+  int sequence_length = 0;  // Tokens.
+  // Sets tp, cp and ep degree and sequence parallelism; other members are
+  // default.
   StageParallelism parallelism;
   bool flash_attention = false;
-  // Of a layer: its tp, cp and ep collectives are in the times.
+  // The times of a layer include its tp, cp and ep collectives.
   bool collectives_included = false;
   std::vector<ProfilePoint> points;  // At least one; samples rising.
-  // Of a layer, unsharded by data parallelism.
-  std::optional<double> optimizer_s;
-  std::optional<double> state_bytes;
+  // Only layers have these; not sharded by data parallelism.
+  std::optional<double> optimizer_s;  // Time of an optimizer step.
+  std::optional<double> state_bytes;  // Weights, gradients, optimizer state.
   bool operator==(const ProfileEntry&) const = default;
 };
 
-// The product of an m×k and a k×n matrix.
+// A measured product of an m×k and a k×n matrix.
 struct ProfiledGemm {
   int m = 0;
   int k = 0;
@@ -51,14 +53,14 @@ struct ProfiledGemm {
   bool operator==(const ProfiledGemm&) const = default;
 };
 
-// How nodes of the profile's GPU type are wired.
+// A link of the nodes with the profile's GPU type.
 struct ProfileLink {
   std::string to;  // GPU type of the other node; empty: inside a node.
   Link link;
   bool operator==(const ProfileLink&) const = default;
 };
 
-// What was measured of one GPU type (docs/profile-file.md).
+// Measurements of one GPU type (docs/profile-file.md).
 struct Profile {
   std::string device;     // DeviceSpec::type.
   std::string source;     // For people.
@@ -66,9 +68,9 @@ struct Profile {
   std::vector<ModelSpec> models;
   std::vector<ProfileEntry> entries;
   std::vector<ProfiledGemm> gemms;
-  std::vector<MeasuredCollective> collectives;  // One of a kind.
-  std::vector<ProfileLink> links;               // One to each type.
-  // What the runtime takes of a GPU before the first tensor.
+  std::vector<MeasuredCollective> collectives;  // One table of a kind.
+  std::vector<ProfileLink> links;               // One link to each type.
+  // Bytes of a GPU that the runtime takes before the first tensor.
   std::optional<double> context_bytes;
 };
 

@@ -28,6 +28,7 @@ COINED = {
 # Files and folders that are held to it.
 FOLDERS = [
     "CONTRIBUTING.md",
+    "formats",
 ]
 COMMENT = {".cc": "//", ".h": "//", ".proto": "//", ".ts": "//", ".py": "#",
            ".yaml": "#", ".yml": "#", ".sh": "#", "": "#"}
