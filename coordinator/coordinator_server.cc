@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
@@ -24,6 +22,7 @@
 #include "common/obs/log.h"
 #include "common/security/channel.h"
 #include "common/security/listening.h"
+#include "common/sync/mutex.h"
 #include "common/wire/grpc_settings.h"
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/dispatch/bounded_executor.h"
@@ -284,9 +283,9 @@ class Server : public CoordinatorServer {
   }
 
   void Tick(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    StoppableConditionVariable wake;
+    const MutexLock lock(mutex);
     int64_t ticks = -1;  // The gauges are there from the start.
     while (!stop.stop_requested()) {
       pool_.Tick();
@@ -295,7 +294,7 @@ class Server : public CoordinatorServer {
         SetGauges();
         LookAtJobs();
       }
-      wake.wait_for(lock, stop, kTickInterval, [] { return false; });
+      wake.WaitFor(mutex, stop, kTickInterval, [] { return false; });
     }
   }
 

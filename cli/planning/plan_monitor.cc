@@ -35,11 +35,11 @@ bool StopCondition::DeadlinePassed() const {
 
 PlanMonitor::PlanMonitor(ProgressLine& line, const StopCondition& stop,
                          PlanTracer* tracer)
-    : line_(line), stop_(stop), tracer_(tracer) {}
+    : stop_(stop), tracer_(tracer), line_(line) {}
 
 void PlanMonitor::OnPhase(PlanPhase phase) {
   if (tracer_ != nullptr) tracer_->OnPhase(PhaseName(phase));
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   EndPhase();
   phase_began_ = Clock::now();
   state_.phase = PhaseName(phase);
@@ -48,14 +48,14 @@ void PlanMonitor::OnPhase(PlanPhase phase) {
 }
 
 void PlanMonitor::OnPairs(int done, int total) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.pairs_done = done;
   state_.pairs_total = total;
   Show();
 }
 
 void PlanMonitor::OnBest(double iteration_time_s) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.best_iteration_time_s = iteration_time_s;
   Show();
 }
@@ -63,7 +63,7 @@ void PlanMonitor::OnBest(double iteration_time_s) {
 bool PlanMonitor::ShouldStop() { return stop_.ShouldStop(); }
 
 std::vector<PhaseTime> PlanMonitor::Finish() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   EndPhase();
   state_.phase.clear();
   line_.Clear();
@@ -72,9 +72,9 @@ std::vector<PhaseTime> PlanMonitor::Finish() {
 
 void PlanMonitor::EndPhase() {
   if (state_.phase.empty()) return;
-  auto it = std::find_if(phases_.begin(), phases_.end(), [&](const auto& p) {
-    return p.phase == state_.phase;
-  });
+  auto it = std::find_if(
+      phases_.begin(), phases_.end(),
+      [&phase = state_.phase](const auto& p) { return p.phase == phase; });
   if (it == phases_.end()) {
     it = phases_.insert(phases_.end(), {.phase = state_.phase});
   }

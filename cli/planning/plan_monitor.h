@@ -2,13 +2,14 @@
 #define TANGRAM_CLI_PLANNING_PLAN_MONITOR_H_
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "cli/print/progress_line.h"
 #include "common/planner/cluster_planner.h"
+#include "common/sync/mutex.h"
 #include "common/wire/plan_file.h"
 #include "coordinator/tracing/plan_tracer.h"
 
@@ -45,16 +46,16 @@ class PlanMonitor : public PlanObserver {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void EndPhase();
-  void Show();
+  void EndPhase() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  ProgressLine& line_;
   const StopCondition& stop_;
   PlanTracer* const tracer_;
-  std::mutex mutex_;  // Guards all below.
-  ProgressState state_;
-  Clock::time_point phase_began_;
-  std::vector<PhaseTime> phases_;
+  Mutex mutex_;
+  ProgressLine& line_ ABSL_GUARDED_BY(mutex_);
+  ProgressState state_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point phase_began_ ABSL_GUARDED_BY(mutex_);
+  std::vector<PhaseTime> phases_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

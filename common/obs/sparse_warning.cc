@@ -20,7 +20,7 @@ std::optional<int64_t> SparseTimes::Note(double now_s) {
 }
 
 std::optional<int64_t> SparseKinds::Note(const std::string& kind) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return times_[kind].Note(SteadySeconds());
 }
 

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -27,8 +29,8 @@ class SparseKinds {
   std::optional<int64_t> Note(const std::string& kind);
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, SparseTimes> times_;
+  Mutex mutex_;
+  std::map<std::string, SparseTimes> times_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A warning about what goes on failing. Thread-safe.

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -16,6 +16,7 @@
 #include "common/obs/log.h"
 #include "common/security/refresh.h"
 #include "common/security/secret_file.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -31,6 +32,7 @@ class ReloadingFile {
                                                              Parser parser) {
     auto file = std::make_unique<ReloadingFile>(
         std::move(flag), std::move(path), std::move(parser));
+    const MutexLock lock(file->mutex_);
     file->stamp_ = file->Stamp();
     TANGRAM_ASSIGN_OR_RETURN(file->value_, file->Read());
     return file;
@@ -42,7 +44,7 @@ class ReloadingFile {
         parser_(std::move(parser)) {}
 
   std::shared_ptr<const T> Get() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_look_) {
       next_look_ = now + std::chrono::seconds(kRefreshIntervalS);
@@ -69,7 +71,7 @@ class ReloadingFile {
         absl::StrCat(flag_, ": ", path_, ": ", value.status().message()));
   }
 
-  void Refresh() {
+  void Refresh() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const FileStamp stamp = Stamp();
     if (stamp == stamp_) return;
     // Again until it can be read: a mode that is set right later shows in no
@@ -90,11 +92,11 @@ class ReloadingFile {
   const std::string flag_;
   const std::string path_;
   const Parser parser_;
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point next_look_;
-  FileStamp stamp_;  // Of what `value_` says.
-  FileStamp tried_;  // Last read, or not.
-  std::shared_ptr<const T> value_;
+  Mutex mutex_;
+  std::chrono::steady_clock::time_point next_look_ ABSL_GUARDED_BY(mutex_);
+  FileStamp stamp_ ABSL_GUARDED_BY(mutex_);  // Of what `value_` says.
+  FileStamp tried_ ABSL_GUARDED_BY(mutex_);  // Last read, or not.
+  std::shared_ptr<const T> value_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

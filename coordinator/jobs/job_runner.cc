@@ -45,57 +45,65 @@ JobRunner::~JobRunner() {
   Stop(0);
   for (std::thread& worker : workers_) worker.join();
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     lease_thread_on_ = false;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   lease_thread_.join();
 }
 
 void JobRunner::Wake() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   ++wakes_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool JobRunner::Stop(double timeout_s) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   accepting_ = false;
-  changed_.notify_all();
-  const auto is_idle = [this] { return running_.empty(); };
-  const bool finished = changed_.wait_for(lock, Seconds(timeout_s), is_idle);
+  changed_.NotifyAll();
+  const auto is_idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return running_.empty();
+  };
+  const bool finished = changed_.WaitFor(mutex_, Seconds(timeout_s), is_idle);
   stopping_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, is_idle);
+  changed_.NotifyAll();
+  changed_.Wait(mutex_, is_idle);
   return finished;
 }
 
 int JobRunner::num_running() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<int>(running_.size());
 }
 
 void JobRunner::Work() {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (accepting_) {
     const int64_t wakes = wakes_;
     const auto claim = claiming_.insert(++num_claims_).first;
-    lock.unlock();
-    const double claimed_s = NowS();
-    const std::optional<Job> job = Claim();
-    Running* const running = job.has_value() ? Begin(*job, claimed_s) : nullptr;
-    lock.lock();
+    std::optional<Job> job;
+    Running* running = nullptr;
+    {
+      const MutexUnlock unlock(mutex_);
+      const double claimed_s = NowS();
+      job = Claim();
+      if (job.has_value()) running = Begin(*job, claimed_s);
+    }
     claiming_.erase(claim);
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (running != nullptr) {
-      lock.unlock();
-      RunJob(*job, *running);
-      lock.lock();
+      {
+        const MutexUnlock unlock(mutex_);
+        RunJob(*job, *running);
+      }
       running_.erase(job->id);
-      changed_.notify_all();
+      changed_.NotifyAll();
     } else {
-      changed_.wait_for(lock, Seconds(options_.poll_interval_s),
-                        [&] { return !accepting_ || wakes_ != wakes; });
+      changed_.WaitFor(mutex_, Seconds(options_.poll_interval_s),
+                       [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                         return !accepting_ || wakes_ != wakes;
+                       });
     }
   }
 }
@@ -112,27 +120,28 @@ std::optional<Job> JobRunner::Claim() {
 }
 
 JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
-  Lock lock(mutex_);
-  const auto [it, is_new] = running_.try_emplace(job.id);
-  Running& running = it->second;
-  // If it runs here already, its lease had ended without another taking it: it
-  // goes on with the new one, unless it has been told to stop.
-  if (is_new || !running.must_stop) {
-    running.lease = LeaseOf(job);
-    running.held_until_s = claimed_s + options_.lease_s;
-    running.must_stop = job.cancel_requested;
-    return is_new ? &running : nullptr;
+  {
+    const MutexLock lock(mutex_);
+    const auto [it, is_new] = running_.try_emplace(job.id);
+    Running& running = it->second;
+    // If it runs here already, its lease had ended without another taking it:
+    // it goes on with the new one, unless it has been told to stop.
+    if (is_new || !running.must_stop) {
+      running.lease = LeaseOf(job);
+      running.held_until_s = claimed_s + options_.lease_s;
+      running.must_stop = job.cancel_requested;
+      return is_new ? &running : nullptr;
+    }
   }
-  lock.unlock();
   store_.Release(LeaseOf(job)).IgnoreError();  // Or it ends by itself.
   return nullptr;
 }
 
 // A lease that the store calls lost may have been taken here: by a claim whose
 // answer is under way. Afterwards it is known.
-void JobRunner::AwaitClaims(Lock& lock) {
+void JobRunner::AwaitClaims() {
   const int64_t last = num_claims_;
-  changed_.wait(lock, [&] {
+  changed_.Wait(mutex_, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || claiming_.empty() || *claiming_.begin() > last;
   });
 }
@@ -144,29 +153,31 @@ JobRunner::Running* JobRunner::FindRunning(const JobLease& lease) {
 }
 
 void JobRunner::KeepLeases() {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   bool renewed = true;
   int64_t wakes = 0;  // Not wakes_: one may have come before this thread began.
   while (lease_thread_on_) {
     const Seconds wait(options_.lease_s / (renewed ? kRenewals : kTries));
-    changed_.wait_for(lock, wait,
-                      [&] { return !lease_thread_on_ || wakes_ != wakes; });
+    changed_.WaitFor(mutex_, wait, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !lease_thread_on_ || wakes_ != wakes;
+    });
     wakes = wakes_;  // Before the renewal, which may miss what wakes it then.
     if (running_.empty()) continue;
-    lock.unlock();
+    const MutexUnlock unlock(mutex_);
     renewed = RenewLeases();
-    lock.lock();
   }
 }
 
 // False if the store could not be asked.
 bool JobRunner::RenewLeases() {
-  Lock lock(mutex_);
   std::vector<JobLease> leases;
-  for (const auto& [id, running] : running_) leases.push_back(running.lease);
-  const double now_s = NowS();
-  renewing_since_s_ = now_s;
-  lock.unlock();
+  double now_s = 0;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, running] : running_) leases.push_back(running.lease);
+    now_s = NowS();
+    renewing_since_s_ = now_s;
+  }
   const absl::StatusOr<std::vector<Job>> held =
       store_.Renew(leases, options_.lease_s);
   if (StartsToFail(held.status(), cannot_renew_)) {
@@ -178,7 +189,7 @@ bool JobRunner::RenewLeases() {
   if (held.ok()) {
     for (const Job& job : *held) by_id[job.id] = &job;
   }
-  lock.lock();
+  const MutexLock lock(mutex_);
   renewing_since_s_.reset();
   std::vector<JobLease> missing;
   for (const JobLease& lease : leases) {
@@ -195,18 +206,18 @@ bool JobRunner::RenewLeases() {
       running->is_lost = running->must_stop = true;
     }
   }
-  if (!missing.empty()) AwaitClaims(lock);
+  if (!missing.empty()) AwaitClaims();
   for (const JobLease& lease : missing) {
     Running* const running = FindRunning(lease);
     if (running != nullptr) running->is_lost = running->must_stop = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return held.ok();
 }
 
 // A store that does not answer does not say either that a lease has ended.
 bool JobRunner::MustStop(Running& running) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const double now_s = NowS();
   const bool store_hangs =
       renewing_since_s_.has_value() &&
@@ -218,7 +229,7 @@ bool JobRunner::MustStop(Running& running) {
 }
 
 JobLease JobRunner::LeaseFor(const Running& running) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return running.lease;
 }
 
@@ -246,11 +257,15 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   options_.on_change(job.id);
   absl::StatusOr<std::string> result = Result(job, running);
 
-  Lock lock(mutex_);
-  const bool is_lost = running.is_lost;
-  const bool was_cancelled = running.must_stop && !is_lost;
-  const bool is_ended = stopping_ && !was_cancelled && !result.ok();
-  lock.unlock();
+  bool is_lost = false;
+  bool was_cancelled = false;
+  bool is_ended = false;
+  {
+    const MutexLock lock(mutex_);
+    is_lost = running.is_lost;
+    was_cancelled = running.must_stop && !is_lost;
+    is_ended = stopping_ && !was_cancelled && !result.ok();
+  }
   if (is_lost) {
     Note(true, "job lost", job.id, absl::OkStatus());
     // In case nobody has taken it yet.
@@ -267,14 +282,16 @@ void JobRunner::RunJob(const Job& job, Running& running) {
 
 // Tries until the store has taken it or the job is no longer ours.
 absl::Status JobRunner::Settle(const Running& running, Job outcome) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
     const JobLease lease = running.lease;
-    lock.unlock();
-    const absl::Status status = store_.Finish(lease, outcome);
-    lock.lock();
+    absl::Status status;
+    {
+      const MutexUnlock unlock(mutex_);
+      status = store_.Finish(lease, outcome);
+    }
     if (absl::IsFailedPrecondition(status)) {
-      AwaitClaims(lock);
+      AwaitClaims();
       if (running.lease != lease) continue;
       return status;
     }
@@ -284,8 +301,10 @@ absl::Status JobRunner::Settle(const Running& running, Job outcome) {
       if (outcome.state == JobState::kFailed) return status;
       outcome = {.state = JobState::kFailed, .error = status};
     }
-    changed_.wait_for(lock, Seconds(options_.poll_interval_s),
-                      [&] { return stopping_ || running.is_lost; });
+    changed_.WaitFor(mutex_, Seconds(options_.poll_interval_s),
+                     [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                       return stopping_ || running.is_lost;
+                     });
   }
 }
 

@@ -2,18 +2,18 @@
 #define TANGRAM_COORDINATOR_JOBS_JOB_RUNNER_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "common/sync/mutex.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
@@ -71,21 +71,22 @@ class JobRunner {
   int num_running();
 
  private:
+  // Guarded by mutex_, which the analysis cannot see through a pointer.
   struct Running {
     JobLease lease;
     double held_until_s = 0;
     bool must_stop = false;
     bool is_lost = false;  // To another owner.
   };
-  using Lock = std::unique_lock<std::mutex>;
 
   void Work();
   std::optional<Job> Claim();
   // Makes `job` one of those that run. Null if it is one already.
   Running* Begin(const Job& job, double claimed_s);
-  void AwaitClaims(Lock& lock);
-  // Null if it does not run, or by another lease. Expects the lock to be held.
-  Running* FindRunning(const JobLease& lease);
+  void AwaitClaims() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null if it does not run, or by another lease.
+  Running* FindRunning(const JobLease& lease)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepLeases();
   bool RenewLeases();
   absl::StatusOr<std::string> Result(const Job& job, Running& running);
@@ -104,16 +105,18 @@ class JobRunner {
   std::atomic<bool> cannot_claim_ = false;
   std::atomic<bool> cannot_renew_ = false;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool accepting_ = true;
-  bool stopping_ = false;  // Ends jobs under way.
-  bool lease_thread_on_ = true;
-  int64_t wakes_ = 0;
-  int64_t num_claims_ = 0;
-  std::set<int64_t> claiming_;              // Of these, the ones under way.
-  std::optional<double> renewing_since_s_;  // While it does.
-  std::map<std::string, Running> running_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool accepting_ ABSL_GUARDED_BY(mutex_) = true;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // Ends jobs under way.
+  bool lease_thread_on_ ABSL_GUARDED_BY(mutex_) = true;
+  int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t num_claims_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The numbers of the claims under way.
+  std::set<int64_t> claiming_ ABSL_GUARDED_BY(mutex_);
+  // When the renewal under way began.
+  std::optional<double> renewing_since_s_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Running> running_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;
   std::thread lease_thread_;
 };

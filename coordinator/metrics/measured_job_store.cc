@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 namespace {
@@ -83,7 +85,7 @@ class MeasuredJobStore : public JobStore {
         Measure("claim", [&] { return store_->Claim(owner, lease_s, left_s); });
     if (job.ok() && job->has_value()) {
       events_.Add({{"event", "started"}});
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       began_[(*job)->id] = {.attempt = (*job)->attempts, .at_s = now_s_()};
     }
     return job;
@@ -163,7 +165,7 @@ class MeasuredJobStore : public JobStore {
   };
 
   double TakeBeginning(const JobLease& lease) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = began_.find(lease.job_id);
     if (it == began_.end() || it->second.attempt != lease.attempt) {
       return now_s_();
@@ -179,8 +181,9 @@ class MeasuredJobStore : public JobStore {
   Counter failures_;
   Counter events_;
   DurationHistogram durations_;
-  std::mutex mutex_;
-  std::map<std::string, Beginning> began_;  // Jobs that run here.
+  Mutex mutex_;
+  // Jobs that run here.
+  std::map<std::string, Beginning> began_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string KeyOf(Fingerprint adapters, const grpc::ByteBuffer& request) {
 std::optional<grpc::ByteBuffer> PlanCache::Find(
     Fingerprint adapters, const grpc::ByteBuffer& request) {
   const std::string key = KeyOf(adapters, request);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const grpc::ByteBuffer* answer = answers_.Find(key);
   if (answer == nullptr) return std::nullopt;
   return *answer;
@@ -38,7 +38,7 @@ void PlanCache::Insert(Fingerprint adapters, const grpc::ByteBuffer& request,
   // The key is in the list and in the index.
   const auto bytes =
       static_cast<int64_t>(2 * key.size() + answer.Length()) + kOverheadBytes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   answers_.Insert(key, answer, bytes);
 }
 

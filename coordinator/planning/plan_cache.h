@@ -4,11 +4,12 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "common/base/fingerprint.h"
+#include "common/sync/mutex.h"
 #include "coordinator/dispatch/lru_cache.h"
 
 namespace tangram {
@@ -27,8 +28,8 @@ class PlanCache {
               const grpc::ByteBuffer& answer);
 
  private:
-  std::mutex mutex_;
-  LruCache<std::string, grpc::ByteBuffer> answers_;
+  Mutex mutex_;
+  LruCache<std::string, grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

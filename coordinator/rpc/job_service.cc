@@ -3,14 +3,15 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/sync/mutex.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/trace_wire.h"
 #include "coordinator/auth/call_gate.h"
@@ -140,7 +141,7 @@ class JobService : public v1::Jobs::CallbackService {
     job.id = JobId(tenant, job.id);
     job.share_key = tenant;
     // So that two calls at once do not both take the last place.
-    const std::lock_guard lock(submit_mutex_);
+    const MutexLock lock(submit_mutex_);
     // A job that is there already takes no new place.
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
       TANGRAM_ASSIGN_OR_RETURN(const int unfinished,
@@ -169,7 +170,7 @@ class JobService : public v1::Jobs::CallbackService {
   }
 
   const JobServiceParts parts_;
-  std::mutex submit_mutex_;
+  Mutex submit_mutex_;  // Guards no field: submissions take turns.
 };
 
 }  // namespace

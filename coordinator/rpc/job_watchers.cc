@@ -10,27 +10,27 @@ JobWatchers::JobWatchers()
 
 std::shared_ptr<void> JobWatchers::Watch(const std::string& job_id, Look look) {
   auto watcher = std::make_shared<Watcher>(Watcher{.look = std::move(look)});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   watchers_.emplace(job_id, watcher);
   SetDue(watcher);
   return watcher;
 }
 
 void JobWatchers::Notify(const std::string& job_id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto [begin, end] = watchers_.equal_range(job_id);
   SetDue(begin, end);
 }
 
 void JobWatchers::NotifyAll() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   SetDue(watchers_.begin(), watchers_.end());
 }
 
 void JobWatchers::SetDue(const std::shared_ptr<Watcher>& watcher) {
   if (std::exchange(watcher->is_due, true)) return;
   due_.push_back(watcher);
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 // Forgets those that watch no more.
@@ -46,21 +46,26 @@ void JobWatchers::SetDue(Watchers::iterator begin, Watchers::iterator end) {
 }
 
 void JobWatchers::Run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (wake_.wait(lock, stop, [this] { return !due_.empty(); }) &&
+  const MutexLock lock(mutex_);
+  while (wake_.Wait(mutex_, stop,
+                    [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                      return !due_.empty();
+                    }) &&
          !stop.stop_requested()) {
     auto watcher = due_.front().lock();
     due_.pop_front();
     if (watcher == nullptr) continue;
     watcher->is_due = false;
-    lock.unlock();
-    const auto began = std::chrono::steady_clock::now();
-    watcher->look();
-    watcher.reset();  // Without the lock: it may be the last to hold it.
-    const auto took = std::chrono::steady_clock::now() - began;
-    lock.lock();
+    std::chrono::steady_clock::duration took;
+    {
+      const MutexUnlock unlock(mutex_);
+      const auto began = std::chrono::steady_clock::now();
+      watcher->look();
+      watcher.reset();  // Without the lock: it may be the last to hold it.
+      took = std::chrono::steady_clock::now() - began;
+    }
     // So that the store has time for others.
-    wake_.wait_for(lock, stop, took, [] { return false; });
+    wake_.WaitFor(mutex_, stop, took, [] { return false; });
   }
 }
 

@@ -1,14 +1,15 @@
 #ifndef TANGRAM_COORDINATOR_RPC_JOB_WATCHERS_H_
 #define TANGRAM_COORDINATOR_RPC_JOB_WATCHERS_H_
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -34,18 +35,22 @@ class JobWatchers {
  private:
   struct Watcher {
     Look look;
+    // Guarded by mutex_.
     bool is_due = false;
   };
   using Watchers = std::multimap<std::string, std::weak_ptr<Watcher>>;
 
-  void SetDue(const std::shared_ptr<Watcher>& watcher);
-  void SetDue(Watchers::iterator begin, Watchers::iterator end);
+  void SetDue(const std::shared_ptr<Watcher>& watcher)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetDue(Watchers::iterator begin, Watchers::iterator end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run(const std::stop_token& stop);
 
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  Watchers watchers_;
-  std::deque<std::weak_ptr<Watcher>> due_;  // Each once.
+  Mutex mutex_;
+  StoppableConditionVariable wake_;
+  Watchers watchers_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::weak_ptr<Watcher>> due_
+      ABSL_GUARDED_BY(mutex_);  // Each once.
   std::jthread thread_;
 };
 

@@ -5,16 +5,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
+#include "common/sync/mutex.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/planning/plan_request_wire.h"
@@ -81,32 +82,33 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return Refuse(status);
     }
     // With the lock, so that the job cannot end the call before it has its id.
-    std::unique_lock lock(mutex_);
+    mutex_.lock();
     job_ = parts_.executor.Submit([this] { Run(); });
     if (job_.has_value()) {
       v1::PlanUpdate queued;
       queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
       progress_ = Encode(queued);
-      WriteNext(lock);  // Queued.
-      return;
+      return WriteNextAndUnlock();  // Queued.
     }
-    lock.unlock();
+    mutex_.unlock();
     Refuse(absl::ResourceExhaustedError(
         "too many plans at once; expected to be asked again later"));
   }
 
   void OnWriteDone(bool) override {
-    std::unique_lock lock(mutex_);
+    mutex_.lock();
     is_writing_ = false;
-    WriteNext(lock);
+    WriteNextAndUnlock();
   }
 
   void OnCancel() override {
     is_cancelled_ = true;
-    std::unique_lock lock(mutex_);
-    if (job_.has_value() && parts_.executor.Remove(*job_)) {
-      End(absl::CancelledError("cancelled"), std::nullopt, lock);
+    mutex_.lock();
+    if (!job_.has_value() || !parts_.executor.Remove(*job_)) {
+      return mutex_.unlock();  // The job ends the call.
     }
+    outcome_ = absl::CancelledError("cancelled");
+    WriteNextAndUnlock();
   }
 
   void OnDone() override { delete this; }
@@ -150,8 +152,10 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       result = Encode(update);
       Keep(*file, *result);
     }
-    std::unique_lock lock(mutex_);
-    End(file.status(), std::move(result), lock);
+    mutex_.lock();
+    outcome_ = file.status();
+    result_ = std::move(result);
+    WriteNextAndUnlock();
   }
 
   void Keep(const PlanFile& file, const grpc::ByteBuffer& result) {
@@ -175,36 +179,31 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     v1::PlanUpdate update;
     *update.mutable_progress() =
         tangram::ToProto(progress, parts_.pool.Counts().workers);
-    std::unique_lock lock(mutex_);
+    mutex_.lock();
     progress_ = Encode(update);
-    WriteNext(lock);
+    WriteNextAndUnlock();
   }
 
-  void End(const absl::Status& status, std::optional<grpc::ByteBuffer> result,
-           std::unique_lock<std::mutex>& lock) {
-    outcome_ = status;
-    result_ = std::move(result);
-    WriteNext(lock);
-  }
-
-  // Writes what there is, if the stream is free. Gives the lock up before the
-  // call that ends the call.
-  void WriteNext(std::unique_lock<std::mutex>& lock) {
-    if (is_writing_) return;
+  // Writes the result or the latest progress, if the stream is free. The call
+  // ends without the lock, because its end may delete this. Nobody touches
+  // result_ any more by then.
+  void WriteNextAndUnlock() ABSL_UNLOCK_FUNCTION(mutex_) {
+    if (is_writing_ || (!outcome_.has_value() && !progress_.has_value())) {
+      return mutex_.unlock();
+    }
     is_writing_ = true;
-    if (outcome_.has_value()) {
-      const grpc::Status status = ToGrpc(*outcome_);
-      lock.unlock();
-      if (result_.has_value()) {
-        StartWriteAndFinish(&*result_, grpc::WriteOptions(), status);
-      } else {
-        Finish(status);
-      }
-    } else if (progress_.has_value()) {
+    if (!outcome_.has_value()) {
       written_ = *std::exchange(progress_, std::nullopt);
       StartWrite(&written_);
+      return mutex_.unlock();
+    }
+    const grpc::Status status = ToGrpc(*outcome_);
+    grpc::ByteBuffer* const result = result_.has_value() ? &*result_ : nullptr;
+    mutex_.unlock();
+    if (result != nullptr) {
+      StartWriteAndFinish(result, grpc::WriteOptions(), status);
     } else {
-      is_writing_ = false;
+      Finish(status);
     }
   }
 
@@ -219,13 +218,16 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::shared_ptr<void> place_;  // Among the calls of its tenant.
   std::atomic<bool> is_cancelled_ = false;
 
-  std::mutex mutex_;
-  std::optional<BoundedExecutor::JobId> job_;
-  bool is_writing_ = false;
-  grpc::ByteBuffer written_;                  // Must live while it is written.
-  std::optional<grpc::ByteBuffer> progress_;  // The latest, not yet written.
-  std::optional<absl::Status> outcome_;       // Set once the job has ended.
-  std::optional<grpc::ByteBuffer> result_;
+  Mutex mutex_;
+  std::optional<BoundedExecutor::JobId> job_ ABSL_GUARDED_BY(mutex_);
+  bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
+  // Must live while it is written.
+  grpc::ByteBuffer written_ ABSL_GUARDED_BY(mutex_);
+  // The latest, not yet written.
+  std::optional<grpc::ByteBuffer> progress_ ABSL_GUARDED_BY(mutex_);
+  // Set once the job has ended.
+  std::optional<absl::Status> outcome_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::ByteBuffer> result_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Takes requests as bytes, since a known one need not be decoded.

@@ -17,13 +17,13 @@ absl::Status Exhausted(const std::string& tenant, int count,
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginCall(
     const std::string& tenant) {
-  return Begin(calls_, limits_.max_calls, tenant, "calls under way",
+  return Begin(Kind::kCall, limits_.max_calls, tenant, "calls under way",
                "--max_calls_per_tenant");
 }
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::BeginWatch(
     const std::string& tenant) {
-  return Begin(watches_, limits_.max_watches, tenant, "watches under way",
+  return Begin(Kind::kWatch, limits_.max_watches, tenant, "watches under way",
                "--max_watches_per_tenant");
 }
 
@@ -38,16 +38,17 @@ absl::Status TenantQuota::CheckJobs(const std::string& tenant,
 }
 
 absl::StatusOr<std::shared_ptr<void>> TenantQuota::Begin(
-    Counts& counts, int max, const std::string& tenant, absl::string_view what,
+    Kind kind, int max, const std::string& tenant, absl::string_view what,
     absl::string_view flag) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
+  Counts& counts = counts_[kind];
   const auto it = counts.try_emplace(tenant, 0).first;
   if (max > 0 && it->second >= max) {
     return Exhausted(tenant, it->second, what, flag);
   }
   ++it->second;
   return std::shared_ptr<void>(&counts, [this, it](void* its_counts) {
-    const std::lock_guard end_lock(mutex_);
+    const MutexLock end_lock(mutex_);
     if (--it->second == 0) static_cast<Counts*>(its_counts)->erase(it);
   });
 }

@@ -3,12 +3,13 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -35,16 +36,18 @@ class TenantQuota {
  private:
   using Counts = std::map<std::string, int>;  // By tenant.
 
-  // One more of `counts`, if there were less than `max`.
-  absl::StatusOr<std::shared_ptr<void>> Begin(Counts& counts, int max,
+  // What a tenant has that the quota counts.
+  enum class Kind { kCall, kWatch };
+
+  // One more of `kind`, if there were less than `max`.
+  absl::StatusOr<std::shared_ptr<void>> Begin(Kind kind, int max,
                                               const std::string& tenant,
                                               absl::string_view what,
                                               absl::string_view flag);
 
   const TenantLimits limits_;
-  std::mutex mutex_;
-  Counts calls_;
-  Counts watches_;
+  Mutex mutex_;
+  std::map<Kind, Counts> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

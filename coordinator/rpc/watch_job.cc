@@ -2,13 +2,14 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "common/base/status_macros.h"
+#include "common/sync/mutex.h"
 #include "common/wire/grpc_status.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
@@ -37,17 +38,17 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   }
 
   void OnWriteDone(bool ok) override {
-    std::unique_lock lock(mutex_);
+    mutex_.lock();
     is_writing_ = false;
     updates_.pop_front();
     if (!ok) End(grpc::Status::CANCELLED);
-    WriteNext(lock);
+    WriteNextAndUnlock();
   }
 
   void OnCancel() override {
-    std::unique_lock lock(mutex_);
+    mutex_.lock();
     End(grpc::Status::CANCELLED);
-    WriteNext(lock);
+    WriteNextAndUnlock();
   }
 
   void OnDone() override {
@@ -60,14 +61,13 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
  private:
   void Look() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (outcome_.has_value()) return;
     }
     const absl::StatusOr<News> news = LookForNews();
-    std::unique_lock lock(mutex_);
-    if (outcome_.has_value()) return;
-    Take(news);
-    WriteNext(lock);
+    mutex_.lock();
+    if (!outcome_.has_value()) Take(news);
+    WriteNextAndUnlock();
   }
 
   struct News {
@@ -90,7 +90,8 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
     return news;
   }
 
-  void Take(const absl::StatusOr<News>& news) {
+  void Take(const absl::StatusOr<News>& news)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!news.ok()) {
       outcome_ = ToGrpc(news.status());
       return;
@@ -107,23 +108,26 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   }
 
   // The caller is gone: what is not written yet is not wanted.
-  void End(const grpc::Status& status) {
+  void End(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     outcome_ = status;
     while (updates_.size() > (is_writing_ ? 1u : 0u)) updates_.pop_back();
   }
 
-  // Gives the lock up before the call that ends the call.
-  void WriteNext(std::unique_lock<std::mutex>& lock) {
-    if (is_writing_ || is_finished_) return;
-    if (!updates_.empty()) {
-      is_writing_ = true;
-      StartWrite(&updates_.front());
-    } else if (outcome_.has_value()) {
-      is_finished_ = true;
-      const grpc::Status status = *outcome_;
-      lock.unlock();
-      Finish(status);
+  // Writes the next update, if the stream is free, or ends the call. Finish
+  // runs without the lock, because it may delete this.
+  void WriteNextAndUnlock() ABSL_UNLOCK_FUNCTION(mutex_) {
+    std::optional<grpc::Status> status;
+    if (!is_writing_ && !is_finished_) {
+      if (!updates_.empty()) {
+        is_writing_ = true;
+        StartWrite(&updates_.front());
+      } else if (outcome_.has_value()) {
+        is_finished_ = true;
+        status = outcome_;
+      }
     }
+    mutex_.unlock();
+    if (status.has_value()) Finish(*status);
   }
 
   const WatchJobParts parts_;
@@ -134,11 +138,13 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   std::shared_ptr<void> place_;  // Among the watches of its tenant.
   int64_t last_event_;           // Of the looks, one at a time, alone.
 
-  std::mutex mutex_;
-  std::deque<v1::JobUpdate> updates_;  // The first may be being written.
-  bool is_writing_ = false;
-  bool is_finished_ = false;
-  std::optional<grpc::Status> outcome_;  // Once all updates are written.
+  Mutex mutex_;
+  std::deque<v1::JobUpdate> updates_
+      ABSL_GUARDED_BY(mutex_);  // The first may be being written.
+  bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;
+  // Once all updates are written.
+  std::optional<grpc::Status> outcome_ ABSL_GUARDED_BY(mutex_);
 };
 
 class RefusedCall : public grpc::ServerWriteReactor<v1::JobUpdate> {

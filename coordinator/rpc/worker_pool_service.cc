@@ -3,15 +3,16 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
+#include "common/sync/mutex.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/parallelizer_wire.h"
@@ -71,7 +72,7 @@ class WorkerSession
   }
 
   void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_writing_ = false;
     // A stream that cannot be written to cannot be read from for long.
     if (ok) Flush();
@@ -80,13 +81,13 @@ class WorkerSession
   void OnDone() override { delete this; }
 
   void Lease(std::vector<LeasedQuery> leases) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     outbox_.Add(std::move(leases));
     Flush();
   }
 
   void Cancel(TaskId task) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     outbox_.Cancel(task);
     Flush();
   }
@@ -130,7 +131,7 @@ class WorkerSession
   // Every message is answered, if with nothing, so that the worker knows that
   // it is heard. Writing at once spares waking another thread for it.
   void AnswerAtLeast() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(has_answered_, false)) return;
     outbox_.AddNothing();
     Flush();
@@ -143,8 +144,7 @@ class WorkerSession
     Log(LogLevel::kInfo, "worker left", {{"worker", name_}});
   }
 
-  // Expects the lock to be held.
-  void Flush() {
+  void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (is_writing_ || outbox_.IsEmpty()) return;
     outgoing_.Clear();
     outbox_.MoveTo(outgoing_);
@@ -160,11 +160,12 @@ class WorkerSession
   v1::WorkerMessage incoming_;
 
   // Taken with the pool locked, so the pool is never called with it held.
-  std::mutex mutex_;
-  LeaseOutbox outbox_;
-  v1::CoordinatorMessage outgoing_;
-  bool is_writing_ = false;
-  bool has_answered_ = false;  // Since the last message was read.
+  Mutex mutex_;
+  LeaseOutbox outbox_ ABSL_GUARDED_BY(mutex_);
+  v1::CoordinatorMessage outgoing_ ABSL_GUARDED_BY(mutex_);
+  bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
+  // Since the last message was read.
+  bool has_answered_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 class WorkerPoolService : public v1::WorkerPool::CallbackService {

@@ -47,7 +47,7 @@ PlanTracer::PlanTracer(PlanTracerOptions options)
 
 void PlanTracer::OnPhase(const std::string& name) {
   const double now_s = options_.now_s();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EndPhase(now_s);
   if (phases_.size() == options_.max_phases) {
     ++num_dropped_;
@@ -57,7 +57,7 @@ void PlanTracer::OnPhase(const std::string& name) {
 }
 
 void PlanTracer::OnQuery(const QueryRecord& record) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (queries_.size() == options_.max_queries) {
     ++num_dropped_;
     return;
@@ -91,7 +91,7 @@ void PlanTracer::Finish(
     const std::string& error,
     std::vector<std::pair<std::string, SpanValue>> attributes) {
   const double now_s = options_.now_s();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EndPhase(now_s);
   ended_s_ = now_s;
   error_ = error;
@@ -99,7 +99,7 @@ void PlanTracer::Finish(
 }
 
 Trace PlanTracer::ToTrace() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Trace trace{.name = options_.name,
               .began_unix_ns = options_.began_unix_ns,
               .num_dropped = num_dropped_};

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "common/planner/cluster_planner.h"
+#include "common/sync/mutex.h"
 #include "common/trace/trace.h"
 #include "coordinator/dispatch/query_log.h"
 
@@ -73,23 +74,26 @@ class PlanTracer : public QueryLog {
   };
 
   // The same string at one place, since there are few.
-  const std::string* Intern(const std::string& text);
-  void EndPhase(double now_s);
-  // Expect the lock to be held.
-  void AddPhases(double end_s, Trace& trace) const;
-  void AddQuery(const KeptQuery& query, Trace& trace) const;
+  const std::string* Intern(const std::string& text)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndPhase(double now_s) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddPhases(double end_s, Trace& trace) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddQuery(const KeptQuery& query, Trace& trace) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PlanTracerOptions options_;
   const double began_s_;
 
-  mutable std::mutex mutex_;
-  std::map<std::string, int> strings_;
-  std::vector<Phase> phases_;
-  std::vector<KeptQuery> queries_;
-  int64_t num_dropped_ = 0;
-  double ended_s_ = -1;  // Negative: not yet.
-  std::string error_;
-  std::vector<std::pair<std::string, SpanValue>> attributes_;
+  mutable Mutex mutex_;
+  std::map<std::string, int> strings_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Phase> phases_ ABSL_GUARDED_BY(mutex_);
+  std::vector<KeptQuery> queries_ ABSL_GUARDED_BY(mutex_);
+  int64_t num_dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  double ended_s_ ABSL_GUARDED_BY(mutex_) = -1;  // Negative: not yet.
+  std::string error_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::string, SpanValue>> attributes_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

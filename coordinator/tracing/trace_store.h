@@ -3,10 +3,11 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "common/sync/mutex.h"
 #include "coordinator/tracing/plan_tracer.h"
 
 namespace tangram {
@@ -23,10 +24,11 @@ class TraceStore {
   std::shared_ptr<const PlanTracer> Find(const std::string& id);
 
  private:
-  const size_t max_traces_;
-  std::mutex mutex_;
+  const size_t max_traces_ ABSL_GUARDED_BY(mutex_);
+  Mutex mutex_;
   // The oldest first.
-  std::deque<std::pair<std::string, std::shared_ptr<PlanTracer>>> traces_;
+  std::deque<std::pair<std::string, std::shared_ptr<PlanTracer>>> traces_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

@@ -5,19 +5,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
+#include "common/sync/mutex.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
@@ -60,10 +60,10 @@ class StreamLink : public CoordinatorLink {
     writer.request_stop();
     writer.join();
     absl::Status status = FromGrpc(stream_->Finish());
-    const std::lock_guard lock(write_mutex_);
+    const MutexLock lock(write_mutex_);
     is_open_ = false;
     has_ended_ = true;
-    ended_.notify_all();
+    ended_.NotifyAll();
     return status;
   }
 
@@ -80,10 +80,11 @@ class StreamLink : public CoordinatorLink {
     });
     runner_.WaitUntilIdle(timeout_s);
     const std::vector<int64_t> rest = runner_.CancelAll();
-    Write([&](v1::WorkerMessage& message) {
-      AddHandedBack(rest, message);
-      is_last_ = true;
-    });
+    Write([&](v1::WorkerMessage& message)
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+                AddHandedBack(rest, message);
+                is_last_ = true;
+              });
     AwaitEnd();
   }
 
@@ -91,9 +92,12 @@ class StreamLink : public CoordinatorLink {
   // The coordinator ends a stream that has had its last message. One that does
   // not, or does not even read it, is left.
   void AwaitEnd() {
-    std::unique_lock lock(write_mutex_);
-    if (ended_.wait_for(lock, std::chrono::duration<double>(options_.goodbye_s),
-                        [this] { return has_ended_; })) {
+    const MutexLock lock(write_mutex_);
+    if (ended_.WaitFor(write_mutex_,
+                       std::chrono::duration<double>(options_.goodbye_s),
+                       [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+                         return has_ended_;
+                       })) {
       return;
     }
     Log(LogLevel::kWarning, "coordinator does not end the stream",
@@ -112,7 +116,7 @@ class StreamLink : public CoordinatorLink {
           AdapterInfo{.id = {parallelizer->name(), parallelizer->version()},
                       .features = parallelizer->features()});
     }
-    const std::lock_guard lock(write_mutex_);
+    const MutexLock lock(write_mutex_);
     stream_ = stub_->Work(&context_);
     is_open_ = stream_->Write(message);
   }
@@ -127,9 +131,12 @@ class StreamLink : public CoordinatorLink {
   // the stream if the coordinator seems not to.
   void KeepWriting(const std::stop_token& stop) {
     const std::chrono::duration<double> interval(options_.heartbeat_s);
-    std::unique_lock lock(write_mutex_);
+    const MutexLock lock(write_mutex_);
     while (is_open_) {
-      wake_.wait_for(lock, stop, interval, [this] { return has_news_; });
+      wake_.WaitFor(write_mutex_, stop, interval,
+                    [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+                      return has_news_;
+                    });
       if (stop.stop_requested()) return;
       metrics_.SetRunning(slots_.num_taken());
       if (SteadySeconds() - last_heard_s_ > options_.silence_limit_s) {
@@ -141,11 +148,13 @@ class StreamLink : public CoordinatorLink {
       const v1::WorkerMessage message = std::exchange(outgoing_, {});
       has_news_ = false;
       const bool is_last = is_last_;
-      lock.unlock();
-      // A write that fails ends the stream, which Run notices.
-      const bool written = stream_->Write(message);
-      if (written && is_last) stream_->WritesDone();
-      lock.lock();
+      bool written = false;
+      {
+        const MutexUnlock unlock(write_mutex_);
+        // A write that fails ends the stream, which Run notices.
+        written = stream_->Write(message);
+        if (written && is_last) stream_->WritesDone();
+      }
       is_open_ = written && !is_last;
     }
   }
@@ -241,11 +250,11 @@ class StreamLink : public CoordinatorLink {
   // `add` adds something to the next message.
   template <typename Add>
   void Write(const Add& add) {
-    const std::lock_guard lock(write_mutex_);
+    const MutexLock lock(write_mutex_);
     if (!is_open_) return;
     add(outgoing_);
     has_news_ = true;
-    wake_.notify_one();
+    wake_.NotifyOne();
   }
 
   const std::string address_;
@@ -257,14 +266,16 @@ class StreamLink : public CoordinatorLink {
   std::unique_ptr<
       grpc::ClientReaderWriter<v1::WorkerMessage, v1::CoordinatorMessage>>
       stream_;
-  std::mutex write_mutex_;
-  std::condition_variable_any wake_;
-  std::condition_variable ended_;
-  bool is_open_ = false;
-  bool has_ended_ = false;
-  v1::WorkerMessage outgoing_;  // Not yet written.
-  bool has_news_ = false;       // In it.
-  bool is_last_ = false;        // It ends the stream.
+  Mutex write_mutex_;
+  StoppableConditionVariable wake_;
+  ConditionVariable ended_;
+  bool is_open_ ABSL_GUARDED_BY(write_mutex_) = false;
+  bool has_ended_ ABSL_GUARDED_BY(write_mutex_) = false;
+  // Not yet written.
+  v1::WorkerMessage outgoing_ ABSL_GUARDED_BY(write_mutex_);
+  bool has_news_ ABSL_GUARDED_BY(write_mutex_) = false;  // In outgoing_.
+  // outgoing_ ends the stream.
+  bool is_last_ ABSL_GUARDED_BY(write_mutex_) = false;
   std::atomic<double> last_heard_s_;
   std::atomic<bool> is_connected_ = false;  // Heard of the coordinator.
   std::atomic<bool> is_draining_ = false;

@@ -23,21 +23,21 @@ QueryRunner::QueryRunner(int num_threads, Slots& slots,
 QueryRunner::~QueryRunner() {
   CancelAll();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
-    work_available_.notify_all();
+    work_available_.NotifyAll();
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
 void QueryRunner::Submit(LeasedJob job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_.push_back({std::move(job), now_s_()});
-  work_available_.notify_one();
+  work_available_.NotifyOne();
 }
 
 void QueryRunner::Cancel(const std::set<int64_t>& ids) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(waiting_,
                 [&](const Waiting& w) { return ids.count(w.job.id) > 0; });
   for (Running& running : running_) {
@@ -46,7 +46,7 @@ void QueryRunner::Cancel(const std::set<int64_t>& ids) {
 }
 
 std::vector<int64_t> QueryRunner::TakeWaiting() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<int64_t> ids;
   for (const Waiting& waiting : waiting_) ids.push_back(waiting.job.id);
   waiting_.clear();
@@ -55,7 +55,7 @@ std::vector<int64_t> QueryRunner::TakeWaiting() {
 
 std::vector<int64_t> QueryRunner::CancelAll() {
   std::vector<int64_t> ids = TakeWaiting();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Running& running : running_) {
     if (!running.is_cancelled.exchange(true)) ids.push_back(running.job.id);
   }
@@ -63,28 +63,28 @@ std::vector<int64_t> QueryRunner::CancelAll() {
 }
 
 bool QueryRunner::WaitUntilIdle(double timeout_s) {
-  std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, std::chrono::duration<double>(timeout_s), [this] {
-    return waiting_.empty() && running_.empty();
-  });
+  const MutexLock lock(mutex_);
+  return idle_.WaitFor(mutex_, std::chrono::duration<double>(timeout_s),
+                       [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                         return waiting_.empty() && running_.empty();
+                       });
 }
 
 void QueryRunner::Work() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
-    work_available_.wait(lock, [this] { return closed_ || !waiting_.empty(); });
+    while (!closed_ && waiting_.empty()) work_available_.Wait(mutex_);
     if (waiting_.empty()) return;
     const auto running = running_.emplace(running_.end());
     running->job = std::move(waiting_.front().job);
     const double since_s = waiting_.front().since_s;
     waiting_.pop_front();
-    lock.unlock();
-
-    Run(*running, since_s);
-
-    lock.lock();
+    {
+      const MutexUnlock unlock(mutex_);
+      Run(*running, since_s);
+    }
     running_.erase(running);
-    if (waiting_.empty() && running_.empty()) idle_.notify_all();
+    if (waiting_.empty() && running_.empty()) idle_.NotifyAll();
   }
 }
 

@@ -2,19 +2,19 @@
 #define TANGRAM_WORKER_SERVICE_QUERY_RUNNER_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "common/parallelizer/query.h"
+#include "common/sync/mutex.h"
 #include "worker/service/slots.h"
 
 namespace tangram {
@@ -73,12 +73,12 @@ class QueryRunner {
   Slots& slots_;
   const std::function<double()> now_s_;
   const OnAnswer on_answer_;
-  std::mutex mutex_;
-  std::condition_variable work_available_;
-  std::condition_variable idle_;
-  std::deque<Waiting> waiting_;
-  std::list<Running> running_;
-  bool closed_ = false;
+  Mutex mutex_;
+  ConditionVariable work_available_;
+  ConditionVariable idle_;
+  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::list<Running> running_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -10,9 +10,9 @@ constexpr std::chrono::milliseconds kPollInterval(50);
 }  // namespace
 
 bool Slots::Take(const std::function<bool()>& should_stop) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (num_free_ == 0) {
-    freed_.wait_for(lock, kPollInterval);
+    freed_.WaitFor(mutex_, kPollInterval);
     if (should_stop()) return false;
   }
   --num_free_;
@@ -21,14 +21,14 @@ bool Slots::Take(const std::function<bool()>& should_stop) {
 
 void Slots::GiveBack() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++num_free_;
   }
-  freed_.notify_one();
+  freed_.NotifyOne();
 }
 
 int Slots::num_taken() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return count_ - num_free_;
 }
 

@@ -1,9 +1,10 @@
 #ifndef TANGRAM_WORKER_SERVICE_SLOTS_H_
 #define TANGRAM_WORKER_SERVICE_SLOTS_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -20,9 +21,9 @@ class Slots {
   int num_taken();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  int num_free_;
+  Mutex mutex_;
+  ConditionVariable freed_;
+  int num_free_ ABSL_GUARDED_BY(mutex_);
   const int count_;
 };
 

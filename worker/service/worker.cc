@@ -5,18 +5,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "common/base/status_macros.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
+#include "common/sync/mutex.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/grpc_settings.h"
 #include "worker/service/coordinator_link.h"
@@ -47,13 +47,13 @@ class Dialer {
   void Drain(double timeout_s) {
     std::shared_ptr<CoordinatorLink> link;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
       link = link_;
-      wake_.notify_all();
+      wake_.NotifyAll();
     }
     if (link != nullptr) link->Drain(timeout_s);
-    const std::lock_guard lock(join_mutex_);
+    const MutexLock lock(join_mutex_);
     if (thread_.joinable()) thread_.join();
   }
 
@@ -72,7 +72,7 @@ class Dialer {
       if (was_good) backoff_s = options_.min_backoff_s;
       if (was_good || status.code() != last_code) ends = {};
       last_code = status.code();
-      std::unique_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       link_ = nullptr;
       if (stopping_) return;
       if (const auto times = ends.Note(SteadySeconds()); times.has_value()) {
@@ -82,8 +82,9 @@ class Dialer {
              {"retry_in_s", backoff_s},
              {"times", *times}});
       }
-      wake_.wait_for(lock, std::chrono::duration<double>(backoff_s),
-                     [this] { return stopping_; });
+      wake_.WaitFor(
+          mutex_, std::chrono::duration<double>(backoff_s),
+          [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_; });
       backoff_s = std::min(2 * backoff_s, options_.max_backoff_s);
     }
   }
@@ -94,7 +95,7 @@ class Dialer {
     auto complain = std::chrono::steady_clock::now() + kPollInterval;
     while (!channel_->WaitForConnected(std::chrono::system_clock::now() +
                                        kPollInterval)) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stopping_) return false;
       if (std::chrono::steady_clock::now() < complain) continue;
       complain = std::chrono::steady_clock::now() + kComplainInterval;
@@ -106,7 +107,7 @@ class Dialer {
 
   // Null when it is time to stop.
   std::shared_ptr<CoordinatorLink> OpenLink() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return nullptr;
     link_ =
         CoordinatorLink::Create(address_, channel_, options_, slots_, metrics_);
@@ -118,13 +119,13 @@ class Dialer {
   Slots& slots_;
   WorkerMetrics& metrics_;
   const std::shared_ptr<grpc::Channel> channel_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::shared_ptr<CoordinatorLink>
-      link_;  // Shared with Drain, while it drains.
-  bool stopping_ = false;
-  std::mutex join_mutex_;
-  std::thread thread_;
+  Mutex mutex_;
+  ConditionVariable wake_;
+  // Shared with Drain, while it drains.
+  std::shared_ptr<CoordinatorLink> link_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Mutex join_mutex_;    // Drains join one after the other.
+  std::thread thread_;  // Joined with join_mutex_ held.
 };
 
 class Daemon : public Worker {

@@ -20,12 +20,12 @@ void WorkerMetrics::OnAnswer(const std::string& adapter, const Query& query,
                              const absl::Status& status, double seconds) {
   queries_.Add(
       {{"adapter", adapter}, {"outcome", status.ok() ? "answered" : "failed"}});
-  query_duration_.Observe(
-      {{"adapter", adapter}, {"query", KindOf(query)}}, seconds);
+  query_duration_.Observe({{"adapter", adapter}, {"query", KindOf(query)}},
+                          seconds);
 }
 
 void WorkerMetrics::AddConnected(int count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   num_connected_ += count;
   connected_.Set({}, num_connected_);
 }

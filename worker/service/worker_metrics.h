@@ -1,12 +1,13 @@
 #ifndef TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
 #define TANGRAM_WORKER_SERVICE_WORKER_METRICS_H_
 
-#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/obs/metrics.h"
 #include "common/parallelizer/query.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -25,8 +26,8 @@ class WorkerMetrics {
   Counter queries_;
   DurationHistogram query_duration_;
   Gauge connected_;
-  std::mutex mutex_;
-  int num_connected_ = 0;
+  Mutex mutex_;
+  int num_connected_ ABSL_GUARDED_BY(mutex_) = 0;
   Gauge running_;
 };
 

@@ -32,7 +32,6 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
                        const PipelineRules& rules, SlicePlanSource& source,
                        PlanObserver& observer)
     : space_(space),
-      request_(request),
       options_(options),
       rules_(rules),
       source_(source),

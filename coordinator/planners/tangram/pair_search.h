@@ -86,7 +86,6 @@ class PairSearch {
   void CollectFinalists();
 
   const SearchSpace& space_;
-  const PlanRequest& request_;
   const TangramOptions& options_;
   const PipelineRules& rules_;
   SlicePlanSource& source_;

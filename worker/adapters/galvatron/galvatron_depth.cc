@@ -36,7 +36,6 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
     : layers_(layers),
       layout_(layout),
       island_(island),
-      options_(options),
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
       table_(layers, layout.gpus_per_stage, island, options) {

@@ -53,7 +53,6 @@ class Depth {
   const SliceLayers& layers_;
   const EqualStages layout_;
   const IslandSpec& island_;
-  const ParallelizeOptions& options_;
   const int num_microbatches_;
   StageTable table_;
   std::vector<double> transfer_s_;  // By stage and kind of the next layer.

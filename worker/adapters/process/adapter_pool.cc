@@ -76,7 +76,7 @@ absl::Status AdapterPool::Ask(Question question,
 absl::StatusOr<std::unique_ptr<AdapterProcess>> AdapterPool::Take(
     const ShouldStop& should_stop) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!idle_.empty()) {
       std::unique_ptr<AdapterProcess> process = std::move(idle_.back());
       idle_.pop_back();
@@ -96,24 +96,23 @@ absl::StatusOr<std::unique_ptr<AdapterProcess>> AdapterPool::Take(
 }
 
 absl::Status AdapterPool::AwaitTurn(const ShouldStop& should_stop) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (Clock::now() < next_start_) {
-    lock.unlock();
+    const MutexUnlock unlock(mutex_);
     if (should_stop && should_stop()) return absl::CancelledError("stopped");
     std::this_thread::sleep_for(kPollInterval);
-    lock.lock();
   }
   return absl::OkStatus();
 }
 
 void AdapterPool::Return(std::unique_ptr<AdapterProcess> process) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   idle_.push_back(std::move(process));
   backoff_s_ = 0;
 }
 
 absl::Status AdapterPool::OnDeath(const absl::Status& death) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   backoff_s_ = std::min(std::max(2 * backoff_s_, options_.min_backoff_s),
                         options_.max_backoff_s);
   next_start_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(

@@ -4,13 +4,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/obs/sparse_warning.h"
+#include "common/sync/mutex.h"
 #include "worker/adapters/process/adapter_process.h"
 
 namespace tangram {
@@ -48,11 +49,12 @@ class AdapterPool {
 
   const ProcessOptions options_;
   AdapterInfo info_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<AdapterProcess>> idle_;
-  double backoff_s_ = 0;  // 0: the last answer came after the last death.
-  Clock::time_point next_start_;
-  SparseTimes deaths_;  // In the log.
+  Mutex mutex_;
+  std::vector<std::unique_ptr<AdapterProcess>> idle_ ABSL_GUARDED_BY(mutex_);
+  // 0: the last answer came after the last death.
+  double backoff_s_ ABSL_GUARDED_BY(mutex_) = 0;
+  Clock::time_point next_start_ ABSL_GUARDED_BY(mutex_);
+  SparseTimes deaths_ ABSL_GUARDED_BY(mutex_);  // In the log.
 };
 
 }  // namespace tangram

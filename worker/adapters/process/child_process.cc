@@ -12,16 +12,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/sync/mutex.h"
 #include "worker/adapters/process/process_session.h"
 
 namespace tangram {
@@ -115,29 +115,31 @@ class WatchedChild : public ChildProcess {
     output_ = Descriptor(ends[0]);
     Descriptor child_output(ends[1]);
     fcntl(output_.get(), F_SETFL, O_NONBLOCK);
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     thread_ = std::thread([this, &child_output] { Run(child_output); });
-    changed_.wait(lock, [this] { return state_ != State::kNotStarted; });
+    while (state_ == State::kNotStarted) changed_.Wait(mutex_);
     // A short command may have ended by now.
     if (state_ != State::kFailed) return absl::OkStatus();
     return StartError("fork", fork_error_);
   }
 
   void Kill(absl::string_view reason) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_ != State::kRunning) return;
     if (reason_.empty()) reason_ = std::string(reason);
     KillSession(id_);
   }
 
   bool EndsWithin(double seconds) override {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                             [this] { return state_ == State::kEnded; });
+    const MutexLock lock(mutex_);
+    return changed_.WaitFor(mutex_, std::chrono::duration<double>(seconds),
+                            [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                              return state_ == State::kEnded;
+                            });
   }
 
   std::string Ending() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::string text = reason_.empty() ? ExitText(status_) : reason_;
     if (!lines_.empty()) {
       absl::StrAppend(&text, "; output: ", absl::StrJoin(lines_, " | "));
@@ -158,9 +160,9 @@ class WatchedChild : public ChildProcess {
     fork_error_ = errno;
     child_output.Close();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       state_ = id_ > 0 ? State::kRunning : State::kFailed;
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
     if (id_ <= 0) return;
     Watch();
@@ -169,10 +171,10 @@ class WatchedChild : public ChildProcess {
     ReadOutput();
     EndLine();
     TellLinesLeftOut();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waitpid(id_, &status_, 0);
     state_ = State::kEnded;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   pid_t Fork(int output) {
@@ -243,7 +245,7 @@ class WatchedChild : public ChildProcess {
   void EndLine() {
     if (line_.empty()) return;
     if (options_.on_line) PassOnLine();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lines_.push_back(std::exchange(line_, ""));
     if (lines_.size() > kLinesKept) lines_.pop_front();
   }
@@ -279,12 +281,12 @@ class WatchedChild : public ChildProcess {
 
   pid_t id_ = 0;  // Like fork_error_, set before state_ changes.
   int fork_error_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  State state_ = State::kNotStarted;
-  std::string reason_;
-  int status_ = 0;
-  std::deque<std::string> lines_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kNotStarted;
+  std::string reason_ ABSL_GUARDED_BY(mutex_);
+  int status_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

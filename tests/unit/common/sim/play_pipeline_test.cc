@@ -163,8 +163,8 @@ TEST(PlayPipelineTest, AMicrobatchMoreCostsWhatBlocksTheMiddleStage) {
       stages[s].send_backward_s = 0.5;
       stages[s].send_blocks = true;
     }
-    const auto seconds = [&](int b) {
-      return Seconds({PipelineSchedule::kOneFOneB, p, 1, b}, stages);
+    const auto seconds = [&, num_stages = p](int b) {
+      return Seconds({PipelineSchedule::kOneFOneB, num_stages, 1, b}, stages);
     };
     EXPECT_DOUBLE_EQ(seconds(21) - seconds(20), 3 + boundaries * 0.75) << p;
   }

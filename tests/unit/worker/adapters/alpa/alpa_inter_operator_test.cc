@@ -243,11 +243,12 @@ std::vector<std::tuple<int, double, double>> Unbeaten(
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::tuple<int, double, double>> kept;
   constexpr double kRounding = 1 - 1e-12;
-  for (const auto& [stages, total, latency] : sorted) {
+  for (const auto& entry : sorted) {
+    const auto [stages, total, latency] = entry;
     const bool beaten =
         std::any_of(kept.begin(), kept.end(), [&](const auto& other) {
-          return std::get<1>(other) * kRounding <= total &&
-                 std::get<2>(other) * kRounding <= latency;
+          return std::get<1>(other) * kRounding <= std::get<1>(entry) &&
+                 std::get<2>(other) * kRounding <= std::get<2>(entry);
         });
     if (!beaten) kept.emplace_back(stages, total, latency);
   }
