@@ -10,6 +10,8 @@ import unittest
 from types import SimpleNamespace
 
 ROOT, MESSAGES = (pathlib.Path(argument) for argument in sys.argv[1:3])
+sys.path.append(str(ROOT / "tests/testing"))
+import report_skips  # noqa: E402
 HAS_GRPC = all(importlib.util.find_spec(name) for name in ("grpc", "google"))
 if HAS_GRPC:
     sys.path[:0] = [str(MESSAGES), str(ROOT / "clients/python")]
@@ -149,4 +151,4 @@ class ExamplesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    report_skips.main(verbosity=2)

@@ -15,6 +15,8 @@ import tempfile
 import unittest
 
 TANGRAM, SOURCE = sys.argv[1:3]
+sys.path.append(f"{SOURCE}/tests/testing")
+import report_skips  # noqa: E402
 ROOT = pathlib.Path(SOURCE) / "tests/compatibility"
 EXPECTED = ROOT / "expected.json"
 BAD_INPUT = 2
@@ -197,4 +199,4 @@ class ClusterFilesTest(Files):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    report_skips.main(verbosity=2)

@@ -293,7 +293,7 @@ TEST_P(ParallelizerConformanceTest, StopsWhenTold) {
 
 TEST_P(ParallelizerConformanceTest, BadArgumentsAreTheCallersFault) {
   if (!GetParam().validates_arguments) {
-    GTEST_SKIP() << "relies on a ValidatingParallelizer";
+    GTEST_SKIP() << "not applicable: relies on a ValidatingParallelizer";
   }
   constexpr absl::StatusCode kBad = absl::StatusCode::kInvalidArgument;
   const std::vector<ModelSlice> atoms = SliceByLayer(TestModel(3));
@@ -416,7 +416,8 @@ TEST_P(ParallelizerConformanceTest, SplitsLongSequencesWhereThereIsOneSample) {
 
 // Shrinks the memory until the experts of a layer do not fit whole.
 TEST_P(ParallelizerConformanceTest, SplitsExpertsWhereMemoryIsTight) {
-  if (!features().moe_models) GTEST_SKIP() << "plans dense models only";
+  if (!features().moe_models)
+    GTEST_SKIP() << "not applicable: plans dense models only";
   const ModelSlice slice = SliceOf(TestMoeModel(4), 0, 6);
   bool split = false;
   for (double memory_bytes = 16e9; memory_bytes > 1e9; memory_bytes *= 0.8) {

@@ -7,6 +7,9 @@ import tempfile
 import unittest
 
 BIN, SOURCE = sys.argv[1:3]
+sys.path.append(os.path.join(SOURCE, "tests/testing"))
+import report_skips  # noqa: E402
+
 TANGRAM = os.path.join(BIN, "tangram")
 C1 = os.path.join(SOURCE, "deploy/clusters/c1-compute-het.yaml")
 # Small enough to plan in a second, on both kinds of GPU.
@@ -65,4 +68,4 @@ class Folder(unittest.TestCase):
 
 
 def main():
-    unittest.main(module="__main__", argv=sys.argv[:1])
+    report_skips.main()

@@ -22,6 +22,9 @@ BIN, SOURCE = sys.argv[1:3]
 sys.path.insert(0, os.path.join(SOURCE, "scripts"))
 import exporting_table  # noqa: E402  It reads the same arguments.
 
+sys.path.append(os.path.join(SOURCE, "tests/testing"))
+import report_skips  # noqa: E402
+
 TANGRAM = os.path.join(BIN, "tangram")
 CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 CHECKOUTS = os.environ.get("TANGRAM_FRAMEWORK_CHECKOUTS", "")
@@ -272,4 +275,4 @@ def read(folder, name):
 
 
 def main():
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    report_skips.main(sys.argv[3:], verbosity=2)

@@ -19,6 +19,8 @@ import unittest
 import yaml
 
 ROOT = pathlib.Path(sys.argv.pop(1))
+sys.path.append(str(ROOT / "tests/testing"))
+import report_skips  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 BASE = ROOT / "deploy" / "kubernetes"
 EXAMPLE = ROOT / "examples" / "kubernetes"
@@ -262,4 +264,4 @@ class SchemasTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=1)
+    report_skips.main(sys.argv[1:])

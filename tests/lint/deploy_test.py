@@ -16,6 +16,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
+sys.path.append(str(ROOT / "tests/testing"))
+import report_skips  # noqa: E402
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus"
 DASHBOARD = DEPLOY / "grafana" / "tangram.json"
@@ -187,4 +189,4 @@ class FlagsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=1)
+    report_skips.main(sys.argv[1:])

@@ -66,7 +66,7 @@ class ProfilerTest(unittest.TestCase):
         return json.loads(out.read_text())
 
 
-@unittest.skipIf(HAS_TORCH, "PyTorch is installed")
+@unittest.skipIf(HAS_TORCH, "not applicable: PyTorch is installed")
 class WithoutTorchTest(ProfilerTest):
 
     def test_both_programs_say_so(self):
@@ -191,10 +191,8 @@ class WithTorchTest(ProfilerTest):
 
 
 if __name__ == "__main__":
-    PROFILER = pathlib.Path(sys.argv.pop(1)) / "tools" / "profiler"
-    result = unittest.main(exit=False, verbosity=2).result
-    if result.skipped:
-        reasons = sorted({reason for _, reason in result.skipped})
-        if not HAS_TORCH:
-            print(f"[SKIPPED] {', '.join(reasons)}")
-    sys.exit(not result.wasSuccessful())
+    ROOT = pathlib.Path(sys.argv.pop(1))
+    PROFILER = ROOT / "tools" / "profiler"
+    sys.path.append(str(ROOT / "tests/testing"))
+    import report_skips
+    report_skips.main(sys.argv[1:], verbosity=2)

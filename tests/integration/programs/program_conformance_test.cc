@@ -7,19 +7,18 @@ namespace tangram::testing {
 namespace {
 
 std::vector<ConformanceSubject> Programs() {
-  if (!PythonHasGrpc()) return {};
-  return {{.name = "EvenSplit", .create = [] {
+  return {
+      {.name = "EvenSplit",
+       .create =
+           [] {
              return *CreateParallelizer(absl::StrCat(
                  "exec:", PythonCommand("examples/adapters/even_split.py")));
-           }}};
+           },
+       .missing = PythonHasGrpc() ? "" : "python3-grpcio is not installed"}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Program, ParallelizerConformanceTest,
                          ::testing::ValuesIn(Programs()), ConformanceName);
-
-TEST(ProgramConformanceTest, NeedsPythonWithGrpc) {
-  if (!PythonHasGrpc()) GTEST_SKIP() << "python3-grpcio is not installed";
-}
 
 }  // namespace
 }  // namespace tangram::testing

@@ -51,7 +51,7 @@ TEST_P(MigrateTest, AStepThatFailsChangesNothing) {
 }
 
 TEST_P(MigrateTest, ManyMayDoSoAtOnce) {
-  if (!is_shared()) GTEST_SKIP() << "one process has the file";
+  if (!is_shared()) GTEST_SKIP() << "not applicable: one process has the file";
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {

@@ -121,7 +121,7 @@ class FullDisk {
 };
 
 TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
-  if (is_shared()) GTEST_SKIP() << "the server has the file";
+  if (is_shared()) GTEST_SKIP() << "not applicable: the server has the file";
   Reopen();
   Insert(3, AnswerWith(30));
   {
@@ -141,7 +141,7 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
 
 // 64 MB may wait.
 TEST_P(SqlAnswerStoreTest, OfManyBytesThatWaitTheLastAreDropped) {
-  if (is_shared()) GTEST_SKIP() << "the server has the file";
+  if (is_shared()) GTEST_SKIP() << "not applicable: the server has the file";
   Reopen(1 << 30);
   {
     const FullDisk disk;
@@ -187,7 +187,7 @@ class LockedAnswers {
 };
 
 TEST_P(SqlAnswerStoreTest, AfterASlowWriteNobodyWaitsUntilOneIsQuick) {
-  if (!is_shared()) GTEST_SKIP() << "nobody else can lock it";
+  if (!is_shared()) GTEST_SKIP() << "not applicable: nobody else can lock it";
   Reopen();
   {
     LockedAnswers answers(Open());
@@ -219,7 +219,7 @@ TEST_P(SqlAnswerStoreTest, AfterASlowWriteNobodyWaitsUntilOneIsQuick) {
 
 // 1 + 1000 + 1000 + 500.
 TEST_P(SqlAnswerStoreTest, WhatHasGatheredIsWrittenInParts) {
-  if (!is_shared()) GTEST_SKIP() << "nobody else can lock it";
+  if (!is_shared()) GTEST_SKIP() << "not applicable: nobody else can lock it";
   Reopen();
   LockedAnswers answers(Open());
   std::thread first([&] { Insert(5000, AnswerWith(10)); });
@@ -271,7 +271,7 @@ class HungBackend {
 };
 
 TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
-  if (!is_shared()) GTEST_SKIP() << "has no server";
+  if (!is_shared()) GTEST_SKIP() << "not applicable: has no server";
   ASSERT_OK_AND_ASSIGN(
       auto hanging,
       OpenPostgresDatabase(connection() + " application_name=hung",
@@ -335,7 +335,7 @@ TEST_P(SqlAnswerStoreTest, ManyAreWrittenAndFoundAtOnce) {
 }
 
 TEST_P(SqlAnswerStoreTest, CoordinatorsShareAnswersOfTheirVersion) {
-  if (!is_shared()) GTEST_SKIP() << "one process has the file";
+  if (!is_shared()) GTEST_SKIP() << "not applicable: one process has the file";
   Reopen();
   const auto newer = NewStore(1 << 20, "2");
   Insert(1, AnswerWith(10));
