@@ -20,6 +20,8 @@ absl::Status CheckSizes(const PipelinePlan& plan) {
   return absl::OkStatus();
 }
 
+// Returns degrees and settings for all stages: those of the stage with the
+// highest tp, with sequence parallelism and ZeRO 1 if any stage has them.
 StageParallelism CommonParallelism(const ModelSpec& model,
                                    const PipelinePlan& plan) {
   const PipelinePlan canonical = CanonicalPlan(model, plan);

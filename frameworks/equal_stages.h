@@ -7,12 +7,12 @@
 
 namespace tangram {
 
-// For frameworks with one device mesh: gives all stages the degrees and
-// settings of one, chosen so that none needs more memory for weights than
-// planned where that can be: the largest tensor-parallel degree, sequence
-// parallelism and a sharded optimizer where any stage has them. Offloading,
-// 2-D tensor parallelism and sharded experts are dropped. kInvalidArgument if
-// stages have different numbers of GPUs, or the degrees do not fit the model.
+// Gives all stages equal degrees and settings, for frameworks with one device
+// mesh. Takes the largest tensor-parallel degree, and sequence parallelism and
+// a sharded optimizer if any stage has them, so that weights need no more
+// memory than planned if possible. Offloading, 2-D tensor parallelism and
+// sharded experts are dropped. kInvalidArgument if stages have different
+// numbers of GPUs, or the degrees do not fit the model.
 absl::Status EqualizeStages(const ModelSpec& model, PipelinePlan& plan);
 
 }  // namespace tangram

@@ -14,9 +14,10 @@
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
 
-// FlexPipe, Aceso's runtime (microsoft/SuperScaler, branch Aceso, runtime/):
-// stages of any operators, tp and dp of each operator its own, any operators
-// recomputed; GPT with learned positions, LayerNorm and biases.
+// Exports to FlexPipe, Aceso's runtime (microsoft/SuperScaler, branch Aceso,
+// runtime/). Stages hold any operators, each operator has its own tp and dp,
+// and any operators are recomputed. Models are GPTs with learned positions,
+// LayerNorm and biases.
 namespace tangram {
 namespace {
 
@@ -50,7 +51,7 @@ absl::Status CheckModel(const ModelSpec& model) {
                 "learned positions, which FlexPipe's GPT has");
 }
 
-// For each FlexPipe operator of a stage.
+// Returns `value` for each FlexPipe operator of a stage.
 std::vector<int> PerOperator(int num_ops, int value) {
   return std::vector<int>(num_ops, value);
 }
@@ -87,7 +88,7 @@ absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
                   "more operators: FlexPipe sends a residual to the next stage "
                   "and no further");
   }
-  // The loss goes back to the first stage, so that the last is followed by it.
+  // The loss returns to the first stage, so that stage follows the last.
   const int next = (index + 1) % plan.num_stages();
   const StageParallelism& q = plan.stages[next].plan.parallelism;
   const std::string next_field = absl::StrCat("stages[", next, "].parallelism");
@@ -128,7 +129,7 @@ TrainingOptions LowerTraining(const PlannedTraining& in) {
         const Node& node = in.cluster.nodes[stage.gpus.front().node];
         return node.device.supports_flash_attention;
       });
-  // Without effect, so not worth a word.
+  // It has no effect, so it is not reported as a loss.
   if (!any_flash) training.flash_attention = in.training.flash_attention;
   return training;
 }
@@ -142,7 +143,7 @@ void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
     p.fsep = false;
     p.tp_y_degree = 1;
     stage.plan.offload = HostOffload();
-    // Embedding and head are never recomputed, and outputs are kept.
+    // FlexPipe never recomputes embedding and head, and keeps outputs.
     ChangeMasks(
         [&](int layer, OpMask mask) {
           return model.layers[layer].kind == LayerKind::kTransformer
@@ -209,7 +210,7 @@ std::string Command(const PlannedTraining& in, const TrainingOptions& training,
   if (!training.dropout) {
     options += " --attention-dropout 0 --hidden-dropout 0";
   }
-  // Stages of several tp degrees send parts of a sequence.
+  // Stages with different tp degrees send parts of a sequence.
   const auto parts = absl::c_max_element(
       plan.stages, [](const PlacedStage& a, const PlacedStage& b) {
         return a.plan.parallelism.tp_degree < b.plan.parallelism.tp_degree;
@@ -240,7 +241,7 @@ absl::Status CheckForAceso(const ModelSpec& model,
   return CheckModel(model);
 }
 
-// It makes groups of 2 and of 4 ranks whether they are used or not.
+// FlexPipe makes groups of 2 and of 4 ranks even if they are not used.
 bool AcesoAcceptsGpus(int num_gpus) {
   return num_gpus <= 2 || num_gpus % 4 == 0;
 }

@@ -13,17 +13,18 @@
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
 
-// Alpa (alpa-projects/alpa, pipeline_parallel/stage_construction.py): a mesh of
-// whole hosts, or a part of one, for each stage, with a logical shape
-// [dp, tp]; 1F1B.
+// Exports to Alpa (alpa-projects/alpa,
+// pipeline_parallel/stage_construction.py). Each stage has a mesh of whole
+// hosts or of a part of one, with a logical shape [dp, tp]. The schedule is
+// 1F1B.
 namespace tangram {
 namespace {
 
-// A stage's GPUs as Alpa counts them.
+// The GPUs of a stage as Alpa counts them.
 struct Submesh {
   int num_hosts = 1;
   int gpus_per_host = 0;
-  std::vector<int> nodes;  // Ours, in rank order.
+  std::vector<int> nodes;  // Nodes of our cluster, in rank order.
 };
 
 absl::StatusOr<Submesh> SubmeshOf(const Cluster& cluster,
@@ -47,8 +48,9 @@ absl::StatusOr<Submesh> SubmeshOf(const Cluster& cluster,
       "whole hosts, or a part of one");
 }
 
-// Alpa gives out hosts in descending size of the meshes, of equal ones the last
-// first, and parts of a host one after the other. The host for each place.
+// Returns the node for each of Alpa's hosts. Alpa assigns hosts by descending
+// size of the meshes, the last of equal ones first. Parts of a host are
+// assigned one after the other.
 absl::StatusOr<std::vector<int>> HostOrder(const Cluster& cluster,
                                            const std::vector<Submesh>& meshes) {
   const int gpus_per_host = cluster.nodes[meshes[0].nodes[0]].num_gpus;
@@ -61,7 +63,7 @@ absl::StatusOr<std::vector<int>> HostOrder(const Cluster& cluster,
   std::reverse(order.begin(), order.end());
   std::vector<int> hosts;
   std::set<int> seen;
-  int used = 0;  // GPUs of the last host.
+  int used = 0;  // Used GPUs of the last host.
   for (const int i : order) {
     const Submesh& mesh = meshes[i];
     for (const int node : mesh.nodes) {

@@ -14,20 +14,22 @@
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
-// FlagScale's heterogeneous mode (flagscale/train/arguments.py and
-// flagscale/runner at 2025-11): a mesh [tp, cp, ep, dp, pp] for each kind of
-// GPU and degrees, 1F1B over all stages, whole layers, Megatron-LM otherwise.
+// Exports to FlagScale's heterogeneous mode (flagscale/train/arguments.py and
+// flagscale/runner at 2025-11). Each kind of GPU and set of degrees has a mesh
+// [tp, cp, ep, dp, pp]. Stages hold whole layers and run 1F1B. Everything else
+// is as in Megatron-LM.
 namespace tangram {
 namespace {
 
-// Neighbouring stages of equal degrees on one label of GPUs.
+// Neighbouring stages with equal degrees and one label of GPUs.
 struct Mesh {
   StageParallelism parallelism;
   int num_stages = 0;
-  std::string device;  // Its label in host file and mesh list.
+  std::string device;  // Label in the host file and the list of meshes.
 };
 
-// Settings that are one for all stages, and techniques that FlagScale lacks.
+// Makes equal what FlagScale sets once for all stages, and drops techniques
+// that it lacks.
 void LowerParallelism(const ModelSpec& model, PipelinePlan& plan) {
   bool any_sequence_parallel = false;
   bool any_sharded = false;
@@ -45,7 +47,7 @@ void LowerParallelism(const ModelSpec& model, PipelinePlan& plan) {
   }
 }
 
-// What FlagScale would accept and then hang on, or train wrongly.
+// Refuses plans that FlagScale would accept and then hang on or train wrongly.
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const StageParallelism& first = plan.stages.front().plan.parallelism;
   const StageParallelism& last = plan.stages.back().plan.parallelism;
@@ -86,10 +88,11 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   return absl::OkStatus();
 }
 
-// FlagScale orders ranks by the place of their device label in the list of
-// meshes, then by host: a type that comes back after another gets a new label.
+// Labels the hosts with GPU types. FlagScale orders ranks by the position of
+// their label in the list of meshes, then by host. So a type that returns after
+// another one gets a new label.
 void LabelHosts(std::vector<RankedHost>& hosts) {
-  std::vector<std::string> types;  // In order, a label each.
+  std::vector<std::string> types;  // One for each label, in order.
   std::vector<std::string> labels;
   for (RankedHost& host : hosts) {
     if (types.empty() || types.back() != host.type) {
@@ -142,7 +145,8 @@ std::string MeshText(const Mesh& mesh) {
                       p.dp_degree, ", ", mesh.num_stages);
 }
 
-// One line a stage: [stages, microbatches, value]. Methods: 0 uniform, 1 block.
+// Writes [stages, microbatches, value] for each stage. Methods: 0 uniform,
+// 1 block.
 std::string RecomputeText(const ModelSpec& model, const PipelinePlan& plan,
                           int num_microbatches) {
   std::string granularity;
@@ -188,7 +192,7 @@ void AppendOptions(const std::vector<MegatronOption>& options,
                    std::string& yaml) {
   for (const MegatronOption& option : options) {
     const std::string value = option.value.empty() ? "true" : option.value;
-    // Texts with brackets and such would be YAML of their own.
+    // A text with brackets or commas needs quotes, or YAML reads a list.
     const bool quoted = value.find_first_of("([,*") != std::string::npos;
     const char* quote = quoted ? "\"" : "";
     absl::StrAppend(&yaml, "  ", option.name, ": ", quote, value, quote, "\n");
@@ -283,7 +287,7 @@ data:
   return yaml;
 }
 
-// CUDA_VISIBLE_DEVICES must be given: FlagScale's launcher counts them.
+// CUDA_VISIBLE_DEVICES is required, because FlagScale's launcher counts them.
 std::string ExperimentYaml(const std::vector<RankedHost>& hosts) {
   size_t most = 0;
   std::string special;

@@ -14,19 +14,20 @@
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
-// FlashFlex, the runtime of HexiScale (Relaxed-System-Lab/FlashFlex): a list of
-// pipelines, each with tp and layers of its stages; Llama of 4,096 tokens.
+// Exports to FlashFlex, the runtime of HexiScale
+// (Relaxed-System-Lab/FlashFlex). A plan is a list of pipelines, each with the
+// tp and layers of its stages. Models are Llama with 4,096 tokens.
 namespace tangram {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// hexiscale/process_args.py overwrites whatever was given.
+// hexiscale/process_args.py overwrites any other value.
 constexpr int kSequenceLength = 4096;
 
-// It builds one of four models, by name; of --hidden_size and the like it takes
-// the vocabulary and the number of layers. Its MLP is that of flash-attn, 8/3
-// of the hidden size rounded up.
+// FlashFlex builds one of four models, chosen by name. Of --hidden_size and
+// similar options it reads only the vocabulary and the number of layers. Its
+// MLP is that of flash-attn: 8/3 of the hidden size, rounded up.
 struct LlamaSize {
   const char* name;
   int hidden_size;
@@ -38,7 +39,7 @@ constexpr LlamaSize kSizes[] = {{"llama-7b", 4096, 32},
                                 {"llama-70b", 8192, 64}};
 constexpr int kMostRounding = 256;
 
-// Null where there is none.
+// Returns the model of that size; null if there is none.
 const LlamaSize* SizeOf(const LayerSpec& layer) {
   const int rounding = layer.ffn_hidden_size - 8 * layer.hidden_size / 3;
   for (const LlamaSize& size : kSizes) {
@@ -97,7 +98,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   return absl::OkStatus();
 }
 
-// Replica d of every stage is pipeline d.
+// Writes replica d of every stage as pipeline d.
 std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
   Json tp = Json::array();
   Json layers = Json::array();
@@ -155,7 +156,7 @@ std::string Command(const PlannedTraining& in, const PipelinePlan& plan,
       " --total-layer-num ", in.model.num_layers() - 2,
       " --default_dp_type ddp", precision, " --mixed_precision ",
       PrecisionName(in.training.precision),
-      // Of each pipeline.
+      // A list with one entry for each pipeline.
       " \\\n  --global_bsz_size ", absl::StrJoin(batch, " "), " --chunks ",
       absl::StrJoin(chunks, " "), " --pipeline-type ",
       plan.schedule == PipelineSchedule::kGpipe ? "Gpipe" : "1F1B",

@@ -18,21 +18,21 @@
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
-// Hetu-Galvatron (main of 2026-06, galvatron/core/runtime): tp, cp, ep, ZeRO-3
-// and recomputation of each layer its own, dp what remains of a stage's GPUs,
-// as many GPUs in every stage.
+// Exports to Hetu-Galvatron (main of 2026-06, galvatron/core/runtime). Each
+// layer has its own tp, cp, ep, ZeRO-3 and recomputation; dp uses the remaining
+// GPUs of a stage. All stages have the same number of GPUs.
 namespace tangram {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Zero-based lists are strings: "4,4,2".
+// Galvatron's lists are strings such as "4,4,2".
 std::string ListText(const std::vector<int>& values) {
   return absl::StrJoin(values, ",");
 }
 
-// Galvatron shards nothing (ddp), gradients and optimizer state (zero2), or a
-// layer's weights too (zero3); a layer has the default or zero3.
+// Galvatron shards nothing (ddp), gradients and optimizer state (zero2), or
+// also a layer's weights (zero3). A layer has either the default or zero3.
 void LowerSharding(PipelinePlan& plan) {
   const bool any = std::any_of(
       plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
@@ -68,7 +68,8 @@ void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
   }
 }
 
-// Embedding and head, in the first and the last stage, have one degree.
+// Returns the tp of embedding and head, which have one degree although they are
+// in the first and the last stage.
 int VocabularyTp(const PipelinePlan& plan) {
   return std::max(plan.stages.front().plan.parallelism.tp_degree,
                   plan.stages.back().plan.parallelism.tp_degree);
@@ -110,7 +111,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
                                " as in the first stage: Galvatron divides the "
                                "GPUs evenly"));
   }
-  // The embedding and the head, in the first and the last stage, share these.
+  // Embedding and head, in the first and the last stage, share these settings.
   const StageParallelism& p = first.plan.parallelism;
   const int stage = plan.num_stages() - 1;
   if (p.cp_degree != last.cp_degree) {
@@ -169,21 +170,22 @@ std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
       {"vcp", first.cp_degree},
       {"ep_sizes_enc", ListText(ep)},
       {"tp_of_ep_sizes_enc", ListText(tp)},
-      // Its search writes the first and its runtime reads the second.
+      // Galvatron's search writes the first key and its runtime reads the
+      // second.
       {"embed_sdp", vocab_zero3},
       {"vocab_sdp", vocab_zero3}});
 }
 
 const char* Truth(bool value) { return value ? "true" : "false"; }
 
-// Its defaults are those of Llama, so that all that differs is written.
+// Writes every value that may differ from its defaults, which are Llama's.
 absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
   const ModelSpec& model = in.model;
   TANGRAM_ASSIGN_OR_RETURN(std::vector<MegatronOption> options,
                            MegatronModelOptions(model));
   absl::c_move(MegatronGpuOptions(in), std::back_inserter(options));
   const LayerSpec& layer = model.layers[1];
-  // Flags are written below; of positions it makes as many as tokens.
+  // Flags are written below. It makes as many positions as there are tokens.
   const auto is_other = [](const MegatronOption& option) {
     return option.name == "swiglu" || option.name == "disable_bias_linear" ||
            option.name == "group_query_attention" ||
@@ -234,7 +236,7 @@ absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
       "\n    seq_length: ", training.sequence_length, "\n");
 }
 
-// Its folders of models are gpt and moe. $0 is the one.
+// Galvatron has model folders gpt and moe; $0 is one of them.
 constexpr char kCommand[] = R"(export GALVATRON_CONFIG="$$here/galvatron.json"
 cd "$$GALVATRON/galvatron/models/$0"
 exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
@@ -242,7 +244,7 @@ exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
 
 }  // namespace
 
-// Galvatron drops what its schema does not know without a word.
+// Refuses what Galvatron's schema lacks, because it drops such keys silently.
 absl::Status CheckForGalvatron(const ModelSpec& model,
                                const TrainingOptions& training) {
   if (training.precision == Precision::kFp8) {

@@ -14,13 +14,15 @@
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
-// Megatron-LM (pretrain_gpt.py of 2026-08): any number of layers a stage
-// (--pipeline-model-parallel-layout), one set of degrees and one amount of
-// recomputation for all stages, 1F1B or interleaved.
+// Exports to Megatron-LM (pretrain_gpt.py of 2026-08). Stages hold any number
+// of layers (--pipeline-model-parallel-layout). Degrees and the amount of
+// recomputation are the same for all stages. The schedule is 1F1B or
+// interleaved.
 namespace tangram {
 namespace {
 
-// "Et*12|t*20L": E embedding, t transformer layer, L loss, | between stages.
+// Writes "Et*12|t*20L": E embedding, t transformer layer, L loss, | between
+// stages.
 std::string LayoutText(const ModelSpec& model, const PipelinePlan& plan) {
   std::string layout;
   for (const PlacedStage& stage : plan.stages) {
@@ -34,8 +36,8 @@ std::string LayoutText(const ModelSpec& model, const PipelinePlan& plan) {
   return layout;
 }
 
-// --recompute-method block recomputes the first layers of every stage, as many
-// in each: enough for the stage that needs most.
+// Recomputes as many layers in every stage as in the stage that recomputes
+// most, because --recompute-method block takes one number for all.
 int EqualRecompute(const ModelSpec& model, PipelinePlan& plan) {
   int most = 0;
   for (const PlacedStage& stage : plan.stages) {

@@ -1,7 +1,7 @@
 #include "absl/status/status.h"
 #include "frameworks/targets.h"
 
-// Frameworks that cannot be told where stages are cut and how each is run.
+// Frameworks that offer no way to set where stages are cut and how each is run.
 namespace tangram {
 
 absl::StatusOr<FrameworkExport> ExportToDeepSpeed(const PlannedTraining&) {

@@ -12,15 +12,16 @@
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
 
-// Sailor's runtime (eth-easl/sailor, deepspeed/topology.py and
-// sailor/Controller): tp of each stage its own, dp of all the same; DeepSpeed's
-// 1F1B over layers that are counted for each stage.
+// Exports to Sailor's runtime (eth-easl/sailor, deepspeed/topology.py and
+// sailor/Controller). Each stage has its own tp and number of layers; dp is the
+// same for all. The schedule is DeepSpeed's 1F1B.
 namespace tangram {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// With another dp it leaves ranks out of every pipeline group and says nothing.
+// With different dp degrees Sailor silently leaves ranks out of the pipeline
+// groups.
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   TANGRAM_RETURN_IF_ERROR(CheckForSailor(in.model, in.training));
   if (plan.virtual_stages > 1) {
@@ -40,7 +41,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
       return Refuse(StageField(i, ".parallelism.cp_degree"), p.cp_degree,
                     "1, as Sailor has no context parallelism");
     }
-    // Groups of neighbouring stages are cut into one another.
+    // Groups of neighbouring stages are divided into one another.
     const int next = (i + 1) % plan.num_stages();
     const int tp = plan.stages[next].plan.parallelism.tp_degree;
     if (p.tp_degree % tp != 0 && tp % p.tp_degree != 0) {
@@ -49,7 +50,8 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
                                  " of stages[", i, "]"));
     }
   }
-  // DeepSpeed would make as many groups of them as the rank's own tp.
+  // DeepSpeed would make one group of tied weights for each of the rank's own
+  // tp ranks.
   const int first_tp = plan.stages.front().plan.parallelism.tp_degree;
   const int last_tp = plan.stages.back().plan.parallelism.tp_degree;
   if (in.model.layers.back().tied_embeddings && first_tp != last_tp) {
@@ -62,7 +64,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   return absl::OkStatus();
 }
 
-// Stage -> replica -> ranks.
+// Returns ranks by stage, then replica.
 Json RanksOf(const PipelinePlan& plan) {
   Json stages = Json::array();
   int rank = 0;
@@ -95,7 +97,7 @@ std::string ClusterConfig(const PlannedTraining& in, const PipelinePlan& plan) {
       Json{{"pipeline_parallelism", plan.num_stages()},
            {"data_parallelism", dp},
            {"tp_degrees", RanksOf(plan)},
-           // Of a replica.
+           // Samples of one replica.
            {"microbatch_size", plan.pipeline_microbatch_size / dp},
            {"global_batch_size", in.training.global_batch_size},
            {"gradient_accumulation_steps",

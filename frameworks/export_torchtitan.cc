@@ -15,13 +15,14 @@
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
 
-// torchtitan (main of 2026-08): one device mesh, any modules in each model
-// part, FSDP or replication, all layers recomputed or none.
+// Exports to torchtitan (main of 2026-08). There is one device mesh, model
+// parts hold any modules, weights use FSDP or are replicated, and either all
+// layers or none are recomputed.
 namespace tangram {
 namespace {
 
-// FSDP shards weights; with a pipeline it gathers them once, which is ZeRO-2.
-// Experts are spread over the ranks that share weights so.
+// FSDP shards weights. With a pipeline it gathers them once, as ZeRO-2 does.
+// Experts are spread over the ranks that share weights in this way.
 void LowerSharding(int most_planned, PipelinePlan& plan) {
   const bool experts = plan.stages.front().plan.parallelism.ep_degree > 1;
   const int zero_stage =
@@ -31,7 +32,7 @@ void LowerSharding(int most_planned, PipelinePlan& plan) {
   }
 }
 
-// What the plan's own settings do not tell.
+// Returns losses that the settings of the plan do not show.
 std::vector<std::string> ExpertLosses(const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
   if (p.ep_degree == 1 || p.tp_degree == 1) return {};
@@ -89,8 +90,9 @@ std::string ParallelismText(const PlannedTraining& in,
   return text + ")\n";
 }
 
-// Batches are counted in tokens. Without a pipeline the microbatches of a step
-// are accumulated. CUDA graphs know neither pipelines nor most experts.
+// Writes batches in tokens. Without a pipeline torchtitan accumulates the
+// microbatches of a step. CUDA graphs support neither pipelines nor most
+// experts.
 std::string TrainingText(const PlannedTraining& in, const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
   const bool cuda_graphs = plan.num_devices() == 1 && p.ep_degree == 1;
@@ -108,7 +110,7 @@ std::string TrainingText(const PlannedTraining& in, const PipelinePlan& plan) {
 
 // $0 parallelism, $1 training, $2 recomputation, $3 transformer layers.
 constexpr char kModule[] =
-    R"("""What a plan decides of torchtitan's configuration.
+    R"("""The part of torchtitan's configuration that a plan decides.
 
 Train with --module tangram_plan --config planned.
 """
@@ -147,7 +149,8 @@ std::string ModuleText(const PlannedTraining& in, const PipelinePlan& plan,
       recompute ? "FullAC.Config()" : "None", in.model.num_layers() - 2);
 }
 
-// It stops at a microbatch that it cannot cut.
+// Refuses a microbatch that torchtitan cannot split, which stops it at run
+// time.
 absl::Status CheckMicrobatch(const PlannedTraining& in,
                              const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;
@@ -170,7 +173,8 @@ exec "${torchrun[@]}" -m torchtitan.train --module tangram_plan \
 
 }  // namespace
 
-// Module names of its own models: Llama 3 and 4, Qwen3, DeepSeek-V3, gpt-oss.
+// Refuses models that torchtitan lacks. It has Llama 3 and 4, Qwen3,
+// DeepSeek-V3 and gpt-oss.
 absl::Status CheckForTorchTitan(const ModelSpec& model,
                                 const TrainingOptions& training) {
   if (model.layers.front().max_position_embeddings > 0) {

@@ -3,9 +3,9 @@
 namespace tangram {
 namespace {
 
-// Positions in a layer of the operators that make and use a tensor which skips
-// those between (runtime/megatron/model/flex_ops.py): the residuals around
-// attention and MLP, and the values beside the scores.
+// Tensors that skip operators of a layer, by the positions of the operators
+// that make and use them (runtime/megatron/model/flex_ops.py): the residuals
+// around attention and MLP, and the values beside the scores.
 constexpr struct {
   int made;
   int used;

@@ -9,24 +9,25 @@
 
 namespace tangram {
 
-// FlexPipe, Aceso's runtime, counts operators of a GPT from the embedding to
-// the loss: one for the embedding, 13 a layer, two for the head. Ours are the
-// same but for the attention core, which is four of theirs: scores, softmax,
-// dropout and context.
+// FlexPipe, Aceso's runtime, counts the operators of a GPT from the embedding
+// to the loss: one for the embedding, 13 for each layer, two for the head. Our
+// operators are the same except for the attention core, which is four of
+// theirs: scores, softmax, dropout and context.
 inline constexpr int kFlexPipeLayerOps = 13;
 
-// FlexPipe operators of one of ours.
+// Returns how many FlexPipe operators one of ours is.
 int FlexPipeOps(OpKind op);
 
-// Operator `op` of layer `layer`; the first of ours that holds a FlexPipe
-// operator, one entry for each of theirs.
+// Returns, for each FlexPipe operator in order, our operator that contains it.
 std::vector<OperatorCut> FlexPipeOrder(const ModelSpec& model);
 
-// The position in that order of the first FlexPipe operator at or after `cut`.
+// Returns the position in that order of the first FlexPipe operator at or after
+// `cut`.
 int FlexPipeIndex(const ModelSpec& model, OperatorCut cut);
 
-// Whether operators [begin, end) lie between the ends of a tensor that skips
-// operators: FlexPipe sends it to the next stage, never further.
+// Returns whether operators [begin, end) lie between the ends of a tensor that
+// skips operators. FlexPipe sends such a tensor to the next stage, never
+// further.
 bool LiesUnderSkippingTensor(const ModelSpec& model, int begin, int end);
 
 }  // namespace tangram

@@ -11,7 +11,7 @@
 
 namespace tangram {
 
-// A plan with all that it was made for.
+// A plan with everything that it was made for.
 struct PlannedTraining {
   Cluster cluster;
   ModelSpec model;
@@ -19,6 +19,7 @@ struct PlannedTraining {
   PipelinePlan plan;
 };
 
+// A file of an export.
 struct ExportedFile {
   std::string name;
   std::string content;
@@ -28,15 +29,15 @@ struct ExportedFile {
 // A plan as the configuration of a training framework.
 struct FrameworkExport {
   std::vector<ExportedFile> files;
-  std::string launch;  // What to type, for people.
-  // What the framework will run: the plan itself, less what the framework
-  // cannot hold.
+  std::string launch;  // Command to start training, for people.
+  // The training and the plan that the framework will run: what was planned,
+  // less what the framework cannot express.
   TrainingOptions training;
   PipelinePlan plan;
-  // How that differs from what was planned, a line each: "stages[1].recompute:
-  // 5 of 12 layers, not the first ones; becomes the first 5 of 12 layers".
+  // Differences from what was planned, a line each: "stages[1].recompute: 5 of
+  // 12 layers, not the first ones; becomes the first 5 of 12 layers".
   std::vector<std::string> losses;
-  // What was made sure of because the framework itself does not check it.
+  // Conditions that the export checked because the framework does not.
   std::vector<std::string> guards;
 };
 

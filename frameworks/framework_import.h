@@ -12,24 +12,26 @@
 
 namespace tangram {
 
+// A file of a framework.
 struct FrameworkFile {
-  std::string name;  // With or without a path.
+  std::string name;  // Name, with or without a path.
   std::string content;
 };
 
-// The files of a framework, and what they leave open.
+// The files of a framework, and facts that they lack.
 struct ImportRequest {
   absl::Span<const FrameworkFile> files;
   const Cluster& cluster;
   const ModelSpec& model;
-  // Where a file says otherwise, the file counts. 0: not known.
+  // Defaults; values in the files override them. 0: not known.
   TrainingOptions training;
 };
 
+// A plan read from files of a framework.
 struct ImportedPlan {
   TrainingOptions training;
   PipelinePlan plan;
-  std::vector<std::string> notes;  // What had to be assumed.
+  std::vector<std::string> notes;  // Assumptions that were made.
 };
 
 }  // namespace tangram

@@ -16,7 +16,7 @@
 namespace tangram {
 namespace {
 
-// Lists of the file, an entry for each stage.
+// The lists of the file, with an entry for each stage.
 struct FlexPipeStages {
   std::vector<int> num_ops;
   std::vector<std::vector<int>> tp;
@@ -82,7 +82,7 @@ absl::StatusOr<FlexPipeStages> ReadStages(const ConfigField& root,
   return stages;
 }
 
-// The degrees of most operators of a stage.
+// Returns the tp and dp that most operators of a stage have.
 std::pair<int, int> UsualDegrees(const std::vector<int>& tp,
                                  const std::vector<int>& dp) {
   std::map<std::pair<int, int>, int> counts;
@@ -93,8 +93,8 @@ std::pair<int, int> UsualDegrees(const std::vector<int>& tp,
       ->first;
 }
 
-// Where our operators are cut for a cut before FlexPipe operator `index`: the
-// attention core, four of theirs, is not cut.
+// Returns our cut for a cut before FlexPipe operator `index`. The attention
+// core, four of their operators, is not cut; the nearer end is taken.
 OperatorCut NearestCut(const ModelSpec& model,
                        const std::vector<OperatorCut>& order, int index) {
   if (index == static_cast<int>(order.size())) return {model.num_layers(), 0};
@@ -111,7 +111,7 @@ class PlanReader {
   explicit PlanReader(const ModelSpec& model)
       : model_(model), order_(FlexPipeOrder(model)) {}
 
-  // `begin` counts FlexPipe operators.
+  // `begin` is in FlexPipe operators.
   StagePlan ReadStage(const FlexPipeStages& stages, size_t i, int begin) {
     const int end = begin + stages.num_ops[i];
     const auto [tp, dp] = UsualDegrees(stages.tp[i], stages.dp[i]);
@@ -150,7 +150,8 @@ class PlanReader {
   }
 
  private:
-  // Half of the FlexPipe operators of one of ours decide.
+  // Recomputes an operator of ours if at least half of its FlexPipe operators
+  // are recomputed.
   void SetRecompute(const std::vector<int>& recomputed, int begin,
                     StagePlan& stage) {
     stage.recompute = {{.num_layers = LayersTouched(stage.begin, stage.end)}};

@@ -12,7 +12,7 @@
 namespace tangram {
 namespace {
 
-// FlagScale flattens the sections of its file: a setting may stand in any.
+// Finds a setting in any section, because FlagScale flattens its file.
 absl::StatusOr<ConfigField> RequireSetting(const ConfigField& file,
                                            absl::string_view key,
                                            absl::string_view expected) {
@@ -34,7 +34,7 @@ absl::StatusOr<bool> FlagOf(const ConfigField& file, absl::string_view key) {
   return field->AsBool();
 }
 
-// Stages of all meshes, without layers.
+// Returns the stages of all meshes, without layers.
 absl::StatusOr<std::vector<LayerStage>> ReadMeshes(const ConfigField& file,
                                                    size_t num_gpus) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
@@ -88,8 +88,8 @@ absl::Status ReadLayerSplit(const ConfigField& file, int num_layers,
   return absl::OkStatus();
 }
 
-// The largest value of each stage. A line is [stages, microbatches, value,
-// microbatches, value, ...].
+// Returns the largest value of each stage. A line is [stages, microbatches,
+// value, microbatches, value, ...].
 absl::StatusOr<std::vector<int>> ReadPerStage(const ConfigField& field,
                                               size_t num_stages) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> lines,
@@ -112,7 +112,8 @@ absl::StatusOr<std::vector<int>> ReadPerStage(const ConfigField& field,
   return field.Error(absl::StrCat(num_stages, " stages in all"));
 }
 
-// All layers of a stage, or with method "block" its first so many.
+// Reads the recomputation: all layers of a stage, or with method "block" the
+// first ones.
 absl::Status ReadRecomputePerStage(const ConfigField& file,
                                    const ConfigField& granularity_field,
                                    std::vector<LayerStage>& stages) {
@@ -187,7 +188,7 @@ absl::StatusOr<ImportedPlan> ImportFromFlagScale(const ImportRequest& request) {
 
   TANGRAM_ASSIGN_OR_RETURN(ImportedPlan imported,
                            PlaceLayerStages(request, stages));
-  // Of a replica of the first mesh.
+  // Samples of one replica of the first mesh.
   TANGRAM_ASSIGN_OR_RETURN(imported.plan.pipeline_microbatch_size,
                            Multiply("micro_batch_size x dp", microbatch_size,
                                     stages.front().parallelism.dp_degree));

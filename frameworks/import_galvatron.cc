@@ -17,7 +17,8 @@
 namespace tangram {
 namespace {
 
-// "4,4,2", a number for each of `count` layers; `fallback` where there is none.
+// Reads "4,4,2", a number for each of `count` layers. Without the key it is
+// `fallback` for all.
 absl::StatusOr<std::vector<int>> ReadLayers(const ConfigField& root,
                                             absl::string_view key, int count,
                                             std::optional<int> fallback) {
@@ -74,7 +75,8 @@ absl::StatusOr<LayerLists> ReadLists(const ConfigField& root, int count) {
   return lists;
 }
 
-// Of the layers [first, last), those of the first; others count as changes.
+// Returns the degrees of the first of layers [first, last). Adds to `changes`
+// the layers that differ from it.
 StageParallelism ParallelismOf(const LayerLists& lists, int first, int last,
                                int& changes) {
   for (int l = first + 1; l < last; ++l) {
@@ -88,10 +90,10 @@ StageParallelism ParallelismOf(const LayerLists& lists, int first, int last,
           .zero_stage = lists.zero3[first] == 1 ? 3 : lists.default_zero};
 }
 
-// What its other file, runtime.yaml, says.
+// Settings of Galvatron's other file, runtime.yaml.
 struct RuntimeSettings {
-  bool sequence_parallel = true;  // The runtime's own default.
-  int sequence_length = 0;        // 0: not said.
+  bool sequence_parallel = true;  // Default of the runtime.
+  int sequence_length = 0;        // 0: not in the file.
 };
 
 absl::StatusOr<RuntimeSettings> ReadRuntime(const ImportRequest& request,

@@ -18,7 +18,7 @@
 namespace tangram {
 namespace {
 
-// Options by name without dashes; a flag has an empty value, a list its first.
+// Options by name without dashes. A flag has an empty value, a list its first.
 class Options {
  public:
   Options(absl::string_view text, std::string source)
@@ -63,7 +63,7 @@ class Options {
   std::map<std::string, std::string> values_;
 };
 
-// A stage of a layout: "Et*12".
+// A stage of a layout, such as "Et*12".
 struct LayoutStage {
   bool embedding = false;
   int num_layers = 0;
@@ -76,7 +76,8 @@ absl::Status BadLayout(absl::string_view layout, absl::string_view why) {
                    "; expected stages of E, t, t*N and L between |", why));
 }
 
-// Neither nested repetition, "(tt|)*3", nor multi-token prediction.
+// Parses a layout. Nested repetition, "(tt|)*3", and multi-token prediction are
+// not supported.
 absl::StatusOr<std::vector<LayoutStage>> ParseLayout(absl::string_view layout) {
   std::vector<LayoutStage> stages;
   for (absl::string_view text : absl::StrSplit(layout, '|')) {

@@ -12,48 +12,50 @@
 
 namespace tangram {
 
-// No number of a plan is larger.
+// Limit of every number in a plan.
 inline constexpr int kMaxNumber = 1 << 20;
 
-// The product, kInvalidArgument where it is no number of a plan.
+// Returns the product; kInvalidArgument, naming `what`, beyond kMaxNumber.
 absl::StatusOr<int> Multiply(absl::string_view what, int a, int b);
 
-// The one file that is neither a host file nor a script, nor has `ignored` in
-// its name. kInvalidArgument if there is none or several.
+// Returns the one file that is neither a host file nor a script and does not
+// have `ignored` in its name. kInvalidArgument if there is none or several.
 absl::StatusOr<const FrameworkFile*> FindConfig(const ImportRequest& request,
                                                 absl::string_view ignored);
 
-// Whether that is the name of the file, whatever its folder.
+// Returns whether the file has that name, in any folder.
 bool IsNamed(const FrameworkFile& file, absl::string_view name);
 
-// The first setting of that name in a mapping or the mappings in it.
+// Returns the first setting of that name in a mapping or the mappings in it.
 std::optional<ConfigField> FindSetting(const ConfigField& section,
                                        absl::string_view key);
 
-// Whole numbers of a sequence, all at least `min`.
+// Reads the whole numbers of a sequence, each at least `min`.
 absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min);
 
-// A stage of whole layers as frameworks write it.
+// A stage of whole layers, as frameworks describe it.
 struct LayerStage {
-  int num_layers = 0;  // Of transformer layers.
+  int num_layers = 0;  // Transformer layers.
   StageParallelism parallelism;
-  int recomputed = 0;  // The first so many layers, wholly.
+  int recomputed = 0;  // Number of leading layers that are recomputed wholly.
   bool recomputes_attention_core = false;
 };
 
-// The stages on the GPUs of the host file among the files, or on the first of
-// the cluster. The embedding is in the first stage, the head in the last.
+// Places the stages on the GPUs of the host file among the files, or on the
+// first GPUs of the cluster. The embedding is in the first stage, the head in
+// the last.
 absl::StatusOr<ImportedPlan> PlaceLayerStages(
     const ImportRequest& request, absl::Span<const LayerStage> stages);
 
-// The GPUs of the host file among the files, or all of the cluster.
+// GPUs in rank order.
 struct GpuList {
   std::vector<GpuId> gpus;
   std::string source;  // Name of the host file; empty: the cluster.
 };
+// Returns the GPUs of the host file among the files, or all of the cluster.
 absl::StatusOr<GpuList> FindGpus(const ImportRequest& request);
 
-// Gives each device of `imported.plan` its GPUs in rank order.
+// Assigns GPUs in rank order to the devices of `imported.plan`.
 absl::Status PlaceStages(const ImportRequest& request, ImportedPlan& imported);
 
 }  // namespace tangram

@@ -8,16 +8,18 @@
 
 namespace tangram {
 
+// A format that plans can be imported from.
 struct PlanFormat {
-  absl::string_view name;  // As on the command line.
-  absl::string_view what;  // For people: which files.
+  absl::string_view name;  // Name on the command line.
+  absl::string_view what;  // Description of the files, for people.
   absl::StatusOr<ImportedPlan> (*read)(const ImportRequest& request);
 };
 
+// Returns all formats, in the order in which they are listed to users.
 absl::Span<const PlanFormat> PlanFormats();
 
-// The plan that files of a framework describe. kInvalidArgument naming file,
-// field, value and what was expected; also for a plan that is not valid
+// Returns the plan that files of a framework describe. kInvalidArgument names
+// file, field, value and what was expected; also for a plan that is not valid
 // (ValidatePlan).
 absl::StatusOr<ImportedPlan> ImportPlan(absl::string_view format,
                                         const ImportRequest& request);

@@ -7,8 +7,8 @@
 
 namespace tangram {
 
-// A JSON object with a line for each key: lists of hundreds of operators stay
-// on one.
+// Writes a JSON object with a line for each key, so that a list of hundreds of
+// operators stays on one line.
 inline std::string JsonLines(const nlohmann::ordered_json& object) {
   std::string text = "{\n";
   size_t left = object.size();

@@ -37,7 +37,7 @@ std::string CutText(OperatorCut cut) {
              : absl::StrCat("operator ", cut.op, " of layer ", cut.layer);
 }
 
-// "12 of 13 layers (mask 0x3ff x 12, 0x0 x 1)".
+// Returns "12 of 13 layers (masks 0x3ff x 12, 0x0 x 1)".
 std::string RecomputeText(const std::vector<RecomputeRun>& runs) {
   int recomputed = 0;
   int layers = 0;

@@ -10,9 +10,9 @@
 
 namespace tangram {
 
-// How `plan` and `training`, which a framework will run, differ from what was
-// planned: "stages[1].parallelism.tp_degree: 2; becomes 4", a line each.
-// Settings without effect do not count (CanonicalPlan).
+// Returns how `plan` and `training`, which a framework will run, differ from
+// what was planned, a line each: "stages[1].parallelism.tp_degree: 2; becomes
+// 4". Settings without effect do not count (CanonicalPlan).
 std::vector<std::string> ListLosses(const PlannedTraining& planned,
                                     const TrainingOptions& training,
                                     const PipelinePlan& plan);

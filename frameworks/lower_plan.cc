@@ -9,6 +9,7 @@
 namespace tangram {
 namespace {
 
+// Appends a layer to the runs, extending the last run if it has the same mask.
 void AppendRun(OpMask mask, std::vector<RecomputeRun>& runs) {
   if (runs.empty() || runs.back().mask != mask) {
     runs.push_back({.num_layers = 0, .mask = mask});
@@ -16,7 +17,7 @@ void AppendRun(OpMask mask, std::vector<RecomputeRun>& runs) {
   ++runs.back().num_layers;
 }
 
-// Operators of `layer` that the stage runs.
+// Returns the operators of `layer` that the stage runs.
 OpMask OperatorsIn(const StagePlan& stage, int layer) {
   OpMask mask = ~OpMask{0};
   if (layer == stage.begin.layer) mask &= ~OpMask{0} << stage.begin.op;
@@ -24,6 +25,7 @@ OpMask OperatorsIn(const StagePlan& stage, int layer) {
   return mask | kDropOutputs;
 }
 
+// Rounds a cut inside a layer to the nearer end of the layer.
 OperatorCut NearestLayer(const ModelSpec& model, OperatorCut cut) {
   if (cut.op == 0) return cut;
   const int num_ops =

@@ -8,31 +8,33 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 
-// Steps that take from a plan what a framework cannot hold. What they change
-// makes the plan slower or larger, never wrong; the evaluator tells by how
+// Steps that remove from a plan what a framework cannot express. Each change
+// may make the plan slower or larger, never wrong; the evaluator tells by how
 // much.
 namespace tangram {
 
-// The same plan without settings that mean nothing: sequence parallelism of
-// one rank, sharding over one replica, recomputation of operators that another
-// stage runs, neighbouring runs of one mask. Plans are compared in this form.
+// Returns the same plan without settings that have no effect: sequence
+// parallelism with one rank, sharding over one replica, recomputation of
+// operators that another stage runs, neighbouring runs with one mask. Plans are
+// compared in this form.
 PipelinePlan CanonicalPlan(const ModelSpec& model, PipelinePlan plan);
 
-// Replaces the mask of every layer that a stage touches by
+// Replaces the mask of every layer that a stage touches with
 // `change`(layer of the model, mask).
 void ChangeMasks(absl::FunctionRef<OpMask(int layer, OpMask mask)> change,
                  StagePlan& stage);
 
-// Every operator of `layer`.
+// Returns a mask of every operator of `layer`.
 OpMask WholeLayerMask(const LayerSpec& layer);
-// The attention core alone; kRecomputeNone in a layer without attention.
+// Returns a mask of the attention core; kRecomputeNone in a layer without
+// attention.
 OpMask AttentionCoreMask(const LayerSpec& layer);
 
-// One mask a layer of the model. A layer in two stages has the operators that
-// either recomputes.
+// Returns a mask for each layer of the model. A layer in two stages has the
+// operators that either of them recomputes.
 std::vector<OpMask> LayerMasks(const ModelSpec& model,
                                const PipelinePlan& plan);
-// Of a plan whose stages are whole layers.
+// Sets the masks. The stages of the plan must be whole layers.
 void SetLayerMasks(const std::vector<OpMask>& masks, PipelinePlan& plan);
 
 // The transformer layers [first, last) of a stage of whole layers.
@@ -41,35 +43,40 @@ struct LayerSpan {
   int last = 0;
   int size() const { return last - first; }
 };
+// Returns the transformer layers of the stage.
 LayerSpan TransformerLayers(const ModelSpec& model, const StagePlan& stage);
 bool HoldsEmbedding(const StagePlan& stage);
 bool HoldsHead(const ModelSpec& model, const StagePlan& stage);
 
-// Moves cuts inside layers to the nearest end of the layer. kInvalidArgument
-// if a stage would become empty.
+// Moves cuts inside layers to the nearer end of the layer. kInvalidArgument if
+// a stage would become empty.
 absl::Status RoundToLayers(const ModelSpec& model, PipelinePlan& plan);
 
 // kInvalidArgument if a stage has no transformer layer.
 absl::Status RequireTransformerLayers(const ModelSpec& model,
                                       const PipelinePlan& plan);
 
-// What recomputes whole layers: all layers of every stage with any mask, each
-// wholly; or every attention core and nothing else.
-enum class RecomputeGranularity { kNone, kAttentionCore, kWholeLayers };
+// The unit of recomputation that RoundRecompute() chose.
+enum class RecomputeGranularity {
+  kNone,           // Nothing is recomputed.
+  kAttentionCore,  // Every attention core, and nothing else.
+  kWholeLayers,    // Whole transformer layers, of each stage the first ones.
+};
 
-// Makes the recomputation one that Megatron-LM's options hold: nothing, the
-// attention core of every layer, or whole transformer layers, of each stage
-// the first ones. Recomputes at least what the plan does.
+// Rounds the recomputation to one that Megatron-LM's options can express. In
+// each stage at least as many layers are recomputed as planned, though they may
+// be other ones.
 RecomputeGranularity RoundRecompute(const ModelSpec& model, PipelinePlan& plan);
 
-// For frameworks with one switch: whole transformer layers everywhere where any
-// layer recomputes anything, and whether that is so.
+// For frameworks with one switch: recomputes all transformer layers wholly if
+// any layer recomputes anything. Returns whether that is so.
 bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan);
 
-// For frameworks without the techniques: leaves tp, cp, dp and ep alone.
+// Drops everything but tp, cp, dp and ep, for frameworks without the rest.
 void KeepDegreesOnly(PipelinePlan& plan);
 
-// Transformer layers of the stage that are recomputed, wholly or partly.
+// Returns the number of transformer layers in the stage that are recomputed,
+// wholly or partly.
 int RecomputedLayers(const ModelSpec& model, const StagePlan& stage);
 
 }  // namespace tangram

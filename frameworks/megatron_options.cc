@@ -23,7 +23,7 @@ class OptionList {
   std::vector<MegatronOption> options_;
 };
 
-// A layer without what may differ between a model's layers.
+// Returns a layer without the fields that may differ between a model's layers.
 LayerSpec CommonPart(LayerSpec layer) {
   layer.sliding_window = 0;
   layer.ffn_hidden_size = 0;
@@ -34,7 +34,8 @@ LayerSpec CommonPart(LayerSpec layer) {
   return layer;
 }
 
-// The first dense layer and the first of experts; null where there is none.
+// The first dense layer and the first layer with experts; null if there is
+// none.
 struct LayerKinds {
   const LayerSpec* dense = nullptr;
   const LayerSpec* moe = nullptr;
@@ -85,27 +86,28 @@ void AddAttention(const LayerSpec& layer, OptionList& options) {
 
 // "([0]*3+[1]*58)", as --moe-layer-freq reads it: 1 where `is` holds. It goes
 // through eval() there.
+// Writes a pattern such as "([0]*3+[1]*58)": 1 for layers where `is` holds.
+// --moe-layer-freq evaluates it with eval().
 template <typename Predicate>
-std::string LayerPattern(const ModelSpec& model, Predicate is) {
-  std::string pattern;
-  int count = 0;
-  bool current = false;
-  const auto append = [&] {
-    if (count == 0) return;
-    absl::StrAppend(&pattern, pattern.empty() ? "(" : "+", "[", current ? 1 : 0,
-                    "]*", count);
-  };
-  for (const LayerSpec& layer : model.layers) {
-    if (layer.kind != LayerKind::kTransformer) continue;
-    if (count > 0 && is(layer) != current) {
-      append();
-      count = 0;
-    }
-    current = is(layer);
-    ++count;
+std::string pattern;
+int count = 0;
+bool current = false;
+const auto append = [&] {
+  if (count == 0) return;
+  absl::StrAppend(&pattern, pattern.empty() ? "(" : "+", "[", current ? 1 : 0,
+                  "]*", count);
+};
+for (const LayerSpec& layer : model.layers) {
+  if (layer.kind != LayerKind::kTransformer) continue;
+  if (count > 0 && is(layer) != current) {
+    append();
+    count = 0;
   }
-  append();
-  return pattern + ")";
+  current = is(layer);
+  ++count;
+}
+append();
+return pattern + ")";
 }
 
 void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
@@ -142,7 +144,7 @@ absl::Status AddWindows(const ModelSpec& model, OptionList& options) {
     window = layer.sliding_window;
   }
   if (window == 0) return absl::OkStatus();
-  // Tokens before, tokens after.
+  // The numbers of tokens before and after.
   options.Add("window_size", absl::StrCat(window, ",0"));
   if (!all) {
     options.Add("window_attn_skip_freq",
@@ -194,7 +196,7 @@ absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
 }
 
 // The kernels for products of all experts at once need compute capability 8,
-// the first with bf16; Megatron-LM stops on other GPUs.
+// the first with bf16. Megatron-LM stops on other GPUs.
 std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in) {
   const bool experts = absl::c_any_of(
       in.model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
@@ -223,10 +225,10 @@ std::vector<MegatronOption> MegatronTrainingOptions(
               training.optimizer == Optimizer::kAdam ? "adam" : "sgd");
   options.Add("attention_dropout", training.dropout ? "0.1" : "0.0");
   options.Add("hidden_dropout", training.dropout ? "0.1" : "0.0");
-  // "auto" is flash attention where the device has it.
+  // "auto" is flash attention if the device supports it.
   options.Add("attention_backend",
               training.flash_attention ? "auto" : "unfused");
-  // Megatron-LM sums bf16 gradients in fp32 unless told.
+  // Megatron-LM sums bf16 gradients in fp32 by default.
   if (training.fp32_gradients) {
     options.Flag("accumulate_allreduce_grads_in_fp32");
   } else if (bf16) {

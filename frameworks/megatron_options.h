@@ -11,22 +11,23 @@
 
 namespace tangram {
 
-// An option of Megatron-LM's pretrain_gpt.py: its name with underscores, as in
+// An option of Megatron-LM's pretrain_gpt.py. The name has underscores, as in
 // FlagScale's YAML.
 struct MegatronOption {
   std::string name;
   std::string value;  // Empty: a flag.
 };
 
-// The model. kInvalidArgument naming the layer that Megatron-LM's options
-// cannot describe: they know one kind of dense layer and one of experts.
+// Returns the options of the model. kInvalidArgument names the layer that they
+// cannot describe: they know one kind of dense layer and one with experts.
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
     const ModelSpec& model);
 
-// What depends on the GPUs of the plan.
+// Returns the options that depend on the GPUs of the plan.
 std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in);
 
-// Precision, optimizer, dropout and what else training has, without the batch.
+// Returns precision, optimizer, dropout and the other options of training,
+// without the batch.
 std::vector<MegatronOption> MegatronTrainingOptions(
     const TrainingOptions& training);
 

@@ -17,7 +17,7 @@
 namespace tangram {
 namespace {
 
-// A word for host files: "V100-SXM2 16GB" -> "V100-SXM2-16GB".
+// Makes a word for host files: "V100-SXM2 16GB" becomes "V100-SXM2-16GB".
 std::string Word(absl::string_view text) {
   std::string word(text);
   for (char& c : word) {
@@ -26,8 +26,8 @@ std::string Word(absl::string_view text) {
   return word;
 }
 
-// Ranks of a tensor-parallel group exchange most: a group is on one host, or
-// fills its hosts.
+// Requires a tensor-parallel group to be on one host or to fill its hosts,
+// since its ranks exchange the most data.
 absl::Status CheckTensorParallelGroups(const PlacedStage& stage,
                                        const std::string& field,
                                        const Cluster& cluster) {
@@ -91,7 +91,8 @@ absl::StatusOr<std::vector<int>> HostGpus(absl::Span<const std::string> words,
   return gpus;
 }
 
-// $$ is $ of the script.
+// The launch script. $0 is the framework, $1 the variable of its checkout and
+// $2 the command; $$ is a $ of the script.
 constexpr char kScript[] = R"sh(#!/bin/bash
 # Starts the ranks of this host under $0. Run it on every host of
 # ./hostfile, with $1 naming a checkout of it:

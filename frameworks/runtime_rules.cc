@@ -16,7 +16,7 @@ namespace {
 using Shared = RuntimeRules::Shared;
 using EqualEnds = RuntimeRules::EqualEnds;
 
-// Searches over whole layers, of which each brings something of its own.
+// Searches over whole layers; each finds plans that the others do not.
 constexpr absl::string_view kLayerwise = "galvatron,hypertron,uniform";
 
 // In the order of ExportTargets.
@@ -34,7 +34,7 @@ constexpr RuntimeRules kRules[] = {
      .check = CheckForMegatron},
     {.name = "aceso",
      .parallelizers = "aceso",
-     .moe_parallelizers = "uniform",  // To be told that there are none.
+     .moe_parallelizers = "uniform",  // Any; CheckForAceso refuses experts.
      .stage = {.name = "FlexPipe",
                .operator_cuts = true,
                .operator_recompute = true},
@@ -120,12 +120,15 @@ struct StageChoices {
   std::set<int> gpus_per_node;
 };
 
-// A part of a node that divides it, or whole nodes.
+// Returns whether the GPUs are whole nodes or an equal share of one.
 bool FitsNodes(int num_gpus, int gpus_per_node) {
   return num_gpus < gpus_per_node ? gpus_per_node % num_gpus == 0
                                   : num_gpus % gpus_per_node == 0;
 }
 
+// Returns the degrees and sizes of stages that occur on some island: stages of
+// dp · tp GPUs that fit the nodes, with tp inside a node and dp dividing the
+// global batch.
 StageChoices ChoicesOn(absl::Span<const IslandSpec> islands,
                        const TrainingOptions& training,
                        absl::Span<const int> more_tp) {
@@ -152,7 +155,7 @@ StageChoices ChoicesOn(absl::Span<const IslandSpec> islands,
   return choices;
 }
 
-// Powers of two that divide the sequence into two parts a rank.
+// Returns the powers of two that divide the sequence into two parts a rank.
 std::vector<int> CpDegrees(const TrainingOptions& training, int most) {
   std::vector<int> degrees = {1};
   for (int cp = 2; cp <= most; cp *= 2) {
@@ -161,6 +164,7 @@ std::vector<int> CpDegrees(const TrainingOptions& training, int most) {
   return degrees;
 }
 
+// Returns a variant for each value of what the stages share.
 std::vector<RuntimeVariant> OfShared(const RuntimeRules& rules,
                                      const TrainingOptions& training,
                                      const StageChoices& choices) {
@@ -234,6 +238,8 @@ std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,
   return with_ends;
 }
 
+// Exports the plan twice. The first export removes what the framework cannot
+// run. If the second still has losses, the framework changes the plan again.
 absl::StatusOr<PipelinePlan> FitPlan(const RuntimeRules& rules,
                                      const PlannedTraining& planned) {
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport first,

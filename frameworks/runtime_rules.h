@@ -14,55 +14,69 @@
 
 namespace tangram {
 
-// What planning for a framework looks for. None of it decides what the
-// framework takes: that is its export's, see FitPlan.
+// Restrictions that make a search find plans that a framework can run. They
+// narrow the search only: the framework's export decides what it accepts, see
+// FitPlan.
 struct RuntimeRules {
-  // What all stages must have in common. A search for each value of it finds
-  // the best plan.
-  enum class Shared { kNothing, kCp, kDp, kGpus, kTpAndDp, kGpusPerNode };
-  // Where the first and the last stage must have one tp.
-  enum class EqualEnds { kNever, kTiedEmbeddings, kAlways };
+  // A property that all stages must have in common. One search for each of its
+  // values finds the best plan.
+  enum class Shared {
+    kNothing,      // Stages are independent.
+    kCp,           // cp degree.
+    kDp,           // dp degree.
+    kGpus,         // Number of GPUs.
+    kTpAndDp,      // tp and dp degree.
+    kGpusPerNode,  // GPUs in a node of the stage's island.
+  };
+  // Whether the first and the last stage must have the same tp.
+  enum class EqualEnds {
+    kNever,           // They may differ.
+    kTiedEmbeddings,  // Only if the model ties embedding and head.
+    kAlways,          // For every model.
+  };
 
-  absl::string_view name;  // Of its export.
-  // Names separated by commas: whose slice plans it can run best.
+  absl::string_view name;  // Name of its export target.
+  // Names, separated by commas, of the parallelizers whose slice plans it can
+  // run best, for dense models and for models with experts.
   absl::string_view parallelizers;
   absl::string_view moe_parallelizers;
-  Runtime stage;       // What a stage may be,
-  StageLimits limits;  // and this besides.
+  Runtime stage;       // Techniques that a stage may use.
+  StageLimits limits;  // Further limits on all stages.
   Shared shared = Shared::kNothing;
   EqualEnds equal_ends = EqualEnds::kNever;
-  bool (*accepts_gpus)(int num_gpus) = nullptr;  // In all; null: any number.
-  // Null: knows every model; trains as it is asked.
+  bool (*accepts_gpus)(int num_gpus) = nullptr;  // GPUs of the plan; null: any.
+  // Checks the model; null: knows every model. Adapts the training; null:
+  // trains as asked.
   absl::Status (*check)(const ModelSpec& model,
                         const TrainingOptions& training) = nullptr;
   TrainingOptions (*train)(TrainingOptions training) = nullptr;
 };
 
+// Returns the rules of all frameworks, in the order of ExportTargets.
 absl::Span<const RuntimeRules> AllRuntimeRules();
 
-// kInvalidArgument naming `name` and the runtimes there are.
+// kInvalidArgument names `name` and lists the runtimes.
 absl::StatusOr<const RuntimeRules*> FindRuntimeRules(absl::string_view name);
 
-// Limits under which one search looks for plans: those of all stages, those of
-// the slices that hold the first or the last layer, and which islands may be
-// used by the GPUs of their nodes (0: any).
+// Limits of one search.
 struct RuntimeVariant {
-  StageLimits stages;
-  StageLimits ends;
-  int gpus_per_node = 0;
+  StageLimits stages;     // Limits on all stages.
+  StageLimits ends;       // Limits on slices with the first or last layer.
+  int gpus_per_node = 0;  // Only islands with such nodes; 0: any.
 };
 
-// One for each value of what stages must share that some island can have. A tp
-// degree is a power of two or one of `more_tp`.
+// Returns a variant for each value of what stages share that is possible on
+// some island. A tp degree is a power of two or one of `more_tp`.
 std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,
                                        const ModelSpec& model,
                                        const TrainingOptions& training,
                                        absl::Span<const IslandSpec> islands,
                                        absl::Span<const int> more_tp);
 
-// What the framework runs of the plan, as its export has it: the plan that it
-// returns is exported without losses but of the training. Otherwise the
-// export's refusal, or kInvalidArgument with a loss that stays.
+// Returns the plan that the framework runs for `planned`, according to its
+// export. Exporting the result has no losses except those of the training.
+// Otherwise returns the export's refusal, or kInvalidArgument with a loss that
+// remains.
 absl::StatusOr<PipelinePlan> FitPlan(const RuntimeRules& rules,
                                      const PlannedTraining& planned);
 

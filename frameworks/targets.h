@@ -5,8 +5,9 @@
 #include "frameworks/framework_export.h"
 #include "frameworks/framework_import.h"
 
-// One export_<framework>.cc or import_<framework>.cc each. The plan is a valid
-// one (ValidatePlan). An export may be lossy; see ExportPlan.
+// The exports and imports, one export_<framework>.cc or import_<framework>.cc
+// each. They expect a valid plan (ValidatePlan). An export may be lossy; see
+// ExportPlan.
 namespace tangram {
 
 absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in);
@@ -17,14 +18,14 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in);
-// These hold no plan of ours, and say why.
+// These frameworks cannot hold a plan of ours; the error says why.
 absl::StatusOr<FrameworkExport> ExportToDeepSpeed(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToNnScaler(const PlannedTraining& in);
 absl::StatusOr<FrameworkExport> ExportToNanotron(const PlannedTraining& in);
 
-// What those refuse whatever the plan is: kInvalidArgument for a model or
-// training that the framework does not know. FlagScale's is Megatron-LM's; Alpa
-// knows all.
+// Check what an export refuses for every plan: kInvalidArgument for a model or
+// training that the framework does not support. FlagScale uses the check of
+// Megatron-LM, and Alpa supports everything.
 absl::Status CheckForAceso(const ModelSpec& model,
                            const TrainingOptions& training);
 absl::Status CheckForMegatron(const ModelSpec& model,
@@ -38,11 +39,11 @@ absl::Status CheckForFlashFlex(const ModelSpec& model,
 absl::Status CheckForTorchTitan(const ModelSpec& model,
                                 const TrainingOptions& training);
 
-// Whether FlexPipe can make its groups of so many ranks.
+// Returns whether FlexPipe can make its groups with that many ranks.
 bool AcesoAcceptsGpus(int num_gpus);
 
-// How the framework trains where it is asked to train as `training`. Those of
-// Megatron-LM train as they are asked.
+// Return how the framework trains if asked to train as `training`. Megatron-LM
+// and FlagScale train as asked.
 TrainingOptions TrainingUnderAceso(TrainingOptions training);
 TrainingOptions TrainingUnderGalvatron(TrainingOptions training);
 TrainingOptions TrainingUnderSailor(TrainingOptions training);
@@ -50,6 +51,7 @@ TrainingOptions TrainingUnderFlashFlex(TrainingOptions training);
 TrainingOptions TrainingUnderTorchTitan(TrainingOptions training);
 TrainingOptions TrainingUnderAlpa(TrainingOptions training);
 
+// Read a plan back; see ImportPlan.
 absl::StatusOr<ImportedPlan> ImportFromFlagScale(const ImportRequest& request);
 absl::StatusOr<ImportedPlan> ImportFromAceso(const ImportRequest& request);
 absl::StatusOr<ImportedPlan> ImportFromMegatron(const ImportRequest& request);

@@ -5,18 +5,18 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 
-// Whether what a framework splits comes out even, beyond what holds of every
-// valid plan (ValidatePlan).
+// Checks that splits of a framework have no remainder, beyond what holds for
+// every valid plan (ValidatePlan).
 namespace tangram {
 
-// kInvalidArgument if a stage cannot cut its sequences into the parts of its
-// ranks: two of each context-parallel rank, one in each half, and with sequence
-// parallelism one of each tensor-parallel rank.
+// kInvalidArgument if a stage cannot divide its sequences among its ranks. Each
+// context-parallel rank gets two parts, one from each half. With sequence
+// parallelism each tensor-parallel rank gets one.
 absl::Status RequireWholeSequenceParts(int sequence_length,
                                        const PipelinePlan& plan);
 
-// kInvalidArgument if the tp of the first or of the last stage does not divide
-// the vocabulary: for frameworks that do not pad it.
+// kInvalidArgument if the tp of the first or last stage does not divide the
+// vocabulary. For frameworks that do not pad it.
 absl::Status RequireWholeVocabularyParts(const ModelSpec& model,
                                          const PipelinePlan& plan);
 

@@ -29,6 +29,7 @@ COINED = {
 FOLDERS = [
     "CONTRIBUTING.md",
     "formats",
+    "frameworks",
 ]
 COMMENT = {".cc": "//", ".h": "//", ".proto": "//", ".ts": "//", ".py": "#",
            ".yaml": "#", ".yml": "#", ".sh": "#", "": "#"}
