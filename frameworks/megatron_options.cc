@@ -84,30 +84,29 @@ void AddAttention(const LayerSpec& layer, OptionList& options) {
   if (layer.qk_norm) options.Flag("qk_layernorm");
 }
 
-// "([0]*3+[1]*58)", as --moe-layer-freq reads it: 1 where `is` holds. It goes
-// through eval() there.
 // Writes a pattern such as "([0]*3+[1]*58)": 1 for layers where `is` holds.
 // --moe-layer-freq evaluates it with eval().
 template <typename Predicate>
-std::string pattern;
-int count = 0;
-bool current = false;
-const auto append = [&] {
-  if (count == 0) return;
-  absl::StrAppend(&pattern, pattern.empty() ? "(" : "+", "[", current ? 1 : 0,
-                  "]*", count);
-};
-for (const LayerSpec& layer : model.layers) {
-  if (layer.kind != LayerKind::kTransformer) continue;
-  if (count > 0 && is(layer) != current) {
-    append();
-    count = 0;
+std::string LayerPattern(const ModelSpec& model, Predicate is) {
+  std::string pattern;
+  int count = 0;
+  bool current = false;
+  const auto append = [&] {
+    if (count == 0) return;
+    absl::StrAppend(&pattern, pattern.empty() ? "(" : "+", "[", current ? 1 : 0,
+                    "]*", count);
+  };
+  for (const LayerSpec& layer : model.layers) {
+    if (layer.kind != LayerKind::kTransformer) continue;
+    if (count > 0 && is(layer) != current) {
+      append();
+      count = 0;
+    }
+    current = is(layer);
+    ++count;
   }
-  current = is(layer);
-  ++count;
-}
-append();
-return pattern + ")";
+  append();
+  return pattern + ")";
 }
 
 void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
