@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -36,17 +37,50 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// The bytes of the UTF-8 character at the beginning of `text` (RFC 3629), or 0
+// if there is none: a stray or missing continuation, an overlong form, half of
+// a surrogate pair, or more than U+10FFFF.
+size_t Utf8Bytes(absl::string_view text) {
+  const auto at = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const int lead = at(0);
+  if (lead < 0x80) return 1;
+  const size_t size = lead < 0xC2   ? 0
+                      : lead < 0xE0 ? 2
+                      : lead < 0xF0 ? 3
+                      : lead < 0xF5 ? 4
+                                    : 0;
+  // The second byte of some leads has a smaller range.
+  const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (size == 0 || at(1) < least || at(1) > most) return 0;
+  for (size_t i = 2; i < size; ++i) {
+    if ((at(i) & 0xC0) != 0x80) return 0;
+  }
+  return size;
+}
+
+// `text` in quotes. Bytes that are not UTF-8, which JSON must be, become
+// U+FFFD.
 std::string JsonString(absl::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const size_t size = Utf8Bytes(text.substr(i));
+    if (size == 0) {
+      absl::StrAppend(&out, kReplacement);
+    } else if (c == '"' || c == '\\') {
       out.push_back('\\');
       out.push_back(c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned char>(c));
+    } else if (size == 1 && c < 0x20) {
+      absl::StrAppendFormat(&out, "\\u%04x", c);
     } else {
-      out.push_back(c);
+      absl::StrAppend(&out, text.substr(i, size));
     }
+    i += std::max<size_t>(size, 1);
   }
   out.push_back('"');
   return out;
@@ -80,7 +114,10 @@ LogField::LogField(absl::string_view name, absl::string_view text)
 LogField::LogField(absl::string_view name, int64_t number)
     : name_(name), value_(absl::StrCat(number)), is_number_(true) {}
 LogField::LogField(absl::string_view name, double number)
-    : name_(name), value_(absl::StrFormat("%.6g", number)), is_number_(true) {}
+    : name_(name),
+      value_(absl::StrFormat("%.6g", number)),
+      // JSON has no infinity and no NaN: there they are strings.
+      is_number_(std::isfinite(number)) {}
 
 absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view text) {
   if (text == "text") return LogFormat::kText;

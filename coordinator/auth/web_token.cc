@@ -40,19 +40,24 @@ std::string Text(const Json& object, const char* name) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-// Words of a string or of a list of strings.
-std::vector<std::string> Words(const Json& object, const char* name) {
-  std::vector<std::string> words;
+// A string, or the strings of a list.
+std::vector<std::string> Texts(const Json& object, const char* name) {
   const auto it = object.find(name);
-  if (it == object.end()) return words;
-  if (it->is_string()) {
-    return absl::StrSplit(it->get<std::string>(), ' ', absl::SkipEmpty());
+  if (it == object.end()) return {};
+  if (it->is_string()) return {it->get<std::string>()};
+  std::vector<std::string> texts;
+  if (!it->is_array()) return texts;
+  for (const Json& text : *it) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
   }
-  if (!it->is_array()) return words;
-  for (const Json& word : *it) {
-    if (word.is_string()) words.push_back(word.get<std::string>());
-  }
-  return words;
+  return texts;
+}
+
+// Words that spaces separate, or the strings of a list.
+std::vector<std::string> Words(const Json& object, const char* name) {
+  const auto it = object.find(name);
+  if (it == object.end() || !it->is_string()) return Texts(object, name);
+  return absl::StrSplit(it->get<std::string>(), ' ', absl::SkipEmpty());
 }
 
 std::optional<double> Time(const Json& object, const char* name) {
@@ -74,9 +79,8 @@ absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
   if (Text(claims, "iss") != rules.issuer) {
     return Refuse(absl::StrCat("iss: expected ", rules.issuer));
   }
-  // One audience is a string, which may have spaces.
-  std::vector<std::string> audiences = Words(claims, "aud");
-  audiences.push_back(Text(claims, "aud"));
+  // One audience is a string (RFC 7519, 4.1.3). Its spaces are part of it.
+  const std::vector<std::string> audiences = Texts(claims, "aud");
   if (std::find(audiences.begin(), audiences.end(), rules.audience) ==
       audiences.end()) {
     return Refuse(absl::StrCat("aud: expected ", rules.audience));

@@ -19,8 +19,10 @@ def exit_code(result):
         reason for _, reason in result.skipped
         if not reason.startswith(NOT_APPLICABLE))
     for reason, count in sorted(reasons.items()):
-        print(f"skipped: {count} of {result.testsRun} cases: {reason}",
-              flush=True)
+        # A class or a module that is skipped as a whole runs no case.
+        what = (f"{count} of {result.testsRun} cases"
+                if count <= result.testsRun else f"all cases of {count} groups")
+        print(f"skipped: {what}: {reason}", flush=True)
     if not result.wasSuccessful():
         return 1
     return SKIPPED if reasons else 0

@@ -89,6 +89,19 @@ TEST_F(WebTokenTest, IsForThisServiceFromThisIssuer) {
   EXPECT_THAT(AskWith("\"tangram\"", "\"tango\""), Refused("aud: expected"));
 }
 
+TEST_F(WebTokenTest, AnAudienceIsOneStringWithItsSpaces) {
+  const std::string list = R"(["other","tangram"])";
+  EXPECT_THAT(AskWith(list, R"("other tangram")"), Refused("aud: expected"));
+  EXPECT_THAT(AskWith(list, R"(["other tangram"])"), Refused("aud: expected"));
+  EXPECT_THAT(
+      CallerOfWebToken(
+          rsa_.Token(absl::StrReplaceAll(kPayload,
+                                         {{list, R"("Tangram of team A")"}})),
+          keys_, {.issuer = "https://id", .audience = "Tangram of team A"},
+          kNowS),
+      IsOkAndHolds(Alice()));
+}
+
 TEST_F(WebTokenTest, NamesNeitherTenantNorCallerThatCannotBe) {
   EXPECT_THAT(AskWith("team-a", "team/a"), Refused("tenant: \"team/a\""));
   EXPECT_THAT(AskWith("\"team-a\"", "\"\""), Refused("tenant: missing"));
