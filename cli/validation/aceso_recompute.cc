@@ -5,21 +5,21 @@
 
 #include "cli/validation/stage_parts.h"
 
-// What Aceso recomputes (EuroSys 2024): of all operators of one kind in a
-// stage, the kind that keeps most goes first, in the order of the stage, and
-// each takes the operator after it along. How many it took of a stage is
-// published, which ones follows.
+// Reconstructs which operators Aceso recomputes (EuroSys 2024), since only
+// their number in a stage is published. Aceso repeatedly takes the kind of
+// operator that keeps most in the stage, all operators of that kind together.
+// It takes them in the order of the stage, each with the operator after it.
 namespace tangram {
 namespace {
 
-constexpr int kAcesoOps = 13;  // Of a transformer layer.
-constexpr int kScores = 2;     // The first of four that are our attention core.
+constexpr int kAcesoOps = 13;  // In a transformer layer.
+constexpr int kScores = 2;     // First of four that are our attention core.
 constexpr int kDropout = 4;
 constexpr int kOutputProjection = 6;
-constexpr int kCoreOp = 2;  // Ours.
+constexpr int kCoreOp = 2;  // Position of the attention core in our layer.
 
-// What each operator keeps of a token, in elements on one GPU. Dropout also
-// keeps its mask. 0: never chosen for its own sake.
+// Elements that each operator keeps of a token on one GPU. Dropout also keeps
+// its mask. 0: never chosen for its own sake.
 std::array<double, kAcesoOps> KeptElements(const LayerSpec& layer,
                                            int sequence_length, int tp) {
   constexpr double kWithMask = 1.5;
@@ -31,7 +31,7 @@ std::array<double, kAcesoOps> KeptElements(const LayerSpec& layer,
           ffn,    h,          kWithMask * h};
 }
 
-// An operator of the stage: its kind, or −1 outside the transformer layers.
+// The kind of each operator of the stage; −1 outside the transformer layers.
 using Kinds = std::vector<int>;
 
 Kinds KindsOf(const ModelSpec& model, int begin_op, int num_ops) {
@@ -44,8 +44,8 @@ Kinds KindsOf(const ModelSpec& model, int begin_op, int num_ops) {
   return kinds;
 }
 
-// The kind whose operators in the stage keep most, of those not yet `taken`; −1
-// if there is none. Of equals the first in the stage.
+// Returns the kind that is not yet `taken` and whose operators in the stage
+// keep most, the first of equals; −1 if there is none.
 int LargestKind(const Kinds& kinds,
                 const std::array<double, kAcesoOps>& kept_elements,
                 const std::array<bool, kAcesoOps>& taken) {
@@ -63,6 +63,7 @@ int LargestKind(const Kinds& kinds,
   return largest;
 }
 
+// Chooses `count` operators of the stage; see the top of the file.
 std::vector<bool> Chosen(const Kinds& kinds,
                          const std::array<double, kAcesoOps>& kept_elements,
                          int count) {
@@ -83,6 +84,7 @@ std::vector<bool> Chosen(const Kinds& kinds,
   return chosen;
 }
 
+// Returns the position in our layer of Aceso's operator.
 int OurOp(int kind) {
   if (kind < kScores) return kind;
   return kind < kOutputProjection ? kCoreOp : kind - (kOutputProjection - 3);
@@ -102,9 +104,10 @@ std::vector<RecomputeRun> AcesoRecompute(const ModelSpec& model,
              count);
   const int num_layers = LayersTouched(stage.begin, stage.end);
   std::vector<OpMask> masks(num_layers, kRecomputeNone);
-  // Of an attention core, which is one operator here, dropout and context keep
-  // 3 bytes of 5 and take about as much of its time. So of the cores of which
-  // only these are recomputed, that share is recomputed whole.
+  // The attention core is one operator here. Its dropout and context keep 3 of
+  // 5 bytes and take about that share of its time. If Aceso recomputes only
+  // these, that share of the cores is recomputed whole: `owed` carries the
+  // remainder.
   constexpr double kShareOfHalfCore = 0.6;
   double owed = 0.5;
   for (size_t i = 0; i < kinds.size(); ++i) {

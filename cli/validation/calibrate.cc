@@ -9,9 +9,9 @@
 namespace tangram {
 namespace {
 
-// How far a constant may be from the catalogue's value before it costs as much
-// as an error of one sample by kSampleScale: the standard deviation of its
-// logarithm, as clusters differ.
+// Standard deviation of a constant's logarithm, as clusters differ. A constant
+// this far from the catalogue's value costs half; an error of one sample by
+// kSampleScale costs 1.
 struct Prior {
   Constant constant;
   double deviation;
@@ -24,7 +24,7 @@ constexpr Prior kPriors[] = {
     {Constant::kInterNodeLatency, 0.7}};
 constexpr double kSampleScale = 0.2;
 
-// Widest and finest step of the search, in logarithms.
+// Widest and finest step of the search, in natural logarithms.
 constexpr double kFirstStep = 0.4;
 constexpr double kLastStep = 0.005;
 
@@ -71,7 +71,8 @@ void Apply(const CalibratedConstant& calibrated, Cluster& cluster) {
     }
   }
   if (!inter) return;
-  // A link between two types is half of each.
+  // A link between two types depends on both, so each has half of its
+  // logarithm.
   for (const int group : groups) {
     for (size_t other = 0; other < cluster.links.size(); ++other) {
       const double factor = static_cast<int>(other) == group
@@ -85,6 +86,8 @@ void Apply(const CalibratedConstant& calibrated, Cluster& cluster) {
   }
 }
 
+// Minimises over the logarithms x_i of all factors
+//   Σ_i (x_i / deviation_i)² / 2 + Σ_samples |ln(predicted / measured)| / scale
 class Fit {
  public:
   explicit Fit(absl::Span<const CalibrationSample> samples)
@@ -115,7 +118,8 @@ class Fit {
   }
 
  private:
-  // Tries a step both ways on each constant; true if any helped.
+  // Tries a step in both directions on each constant. Returns whether any
+  // helped.
   bool Sweep(double step, double& best) {
     bool improved = false;
     for (double& log : logs_) {

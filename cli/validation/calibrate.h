@@ -9,7 +9,8 @@
 
 namespace tangram {
 
-// A constant of the cost model that measurements may move.
+// A constant of the cost model that measurements may change: a property of the
+// GPU type, or of the links of its nodes.
 enum class Constant {
   kGemmMaxFraction,
   kGemmHalfFlops,
@@ -24,8 +25,7 @@ enum class Constant {
 
 const char* ConstantName(Constant constant);  // "gemm_max_fraction"
 
-// What a constant of one GPU type, or of the links of its nodes, is multiplied
-// with.
+// The factor of a constant of one GPU type, or of the links of its nodes.
 struct CalibratedConstant {
   std::string device;  // DeviceSpec::type.
   Constant constant = Constant::kGemmMaxFraction;
@@ -34,17 +34,20 @@ struct CalibratedConstant {
 
 using Calibration = std::vector<CalibratedConstant>;
 
+// Multiplies the constants of the cluster with their factors.
 void ApplyCalibration(const Calibration& calibration, Cluster& cluster);
 
+// A run with its measured time.
 struct CalibrationSample {
   const ExpressedRun* run = nullptr;
   double iteration_s = 0;  // Measured.
 };
 
-// The factors that explain the samples best: least Σ |ln(predicted / measured)|
-// over the samples plus a penalty that keeps each constant near its catalogue
-// value unless several samples agree otherwise, so that few samples suffice.
-// Pattern search over the logarithms; deterministic.
+// Returns the factors that explain the samples best. They minimise
+// Σ |ln(predicted / measured)| over the samples plus a penalty, which keeps
+// each constant near its catalogue value unless several samples agree
+// otherwise. So few samples suffice. Uses pattern search over the logarithms;
+// deterministic.
 Calibration Calibrate(absl::Span<const CalibrationSample> samples);
 
 }  // namespace tangram

@@ -18,7 +18,7 @@ class CsvReader {
   bool AtEnd() const { return at_ >= text_.size(); }
   int line() const { return line_; }
 
-  // True if it was a comment or blank line, which is now behind.
+  // Skips a comment or blank line. Returns whether there was one.
   bool SkippedLine() {
     const char c = text_[at_];
     if (c != '#' && c != '\n' && c != '\r') return false;
@@ -28,7 +28,7 @@ class CsvReader {
     return true;
   }
 
-  // The cells up to the end of the line; quoted ones may hold line ends.
+  // Reads the cells up to the end of the line; quoted cells may hold line ends.
   absl::StatusOr<std::vector<std::string>> ReadRecord() {
     std::vector<std::string> cells;
     while (true) {

@@ -9,17 +9,17 @@
 
 namespace tangram {
 
-// A CSV text (RFC 4180) whose first line that is not a '#' comment names the
+// A CSV text (RFC 4180). The first line that is not a '#' comment names the
 // columns.
 struct CsvTable {
   std::vector<std::string> columns;
   struct Row {
-    int line = 0;  // Where it begins, from 1.
+    int line = 0;  // First line, counted from 1.
     std::vector<std::string> cells;
   };
   std::vector<Row> rows;
 
-  // The index of a column, −1 if there is none.
+  // Returns the index of a column; −1 if there is none.
   int ColumnIndex(absl::string_view name) const;
 };
 

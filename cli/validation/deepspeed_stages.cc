@@ -10,9 +10,9 @@
 namespace tangram {
 namespace {
 
-// DeepSpeed's pipeline counts Megatron's conversions as layers: [to fp16,
-// embedding, transpose] before the first transformer layer, [transpose, norm,
-// head] after the last.
+// Converts DeepSpeed's layer index to ours. Its pipeline counts Megatron's
+// conversions as layers: [to fp16, embedding, transpose] before the first
+// transformer layer, [transpose, norm, head] after the last.
 int LayerOfPipeIndex(int index, const ModelSpec& model) {
   constexpr int kBeforeFirst = 3;
   const int num_pipe_layers = model.num_layers() - 2 + 2 * kBeforeFirst;
@@ -35,7 +35,7 @@ absl::StatusOr<RunStages> DeepSpeedStages(const MeasuredRun& run,
   for (size_t i = 1; i < cuts.size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(const int index, cuts[i].AsInt(0, kMaxDegree));
     const OperatorCut end{LayerOfPipeIndex(index, model), 0};
-    // A stage of conversions alone runs nothing that is modelled.
+    // A stage of conversions only runs nothing that the model describes.
     if (end <= begin) {
       return absl::UnimplementedError(
           absl::StrCat("plan_json: stage ", i - 1, " holds no layer"));

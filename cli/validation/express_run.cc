@@ -39,8 +39,8 @@ absl::StatusOr<Precision> PrecisionOf(const MeasuredRun& run) {
       "precision: ", run.precision, "; fp32, fp16, bf16 and fp8 are modelled"));
 }
 
-// Keeps rows within what clusters and models can be, so that nothing made of
-// them overflows.
+// Keeps sizes within the limits of clusters and models, so that no computation
+// with them overflows.
 absl::Status CheckSizes(const MeasuredRun& run) {
   constexpr int kMaxGpus = 1 << 20;
   const struct {
@@ -107,7 +107,7 @@ void AttachProfiles(const MeasuredRun& run, absl::Span<const Profile> profiles,
 void ApplyHabits(const RuntimeHabits& habits, Cluster& cluster) {
   for (Node& node : cluster.nodes) {
     DeviceEfficiency& efficiency = node.device.efficiency;
-    // TF32 runs at half the rate of bf16 and came with it.
+    // TF32 runs at half the rate of bf16, and the same GPUs introduced it.
     PeakFlops& peak = node.device.peak_flops;
     if (habits.tf32) peak.fp32 = std::max(peak.fp32, peak.bf16 / 2);
     efficiency.host_launch_s *= habits.host_factor;
@@ -120,7 +120,8 @@ void ApplyHabits(const RuntimeHabits& habits, Cluster& cluster) {
   }
 }
 
-// The buffer into which one GPU of the stage copies gradients to reduce them.
+// Bytes of the buffer into which one GPU of the stage copies gradients to
+// reduce them.
 double ReductionBytes(const RuntimeHabits& habits, const ModelSpec& model,
                       const TrainingOptions& training, const StagePlan& stage) {
   double parameters = 0;
@@ -186,7 +187,7 @@ absl::StatusOr<ExpressedRun> ExpressRun(const MeasuredRun& run,
     if (s < num_devices) used += static_cast<int>(gpus.size());
     plan.stages.push_back({.plan = stages.stages[s].plan, .gpus = gpus});
     StagePlan& stage = plan.stages.back().plan;
-    // Where the row says nothing of all, its stages may each say.
+    // Without a value for the whole row, each stage may have its own.
     if (stage.offload.none()) stage.offload = offload.value_or(HostOffload());
     expressed.overhead_bytes.push_back(
         ReductionBytes(habits, expressed.model, expressed.training, stage));

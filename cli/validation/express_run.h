@@ -15,28 +15,28 @@
 
 namespace tangram {
 
-// A measured run as the evaluator takes it.
+// A measured run in the evaluator's terms.
 struct ExpressedRun {
   ModelSpec model;
   Cluster cluster;
   TrainingOptions training;
   PipelinePlan plan;
-  // What its framework's host adds to an iteration, and the framework to the
-  // memory of each stage's GPUs.
+  // Time that its framework's host adds to an iteration, and bytes that the
+  // framework adds to the GPUs of each stage.
   double overhead_s = 0;
   std::vector<double> overhead_bytes;
-  // The stages whose memory the row counts; empty: all.
+  // The stages whose memory the row measures; empty: all.
   std::vector<int> memory_stages;
 };
 
-// Puts a run into our terms: its GPUs from the catalogue, its links from the
-// text of the source, its model from the dimensions or else by name, its plan
-// from the degrees or the per-stage plan. What the row leaves unsaid is as
-// HabitsOf its framework has it. Profiles are attached to the GPUs of their
-// types; where the row does not state its links, theirs count.
+// Expresses a run in our terms: its GPUs come from the catalogue, its links
+// from the text of the source, its model from the dimensions or else from the
+// name, its plan from the degrees or the per-stage plan. HabitsOf its framework
+// supplies settings that the row leaves out. Profiles are attached to the GPUs
+// of their types. Their links count where the row does not state its links.
 //
-// kUnimplemented saying what cannot be expressed; kInvalidArgument where the
-// row contradicts itself.
+// kUnimplemented says what cannot be expressed. kInvalidArgument if the row
+// contradicts itself.
 absl::StatusOr<ExpressedRun> ExpressRun(
     const MeasuredRun& run, absl::Span<const Profile> profiles = {});
 

@@ -12,7 +12,8 @@
 namespace tangram {
 namespace {
 
-// Sailor: layers of a stage, embedding and head counted, and its replicas.
+// Reads a stage of Sailor: its layers, embedding and head counted, and
+// replicas.
 absl::StatusOr<RunStage> ReplicaStage(const MeasuredRun& run,
                                       const ModelSpec& model,
                                       const ConfigField& stage,
@@ -47,8 +48,9 @@ absl::StatusOr<RunStage> ReplicaStage(const MeasuredRun& run,
   return result;
 }
 
-// Aceso counts 13 operators a layer, one embedding before and two of the head
-// after them. Cuts inside the attention core go to its nearer end.
+// Converts Aceso's operator index to our cut. Aceso counts 13 operators a
+// layer, one of the embedding before them and two of the head after them. Cuts
+// inside the attention core move to its nearer end.
 OperatorCut CutOfAcesoOperator(int index, const ModelSpec& model) {
   constexpr int kPerLayer = 13;
   constexpr int kOpOf[kPerLayer] = {0, 1, 2, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9};
@@ -76,7 +78,7 @@ absl::StatusOr<int> OnlyDegree(const ConfigField& stage,
   return degrees[0].AsInt(1, kMaxDegree);
 }
 
-// What a stage of Aceso's took. Not all ranks of all runs were kept.
+// Memory that was measured on a stage of Aceso. Some runs lack some ranks.
 constexpr absl::string_view kStageMemory = "max_reserved_mib";
 
 absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
@@ -100,7 +102,7 @@ absl::StatusOr<RunStage> AcesoStage(const MeasuredRun& run,
   return result;
 }
 
-// Fractions of weights, gradients, optimizer state and activations.
+// Reads the fractions of weights, gradients, optimizer state and activations.
 absl::StatusOr<HostOffload> MistOffload(const ConfigField& stage) {
   HostOffload offload;
   const auto list = stage.Find("offload_w_g_o_a");

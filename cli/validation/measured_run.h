@@ -6,14 +6,14 @@
 
 namespace tangram {
 
-// One measured training run, as its source states it. 0 and "" where it says
-// nothing; columns as in docs/validation.md.
+// One measured training run, as its source states it. 0 and "" mean that the
+// source does not say. Columns are those of docs/validation.md.
 struct MeasuredRun {
   std::string id;
   std::string source;
   std::string framework;
 
-  std::string gpu;  // "A100-80 SXM (Selene)"; types joined by '+' where mixed.
+  std::string gpu;  // "A100-80 SXM (Selene)"; mixed types are joined by '+'.
   int num_gpus = 0;
   int gpus_per_node = 0;
   std::string intra_link;  // "NVLink", "PCIe (50 Gbps)".
@@ -45,21 +45,22 @@ struct MeasuredRun {
   std::string offload;
   std::string precision;
   std::string attention;
-  // Per-stage plan as JSON, where degrees alone do not say it.
+  // Per-stage plan as JSON, if degrees alone do not describe it.
   std::string plan_json;
 
-  // Measured. Empty: not stated, or the run failed.
+  // Measurements. Empty: not stated, or the run failed.
   std::optional<double> iteration_s;
   std::optional<double> memory_bytes;
   std::string memory_kind;  // "torch max allocated", "max reserved", ...
-  // What another predictor said of the same run.
+  // Prediction of the same run by another predictor.
   std::optional<double> published_prediction_s;
 
-  // Why the source or its reader doubts the row.
+  // Reason why the source or its reader doubts the row.
   std::string flag;
   std::string notes;
 
-  // The run did not finish, as far as is known for lack of memory.
+  // Returns whether the run did not finish, as far as is known for lack of
+  // memory.
   bool ran_out_of_memory() const;
 };
 

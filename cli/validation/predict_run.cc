@@ -12,11 +12,12 @@
 namespace tangram {
 namespace {
 
-// Most reserved over allocated bytes of Megatron-LM runs lie 3 to 18 % apart;
-// the catalogue's fragmentation is the lower half. Both the driver and what the
-// allocator says it reserved count all of it.
+// Reserved exceeds allocated memory by 3 to 18 % in most Megatron-LM runs; the
+// catalogue's fragmentation is the lower half. The driver's figure and the
+// allocator's "reserved" include all of it.
 constexpr double kCachedShare = 0.08;
 
+// Converts a peak to the kind of memory that the row measures.
 double MemoryAsCounted(const MeasuredRun& run, const DeviceSpec& device,
                        double peak_bytes) {
   const bool allocated = Mentions(run.memory_kind, "allocated");
@@ -30,7 +31,7 @@ double MemoryAsCounted(const MeasuredRun& run, const DeviceSpec& device,
                    : in_allocator * (1 + kCachedShare);
 }
 
-// What stage `s` sends of one microbatch, as one of its GPUs has it.
+// Bytes of one microbatch that stage `s` sends, on one of its GPUs.
 double SentBytes(const ExpressedRun& run, int s) {
   if (s + 1 == run.plan.num_stages()) return 0;
   const PlacedStage& stage = run.plan.stages[s];

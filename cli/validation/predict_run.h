@@ -7,18 +7,19 @@
 
 namespace tangram {
 
+// The prediction of a measured run.
 struct RunPrediction {
   double iteration_s = 0;
-  // The fullest GPU of the stages that count, in the terms of the row: without
-  // the runtime's reserve where the row counts what the allocator reserved, and
-  // without fragmentation either where it counts what was allocated.
+  // Memory of the fullest GPU of the stages that count, as the row measures it.
+  // Excludes the runtime's reserve if the row counts memory that the allocator
+  // reserved, and also fragmentation if it counts allocated memory.
   double memory_bytes = 0;
   bool fits = true;
-  // Share of the compute time that came from measured operators.
+  // Share of the compute time that is from measured operators.
   double measured_fraction = 0;
 };
 
-// What the evaluator says of a run.
+// Predicts a run with the evaluator.
 absl::StatusOr<RunPrediction> PredictRun(const MeasuredRun& run,
                                          const ExpressedRun& expressed);
 

@@ -18,7 +18,7 @@
 namespace tangram {
 namespace {
 
-// One row, with typed access by column name.
+// A row with typed access by column name.
 class RowReader {
  public:
   RowReader(const CsvTable& table, const CsvTable::Row& row,
@@ -31,9 +31,9 @@ class RowReader {
     return std::string(absl::StripAsciiWhitespace(row_.cells[index]));
   }
 
-  // A positive integer, perhaps in thousands and with remarks: "16", "250k (as
-  // printed)". 0 for a blank cell and for "mixed", which says that the
-  // per-stage plan has it.
+  // Reads a positive integer, perhaps in thousands or with a remark: "16",
+  // "250k (as printed)". 0 for a blank cell and for "mixed", which refers to
+  // the per-stage plan.
   absl::StatusOr<int> Count(absl::string_view column) const {
     const std::string text = Text(column);
     if (text.empty() || text == "mixed") return 0;
@@ -51,7 +51,7 @@ class RowReader {
     return static_cast<int>(value);
   }
 
-  // A positive number; empty for a blank cell.
+  // Reads a positive number; empty for a blank cell.
   absl::StatusOr<std::optional<double>> Number(absl::string_view column) const {
     const std::string text = Text(column);
     if (text.empty()) return std::optional<double>();

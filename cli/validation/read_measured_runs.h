@@ -9,9 +9,9 @@
 
 namespace tangram {
 
-// The runs of a CSV text in the schema of docs/validation.md. Columns may be
-// missing and come in any order; unknown ones are ignored. kInvalidArgument
-// naming source, line, column, value and what was expected.
+// Parses runs from a CSV text in the schema of docs/validation.md. Columns may
+// be missing and in any order; unknown ones are ignored. kInvalidArgument names
+// source, line, column, value and what was expected.
 absl::StatusOr<std::vector<MeasuredRun>> ParseMeasuredRuns(
     absl::string_view text, absl::string_view source_name);
 

@@ -9,7 +9,7 @@
 namespace tangram {
 namespace {
 
-// --recompute-modules of Megatron-LM.
+// Values of Megatron-LM's --recompute-modules, as bits.
 enum Modules : unsigned {
   kNoModules = 0,
   kMlaUpProj = 1,
@@ -17,17 +17,18 @@ enum Modules : unsigned {
   kLayerNorm = 4,
 };
 
+// Settings of the runs that match the first four members.
 struct Recipe {
   absl::string_view model;      // Part of the column, ignoring case.
-  absl::string_view gpu;        // What it begins with.
-  absl::string_view precision;  // Likewise; "": any.
-  bool fsdp = false;            // For runs with FSDP alone.
+  absl::string_view gpu;        // Prefix of the column; "": any.
+  absl::string_view precision;  // Prefix of the column; "": any.
+  bool fsdp = false;            // True: only runs with FSDP.
   unsigned modules = kNoModules;
-  double offloaded_activations = 0;  // Layers over all layers.
+  double offloaded_activations = 0;  // Offloaded layers over all layers.
   bool bf16_moments = false;
 };
 
-// Llama 3 70B offloads 40 and 20 of its 80 layers.
+// Llama 3 70B offloads 40 or 20 of its 80 layers.
 constexpr Recipe kRecipes[] = {
     {.model = "DeepSeekV3", .modules = kMlaUpProj, .bf16_moments = true},
     {.model = "Kimi_K2", .modules = kMlaUpProj, .bf16_moments = true},

@@ -8,12 +8,12 @@
 
 namespace tangram {
 
-// NVIDIA's tables of Megatron Bridge runs state degrees and times; what else
-// the runs did is in the recipes beside them (NVIDIA-NeMo/Megatron-Bridge,
-// scripts/performance/configs and src/megatron/bridge/recipes): which modules
-// are recomputed, how many layers' activations are offloaded, and in what
-// precision Adam keeps its moments. Sets these for runs of such frameworks,
-// where the row itself does not say.
+// Sets options of NVIDIA's Megatron Bridge runs that the row does not state.
+// Its tables have degrees and times only. The recipes beside them
+// (NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs and
+// src/megatron/bridge/recipes) tell which modules are recomputed, how many
+// layers' activations are offloaded, and in what precision Adam keeps its
+// moments.
 void ApplyRecipe(const MeasuredRun& run, const ModelSpec& model,
                  TrainingOptions& training, PipelinePlan& plan);
 

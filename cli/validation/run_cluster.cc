@@ -18,21 +18,21 @@
 namespace tangram {
 namespace {
 
-// Share of a nominal rate that collectives get. RDMA over InfiniBand or RoCE;
-// TCP over Ethernet, where the host copies twice (AMP's runs on AWS);
-// Omni-Path, without GPUDirect: Jean Zay measured 42 to 90 Gbit/s of a node's
-// 400 (BigScience all-reduce benchmarks).
+// Share of a nominal rate that collectives achieve. RDMA is over InfiniBand or
+// RoCE. Ethernet is TCP, where the host copies twice (AMP's runs on AWS).
+// Omni-Path has no GPUDirect: Jean Zay measured 42 to 90 Gbit/s of a node's 400
+// (BigScience all-reduce benchmarks).
 constexpr double kRdmaDelivered = 0.8;
 constexpr double kEthernetDelivered = 0.5;
 constexpr double kOmniPathDelivered = 0.25;
-// Nodes with less than this are on plain Ethernet.
+// Nodes with a lower rate are taken to be on plain Ethernet.
 constexpr double kLeastRdmaGbit_per_s = 200;
 constexpr int kMaxLinksPerNode = 64;
 constexpr double kRdmaLatency_s = 20e-6;
 constexpr double kEthernetLatency_s = 50e-6;
 
-// Numbers that stand in `text`, each with what follows it. Digits of a name,
-// as in "V100", are none; "4x100" is two.
+// A number in a text, with the text after it. Digits of a name, as in "V100",
+// are not numbers; "4x100" has two.
 struct NumberInText {
   double value = 0;
   absl::string_view rest;
@@ -77,7 +77,8 @@ Link LinkOf(const NodeNetwork& network) {
                                                          : kEthernetLatency_s};
 }
 
-// Names without remarks and form factors, in the catalogue's way of writing.
+// Returns candidate names in the catalogue's spelling, without remarks and form
+// factors.
 std::vector<std::string> NamesToTry(absl::string_view gpu, bool nvlink) {
   std::string name(absl::StripAsciiWhitespace(
       absl::string_view(gpu).substr(0, gpu.find('('))));
@@ -94,8 +95,8 @@ std::vector<std::string> NamesToTry(absl::string_view gpu, bool nvlink) {
   return names;
 }
 
-// "V100 node: NVLink (170 Gbps); T4 node: PCIe" -> the clause that names the
-// card's family, or the whole text.
+// Returns the clause that names the card's family, or else the whole text:
+// "V100 node: NVLink (170 Gbps); T4 node: PCIe" has two clauses.
 absl::string_view ClauseFor(absl::string_view text, absl::string_view gpu) {
   const absl::string_view family = gpu.substr(0, gpu.find_first_of("- "));
   for (const absl::string_view clause :
@@ -109,19 +110,19 @@ absl::string_view ClauseFor(absl::string_view text, absl::string_view gpu) {
 
 bool SaysNvlink(absl::string_view text) {
   if (Mentions(text, "nvlink")) return true;
-  // No PCIe card reaches this.
+  // PCIe 3.0 x16 has this rate, so a faster link is NVLink.
   constexpr double kMaxPcie3Gbit_per_s = 128;
   const std::vector<NumberInText> numbers = NumbersIn(text);
   return !numbers.empty() && absl::StartsWith(numbers[0].rest, " Gbps") &&
          numbers[0].value > kMaxPcie3Gbit_per_s;
 }
 
-// One group of nodes for each GPU type.
+// Builds a cluster with one group of nodes for each GPU type.
 class ClusterBuilder {
  public:
   explicit ClusterBuilder(const MeasuredRun& run) : run_(run) {}
 
-  // The next free GPU of a type, on a new node where the last is full.
+  // Returns the next free GPU of a type, on a new node if the last one is full.
   absl::StatusOr<GpuId> NextGpu(absl::string_view gpu) {
     TANGRAM_ASSIGN_OR_RETURN(const int group, GroupOf(gpu));
     int& node = last_node_[group];
@@ -176,13 +177,13 @@ class ClusterBuilder {
 
   const MeasuredRun& run_;
   Cluster cluster_;
-  std::vector<const CatalogueDevice*> devices_;  // By group.
-  std::vector<Link> links_;                      // By group.
-  std::vector<int> last_node_;                   // By group.
-  std::vector<int> used_;                        // GPUs, by node.
+  std::vector<const CatalogueDevice*> devices_;  // One for each group.
+  std::vector<Link> links_;                      // One for each group.
+  std::vector<int> last_node_;                   // One for each group.
+  std::vector<int> used_;                        // Used GPUs of each node.
 };
 
-// In 64 bits: the degrees of a bad row multiply to anything.
+// Uses 64 bits, since the degrees of a bad row may have any product.
 int64_t NumRanks(const RunStage& stage) {
   const StageParallelism& p = stage.plan.parallelism;
   if (stage.ranks.empty()) {

@@ -16,11 +16,12 @@
 namespace tangram {
 namespace {
 
-// The GPT-2 vocabulary of 50,257, padded as Megatron-LM does for tp up to 8.
+// The GPT-2 vocabulary of 50,257, padded as Megatron-LM pads it for tp up to 8.
 constexpr int kPaddedGptVocabulary = 51200;
 
-// Models that gate their MLP, use rotary positions and have no biases: by name,
-// or because they share key and value heads, which came with the rest.
+// Returns whether the model gates its MLP, uses rotary positions and has no
+// biases. Its name tells, or that heads share keys and values: models with that
+// have the rest too.
 bool IsLlamaLike(const MeasuredRun& run) {
   if (run.num_kv_heads > 0 && run.num_kv_heads < run.num_heads) return true;
   for (const absl::string_view family :
@@ -36,8 +37,8 @@ bool IsDecoder(absl::string_view model) {
          !absl::StartsWith(name, "t5") && !absl::StartsWith(name, "vit");
 }
 
-// "LLAMA3.1_405B" and "Llama 3 405B" -> "llama3-405b": the catalogue's spelling
-// of a public model that the row names without its dimensions.
+// Returns the catalogue's spelling of a public model that the row names without
+// its dimensions: "LLAMA3.1_405B" and "Llama 3 405B" become "llama3-405b".
 std::string CatalogueName(absl::string_view model) {
   std::string name = absl::AsciiStrToLower(model.substr(0, model.find(" (")));
   name = absl::StrReplaceAll(name, {{"_", "-"}, {" ", "-"}});
@@ -104,7 +105,7 @@ absl::StatusOr<ModelSpec> ModelOfRun(const MeasuredRun& run) {
     return absl::UnimplementedError(
         absl::StrCat("model: ", run.model, "; not a decoder-only model"));
   }
-  // Public mixtures of experts are more than the columns can say.
+  // The columns cannot describe public mixtures of experts in full.
   if (run.num_experts > 1) {
     absl::StatusOr<ModelSpec> known = ModelByName(run);
     if (known.ok() && known->num_layers() == run.num_layers + 2) return known;

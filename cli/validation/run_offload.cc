@@ -12,7 +12,7 @@
 namespace tangram {
 namespace {
 
-// One of "optimizer" and "optimizer 0.5"; false where it is neither.
+// Reads "optimizer" or "optimizer 0.5"; returns false for anything else.
 bool ReadPart(absl::string_view part, HostOffload& offload) {
   const std::vector<std::string> words =
       absl::StrSplit(part, ' ', absl::SkipEmpty());

@@ -16,20 +16,21 @@
 #include "common/domain/training_options.h"
 #include "formats/config/device_catalogue.h"
 
-// The parts of ExpressRun; inside cli/validation only. Errors as there.
+// The parts of ExpressRun; for cli/validation only. Errors are those of
+// ExpressRun.
 namespace tangram {
 
-// A catalogue entry for a GPU as sources write it: "A100-80 SXM (Selene)",
-// "V100-32 SXM2", "GH-96". `nvlink` picks the card with NVLink where the
-// name leaves it open.
+// Returns the catalogue entry of a GPU as sources spell it: "A100-80 SXM
+// (Selene)", "V100-32 SXM2", "GH-96". `nvlink` chooses the card with NVLink if
+// the name fits several.
 absl::StatusOr<const CatalogueDevice*> FindRunDevice(absl::string_view gpu,
                                                      bool nvlink);
 
-// What the network of one node carries, from "8x HDR InfiniBand 200 Gbps per
-// node", "4x Omni-Path links per node (100 Gbps each)", "800 Gbps per node";
-// empty where no rate is given.
+// The network of one node, parsed from "8x HDR InfiniBand 200 Gbps per node",
+// "4x Omni-Path links per node (100 Gbps each)", "800 Gbps per node". Empty if
+// the text has no rate.
 struct NodeNetwork {
-  double gbit_per_s = 0;  // Of the node, nominal.
+  double gbit_per_s = 0;  // Nominal rate of the node.
   int num_links = 1;
   bool rdma = false;
   bool omni_path = false;
@@ -37,15 +38,15 @@ struct NodeNetwork {
 std::optional<NodeNetwork> ParseNodeNetwork(absl::string_view text);
 
 absl::StatusOr<ModelSpec> ModelOfRun(const MeasuredRun& run);
-// "none", "optimizer", "optimizer 0.5, activations 0.25"; nothing where the
-// row's stages say it each ("per-stage").
+// Parses "none", "optimizer", "optimizer 0.5, activations 0.25". Empty for
+// "per-stage": then each stage of the row has its own.
 absl::StatusOr<std::optional<HostOffload>> OffloadOfRun(const MeasuredRun& run);
 absl::StatusOr<TrainingOptions> TrainingOfRun(const MeasuredRun& run);
-// A cluster with the nodes that `stages` use, in that order, and the stages'
-// GPUs on it in rank order.
+// A cluster of the nodes that `stages` use, in that order, and the GPUs of each
+// stage in rank order.
 struct PlacedRun {
   Cluster cluster;
-  std::vector<std::vector<GpuId>> gpus;  // By stage.
+  std::vector<std::vector<GpuId>> gpus;  // One list for each stage.
 };
 absl::StatusOr<PlacedRun> PlaceRun(const MeasuredRun& run,
                                    absl::Span<const RunStage> stages);

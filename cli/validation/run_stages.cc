@@ -14,7 +14,7 @@
 namespace tangram {
 namespace {
 
-// Transformer layers of each of `chunks` chunks.
+// Returns the number of transformer layers of each of `chunks` chunks.
 absl::StatusOr<std::vector<int>> SplitLayers(const MeasuredRun& run,
                                              int num_layers, int chunks) {
   if (num_layers + 2 < chunks) {
@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<int>> SplitLayers(const MeasuredRun& run,
   std::vector<int> layers(chunks, num_layers / chunks);
   const int left = num_layers % chunks;
   if (left == 0) return layers;
-  // Megatron-LM counts the embedding and the head as a layer each.
+  // Megatron-LM counts embedding and head as one layer each.
   if ((num_layers + 2) % chunks == 0) {
     layers.assign(chunks, (num_layers + 2) / chunks);
     --layers.front();
@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<int>> SplitLayers(const MeasuredRun& run,
     }
     return layers;
   }
-  // The ends carry the embedding and the head: the middle takes the rest.
+  // The first and last chunk carry embedding and head, so the middle chunks
+  // take the remaining layers.
   for (int i = 0; i < left; ++i) ++layers[(chunks - left) / 2 + i];
   return layers;
 }

@@ -14,25 +14,26 @@ namespace tangram {
 // One pipeline stage of a measured run.
 struct RunStage {
   StagePlan plan;
-  // The GPU types of its ranks in order, each for that many ranks; empty: the
-  // row's one type.
+  // Runs of ranks with one GPU type, in rank order; empty: all ranks have the
+  // row's GPU type.
   struct Ranks {
     std::string gpu;
     int count = 0;
   };
   std::vector<Ranks> ranks;
-  // The row's memory counts the GPUs of this stage.
+  // The row's memory includes the GPUs of this stage.
   bool memory_measured = true;
 };
 
+// All stages of a run.
 struct RunStages {
   std::vector<RunStage> stages;
   int pipeline_microbatch_size = 0;
   int virtual_stages = 1;
 };
 
-// The stages of a run: from its plan_json in the forms that Sailor, AMP, Aceso
-// and Mist publish, or its layers cut evenly.
+// Returns the stages of a run: from its plan_json, in the formats that Sailor,
+// AMP, Aceso and Mist publish, or with its layers cut evenly.
 absl::StatusOr<RunStages> StagesOfRun(const MeasuredRun& run,
                                       const ModelSpec& model);
 

@@ -6,8 +6,8 @@
 namespace tangram {
 namespace {
 
-// Megatron-LM and what was built on it before 2023. Its host is slow: vTrain's
-// runs on one node take 3.55 ms a layer and microbatch, forward, recomputation
+// Megatron-LM and its derivatives before 2023. The host is slow: vTrain's runs
+// on one node take 3.55 ms a layer and microbatch for forward, recomputation
 // and backward, however small the layer.
 constexpr RuntimeHabits kEarlyMegatron = {.flash_attention = false,
                                           .fp32_gradients = false,
@@ -42,7 +42,7 @@ struct Framework {
 
 // Elements that DeepSpeed reduces or gathers at once by default.
 constexpr double kDeepSpeedBucket = 5e8;
-// ZeRO's buckets in 16 bits: one to reduce, one filling and one to gather.
+// ZeRO's three buckets of 16-bit elements: reducing, filling and gathering.
 constexpr double kDeepSpeedBuckets_bytes = 3 * 2 * kDeepSpeedBucket;
 
 RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
@@ -58,11 +58,11 @@ RuntimeHabits Unfused(RuntimeHabits habits) {
   return habits;
 }
 
-// Sailor's layer profiles of A100 and GH200 are faster than fp32 units allow.
-// Its runtime is a DeepSpeed pipeline engine for stages of mixed degrees: it
-// copies the shape of every tensor to the host before the tensor itself. The
-// times of message and iteration, and the buffers, are those of its runs on
-// GH200 (2504.17096); its planner reckons with 2 to 3 GB.
+// Sailor's layer profiles of A100 and GH200 are faster than fp32 units allow,
+// so they ran in TF32. Its runtime is a DeepSpeed pipeline engine for stages of
+// mixed degrees. It copies the shape of every tensor to the host before the
+// tensor itself. The times of message and iteration and the buffers are those
+// of its runs on GH200 (2504.17096); its planner assumes 2 to 3 GB.
 RuntimeHabits Sailor(RuntimeHabits habits) {
   habits.tf32 = true;
   habits.blocking_transfers = true;
@@ -79,7 +79,8 @@ RuntimeHabits WithoutDropout(RuntimeHabits habits) {
   return habits;
 }
 
-// Waits for the device after each exchange between stages, and keeps both ends.
+// Waits for the device after each exchange between stages, and keeps the
+// tensors at both ends.
 RuntimeHabits Blocking(RuntimeHabits habits) {
   habits.blocking_transfers = true;
   habits.keeps_sent_tensors = true;

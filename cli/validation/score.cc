@@ -14,7 +14,7 @@ double TimeError(const PredictedRun& run) {
   return run.prediction.iteration_s / *run.run->iteration_s - 1;
 }
 
-// Runs between which a planner would choose.
+// Identifies runs among which a planner would choose.
 std::string GroupKey(const MeasuredRun& run) {
   return absl::StrJoin(
       {run.model, run.gpu, run.framework, run.precision,
@@ -23,6 +23,7 @@ std::string GroupKey(const MeasuredRun& run) {
       "|");
 }
 
+// Mean of τ-b over groups, weighted by their n(n − 1)/2 pairs.
 std::optional<double> MeanTau(absl::Span<const PredictedRun> runs) {
   struct Series {
     std::vector<double> measured;
@@ -68,6 +69,7 @@ ErrorSummary SummarizeErrors(std::vector<double> errors) {
   return summary;
 }
 
+// τ-b = (concordant − discordant) / sqrt(pairs untied in a · pairs untied in b)
 double KendallTau(absl::Span<const double> a, absl::Span<const double> b) {
   double concordant = 0;
   double untied_a = 0;

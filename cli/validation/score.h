@@ -11,44 +11,45 @@
 
 namespace tangram {
 
-// A run with what was predicted for it.
+// A run and its prediction.
 struct PredictedRun {
   const MeasuredRun* run = nullptr;
   RunPrediction prediction;
 };
 
-// Signed relative errors, prediction / measurement − 1.
+// Summary of relative errors, prediction / measurement − 1.
 struct ErrorSummary {
-  int n = 0;
-  double mean_abs = 0;
-  double median_abs = 0;
-  double bias = 0;  // Mean.
+  int n = 0;              // Number of errors.
+  double mean_abs = 0;    // Mean absolute value.
+  double median_abs = 0;  // Median absolute value.
+  double bias = 0;        // Mean of the signed errors.
 };
 ErrorSummary SummarizeErrors(std::vector<double> errors);
 
-// Of the rows that tell whether a plan fits: those that ran out of memory and
-// those that finished.
+// Agreement over rows that show whether a plan fits: those that ran out of
+// memory and those that finished.
 struct FitAgreement {
   int n = 0;
   int agree = 0;
-  int falsely_fits = 0;  // Ran out of memory, predicted to fit.
+  int falsely_fits = 0;  // Ran out of memory although predicted to fit.
 };
 
+// Quality of the predictions of a group of runs.
 struct Score {
   ErrorSummary time;
   ErrorSummary memory;
-  // Kendall's τ-b between predicted and measured times of a token, within
-  // groups of at least three runs of one model and software on one cluster;
+  // Kendall's τ-b between predicted and measured time per token. It compares
+  // runs of one model and software on one cluster, in groups of at least three;
   // mean over groups, weighted by pairs. Empty: no such group.
   std::optional<double> kendall_tau;
   FitAgreement fit;
-  std::vector<const PredictedRun*> worst;  // By time, worst first.
+  std::vector<const PredictedRun*> worst;  // By error of time, worst first.
 };
 
-// `max_worst`: how many of the worst rows to list.
+// Scores the runs and lists at most `max_worst` of the worst.
 Score ScoreRuns(absl::Span<const PredictedRun> runs, int max_worst);
 
-// Kendall's τ-b of two equally long series; 0 where all values of one tie.
+// Returns Kendall's τ-b of two equally long series; 0 if all values of one tie.
 double KendallTau(absl::Span<const double> a, absl::Span<const double> b);
 
 }  // namespace tangram

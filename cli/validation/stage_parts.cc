@@ -27,8 +27,8 @@ int ZeroStageOf(const MeasuredRun& run) {
   return absl::StrContains(run.zero, "optimizer+grad") ? 2 : 3;
 }
 
-// For each layer of [begin, end): the
-// first `recomputed` transformer layers whole, or the attention core of all.
+// Returns the recomputation of the layers in [begin, end): the first
+// `recomputed` transformer layers whole, or the attention core of all.
 std::vector<RecomputeRun> RecomputeRuns(const ModelSpec& model,
                                         OperatorCut begin, OperatorCut end,
                                         Recompute recompute, int recomputed) {

@@ -13,46 +13,48 @@
 #include "common/domain/stage_plan.h"
 #include "formats/config/config_field.h"
 
-// What StagesOfRun is made of; inside cli/validation only. Errors as there.
+// The parts of StagesOfRun; for cli/validation only. Errors are those of
+// StagesOfRun.
 namespace tangram {
 
 inline constexpr int kMaxDegree = 1 << 20;
 
+// Nothing, the attention core, or whole layers.
 enum class Recompute { kNone, kSelective, kAll };
 
-// What the row says; nothing said is none.
+// Returns what the row states; kNone if it does not say.
 Recompute RecomputeOf(const MeasuredRun& run);
-// What the row says, or else its framework's habit.
+// Returns what the row states, or else the habit of its framework.
 StageParallelism ParallelismOf(const MeasuredRun& run);
 
-// One mask a layer, equal neighbours joined.
+// Turns one mask a layer into runs, joining equal neighbours.
 std::vector<RecomputeRun> JoinMasks(absl::Span<const OpMask> masks);
 
-// A stage that recomputes the attention core of all its transformer layers, or
-// the first `recomputed` of them whole.
+// Makes a stage that recomputes the attention core of all its transformer
+// layers, or the first `recomputed` of them whole.
 RunStage MakeStage(const ModelSpec& model, OperatorCut begin, OperatorCut end,
                    const StageParallelism& parallelism, Recompute recompute,
                    int recomputed = kMaxDegree);
 
-// The `count` operators that Aceso recomputed of a stage that holds its
-// operators [begin_op, begin_op + num_ops), as masks of ours.
+// Returns our masks for the `count` operators that Aceso recomputed in a stage
+// with its operators [begin_op, begin_op + num_ops).
 std::vector<RecomputeRun> AcesoRecompute(const ModelSpec& model,
                                          const StagePlan& stage,
                                          int sequence_length, int begin_op,
                                          int num_ops, int count);
 
-// The row says two things that exclude each other.
+// The error of a row with two statements that exclude each other.
 absl::Status Contradiction(absl::string_view what);
 
-// Plans as DeepSpeed's pipeline cuts them (AMP): layer indices between stages,
-// and perhaps the nodes that the ranks lie on.
+// Reads plans as DeepSpeed's pipeline cuts them (AMP): layer indices between
+// stages, and perhaps the nodes of the ranks.
 absl::StatusOr<RunStages> DeepSpeedStages(const MeasuredRun& run,
                                           const ModelSpec& model,
                                           const ConfigField& root,
                                           const ConfigField& boundaries);
 
-// Plans as a list of stages: Sailor's with replicas, Aceso's with operators,
-// Mist's with layers.
+// Reads plans as a list of stages: Sailor's with replicas, Aceso's with
+// operators, Mist's with layers.
 absl::StatusOr<RunStages> ListedStages(const MeasuredRun& run,
                                        const ModelSpec& model,
                                        const ConfigField& list);

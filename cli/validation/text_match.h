@@ -7,7 +7,7 @@
 
 namespace tangram {
 
-// Whether `text` contains `part`, ignoring case.
+// Returns whether `text` contains `part`, ignoring case.
 inline bool Mentions(absl::string_view text, absl::string_view part) {
   return absl::StrContains(absl::AsciiStrToLower(text),
                            absl::AsciiStrToLower(part));

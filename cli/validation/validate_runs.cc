@@ -30,8 +30,8 @@ Group& GroupFor(const MeasuredRun& run, std::vector<Group>& groups) {
   return groups.emplace_back(Group{.source = run.source, .gpu = run.gpu});
 }
 
-// Rows with a time, in an order that the seed alone decides; at most `count`,
-// and never all.
+// Chooses rows with a time, in an order that depends on the seed only: at most
+// `count`, and never all.
 std::vector<size_t> ChooseRows(const Group& group, int count, uint64_t seed) {
   std::vector<std::pair<Fingerprint, size_t>> order;
   for (size_t i = 0; i < group.rows.size(); ++i) {
@@ -56,7 +56,8 @@ ErrorSummary PublishedErrors(absl::Span<const PredictedRun> runs) {
   return SummarizeErrors(std::move(errors));
 }
 
-// Where a profile measured the model of this name, its dimensions are what ran.
+// Takes the model from a profile of the same name, since the profiled
+// dimensions are those that ran.
 void TakeModelOf(const Profile& profile, const MeasuredRun& run,
                  ExpressedRun& expressed) {
   for (const ModelSpec& model : profile.models) {

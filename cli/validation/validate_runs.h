@@ -14,14 +14,14 @@
 namespace tangram {
 
 struct ValidationOptions {
-  // Rows of each source and GPU type whose times the device and link constants
-  // are fitted to; the others are scored. 0: none.
+  // Number of rows of each source and GPU type to which the device and link
+  // constants are fitted. The other rows are scored. 0: no fitting.
   int calibration_rows = 0;
   uint64_t seed = 0;  // Chooses those rows.
-  // Flagged rows are left out but for what they say of memory.
+  // Without it, flagged rows are left out unless they ran out of memory.
   bool include_flagged = false;
-  int worst_rows = 3;  // To list, of each group.
-  // Attached to the devices of their types.
+  int worst_rows = 3;  // Number of rows to list for each group.
+  // Profiles are attached to the devices of their types.
   std::vector<Profile> profiles;
 };
 
@@ -29,10 +29,10 @@ struct ValidationOptions {
 struct ValidatedGroup {
   std::string source;
   std::string gpu;
-  std::vector<PredictedRun> runs;  // Those that are scored.
+  std::vector<PredictedRun> runs;  // The scored rows.
   int calibration_rows = 0;
   Calibration calibration;  // Empty: not calibrated.
-  // Of `runs`; `worst` points into them.
+  // Score of `runs`; `worst` points into them.
   Score score;
   // Mean absolute error of the predictions that the source itself publishes,
   // over the scored rows that have one.

@@ -23,8 +23,8 @@ namespace {
 using grpc::experimental::ClientRpcInfo;
 using grpc::experimental::Interceptor;
 
-// Puts the token into each call. Interceptors work on every kind of channel;
-// call credentials do not work in plain text.
+// Adds the token to each call. Interceptors work on every kind of channel; call
+// credentials do not work in plain text.
 class TokenSender : public Interceptor {
  public:
   explicit TokenSender(const std::string& token_file)
@@ -34,7 +34,7 @@ class TokenSender : public Interceptor {
     if (call->QueryInterceptionHookPoint(
             grpc::experimental::InterceptionHookPoints::
                 PRE_SEND_INITIAL_METADATA)) {
-      // Without one the coordinator says what is missing.
+      // Without a token the coordinator's error says what is missing.
       const absl::StatusOr<std::string> token =
           ReadTokenFile("token", token_file_);
       if (token.ok()) {
@@ -108,7 +108,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const CoordinatorAccess& access, const AccessFlags& flags,
     grpc::ChannelArguments arguments) {
   TANGRAM_RETURN_IF_ERROR(Check(access, flags));
-  // Nor may a proxy listen in.
+  // Keeps a proxy from listening in, too.
   if (IsLoopback(access.address)) {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   }

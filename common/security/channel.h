@@ -15,28 +15,30 @@ class ChannelArguments;
 
 namespace tangram {
 
-// How to reach a coordinator and show it who one is.
+// How to reach a coordinator and authenticate to it.
 struct CoordinatorAccess {
   std::string address;  // "host:port"
-  TlsFiles tls;         // No ca_file: in plain text.
-  // Its one line is sent with every call, read anew each time; empty: none.
+  TlsFiles tls;         // No ca_file: plain text.
+  // Its one line is sent with every call. It is read again each time. Empty: no
+  // token.
   std::string token_file;
-  // Send the token in plain text to other machines too.
+  // Sends the token in plain text to other machines too.
   bool allow_plaintext_token = false;
 };
 
-// What the user calls them.
+// The names of the user's flags, for errors.
 struct AccessFlags {
   TlsFlags tls;
   const char* token_file = "--token_file";
   const char* allow_plaintext_token = "--allow_plaintext_token";
 };
 
-// This machine, by its name or number; other machines cannot listen in.
+// Returns whether the address is this machine, by name or number. Other
+// machines cannot listen in on it.
 bool IsLoopback(absl::string_view address);
 
-// A channel that does not connect yet. Certificates are read again when their
-// files change. kInvalidArgument names the flag at fault.
+// Makes a channel that does not connect yet. Certificates are read again when
+// their files change. kInvalidArgument names the flag at fault.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const CoordinatorAccess& access, const AccessFlags& flags,
     grpc::ChannelArguments arguments);

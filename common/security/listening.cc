@@ -51,7 +51,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
         ": callers would send tokens in plain text; expected --tls_cert_file "
         "or an address of this machine alone"));
   } else {
-    // Plain text too, but takes a gate.
+    // Local credentials are plain text too, but accept a gate.
     credentials = grpc::experimental::LocalServerCredentials(
         absl::StartsWith(address, "unix:") ? UDS : LOCAL_TCP);
   }

@@ -14,11 +14,11 @@ class ServerCredentials;
 
 namespace tangram {
 
-// Credentials to listen on `address` with, in plain text without a certificate.
+// Returns credentials to listen on `address`: plain text without a certificate.
 // With tls.ca_file clients must have a certificate too. Every call of every
-// service passes `gate` first, unless it is null; tokens in plain text are
-// refused on addresses that other machines reach. kInvalidArgument names the
-// flag at fault. Certificates are read again when their files change.
+// service passes `gate` first, unless it is null. Tokens in plain text are
+// refused on addresses that other machines can reach. kInvalidArgument names
+// the flag at fault. Certificates are read again when their files change.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
     const std::string& address, const TlsFiles& tls,
     std::shared_ptr<grpc::AuthMetadataProcessor> gate);

@@ -3,7 +3,7 @@
 
 namespace tangram {
 
-// How often files with keys are looked at for changes.
+// Seconds between checks whether files with keys have changed.
 inline constexpr unsigned kRefreshIntervalS = 1;
 
 }  // namespace tangram

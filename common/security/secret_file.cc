@@ -13,7 +13,7 @@
 namespace tangram {
 namespace {
 
-// A bundle of all public authorities is a quarter of it.
+// Four times a bundle of all public authorities.
 constexpr size_t kMaxBytes = 1 << 20;
 
 absl::Status FileError(absl::string_view flag, const std::string& file,
@@ -38,7 +38,7 @@ absl::StatusOr<std::string> ReadSecretFile(absl::string_view flag,
     return FileError(flag, file,
                      absl::StrCat("larger than ", kMaxBytes, " bytes"));
   }
-  // Reading a folder gives nothing.
+  // Reading a folder succeeds and yields nothing.
   if (content.empty()) return FileError(flag, file, "empty, or not a file");
   return content;
 }

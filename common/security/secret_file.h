@@ -8,12 +8,12 @@
 
 namespace tangram {
 
-// A small file that a flag names: keys, certificates, tokens. kInvalidArgument
-// names the flag and the file, never what is in it.
+// Reads a small file that a flag names: keys, certificates, tokens.
+// kInvalidArgument names the flag and the file, never the content.
 absl::StatusOr<std::string> ReadSecretFile(absl::string_view flag,
                                            const std::string& file);
 
-// The one line of such a file: a token to call with.
+// Reads the one line of such a file: a token for calls.
 absl::StatusOr<std::string> ReadTokenFile(absl::string_view flag,
                                           const std::string& file);
 

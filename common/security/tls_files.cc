@@ -34,7 +34,7 @@ Owned<BIO> Open(const std::string& pem) {
   return Owned<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// Nobody is there to be asked.
+// Refuses encrypted keys, since no user is present to enter a passphrase.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 absl::StatusOr<std::vector<Owned<X509>>> ReadCertificates(
@@ -77,7 +77,7 @@ absl::Status CheckPairOnce(const TlsFiles& files, const TlsFlags& flags) {
                                 files.cert_file, ")"));
 }
 
-// Both may have been replaced between reading the one and the other.
+// Tries twice, since both files may be replaced between the two reads.
 absl::Status CheckPair(const TlsFiles& files, const TlsFlags& flags) {
   const absl::Status status = CheckPairOnce(files, flags);
   return status.ok() ? status : CheckPairOnce(files, flags);

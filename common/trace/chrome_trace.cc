@@ -16,10 +16,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kProcess = 1;
 
-// One row of the picture: spans in it are apart or one inside the other.
+// A row of the picture. Two spans in it are disjoint or one contains the other.
 class Row {
  public:
-  // Spans must come by beginning, the longer first.
+  // Adds a span if it fits. Spans must come by start, the longer first.
   bool Take(const Span& span) {
     while (!open_ends_s_.empty() && open_ends_s_.back() <= span.start_s) {
       open_ends_s_.pop_back();
@@ -32,7 +32,7 @@ class Row {
   }
 
  private:
-  std::vector<double> open_ends_s_;  // Innermost last.
+  std::vector<double> open_ends_s_;  // Ends of open spans, innermost last.
 };
 
 std::map<std::string, std::vector<const Span*>> SpansByLane(
@@ -60,7 +60,7 @@ Json Arguments(const Span& span) {
   return arguments;
 }
 
-// Times are in microseconds.
+// Returns the event of a span; the format counts in microseconds.
 Json CompleteEvent(const Span& span, int row) {
   return {
       {"name", span.name},        {"ph", "X"},

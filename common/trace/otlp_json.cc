@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kSpanKindInternal = 1;
 constexpr int kStatusError = 2;
 
-// 16 bytes that no other trace has.
+// Returns 16 bytes, in hex, that no other trace has.
 std::string TraceIdOf(const Trace& trace) {
   const Fingerprint high =
       Fingerprinter().Add(trace.name).Add(trace.began_unix_ns).Finish();
@@ -24,7 +24,7 @@ std::string TraceIdOf(const Trace& trace) {
 
 std::string SpanIdOf(int64_t id) { return absl::StrFormat("%016x", id); }
 
-// 64-bit integers are strings in protobuf's JSON.
+// Protobuf's JSON writes 64-bit integers as strings.
 struct ToJsonValue {
   Json operator()(const std::string& text) const {
     return {{"stringValue", text}};

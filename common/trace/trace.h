@@ -11,14 +11,15 @@ namespace tangram {
 
 using SpanValue = std::variant<std::string, int64_t, double, bool>;
 
-// Something that took time, inside another span.
+// An activity with a start and an end, perhaps inside another span.
 struct Span {
-  int64_t id = 0;      // Positive, of this trace alone.
+  int64_t id = 0;      // Positive, unique in the trace.
   int64_t parent = 0;  // 0: none.
   std::string name;
-  // Who did it ("worker-3"). Empty: no one; its parts say who did them.
+  // The worker or other party that did it ("worker-3"). Empty: the spans inside
+  // have one each.
   std::string lane;
-  // Seconds since the beginning of the trace.
+  // Seconds since the start of the trace.
   double start_s = 0;
   double end_s = 0;
   std::string error;  // Empty: none.
@@ -31,7 +32,7 @@ struct Trace {
   std::string name;  // "job nightly-7".
   int64_t began_unix_ns = 0;
   std::vector<Span> spans;
-  int64_t num_dropped = 0;  // Spans that there was no room for.
+  int64_t num_dropped = 0;  // Spans that did not fit.
   bool operator==(const Trace&) const = default;
 };
 

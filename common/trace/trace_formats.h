@@ -5,16 +5,16 @@
 
 #include "common/trace/trace.h"
 
-// Traces for other programs, ending in a newline.
+// Writes traces for other programs. The text ends in a newline.
 namespace tangram {
 
-// An ExportTraceServiceRequest in OTLP's JSON encoding: what collectors take at
-// /v1/traces.
+// Returns an ExportTraceServiceRequest in OTLP's JSON encoding, which
+// collectors accept at /v1/traces.
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 std::string ToOtlpJson(const Trace& trace);
 
-// The JSON object form of the Trace Event Format, which Perfetto and
-// chrome://tracing open. A lane is as many rows as spans overlap in it; spans
+// Returns the JSON object form of the Trace Event Format, which Perfetto and
+// chrome://tracing open. A lane has as many rows as spans overlap in it. Spans
 // without a lane are left out.
 std::string ToChromeTrace(const Trace& trace);
 

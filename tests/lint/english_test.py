@@ -28,6 +28,9 @@ COINED = {
 # Files and folders that are held to it.
 FOLDERS = [
     "CONTRIBUTING.md",
+    "cli/validation",
+    "common/security",
+    "common/trace",
     "formats",
     "frameworks",
 ]
