@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COMMON_PARALLELIZER_FIELD_ERROR_H_
-#define TANGRAM_COMMON_PARALLELIZER_FIELD_ERROR_H_
+#ifndef TANGRAM_COMMON_BASE_FIELD_ERROR_H_
+#define TANGRAM_COMMON_BASE_FIELD_ERROR_H_
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -17,4 +17,4 @@ inline absl::Status FieldError(absl::string_view field,
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COMMON_PARALLELIZER_FIELD_ERROR_H_
+#endif  // TANGRAM_COMMON_BASE_FIELD_ERROR_H_

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/check_answers.h"
 #include "common/parallelizer/check_figures.h"
-#include "common/parallelizer/field_error.h"
 
 namespace tangram {
 namespace {

@@ -10,9 +10,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/check_arguments.h"
-#include "common/parallelizer/field_error.h"
 
 namespace tangram {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
-#include "common/parallelizer/field_error.h"
 
 namespace tangram {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
-#include "common/parallelizer/field_error.h"
 #include "common/parallelizer/plan_figures.h"
 
 namespace tangram {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/parallelizer/field_error.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 
