@@ -33,6 +33,8 @@ FOLDERS = [
     "common/trace",
     "formats",
     "frameworks",
+    "tools",
+    "web",
 ]
 COMMENT = {".cc": "//", ".h": "//", ".proto": "//", ".ts": "//", ".py": "#",
            ".yaml": "#", ".yml": "#", ".sh": "#", "": "#"}

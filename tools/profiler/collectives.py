@@ -1,4 +1,4 @@
-"""Collectives and transfers between the ranks that torchrun started."""
+"""Measures collectives and transfers between the ranks of torchrun."""
 
 import os
 
@@ -33,7 +33,7 @@ class Ranks:
             dist.destroy_process_group()
 
     def group_of(self, size):
-        """This rank's group of `size` neighbours. All ranks must ask."""
+        """Returns this rank's group of `size` neighbours; every rank calls it."""
         mine = None
         for begin in range(0, self.count - size + 1, size):
             ranks = list(range(begin, begin + size))
@@ -109,15 +109,15 @@ def _points(device, make, largest, align):
 
 
 def measure_collectives(device, ranks, largest, log):
-    """Entries of `collectives`, each measured in the first group of its size.
+    """Returns entries of `collectives`, measured in the first group of a size.
 
-    The other groups run the same at the same time.
+    The other groups run the same collective at the same time.
     """
     entries = []
     for size in ranks.group_sizes():
         group = ranks.group_of(size)
         if group is None:
-            continue  # What is left over when groups are formed.
+            continue  # This rank is in no group of that size.
         for op, (make, on_cpu) in _OPERATIONS.items():
             if not device.is_gpu and not on_cpu:
                 continue
@@ -137,7 +137,7 @@ def _transfer(x, rank, peer):
 
 
 def measure_p2p(device, ranks, largest, log):
-    """One rank to one other: inside a node, and to another node if any."""
+    """Measures transfers to a rank of the same node and of another node."""
     entries = []
     peers = {1: 1} if ranks.per_node > 1 else {}
     if ranks.count > ranks.per_node:

@@ -1,9 +1,9 @@
 """Layers of a transformer, as Megatron-LM cuts them over tensor-parallel ranks.
 
-Every operator runs through `Layer.run`, so that a recorder can catch it with
-its inputs and time it alone. Collectives are outside the operators. There is
-no dropout, and a router balances its experts perfectly, so that no run depends
-on random weights.
+Every operator runs through `Layer.run`, so that a recorder can keep it with its
+inputs and time it alone. Collectives are outside the operators. There is no
+dropout, and a router balances its experts perfectly, so that no measurement
+depends on random weights.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class TensorParallel:
 
 
 class _CopyToRanks(torch.autograd.Function):
-    """The same input on all ranks; its gradient is the sum of theirs."""
+    """Gives all ranks the same input; its gradient is the sum of theirs."""
 
     @staticmethod
     def forward(ctx, x, group):
@@ -51,7 +51,7 @@ class _CopyToRanks(torch.autograd.Function):
 
 
 class _SumOverRanks(torch.autograd.Function):
-    """The sum of what the ranks hold; each gets its gradient."""
+    """Sums the tensors of the ranks; each rank gets the gradient of the sum."""
 
     @staticmethod
     def forward(ctx, x, group):
@@ -212,7 +212,7 @@ class Head(Layer):
 
 
 class Transformer(Layer):
-    """Attention and an MLP, or a mixture of experts in its place."""
+    """Attention, followed by an MLP or a mixture of experts."""
     kind = "transformer"
 
     def __init__(self, model, tp, flash, experts=None):
@@ -265,7 +265,7 @@ class Mlp(nn.Module):
 
 
 class Experts(nn.Module):
-    """One linear map for each of the equally many tokens of an expert."""
+    """One linear map for each expert; all experts have equally many tokens."""
 
     def __init__(self, count, inputs, outputs, bias):
         super().__init__()

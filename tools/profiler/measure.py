@@ -1,7 +1,7 @@
-"""Times and memory of what runs on one device.
+"""Measures times and memory on one device.
 
-A GPU is timed by CUDA events on its own timeline, a CPU (for tests of these
-programs) by the clock.
+CUDA events time a GPU on its own timeline. The clock times a CPU, which is for
+tests of these programs.
 """
 
 import statistics
@@ -23,7 +23,7 @@ def fail(message):
 
 
 def check_writable(path):
-    """Before minutes of measuring."""
+    """Fails now rather than after minutes of measuring."""
     try:
         with open(path, "a", encoding="utf-8"):
             pass
@@ -32,7 +32,7 @@ def check_writable(path):
 
 
 def choose_device(kind, allow_no_gpu, index=0):
-    """The device to measure; ends the program if there is none."""
+    """Returns the device to measure; ends the program if there is none."""
     if kind == "cpu":
         return Device(torch.device("cpu"))
     if torch.cuda.is_available():
@@ -45,7 +45,7 @@ def choose_device(kind, allow_no_gpu, index=0):
 
 
 class Device:
-    """Where tensors live, and what time and memory are there."""
+    """A device with its tensors, time and memory."""
 
     def __init__(self, torch_device, repeats=10):
         self.torch = torch_device
@@ -62,7 +62,7 @@ class Device:
             torch.cuda.synchronize(self.torch)
 
     def medians(self, *steps):
-        """Median seconds of each of `steps`, which run one after another."""
+        """Returns the median seconds of each of `steps`, run in turn."""
         rounds = []
         for i in range(WARMUP_ROUNDS + self.repeats):
             marks = [self._mark()]
@@ -88,7 +88,7 @@ class Device:
         return begin.elapsed_time(end) / 1e3
 
     def allocated_bytes(self):
-        """What tensors take; None on a CPU, which does not count them."""
+        """Returns the bytes of tensors; None on a CPU."""
         return torch.cuda.memory_allocated(self.torch) if self.is_gpu else None
 
     def peak_allocated_bytes(self):
@@ -96,15 +96,15 @@ class Device:
                 else None)
 
     def forget(self):
-        """Gives memory back between measurements."""
+        """Returns memory to the driver between measurements."""
         if self.is_gpu:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats(self.torch)
 
     def context_bytes(self):
-        """What the runtime took beside the allocator's blocks.
+        """Returns the bytes that the runtime took beside the allocator.
 
-        All of the GPU that is not free is taken to be this process's.
+        Assumes that all used memory of the GPU belongs to this process.
         """
         if not self.is_gpu:
             return None

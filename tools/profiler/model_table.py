@@ -1,4 +1,4 @@
-"""Models to measure, in the form of docs/model-file.md."""
+"""Models to measure, in the format of docs/model-file.md."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Model:
     bias: str = "none"
     norm_bias: bool = False
     qk_norm: bool = False
-    source: dict = field(default=None, repr=False)  # As it was given.
+    source: dict = field(default=None, repr=False)  # The file's own mapping.
 
     def __post_init__(self):
         self.kv_heads = self.kv_heads or self.heads
@@ -51,7 +51,7 @@ class Model:
                 and (layer - e.first_layer) % e.every == 0)
 
     def distinct_layers(self):
-        """The first layer of each kind: with experts, and without."""
+        """Returns the first layer with experts and the first without."""
         first = {}
         for layer in range(self.layers):
             first.setdefault(self.has_experts(layer), layer)
@@ -69,7 +69,7 @@ def _parse(name, source):
 
 
 def load_model(name_or_file):
-    """(model, usual sequence length) of a name in the table or a JSON file.
+    """Returns (model, usual sequence length) of a name or a JSON file.
 
     The length is None for a file.
     """

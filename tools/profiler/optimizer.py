@@ -4,10 +4,10 @@ import torch
 
 
 class MixedPrecisionAdam:
-    """fp32 masters and moments of 16-bit weights; fp32 weights are their own.
+    """Keeps fp32 masters and moments of 16-bit weights.
 
-    With `fp32_gradients` gradients accumulate in fp32, else in the precision
-    of the weights.
+    fp32 weights are their own masters. With `fp32_gradients` gradients
+    accumulate in fp32, otherwise in the precision of the weights.
     """
 
     def __init__(self, parameters, fp32_gradients=False):
@@ -21,7 +21,7 @@ class MixedPrecisionAdam:
             self.sums = [torch.zeros_like(m) for m in self.masters]
             for weight, total in zip(self.weights, self.sums):
                 _add_up(weight, total)
-        # One kernel for all parameters where this PyTorch has it.
+        # One kernel for all parameters, if this PyTorch has it.
         on_gpu = bool(self.weights) and self.weights[0].is_cuda
         try:
             self.adam = torch.optim.Adam(self.masters, lr=1e-4, fused=on_gpu)
@@ -29,7 +29,7 @@ class MixedPrecisionAdam:
             self.adam = torch.optim.Adam(self.masters, lr=1e-4, foreach=True)
 
     def gather_gradients(self):
-        """After each backward pass, where hooks have not done it already."""
+        """Moves gradients after a backward pass, unless hooks have done it."""
         if self.sums is None:
             return
         for weight, total in zip(self.weights, self.sums):
@@ -50,7 +50,7 @@ class MixedPrecisionAdam:
                 self.sums[i].zero_()
 
     def state_bytes(self):
-        """Weights, gradients, masters and moments."""
+        """Returns the bytes of weights, gradients, masters and moments."""
         total = 0
         for weight, master in zip(self.weights, self.masters):
             own_master = master is not weight
@@ -68,7 +68,7 @@ def _move_gradient(weight, total):
 
 
 def _add_up(weight, total):
-    """Moves a gradient as soon as it is there (PyTorch 2.1 and later)."""
+    """Moves a gradient as soon as it exists (PyTorch 2.1 and later)."""
     if hasattr(weight, "register_post_accumulate_grad_hook"):
         weight.register_post_accumulate_grad_hook(
             lambda w: _move_gradient(w, total))

@@ -12,7 +12,7 @@ from optimizer import MixedPrecisionAdam
 
 @dataclass
 class Sample:
-    """What one sequence is, and how attention runs on it."""
+    """Length and precision of a sequence, and the kind of attention."""
     tokens: int
     precision: str
     flash: bool
@@ -33,13 +33,13 @@ def _tokens(device, model, sample, samples):
 
 
 def _layers(device, model, sample, tp):
-    """(layer, index among the transformer layers, maker of its input)."""
+    """Returns (layer, index among transformer layers, maker of its input)."""
     pieces = [(Embedding(model, tp), None, _tokens),
               (Head(model, tp), None, _hidden)]
     for index in model.distinct_layers():
         experts = model.experts if model.has_experts(index) else None
         if experts and tp.degree > 1:
-            continue  # Experts are measured whole.
+            continue  # Layers with experts are only measured uncut.
         pieces.append((Transformer(model, tp, sample.flash, experts), index,
                        _hidden))
     for layer, index, make_input in pieces:
@@ -61,7 +61,7 @@ def _identity(model, sample, tp, index):
 
 
 def measure_layers(device, model, sample, tp, batch_sizes, log):
-    """Entries of `layers`."""
+    """Returns entries of `layers`."""
     entries = []
     for layer, index, make_input in _layers(device, model, sample, tp):
         entry = {"kind": layer.kind, **_identity(model, sample, tp, index)}
@@ -97,7 +97,7 @@ def measure_layers(device, model, sample, tp, batch_sizes, log):
 def _measure_point(device, layer, samples, make_input):
     try:
         inputs = [make_input()]
-        # Gradients exist before, so that only what is saved is new.
+        # Allocates gradients first, so that only saved activations are new.
         forward_s, backward_s = time_passes(device, layer, inputs)
         saved = saved_bytes(device, layer, inputs)
     except RuntimeError as error:
@@ -118,7 +118,7 @@ def _describe(point):
 
 
 def _backward_with_recomputation(device, layer, x):
-    """Seconds; a profile has no place for it, since plans derive it."""
+    """Returns seconds. Profiles do not store it, since plans derive it."""
     def recomputing(y):
         return checkpoint(layer, y, use_reentrant=False)
 
@@ -127,14 +127,14 @@ def _backward_with_recomputation(device, layer, x):
 
 
 def _optimizer(device, layer):
-    """Seconds of a step on the layer's parameters, and all their state."""
+    """Returns the seconds of an optimizer step and the bytes of its state."""
     optimizer = MixedPrecisionAdam(layer.parameters())
     (seconds,) = device.medians(optimizer.step)
     return {"optimizer_s": seconds, "state_bytes": optimizer.state_bytes()}
 
 
 def measure_operators(device, model, sample, tp, samples, log):
-    """Entries of `operators`, each alone with the inputs it has in a layer."""
+    """Returns entries of `operators`, each run alone on its inputs."""
     entries = []
     for layer, index, make_input in _layers(device, model, sample, tp):
         recorder = layer.run = Recorder()
@@ -154,7 +154,7 @@ def measure_operators(device, model, sample, tp, samples, log):
 
 
 def gemm_shapes(models, options):
-    """(m, k, n): powers of two on all edges, and what the models multiply."""
+    """Returns (m, k, n): squares of powers of two, and the models' products."""
     shapes = []
     edge = 256
     while edge <= options.largest_gemm:
@@ -174,7 +174,7 @@ def gemm_shapes(models, options):
 
 
 def measure_gemms(device, shapes, precision):
-    """Entries of `gemms`."""
+    """Returns entries of `gemms`."""
     dtype = DTYPES[precision]
     entries = []
     for m, k, n in shapes:

@@ -45,9 +45,9 @@ def part_names(text):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--out", required=True, metavar="FILE", help="the profile, as JSON")
+    add("--out", required=True, metavar="FILE", help="file for the profile (JSON)")
     add("--gpu", metavar="TYPE",
-        help="GPU type as in your cluster files [what the driver says]")
+        help="GPU type as in your cluster files [the driver's name]")
     add("--models", default="gpt3-1.3b", metavar="NAME,...",
         help="built-in names or JSON model files [gpt3-1.3b]")
     add("--dtype", default="bf16", choices=list(measure.DTYPES))
@@ -67,7 +67,7 @@ def parse_arguments(arguments):
     add("--allow-no-gpu", action="store_true",
         help="without a GPU: measure nothing and exit with 0 instead of 2")
     add("--device", default="gpu", choices=["gpu", "cpu"],
-        help=argparse.SUPPRESS)  # cpu: to test this program.
+        help=argparse.SUPPRESS)  # cpu: for tests of this program.
     return parser.parse_args(arguments)
 
 
@@ -155,7 +155,7 @@ def describe(device, models, options):
 
 
 def write_profile(profile, file):
-    """JSON with one entry a line, so that profiles can be compared."""
+    """Returns JSON with one entry a line, so that profiles can be compared."""
     lines = []
     for key, value in profile.items():
         if isinstance(value, list) and value:

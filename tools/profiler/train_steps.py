@@ -59,13 +59,13 @@ VARIANTS = ((1, 4, "none"), (4, 4, "none"), (4, 4, "full"))
 
 
 def with_positions(model, seq):
-    """The model with as many learned positions as a sequence has tokens."""
+    """Returns the model with one learned position for each token."""
     return dataclasses.replace(
         model, max_positions=seq if model.max_positions else 0)
 
 
 def shrink(model):
-    """The same kind of model, for a test of this program on a CPU."""
+    """Returns a small model of that kind, to test this program on a CPU."""
     experts = model.experts and Experts(4, 2, 64)
     return dataclasses.replace(
         model, layers=2, hidden_size=64, heads=4, head_dim=16,
@@ -100,7 +100,7 @@ class Stack(torch.nn.Module):
 
 
 def run_steps(device, model, variant, options):
-    """(parameters, seconds of a step, peak bytes; None where unknown)."""
+    """Returns (parameters, seconds of a step, peak bytes); None: unknown."""
     microbatch, microbatches, recompute = variant
     device.forget()
     stack = Stack(model, device.has_flash_attention, recompute == "full").to(
@@ -122,7 +122,7 @@ def run_steps(device, model, variant, options):
 
 
 def describe(device, model, variant, options):
-    """The columns that are known before anything runs."""
+    """Returns the columns that are known before anything runs."""
     microbatch, microbatches, recompute = variant
     today = datetime.date.today().isoformat()
     memory = (torch.cuda.get_device_properties(device.torch).total_memory
@@ -172,16 +172,16 @@ def measure_row(device, model, variant, options):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--out", required=True, metavar="FILE", help="the rows, as CSV")
+    add("--out", required=True, metavar="FILE", help="file for the rows (CSV)")
     add("--gpu", metavar="TYPE",
-        help="GPU type as in the catalogue [what the driver says]")
+        help="GPU type as in the catalogue [the driver's name]")
     add("--dtype", default="bf16", choices=list(measure.DTYPES))
     add("--seq", type=int, default=2048, help="tokens a sequence [2048]")
     add("--repeats", type=int, default=7, help="timed steps [7]")
     add("--allow-no-gpu", action="store_true",
         help="without a GPU: measure nothing and exit with 0 instead of 2")
     add("--device", default="gpu", choices=["gpu", "cpu"],
-        help=argparse.SUPPRESS)  # cpu: small stacks, to test this program.
+        help=argparse.SUPPRESS)  # cpu: small stacks, for tests of this program.
     return parser.parse_args(arguments)
 
 
@@ -200,7 +200,7 @@ def main(arguments):
         for number, (model, variant) in enumerate(runs, 1):
             row = measure_row(device, model, variant, options)
             writer.writerow({"row_id": f"train_steps-{number:04d}", **row})
-            file.flush()  # What is measured is kept if a later run fails.
+            file.flush()  # Keeps earlier rows if a later run fails.
             print(f"{number}/{len(runs)} {model.name}, microbatch "
                   f"{variant[0]}, recompute {variant[2]}: "
                   f"{row.get('iteration_s') or row['flag']} s",

@@ -1,5 +1,5 @@
-// What the coordinator answers: protobuf messages of proto/tangram/v1 in JSON,
-// in which 64-bit numbers are strings.
+// The coordinator's answers: protobuf messages of proto/tangram/v1 as JSON, in
+// which 64-bit numbers are strings.
 
 import type { Report } from "../report/view_model";
 
@@ -51,14 +51,14 @@ export interface Entry {
   progress: Progress | null;
 }
 
-// What went wrong, for people; `status` is HTTP's, 0 where nobody answered.
+// An error for people. `status` is HTTP's; 0 if nobody answered.
 export class Problem extends Error {
   constructor(readonly status: number, message: string) {
     super(message);
   }
 }
 
-// As long as the tab is open.
+// Key of the token, which is kept as long as the tab is open.
 const TOKEN = "tangram-token";
 
 export function setToken(token: string): void {

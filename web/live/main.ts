@@ -17,7 +17,7 @@ function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// Asks for a token, and begins anew with it.
+// Asks for a token, and starts again with it.
 function askForToken(problem: string): HTMLElement {
   const input = el("input", {
     type: "password",
@@ -51,7 +51,8 @@ async function showReport(job: string): Promise<void> {
   }
 }
 
-// Who plans sees jobs, and who operates the workers too.
+// Turns a refusal into null. A caller who may plan sees jobs; one who may operate
+// also sees workers.
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error) => {
     if (isRefusal(error)) return null;
@@ -75,7 +76,8 @@ class Overview {
     );
   }
 
-  // Whether it is worth to look again.
+  // Shows the current state. Returns false if the coordinator refuses, and asks for
+  // a token then.
   async look(): Promise<boolean> {
     try {
       const [status, jobs] = await Promise.all([orNull(getStatus()), getJobs()]);
@@ -90,7 +92,7 @@ class Overview {
         this.body.replaceChildren(askForToken(message(error)));
         return false;
       }
-      this.note.textContent = `${message(error)} What is below is older.`;
+      this.note.textContent = `${message(error)} The figures below are older.`;
     }
     return true;
   }

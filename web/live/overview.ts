@@ -3,7 +3,7 @@ import * as format from "../report/format";
 import type { Entry, Job, Progress, Status, Worker } from "./api";
 import { TimeLeft } from "./time_left";
 
-// A worker that was not heard of for so long is worth a word.
+// A worker that was silent for longer gets a remark.
 const SILENT_S = 5;
 
 const timeLeft = new TimeLeft();

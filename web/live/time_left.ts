@@ -6,11 +6,11 @@ interface Start {
   at_s: number;
 }
 
-// How long phases will still take, by their pace since they were first seen.
+// Estimates the rest of a phase from its pace since it was first seen.
 export class TimeLeft {
   private readonly starts = new Map<string, Start>();
 
-  // In seconds; null where nothing can be said yet.
+  // Returns seconds; null if there is no estimate yet.
   of(job: string, progress: Progress, now_s: number): number | null {
     const start = this.starts.get(job);
     if (start === undefined || start.phase !== progress.phase || start.done > progress.pairs_done) {

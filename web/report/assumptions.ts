@@ -9,7 +9,7 @@ function assumptionTable(caption: string, assumptions: Assumption[]): HTMLElemen
   );
 }
 
-// What the answer rests on that nobody measured or stated.
+// Lists what the answer depends on that nobody measured or stated.
 export function assumptionsSection(plan: Plan): HTMLElement | null {
   const links = plan.cluster.assumptions.filter((a) => a.is_link);
   const others = plan.cluster.assumptions.filter((a) => !a.is_link);

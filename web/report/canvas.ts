@@ -14,7 +14,7 @@ export function themeNow(): Theme {
   };
 }
 
-// A canvas as sharp as the screen; its context counts in CSS pixels.
+// Makes the canvas as sharp as the screen. Its context counts in CSS pixels.
 export function resize(
   canvas: HTMLCanvasElement,
   width: number,

@@ -4,14 +4,14 @@ import { islandColor, stageColor, textOn } from "./palette";
 import { arrowKeys, withTooltip } from "./tooltip";
 import { numDevices, type Answer, type Island, type Plan } from "./view_model";
 
-// From the number of GPUs drawn: up to so many, a GPU is so large.
+// [number of GPUs, size of one]: the first row with at least as many applies.
 const GPU_SIZES_PX: [number, number][] = [[48, 24], [160, 20], [640, 13], [2048, 8], [Infinity, 6]];
 const SMALLEST_WITH_NUMBER_PX = 20;
 const SMALLEST_WITH_NAME_PX = 20;
-// Smaller ones are so many that islands take half the page.
+// Smaller GPUs are so many that islands take half the page.
 const SMALLEST_IN_COLUMNS_PX = 8;
 
-// Key of a GPU -> the device that it is part of.
+// Maps the key of a GPU to the device that contains it.
 type Owners = Map<string, number>;
 
 function ownersOf(answer: Answer | undefined): Owners {
@@ -28,7 +28,7 @@ function ownersOf(answer: Answer | undefined): Owners {
 }
 
 interface Group {
-  island: number; // -1: none.
+  island: number; // -1: no island.
   title: string;
   details: string[];
   nodes: number[];
@@ -55,7 +55,7 @@ function leftOutText(island: Island): string | undefined {
     : island.left_out.reason;
 }
 
-// Islands, then the nodes of none, by kind of GPU.
+// Returns the islands, then nodes outside of them by kind of GPU.
 function groupsOf(plan: Plan): Group[] {
   const { cluster, islands } = plan;
   const groups: Group[] = islands.map((island, i) => ({

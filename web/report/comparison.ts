@@ -7,7 +7,7 @@ interface Metric {
   title: string;
   value: (answer: Answer) => number;
   show: (value: number) => string;
-  // Of these the best is marked.
+  // The direction in which a value is better; the best one is marked.
   better?: "less" | "more";
 }
 
@@ -64,7 +64,7 @@ const METRICS: Metric[] = [
   },
 ];
 
-// The best is marked where the plans do the same.
+// Marks the best value if all plans are for the same job.
 function metricRow(metric: Metric, plans: Plan[], isOneJob: boolean): (string | Node)[] {
   const values = plans.map((p) => (p.plan ? metric.value(p.plan) : NaN));
   const known = values.filter((v) => !Number.isNaN(v));
@@ -83,7 +83,7 @@ function metricRow(metric: Metric, plans: Plan[], isOneJob: boolean): (string | 
 
 const isTold = ([, ...cells]: (string | Node)[]) => cells.some((cell) => cell !== "");
 
-// Bars as long as the iterations, on one scale.
+// Draws bars as long as the iterations, on one scale.
 function bars(plans: Plan[]): HTMLElement {
   const longest = Math.max(...plans.map((p) => p.plan?.prediction.iteration_time_s ?? 0));
   return el(
@@ -93,7 +93,7 @@ function bars(plans: Plan[]): HTMLElement {
       const label = el("div", { class: "bar-label" }, p.name);
       if (!p.plan) return [label, el("div", { class: "muted" }, "no plan fits")];
       const iteration_s = p.plan.prediction.iteration_time_s;
-      // What is left of the room is for the figure.
+      // The remaining width is for the figure.
       const bar = styled(el("div", { class: "bar" }), { "--room": "84%" });
       bar.append(
         shareBar(p.plan, (0.84 * iteration_s) / longest),

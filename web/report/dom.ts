@@ -1,5 +1,5 @@
-// Elements are made with text and attributes, never from markup: what a plan
-// file says is only ever shown as text.
+// Elements are made from text and attributes, never from markup, so that the
+// content of a plan file appears only as text.
 
 export type Child = Node | string | number | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | undefined>;
@@ -35,7 +35,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-// The page's policy allows no style attributes, only properties.
+// Sets properties, since the page's policy forbids style attributes.
 export function styled<T extends HTMLElement | SVGElement>(
   element: T,
   properties: Record<string, string>,
@@ -77,7 +77,7 @@ export interface Column {
   isNumber?: boolean;
 }
 
-// Columns without a single filled cell are left out.
+// Leaves out columns without a filled cell.
 export function table(
   caption: string,
   columns: Column[],

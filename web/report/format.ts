@@ -1,4 +1,4 @@
-// Figures for people, three significant digits, as the command line has them.
+// Formats figures for people: three significant digits, as on the command line.
 
 type Units = [number, string][];
 
@@ -45,12 +45,12 @@ export function items(value: number, noun: string): string {
   return `${thousands(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-// With its percent signs beside their numbers.
+// Keeps percent signs on the line of their numbers.
 export function unbroken(sentence: string): string {
   return sentence.replace(/(\d) %/g, "$1\u00a0%");
 }
 
-// "0–3, 5".
+// Returns "0–3, 5".
 export function ranges(numbers: number[]): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b);
   const parts: string[] = [];

@@ -17,7 +17,7 @@ const KINDS: [Kind, string][] = [
 
 type Bytes = Record<Kind, number>;
 
-// Of a device, all its stages: workspace is shared, as one pass runs at a time.
+// Sums the stages of a device. They share workspace, as one pass runs at a time.
 function bytesOf(memories: Memory[]): Bytes {
   const sum = (of: (memory: Memory) => number) =>
     memories.reduce((total, memory) => total + of(memory), 0);

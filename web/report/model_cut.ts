@@ -5,8 +5,8 @@ import { stageTable } from "./stage_table";
 import { arrowKeys, withTooltip } from "./tooltip";
 import { numDevices, numGpus, type Answer, type Cut, type Model, type Stage } from "./view_model";
 
-// Two bars, layers above and GPUs below, joined by what runs where: a stage
-// whose piece narrows downwards has more of the model than of the GPUs.
+// Draws two bars, layers above and GPUs below, joined by a piece for each stage.
+// A piece that narrows downwards has a larger share of the model than of the GPUs.
 
 const WIDTH = 1120;
 const BAR = 34;
@@ -14,7 +14,7 @@ const AXIS = 22;
 const GAP = 54;
 const CHARACTER = 7.2;
 
-// Layers before a cut, with the part of one that it leaves.
+// Returns the number of layers before a cut, fractional inside a layer.
 function layersBefore(model: Model, [layer, op]: Cut): number {
   let first = 0;
   for (const run of model.layer_runs) {

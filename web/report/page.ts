@@ -23,7 +23,7 @@ function subtitle({ model, training, cluster }: Plan): string {
   ].join(" · ");
 }
 
-// Shows one plan at a time, and all beside each other where there are several.
+// Shows one plan at a time, and a comparison if there are several.
 export class Page {
   private readonly body = el("main", {});
   private readonly heading = el("h1", {});

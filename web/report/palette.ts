@@ -1,5 +1,5 @@
-// Colours that the colour-blind tell apart (Okabe and Ito, "Color Universal
-// Design", 2008); nothing is told by colour alone.
+// Colours that colour-blind readers can distinguish (Okabe and Ito, "Color
+// Universal Design", 2008). No information is in colour alone.
 
 const BLUE = "#0072b2";
 const SKY = "#56b4e9";
@@ -31,7 +31,7 @@ export const EVENT_COLORS = {
   optimizer: VERMILION,
 };
 
-// By position in Prediction.time_shares.
+// In the order of Prediction.time_shares.
 export const SHARE_COLORS = [BLUE, PURPLE, YELLOW, GREY, ORANGE, VERMILION];
 
 export const KEPT_COLOR = BLUE;
@@ -51,7 +51,7 @@ function mix(color: string, other: string, share: number): string {
   return `rgb(${channels.join(",")})`;
 }
 
-// Neighbouring stages of an island differ in shade.
+// Share of white in every second stage, so that neighbours on an island differ.
 const LIGHTER = 0.38;
 
 export function stageColor(island: number, stage: number): string {
@@ -63,7 +63,7 @@ export function islandColor(island: number): string {
   return stageColor(island, 0);
 }
 
-// Relative luminance as WCAG 2 has it, from "rgb(...)" or "#rrggbb".
+// Relative luminance by WCAG 2, from "rgb(...)" or "#rrggbb".
 function luminance(color: string): number {
   const rgb = color.startsWith("#")
     ? parse(color)
@@ -75,7 +75,7 @@ function luminance(color: string): number {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Where black and white have the same contrast to the background.
+// Luminance at which black and white have the same contrast to the background.
 const EVEN_CONTRAST = 0.179;
 
 export function textOn(color: string): string {

@@ -4,8 +4,8 @@ import { KEPT_COLOR, PRUNED_COLOR } from "./palette";
 import { withTooltip } from "./tooltip";
 import type { Plan, Planning } from "./view_model";
 
-// How pairs became questions and answers, what planning took, and what else
-// was close.
+// Shows how pairs became questions and answers, the cost of planning, and other
+// plans that were close.
 
 interface Step {
   label: string;

@@ -26,10 +26,10 @@ function fullest(answer: Answer): number {
   return fractions.indexOf(Math.max(...fractions));
 }
 
-// Smaller ones print as 0.0 %.
+// Smaller shares print as 0.0 %.
 const SMALLEST_SHARE = 0.0005;
 
-// The device that needs longest for a microbatch, and so sets the pace.
+// Returns the device with the longest time for a microbatch, which sets the pace.
 function bottleneck(answer: Answer): { device: number; seconds: number } {
   const paces = new Array<number>(numDevices(answer)).fill(0);
   answer.stages.forEach(({ times }, s) => {
@@ -92,7 +92,7 @@ function tiles(plan: Plan, answer: Answer): HTMLElement {
 
 const isWaiting = (name: string) => name.startsWith("waiting");
 
-// Where the GPUs' time goes, as one bar of `width` of the room there is.
+// Draws where the GPUs' time goes, as a bar over `width` of the available space.
 export function shareBar(answer: Answer, width: number): HTMLElement {
   const bar = styled(el("div", { class: "shares", role: "img" }), {
     width: `${100 * width}%`,
@@ -118,7 +118,7 @@ export function shareBar(answer: Answer, width: number): HTMLElement {
   return bar;
 }
 
-// With the figures of one plan, without those of several.
+// Has the figures of a single plan, and none of several.
 export function shareLegend(answers: Answer[]): HTMLElement {
   const shares = answers.map(({ prediction }) => prediction.time_shares);
   return legend(

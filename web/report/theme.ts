@@ -1,6 +1,6 @@
 import { button } from "./dom";
 
-// Light or dark as the system has it, until the button says otherwise. Print is
+// Follows the system's light or dark theme until the button is used. Print is
 // always light.
 
 function isDark(): boolean {
@@ -17,7 +17,7 @@ export function themeButton(onChange: () => void): HTMLButtonElement {
   });
 }
 
-// Calls `before` with everything light and open, `after` when all is as it was.
+// Calls `before` with everything light and open, and `after` once it is restored.
 export function aroundPrinting(before: () => void, after: () => void): void {
   let isPrinting = false;
   let theme: string | undefined;

@@ -20,11 +20,12 @@ export const ZOOM_STEP = 1.6;
 export const PAN_STEP = 0.2;
 const WHEEL_ZOOM = 0.0025;
 const OVERVIEW_HEIGHT = 46;
-// With so many rows, a row has so much room for passes and transfers.
+// [number of rows, height of passes, height of transfers] in pixels; the first
+// entry with at least as many rows applies.
 const ROWS_PX: [number, number, number][] = [[12, 22, 4], [24, 15, 3], [48, 11, 2], [Infinity, 7, 1]];
 
-// The schedule as a picture that can be zoomed and panned with pointer, wheel
-// and keys. `canvas` tells the view in data-start-ns and data-end-ns.
+// The schedule as a picture to zoom and pan with pointer, wheel and keys.
+// `canvas` has the view in data-start-ns and data-end-ns.
 export class Timeline {
   readonly canvas = el("canvas", {
     id: "timeline",
@@ -65,7 +66,7 @@ export class Timeline {
     this.listenToOverview();
   }
 
-  // With the size that the page gives it.
+  // Draws at the size that the page gives it.
   draw(): void {
     this.isDrawn = true;
     const width = this.canvas.parentElement!.clientWidth;
@@ -87,7 +88,7 @@ export class Timeline {
     this.show(this.whole());
   }
 
-  // So that the first passes, or the last, of all devices can be told apart.
+  // Shows few enough passes to distinguish the first, or the last, of all devices.
   showEnd(isFirst: boolean): void {
     const { stages, num_microbatches } = this.answer;
     const shown = Math.min(num_microbatches, 2 * numDevices(this.answer) + 4);
@@ -113,7 +114,7 @@ export class Timeline {
     return { startNs: 0, endNs: this.schedule.endNs };
   }
 
-  // As much of `view` as there is.
+  // Shows `view`, limited to the schedule.
   private show(view: View): void {
     const limit = this.schedule.endNs;
     const span = Math.min(limit, Math.max(SHORTEST_VIEW_NS, view.endNs - view.startNs));
@@ -241,7 +242,7 @@ export class Timeline {
     else hideTooltip();
   }
 
-  // The page scrolls with the wheel alone; sideways the timeline does.
+  // The vertical wheel scrolls the page; the horizontal one pans the timeline.
   private onWheel(event: WheelEvent): void {
     const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
     const sideways = event.shiftKey && !isSideways ? event.deltaY : isSideways ? event.deltaX : 0;
@@ -278,7 +279,7 @@ export class Timeline {
     action();
   }
 
-  // The pass of `row` at, before or after the one that is highlighted.
+  // Selects the pass of `row` at, before or after the highlighted one.
   private select(row: number, step: number): void {
     this.row = row;
     const lanes = this.schedule.rows[row].passes;

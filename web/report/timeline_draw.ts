@@ -11,12 +11,12 @@ export interface View {
 }
 
 export interface Layout {
-  width: number; // Of the plot, without the labels.
-  gutter: number; // Of the labels.
+  width: number; // Width of the plot, without the labels.
+  gutter: number; // Width of the labels.
   axis: number;
   passes: number; // Height of a row's passes.
-  sends: number; // And of each of its two directions of transfers.
-  gap: number; // Between rows.
+  sends: number; // Height of each of its two directions of transfers.
+  gap: number; // Space between rows.
 }
 
 export interface Theme {
@@ -56,7 +56,7 @@ export function timeAt(layout: Layout, view: View, x: number): number {
   return view.startNs + share * (view.endNs - view.startNs);
 }
 
-// 1, 2 or 5 times a power of ten, about `target` of them over `range`.
+// Returns 1, 2 or 5 times a power of ten, for about `target` steps over `range`.
 function niceStep(range: number, target: number): number {
   const rough = range / target;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -65,7 +65,7 @@ function niceStep(range: number, target: number): number {
 
 function drawAxis(context: CanvasRenderingContext2D, layout: Layout, view: View, theme: Theme, height: number) {
   const step = niceStep(view.endNs - view.startNs, layout.width / 110);
-  // One unit and as many decimals as the step needs, on all ticks.
+  // All ticks have one unit, and as many decimals as the step needs.
   const [unit, name] = ([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]] as [number, string][]).find(
     ([size]) => step >= size / 1000 && view.endNs >= size,
   ) ?? [1e3, "µs"];
@@ -118,7 +118,7 @@ function drawLane(
     if (lane.startsNs[i] >= view.endNs) break;
     const from = Math.max(left, xOf(layout, view, lane.startsNs[i]));
     const to = Math.min(right, xOf(layout, view, lane.startsNs[i] + lane.durationsNs[i]));
-    // Of many in one column of pixels, one is drawn.
+    // Draws one of many events in the same column of pixels.
     if (to <= drawnTo) continue;
     drawnTo = to - from < 0.5 ? from + 0.5 : to;
     const isDimmed = dimmedExcept !== null && lane.microbatches[i] !== dimmedExcept;
@@ -132,7 +132,7 @@ export interface Picture {
   schedule: Schedule;
   layout: Layout;
   view: View;
-  labels: string[]; // Of the rows.
+  labels: string[]; // One for each row.
   theme: Theme;
   highlighted: FoundEvent | null;
 }

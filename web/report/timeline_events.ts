@@ -1,13 +1,13 @@
 import { numDevices, type Answer, type EventKind } from "./view_model";
 
-// The schedule as arrays that are quick to search and draw.
+// The schedule as arrays that are fast to search and draw.
 
 export interface Lane {
   kind: EventKind;
   stage: number;
   startsNs: Float64Array; // Ascending.
   durationsNs: Float64Array;
-  microbatches: Int32Array; // -1: of none.
+  microbatches: Int32Array; // -1: no microbatch.
 }
 
 export interface Row {
@@ -57,7 +57,7 @@ export function scheduleOf(answer: Answer): Schedule {
   return { rows, endNs: 1e9 * answer.prediction.iteration_time_s };
 }
 
-// The first event of `lane` that ends after `timeNs`.
+// Returns the first event of `lane` that ends after `timeNs`.
 export function firstEndingAfter(lane: Lane, timeNs: number): number {
   let low = 0;
   let high = lane.startsNs.length;
@@ -87,7 +87,7 @@ function eventOf(lane: Lane, index: number): FoundEvent {
   };
 }
 
-// What of `lanes` runs at `timeNs`, give or take `slackNs`.
+// Returns the event of `lanes` that runs at `timeNs`, within `slackNs`.
 export function eventAt(lanes: Lane[], timeNs: number, slackNs: number): FoundEvent | null {
   for (const lane of lanes) {
     const index = firstEndingAfter(lane, timeNs - slackNs);
@@ -98,7 +98,7 @@ export function eventAt(lanes: Lane[], timeNs: number, slackNs: number): FoundEv
   return null;
 }
 
-// The next event of `lanes` after that which starts at `startNs`, or before.
+// Returns the event of `lanes` before or after the one that starts at `startNs`.
 export function neighbour(lanes: Lane[], startNs: number, isForward: boolean): FoundEvent | null {
   let best: FoundEvent | null = null;
   for (const lane of lanes) {

@@ -1,7 +1,7 @@
 import { el, styled } from "./dom";
 
-// One tooltip for the page, for whatever is under the pointer or has focus.
-// Its lines are made when it is shown. Escape hides it.
+// The page has one tooltip, for the element under the pointer or with focus. Its
+// lines are made when it is shown. Escape hides it.
 
 const GAP_PX = 12;
 const lines = new WeakMap<Element, () => string[]>();
@@ -11,7 +11,7 @@ export function hideTooltip(): void {
   box.hidden = true;
 }
 
-// Near a point of the window, inside it.
+// Shows the tooltip near a point of the window, inside it.
 export function showTooltip(text: string[], x: number, y: number): void {
   box.replaceChildren(
     ...text.map((line, i) => el(i === 0 ? "strong" : "span", {}, line)),
@@ -65,8 +65,8 @@ export function installTooltip(): void {
   });
 }
 
-// Of many elements with tooltips one can be reached with Tab, the others from
-// it with the arrow keys, Home and End.
+// Makes one of many elements with tooltips reachable with Tab, and the others from
+// there with the arrow keys, Home and End.
 export function arrowKeys(container: HTMLElement | SVGElement): void {
   const stops = [...container.querySelectorAll<HTMLElement>("[data-stop]")];
   stops.forEach((stop, i) => stop.setAttribute("tabindex", i === 0 ? "0" : "-1"));

@@ -1,5 +1,6 @@
-// The data of the page, format tangram.report/v1: see docs/report.md. Made by
-// web/view. Times are in seconds, sizes in bytes, unless a name says else.
+// The data of the page, made by web/view; docs/report.md describes the format,
+// tangram.report/v1. Times are in seconds and sizes in bytes, unless a name says
+// otherwise.
 
 export interface Report {
   format_version: string;
@@ -88,7 +89,7 @@ export interface Answer {
   timeline: Track[];
 }
 
-// [layer, operator]: before that operator.
+// [layer, operator]: the cut is before that operator.
 export type Cut = [number, number];
 // [node, first GPU, number of GPUs].
 export type GpuRun = [number, number, number];
@@ -215,7 +216,7 @@ export function numDevices(answer: Answer): number {
   return Math.max(1, answer.stages.length / answer.virtual_stages);
 }
 
-// "stage 3", or "device 3" where it runs several chunks.
+// Returns "stage 3", or "device 3" if devices run several chunks.
 export function deviceName(answer: Answer, device: number): string {
   return `${answer.virtual_stages === 1 ? "stage" : "device"} ${device}`;
 }

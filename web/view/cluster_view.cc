@@ -14,7 +14,7 @@ Json LinkView(const Link& link) {
           {"latency_s", link.latency_s}};
 }
 
-// The index of `type` among `types`, where it is put if it is not there.
+// Returns the index of `type` among `types`, adding it if needed.
 size_t IndexOf(const std::string& type, std::vector<std::string>& types) {
   const auto it = std::find(types.begin(), types.end(), type);
   if (it != types.end()) return static_cast<size_t>(it - types.begin());

@@ -7,10 +7,10 @@
 
 namespace tangram {
 
-// Nodes, kinds of GPU, and what was assumed.
+// Nodes, kinds of GPU, and assumptions.
 Json ClusterView(const Cluster& cluster);
 
-// Islands with what they are used for, or why they are not.
+// Islands with their use, or the reason why they are unused.
 Json IslandsView(const PlanResult& result);
 
 // GPUs as runs [node, first, count] in rank order.

@@ -9,9 +9,9 @@ namespace tangram {
 // Members stay in the order in which they were added.
 using Json = nlohmann::ordered_json;
 
-// JSON that can stand inside an HTML script element whatever its strings say:
-// in ASCII, with every '<', '>' and '&' escaped, so that "</script>" and "<!--"
-// are none. What is no UTF-8 becomes U+FFFD.
+// Returns JSON that is safe inside an HTML script element, whatever its strings
+// contain. It is ASCII with every '<', '>' and '&' escaped, so that "</script>"
+// and "<!--" cannot occur. Bytes that are not UTF-8 become U+FFFD.
 std::string ScriptSafeText(const Json& json);
 
 }  // namespace tangram

@@ -6,7 +6,7 @@
 namespace tangram {
 
 std::string FillPageTemplate(absl::string_view script_safe_json) {
-  // Stands once in web/report/index.html.
+  // Occurs once in web/report/index.html.
   constexpr absl::string_view kPlaceholder = "{\"data\":\"goes here\"}";
   const absl::string_view page = PageTemplate();
   const size_t position = page.find(kPlaceholder);

@@ -7,13 +7,13 @@
 
 namespace tangram {
 
-// The page built from web/report, without data. Static.
+// Returns the page built from web/report, without data. Static storage.
 absl::string_view PageTemplate();
 
-// The page built from web/live, which fetches what it shows. Static.
+// Returns the page built from web/live, which fetches its data. Static storage.
 absl::string_view LivePage();
 
-// The page with `script_safe_json` as its data.
+// Returns the report page with `script_safe_json` as its data.
 std::string FillPageTemplate(absl::string_view script_safe_json);
 
 }  // namespace tangram

@@ -15,7 +15,7 @@
 namespace tangram {
 namespace {
 
-// Of a timeline, about 200 kB of JSON.
+// Limit for a timeline; about 200 kB of JSON.
 constexpr size_t kMaxTimelineNumbers = 25'000;
 
 const char* LayerName(const LayerSpec& layer) {
@@ -89,7 +89,7 @@ Json MemoryView(const StageEvaluation& stage) {
 Json StageView(const PlanFile& file, int s) {
   const PipelinePlan& plan = *file.result.plan;
   const PlacedStage& stage = plan.stages[s];
-  // A file that was not written here may say anything.
+  // A file from elsewhere may contain any index.
   const bool is_known =
       stage.island >= 0 &&
       stage.island < static_cast<int>(file.result.islands.size());

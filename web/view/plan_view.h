@@ -13,20 +13,20 @@ Json ModelView(const ModelSpec& model);
 
 Json TrainingView(const TrainingOptions& training);
 
-// Stages with what runs on them, where, and what it takes. file.result.plan
-// must be there and valid on its cluster.
+// Stages with their layers, GPUs, times and memory. file.result.plan must exist
+// and be valid on its cluster.
 Json StagesView(const PlanFile& file);
 
-// Iteration time and the like, with where the GPUs' time goes.
+// Iteration time and related figures, and where the GPUs' time goes.
 Json PredictionView(const PipelinePlan& plan, const Evaluation& evaluation);
 
 Json TimelineView(absl::Span<const TimelineEvent> timeline,
                   double iteration_time_s);
 
-// Pairs and what became of them, and what planning took.
+// Numbers of pairs by outcome, and the cost of planning.
 Json PlanningView(const PlanFile& file);
 
-// Other ways that were tried, and what they would cost.
+// Alternatives that were evaluated, with their costs.
 Json AlternativesView(const PlanResult& result);
 
 }  // namespace tangram

@@ -52,7 +52,8 @@ Json PlanView(const ReportedPlan& reported) {
   return view;
 }
 
-// Beside the first plan of the same job; nothing to say of that one itself.
+// Compares the plan with the first plan of the same job; adds nothing to that
+// one.
 void AddComparison(absl::Span<const ReportedPlan> plans, size_t index,
                    Json& view) {
   const PlanFile& file = plans[index].file;

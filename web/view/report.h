@@ -12,18 +12,19 @@ namespace tangram {
 
 inline constexpr char kReportFormat[] = "tangram.report/v1";
 
-// A plan file, evaluated, for a report. Without a plan, no timeline.
+// A plan file with its evaluation, for a report. Without a plan there is no
+// timeline.
 struct ReportedPlan {
   std::string name;  // For people: the name of its file.
   PlanFile file;
   std::vector<TimelineEvent> timeline;
 };
 
-// What the page shows, as JSON in the format of docs/report.md. Plans are
-// compared with the first of them that trains the same model alike.
+// Returns the data of the page as JSON in the format of docs/report.md. Each
+// plan is compared with the first one for the same model and training.
 std::string ReportJson(absl::Span<const ReportedPlan> plans);
 
-// The whole page: one HTML file that needs nothing else.
+// Returns the whole page: one HTML file without external resources.
 std::string ReportPage(absl::Span<const ReportedPlan> plans);
 
 }  // namespace tangram

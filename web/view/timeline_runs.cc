@@ -12,18 +12,19 @@ namespace {
 
 using Kind = TimelineEvent::Kind;
 
-// Of a period, in microbatches: those that 1F1B was seen to fall into.
+// Limit of a period, in microbatches; 1F1B was seen to need no more.
 constexpr size_t kMaxPattern = 4;
-constexpr double kFinest = 1e-6;  // Of the iteration.
-constexpr double kCoarser = 4;    // From one tolerance to the next.
+constexpr double kFinest =
+    1e-6;                       // First tolerance, as a share of the iteration.
+constexpr double kCoarser = 4;  // Factor from one tolerance to the next.
 constexpr size_t kNumbersBesideStarts = 4;
 
 int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
-// The run with a pattern of `pattern` events that begins at events[0], as long
-// as it may be. The period is any that brings every event to within the
-// tolerance of where it starts: what is left of an interval that each event
-// narrows.
+// Returns the longest run from events[0] on with a pattern of `pattern` events.
+// Each event i restricts the period to the interval
+//   (start_i − start_{i mod p} ± tolerance) / ⌊i / p⌋
+// The run ends where the intersection becomes empty.
 EventRun LongestRun(absl::Span<const TimelineEvent> events, size_t pattern,
                     double tolerance_ns) {
   EventRun run{.first_microbatch = events[0].microbatch};
@@ -62,7 +63,7 @@ size_t Numbers(const EventRun& run) {
   return run.starts_ns.size() + kNumbersBesideStarts;
 }
 
-// The run that says most with fewest numbers; the shortest pattern of equals.
+// Returns the run with most events per number; the shortest pattern of equals.
 EventRun BestRun(absl::Span<const TimelineEvent> events, double tolerance_ns) {
   EventRun best = LongestRun(events, 1, tolerance_ns);
   for (size_t pattern = 2; pattern <= kMaxPattern; ++pattern) {

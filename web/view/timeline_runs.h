@@ -9,9 +9,9 @@
 
 namespace tangram {
 
-// Events of one stage and kind that repeat: event i is of microbatch
+// Repeating events of one stage and kind. Event i is of microbatch
 // first_microbatch + i and starts at starts_ns[i mod p] + ⌊i / p⌋·period_ns,
-// p = starts_ns.size(). Of synchronisation and optimizer, microbatch −1.
+// p = starts_ns.size(). Synchronisation and optimizer have microbatch −1.
 struct EventRun {
   int first_microbatch = 0;
   int count = 0;
@@ -21,17 +21,18 @@ struct EventRun {
   bool operator==(const EventRun&) const = default;
 };
 
+// The runs of one stage and kind, in order of time.
 struct Track {
   TimelineEvent::Kind kind = TimelineEvent::Kind::kForward;
   int stage = 0;
   std::vector<EventRun> runs;
 };
 
-// The timeline that EvaluatePlan filled, by stage, then kind. A pipeline soon
-// repeats itself, with a period of one microbatch or a few, so the runs are far
-// fewer than the events. Starts and durations are off by no more than a
-// millionth of the iteration, unless that would take more than `max_numbers`
-// numbers in all: then by as much as it takes.
+// Compresses the timeline that EvaluatePlan filled, by stage, then kind. A
+// pipeline soon repeats itself with a period of one or a few microbatches, so
+// there are far fewer runs than events. Starts and durations are off by at most
+// a millionth of the iteration. If that needs more than `max_numbers` numbers
+// in all, the error grows until they suffice.
 std::vector<Track> TimelineTracks(absl::Span<const TimelineEvent> timeline,
                                   double iteration_time_s, size_t max_numbers);
 
