@@ -31,6 +31,7 @@ FOLDERS = [
     "cli/validation",
     "common/security",
     "common/trace",
+    "deploy",
     "formats",
     "frameworks",
     "tools",

@@ -33,7 +33,7 @@ class Ranks:
             dist.destroy_process_group()
 
     def group_of(self, size):
-        """Returns this rank's group of `size` neighbours; every rank calls it."""
+        """Returns this rank's group of `size` ranks; every rank calls it."""
         mine = None
         for begin in range(0, self.count - size + 1, size):
             ranks = list(range(begin, begin + size))

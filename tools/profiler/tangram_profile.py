@@ -45,7 +45,7 @@ def part_names(text):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--out", required=True, metavar="FILE", help="file for the profile (JSON)")
+    add("--out", required=True, metavar="FILE", help="profile to write, JSON")
     add("--gpu", metavar="TYPE",
         help="GPU type as in your cluster files [the driver's name]")
     add("--models", default="gpt3-1.3b", metavar="NAME,...",

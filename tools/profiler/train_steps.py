@@ -172,7 +172,7 @@ def measure_row(device, model, variant, options):
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--out", required=True, metavar="FILE", help="file for the rows (CSV)")
+    add("--out", required=True, metavar="FILE", help="rows to write, CSV")
     add("--gpu", metavar="TYPE",
         help="GPU type as in the catalogue [the driver's name]")
     add("--dtype", default="bf16", choices=list(measure.DTYPES))
