@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/sim/chrome_trace.h"
 #include "common/sim/explain_plan.h"
+#include "common/sim/play_pipeline.h"
 #include "formats/config/text_file.h"
 
 namespace tangram {
@@ -54,6 +55,11 @@ absl::Status CheckOutputs(const PlanOutputs& outputs) {
 absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
                           const std::vector<TimelineEvent>& timeline,
                           std::ostream& out) {
+  if (!outputs.timeline_file.empty() && file.result.plan && timeline.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--timeline: more than ", kMaxTimelineEvents,
+                     " events; expected fewer microbatches, or no timeline"));
+  }
   OutputFiles files;
   std::string to_standard_output;
   if (!outputs.plan_file.empty()) {

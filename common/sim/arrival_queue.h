@@ -7,22 +7,30 @@
 
 namespace tangram {
 
-// When the inputs of a stage arrive, first in, first out. As large as the most
-// that ever waited, however many there are in all. std::deque allocates as it
-// goes along, which here takes longer than all else.
+// The times at which the inputs of a stage arrive, first in, first out. Its
+// memory grows with the most inputs that ever waited, not with their number.
+// std::deque allocates as it goes along, which here takes longer than all else.
+template <typename Time>
 class ArrivalQueue {
  public:
   bool empty() const { return head_ == tail_; }
   // Unless empty.
-  double Pop() { return ring_[head_++ & (ring_.size() - 1)]; }
-  void Push(double arrival_s) {
+  Time Pop() { return ring_[head_++ & (ring_.size() - 1)]; }
+  void Push(Time arrival) {
     if (tail_ - head_ == ring_.size()) Grow();
-    ring_[tail_++ & (ring_.size() - 1)] = arrival_s;
+    ring_[tail_++ & (ring_.size() - 1)] = arrival;
+  }
+  size_t size() const { return tail_ - head_; }
+  // Calls `visit` with every waiting time, the next one first.
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    for (size_t i = head_; i != tail_; ++i)
+      visit(ring_[i & (ring_.size() - 1)]);
   }
 
  private:
   void Grow() {
-    std::vector<double> larger(2 * ring_.size());
+    std::vector<Time> larger(2 * ring_.size());
     size_t count = 0;
     while (!empty()) larger[count++] = Pop();
     ring_ = std::move(larger);
@@ -30,7 +38,7 @@ class ArrivalQueue {
     tail_ = count;
   }
 
-  std::vector<double> ring_ = std::vector<double>(2);  // Size: a power of two.
+  std::vector<Time> ring_ = std::vector<Time>(2);  // Size: a power of two.
   size_t head_ = 0;
   size_t tail_ = 0;
 };

@@ -84,7 +84,10 @@ struct TimelineEvent {
 //
 // Returns kInvalidArgument where ValidatePlan does. A plan that does not fit in
 // memory is evaluated all the same and has violations. `timeline`, if given, is
-// filled with every event in order of stage, then start.
+// filled with every event in order of stage, then start; it is left empty where
+// it could have more than kMaxTimelineEvents (play_pipeline.h). The time that
+// it takes does not grow with the number of microbatches beyond
+// kMaxPlayedMicrobatches.
 // Thread-safe, deterministic.
 absl::StatusOr<Evaluation> EvaluatePlan(
     const ModelSpec& model, const Cluster& cluster,

@@ -1,5 +1,8 @@
 #include "common/sim/held_microbatches.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace tangram {
 namespace {
 
@@ -48,10 +51,36 @@ class Held {
   double peak_bytes_ = -1;
 };
 
+// Returns a pipeline whose devices reach the same peaks. After its warm-up,
+// which takes less than three microbatches a device, a device holds the same
+// again after each round of num_devices microbatches.
+PipelineShape ShortestWithSamePeaks(PipelineShape shape) {
+  shape.num_microbatches = static_cast<int>(std::min<int64_t>(
+      shape.num_microbatches, int64_t{4} * shape.num_devices));
+  return shape;
+}
+
+// GPipe holds everything at the end of its forward passes. Microbatches of no
+// bytes do not add to the first.
+std::vector<int> HeldUnderGpipe(int num_microbatches,
+                                absl::Span<const double> activation_bytes) {
+  std::vector<int> held;
+  for (const double bytes : activation_bytes) {
+    held.push_back(bytes > 0 ? num_microbatches
+                             : std::min(num_microbatches, 1));
+  }
+  return held;
+}
+
 }  // namespace
 
 std::vector<int> MicrobatchesHeldAtPeak(
-    const PipelineShape& shape, absl::Span<const double> activation_bytes) {
+    const PipelineShape& whole_shape,
+    absl::Span<const double> activation_bytes) {
+  if (whole_shape.schedule == PipelineSchedule::kGpipe) {
+    return HeldUnderGpipe(whole_shape.num_microbatches, activation_bytes);
+  }
+  const PipelineShape shape = ShortestWithSamePeaks(whole_shape);
   std::vector<int> held_at_peak(shape.num_stages());
   for (int d = 0; d < shape.num_devices; ++d) {
     Held held(shape, d, activation_bytes);

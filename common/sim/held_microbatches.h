@@ -13,7 +13,7 @@ namespace tangram {
 // pass to the end of its last other pass: the inputs that weight gradients need
 // are nearly all that was kept. `activation_bytes`: of one microbatch, per
 // stage. Depends on the order of passes alone, not on when they run; under 1F1B
-// it is min(p − s, B).
+// it is min(p − s, B). The effort does not grow with the microbatches.
 std::vector<int> MicrobatchesHeldAtPeak(
     const PipelineShape& shape, absl::Span<const double> activation_bytes);
 

@@ -44,6 +44,29 @@ void PassSequence::Advance() {
   SetKind();
 }
 
+bool PassSequence::RepeatsFrom(const PassSequence& earlier) const {
+  if (kind_ != earlier.kind_ || done_ != earlier.done_) return false;
+  for (size_t i = 0; i < cursors_.size(); ++i) {
+    const Cursor& now = cursors_[i];
+    const Cursor& then = earlier.cursors_[i];
+    if (now.stage != then.stage) return false;
+    // With one stage on the device, groups have no effect.
+    if (now.first_stage != now.last_stage && now.in_group != then.in_group) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void PassSequence::Repeat(const PassSequence& earlier, int64_t times) {
+  for (size_t i = 0; i < cursors_.size(); ++i) {
+    Cursor& now = cursors_[i];
+    const Cursor& then = earlier.cursors_[i];
+    now.count += times * (now.count - then.count);
+    now.microbatch += times * (now.microbatch - then.microbatch);
+  }
+}
+
 void PassSequence::Cursor::Advance(int num_devices) {
   ++count;
   ++microbatch;

@@ -52,16 +52,27 @@ class PassSequence {
   // The next pass, unless done.
   Pass next() const {
     const Cursor& cursor = cursors_[static_cast<int>(kind_)];
-    return {kind_, cursor.stage, cursor.microbatch};
+    return {kind_, cursor.stage, static_cast<int>(cursor.microbatch)};
   }
   void Advance();
+
+  // Passes of `kind` that have run.
+  int64_t count(PassKind kind) const {
+    return cursors_[static_cast<int>(kind)].count;
+  }
+  // Whether the sequence is where `earlier` was, but for the number of
+  // microbatches that have run.
+  bool RepeatsFrom(const PassSequence& earlier) const;
+  // Advances `times` times by what was run since `earlier`. The caller knows
+  // that no kind of pass comes to its end meanwhile.
+  void Repeat(const PassSequence& earlier, int64_t times);
 
  private:
   // Goes over the passes of one kind, in groups of num_devices microbatches:
   // over the stages from first to last, and over the group in each.
   struct Cursor {
     int stage = 0;
-    int microbatch = 0;
+    int64_t microbatch = 0;  // One past the last of all, at the end.
     int first_stage = 0;
     int last_stage = 0;
     int in_group = 0;

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_SIM_PLAY_PIPELINE_H_
 #define TANGRAM_COMMON_SIM_PLAY_PIPELINE_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -24,6 +25,15 @@ struct StageTimes {
   double optimizer_s = 0;  // After sync.
 };
 
+// With at most this many microbatches, every pass is played; a longer pipeline
+// is played until it repeats itself (PlaySteadyPipeline). Both give the same
+// but for rounding. The limit is above the batches in use, whose figures are
+// those of the played passes to the last bit.
+inline constexpr int kMaxPlayedMicrobatches = 1 << 14;
+
+// A timeline has at most this many events, 64 MB of them.
+inline constexpr int64_t kMaxTimelineEvents = 1 << 21;
+
 struct PipelineRun {
   double iteration_time_s = 0;
   std::vector<double> busy_s;  // Per stage: forward + backward.
@@ -41,6 +51,7 @@ struct PipelineRun {
 // wait for each other in a ring: with the interleaved schedule, the
 // microbatches are a multiple of the devices; transfers block under 1F1B and
 // GPipe alone.
+// `timeline`, if given, is left empty if it could pass kMaxTimelineEvents.
 PipelineRun PlayPipeline(const PipelineShape& shape,
                          absl::Span<const StageTimes> stages,
                          std::vector<TimelineEvent>* timeline = nullptr);

@@ -1,6 +1,7 @@
 #include "common/sim/timeline_recorder.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 namespace tangram {
@@ -12,18 +13,24 @@ bool StartsBefore(const TimelineEvent& a, const TimelineEvent& b) {
 
 }  // namespace
 
+int64_t MaxTimelineEvents(const PipelineShape& shape) {
+  // Passes, transfers both ways; gradient synchronisation and optimizer.
+  const int per_microbatch = (shape.splits_backward() ? 3 : 2) + 2;
+  return shape.num_stages() *
+         (int64_t{per_microbatch} * shape.num_microbatches + 2);
+}
+
 TimelineRecorder::TimelineRecorder(const PipelineShape& shape,
                                    std::vector<TimelineEvent>* timeline)
     : timeline_(timeline) {
   if (timeline == nullptr) return;
-  const int sends = shape.num_microbatches;
+  const int64_t sends = shape.num_microbatches;
   // And gradient synchronisation and optimizer.
-  const int passes =
-      (shape.splits_backward() ? 3 : 2) * shape.num_microbatches + 2;
+  const int64_t passes = (shape.splits_backward() ? 3 : 2) * sends + 2;
   timeline->clear();
-  timeline->resize(size_t{1} * shape.num_stages() * (passes + 2 * sends));
+  timeline->resize(MaxTimelineEvents(shape));
   TimelineEvent* next = timeline->data();
-  const auto track = [&next](int size) {
+  const auto track = [&next](int64_t size) {
     const Track empty = {next, next};
     next += size;
     return empty;

@@ -2,12 +2,16 @@
 #define TANGRAM_COMMON_SIM_TIMELINE_RECORDER_H_
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "common/sim/evaluate_plan.h"
 #include "common/sim/pass_sequence.h"
 
 namespace tangram {
+
+// The events that a pipeline has at most.
+int64_t MaxTimelineEvents(const PipelineShape& shape);
 
 // Collects the events of a played pipeline and puts them in order. Sorting all
 // would take longer than playing; but the passes of a stage, and its transfers

@@ -72,7 +72,8 @@ export class Page {
     this.details.textContent = subtitle(plan);
     document.title = `${plan.model.name} on ${plan.cluster.name} · Tangram`;
     const answer = plan.plan;
-    this.timeline = answer ? timelineSection(answer) : null;
+    // Without events where there would be too many.
+    this.timeline = answer && answer.timeline.length > 0 ? timelineSection(answer) : null;
     const sections = [
       summary(plan),
       clusterMap(plan),

@@ -6,7 +6,7 @@ namespace tangram {
 namespace {
 
 TEST(ArrivalQueueTest, IsFirstInFirstOutHoweverManyWait) {
-  ArrivalQueue queue;
+  ArrivalQueue<double> queue;
   int pushed = 0;
   int popped = 0;
   for (int waiting = 0; waiting < 20; ++waiting) {

@@ -425,5 +425,27 @@ TEST(EvaluatePlanTest, FillsTheTimelineUpToTheEnd) {
   EXPECT_EQ(end_s, evaluation.iteration_time_s);
 }
 
+TEST(EvaluatePlanTest, AHugeBatchTakesTheSteadyPaceOfASmallOne) {
+  Inputs in;
+  const auto seconds = [&in](int num_microbatches) {
+    in.training.global_batch_size = 4 * num_microbatches;
+    return in.Evaluate().iteration_time_s;
+  };
+  const double pace_s = (seconds(4096) - seconds(2048)) / 2048;
+  EXPECT_NEAR((seconds(2048) + ((1 << 24) - 2048) * pace_s) / seconds(1 << 24),
+              1, 1e-9);
+}
+
+TEST(EvaluatePlanTest, LeavesATimelineOfTooManyEventsEmpty) {
+  Inputs in;
+  in.training.global_batch_size = 1 << 26;
+  std::vector<TimelineEvent> timeline(1);
+  ASSERT_OK_AND_ASSIGN(
+      const Evaluation evaluation,
+      EvaluatePlan(in.model, in.cluster, in.training, in.plan, &timeline));
+  EXPECT_GT(evaluation.iteration_time_s, 0);
+  EXPECT_THAT(timeline, IsEmpty());
+}
+
 }  // namespace
 }  // namespace tangram

@@ -41,6 +41,25 @@ TEST(MicrobatchesHeldAtPeakTest, ZeroBubbleHoldsOnAllDevicesWhatTheFirstDoes) {
   EXPECT_THAT(Held(PipelineSchedule::kZeroBubbleH1, 4, 3), Each(3));
 }
 
+TEST(MicrobatchesHeldAtPeakTest, IsTheSameHoweverManyMicrobatchesFollow) {
+  constexpr int kMany = 1'000'000'000;
+  EXPECT_THAT(Held(PipelineSchedule::kGpipe, 2, kMany), Each(kMany));
+  EXPECT_THAT(Held(PipelineSchedule::kOneFOneB, 3, kMany),
+              ElementsAre(3, 2, 1));
+  EXPECT_THAT(Held(PipelineSchedule::kZeroBubbleH1, 4, kMany), Each(4));
+  for (int p = 1; p <= 5; ++p) {
+    for (int v = 1; v <= 4; ++v) {
+      // Chunks of unlike size, so that which chunks are held counts.
+      std::vector<double> bytes;
+      for (int s = 0; s < p * v; ++s) bytes.push_back(1 + s * s % 7);
+      PipelineShape shape = {PipelineSchedule::kInterleaved, p, v, 5 * p};
+      const std::vector<int> held = MicrobatchesHeldAtPeak(shape, bytes);
+      shape.num_microbatches = 50 * p;
+      EXPECT_EQ(MicrobatchesHeldAtPeak(shape, bytes), held);
+    }
+  }
+}
+
 TEST(MicrobatchesHeldAtPeakTest, InterleavedHoldsItsWarmUpAndOneMore) {
   // Device 0: F0.0 F0.1 F2.0 F2.1 F0.2; then each backward pass of stage 2
   // makes room for a forward pass. Device 1: F1.0 F1.1 F3.0.
