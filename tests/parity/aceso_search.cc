@@ -6,8 +6,8 @@
 
 #include "common/cost/measured_layer.h"
 #include "common/cost/operator_cost.h"
+#include "worker/adapters/aceso/aceso_reassign.h"
 #include "worker/adapters/aceso/aceso_refine.h"
-#include "worker/adapters/aceso/aceso_regroup.h"
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
 #include "worker/adapters/aceso/aceso_tables.h"
@@ -260,7 +260,8 @@ void Question::Search(TransferPayer payer, int microbatch, double memory_bytes,
     if (!start) continue;
     SearchResult found = aceso::Search(tables, *start, max_steps);
     consider(found.best);
-    if (Regroup(tables, std::numeric_limits<double>::infinity(), found.best))
+    if (ReassignGpus(tables, std::numeric_limits<double>::infinity(),
+                     found.best))
       consider(found.best);
     if (Refine(tables, found.best)) consider(found.best);
     for (const Configuration& other : found.others) consider(other);

@@ -120,7 +120,7 @@ double Optimum(const InterStageMilp& milp, double slowest_bound_s) {
   return least;
 }
 
-TEST(MistParityTest, InterStageChoiceIsTheProgrammesOptimum) {
+TEST(MistParityTest, InterStageChoiceIsTheProgramsOptimum) {
   const auto reference = ReadReference();
   const auto archive = ReadReferenceText("mist/inter_stage_milp_mps.tar.gz");
   if (!reference || !archive) GTEST_SKIP() << kNoReferenceData;

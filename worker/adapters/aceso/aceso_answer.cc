@@ -9,8 +9,8 @@
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_plan.h"
+#include "worker/adapters/aceso/aceso_reassign.h"
 #include "worker/adapters/aceso/aceso_refine.h"
-#include "worker/adapters/aceso/aceso_regroup.h"
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
 #include "worker/adapters/search/non_dominated.h"
@@ -29,7 +29,7 @@ constexpr int kStageCounts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
 
 // Stage counts whose configuration is this much slower than the best are not
 // worth more than the search itself.
-constexpr double kWorthRegrouping = 1.3;
+constexpr double kWorthReassigning = 1.3;
 constexpr double kWorthRefining = 1.05;
 
 // Plans of one stage count that bear more trailing stages by recomputing more.
@@ -100,17 +100,17 @@ std::vector<Configuration> SearchEach(CostTables& tables,
     if (start) best.push_back(*std::move(start));
   }
   // Searched from both: what is better alone may be worse in a pipeline.
-  std::vector<Configuration> regrouped;
+  std::vector<Configuration> reassigned;
   ImproveWithin(
-      kWorthRegrouping,
+      kWorthReassigning,
       [&](double limit_s, Configuration& configuration) {
         Configuration start = configuration;
-        if (!Regroup(tables, limit_s, configuration)) return;
-        regrouped.push_back(configuration);
+        if (!ReassignGpus(tables, limit_s, configuration)) return;
+        reassigned.push_back(configuration);
         std::swap(start, configuration);
       },
       best);
-  std::move(regrouped.begin(), regrouped.end(), std::back_inserter(best));
+  std::move(reassigned.begin(), reassigned.end(), std::back_inserter(best));
   const int64_t asked = tables.options().max_search_steps;
   int64_t steps_left = asked == 0 ? kDefaultSearchSteps : asked;
   int64_t counts_left = static_cast<int64_t>(best.size());

@@ -17,10 +17,10 @@ struct StageShape {
   bool operator==(const StageShape&) const = default;
 };
 
-// Every layer on `rung` of the recompute ladder, but the first `upper_layers`
-// one rung further.
+// Every layer on `level` of the recompute hull, but the first `upper_layers`
+// one level further.
 struct RecomputeChoice {
-  int rung = 0;
+  int level = 0;
   int upper_layers = 0;
 
   bool operator==(const RecomputeChoice&) const = default;

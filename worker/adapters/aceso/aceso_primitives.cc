@@ -30,7 +30,7 @@ bool IsPlaceable(const DegreeSpace& space, const Configuration& configuration) {
 }
 
 // A stage with other degrees, and its time with the same operators.
-struct Regraded {
+struct DegreeChange {
   int stage = kNone;
   int degrees = kNoDegrees;
   double compute_s = 0;
@@ -49,7 +49,7 @@ class GpuExchange {
 
   int spare_gpus() const { return spare_gpus_; }
 
-  void Regrade(int stage, int degrees) {
+  void SetDegrees(int stage, int degrees) {
     StageShape& shape = configuration_.stages[stage].shape;
     spare_gpus_ += space_.num_gpus(shape.degrees) - space_.num_gpus(degrees);
     shape.degrees = degrees;
@@ -57,15 +57,15 @@ class GpuExchange {
   }
 
   // Untouched stages with fewer GPUs, the fastest that results first.
-  std::vector<Regraded> Givers() {
-    std::vector<Regraded> givers;
+  std::vector<DegreeChange> Givers() {
+    std::vector<DegreeChange> givers;
     for (int i = 0; i < configuration_.num_stages(); ++i) {
-      const Regraded giver =
+      const DegreeChange giver =
           Best(i, {DegreeStep::kLessTp, DegreeStep::kLessDp});
       if (giver.stage != kNone) givers.push_back(giver);
     }
     std::stable_sort(givers.begin(), givers.end(),
-                     [](const Regraded& a, const Regraded& b) {
+                     [](const DegreeChange& a, const DegreeChange& b) {
                        return a.compute_s < b.compute_s;
                      });
     return givers;
@@ -75,19 +75,19 @@ class GpuExchange {
   // them.
   void HandOutSpareGpus() {
     while (spare_gpus_ > 0) {
-      Regraded taker;
+      DegreeChange taker;
       double slowest_s = 0;
       for (int i = 0; i < configuration_.num_stages(); ++i) {
         const double time_s = configuration_.stages[i].time_s();
         if (time_s <= slowest_s) continue;
-        const Regraded grown =
+        const DegreeChange grown =
             Best(i, {DegreeStep::kMoreTp, DegreeStep::kMoreDp});
         if (grown.stage == kNone) continue;
         slowest_s = time_s;
         taker = grown;
       }
       if (taker.stage == kNone) return;
-      Regrade(taker.stage, taker.degrees);
+      SetDegrees(taker.stage, taker.degrees);
     }
   }
 
@@ -105,8 +105,8 @@ class GpuExchange {
 
  private:
   // The better of the steps that the spare GPUs allow for an untouched stage.
-  Regraded Best(int stage, const std::array<DegreeStep, 2>& steps) {
-    Regraded best;
+  DegreeChange Best(int stage, const std::array<DegreeStep, 2>& steps) {
+    DegreeChange best;
     if (touched_[stage]) return best;
     const StageShape& shape = configuration_.stages[stage].shape;
     for (const DegreeStep step : steps) {
@@ -134,15 +134,15 @@ std::optional<Configuration> Grow(CostTables& tables,
                                   const Configuration& configuration,
                                   int bottleneck, int degrees) {
   GpuExchange start(tables, configuration);
-  start.Regrade(bottleneck, degrees);
+  start.SetDegrees(bottleneck, degrees);
   if (start.spare_gpus() >= 0) return start.Finish();
-  for (const Regraded& first : start.Givers()) {
+  for (const DegreeChange& first : start.Givers()) {
     GpuExchange exchange = start;
-    exchange.Regrade(first.stage, first.degrees);
+    exchange.SetDegrees(first.stage, first.degrees);
     while (exchange.spare_gpus() < 0) {
-      const std::vector<Regraded> givers = exchange.Givers();
+      const std::vector<DegreeChange> givers = exchange.Givers();
       if (givers.empty()) return {};
-      exchange.Regrade(givers[0].stage, givers[0].degrees);
+      exchange.SetDegrees(givers[0].stage, givers[0].degrees);
     }
     exchange.HandOutSpareGpus();
     if (auto result = exchange.Finish()) return result;
@@ -154,7 +154,7 @@ std::optional<Configuration> Shrink(CostTables& tables,
                                     const Configuration& configuration,
                                     int bottleneck, int degrees) {
   GpuExchange exchange(tables, configuration);
-  exchange.Regrade(bottleneck, degrees);
+  exchange.SetDegrees(bottleneck, degrees);
   exchange.HandOutSpareGpus();
   return exchange.Finish();
 }
@@ -192,7 +192,7 @@ std::optional<Configuration> Exchange(CostTables& tables,
                                       const Configuration& configuration,
                                       int bottleneck, int degrees) {
   GpuExchange exchange(tables, configuration);
-  exchange.Regrade(bottleneck, degrees);
+  exchange.SetDegrees(bottleneck, degrees);
   return exchange.Finish();
 }
 

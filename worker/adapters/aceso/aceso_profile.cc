@@ -6,8 +6,8 @@
 
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
-#include "worker/adapters/aceso/aceso_ladder.h"
 #include "worker/adapters/aceso/aceso_layout.h"
+#include "worker/adapters/aceso/aceso_recompute_hull.h"
 #include "worker/adapters/aceso/aceso_space.h"
 
 namespace tangram::aceso {
@@ -60,14 +60,14 @@ std::vector<OperatorBounds> BoundsOf(const LayerSpec& layer,
 // inside a layer only adds an input to them.
 double LeastKeptBytes(const LayerSpec& layer,
                       const std::vector<OperatorBounds>& operators) {
-  // Without times the ladder ends in the fewest bytes of all.
+  // Without times the hull ends in the fewest bytes of all.
   std::vector<RecomputeOperator> free_to_recompute;
   for (const OperatorBounds& op : operators) {
     free_to_recompute.push_back(
         {.saved_bytes = op.saved_bytes, .input_bytes = op.input_bytes});
   }
   const OpMask mask = layer.kind == LayerKind::kTransformer
-                          ? RecomputeLadder(free_to_recompute).back()
+                          ? RecomputeHull(free_to_recompute).back()
                           : kRecomputeNone;
   return KeptBytes(free_to_recompute, mask);
 }

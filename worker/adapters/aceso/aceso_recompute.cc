@@ -33,13 +33,13 @@ class StageRecompute {
   int num_layers() const { return num_layers_; }
 
   double PeakBytes(const RecomputeChoice& choice) const {
-    const Rung& lower = table_.rungs[choice.rung];
+    const RecomputeLevel& lower = table_.levels[choice.level];
     if (choice.upper_layers == 0) {
       return PeakOf(LargestTransient(lower, begin_, end_),
                     lower.cut_input_bytes[begin_.slot] +
                         lower.kept_bytes.Over(begin_, end_));
     }
-    const Rung& upper = table_.rungs[choice.rung + 1];
+    const RecomputeLevel& upper = table_.levels[choice.level + 1];
     const LayoutOperator& split = SplitOf(choice);
     return PeakOf(std::max(LargestTransient(upper, begin_, split),
                            LargestTransient(lower, split, end_)),
@@ -48,13 +48,13 @@ class StageRecompute {
                       lower.kept_bytes.Over(split, end_));
   }
 
-  // `sums`: Rung::recompute_s or Rung::recompute_host_s.
+  // `sums`: RecomputeLevel::recompute_s or RecomputeLevel::recompute_host_s.
   double RecomputeSeconds(const RecomputeChoice& choice,
-                          RangeSums Rung::*sums) const {
-    const Rung& lower = table_.rungs[choice.rung];
+                          RangeSums RecomputeLevel::*sums) const {
+    const RecomputeLevel& lower = table_.levels[choice.level];
     if (choice.upper_layers == 0) return (lower.*sums).Over(begin_, end_);
     const LayoutOperator& split = SplitOf(choice);
-    return (table_.rungs[choice.rung + 1].*sums).Over(begin_, split) +
+    return (table_.levels[choice.level + 1].*sums).Over(begin_, split) +
            (lower.*sums).Over(split, end_);
   }
 
@@ -64,27 +64,28 @@ class StageRecompute {
            growth_ * (transient_bytes + kept_bytes * shape_.in_flight);
   }
 
-  // Where the layers of the upper rung end.
+  // Where the layers of the upper level end.
   const LayoutOperator& SplitOf(const RecomputeChoice& choice) const {
     return layout_.at(std::min(
         shape_.end, layout_.StartOfLayer(begin_.layer + choice.upper_layers)));
   }
 
   // The most that one layer of [begin, end) needs beside what is kept.
-  double LargestTransient(const Rung& rung, const LayoutOperator& begin,
+  double LargestTransient(const RecomputeLevel& level,
+                          const LayoutOperator& begin,
                           const LayoutOperator& end) const {
     if (begin.layer == end.layer) {
       return TransientBytes(absl::MakeSpan(table_.costs)
                                 .subspan(begin.slot, end.index - begin.index),
-                            rung.masks[begin.kind] >> begin.index);
+                            level.masks[begin.kind] >> begin.index);
     }
-    double largest = rung.transient_from[begin.slot];
+    double largest = level.transient_from[begin.slot];
     if (end.index > 0) {
-      largest = std::max(largest, rung.transient_until[end.slot]);
+      largest = std::max(largest, level.transient_until[end.slot]);
     }
     for (int kind = 0; kind < layout_.num_kinds(); ++kind) {
       if (layout_.HasKind(kind, begin.layer + 1, end.layer)) {
-        largest = std::max(largest, rung.transient_from[layout_.SlotOf(kind)]);
+        largest = std::max(largest, level.transient_from[layout_.SlotOf(kind)]);
       }
     }
     return largest;
@@ -105,10 +106,10 @@ struct Chosen {
   double peak_bytes = 0;
 };
 
-// The fewest layers on the rung above `rung` that fit, given the peaks with
+// The fewest layers on the level above `level` that fit, given the peaks with
 // none and with all of them there; the latter fits. Interpolates, since every
 // layer frees about the same.
-Chosen FewestLayers(const StageRecompute& stage, int rung, double none_bytes,
+Chosen FewestLayers(const StageRecompute& stage, int level, double none_bytes,
                     double all_bytes, double capacity) {
   int too_few = 0;
   int enough = stage.num_layers();
@@ -117,7 +118,8 @@ Chosen FewestLayers(const StageRecompute& stage, int rung, double none_bytes,
     const int guess = std::clamp(
         too_few + static_cast<int>(std::ceil(share * (enough - too_few))),
         too_few + 1, enough - 1);
-    const double peak = stage.PeakBytes({.rung = rung, .upper_layers = guess});
+    const double peak =
+        stage.PeakBytes({.level = level, .upper_layers = guess});
     if (peak <= capacity) {
       enough = guess;
       all_bytes = peak;
@@ -126,22 +128,22 @@ Chosen FewestLayers(const StageRecompute& stage, int rung, double none_bytes,
       none_bytes = peak;
     }
   }
-  if (enough == stage.num_layers()) return {{.rung = rung + 1}, all_bytes};
-  return {{.rung = rung, .upper_layers = enough}, all_bytes};
+  if (enough == stage.num_layers()) return {{.level = level + 1}, all_bytes};
+  return {{.level = level, .upper_layers = enough}, all_bytes};
 }
 
 Chosen ChooseRecompute(const StageRecompute& stage, double capacity) {
   Chosen least = {.peak_bytes = stage.PeakBytes({})};
   if (least.peak_bytes <= capacity) return least;
   double below = least.peak_bytes;
-  const int num_rungs = static_cast<int>(stage.table().rungs.size());
-  for (int rung = 1; rung < num_rungs; ++rung) {
-    const double peak = stage.PeakBytes({.rung = rung});
+  const int num_levels = static_cast<int>(stage.table().levels.size());
+  for (int level = 1; level < num_levels; ++level) {
+    const double peak = stage.PeakBytes({.level = level});
     if (peak <= capacity) {
-      return FewestLayers(stage, rung - 1, below, peak, capacity);
+      return FewestLayers(stage, level - 1, below, peak, capacity);
     }
     if (peak < least.peak_bytes) {
-      least = {.choice = {.rung = rung}, .peak_bytes = peak};
+      least = {.choice = {.level = level}, .peak_bytes = peak};
     }
     below = peak;
   }
@@ -155,11 +157,11 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
   const double capacity = tables.capacity_bytes();
   const Chosen chosen = ChooseRecompute(stage, capacity);
   const DegreeTable& table = stage.table();
-  StageFigures figures = {
-      .recompute = chosen.choice,
-      .recompute_s = stage.RecomputeSeconds(chosen.choice, &Rung::recompute_s),
-      .peak_bytes = chosen.peak_bytes,
-      .fits = chosen.peak_bytes <= capacity};
+  StageFigures figures = {.recompute = chosen.choice,
+                          .recompute_s = stage.RecomputeSeconds(
+                              chosen.choice, &RecomputeLevel::recompute_s),
+                          .peak_bytes = chosen.peak_bytes,
+                          .fits = chosen.peak_bytes <= capacity};
   const LayoutOperator& begin = tables.layout().at(shape.begin);
   const LayoutOperator& end = tables.layout().at(shape.end);
   // Each pass waits for the device or for the host, whichever is slower.
@@ -168,7 +170,7 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
                                     table.forward_host_s.Over(begin, end));
   const double backward_host_s =
       table.backward_host_s.Over(begin, end) +
-      stage.RecomputeSeconds(chosen.choice, &Rung::recompute_host_s);
+      stage.RecomputeSeconds(chosen.choice, &RecomputeLevel::recompute_host_s);
   figures.backward_s =
       std::max(backward_s + figures.recompute_s, backward_host_s);
   figures.compute_s =
@@ -178,8 +180,8 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
 
 bool CanFit(CostTables& tables, const StageShape& shape) {
   const StageRecompute stage(tables, shape);
-  const int last = static_cast<int>(stage.table().rungs.size()) - 1;
-  return stage.PeakBytes({.rung = last}) <= tables.capacity_bytes();
+  const int last = static_cast<int>(stage.table().levels.size()) - 1;
+  return stage.PeakBytes({.level = last}) <= tables.capacity_bytes();
 }
 
 std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
@@ -193,9 +195,9 @@ std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
     const LayoutOperator& op = layout.at(p);
     const int next = std::min(shape.end, layout.StartOfLayer(op.layer + 1));
     const bool upper = op.layer - first_layer < choice.upper_layers;
-    const Rung& rung = table.rungs[choice.rung + (upper ? 1 : 0)];
+    const RecomputeLevel& level = table.levels[choice.level + (upper ? 1 : 0)];
     const OpMask mask =
-        rung.masks[op.kind] & BitsOf(op.index, op.index + next - p);
+        level.masks[op.kind] & BitsOf(op.index, op.index + next - p);
     if (!runs.empty() && runs.back().mask == mask) {
       ++runs.back().num_layers;
     } else {

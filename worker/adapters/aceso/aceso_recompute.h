@@ -9,9 +9,9 @@
 
 namespace tangram::aceso {
 
-// As little recomputation as lets the stage fit in memory: the lowest rung that
-// fits, with as few layers on it as fit. Where none fits, the rung that needs
-// the fewest bytes. O(rungs + log layers).
+// As little recomputation as lets the stage fit in memory: the lowest level
+// that fits, with as few layers on it as fit. Where none fits, the level that
+// needs the fewest bytes. O(levels + log layers).
 StageFigures EstimateFigures(CostTables& tables, const StageShape& shape);
 
 // Whether the stage fits with the most recomputation. O(1).

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "worker/adapters/aceso/aceso_ladder.h"
+#include "worker/adapters/aceso/aceso_recompute_hull.h"
 
 namespace tangram::aceso {
 namespace {
@@ -20,8 +20,8 @@ RangeSums SumsOf(const SliceLayout& layout,
 }
 
 // As in the paper, embedding and head are never recomputed.
-std::vector<OpMask> LadderOf(const LayerSpec& layer,
-                             absl::Span<const OperatorCost> costs) {
+std::vector<OpMask> HullOf(const LayerSpec& layer,
+                           absl::Span<const OperatorCost> costs) {
   if (layer.kind != LayerKind::kTransformer) return {kRecomputeNone};
   std::vector<RecomputeOperator> operators;
   operators.reserve(costs.size());
@@ -30,12 +30,12 @@ std::vector<OpMask> LadderOf(const LayerSpec& layer,
                          .saved_bytes = cost.saved_bytes,
                          .input_bytes = cost.input_bytes});
   }
-  return RecomputeLadder(operators);
+  return RecomputeHull(operators);
 }
 
-Rung MakeRung(const SliceLayout& layout,
-              const std::vector<OperatorCost>& all_costs,
-              std::vector<OpMask> masks) {
+RecomputeLevel MakeLevel(const SliceLayout& layout,
+                         const std::vector<OperatorCost>& all_costs,
+                         std::vector<OpMask> masks) {
   std::vector<double> recompute_s;
   std::vector<double> recompute_host_s;
   std::vector<double> kept_bytes;
@@ -69,27 +69,27 @@ Rung MakeRung(const SliceLayout& layout,
           .cut_input_bytes = std::move(cut_input_bytes)};
 }
 
-// Rung r has every kind of layer on the r-th step of its own ladder, or on the
-// last.
-std::vector<Rung> MakeRungs(const SliceLayout& layout,
-                            const std::vector<OperatorCost>& costs) {
-  std::vector<std::vector<OpMask>> ladders;
-  size_t num_rungs = 0;
+// RecomputeLevel r has every kind of layer on the r-th step of its own hull, or
+// on the last.
+std::vector<RecomputeLevel> MakeLevels(const SliceLayout& layout,
+                                       const std::vector<OperatorCost>& costs) {
+  std::vector<std::vector<OpMask>> hulls;
+  size_t num_levels = 0;
   for (int kind = 0; kind < layout.num_kinds(); ++kind) {
-    ladders.push_back(LadderOf(layout.kinds()[kind],
-                               layout.OfKind(kind, absl::MakeSpan(costs))));
-    num_rungs = std::max(num_rungs, ladders.back().size());
+    hulls.push_back(HullOf(layout.kinds()[kind],
+                           layout.OfKind(kind, absl::MakeSpan(costs))));
+    num_levels = std::max(num_levels, hulls.back().size());
   }
-  std::vector<Rung> rungs;
-  rungs.reserve(num_rungs);
-  for (size_t rung = 0; rung < num_rungs; ++rung) {
+  std::vector<RecomputeLevel> levels;
+  levels.reserve(num_levels);
+  for (size_t level = 0; level < num_levels; ++level) {
     std::vector<OpMask> masks;
-    for (const std::vector<OpMask>& ladder : ladders) {
-      masks.push_back(ladder[std::min(rung, ladder.size() - 1)]);
+    for (const std::vector<OpMask>& hull : hulls) {
+      masks.push_back(hull[std::min(level, hull.size() - 1)]);
     }
-    rungs.push_back(MakeRung(layout, costs, std::move(masks)));
+    levels.push_back(MakeLevel(layout, costs, std::move(masks)));
   }
-  return rungs;
+  return levels;
 }
 
 }  // namespace
@@ -195,7 +195,7 @@ std::unique_ptr<DegreeTable> CostTables::MakeTable(
           sums([](const OperatorCost& cost) { return cost.backward_host_s; }),
       .parameters =
           sums([](const OperatorCost& cost) { return cost.dense_parameters; }),
-      .rungs = MakeRungs(layout_, costs)});
+      .levels = MakeLevels(layout_, costs)});
 }
 
 }  // namespace tangram::aceso

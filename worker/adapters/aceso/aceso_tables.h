@@ -38,8 +38,8 @@ class RangeSums {
   std::vector<double> within_;
 };
 
-// Every layer on the same rung of its kind's recompute ladder.
-struct Rung {
+// Every layer on the same level of its kind's recompute hull.
+struct RecomputeLevel {
   std::vector<OpMask> masks;  // By kind.
   RangeSums recompute_s;
   RangeSums recompute_host_s;
@@ -68,7 +68,8 @@ struct DegreeTable {
   RangeSums forward_host_s;  // What the host needs to issue the kernels.
   RangeSums backward_host_s;
   RangeSums parameters;
-  std::vector<Rung> rungs;  // From no recomputation to the fewest bytes.
+  std::vector<RecomputeLevel>
+      levels;  // From no recomputation to the fewest bytes.
 };
 
 // Which stage's time a transfer between two stages counts to: its sender's,

@@ -81,7 +81,7 @@ std::vector<double> DegreeCosts::LayerSeconds() {
 }
 
 // Only the first layer can be an embedding, only the last a head.
-RecomputeLadder DegreeCosts::LadderOf(int begin, int end) const {
+RecomputeSteps DegreeCosts::StepsOf(int begin, int end) const {
   const bool embeds = !IsTransformer(layers_.at(begin));
   const bool has_head = end - begin > 1 && !IsTransformer(layers_.at(end - 1));
   return {.num_layers = end - begin - (embeds ? 1 : 0) - (has_head ? 1 : 0),
@@ -90,16 +90,16 @@ RecomputeLadder DegreeCosts::LadderOf(int begin, int end) const {
 
 DegreeCosts::Recomputed DegreeCosts::RecomputedBy(int begin, int end,
                                                   int steps) const {
-  const RecomputeLadder ladder = LadderOf(begin, end);
+  const RecomputeSteps possible = StepsOf(begin, end);
   const int first = begin + (IsTransformer(layers_.at(begin)) ? 0 : 1);
-  if (!ladder.cores) {
+  if (!possible.cores) {
     return {first + steps, LayerRecompute::kWholeLayer, LayerRecompute::kNone};
   }
-  if (steps <= ladder.num_layers) {
+  if (steps <= possible.num_layers) {
     return {first + steps, LayerRecompute::kAttentionCore,
             LayerRecompute::kNone};
   }
-  return {first + steps - ladder.num_layers, LayerRecompute::kWholeLayer,
+  return {first + steps - possible.num_layers, LayerRecompute::kWholeLayer,
           LayerRecompute::kAttentionCore};
 }
 

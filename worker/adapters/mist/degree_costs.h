@@ -16,7 +16,7 @@ namespace tangram::mist {
 // layers, from the first on, recompute its attention core; once all do, each
 // makes one more recompute all of itself. Without `cores` the first half is
 // left out. (The paper recomputes whole layers alone.)
-struct RecomputeLadder {
+struct RecomputeSteps {
   int num_layers = 0;  // That can recompute.
   bool cores = false;
 
@@ -40,7 +40,7 @@ class DegreeCosts {
 
   // Of a stage with the layers [begin, end). Recomputes attention cores where
   // they free more bytes a second than whole layers do.
-  RecomputeLadder LadderOf(int begin, int end) const;
+  RecomputeSteps StepsOf(int begin, int end) const;
   // Without transfers to the next stage.
   StageCost CostOf(int begin, int end, int offload, int steps);
   StagePlan PlanOf(int begin, int end, int offload, int steps) const;

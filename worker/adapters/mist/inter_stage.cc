@@ -56,9 +56,9 @@ void KeepLastFront(std::vector<Label>& labels) {
   labels = std::move(kept);
 }
 
-class Programme {
+class DynamicProgram {
  public:
-  explicit Programme(const InterStageProblem& problem)
+  explicit DynamicProgram(const InterStageProblem& problem)
       : problem_(problem), ending_at_(problem.num_layers + 1) {
     // A pipeline without stages.
     arena_.emplace_back();
@@ -163,7 +163,7 @@ std::vector<int> ParetoPolicies(absl::Span<const StagePolicy> policies) {
 }
 
 std::vector<StagedPipeline> ChoosePolicies(const InterStageProblem& problem) {
-  return Programme(problem).Run();
+  return DynamicProgram(problem).Run();
 }
 
 std::vector<StagedPipeline> DistinctPipelines(std::vector<StagedPipeline> all,

@@ -233,7 +233,7 @@ class Search {
     for (const int end :
          SplitLayers(degrees.LayerSeconds(), layout.num_stages)) {
       const StageCost cost = degrees.CostOf(
-          begin, end, offload, degrees.LadderOf(begin, end).num_steps());
+          begin, end, offload, degrees.StepsOf(begin, end).num_steps());
       bytes_short = std::max(bytes_short,
                              stages.BytesShort(cost.memory, stages_behind--));
       begin = end;

@@ -94,8 +94,8 @@ const StagePolicies::Figures& StagePolicies::FiguresOf(Composition& composition,
   std::vector<Figures>& by_steps =
       composition.figures[degrees * offloads_.size() + offload];
   if (by_steps.empty()) {
-    by_steps.resize(
-        1 + of.LadderOf(composition.begin, composition.end).num_steps());
+    by_steps.resize(1 +
+                    of.StepsOf(composition.begin, composition.end).num_steps());
   }
   Figures& figures = by_steps[steps];
   if (!figures.known) {
@@ -123,10 +123,10 @@ void StagePolicies::TuneWith(absl::Span<const HostOffload> offloads,
                              int stages_behind, Composition& composition,
                              PolicyFront& front) {
   for (int i = 0; i < static_cast<int>(degrees_.size()); ++i) {
-    const RecomputeLadder ladder =
-        degrees_[i]->LadderOf(composition.begin, composition.end);
+    const RecomputeSteps possible =
+        degrees_[i]->StepsOf(composition.begin, composition.end);
     TunePolicies(
-        i, offloads, ladder.num_steps(),
+        i, offloads, possible.num_steps(),
         [&](int offload, int step) -> PolicyFigures {
           const Figures& figures = FiguresOf(composition, i, offload, step);
           return {.policy = figures.policy,

@@ -19,7 +19,7 @@ TEST(LowerBoundsTest, IsTheCostOfAStageWhereThereIsNoChoice) {
       query.slice.runs,
       {.begin = {0, 0},
        .end = {3, 0},
-       .recompute = {{3, query.tables.At(0).rungs.back().masks[0]}}},
+       .recompute = {{3, query.tables.At(0).levels.back().masks[0]}}},
       query.tables.EnvironmentOf(table));
 
   const PerformanceProfile profile =

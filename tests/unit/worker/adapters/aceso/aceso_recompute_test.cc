@@ -85,11 +85,11 @@ TEST(EstimateFiguresTest, RecomputesNoLayerTooMany) {
     SCOPED_TRACE(::testing::Message() << "tenths " << tenths);
     Query query(BodySlice(6), testing::TestIsland(1, 1), Options(4));
     const StageShape shape = WholeSlice(query, 8);
-    const int rungs = static_cast<int>(query.tables.At(0).rungs.size());
-    ASSERT_GT(rungs, 1);
+    const int levels = static_cast<int>(query.tables.At(0).levels.size());
+    ASSERT_GT(levels, 1);
     const double most = CostOf(query, shape, {}).memory.PeakBytes(8);
     const double least =
-        CostOf(query, shape, {.rung = rungs - 1}).memory.PeakBytes(8);
+        CostOf(query, shape, {.level = levels - 1}).memory.PeakBytes(8);
     query.island.device.memory_bytes = least + (most - least) * tenths / 10;
     Query tight(query.slice, query.island, query.options);
 
@@ -98,7 +98,7 @@ TEST(EstimateFiguresTest, RecomputesNoLayerTooMany) {
 
     RecomputeChoice one_less = chosen;
     if (one_less.upper_layers == 0) {
-      one_less = {.rung = chosen.rung - 1, .upper_layers = 6};
+      one_less = {.level = chosen.level - 1, .upper_layers = 6};
     }
     --one_less.upper_layers;
     partly += chosen.upper_layers > 0;
@@ -114,10 +114,10 @@ TEST(EstimateFiguresTest, EmbeddingAndHeadAreNeverRecomputed) {
   Query query(SliceOf(testing::TestModel(1), 0, 3), testing::TestIsland(1, 1),
               Options(4));
   const StageShape shape = WholeSlice(query, 1);
-  const int rungs = static_cast<int>(query.tables.At(0).rungs.size());
+  const int levels = static_cast<int>(query.tables.At(0).levels.size());
 
   const std::vector<RecomputeRun> runs =
-      RecomputeRunsOf(query.tables, shape, {.rung = rungs - 1});
+      RecomputeRunsOf(query.tables, shape, {.level = levels - 1});
 
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[0].mask, kRecomputeNone);
@@ -127,12 +127,13 @@ TEST(EstimateFiguresTest, EmbeddingAndHeadAreNeverRecomputed) {
 
 TEST(RecomputeRunsOfTest, MasksAreClippedToTheStage) {
   Query query(BodySlice(3), testing::TestIsland(1, 1), Options(4));
-  const int last_rung = static_cast<int>(query.tables.At(0).rungs.size()) - 1;
-  ASSERT_EQ(query.tables.At(0).rungs[last_rung].masks[0], 0b1111111111u);
+  const int last_level = static_cast<int>(query.tables.At(0).levels.size()) - 1;
+  ASSERT_EQ(query.tables.At(0).levels[last_level].masks[0], 0b1111111111u);
 
   // Operators 7 to 9 of layer 0, layer 1, operators 0 and 1 of layer 2.
-  const std::vector<RecomputeRun> runs = RecomputeRunsOf(
-      query.tables, {.begin = 7, .end = 22, .degrees = 0}, {.rung = last_rung});
+  const std::vector<RecomputeRun> runs =
+      RecomputeRunsOf(query.tables, {.begin = 7, .end = 22, .degrees = 0},
+                      {.level = last_level});
 
   EXPECT_THAT(runs, ::testing::ElementsAre(RecomputeRun{1, 0b1110000000},
                                            RecomputeRun{1, 0b1111111111},

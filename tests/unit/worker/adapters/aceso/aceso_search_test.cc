@@ -6,9 +6,9 @@
 #include "tests/unit/worker/adapters/aceso/aceso_exhaustive.h"
 #include "tests/unit/worker/adapters/aceso/aceso_query.h"
 #include "worker/adapters/aceso/aceso_answer.h"
+#include "worker/adapters/aceso/aceso_reassign.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
 #include "worker/adapters/aceso/aceso_refine.h"
-#include "worker/adapters/aceso/aceso_regroup.h"
 #include "worker/adapters/aceso/aceso_start.h"
 
 namespace tangram::aceso {
@@ -205,7 +205,7 @@ TEST(SearchTest, ComesWithinTwoPercentOfEveryConfiguration) {
   EXPECT_GT(infeasible, 20);
 }
 
-TEST(RegroupTest, PutsTheSmallStageWhereItBelongs) {
+TEST(ReassignGpusTest, PutsTheSmallStageWhereItBelongs) {
   int changed = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -214,12 +214,12 @@ TEST(RegroupTest, PutsTheSmallStageWhereItBelongs) {
     if (!start) continue;
     Configuration result = *start;
 
-    const bool regrouped =
-        Regroup(query.tables, std::numeric_limits<double>::infinity(), result);
+    const bool reassigned = ReassignGpus(
+        query.tables, std::numeric_limits<double>::infinity(), result);
 
-    EXPECT_EQ(regrouped, IsBetter(result, *start));
+    EXPECT_EQ(reassigned, IsBetter(result, *start));
     EXPECT_EQ(result.num_stages(), 3);
-    changed += regrouped;
+    changed += reassigned;
   }
   EXPECT_GT(changed, 10);
 }

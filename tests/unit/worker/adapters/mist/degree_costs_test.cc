@@ -34,13 +34,13 @@ class DegreeCostsTest : public ::testing::Test {
       {}, {.optimizer = 0.5, .activations = 0.25}};
 };
 
-TEST_F(DegreeCostsTest, TransformerLayersAreTheStepsOfALadder) {
+TEST_F(DegreeCostsTest, EachTransformerLayerIsAStep) {
   const DegreeCosts costs = Costs(/*flash_attention=*/true);
 
-  EXPECT_EQ(costs.LadderOf(0, 5).num_steps(), 3);
-  EXPECT_EQ(costs.LadderOf(0, 2).num_steps(), 1);
-  EXPECT_EQ(costs.LadderOf(0, 1).num_steps(), 0);
-  EXPECT_EQ(costs.LadderOf(4, 5).num_steps(), 0);
+  EXPECT_EQ(costs.StepsOf(0, 5).num_steps(), 3);
+  EXPECT_EQ(costs.StepsOf(0, 2).num_steps(), 1);
+  EXPECT_EQ(costs.StepsOf(0, 1).num_steps(), 0);
+  EXPECT_EQ(costs.StepsOf(4, 5).num_steps(), 0);
 }
 
 // Without flash attention the scores are most of what a layer keeps.
@@ -49,7 +49,7 @@ TEST_F(DegreeCostsTest, AttentionCoresComeFirstWhereTheyKeepMuch) {
   const OpMask core = MaskOf(model_.layers[1], LayerRecompute::kAttentionCore);
   const OpMask whole = MaskOf(model_.layers[1], LayerRecompute::kWholeLayer);
 
-  EXPECT_EQ(costs.LadderOf(0, 5).num_steps(), 6);
+  EXPECT_EQ(costs.StepsOf(0, 5).num_steps(), 6);
   EXPECT_THAT(
       costs.PlanOf(0, 5, 0, 2).recompute,
       ElementsAre(RecomputeRun{1, kRecomputeNone}, RecomputeRun{2, core},
@@ -68,7 +68,7 @@ TEST_F(DegreeCostsTest, CostsAreThoseOfThePlan) {
                                           .wiring = WiringOf(island_, 2),
                                           .pipeline_microbatch_size = 4};
     for (const int offload : {0, 1}) {
-      for (int steps = 0; steps <= costs.LadderOf(0, 4).num_steps(); ++steps) {
+      for (int steps = 0; steps <= costs.StepsOf(0, 4).num_steps(); ++steps) {
         const StageCost cost = costs.CostOf(0, 4, offload, steps);
         const StageCost want = EstimateStage(
             slice_.runs, costs.PlanOf(0, 4, offload, steps), environment);

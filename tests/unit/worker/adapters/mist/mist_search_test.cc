@@ -237,7 +237,7 @@ class Exhaustive {
     std::vector<StagePolicy> front;
     for (const auto& degrees : policies_->degrees()) {
       for (const HostOffload& offload : policies_->offloads()) {
-        for (int steps = 0; steps <= degrees->LadderOf(begin, end).num_steps();
+        for (int steps = 0; steps <= degrees->StepsOf(begin, end).num_steps();
              ++steps) {
           AddPolicy(
               {.begin = {begin, 0},

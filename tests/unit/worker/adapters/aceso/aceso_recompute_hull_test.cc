@@ -1,4 +1,4 @@
-#include "worker/adapters/aceso/aceso_ladder.h"
+#include "worker/adapters/aceso/aceso_recompute_hull.h"
 
 #include <algorithm>
 #include <random>
@@ -32,26 +32,26 @@ TEST(KeptBytesTest, ASegmentKeepsItsInputAlone) {
 
 // The second operator frees 30 − 2 bytes a second, the first 9 − 0, the third
 // nothing. Together the first two are one segment: 1 byte kept.
-TEST(RecomputeLadderTest, TakesBytesPerSecondInOrder) {
+TEST(RecomputeHullTest, TakesBytesPerSecondInOrder) {
   const std::vector<RecomputeOperator> operators = {
       {.forward_s = 1, .saved_bytes = 10, .input_bytes = 1},
       {.forward_s = 1, .saved_bytes = 30, .input_bytes = 2},
       {.forward_s = 1, .saved_bytes = 5, .input_bytes = 5}};
 
   // Kept: 45; 10 + 2 + 5 = 17; 1 + 5 = 6; 1.
-  EXPECT_THAT(RecomputeLadder(operators),
+  EXPECT_THAT(RecomputeHull(operators),
               ElementsAre(0b000, 0b010, 0b011, 0b111));
 }
 
-TEST(RecomputeLadderTest, HasOneRungWhereNothingCanBeFreed) {
+TEST(RecomputeHullTest, HasOneMaskWhereNothingCanBeFreed) {
   EXPECT_THAT(
-      RecomputeLadder({{.forward_s = 1, .saved_bytes = 1, .input_bytes = 1}}),
+      RecomputeHull({{.forward_s = 1, .saved_bytes = 1, .input_bytes = 1}}),
       ElementsAre(kRecomputeNone));
 }
 
-// Against all 2^7 masks: whatever a second is worth in bytes, some rung is
+// Against all 2^7 masks: whatever a second is worth in bytes, some level is
 // within a hundredth of the best mask.
-TEST(RecomputeLadderTest, IsAboutTheConvexHullOfAllMasks) {
+TEST(RecomputeHullTest, IsAboutTheConvexHullOfAllMasks) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
@@ -64,7 +64,7 @@ TEST(RecomputeLadderTest, IsAboutTheConvexHullOfAllMasks) {
             .saved_bytes = 1.0 * draw(0, 30),
             .input_bytes = 1.0 * draw(1, 10)};
     }
-    const std::vector<OpMask> ladder = RecomputeLadder(operators);
+    const std::vector<OpMask> hull = RecomputeHull(operators);
 
     for (const double bytes_per_second : {0.01, 0.3, 1.0, 3.0, 100.0}) {
       const auto cost = [&](OpMask mask) {
@@ -75,11 +75,11 @@ TEST(RecomputeLadderTest, IsAboutTheConvexHullOfAllMasks) {
       for (OpMask mask = 1; mask < 128; ++mask) {
         best = std::min(best, cost(mask));
       }
-      double best_rung = cost(0);
-      for (const OpMask mask : ladder) {
-        best_rung = std::min(best_rung, cost(mask));
+      double best_of_hull = cost(0);
+      for (const OpMask mask : hull) {
+        best_of_hull = std::min(best_of_hull, cost(mask));
       }
-      EXPECT_LE(best_rung, best * 1.01);
+      EXPECT_LE(best_of_hull, best * 1.01);
     }
   }
 }

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REGROUP_H_
-#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REGROUP_H_
+#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REASSIGN_H_
+#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REASSIGN_H_
 
 #include "worker/adapters/aceso/aceso_config.h"
 #include "worker/adapters/aceso/aceso_tables.h"
@@ -12,8 +12,9 @@ namespace tangram::aceso {
 // that are many such moves away. Returns whether the configuration changed; it
 // is complete again. In place of one that does not fit, one is looked for whose
 // score is `limit_s` at most.
-bool Regroup(CostTables& tables, double limit_s, Configuration& configuration);
+bool ReassignGpus(CostTables& tables, double limit_s,
+                  Configuration& configuration);
 
 }  // namespace tangram::aceso
 
-#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REGROUP_H_
+#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_REASSIGN_H_

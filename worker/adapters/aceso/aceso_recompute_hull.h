@@ -1,5 +1,5 @@
-#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LADDER_H_
-#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LADDER_H_
+#ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_RECOMPUTE_HULL_H_
+#define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_RECOMPUTE_HULL_H_
 
 #include <vector>
 
@@ -28,9 +28,9 @@ double KeptBytes(absl::Span<const RecomputeOperator> operators, OpMask mask);
 //
 // Deviates from the paper, which takes groups of operators by freed bytes
 // alone: by bytes per second is never slower.
-std::vector<OpMask> RecomputeLadder(
+std::vector<OpMask> RecomputeHull(
     absl::Span<const RecomputeOperator> operators);
 
 }  // namespace tangram::aceso
 
-#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LADDER_H_
+#endif  // TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_RECOMPUTE_HULL_H_

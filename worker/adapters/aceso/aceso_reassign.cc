@@ -1,4 +1,4 @@
-#include "worker/adapters/aceso/aceso_regroup.h"
+#include "worker/adapters/aceso/aceso_reassign.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,7 +19,7 @@ constexpr double kLeastGain = 0.005;  // By which each round lowers its bound.
 // Synchronisation that is a smaller share of the score is left as it is.
 constexpr double kWorthHiding = 0.01;
 constexpr double kSharesKept[] = {0.5, 0.0};
-// Stages this many times smaller than the mean are not dealt out.
+// Stages this many times smaller than the mean are not assigned out.
 constexpr int kLeastPartOfMean = 8;
 
 constexpr int kFewEnds = 16;  // Operators; a layer has 10.
@@ -37,9 +37,9 @@ struct StageBounds {
 //                           from reach(i, g) with d
 // since a stage that begins later has less to do. The path to the next stage is
 // taken to be between equal stages; cuts are balanced afterwards.
-class StageDealer {
+class GpuAssigner {
  public:
-  StageDealer(CostTables& tables, int num_stages, const StageBounds& bounds)
+  GpuAssigner(CostTables& tables, int num_stages, const StageBounds& bounds)
       : tables_(tables),
         layout_(tables.layout()),
         space_(tables.space()),
@@ -63,7 +63,7 @@ class StageDealer {
     reached_[0][0].end = 0;
   }
 
-  std::optional<Configuration> Deal() {
+  std::optional<Configuration> Assign() {
     for (int i = 0; i < num_stages_; ++i) {
       for (int gpu = 0; gpu < num_gpus_; ++gpu) {
         if (IsPromising(i, gpu)) AddStage(i, gpu);
@@ -270,13 +270,14 @@ bool Mirror(CostTables& tables, Configuration& configuration) {
   return true;
 }
 
-bool DealBetter(CostTables& tables, double limit_s,
-                Configuration& configuration) {
+bool AssignBetter(CostTables& tables, double limit_s,
+                  Configuration& configuration) {
   for (const StageBounds& bounds :
        BoundsToBeat(tables, configuration, limit_s)) {
-    auto dealt = StageDealer(tables, configuration.num_stages(), bounds).Deal();
-    if (!dealt || !IsBetter(*dealt, configuration)) continue;
-    configuration = *std::move(dealt);
+    auto assigned =
+        GpuAssigner(tables, configuration.num_stages(), bounds).Assign();
+    if (!assigned || !IsBetter(*assigned, configuration)) continue;
+    configuration = *std::move(assigned);
     return true;
   }
   return false;
@@ -284,10 +285,11 @@ bool DealBetter(CostTables& tables, double limit_s,
 
 }  // namespace
 
-bool Regroup(CostTables& tables, double limit_s, Configuration& configuration) {
+bool ReassignGpus(CostTables& tables, double limit_s,
+                  Configuration& configuration) {
   bool changed = Mirror(tables, configuration);
   for (int round = 0; round < kMaxRounds; ++round) {
-    if (!DealBetter(tables, limit_s, configuration)) break;
+    if (!AssignBetter(tables, limit_s, configuration)) break;
     changed = true;
   }
   return changed;

@@ -1,4 +1,4 @@
-#include "worker/adapters/aceso/aceso_ladder.h"
+#include "worker/adapters/aceso/aceso_recompute_hull.h"
 
 #include <array>
 
@@ -50,7 +50,7 @@ Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
 // Appends the hull's corners strictly between two of them, then `below`.
 void AppendBetween(absl::Span<const RecomputeOperator> operators,
                    const Corner& above, const Corner& below,
-                   std::vector<OpMask>& ladder) {
+                   std::vector<OpMask>& hull) {
   const double seconds = below.recompute_s - above.recompute_s;
   const double bytes = above.kept_bytes - below.kept_bytes;
   const Corner found = CheapestMask(operators, seconds, bytes);
@@ -58,13 +58,13 @@ void AppendBetween(absl::Span<const RecomputeOperator> operators,
     return seconds * corner.kept_bytes + bytes * corner.recompute_s;
   };
   // A corner that is hardly off the line between its neighbours is not worth
-  // its rung: a mix of them does as well.
-  constexpr double kWorthARung = 0.005;
-  if (weigh(found) < weigh(below) * (1 - kWorthARung)) {
-    AppendBetween(operators, above, found, ladder);
-    AppendBetween(operators, found, below, ladder);
+  // its level: a mix of them does as well.
+  constexpr double kWorthALevel = 0.005;
+  if (weigh(found) < weigh(below) * (1 - kWorthALevel)) {
+    AppendBetween(operators, above, found, hull);
+    AppendBetween(operators, found, below, hull);
   } else {
-    ladder.push_back(below.mask);
+    hull.push_back(below.mask);
   }
 }
 
@@ -83,7 +83,7 @@ double KeptBytes(absl::Span<const RecomputeOperator> operators, OpMask mask) {
   return kept;
 }
 
-std::vector<OpMask> RecomputeLadder(
+std::vector<OpMask> RecomputeHull(
     absl::Span<const RecomputeOperator> operators) {
   Corner none;
   double total_forward_s = 0;
@@ -97,13 +97,13 @@ std::vector<OpMask> RecomputeLadder(
       total_forward_s > 0 ? kTieBreak * none.kept_bytes / total_forward_s : 0;
   const Corner least = CheapestMask(operators, 1, second_weight);
 
-  std::vector<OpMask> ladder = {kRecomputeNone};
+  std::vector<OpMask> hull = {kRecomputeNone};
   if (least.kept_bytes < none.kept_bytes && least.recompute_s > 0) {
-    AppendBetween(operators, none, least, ladder);
+    AppendBetween(operators, none, least, hull);
   } else if (least.kept_bytes < none.kept_bytes) {
-    ladder.push_back(least.mask);
+    hull.push_back(least.mask);
   }
-  return ladder;
+  return hull;
 }
 
 }  // namespace tangram::aceso
