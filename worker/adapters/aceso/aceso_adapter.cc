@@ -11,6 +11,8 @@
 namespace tangram {
 namespace {
 
+// Aceso's operators have no expert parallelism, so mixture-of-experts layers
+// are refused.
 absl::Status CheckDense(absl::Span<const LayerRun> runs) {
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i].layer.is_moe()) continue;
@@ -27,6 +29,7 @@ absl::Status CheckPositive(absl::string_view field, int value) {
       absl::StrCat(field, ": ", value, "; expected a positive integer"));
 }
 
+// Checks the question itself. The search behind it assumes a well-formed query.
 absl::Status CheckQuery(const ModelSlice& slice, const IslandSpec& island,
                         const TrainingOptions& training, int microbatch_size) {
   if (slice.runs.empty()) {

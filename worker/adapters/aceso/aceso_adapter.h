@@ -9,11 +9,13 @@ namespace tangram {
 
 // Parallelizes by iterative bottleneck alleviation: Liu et al., "Aceso:
 // Efficient Parallel DNN Training through Iterative Bottleneck Alleviation",
-// EuroSys 2024, rebuilt on common/cost. Atoms are layers; stages may begin and
-// end at any operator. One search for each number of stages.
+// EuroSys 2024. The algorithm is rebuilt on common/cost. Atoms are layers;
+// stages may begin and end at any operator. Each number of stages has its own
+// search.
 //
-// A search step is one primitive applied; max_search_steps is shared out evenly
-// over the stage counts, whose starting points are free. Dense models only.
+// A search step applies one primitive. max_search_steps is divided evenly among
+// the stage counts; their starting points cost no steps. Plans dense models
+// only.
 std::unique_ptr<Parallelizer> CreateAcesoParallelizer();
 
 }  // namespace tangram

@@ -19,24 +19,25 @@
 namespace tangram::aceso {
 namespace {
 
-// Primitives applied for one query, over all stage counts.
+// Default limit on the primitives applied for one query, over all stage counts.
 constexpr int64_t kDefaultSearchSteps = 192;
 
-// Stage counts tried. Beyond 16 a few, so that big islands can be used up; the
-// paper's implementation stops at 16.
+// Stage counts that are tried. The paper's implementation stops at 16; a few
+// larger ones let big islands be used up.
 constexpr int kStageCounts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                 11, 12, 13, 14, 15, 16, 24, 32, 48, 64};
 
-// Stage counts whose configuration is this much slower than the best are not
-// worth more than the search itself.
+// If a stage count is slower than the best by more than this factor,
+// reassigning its GPUs, or refining its cuts and degrees, is not worth the
+// time.
 constexpr double kWorthReassigning = 1.3;
 constexpr double kWorthRefining = 1.05;
 
-// Plans of one stage count that bear more trailing stages by recomputing more.
-// Each bears twice as many more as the one before.
+// Variants of one plan that bear more trailing stages because they recompute
+// more. The k-th adds 2^k trailing stages to what the one before bears.
 constexpr int kMaxTrailingVariants = 2;
 
-// A configuration that fits, and its plan.
+// A configuration that fits in memory, and its plan.
 struct Found {
   Configuration configuration;
   SlicePlan plan;
@@ -50,8 +51,8 @@ std::vector<Found> KeepNonDominated(std::vector<Found> all) {
   return kept;
 }
 
-// Appends what bears more trailing stages than `found`: the same degrees with
-// cuts balanced anew.
+// Appends variants of `found` that bear more trailing stages. They keep its
+// degrees and balance its cuts again.
 void AppendVariants(CostTables& tables, const ModelSlice& slice, Found found,
                     std::vector<Found>& all) {
   Configuration& configuration = found.configuration;
@@ -68,8 +69,9 @@ void AppendVariants(CostTables& tables, const ModelSlice& slice, Found found,
   }
 }
 
-// Applies `improve` to each configuration that is at most `worth` times as slow
-// as the best that fits, and to those that do not fit; tells it that limit.
+// Applies `improve` to each configuration that does not fit or that takes at
+// most `worth` times as long as the best one that fits. Passes that time limit
+// on.
 template <typename Improve>
 void ImproveWithin(double worth, const Improve& improve,
                    std::vector<Configuration>& configurations) {
@@ -89,7 +91,7 @@ void ImproveWithin(double worth, const Improve& improve,
   }
 }
 
-// The best configuration of each stage count, then others of use.
+// Returns the best configuration of each stage count, then other useful ones.
 std::vector<Configuration> SearchEach(CostTables& tables,
                                       SlicePlanSet& answer) {
   std::vector<Configuration> best;
@@ -99,7 +101,8 @@ std::vector<Configuration> SearchEach(CostTables& tables,
     auto start = StartConfiguration(tables, num_stages);
     if (start) best.push_back(*std::move(start));
   }
-  // Searched from both: what is better alone may be worse in a pipeline.
+  // The search runs from both configurations. The faster of two slice plans may
+  // be the worse part of a longer pipeline.
   std::vector<Configuration> reassigned;
   ImproveWithin(
       kWorthReassigning,
@@ -129,7 +132,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
       kWorthRefining,
       [&](double, Configuration& configuration) {
         Configuration searched = configuration;
-        // What is better alone may be worse in a pipeline.
+        // The configuration that was faster alone may be worse in a pipeline.
         if (Refine(tables, configuration)) {
           others.push_back(std::move(searched));
         }
@@ -139,6 +142,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   return best;
 }
 
+// Names the reason and the least shortage of memory over all stage counts.
 Infeasible WhyNothingFits(const std::vector<Configuration>& best,
                           bool truncated) {
   if (best.empty()) return {.reason = kNoStageWithinLimits};

@@ -5,9 +5,9 @@
 
 namespace tangram::aceso {
 
-// The answer to one query, which is known to be well-formed: the best plan of
-// each stage count and its variants for more trailing stages, as far as they
-// are not dominated.
+// Answers one query, which must be well-formed. Returns the best plan of each
+// stage count and its variants for more trailing stages, without dominated
+// plans.
 SlicePlanSet SearchAllStageCounts(const ModelSlice& slice,
                                   const IslandSpec& island,
                                   const ParallelizeOptions& options);

@@ -9,14 +9,20 @@
 namespace tangram::aceso {
 namespace {
 
-// A stage that does not fit in memory is infinitely slow.
+// For kTime, a stage that does not fit in memory is infinitely slow.
+// The quantity that cuts balance: stage time in seconds, or peak bytes.
 enum class Metric { kTime, kMemory };
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// The bisection ends when the bound is known to this fraction, or after
+// kMaxProbes bounds.
 constexpr double kRelativeTolerance = 5e-3;
-constexpr double kFirstStride = 0.01;  // Of the first guess.
+// First step of the galloping search, as a fraction of the first guess.
+constexpr double kFirstStride = 0.01;
 constexpr int kMaxProbes = 16;
 
+// Solves  min over cuts of max_s value(s)  by bisection on the maximum: see
+// BalanceCuts.
 class CutBalancer {
  public:
   CutBalancer(CostTables& tables, Metric metric,
@@ -38,9 +44,9 @@ class CutBalancer {
     }
   }
 
-  // Lowers the worst stage as far as it goes: gallops from a guess until the
-  // bound is between one that fails and one that does, then bisects. False if
-  // the worst is infinite and stays so.
+  // Lowers the maximum as far as it goes. Gallops from a guess until one bound
+  // fails and another works, then bisects between them. Returns false if the
+  // maximum stays infinite.
   bool Balance() {
     double fails = 0;
     double works = 0;
@@ -75,13 +81,14 @@ class CutBalancer {
   const std::vector<int>& ends() const { return ends_; }
 
  private:
+  // The metric's value without the transfer to the next stage.
   double ValueOf(const StageFigures& figures) const {
     if (metric_ == Metric::kMemory) return figures.peak_bytes;
     return figures.fits ? figures.compute_s : kInfinite;
   }
 
-  // The bound that all stages would reach together if each went on at the rate
-  // at which it does its work now; in seconds on one GPU.
+  // Returns the bound that all stages reach together if each keeps its present
+  // rate of work. Work is in seconds on one GPU.
   double GuessBound() const {
     const DegreeTable& single = tables_->At(0);
     double all_work_s = 0;
@@ -116,8 +123,8 @@ class CutBalancer {
     double value = kInfinite;
   };
 
-  // Cuts under which no stage passes `bound`; `reached` is then the worst of
-  // them. False if there are none.
+  // Finds cuts under which no stage exceeds `bound` and sets `reached` to the
+  // largest value among the stages. Returns false if there are none.
   bool Fill(double bound, double& reached) {
     std::vector<Part> parts(stages_.size());
     for (size_t i = 0; i < stages_.size(); ++i) {
@@ -139,8 +146,8 @@ class CutBalancer {
     return i == 0 ? stages_[0].shape.begin : parts[i - 1].end;
   }
 
-  // A stage that begins inside a half has to reach the half's end. Where it
-  // cannot, the one before it may end at the residual cut instead.
+  // A stage that begins inside an attention or MLP half must reach the half's
+  // end. If it cannot, the stage before may end at the residual cut instead.
   bool Retreat(size_t i, std::vector<Part>& parts) const {
     const int begin = BeginOf(i, parts);
     const int residual = layout_->ResidualCutBefore(parts[i].end);
@@ -152,8 +159,8 @@ class CutBalancer {
     return true;
   }
 
-  // The last end of stage `i` with which it keeps to `bound`, if any. The last
-  // stage's end is given.
+  // Returns the last end of stage `i` with a value of at most `bound`, or end
+  // -1. The end of the last stage is fixed.
   Part Take(size_t i, int begin, double bound) const {
     if (i + 1 < stages_.size()) return FurthestEnd(i, begin, bound);
     const double value =
@@ -162,13 +169,15 @@ class CutBalancer {
     return {.end = latest_end_[i], .value = value};
   }
 
+  // Returns the last end with value plus transfer at most `bound`. Starts from
+  // the transfer at a residual cut, which is the smallest.
   Part FurthestEnd(size_t i, int begin, double bound) const {
     const int earliest = layout_->EarliestEnd(begin);
     if (earliest > latest_end_[i]) return {};
     const int last_residual = layout_->ResidualCutBefore(latest_end_[i]);
     Part part = FurthestEndByValue(i, begin, bound - SendAt(i, last_residual));
     if (part.end < 0) return {};
-    // Cuts inside a half send more than the residual cut before them.
+    // Cuts inside a half send more than the residual cut before it.
     const int residual =
         std::max(earliest, layout_->ResidualCutBefore(part.end));
     for (int end = part.end; end >= residual; --end) {
@@ -179,10 +188,10 @@ class CutBalancer {
     return {};
   }
 
-  // The last end by the stage's value without sending; stages only get worse
-  // with more operators. Times without recomputation are sums and need no
-  // probing: each probe tells how much slower the stage is than that, which
-  // gives the next.
+  // Returns the last end by the stage's value alone, which never falls when
+  // operators are added. Time without recomputation comes from prefix sums.
+  // Each probe yields the ratio of the stage's time to that sum; the ratio
+  // predicts the next probe.
   Part FurthestEndByValue(size_t i, int begin, double bound) const {
     Part found;
     const DegreeTable& table = tables_->At(stages_[i].shape.degrees);
@@ -218,8 +227,10 @@ class CutBalancer {
   Metric metric_;
   absl::Span<const ConfiguredStage> stages_;
   std::vector<TransferPath> paths_;  // Behind each stage but the last.
-  std::vector<int> latest_end_;      // That leave room for the stages behind.
-  std::vector<int> ends_;            // The best found.
+  // The latest end of each stage that leaves room for the stages behind.
+  std::vector<int> latest_end_;
+  // The best cuts found so far.
+  std::vector<int> ends_;
 };
 
 }  // namespace

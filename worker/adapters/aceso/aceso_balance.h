@@ -6,12 +6,13 @@
 
 namespace tangram::aceso {
 
-// Moves the cuts between stages [first, last] of a complete configuration so
-// that the slowest of them is as fast as can be with their degrees and still
-// fits in memory. Where no cuts fit, so that the largest is as small as can be.
+// Moves the cuts between stages [first, last] of a complete configuration. The
+// slowest of these stages becomes as fast as possible with the present degrees,
+// and all of them fit in memory. If no cuts fit, the largest peak becomes as
+// small as possible instead.
 //
-// Bisects on a bound that no stage may pass; for one bound, stages take as many
-// operators as they may, from the front. Returns whether a cut moved; the
+// Bisects on a bound that no stage may exceed. For one bound, stages take as
+// many operators as they can, from the front. Returns whether a cut moved; the
 // configuration is complete again.
 bool BalanceCuts(CostTables& tables, int first, int last,
                  Configuration& configuration);

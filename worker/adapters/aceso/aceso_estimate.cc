@@ -7,7 +7,8 @@
 namespace tangram::aceso {
 namespace {
 
-// See Complete.
+// Computes the score that Complete documents. The backward passes of the stages
+// in front run after a stage's own, so they hide its synchronisation.
 double ScoreSeconds(const Configuration& configuration, int num_microbatches) {
   double latency_s = 0;
   double slowest_s = 0;
@@ -66,6 +67,7 @@ void Complete(CostTables& tables, Configuration& configuration) {
     const int behind = num_stages - 1 - i + configuration.trailing_stages;
     stage.shape.in_flight =
         InFlightMicrobatches(behind, tables.num_microbatches());
+    // An unchanged shape keeps its estimates.
     if (stage.shape != stage.estimated) {
       stage.figures = EstimateFigures(tables, stage.shape);
       stage.sync_s = SyncSeconds(tables, stage.shape, stage.figures);

@@ -7,19 +7,21 @@
 
 namespace tangram::aceso {
 
-// The path from one stage of a configuration to the next.
+// Returns the path from one stage of a configuration to the next.
 TransferPath PathBetween(const CostTables& tables, const ConfiguredStage& from,
                          const ConfiguredStage& to);
 
-// Activations over the cut at `position`, and their gradients back.
+// Returns the seconds that the sender pays to send activations over the cut at
+// `position`, and gradients back.
 double SendSeconds(const CostTables& tables, const TransferPath& path,
                    int position);
 
-// Gradient reduction and optimizer step of a stage.
+// Returns the seconds of a stage's exposed gradient reduction and optimizer
+// step.
 double SyncSeconds(CostTables& tables, const StageShape& shape,
                    const StageFigures& figures);
 
-// Fills all that follows from the stages' shapes. With stage times t_s,
+// Fills everything that follows from the stages' shapes. With stage times t_s,
 // B microbatches and synchronisation g_s, in seconds:
 //   score = Σ t_s + (B − 1)·max t_s + max_s (g_s − Σ_{i<s} backward_i)⁺
 // Deviates from the paper, whose score has no synchronisation.

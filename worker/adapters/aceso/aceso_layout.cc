@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace tangram::aceso {
+// Returns the index of an equal layer, or appends the layer.
 int SliceLayout::KindOf(const LayerSpec& layer) {
   const auto it = std::find(kinds_.begin(), kinds_.end(), layer);
   if (it != kinds_.end()) return static_cast<int>(it - kinds_.begin());
@@ -36,6 +37,10 @@ SliceLayout::SliceLayout(const ModelSlice& slice) {
   residual_before_.push_back(static_cast<int>(operators_.size()));
   operators_.push_back({.layer = layer});
 
+  // The shortest stages that begin or end at a position contain a residual cut:
+  //   latest_begin[p + 1] = min(residual cut at or before p + 1, p)
+  //   earliest_end[p]     = max(residual cut at or after p, p + 1)
+  // Cutting the shortest stages from the end gives the most stages.
   const int end = num_ops();
   latest_begin_.resize(end + 1, 0);
   earliest_end_.resize(end + 1, end);

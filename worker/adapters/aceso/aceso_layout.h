@@ -9,20 +9,21 @@
 
 namespace tangram::aceso {
 
-// One operator of a slice at its place in its layer.
+// One operator of a slice and its place in its layer.
 struct LayoutOperator {
-  int layer = 0;  // Of the slice.
-  int index = 0;  // In OperatorsOf(layer).
+  int layer = 0;  // Index of the layer in the slice.
+  int index = 0;  // Index in OperatorsOf(layer).
   int kind = 0;   // Index of the layer's LayerSpec in SliceLayout::kinds().
-  int slot = 0;   // Operators of equal layers share one: see OfKind.
+  int slot =
+      0;  // Index shared by the same operator of equal layers; see OfKind.
 };
 
-// The operators of a slice, one after another. Position p is the boundary
-// before operator p; num_ops() is the end of the slice.
+// The operators of a slice in order. Position p is the boundary before operator
+// p; num_ops() is the end of the slice.
 //
-// A stage may begin and end at any position, but must hold a residual cut, its
-// own two boundaries included. So at most one cut falls strictly inside an
-// attention or MLP half, and a tensor that skips operators (the residual)
+// A stage may begin and end at any position, but it must contain a residual
+// cut; its two boundaries count. So at most one cut falls strictly inside an
+// attention or MLP half. A tensor that skips operators (the residual) then
 // crosses at most one stage boundary, which is what Aceso's runtime can run.
 class SliceLayout {
  public:
@@ -30,19 +31,20 @@ class SliceLayout {
 
   int num_ops() const { return static_cast<int>(operators_.size()) - 1; }
   int num_layers() const { return operators_.back().layer; }
-  // Distinct layers, in order of first appearance.
+  // Returns the distinct layers in order of first appearance.
   const std::vector<LayerSpec>& kinds() const { return kinds_; }
   int num_kinds() const { return static_cast<int>(kinds_.size()); }
   int SlotOf(int kind) const { return first_slots_[kind]; }
-  // The entries for one kind's operators of values by slot, that is of the
-  // operators of all kinds in a row.
+  // Returns the part of `by_slot` that belongs to the operators of one kind.
+  // `by_slot` has an entry for each operator of each kind.
   template <typename T>
   absl::Span<T> OfKind(int kind, absl::Span<T> by_slot) const {
     return by_slot.subspan(first_slots_[kind],
                            first_slots_[kind + 1] - first_slots_[kind]);
   }
 
-  // At num_ops(): the first operator of a layer after the last.
+  // Returns the operator after `position`. At num_ops(), the layer is
+  // num_layers() and the index is 0.
   const LayoutOperator& at(int position) const { return operators_[position]; }
   OperatorCut CutAt(int position) const {
     return {.layer = at(position).layer, .op = at(position).index};
@@ -54,17 +56,18 @@ class SliceLayout {
     return next_of_kind_[kind][begin_layer] < end_layer;
   }
 
-  // The last residual cut at or before `position`.
+  // Returns the last residual cut at or before `position`.
   int ResidualCutBefore(int position) const {
     return residual_before_[position];
   }
-  // The first one at or after it.
+  // Returns the first residual cut at or after `position`.
   int ResidualCutAfter(int position) const { return residual_after_[position]; }
-  // The shortest stages that begin or end at `position`.
+  // Ends of the shortest stage that begins at `begin`, and begin of the
+  // shortest that ends at `end`.
   int EarliestEnd(int begin) const { return earliest_end_[begin]; }
   int LatestBegin(int end) const { return latest_begin_[end]; }
 
-  // The most stages the slice can be cut into.
+  // Returns the largest number of stages into which the slice can be cut.
   int max_stages() const { return max_stages_; }
 
  private:
@@ -75,6 +78,7 @@ class SliceLayout {
   std::vector<LayoutOperator> operators_;
   std::vector<int> layer_starts_;
   // By kind and layer: the next layer of that kind, or num_layers().
+  // By position.
   std::vector<std::vector<int>> next_of_kind_;
   std::vector<int> residual_before_;
   std::vector<int> residual_after_;

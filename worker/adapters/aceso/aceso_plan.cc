@@ -10,6 +10,8 @@
 namespace tangram::aceso {
 namespace {
 
+// Evaluates one stage with the cost model. Sets `trailing_stages` to the number
+// of stages behind the slice that its memory allows.
 SliceStage StageOf(CostTables& tables, const ModelSlice& slice,
                    const ConfiguredStage& stage, int stages_behind,
                    int& trailing_stages) {

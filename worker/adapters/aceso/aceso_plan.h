@@ -8,8 +8,8 @@
 
 namespace tangram::aceso {
 
-// The plan that a complete configuration stands for, with the cost model's own
-// figures.
+// Converts a complete configuration into a slice plan. Times and memory come
+// from the cost model, not from the search's tables.
 SlicePlan PlanOf(CostTables& tables, const ModelSlice& slice,
                  const Configuration& configuration);
 

@@ -12,10 +12,12 @@ constexpr std::array<Primitive, kNumPrimitives> kAllPrimitives = {
     Primitive::kLessDp,        Primitive::kLessTp, Primitive::kTpForDp,
     Primitive::kDpForTp};
 
+// A resource of the bottleneck that a primitive can save.
 enum class Resource { kWork, kLostWork, kRecompute };
 
-// A stage's use of each resource: the GPU-seconds of its operators on one GPU,
-// what is lost to parallelising them, and what recomputing adds.
+// A stage's use of each resource in seconds: its operators' GPU-seconds on one
+// GPU divided by its GPUs, the time lost to parallelising them, and the
+// recomputation.
 struct Shares {
   double work = 0;
   double lost_work = 0;
@@ -23,7 +25,7 @@ struct Shares {
 };
 
 Shares SharesOf(CostTables& tables, const ConfiguredStage& stage) {
-  // The first choice of degrees has the fewest GPUs, mostly one.
+  // The first choice of degrees has the fewest GPUs, usually one.
   const DegreeTable& single = tables.At(0);
   const double gpus =
       static_cast<double>(tables.space().num_gpus(stage.shape.degrees)) /
@@ -37,6 +39,7 @@ Shares SharesOf(CostTables& tables, const ConfiguredStage& stage) {
           .recompute = stage.figures.recompute_s};
 }
 
+// Recomputation falls when a primitive frees memory.
 bool Saves(const PrimitiveEffects& effects, Resource resource) {
   switch (resource) {
     case Resource::kWork:
@@ -49,14 +52,16 @@ bool Saves(const PrimitiveEffects& effects, Resource resource) {
   return false;
 }
 
-// The resources of which the bottleneck has more than its part, so that no
-// primitive should spend them lightly.
+// Resources that a primitive should not spend: the bottleneck uses more of them
+// than the mean stage, or recomputes because memory is short.
 struct Scarce {
   bool work = false;
   bool lost_work = false;
   bool memory = false;
 };
 
+// Returns whether a primitive that saves `saved` spends no other scarce
+// resource.
 bool Spares(const PrimitiveEffects& effects, const Scarce& scarce,
             Resource saved) {
   if (saved != Resource::kWork && scarce.work &&
@@ -71,8 +76,8 @@ bool Spares(const PrimitiveEffects& effects, const Scarce& scarce,
          effects.memory != Effect::kMore;
 }
 
-// Moves the primitives that `wanted` accepts from `left` into a group of their
-// own, if there are any.
+// Moves the primitives that `wanted` accepts from `left` into a new group,
+// unless it would be empty.
 template <typename Wanted>
 void TakeGroup(const Wanted& wanted, PrimitiveGroup& left,
                std::vector<PrimitiveGroup>& groups) {
@@ -85,6 +90,7 @@ void TakeGroup(const Wanted& wanted, PrimitiveGroup& left,
   left = std::move(rest);
 }
 
+// Returns 0 when no stage uses the resource.
 double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace

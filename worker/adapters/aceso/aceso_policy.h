@@ -11,18 +11,19 @@
 
 namespace tangram::aceso {
 
+// Primitives that are tried together; the best result is followed first.
 using PrimitiveGroup = absl::InlinedVector<Primitive, kNumPrimitives>;
 
-// Stages from the worst bottleneck to the least: by memory while some stage
-// does not fit, else by time. Ties by index.
+// Orders the stages from the worst bottleneck to the least. The key is memory
+// while some stage does not fit, else time. Ties go to the lower index.
 std::vector<int> StagesByBottleneck(const Configuration& configuration);
 
-// The primitives for a bottleneck stage in the order in which to try them
-// (paper §3.2, §4.1). While memory lacks, those that save memory. Otherwise the
-// resource of which the stage has the largest share of the pipeline's total
-// decides: useful work, work lost to parallelising it, recomputation. First the
-// primitives that save this resource and do not cost one that is scarce here,
-// then the others that save it; then the next resource.
+// Returns the primitives for a bottleneck stage in the order in which to try
+// them (paper §3.2, §4.1). While some stage lacks memory, these are the
+// primitives that save memory. Otherwise resources are taken in the order of
+// the stage's share of the pipeline's total: useful work, work lost to
+// parallelising it, recomputation. For each resource, the primitives that save
+// it and spend no scarce resource come first, then the others that save it.
 std::vector<PrimitiveGroup> PrimitiveGroups(CostTables& tables,
                                             const Configuration& configuration,
                                             int bottleneck);

@@ -11,6 +11,7 @@
 namespace tangram::aceso {
 namespace {
 
+// No such stage.
 constexpr int kNone = -1;
 
 int GpusInUse(const DegreeSpace& space, const Configuration& configuration) {
@@ -21,6 +22,7 @@ int GpusInUse(const DegreeSpace& space, const Configuration& configuration) {
   return gpus;
 }
 
+// Whether the stages, in order, respect node boundaries.
 bool IsPlaceable(const DegreeSpace& space, const Configuration& configuration) {
   absl::InlinedVector<int, 16> sizes;
   for (const ConfiguredStage& stage : configuration.stages) {
@@ -29,14 +31,15 @@ bool IsPlaceable(const DegreeSpace& space, const Configuration& configuration) {
   return space.IsPlaceable(sizes);
 }
 
-// A stage with other degrees, and its time with the same operators.
+// New degrees for a stage, and its time with them for the same operators.
 struct DegreeChange {
   int stage = kNone;
   int degrees = kNoDegrees;
   double compute_s = 0;
 };
 
-// One attempt to hand GPUs from stage to stage.
+// One attempt to move GPUs between stages. A stage whose degrees change is
+// touched and does not change again.
 class GpuExchange {
  public:
   GpuExchange(CostTables& tables, const Configuration& configuration)
@@ -56,7 +59,8 @@ class GpuExchange {
     touched_[stage] = true;
   }
 
-  // Untouched stages with fewer GPUs, the fastest that results first.
+  // Returns degree changes that free GPUs of untouched stages. The one with the
+  // least resulting stage time comes first.
   std::vector<DegreeChange> Givers() {
     std::vector<DegreeChange> givers;
     for (int i = 0; i < configuration_.num_stages(); ++i) {
@@ -71,7 +75,7 @@ class GpuExchange {
     return givers;
   }
 
-  // Hands out GPUs to untouched stages, the slowest first, while any can use
+  // Gives spare GPUs to untouched stages, the slowest first, while any can use
   // them.
   void HandOutSpareGpus() {
     while (spare_gpus_ > 0) {
@@ -91,8 +95,8 @@ class GpuExchange {
     }
   }
 
-  // The configuration with the cuts between the touched stages balanced; empty
-  // if its stages cannot be placed.
+  // Returns the configuration after balancing the cuts between touched stages.
+  // Empty if its stages cannot be placed.
   std::optional<Configuration> Finish() {
     if (spare_gpus_ < 0 || !IsPlaceable(space_, configuration_)) return {};
     Complete(tables_, configuration_);
@@ -104,7 +108,8 @@ class GpuExchange {
   }
 
  private:
-  // The better of the steps that the spare GPUs allow for an untouched stage.
+  // Returns the faster of `steps` for an untouched stage, among those that the
+  // spare GPUs allow.
   DegreeChange Best(int stage, const std::array<DegreeStep, 2>& steps) {
     DegreeChange best;
     if (touched_[stage]) return best;
@@ -127,9 +132,12 @@ class GpuExchange {
   const DegreeSpace& space_;
   Configuration configuration_;
   std::vector<bool> touched_;
-  int spare_gpus_;  // Negative while GPUs are still owed.
+  int spare_gpus_;  // Negative while stages still have to free GPUs.
 };
 
+// Gives the bottleneck more GPUs. If none are spare, other stages free them:
+// the attempt is repeated with each stage as the first giver until one can be
+// placed.
 std::optional<Configuration> Grow(CostTables& tables,
                                   const Configuration& configuration,
                                   int bottleneck, int degrees) {
@@ -150,6 +158,7 @@ std::optional<Configuration> Grow(CostTables& tables,
   return {};
 }
 
+// Takes GPUs from the bottleneck and gives them to the slowest other stages.
 std::optional<Configuration> Shrink(CostTables& tables,
                                     const Configuration& configuration,
                                     int bottleneck, int degrees) {
@@ -159,8 +168,9 @@ std::optional<Configuration> Shrink(CostTables& tables,
   return exchange.Finish();
 }
 
-// The stage of [begin, end) with the most room for what the pipeline lacks:
-// memory while some stage does not fit, else time. The first of equals.
+// Returns the stage of [begin, end) with the lowest load: peak memory while
+// some stage does not fit, else time. The first of equals; kNone if the range
+// is empty.
 int LeastLoaded(const Configuration& configuration, int begin, int end) {
   const bool by_memory = configuration.bytes_short > 0;
   const auto load = [&](int i) {
@@ -174,7 +184,8 @@ int LeastLoaded(const Configuration& configuration, int begin, int end) {
   return least;
 }
 
-// The bottleneck has one partner on either side, if there are stages.
+// Balances the cuts from the least loaded stage before the bottleneck to the
+// least loaded one after it.
 std::optional<Configuration> MoveOperators(CostTables& tables,
                                            const Configuration& configuration,
                                            int bottleneck) {
@@ -188,6 +199,7 @@ std::optional<Configuration> MoveOperators(CostTables& tables,
   return result;
 }
 
+// Changes the bottleneck's degrees on the same number of GPUs.
 std::optional<Configuration> Exchange(CostTables& tables,
                                       const Configuration& configuration,
                                       int bottleneck, int degrees) {
@@ -217,6 +229,7 @@ DegreeStep StepOf(Primitive primitive) {
 
 }  // namespace
 
+// The table of the paper (Table 1), for the bottleneck stage.
 PrimitiveEffects EffectsOf(Primitive primitive) {
   constexpr Effect kLess = Effect::kLess;
   constexpr Effect kSame = Effect::kSame;

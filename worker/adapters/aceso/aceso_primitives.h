@@ -8,24 +8,25 @@
 
 namespace tangram::aceso {
 
-// The reconfiguration primitives of the paper (Table 1), as seen from the
-// bottleneck stage. The pipeline microbatch is fixed by the query, so the
-// microbatch primitives are out and the exchange of tp and dp is in;
-// recomputation follows from memory.
+// The reconfiguration primitives of the paper (Table 1), as applied to the
+// bottleneck stage. The query fixes the pipeline microbatch, so the paper's
+// microbatch primitives are absent; exchanging tp and dp is added.
+// Recomputation follows from memory and is not a primitive.
 enum class Primitive {
-  kMoveOperators,  // To partners, over the stages between.
-  kMoreTp,         // GPUs from a partner.
-  kMoreDp,
-  kLessTp,  // GPUs to a partner.
-  kLessDp,
-  kTpForDp,
-  kDpForTp,
+  kMoveOperators,  // Operators move to less loaded stages on either side.
+  kMoreTp,         // Higher tp; other stages free the GPUs.
+  kMoreDp,         // Higher dp; other stages free the GPUs.
+  kLessTp,         // Lower tp; other stages get the GPUs.
+  kLessDp,         // Lower dp; other stages get the GPUs.
+  kTpForDp,        // Higher tp and lower dp on the same GPUs.
+  kDpForTp,        // Higher dp and lower tp on the same GPUs.
 };
 inline constexpr int kNumPrimitives = 7;
 
-// What a primitive does to the bottleneck's use of a resource.
+// The change of the bottleneck's use of a resource.
 enum class Effect { kLess, kSame, kMore };
 
+// The effects of a primitive on the bottleneck stage.
 struct PrimitiveEffects {
   Effect time = Effect::kSame;
   Effect memory = Effect::kSame;
@@ -34,12 +35,13 @@ struct PrimitiveEffects {
 
 PrimitiveEffects EffectsOf(Primitive primitive);
 
-// `configuration`, which is complete, after the primitive was applied to stage
-// `bottleneck`, complete. Empty where it does not apply or changes nothing.
+// Applies a primitive to stage `bottleneck` of a complete configuration.
+// Returns the new configuration, which is complete. Returns empty if the
+// primitive does not apply or changes nothing.
 //
-// Deviates from the paper: whatever changes degrees also balances the cuts
-// between the stages that it touches, since sums over prefixes make that as
-// cheap as moving a single operator.
+// Deviates from the paper: a change of degrees also balances the cuts between
+// the touched stages. Prefix sums make that as cheap as moving a single
+// operator.
 std::optional<Configuration> Apply(CostTables& tables, Primitive primitive,
                                    const Configuration& configuration,
                                    int bottleneck);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// The least of each quantity over all degrees, each summed over the GPUs.
+// The least value of each quantity over all degrees. Each value is a sum over
+// the stage's GPUs.
 struct OperatorBounds {
   double gpu_seconds = kInfinite;
   double state_bytes = kInfinite;
@@ -23,6 +24,7 @@ struct OperatorBounds {
   double input_bytes = kInfinite;
 };
 
+// Lowers `bounds` to the costs of one choice of degrees on `gpus` GPUs.
 void LowerTo(const OperatorCost& cost, double state_bytes, double gpus,
              OperatorBounds& bounds) {
   bounds.gpu_seconds =
@@ -32,7 +34,7 @@ void LowerTo(const OperatorCost& cost, double state_bytes, double gpus,
   bounds.input_bytes = std::min(bounds.input_bytes, gpus * cost.input_bytes);
 }
 
-// One for each operator of the layer.
+// Returns the bounds of each operator of the layer.
 std::vector<OperatorBounds> BoundsOf(const LayerSpec& layer,
                                      const DegreeSpace& space,
                                      const IslandSpec& island,
@@ -56,11 +58,11 @@ std::vector<OperatorBounds> BoundsOf(const LayerSpec& layer,
   return bounds;
 }
 
-// Activations of one microbatch under the mask that keeps the fewest. A cut
-// inside a layer only adds an input to them.
+// Returns the activation bytes of one microbatch under the mask that keeps the
+// fewest. A cut inside a layer adds only an input to them.
 double LeastKeptBytes(const LayerSpec& layer,
                       const std::vector<OperatorBounds>& operators) {
-  // Without times the hull ends in the fewest bytes of all.
+  // With all times 0, the hull ends in the mask that keeps the fewest bytes.
   std::vector<RecomputeOperator> free_to_recompute;
   for (const OperatorBounds& op : operators) {
     free_to_recompute.push_back(
@@ -80,13 +82,13 @@ PerformanceProfile LowerBounds(const ModelSlice& slice,
   const SliceLayout layout(slice);
   const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
   if (space.choices().empty()) {
-    // No plan is within the limits: any bound holds.
+    // No plan is within the limits, so any bound holds.
     IslandSpec free_island = island;
     free_island.limits = {};
     return LowerBounds(slice, free_island, options);
   }
-  // Plans add the same terms up in other orders: rounding must not lift the
-  // bound above them.
+  // Plans add the same terms in other orders. Rounding must not lift the bound
+  // above them.
   constexpr double kRoundingMargin = 1 - 1e-9;
   const double growth = 1 + island.device.efficiency.fragmentation;
   PerformanceProfile profile;

@@ -5,8 +5,8 @@
 
 namespace tangram::aceso {
 
-// Lower bounds for every plan of the slice. Each operator by itself takes the
-// best of all degrees, so that no cut of any stage can be below the sum.
+// Returns lower bounds on every plan of the slice. Each operator takes the best
+// of all degrees by itself, so no choice of cuts is below the sum.
 PerformanceProfile LowerBounds(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options);

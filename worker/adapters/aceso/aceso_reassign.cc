@@ -15,28 +15,33 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr int kMaxRounds = 2;
-constexpr double kLeastGain = 0.005;  // By which each round lowers its bound.
-// Synchronisation that is a smaller share of the score is left as it is.
+// Fraction by which each round lowers its bound.
+constexpr double kLeastGain = 0.005;
+// Exposed synchronisation below this fraction of the score is not reduced.
 constexpr double kWorthHiding = 0.01;
+// Fractions of the exposed synchronisation that the new configuration may keep.
 constexpr double kSharesKept[] = {0.5, 0.0};
-// Stages this many times smaller than the mean are not assigned out.
+// A stage has at least this part (1/8) of the mean number of GPUs.
 constexpr int kLeastPartOfMean = 8;
 
-constexpr int kFewEnds = 16;  // Operators; a layer has 10.
+// Below this many candidate ends, FurthestEnd tries each one. In operators; a
+// layer has 10.
+constexpr int kFewEnds = 16;
 
-// What a stage may take for a microbatch, and how much of its synchronisation
-// the backward passes of the stages in front may leave uncovered.
+// Limits on a stage: its time for one microbatch, and the synchronisation that
+// the backward passes of the stages in front leave uncovered.
 struct StageBounds {
   double time_s = kInfinite;
   double exposed_sync_s = kInfinite;
 };
 
-// Under given bounds, the furthest operator that the first i stages reach on
-// the first g GPUs:
-//   reach(i + 1, g + |d|) = max over degrees d of furthest end of stage i
-//                           from reach(i, g) with d
-// since a stage that begins later has less to do. The path to the next stage is
-// taken to be between equal stages; cuts are balanced afterwards.
+// Assigns GPUs to stages by dynamic programming. reach(i, g) is the furthest
+// operator that the first i stages reach on the first g GPUs within the bounds:
+//   reach(i + 1, g + |d|) = max over degrees d of the furthest end of stage i
+//                           that begins at reach(i, g) with d
+// Reaching furthest is optimal because a stage that begins later has less to
+// do. The path to the next stage is approximated by that between equal stages;
+// cuts are balanced afterwards.
 class GpuAssigner {
  public:
   GpuAssigner(CostTables& tables, int num_stages, const StageBounds& bounds)
@@ -63,6 +68,8 @@ class GpuAssigner {
     reached_[0][0].end = 0;
   }
 
+  // Returns a configuration within the bounds on the fewest GPUs, if there is
+  // one.
   std::optional<Configuration> Assign() {
     for (int i = 0; i < num_stages_; ++i) {
       for (int gpu = 0; gpu < num_gpus_; ++gpu) {
@@ -79,13 +86,15 @@ class GpuAssigner {
   }
 
  private:
+  // An entry of reach.
   struct Reached {
-    int end = -1;              // None: cannot be.
-    int degrees = kNoDegrees;  // Of the last stage.
-    double backward_s = 0;     // Of all.
+    int end = -1;              // -1: not reachable.
+    int degrees = kNoDegrees;  // Degrees of the last stage.
+    double backward_s = 0;     // Backward time of all stages so far.
   };
 
-  // GPU-seconds of one operator with the degrees that need the fewest.
+  // Returns the GPU-seconds of one operator with the degrees that need the
+  // fewest.
   double LeastWork(int op) {
     double least = kInfinite;
     for (const int d : choices_) {
@@ -96,7 +105,8 @@ class GpuAssigner {
     return least;
   }
 
-  // Whether the GPUs left are enough for the stages and the work left.
+  // Returns whether the remaining GPUs suffice for the remaining stages and
+  // work.
   bool IsPromising(int stages, int gpus) const {
     const int end = reached_[stages][gpus].end;
     const int gpus_left = num_gpus_ - gpus;
@@ -104,6 +114,7 @@ class GpuAssigner {
            work_from_[end] <= bounds_.time_s * gpus_left;
   }
 
+  // Extends reach(i, first_gpu) by stage i with each choice of degrees.
   void AddStage(int i, int first_gpu) {
     const Reached& before = reached_[i][first_gpu];
     for (const auto& [limit, d] : LimitsOf(i, first_gpu)) {
@@ -120,13 +131,14 @@ class GpuAssigner {
     }
   }
 
+  // The latest end that time without recomputation and transfer allows.
   struct EndLimit {
     int end = 0;
     int degrees = kNoDegrees;
   };
 
-  // Where stage `i` ends at the latest with each choice of degrees, furthest
-  // first, so that what reaches less far is passed over.
+  // Returns the latest end of stage `i` with each choice of degrees, furthest
+  // first. The order lets AddStage skip choices that reach less far.
   std::vector<EndLimit> LimitsOf(int i, int first_gpu) {
     const int begin = reached_[i][first_gpu].end;
     std::vector<EndLimit> limits;
@@ -142,7 +154,7 @@ class GpuAssigner {
     return limits;
   }
 
-  // The furthest end in (`known`, `limit`], or -1.
+  // Returns the furthest end in (`known`, `limit`], or -1.
   int FurthestEnd(int i, int degrees, int first_gpu, int known, int limit) {
     const Reached& before = reached_[i][first_gpu];
     StageShape shape = {
@@ -156,8 +168,8 @@ class GpuAssigner {
     good = std::max(good, known);
     int bad = limit + 1;
     int found = -1;
-    // The least transfers are at residual cuts, so that of few ends the last
-    // one is to be found one by one.
+    // Transfers are smallest at residual cuts, so feasibility is not monotone
+    // between them. Few ends are therefore tried one by one from the last.
     while (bad - good > 1) {
       shape.end = bad - good > kFewEnds ? (good + bad) / 2 : bad - 1;
       if (KeepsToBounds(shape, first_gpu, before.backward_s)) {
@@ -169,6 +181,7 @@ class GpuAssigner {
     return found;
   }
 
+  // Evaluates a stage with recomputation, its transfer and its synchronisation.
   bool KeepsToBounds(const StageShape& shape, int first_gpu,
                      double backward_before_s) {
     if (!CanFit(tables_, shape)) return false;
@@ -190,6 +203,7 @@ class GpuAssigner {
                bounds_.exposed_sync_s;
   }
 
+  // Traces the stages back from reach(num_stages, num_gpus).
   Configuration ConfigurationOn(int num_gpus) {
     Configuration result = {.trailing_stages =
                                 tables_.options().trailing_stages};
@@ -214,16 +228,20 @@ class GpuAssigner {
   const StageBounds bounds_;
   const int num_stages_;
   const int num_gpus_;
-  std::vector<int> latest_end_;  // That leave room for the stages behind.
-  std::vector<std::vector<Reached>> reached_;  // By stages, then GPUs.
-  std::vector<int> choices_;                   // Of degrees.
-  // GPU-seconds that the operators from each one on take at least.
+  // The latest end of each stage that leaves room for the stages behind.
+  std::vector<int> latest_end_;
+  // By number of stages, then of GPUs.
+  std::vector<std::vector<Reached>> reached_;
+  // Indices of the degrees that a stage may have.
+  std::vector<int> choices_;
+  // By operator: a lower bound on the GPU-seconds of it and all after it.
   std::vector<double> work_from_;
 };
 
-// Bounds under which a configuration of the same latency would be better: a
-// faster slowest stage, or no exposed synchronisation and the time that this
-// leaves. Of one that does not fit, those of any that takes `limit_s` at most.
+// Returns bounds under which a configuration of the same latency has a lower
+// score. Either the slowest stage is faster, or synchronisation is hidden and
+// the slowest stage may take the time that this frees. For a configuration that
+// does not fit, the bound admits every score up to `limit_s`.
 std::vector<StageBounds> BoundsToBeat(const CostTables& tables,
                                       const Configuration& configuration,
                                       double limit_s) {
@@ -251,8 +269,9 @@ std::vector<StageBounds> BoundsToBeat(const CostTables& tables,
   return bounds;
 }
 
-// The stages' degrees in the opposite order: what is exposed of the
-// synchronisation is mostly the first stages', and memory is theirs to lack.
+// Reverses the order of the stages' degrees and keeps the result if it is
+// better. Exposed synchronisation and lack of memory mostly arise in the first
+// stages.
 bool Mirror(CostTables& tables, Configuration& configuration) {
   Configuration mirrored = configuration;
   std::vector<int> sizes;
@@ -270,6 +289,7 @@ bool Mirror(CostTables& tables, Configuration& configuration) {
   return true;
 }
 
+// Tries the bounds in order and keeps the first configuration that is better.
 bool AssignBetter(CostTables& tables, double limit_s,
                   Configuration& configuration) {
   for (const StageBounds& bounds :

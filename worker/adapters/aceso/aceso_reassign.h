@@ -6,12 +6,11 @@
 
 namespace tangram::aceso {
 
-// Deals the island's GPUs out anew to the stages of a complete configuration,
-// as many stages as before, while that makes it better. Primitives move GPUs
-// between two stages at a time; this reaches orders of big and small stages
-// that are many such moves away. Returns whether the configuration changed; it
-// is complete again. In place of one that does not fit, one is looked for whose
-// score is `limit_s` at most.
+// Reassigns the island's GPUs among the stages of a complete configuration,
+// keeping their number, while the score improves. Primitives move GPUs between
+// two stages at a time; this reaches assignments that are many such moves away.
+// If the configuration does not fit, looks for one with a score of at most
+// `limit_s`. Returns whether the configuration changed; it is complete again.
 bool ReassignGpus(CostTables& tables, double limit_s,
                   Configuration& configuration);
 

@@ -6,13 +6,16 @@
 namespace tangram::aceso {
 namespace {
 
+// Returns a mask of the operators [begin_op, end_op) of a layer.
 OpMask BitsOf(int begin_op, int end_op) {
   const OpMask below_end =
       end_op >= 32 ? ~OpMask{0} : (OpMask{1} << end_op) - 1;
   return below_end & ~((OpMask{1} << begin_op) - 1);
 }
 
-// The memory and recomputation of one stage under any choice.
+// Peak memory and recomputation time of one stage under any recompute choice:
+//   peak = reserved + growth · (state + transient + in_flight · kept)
+// with growth = 1 + fragmentation. O(kinds) for each choice.
 class StageRecompute {
  public:
   StageRecompute(CostTables& tables, const StageShape& shape)
@@ -64,13 +67,14 @@ class StageRecompute {
            growth_ * (transient_bytes + kept_bytes * shape_.in_flight);
   }
 
-  // Where the layers of the upper level end.
+  // Returns the first operator after the layers of the upper level.
   const LayoutOperator& SplitOf(const RecomputeChoice& choice) const {
     return layout_.at(std::min(
         shape_.end, layout_.StartOfLayer(begin_.layer + choice.upper_layers)));
   }
 
-  // The most that one layer of [begin, end) needs beside what is kept.
+  // Returns the largest transient memory of a layer in [begin, end): its
+  // largest recomputed segment and its workspace.
   double LargestTransient(const RecomputeLevel& level,
                           const LayoutOperator& begin,
                           const LayoutOperator& end) const {
@@ -106,9 +110,10 @@ struct Chosen {
   double peak_bytes = 0;
 };
 
-// The fewest layers on the level above `level` that fit, given the peaks with
-// none and with all of them there; the latter fits. Interpolates, since every
-// layer frees about the same.
+// Returns the fewest layers on the level above `level` with which the stage
+// fits. `none_bytes` and `all_bytes` are the peaks with none and with all
+// layers there; the latter fits. Interpolates, because every layer frees about
+// as many bytes.
 Chosen FewestLayers(const StageRecompute& stage, int level, double none_bytes,
                     double all_bytes, double capacity) {
   int too_few = 0;
@@ -132,6 +137,8 @@ Chosen FewestLayers(const StageRecompute& stage, int level, double none_bytes,
   return {{.level = level, .upper_layers = enough}, all_bytes};
 }
 
+// Returns the lowest level that fits, with a mix of it and the level below. If
+// none fits, returns the level with the smallest peak.
 Chosen ChooseRecompute(const StageRecompute& stage, double capacity) {
   Chosen least = {.peak_bytes = stage.PeakBytes({})};
   if (least.peak_bytes <= capacity) return least;

@@ -9,15 +9,16 @@
 
 namespace tangram::aceso {
 
-// As little recomputation as lets the stage fit in memory: the lowest level
-// that fits, with as few layers on it as fit. Where none fits, the level that
-// needs the fewest bytes. O(levels + log layers).
+// Estimates a stage with the least recomputation that lets it fit in memory:
+// the lowest level that fits, with as few layers on it as possible. If none
+// fits, uses the level that needs the fewest bytes. O(levels + log layers).
 StageFigures EstimateFigures(CostTables& tables, const StageShape& shape);
 
-// Whether the stage fits with the most recomputation. O(1).
+// Returns whether the stage fits with the most recomputation. O(kinds).
 bool CanFit(CostTables& tables, const StageShape& shape);
 
-// The masks of the stage's layers, clipped to the operators it holds.
+// Returns the masks of the stage's layers, restricted to the operators that the
+// stage holds.
 std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
                                           const StageShape& shape,
                                           const RecomputeChoice& choice);

@@ -5,19 +5,21 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr int kMaxOperators = 32;  // Bits of an OpMask.
+constexpr int kMaxOperators = 32;  // Number of bits of an OpMask.
 
+// A vertex of the hull.
 struct Corner {
   OpMask mask = kRecomputeNone;
   double kept_bytes = 0;
   double recompute_s = 0;
 };
 
-// argmin over masks of  byte_weight · kept + second_weight · seconds:
+// Returns the mask with the least  w_b · kept bytes + w_s · recomputed seconds.
+// best(j) is the least weight of the first j operators:
 //   best(0) = 0
 //   best(j) = min(best(j-1) + w_b·saved_{j-1},
 //                 min_{i<j} best(i) + w_b·input_i + w_s·Σ_{i≤k<j} forward_k)
-// Two segments next to each other are counted as two inputs; the single longer
+// Adjacent segments are counted as two inputs. That is safe: the single longer
 // segment is among the choices and never worse.
 Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
                     double byte_weight, double second_weight) {
@@ -47,7 +49,8 @@ Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
   return corner[n];
 }
 
-// Appends the hull's corners strictly between two of them, then `below`.
+// Appends the hull's vertices strictly between two of them, then `below`.
+// Weighs masks along the normal of the line between `above` and `below`.
 void AppendBetween(absl::Span<const RecomputeOperator> operators,
                    const Corner& above, const Corner& below,
                    std::vector<OpMask>& hull) {
@@ -57,8 +60,8 @@ void AppendBetween(absl::Span<const RecomputeOperator> operators,
   const auto weigh = [&](const Corner& corner) {
     return seconds * corner.kept_bytes + bytes * corner.recompute_s;
   };
-  // A corner that is hardly off the line between its neighbours is not worth
-  // its level: a mix of them does as well.
+  // A vertex close to the line between its neighbours is not worth a level: a
+  // mix of the neighbours does as well.
   constexpr double kWorthALevel = 0.005;
   if (weigh(found) < weigh(below) * (1 - kWorthALevel)) {
     AppendBetween(operators, above, found, hull);
@@ -91,7 +94,8 @@ std::vector<OpMask> RecomputeHull(
     none.kept_bytes += op.saved_bytes;
     total_forward_s += op.forward_s;
   }
-  // A weight of time so small that it only decides between equal bytes.
+  // The weight of time is so small that it only breaks ties between equal
+  // bytes.
   constexpr double kTieBreak = 1e-6;
   const double second_weight =
       total_forward_s > 0 ? kTieBreak * none.kept_bytes / total_forward_s : 0;

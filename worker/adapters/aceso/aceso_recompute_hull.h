@@ -8,26 +8,26 @@
 
 namespace tangram::aceso {
 
-// What recomputing one operator of a layer costs and frees.
+// One operator of a layer as recomputation sees it.
 struct RecomputeOperator {
-  double forward_s = 0;
-  double saved_bytes = 0;
-  double input_bytes = 0;
+  double forward_s = 0;    // Time to recompute it.
+  double saved_bytes = 0;  // Activations kept unless it is recomputed.
+  double input_bytes = 0;  // Its input, kept if a segment begins with it.
 };
 
-// What a layer keeps for its backward pass:
+// Returns the bytes that a layer keeps for its backward pass:
 //   Σ_{i ∉ mask} saved_i + Σ_{segments} input_first
-// where a segment is a maximal run of recomputed operators.
+// A segment is a maximal run of recomputed operators.
 double KeptBytes(absl::Span<const RecomputeOperator> operators, OpMask mask);
 
-// The recompute masks of one layer that are worth having, from none to the one
-// that keeps the fewest bytes. Each trades seconds for bytes at a better rate
-// than the next: they are the corners of the lower convex hull of (bytes kept,
-// seconds recomputed) over all masks, less those that are hardly off it. Never
-// empty; the first is kRecomputeNone.
+// Returns the useful recompute masks of one layer, from none to the one that
+// keeps the fewest bytes. They are the vertices of the lower convex hull of
+// (bytes kept, seconds recomputed) over all masks, without vertices that lie
+// within 0.5 % of a line between others. So each mask trades seconds for bytes
+// at a better rate than the next. Never empty; the first is kRecomputeNone.
 //
 // Deviates from the paper, which takes groups of operators by freed bytes
-// alone: by bytes per second is never slower.
+// alone. Choosing by bytes per second is never slower.
 std::vector<OpMask> RecomputeHull(
     absl::Span<const RecomputeOperator> operators);
 

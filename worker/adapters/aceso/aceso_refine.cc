@@ -12,20 +12,23 @@ namespace tangram::aceso {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// Refinements of one configuration; each starts from the cuts of the one
+// before.
 constexpr int kMaxRounds = 4;
-// Residual cuts on either side of a cut, beside the positions next to it.
+// Residual cuts considered on either side of a cut, besides the two positions
+// next to it.
 constexpr int kResidualCutsEachWay = 2;
-// What gains less is rounding.
+// A smaller relative gain is rounding.
 constexpr double kLeastGain = 1e-9;
 
-// One way to run the stages from one place on.
+// One way to run all stages from one place on.
 struct Tail {
   double latency_s = 0;
   double slowest_s = 0;
   double exposed_sync_s = 0;
-  int degrees = kNoDegrees;  // Of its first stage.
-  int next_place = 0;
-  int next_tail = 0;
+  int degrees = kNoDegrees;  // Degrees of its first stage.
+  int next_place = 0;  // Index of the place at which the next stage begins.
+  int next_tail = 0;   // Index of the rest among that place's tails.
 
   bool IsAsGoodAs(const Tail& other) const {
     return latency_s <= other.latency_s && slowest_s <= other.slowest_s &&
@@ -33,20 +36,22 @@ struct Tail {
   }
 };
 
-// Where a stage may begin.
+// A position at which a stage may begin.
 struct Place {
   int position = 0;
-  bool reachable = false;  // By the stages in front, as far as sums tell.
-  std::vector<Tail> tails;
+  bool reachable = false;   // Whether the stages in front can reach it, judged
+                            // by prefix sums.
+  std::vector<Tail> tails;  // The non-dominated tails that begin here.
 };
 
-// With stage times t, gradient synchronisation g and backward times b, all that
-// the score takes from the stages behind a cut is
+// Finds the least score over cuts near the present ones and degrees on the
+// present GPUs. With stage times t, gradient synchronisation g and backward
+// times b, the score depends on the stages behind a cut only through
 //   latency = Σ t_s,  slowest = max t_s,  exposed = max_s (g_s − Σ_{i<s} b_i)⁺
-// and a stage in front makes of them
+// A stage in front turns these into
 //   latency + t,  max(slowest, t),  max(g, exposed − b)
-// So of the tails of a place those are kept that no other is as good as in all
-// three, and that can still beat the score known.
+// So a place keeps the tails that no other equals or beats in all three and
+// that can still beat the known score.
 class Refiner {
  public:
   Refiner(CostTables& tables, Configuration& configuration)
@@ -73,7 +78,7 @@ class Refiner {
     for (int i = 0; i < num_stages_; ++i) MarkReachable(i);
   }
 
-  // Whether the configuration changed.
+  // Returns whether the configuration changed.
   bool Run() {
     places_.back()[0].tails.push_back({});
     for (int i = num_stages_ - 1; i >= 0; --i) {
@@ -95,6 +100,8 @@ class Refiner {
   }
 
  private:
+  // Fills the places at which stage `i` may begin: the present cut, its
+  // neighbours and the nearest residual cuts.
   void FindPlaces(int i) {
     const int first = stages_.front().shape.begin;
     const int last = stages_.back().shape.end;
@@ -123,7 +130,7 @@ class Refiner {
     }
   }
 
-  // Degrees with the stage's number of GPUs.
+  // Fills the degrees that use the stage's number of GPUs.
   void FindChoices(int i) {
     const DegreeSpace& space = tables_.space();
     const int num_gpus = space.num_gpus(stages_[i].shape.degrees);
@@ -132,7 +139,8 @@ class Refiner {
     }
   }
 
-  // Of stage `i` without recomputation and transfer, whatever its degrees.
+  // Returns a lower bound on the time of stage `i` over all its degrees: no
+  // recomputation, no transfer.
   double LeastSeconds(int i, int begin, int end) const {
     if (begin >= end) return 0;
     double least_s = kInfinite;
@@ -147,6 +155,7 @@ class Refiner {
     return end >= layout_.EarliestEnd(begin);
   }
 
+  // Marks the places that stage `i` can reach without exceeding longest_s_.
   void MarkReachable(int i) {
     for (const Place& from : places_[i]) {
       if (!from.reachable) continue;
@@ -163,6 +172,8 @@ class Refiner {
            tail.exposed_sync_s;
   }
 
+  // Fills the tails of a place: stage `i` with each end and degrees before each
+  // tail of its end.
   void FindTails(int i, Place& place) {
     const std::vector<Place>& next = places_[i + 1];
     for (int k = 0; k < static_cast<int>(next.size()); ++k) {
@@ -206,7 +217,8 @@ class Refiner {
     }
   }
 
-  // `front_s`: what the stages in front take at least.
+  // Adds a tail unless it is dominated or cannot beat the known score.
+  // `front_s` is a lower bound on the latency of the stages in front.
   void Keep(const Tail& added, double front_s, std::vector<Tail>& tails) const {
     Tail least = added;
     least.latency_s += front_s;
@@ -220,6 +232,7 @@ class Refiner {
     tails.push_back(added);
   }
 
+  // Takes over the cuts and degrees of a tail of the first place.
   void Adopt(const Tail& best) {
     const Tail* tail = &best;
     int position = places_[0][0].position;
@@ -237,13 +250,16 @@ class Refiner {
   CostTables& tables_;
   const SliceLayout& layout_;
   Configuration& configuration_;
-  const std::vector<ConfiguredStage> stages_;  // As they were.
+  const std::vector<ConfiguredStage> stages_;  // The stages before refinement.
   const int num_stages_;
-  std::vector<std::vector<Place>> places_;  // By stage, and the slice's end.
-  std::vector<absl::InlinedVector<int, 4>> choices_;  // By stage.
-  // Least time of the stages before each one.
+  std::vector<std::vector<Place>>
+      places_;  // By stage; the last entry is the slice's end.
+  std::vector<absl::InlinedVector<int, 4>>
+      choices_;  // Indices of degrees, by stage.
+  // By stage: a lower bound on the latency of all stages before it.
   std::vector<double> front_s_;
-  double longest_s_ = kInfinite;  // That a stage may take.
+  double longest_s_ =
+      kInfinite;  // A slower stage cannot be part of a better score.
 };
 
 }  // namespace

@@ -6,12 +6,12 @@
 
 namespace tangram::aceso {
 
-// Gives the stages of a complete configuration that fits the cuts and degrees
-// with the least score, of all cuts near theirs together with all degrees on
-// the GPUs that they have; again, from there, while the score falls. Balanced
-// cuts make the slowest stage as fast as can be; this also weighs transfers,
-// the latency and gradient synchronisation. Returns whether the configuration
-// changed; it is complete again.
+// Improves the cuts and degrees of a complete configuration that fits. Searches
+// all cuts near the present ones together with all degrees on the stages'
+// present GPUs for the least score, and repeats from there while the score
+// falls. Balanced cuts only minimise the slowest stage; this also weighs
+// transfers, latency and gradient synchronisation. Returns whether the
+// configuration changed; it is complete again.
 bool Refine(CostTables& tables, Configuration& configuration);
 
 }  // namespace tangram::aceso

@@ -11,12 +11,15 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr int kMaxHops = 7;  // Paper §5.1.
-// Configurations this much slower than the best are not gone back to.
+// Longest sequence of primitives without an improvement. Paper §5.1.
+constexpr int kMaxHops = 7;
+// The search does not resume from configurations slower than the best by this
+// factor.
 constexpr double kWorthResuming = 1.2;
+// Bounds the memory of the queue of configurations to resume from.
 constexpr size_t kMaxResumable = 4096;
 
-// The configurations that fit and that no other is as fast as in slowest stage,
+// The fitting configurations that no other equals or beats in slowest stage,
 // latency and last stage.
 class FastestConfigurations {
  public:
@@ -58,6 +61,7 @@ class FastestConfigurations {
   std::vector<Kept> kept_;
 };
 
+// See Search in the header.
 class BottleneckSearch {
  public:
   BottleneckSearch(CostTables& tables, const Configuration& start,
@@ -89,8 +93,8 @@ class BottleneckSearch {
     return stopped_;
   }
 
-  // Something better than the best, found from `from` by alleviating its
-  // bottleneck, or else its next worst stage.
+  // Looks for a better configuration than the best. Starts with the bottleneck
+  // of `from`, then tries the next worst stages.
   std::optional<Configuration> Alleviate(const Configuration& from) {
     gone_on_from_.insert(FingerprintOf(from));
     for (const int stage : StagesByBottleneck(from)) {
@@ -100,6 +104,8 @@ class BottleneckSearch {
     return {};
   }
 
+  // Depth-first search over at most kMaxHops primitives. Returns the first
+  // configuration that beats the best.
   std::optional<Configuration> Hop(const Configuration& from, int stage,
                                    int hop) {
     if (hop == kMaxHops) return {};
@@ -118,7 +124,8 @@ class BottleneckSearch {
     return {};
   }
 
-  // The new configurations that a group of primitives leads to, best first.
+  // Returns the new configurations that a group of primitives leads to, best
+  // first.
   std::vector<Configuration> Expand(const Configuration& from, int stage,
                                     const PrimitiveGroup& group) {
     std::vector<Configuration> found;
@@ -136,6 +143,7 @@ class BottleneckSearch {
     return found;
   }
 
+  // Queues a configuration for Resume if it is close enough to the best.
   void KeepForLater(const Configuration& configuration) {
     const bool worth = configuration.bytes_short > 0 ||
                        configuration.score_s < kWorthResuming * best_.score_s;
@@ -144,7 +152,8 @@ class BottleneckSearch {
     std::push_heap(resumable_.begin(), resumable_.end(), IsWorse);
   }
 
-  // Moves the best configuration that was not gone on from into `current`.
+  // Moves the best configuration that has not been expanded into `current`.
+  // Returns false if none is left.
   bool Resume(Configuration& current) {
     while (!resumable_.empty()) {
       std::pop_heap(resumable_.begin(), resumable_.end(), IsWorse);
@@ -163,11 +172,13 @@ class BottleneckSearch {
   int64_t max_steps_;
   Configuration best_;
   int64_t steps_ = 0;
+  // `seen_` holds every configuration generated, `gone_on_from_` every one
+  // expanded.
   bool stopped_ = false;
   absl::flat_hash_set<Fingerprint> seen_;
   absl::flat_hash_set<Fingerprint> gone_on_from_;
   FastestConfigurations fastest_;
-  std::vector<Configuration> resumable_;  // Heap, the best on top.
+  std::vector<Configuration> resumable_;  // A heap with the best on top.
 };
 
 }  // namespace

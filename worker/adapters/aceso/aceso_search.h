@@ -9,23 +9,26 @@
 
 namespace tangram::aceso {
 
+// The outcome of one search.
 struct SearchResult {
-  Configuration best;  // Least short of memory where none fits.
-  // Others on the way that fit, and that none is at least as fast as in slowest
-  // stage, latency and last stage: the best on its own need not be the best
-  // part of a longer pipeline, where a transfer follows the last stage.
+  Configuration best;  // If none fits, the one that lacks the least memory.
+  // Other fitting configurations that were seen and that none equals or beats
+  // in slowest stage, latency and last stage. The best configuration alone need
+  // not be the best part of a longer pipeline, where a transfer follows the
+  // last stage.
   std::vector<Configuration> others;
-  int64_t steps = 0;  // Primitives applied.
-  bool truncated = false;
+  int64_t steps = 0;       // Number of primitives applied.
+  bool truncated = false;  // Stopped by should_stop before its end.
 };
 
-// Iterative bottleneck alleviation (Liu et al., "Aceso: Efficient Parallel DNN
-// Training through Iterative Bottleneck Alleviation", EuroSys 2024, §4) with a
-// fixed number of stages. Repeats: name the bottleneck stage, apply to it the
-// primitives that save what it lacks, follow the results for several hops until
-// one beats the best plan known. Where no hop does, goes on with the next stage
-// and then from the best configuration seen that was not gone on from.
-// Ends by itself or after `max_steps` primitives.
+// Searches by iterative bottleneck alleviation (Liu et al., "Aceso: Efficient
+// Parallel DNN Training through Iterative Bottleneck Alleviation", EuroSys
+// 2024, §4) with a fixed number of stages. Each iteration names the bottleneck
+// stage, applies the primitives that save what it lacks, and follows the
+// results for several hops until one beats the best plan. If no hop does,
+// continues with the next worst stage, then with the best configuration that
+// was seen but not expanded. Ends when none is left or after `max_steps`
+// primitives.
 SearchResult Search(CostTables& tables, const Configuration& start,
                     int64_t max_steps);
 

@@ -5,17 +5,19 @@
 namespace tangram::aceso {
 namespace {
 
-// Key and value heads are split over the tp ranks, or each is held by several.
+// Whether tp ranks can divide the heads. Key and value heads are divided among
+// the ranks, or several ranks hold the same one.
 bool SplitsHeads(const LayerSpec& layer, int tp) {
   const int kv_heads = layer.num_kv_heads;
   return layer.num_heads % tp == 0 &&
          (kv_heads == 0 || kv_heads % tp == 0 || tp % kv_heads == 0);
 }
 
+// Whether a limit admits a value; 0 means no limit.
 bool IsFreeOr(int limit, int value) { return limit == 0 || limit == value; }
 
-// All ways within `limits` to spread `num_gpus` GPUs, `in_node` of them in each
-// node.
+// Appends all choices within `limits` for `num_gpus` GPUs, `in_node` of them in
+// each node.
 void AppendChoices(const SliceLayout& layout, int num_gpus, int in_node,
                    int microbatch_size, const StageLimits& limits,
                    std::vector<Degrees>& choices) {
@@ -60,6 +62,7 @@ DegreeSpace::DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
   }
 }
 
+// Finds the nearest choice in the direction of `step`.
 int DegreeSpace::FindStep(const Degrees& from, DegreeStep step) const {
   const auto leads_there = [&](const Degrees& to) {
     switch (step) {
@@ -80,7 +83,8 @@ int DegreeSpace::FindStep(const Degrees& from, DegreeStep step) const {
     }
     return false;
   };
-  // Choices ascend, so the nearest one up is the first, down the last.
+  // Choices ascend in tp for the same number of GPUs. The nearest larger choice
+  // is the first match, the nearest smaller the last.
   const bool up = step == DegreeStep::kMoreTp || step == DegreeStep::kMoreDp ||
                   step == DegreeStep::kTpForDp;
   int found = kNoDegrees;
@@ -101,6 +105,7 @@ bool DegreeSpace::IsPlaceable(absl::Span<const int> sizes) const {
   return true;
 }
 
+// Enlarges stages in turn until no stage can grow.
 std::vector<int> BalancedStageSizes(const DegreeSpace& space,
                                     const IslandSpec& island, int num_stages) {
   if (num_stages > island.num_gpus()) return {};

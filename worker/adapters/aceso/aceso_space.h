@@ -10,7 +10,7 @@
 
 namespace tangram::aceso {
 
-// How a stage is spread over its GPUs.
+// Parallelism of a stage.
 struct Degrees {
   int tp_degree = 1;
   int dp_degree = 1;
@@ -19,47 +19,49 @@ struct Degrees {
   bool operator==(const Degrees&) const = default;
 };
 
-// The neighbours of a choice of degrees: one degree up or down with the other
-// kept, or one traded for the other on the same GPUs.
+// Steps between neighbouring choices of degrees: one degree grows or shrinks
+// and the other stays, or they are exchanged on the same GPUs.
 enum class DegreeStep {
-  kMoreTp,
-  kMoreDp,
-  kLessTp,
-  kLessDp,
-  kTpForDp,  // More tp, less dp.
-  kDpForTp,
+  kMoreTp,   // Higher tp, same dp.
+  kMoreDp,   // Higher dp, same tp.
+  kLessTp,   // Lower tp, same dp.
+  kLessDp,   // Lower dp, same tp.
+  kTpForDp,  // Higher tp, lower dp, same GPUs.
+  kDpForTp,  // Higher dp, lower tp, same GPUs.
 };
 inline constexpr int kNumDegreeSteps = 6;
 
+// No such choice of degrees.
 inline constexpr int kNoDegrees = -1;
 
-// The degrees that a stage of one query may have. A stage takes a power of two
-// of GPUs inside one node, or whole nodes. tp stays inside a node and divides
-// the attention heads; dp divides the pipeline microbatch. All are within the
-// limits of the island.
+// The choices of degrees for the stages of one query. A stage takes a
+// power-of-two number of GPUs inside one node, or whole nodes. tp stays inside
+// a node and divides the attention heads; dp divides the pipeline microbatch.
+// All choices respect the island's limits.
 //
-// Deviates from the paper's implementation, where no stage spans nodes: here dp
-// may, or an island of many nodes could not be used with few stages.
+// Deviates from the paper's implementation, where no stage spans nodes. Here dp
+// may, because few stages could not use an island of many nodes otherwise.
 class DegreeSpace {
  public:
   DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
               int pipeline_microbatch_size);
 
-  // By number of GPUs, then by tp degree. Empty only where limits leave none.
+  // Sorted by number of GPUs, then by tp degree. Empty only if the limits admit
+  // none.
   absl::Span<const Degrees> choices() const { return choices_; }
   const Degrees& at(int degrees) const { return choices_[degrees]; }
   int num_gpus(int degrees) const { return choices_[degrees].num_gpus(); }
 
-  // Index of the neighbour, or kNoDegrees.
+  // Returns the index of the neighbour, or kNoDegrees.
   int Step(int degrees, DegreeStep step) const {
     return steps_[degrees][static_cast<int>(step)];
   }
 
-  // Numbers of GPUs that a stage may have, ascending.
+  // Returns the numbers of GPUs that a stage may have, ascending.
   absl::Span<const int> stage_sizes() const { return stage_sizes_; }
 
-  // Whether a stage of `size` GPUs may begin at `first_gpu` of the island: it
-  // stays inside a node, or has whole ones.
+  // Returns whether a stage of `size` GPUs may begin at GPU `first_gpu` of the
+  // island. It must stay inside a node or take whole nodes.
   bool CanPlace(int first_gpu, int size) const {
     const int in_node = first_gpu % gpus_per_node_;
     return first_gpu + size <= island_gpus_ &&
@@ -67,7 +69,7 @@ class DegreeSpace {
                                   : in_node == 0);
   }
 
-  // Whether stages of these sizes, one after another, can be placed.
+  // Returns whether consecutive stages of these sizes can be placed.
   bool IsPlaceable(absl::Span<const int> sizes) const;
 
  private:
@@ -80,9 +82,10 @@ class DegreeSpace {
   std::vector<int> stage_sizes_;
 };
 
-// Sizes for `num_stages` stages that use as many GPUs of the island as sizes
-// about equal allow: from one GPU each, stages in turn take the next size while
-// GPUs are left. Empty if the island has too few GPUs for any sizes.
+// Returns sizes for `num_stages` stages of about equal size that use as many
+// GPUs of the island as possible. Stages begin with the smallest size and take
+// the next size in turn while GPUs are left. Empty if the island has too few
+// GPUs.
 std::vector<int> BalancedStageSizes(const DegreeSpace& space,
                                     const IslandSpec& island, int num_stages);
 

@@ -7,8 +7,8 @@
 namespace tangram::aceso {
 namespace {
 
-// Cuts that share out the slice's single-GPU time by the stages' GPUs; false if
-// there are too few operators.
+// Cuts the slice so that each stage's single-GPU time is in proportion to its
+// GPUs. Returns false if there are too few operators.
 bool CutInProportion(CostTables& tables, Configuration& configuration) {
   const SliceLayout& layout = tables.layout();
   const DegreeTable& single = tables.At(0);
@@ -22,7 +22,8 @@ bool CutInProportion(CostTables& tables, Configuration& configuration) {
   for (int i = num_stages - 1; i >= 0; --i) {
     all_gpus += tables.space().num_gpus(stages[i].shape.degrees);
     if (i == 0) break;
-    // For now the latest end that leaves room for the stages behind.
+    // Holds the latest end that leaves room for the stages behind, until the
+    // next loop.
     stages[i - 1].shape.end = layout.LatestBegin(stages[i].shape.end);
   }
   double gpus = 0;
@@ -43,8 +44,9 @@ bool CutInProportion(CostTables& tables, Configuration& configuration) {
   return true;
 }
 
-// Whether a stage is better off as `a` than as `b`: it fits, or needs the
-// fewest bytes where neither does, and takes the least time of an iteration.
+// Returns whether stage `a` is better than `b`: it fits and `b` does not; or
+// neither fits and it needs fewer bytes; or both fit and it takes less time in
+// an iteration.
 bool SuitsBetter(const ConfiguredStage& a, const ConfiguredStage& b,
                  int num_microbatches) {
   if (a.figures.fits != b.figures.fits) return a.figures.fits;
@@ -55,8 +57,8 @@ bool SuitsBetter(const ConfiguredStage& a, const ConfiguredStage& b,
   return iteration_s(a) < iteration_s(b);
 }
 
-// Gives every stage of a complete configuration the degrees that suit it best
-// on its GPUs. Returns whether any changed.
+// Gives each stage of a complete configuration the best degrees on its GPUs.
+// Returns whether any changed.
 bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
   const DegreeSpace& space = tables.space();
   bool changed = false;
@@ -77,6 +79,7 @@ bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
   return changed;
 }
 
+// Returns the first choice of degrees on `num_gpus` GPUs.
 int FirstDegreesOf(const DegreeSpace& space, int num_gpus) {
   int degrees = 0;
   while (space.num_gpus(degrees) != num_gpus) ++degrees;
@@ -95,7 +98,8 @@ std::optional<Configuration> StartConfiguration(CostTables& tables,
   }
   if (start.stages.empty() || !CutInProportion(tables, start)) return {};
   Complete(tables, start);
-  // Degrees depend on the cuts through memory, and the cuts on the degrees.
+  // The best degrees depend on the cuts through memory, and the cuts on the
+  // degrees.
   constexpr int kRounds = 2;
   for (int round = 0; round < kRounds; ++round) {
     const bool changed = ChooseDegrees(tables, start);

@@ -8,9 +8,10 @@
 
 namespace tangram::aceso {
 
-// A complete configuration of `num_stages` stages to search from: about equal
-// numbers of GPUs, the degrees that suit each stage best, balanced cuts. Empty
-// if the slice or the island is too small for so many stages.
+// Returns a complete configuration of `num_stages` stages from which to search.
+// Stages have about equal numbers of GPUs, the degrees that suit each best, and
+// balanced cuts. Empty if the slice or the island is too small for that many
+// stages.
 std::optional<Configuration> StartConfiguration(CostTables& tables,
                                                 int num_stages);
 

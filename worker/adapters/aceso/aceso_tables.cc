@@ -10,6 +10,7 @@ namespace {
 
 bool IsRecomputed(OpMask mask, int op) { return (mask >> op & 1) != 0; }
 
+// Returns prefix sums of one field of the costs.
 template <typename Field>
 RangeSums SumsOf(const SliceLayout& layout,
                  const std::vector<OperatorCost>& costs, const Field& field) {
@@ -19,7 +20,8 @@ RangeSums SumsOf(const SliceLayout& layout,
   return RangeSums(layout, values);
 }
 
-// As in the paper, embedding and head are never recomputed.
+// Returns the recompute masks of one layer. As in the paper, embedding and head
+// are never recomputed.
 std::vector<OpMask> HullOf(const LayerSpec& layer,
                            absl::Span<const OperatorCost> costs) {
   if (layer.kind != LayerKind::kTransformer) return {kRecomputeNone};
@@ -33,6 +35,8 @@ std::vector<OpMask> HullOf(const LayerSpec& layer,
   return RecomputeHull(operators);
 }
 
+// Computes the sums of one level. An operator inside a recomputed segment keeps
+// nothing; the first operator of a segment keeps its input.
 RecomputeLevel MakeLevel(const SliceLayout& layout,
                          const std::vector<OperatorCost>& all_costs,
                          std::vector<OpMask> masks) {
@@ -69,8 +73,8 @@ RecomputeLevel MakeLevel(const SliceLayout& layout,
           .cut_input_bytes = std::move(cut_input_bytes)};
 }
 
-// RecomputeLevel r has every kind of layer on the r-th step of its own hull, or
-// on the last.
+// Level r gives each kind of layer the r-th mask of its own hull, or the last
+// one if its hull is shorter.
 std::vector<RecomputeLevel> MakeLevels(const SliceLayout& layout,
                                        const std::vector<OperatorCost>& costs) {
   std::vector<std::vector<OpMask>> hulls;
@@ -116,6 +120,8 @@ RangeSums::RangeSums(const SliceLayout& layout,
 
 int RangeSums::LastEndWithin(const SliceLayout& layout, int begin, int limit,
                              double bound) const {
+  // Finds the last whole layer within the bound, then adds operators one by
+  // one.
   const double total = Before(layout.at(begin)) + bound;
   const auto first_above =
       std::upper_bound(layers_.begin(), layers_.end(), total);

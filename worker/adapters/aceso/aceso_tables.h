@@ -14,18 +14,20 @@
 
 namespace tangram::aceso {
 
-// Sums of one quantity over ranges of a slice's operators in constant time: of
-// whole layers, and of a layer's operators before each one. O(layers) to build.
+// Answers sums of one quantity over ranges of a slice's operators in constant
+// time. Keeps prefix sums over layers and, for each kind, over the operators of
+// a layer. O(layers) to build.
 class RangeSums {
  public:
-  // `values` by slot.
+  // `values` has one entry for each slot.
   RangeSums(const SliceLayout& layout, absl::Span<const double> values);
 
+  // Returns the sum over [begin, end).
   double Over(const LayoutOperator& begin, const LayoutOperator& end) const {
     return Before(end) - Before(begin);
   }
-  // The last end in [begin, limit] with a sum of at most `bound`, given that no
-  // value is negative.
+  // Returns the last end in [begin, limit] with a sum of at most `bound`.
+  // Values must not be negative.
   int LastEndWithin(const SliceLayout& layout, int begin, int limit,
                     double bound) const;
 
@@ -38,50 +40,54 @@ class RangeSums {
   std::vector<double> within_;
 };
 
-// Every layer on the same level of its kind's recompute hull.
+// One level of recomputation: each kind of layer uses the mask of the same
+// index in its own recompute hull. Level 0 recomputes nothing.
 struct RecomputeLevel {
   std::vector<OpMask> masks;  // By kind.
+  // Recomputation time on the GPU, and the host's time to issue it.
   RangeSums recompute_s;
   RangeSums recompute_host_s;
-  RangeSums kept_bytes;  // Activations kept for the backward pass.
-  // Bytes that a layer needs on top of the activations in flight, by slot:
+  // Activations kept for the backward pass.
+  RangeSums kept_bytes;
+  // Transient bytes of a layer on top of the activations in flight, by slot: of
   // its operators before that one, and from it on.
   std::vector<double> transient_until;
   std::vector<double> transient_from;
-  // Input that a stage keeps on top when it begins at this operator, which is
-  // inside a recomputed segment. By slot.
+  // By slot: the input that a stage keeps in addition if it begins at this
+  // operator inside a recomputed segment.
   std::vector<double> cut_input_bytes;
 };
 
-// What `operators` of one layer need on top of the activations in flight: their
-// largest recomputed segment and their workspace. Bit 0 of `mask` is the first.
+// Returns the bytes that `operators` of one layer need on top of the
+// activations in flight: the largest recomputed segment and the largest
+// workspace. Bit 0 of `mask` is the first operator.
 double TransientBytes(absl::Span<const OperatorCost> operators, OpMask mask);
 
-// All costs of a slice's operators under one choice of degrees.
+// Costs of a slice's operators under one choice of degrees. Times are in
+// seconds for one microbatch on each GPU.
 struct DegreeTable {
   StageParallelism parallelism;
   StageWiring wiring;
   std::vector<OperatorCost> costs;  // By slot.
   double state_bytes_per_parameter = 0;
-  RangeSums time_s;  // Forward and backward, without recomputation.
+  RangeSums time_s;  // Forward and backward pass, without recomputation.
   RangeSums backward_s;
-  RangeSums forward_host_s;  // What the host needs to issue the kernels.
+  RangeSums forward_host_s;  // The host's time to issue the kernels.
   RangeSums backward_host_s;
+  // Number of parameters on each GPU.
   RangeSums parameters;
   std::vector<RecomputeLevel>
       levels;  // From no recomputation to the fewest bytes.
 };
 
-// Which stage's time a transfer between two stages counts to: its sender's,
-// both ways, as in Tangram's simulator; or each way at one end, as in Aceso's
-// own formula, there over the links inside a node.
+// Selects the stage that pays for a transfer between two stages.
 enum class TransferPayer { kSender, kBothEnds };
 
-// What the search asks of the cost model for one query, computed once for each
-// choice of degrees when it is first needed.
+// The cost model's values for one query. The table of a choice of degrees is
+// computed when it is first needed.
 class CostTables {
  public:
-  // Refers to its arguments.
+  // Keeps references to its arguments.
   CostTables(const SliceLayout& layout, const DegreeSpace& space,
              const IslandSpec& island, const ParallelizeOptions& options,
              TransferPayer payer = TransferPayer::kSender);
@@ -90,12 +96,13 @@ class CostTables {
   const DegreeSpace& space() const { return space_; }
   const IslandSpec& island() const { return island_; }
   const ParallelizeOptions& options() const { return options_; }
+  // B, the microbatches of one iteration.
   int num_microbatches() const {
     return options_.training.global_batch_size /
            options_.pipeline_microbatch_size;
   }
-  // What one GPU has to offer. A hair less than it holds, so that what fits by
-  // the tables fits by the cost model's own sums.
+  // Returns the usable bytes of one GPU: slightly less than its memory, so that
+  // a stage that fits by these tables also fits by the cost model's own sums.
   double capacity_bytes() const { return capacity_bytes_; }
 
   const DegreeTable& At(int degrees) {
@@ -110,17 +117,19 @@ class CostTables {
             .pipeline_microbatch_size = options_.pipeline_microbatch_size};
   }
 
-  // Ways of a transfer that its sender pays for.
+  // Returns the number of directions of a transfer that its sender pays for.
   int ways_paid_by_sender() const {
     return payer_ == TransferPayer::kSender ? 2 : 1;
   }
-  // What a stage that begins at `position` pays for its input.
+  // Returns the seconds that a stage which begins at `position` pays for its
+  // input.
   double ReceiveSeconds(int position) const {
     if (payer_ == TransferPayer::kSender || position == 0) return 0;
     return TransferSeconds(BoundaryBytesAt(position), within_node_);
   }
 
-  // One way, over all replicas, at a position inside the slice.
+  // Returns the bytes of one direction over all replicas at a position inside
+  // the slice.
   double BoundaryBytesAt(int position) const {
     return boundary_bytes_[layout_.at(position).slot];
   }
@@ -135,7 +144,7 @@ class CostTables {
   TransferPayer payer_;
   TransferPath within_node_;
   double capacity_bytes_;
-  std::vector<std::unique_ptr<DegreeTable>> tables_;  // Null until asked for.
+  std::vector<std::unique_ptr<DegreeTable>> tables_;  // Null until first used.
   std::vector<double> boundary_bytes_;                // By slot.
 };
 
