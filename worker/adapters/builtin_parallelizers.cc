@@ -14,10 +14,11 @@
 namespace tangram {
 namespace {
 
+// A row of the table of native parallelizers, sorted by name.
 struct Builtin {
   absl::string_view name;
   std::unique_ptr<Parallelizer> (*create)();
-  absl::string_view origin;
+  absl::string_view origin;  // For people; see OriginOfBuiltinParallelizer.
 };
 
 constexpr Builtin kBuiltins[] = {

@@ -11,15 +11,15 @@
 
 namespace tangram {
 
-// Names of the native parallelizers, sorted.
+// Returns the names of the native parallelizers, sorted.
 std::vector<std::string> BuiltinParallelizerNames();
 
-// What the parallelizer of that name goes back to, for people; empty if it is
-// not known.
+// Returns the work that the parallelizer of that name is based on, for people.
+// Empty if the name is not known.
 absl::string_view OriginOfBuiltinParallelizer(absl::string_view name);
 
-// The parallelizer of that name, wrapped in a ValidatingParallelizer.
-// kInvalidArgument listing the known names.
+// Creates the parallelizer of that name, wrapped in a ValidatingParallelizer.
+// Returns kInvalidArgument with the known names if there is none.
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateBuiltinParallelizer(
     absl::string_view name);
 

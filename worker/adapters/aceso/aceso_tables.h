@@ -80,7 +80,10 @@ struct DegreeTable {
       levels;  // From no recomputation to the fewest bytes.
 };
 
-// Selects the stage that pays for a transfer between two stages.
+// Selects the stage that pays for a transfer between two stages. With kSender,
+// the sender pays both directions, as in Tangram's simulator. With kBothEnds,
+// each end pays one direction over the links inside a node, as in Aceso's own
+// formula.
 enum class TransferPayer { kSender, kBothEnds };
 
 // The cost model's values for one query. The table of a choice of degrees is

@@ -12,31 +12,33 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The rest of a pipeline from some layer on, first stage included.
+// A partial solution: the stages of a pipeline from some layer to the end.
 struct Label {
   double slowest_s = 0;
   double latency_s = 0;
   double total_s = 0;  // latency_s + (B - 1) * slowest_s
-  int end = 0;         // Of its first stage.
-  int submesh = 0;     // Of its first stage.
-  int next = -1;       // The rest after its first stage: index into the labels.
+  int end = 0;         // End of its first stage.
+  int submesh = 0;     // Submesh of its first stage.
+  int next = -1;       // Index of the label without the first stage.
 };
 
-// Labels none of which beats another in both total and latency: by total,
-// ascending, and so by latency, descending, and by slowest stage, ascending.
+// Labels of which none is at least as good as another in both total and
+// latency. Sorted by ascending total; latency then descends and the slowest
+// stage ascends.
 class Front {
  public:
   void Clear() { labels_.clear(); }
   absl::Span<const Label> labels() const { return labels_; }
 
-  // Whether one of the labels is as good as `label` in both.
+  // Returns whether one of the labels is at least as good as `label` in both.
   bool Covers(const Label& label) const {
     const auto after = After(label);
     return after != labels_.begin() &&
            std::prev(after)->latency_s <= label.latency_s;
   }
 
-  // Of equals the first stays.
+  // Adds a label and removes those that it dominates. The first of equals
+  // stays.
   void Add(const Label& label) {
     if (Covers(label)) return;
     auto first = After(label);
@@ -55,6 +57,7 @@ class Front {
   }
 
  private:
+  // Returns the first label with a larger total.
   std::vector<Label>::const_iterator After(const Label& label) const {
     return std::upper_bound(
         labels_.begin(), labels_.end(), label.total_s,
@@ -68,22 +71,24 @@ class Front {
   std::vector<Label> labels_;
 };
 
-// Rounds seconds to a power of two far below what matters, so that sums are
-// exact whatever their order: pipelines with the same stages in another order
-// then tie, and the one whose first stages are the shortest, found first,
-// stays. It holds the fewest activations.
+// Rounds seconds to a power of two far below any relevant difference, so that
+// sums are exact in any order. Pipelines with the same stages in another order
+// then tie. The first one found stays: its first stages are the shortest, and
+// so hold the fewest activations.
 class Grid {
  public:
-  // For sums up to `most`, which is at least 2^49 steps of the grid.
+  // Chooses the grid for sums up to `most`, which is at least 2^49 steps.
   explicit Grid(double most)
       : shift_(std::ldexp(1.5, std::ilogb(std::max(most, 1e-200)) + 2)) {}
-  // `shift_` is so large that its sum with `seconds` ends at the grid.
+  // `shift_` is so large that the sum drops every bit below the grid.
   double Round(double seconds) const { return (seconds + shift_) - shift_; }
 
  private:
   double shift_;
 };
 
+// Runs the dynamic program backwards over (layer, device, submesh of the first
+// stage), one level for each number of stages. See SolveInterOperator.
 class Solver {
  public:
   Solver(const InterOperatorProblem& problem,
@@ -123,20 +128,23 @@ class Solver {
            submesh;
   }
 
-  // What is known of the rests of one number of stages.
+  // The labels of one number of stages.
   struct Level {
-    std::vector<Range> labels;  // By state.
-    std::vector<Range> layers;  // By device: those at which some rest begins.
+    std::vector<Range> labels;  // Indices into labels_, by state.
+    std::vector<Range>
+        layers;  // By device: the layers at which some label begins.
   };
 
-  // Fills the states of pipelines of `stages` stages; false if there are none.
+  // Fills the states of pipelines with `stages` stages. Returns false if there
+  // are none.
   bool AddLevel(int stages) {
     const size_t num_labels = labels_.size();
     PriceStages(stages - 1 + options_.trailing_stages);
     Level level = {.labels = std::vector<Range>(with_fewer_stages_.size()),
                    .layers = std::vector<Range>(num_devices_)};
     for (int begin = num_layers_ - stages; begin >= 0; --begin) {
-      // Only what stands first begins at the first device, and at no other.
+      // A pipeline begins at layer 0 on device 0; every other rest begins on a
+      // later device.
       const int device_begin = begin == 0 ? 0 : 1;
       const int device_end = begin == 0 ? 1 : num_devices_;
       for (int device = device_begin; device < device_end; ++device) {
@@ -154,7 +162,7 @@ class Solver {
     return labels_.size() > num_labels;
   }
 
-  // Appends the labels of one state.
+  // Appends the non-dominated labels of one state.
   Range FillState(int stages, int begin, int device, int submesh) {
     Front& with_fewer_stages =
         with_fewer_stages_[StateOf(begin, device, submesh)];
@@ -174,7 +182,8 @@ class Solver {
     return {first, static_cast<int>(labels_.size())};
   }
 
-  // The fastest option of each row and submesh that bears so many stages.
+  // Fills the time of the fastest option that bears `stages_behind` stages, for
+  // each row and submesh.
   void PriceStages(int stages_behind) {
     seconds_.assign(static_cast<size_t>(problem_.num_rows()) * num_submeshes_,
                     kNever);
@@ -188,6 +197,8 @@ class Solver {
     }
   }
 
+  // Options are sorted by time, so the first that bears enough stages is the
+  // fastest.
   const StageOption* OptionFor(int row, int submesh, int stages_behind) const {
     for (const StageOption& option : problem_.OptionsOf(row, submesh)) {
       if (option.max_trailing_stages >= stages_behind) return &option;
@@ -216,8 +227,8 @@ class Solver {
               .submesh = submesh});
   }
 
-  // A first stage from `begin` to at most `last_end`, before the rest of the
-  // level below.
+  // Adds labels whose first stage runs from `begin` to at most `last_end`,
+  // followed by labels of the level below.
   void AddStages(int begin, int device, int submesh, int last_end) {
     const int next_device = device + problem_.size_of(submesh);
     if (next_device >= num_devices_) return;
@@ -241,8 +252,9 @@ class Solver {
     }
   }
 
-  // One stage before each of `rest`. Of those that it is slower than, the last
-  // has the least latency.
+  // Adds one stage before each label of `rest`. Among the labels that are
+  // faster than this stage, only the last can be optimal: it has the least
+  // latency.
   void AddBefore(Range rest, int end, int submesh, double seconds) {
     answer_.steps += rest.end - rest.begin;
     int next = rest.begin;
@@ -262,7 +274,8 @@ class Solver {
     return label.latency_s + (options_.num_microbatches - 1) * label.slowest_s;
   }
 
-  // Whether a whole pipeline of fewer stages beats all that end in such a rest.
+  // Returns whether a whole pipeline of fewer stages beats every pipeline that
+  // ends with `rest`.
   bool IsBeaten(Label rest) const {
     rest.slowest_s = std::max(rest.slowest_s, before_.slowest_s);
     rest.latency_s += before_.latency_s;
@@ -275,7 +288,7 @@ class Solver {
     if (!fewer_->Covers(label) && !IsBeaten(label)) front_.Add(label);
   }
 
-  // The pipelines of `stages` stages over all layers.
+  // Appends the pipelines of `stages` stages over all layers.
   void Collect(int stages) {
     front_.Clear();
     for (const int submesh : problem_.SubmeshesAt(0)) {
@@ -292,6 +305,7 @@ class Solver {
     }
   }
 
+  // Traces the stages of a label.
   ChosenPipeline PipelineFrom(int label, int stages) const {
     ChosenPipeline pipeline = {.slowest_s = labels_[label].slowest_s,
                                .latency_s = labels_[label].latency_s};
@@ -325,14 +339,15 @@ class Solver {
   const PipelineBounds bounds_;
 
   std::vector<Label> labels_;
-  Level level_;                  // The last.
-  std::vector<double> seconds_;  // By row and submesh, of the level in hand.
-  Front front_;                  // Of the state in hand.
-  // By state, of all levels before; that and bounds of the state in hand.
+  Level level_;                  // The level computed last.
+  std::vector<double> seconds_;  // For the present level, by row and submesh.
+  Front front_;                  // For the present state.
+  // By state: labels of all levels before. The next two belong to the present
+  // state.
   std::vector<Front> with_fewer_stages_;
   const Front* fewer_ = nullptr;
   PipelineBound before_;
-  Front whole_;  // Whole pipelines, of all levels before.
+  Front whole_;  // Whole pipelines of all levels before.
   InterOperatorAnswer answer_;
 };
 

@@ -20,6 +20,8 @@ int InterOperatorProblem::AddRow() {
   return num_rows_++;
 }
 
+// After sorting by time, an option is useful only if it bears more trailing
+// stages than every faster one.
 void InterOperatorProblem::SetOptions(int row, int submesh,
                                       std::vector<StageOption> options) {
   std::stable_sort(options.begin(), options.end(),

@@ -10,16 +10,16 @@
 namespace tangram::alpa {
 
 // One way to run some layers as a stage on a submesh: an entry of the paper's
-// cost tensor with the number of stages that memory lets follow.
+// cost tensor, with the number of stages that its memory allows to follow.
 struct StageOption {
   double seconds = 0;
   int max_trailing_stages = 0;
-  int config = 0;  // The caller's name for it.
+  int config = 0;  // The caller's identifier.
 };
 
-// What a stage may be, as numbers. Layers [begin, end) on submesh m, which
-// takes submesh_sizes[m] neighbouring devices. Intervals of equal layers may
-// share a row of options.
+// The stages that a pipeline may use, as numbers. A stage holds layers [begin,
+// end) on submesh m, which takes submesh_sizes[m] neighbouring devices.
+// Intervals of equal layers may share a row of options.
 class InterOperatorProblem {
  public:
   InterOperatorProblem(int num_layers, int num_devices,
@@ -31,30 +31,32 @@ class InterOperatorProblem {
   int num_rows() const { return num_rows_; }
   int size_of(int submesh) const { return submesh_sizes_[submesh]; }
 
-  // A row without options yet, and its use for an interval.
+  // AddRow appends a row without options and returns its index. SetRow assigns
+  // a row to an interval.
   int AddRow();
   void SetRow(int begin, int end, int row) {
     rows_[RowIndex(begin, end)] = row;
   }
-  // -1: no stage may hold these layers.
+  // Returns -1 if no stage may hold these layers.
   int RowOf(int begin, int end) const { return rows_[RowIndex(begin, end)]; }
 
-  // Of a row on a submesh. Keeps the options that no other beats in both
-  // seconds and trailing stages, the fastest first.
+  // Sets the options of a row on a submesh. Keeps the options that no other
+  // equals or beats in both time and trailing stages, the fastest first.
   void SetOptions(int row, int submesh, std::vector<StageOption> options);
   absl::Span<const StageOption> OptionsOf(int row, int submesh) const {
     return options_[row * submesh_sizes_.size() + submesh];
   }
 
-  // Submeshes that may start at `device`; by default all that do not reach
-  // beyond the last.
+  // Returns the submeshes that may start at `device`. By default, these are all
+  // that end at or before the last device.
   absl::Span<const int> SubmeshesAt(int device) const {
     return submeshes_at_[device];
   }
   void RestrictSubmeshes(const std::function<bool(int device, int size)>& fits);
 
-  // What a stage that ends before device `device` and sends the input of
-  // `layer` pays; 0 by default. Kept for each kind of layer boundary.
+  // Sets the transfer time that a stage pays if it ends before device `device`
+  // and sends the input of `layer`. 0 by default. Values are kept for each kind
+  // of layer boundary.
   void SetTransfers(std::vector<int> boundary_of_layer,
                     const std::function<double(int boundary, int device,
                                                int from, int to)>& seconds);
@@ -64,10 +66,10 @@ class InterOperatorProblem {
                                     to)];
   }
 
-  // No stage takes longer with its transfer.
+  // Returns an upper bound on the time of any stage with its transfer.
   double MostSeconds() const;
 
-  // Whether the last stage must end at the last device.
+  // Requires the last stage to end at the last device.
   bool use_all_devices = false;
 
  private:

@@ -9,7 +9,7 @@
 namespace tangram::alpa {
 namespace {
 
-// Operators that see tokens by expert.
+// Returns whether an operator processes tokens grouped by expert.
 bool IsOnExperts(OpKind op) {
   switch (op) {
     case OpKind::kExpertDispatch:
@@ -23,6 +23,7 @@ bool IsOnExperts(OpKind op) {
   }
 }
 
+// Returns the operator's cost in the unit of `aim`: seconds or bytes.
 double CostOf(const LayerSpec& layer, OpKind op,
               const StageParallelism& parallelism,
               const StageEnvironment& environment, ShardingAim aim) {
@@ -34,7 +35,7 @@ double CostOf(const LayerSpec& layer, OpKind op,
                                             parallelism, environment.training);
 }
 
-// Of two operators next to each other: the same strategy, if both have several.
+// Neighbouring operators must use the same strategy if both have several.
 ShardingEdge EdgeBetween(int from, size_t from_strategies, int to,
                          size_t to_strategies) {
   ShardingEdge edge = {.from = from, .to = to};
@@ -47,16 +48,17 @@ ShardingEdge EdgeBetween(int from, size_t from_strategies, int to,
   return edge;
 }
 
-// The sharding of the layer that is best in `aim`.
+// Returns the sharding of the layer with the least cost in `aim`.
 StageParallelism Solve(const LayerSpec& layer, const LogicalMesh& mesh,
                        const StageEnvironment& environment, ShardingAim aim) {
   const std::optional<Sharding> sharding =
       SolveSharding(LayerShardingProblem(layer, mesh, environment, aim));
-  // Operators on experts agree; all others have strategy 0.
+  // Operators on experts share one strategy; all others have strategy 0.
   return mesh.shardings[*std::max_element(sharding->strategies.begin(),
                                           sharding->strategies.end())];
 }
 
+// Appends `parallelism` unless it is already in `all`.
 void AddNew(const StageParallelism& parallelism,
             std::vector<StageParallelism>& all) {
   if (std::find(all.begin(), all.end(), parallelism) == all.end()) {
@@ -126,7 +128,7 @@ std::vector<StageParallelism> SolveIntraOperator(
     const SplitLimits& limits, const StageEnvironment& environment) {
   std::vector<StageParallelism> solutions;
   for (const LogicalMesh& mesh : LogicalMeshesOf(num_gpus, island, limits)) {
-    // Without experts, or where they cannot be split, there is one.
+    // A mesh has one sharding if there are no experts or they cannot be split.
     if (mesh.shardings.size() == 1) {
       AddNew(mesh.shardings[0], solutions);
       continue;

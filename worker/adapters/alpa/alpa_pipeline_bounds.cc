@@ -26,10 +26,12 @@ PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
         least.latency_s = std::min(least.latency_s, seconds);
         least.device_seconds =
             std::min(least.device_seconds, problem.size_of(submesh) * seconds);
-        break;  // The others are slower.
+        break;  // Options are sorted by time.
       }
     }
   }
+  // least(interval) = min over its last (or first) stage of least(rest) + that
+  // stage, separately for latency and device-seconds.
   const auto extend = [&](int begin, int end, const Least& by, Least& least) {
     const int row = problem.RowOf(begin, end);
     if (row < 0) return;

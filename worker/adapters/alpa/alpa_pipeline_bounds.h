@@ -7,22 +7,25 @@
 
 namespace tangram::alpa {
 
+// Lower bounds on a part of a pipeline.
 struct PipelineBound {
   double slowest_s = 0;
   double latency_s = 0;
 };
 
-// What no stages can better that hold all layers before, or from, some layer
-// and must bear `trailing_stages`, whatever the submeshes and transfers. On n
-// devices the slowest takes at least 1/n of the least device-seconds
-// Σ |m|·C[i][k][m].
+// Lower bounds on the stages that hold all layers before, or from, some layer
+// and bear `trailing_stages`. They hold for all submeshes and transfers. On n
+// devices, the slowest stage takes at least 1/n of the least device-seconds Σ
+// |m|·C[i][k][m].
 class PipelineBounds {
  public:
   PipelineBounds(const InterOperatorProblem& problem, int trailing_stages);
 
+  // Returns the bound on the layers [0, layer).
   PipelineBound Before(int layer, int num_devices) const {
     return BoundOf(before_[layer], num_devices);
   }
+  // Returns the bound on the layers from `layer` on.
   PipelineBound From(int layer, int num_devices) const {
     return BoundOf(from_[layer], num_devices);
   }

@@ -14,8 +14,8 @@
 namespace tangram::alpa {
 namespace {
 
-// Passes of the dynamic program: each after the first for just more trailing
-// stages than some pipeline of the one before bears.
+// Limit on passes of the dynamic program. Each pass after the first asks for
+// one trailing stage more than some pipeline of the pass before bears.
 constexpr int kMaxPasses = 4;
 
 class Search {
@@ -55,7 +55,8 @@ class Search {
   }
 
  private:
-  // Returns the trailing stages that all of them bear.
+  // Appends the pipelines' plans. Returns the number of trailing stages that
+  // all of them bear.
   int AddPlans(const InterOperatorAnswer& found) {
     int covers = kUnlimitedTrailingStages;
     for (const ChosenPipeline& pipeline : found.pipelines) {
@@ -95,6 +96,7 @@ class Search {
     return plan;
   }
 
+  // Returns the number of stages behind the slice that a stage's memory allows.
   int BorneBy(const StageMemory& memory, int stages_behind) const {
     return TrailingStagesBorne(memory, tables_.island().device.memory_bytes,
                                stages_behind, tables_.num_microbatches());
@@ -117,8 +119,8 @@ class Search {
     return {.reason = "does not fit in memory", .bytes_short = LeastShort()};
   }
 
-  // Of stages of one submesh and sharding with layers dealt out evenly, as many
-  // as there is room for.
+  // Returns the least shortage of memory over simple pipelines: one submesh,
+  // one sharding, layers divided evenly, as many stages as there is room for.
   double LeastShort() const {
     double least = std::numeric_limits<double>::infinity();
     for (int submesh = 0; submesh < tables_.num_submeshes(); ++submesh) {
@@ -132,6 +134,7 @@ class Search {
     return least;
   }
 
+  // Returns the shortage of the fullest stage of one such pipeline.
   double BytesShort(int num_stages, int submesh, int config) const {
     const int num_layers = tables_.layers().size();
     double most = 0;

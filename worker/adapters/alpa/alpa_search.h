@@ -5,11 +5,11 @@
 
 namespace tangram::alpa {
 
-// The answer to one query, which is known to be well-formed: for each number
-// of stages the pipelines of SolveInterOperator, and for a few more trailing
-// stages what they leave to be answered, as far as they are not dominated. The
-// space is searched whole, so that ParallelizeOptions::max_search_steps is not
-// read; a step is one partial pipeline.
+// Answers one query, which must be well-formed. For each number of stages,
+// returns the pipelines of SolveInterOperator, and those for a few larger
+// numbers of trailing stages, without dominated plans. The search is
+// exhaustive, so it does not read ParallelizeOptions::max_search_steps; a step
+// is one partial pipeline.
 SlicePlanSet SearchPipelines(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options);
 

@@ -7,14 +7,19 @@
 namespace tangram::alpa {
 namespace {
 
-// An operator that is gone: its best strategy for each strategy of the
-// neighbours that it had.
+// An eliminated operator: its best strategy for each combination of strategies
+// of the neighbours that it had.
 struct Eliminated {
   int node = 0;
-  std::vector<int> neighbours;     // At most two.
+  std::vector<int> neighbours;     // At most two, ascending.
   std::vector<int> best_strategy;  // Row-major over the neighbours' strategies.
 };
 
+// Eliminates operators with at most two neighbours until none is left. Costs
+// move to the neighbours:
+//   one neighbour:   c'_o[t]       = c_o[t] + min_s { c[s] + R[s][t] }
+//   two neighbours:  R'_ab[t][u]   = R_ab[t][u] + min_s { c[s] + R_a[s][t] +
+//   R_b[s][u] }
 class Eliminator {
  public:
   explicit Eliminator(const ShardingProblem& problem)
@@ -71,7 +76,8 @@ class Eliminator {
     eliminated_.push_back(std::move(gone));
   }
 
-  // The strategy of `node` with the least cost, with what else it brings about.
+  // Returns the strategy of `node` with the least sum of its cost and `extra`,
+  // and that sum.
   template <typename Extra>
   std::pair<int, double> Best(int node, Extra&& extra) const {
     std::pair<int, double> best = {0, kForbidden};
@@ -110,6 +116,7 @@ class Eliminator {
     neighbours_[b].insert(a);
   }
 
+  // Reads the strategies off the eliminated operators, last eliminated first.
   std::vector<int> Backtrack() const {
     std::vector<int> strategies(problem_.num_nodes(), 0);
     for (auto it = eliminated_.rbegin(); it != eliminated_.rend(); ++it) {

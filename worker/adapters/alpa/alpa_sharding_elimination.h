@@ -7,14 +7,15 @@
 
 namespace tangram::alpa {
 
-// The least cost without regard to bytes, by eliminating operators with at most
-// two neighbours one after another: what such an operator costs at best becomes
-// a cost of its neighbour or of the edge between its two. Exact, and O(edges ·
-// strategies³), on all graphs that this uses up: chains with skip connections,
-// trees, and whatever else is series-parallel. Empty if operators with three
+// Returns the sharding of least cost, ignoring limits on bytes. Eliminates
+// operators with at most two neighbours one after another. The least cost of
+// such an operator becomes a cost of its neighbour, or of the edge between its
+// two neighbours. Exact, and O(edges · strategies³), on all graphs that this
+// reduces to nothing: chains with skip connections, trees and other
+// series-parallel graphs. Returns empty if only operators with three or more
 // neighbours are left.
 //
-// `cost` is kForbidden where no sharding is allowed.
+// `cost` is kForbidden if no sharding is allowed.
 std::optional<Sharding> EliminateSharding(const ShardingProblem& problem);
 
 }  // namespace tangram::alpa

@@ -15,9 +15,10 @@
 namespace tangram::alpa {
 namespace {
 
-// How far from 0 or 1 a solver's binary may be.
+// Distance from 0 or 1 within which a binary of the solver counts as integral.
 constexpr double kIntegral = 1e-6;
 
+// Builds the program of SolveShardingIlp. Columns are s_i[a], then e_ij[a][b].
 class IntegerProgram {
  public:
   explicit IntegerProgram(const ShardingProblem& problem)
@@ -29,8 +30,8 @@ class IntegerProgram {
     if (std::isfinite(problem.max_live_bytes)) AddLiveBytes();
   }
 
-  // CbcModel's classes keep their state to themselves; CbcMain does not and
-  // gives wrong answers from several threads.
+  // Uses CbcModel's classes, which keep their state to themselves. CbcMain does
+  // not, and gives wrong answers when several threads use it.
   std::optional<Sharding> Solve() const {
     OsiClpSolverInterface solver;
     solver.messageHandler()->setLogLevel(0);
@@ -60,6 +61,7 @@ class IntegerProgram {
 
   int num_columns() const { return static_cast<int>(costs_.size()); }
 
+  // Appends a variable in [0, 1]. A forbidden one is fixed at 0.
   int AddColumn(double cost) {
     const bool allowed = cost < kForbidden;
     costs_.push_back(allowed ? cost : 0.0);
@@ -67,6 +69,7 @@ class IntegerProgram {
     return num_columns() - 1;
   }
 
+  // Adds the binaries s_i and  Σ_a s_i[a] = 1.
   void AddStrategies() {
     for (int i = 0; i < problem_.num_nodes(); ++i) {
       first_column_.push_back(num_columns());
@@ -80,7 +83,7 @@ class IntegerProgram {
     }
   }
 
-  // The rows and columns of e_ij add up to s_i and s_j.
+  // Adds e_ij, whose rows sum to s_i and whose columns sum to s_j.
   void AddPair(int i, int j, const std::vector<double>& costs) {
     const int first = num_columns();
     for (const double cost : costs) AddColumn(cost);
@@ -103,7 +106,7 @@ class IntegerProgram {
     }
   }
 
-  // In units of the bytes that there are.
+  // Adds the limit of each live set, in units of max_live_bytes.
   void AddLiveBytes() {
     for (const std::vector<int>& live : problem_.live_sets) {
       std::map<int, double> shares;
@@ -133,6 +136,7 @@ class IntegerProgram {
     });
   }
 
+  // Reads the strategy of each free operator: the largest of its binaries.
   Sharding Read(const double* solution) const {
     std::vector<int> strategies(problem_.num_nodes(), 0);
     for (int i = 0; i < problem_.num_nodes(); ++i) {

@@ -7,19 +7,20 @@
 namespace tangram::alpa {
 namespace {
 
+// Returns the free node whose strategy `node` takes.
 int LeaderOf(const ShardingProblem& problem, int node) {
   const int leader = problem.nodes[node].follows;
   return leader < 0 ? node : leader;
 }
 
-// An edge within one free node is a cost of its strategies.
+// Adds an edge between nodes that share a strategy: only its diagonal counts.
 void AddDiagonal(const std::vector<double>& costs, std::vector<double>& node) {
   for (size_t s = 0; s < node.size(); ++s) {
     node[s] += costs[s * node.size() + s];
   }
 }
 
-// Adds rows × columns `costs`, transposed or not.
+// Adds the rows × columns matrix `costs`, optionally transposed.
 void AddPair(const std::vector<double>& costs, size_t rows, size_t columns,
              bool transposed, std::vector<double>& sum) {
   sum.resize(rows * columns, 0.0);

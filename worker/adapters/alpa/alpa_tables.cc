@@ -13,9 +13,9 @@
 namespace tangram::alpa {
 namespace {
 
-// Units of GPUs that the dynamic program deals out: at most so many, and fewer
-// where there are many layers. An island of more GPUs is dealt in larger units,
-// which keeps a query to milliseconds.
+// Limits on the number of units among which the dynamic program divides an
+// island's GPUs. There are fewer units for slices of many layers. A larger
+// island is divided in larger units, which keeps a query to milliseconds.
 constexpr int kMaxUnits = 32;
 constexpr int kMinUnits = 8;
 constexpr int kMaxLayerUnits = 1024;
@@ -26,13 +26,15 @@ int MaxUnits(int num_layers) {
 
 bool IsPowerOfTwo(int n) { return (n & (n - 1)) == 0; }
 
-// The submeshes of the paper: (1, 2^k) GPUs of a node, or whole nodes, of which
-// as in upstream's default a power of two, or all. Deviates from both: a node
-// may have any number of GPUs, and be cut into any equal parts.
+// Returns the submeshes of the paper: (1, 2^k) GPUs of a node, or whole nodes.
+// As in upstream's default, the number of nodes is a power of two, or all.
+// Deviates from both in that a node may have any number of GPUs and be cut into
+// any equal parts.
 std::vector<int> SubmeshSizes(const IslandSpec& island,
                               const SplitLimits& limits) {
   std::vector<int> sizes = StageSizes(island, limits, {.ep = true});
-  if (sizes.size() == 1) return sizes;  // The one that was asked for, perhaps.
+  if (sizes.size() == 1)
+    return sizes;  // Perhaps the one that the limits ask for.
   std::erase_if(sizes, [&](int size) {
     return size > island.gpus_per_node && size < island.num_gpus() &&
            !IsPowerOfTwo(size / island.gpus_per_node);
@@ -40,7 +42,8 @@ std::vector<int> SubmeshSizes(const IslandSpec& island,
   return sizes;
 }
 
-// The smallest size that leaves few enough units; else the largest.
+// Returns the smallest size with which the island has at most `max_units`
+// units, else the largest size.
 int GpusPerUnit(const std::vector<int>& sizes, int num_gpus, int max_units) {
   for (const int size : sizes) {
     if (num_gpus / size <= max_units) return size;
@@ -99,6 +102,8 @@ double StageTables::TransferSeconds(int layer, int from_gpu, int from_count,
                             layers_.at(layer));
 }
 
+// Returns an option for each config that fits in memory. Gradient
+// synchronisation and optimizer step are spread over the microbatches.
 std::vector<StageOption> StageTables::OptionsOf(int begin, int end,
                                                 int submesh) const {
   std::vector<StageOption> options;
@@ -116,7 +121,7 @@ std::vector<StageOption> StageTables::OptionsOf(int begin, int end,
   return options;
 }
 
-// Intervals of the same layers share a row.
+// Intervals with the same runs of layers share a row.
 void StageTables::FillRows(InterOperatorProblem& problem) const {
   std::map<std::vector<std::pair<int, int>>, int> rows;
   for (int begin = 0; begin < layers_.size(); ++begin) {

@@ -10,7 +10,7 @@
 
 namespace tangram::alpa {
 
-// What stages of one query cost. Keeps references to its arguments.
+// Costs of the stages of one query. Keeps references to its arguments.
 class StageTables {
  public:
   StageTables(const ModelSlice& slice, const IslandSpec& island,
@@ -19,11 +19,12 @@ class StageTables {
   const SliceLayers& layers() const { return layers_; }
   const IslandSpec& island() const { return island_; }
   int num_microbatches() const { return num_microbatches_; }
-  // GPUs are dealt in units, of so many each.
+  // GPUs are assigned in units of this many.
   int gpus_per_unit() const { return gpus_per_unit_; }
   int num_units() const { return num_units_; }
 
-  // Layers [begin, end) as a stage.
+  // A config is an index into the parallelisms that the intra-operator problem
+  // found for a submesh.
   int num_submeshes() const { return static_cast<int>(submeshes_.size()); }
   int gpus_of(int submesh) const { return submeshes_[submesh].num_gpus; }
   int num_configs(int submesh) const {
@@ -32,15 +33,17 @@ class StageTables {
   const StageParallelism& ParallelismOf(int submesh, int config) const {
     return submeshes_[submesh].parallelisms[config];
   }
+  // Returns the cost of layers [begin, end) as a stage.
   StageCost CostOf(int begin, int end, int submesh, int config) const;
 
-  // The input of `layer` from one stage to the next, and its gradient back.
+  // Returns the seconds to send the input of `layer` from one stage to the
+  // next, and its gradient back.
   double TransferSeconds(int layer, int from_gpu, int from_count,
                          int to_count) const;
 
-  // The inter-operator problem: devices are units. As upstream does, a stage
-  // is charged its gradient synchronisation and optimizer step, shared out over
-  // the microbatches.
+  // Returns the inter-operator problem, in which devices are units. As in
+  // upstream, a stage's time includes its gradient synchronisation and
+  // optimizer step, divided by the number of microbatches.
   InterOperatorProblem Problem() const;
 
  private:

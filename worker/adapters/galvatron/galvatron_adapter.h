@@ -9,11 +9,12 @@ namespace tangram {
 
 // Parallelizes as Galvatron does: Miao et al., "Galvatron: Efficient
 // Transformer Training over Multiple GPUs Using Automatic Parallelism", VLDB
-// 2022, with the balanced stages of Wang et al., 2307.02031; rebuilt on
-// common/cost. What differs is in docs/parallelizers/galvatron.md.
+// 2022, with the balanced stages of Wang et al., 2307.02031. The algorithm is
+// rebuilt on common/cost; docs/parallelizers/galvatron.md lists the
+// differences.
 //
-// A search step is one stage estimated. The search is exact and always
-// completes, so max_search_steps changes nothing.
+// A search step is the estimate of one stage. The search is exact and always
+// completes, so max_search_steps has no effect.
 std::unique_ptr<Parallelizer> CreateGalvatronParallelizer();
 
 }  // namespace tangram

@@ -8,8 +8,9 @@
 namespace tangram::galvatron {
 namespace {
 
-// What the backward pass of a layer waits for, if every choice for it waits for
-// what the kept layer waits for.
+// Returns the time of a layer's backward pass: the device's, or the host's if
+// the host is slower for the kept layer. One rule for all choices keeps sums
+// over layers exact.
 double BackwardSeconds(const LayerCost& cost, const LayerCost& kept) {
   return kept.backward_host_s > kept.backward_s ? cost.backward_host_s
                                                 : cost.backward_s;
@@ -19,6 +20,7 @@ bool IsRecomputable(const LayerSpec& layer) {
   return layer.kind == LayerKind::kTransformer;
 }
 
+// Rounds up, so that a sum in whole bytes never understates the need.
 int64_t WholeBytes(const LayerCost& cost) {
   return static_cast<int64_t>(std::ceil(cost.activation_bytes));
 }
@@ -47,6 +49,7 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers,
   least_s_per_byte_ = LeastSecondsPerByte();
 }
 
+// Returns  min over kinds and choices of (added seconds) / (freed bytes).
 double DegreeCosts::LeastSecondsPerByte() const {
   double least = std::numeric_limits<double>::infinity();
   for (const CostsByChoice& costs : costs_) {
@@ -69,6 +72,7 @@ KeptFigures DegreeCosts::KeptOf(LayerRange range) const {
           .memory = StageMemoryOf(sum, parallelism_, environment_)};
 }
 
+// Sums runs of layers with the same kind and choice.
 StageCost DegreeCosts::CostOf(LayerRange range,
                               absl::Span<const LayerRecompute> choices) const {
   LayerCost sum;
@@ -95,9 +99,11 @@ LayerRange DegreeCosts::Recomputable(LayerRange range) const {
   return range;
 }
 
-// Under 1F1B a GPU holds
-//   static + transient + in_flight · (1 + fragmentation) · Σ activations
-// of which `transient` is its largest layer's.
+// A budget B for the kept activations follows from the memory of a GPU under
+// 1F1B:
+//   static + growth · transient + in_flight · growth · (B + fixed) = memory
+// where growth is 1 + fragmentation, transient is that of the largest layer,
+// and fixed is kept by layers that cannot be recomputed.
 double DegreeCosts::BudgetBytes(LayerRange range, const KeptFigures& kept,
                                 LayerRecompute most, int in_flight) const {
   const double growth = 1 + environment_.device.efficiency.fragmentation;
@@ -130,7 +136,8 @@ double DegreeCosts::LeastBytes(LayerRange range, LayerRecompute most) const {
   return bytes;
 }
 
-// Of all layers from the first of `range` on, as far as they were asked for.
+// Returns the frontier of the layers from the begin of `range` on. Extends it
+// as far as has been asked for.
 const LayerFrontier& DegreeCosts::FrontierOf(LayerRange range,
                                              LayerRecompute most) {
   const int begin = layers_.FirstLike(range.begin, range.end);
@@ -161,6 +168,7 @@ double DegreeCosts::KeptBackwardSeconds(LayerRange range) const {
   return seconds;
 }
 
+// Freeing the missing bytes costs at least least_s_per_byte_ for each byte.
 double DegreeCosts::LeastSeconds(const KeptFigures& kept, int in_flight) const {
   const double over_bytes =
       kept.memory.PeakBytes(in_flight) - environment_.device.memory_bytes;
@@ -169,6 +177,8 @@ double DegreeCosts::LeastSeconds(const KeptFigures& kept, int in_flight) const {
   return kept.seconds + over_bytes / (in_flight * growth) * least_s_per_byte_;
 }
 
+// Tries both limits on recomputation, because transient memory grows with the
+// most that any layer recomputes.
 std::optional<RecomputePlan> DegreeCosts::FastestRecompute(
     LayerRange range, const KeptFigures& kept, int in_flight) {
   if (kept.memory.PeakBytes(in_flight) <= environment_.device.memory_bytes) {

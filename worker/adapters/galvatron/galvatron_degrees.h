@@ -20,21 +20,24 @@ struct LayerRange {
   int size() const { return end - begin; }
 };
 
-// One microbatch of a stage with nothing recomputed, transfers apart.
+// Estimates of one microbatch of a stage that recomputes nothing, without
+// transfers.
 struct KeptFigures {
-  double seconds = 0;  // Forward and backward.
+  double seconds = 0;  // Forward and backward pass.
   StageMemory memory;
 };
 
-// Which layers of a stage to recompute, and its time with that.
+// A choice of layers to recompute in a stage, and the stage's time with it.
 struct RecomputePlan {
-  LayerRecompute most = LayerRecompute::kNone;  // No layer beyond that.
-  int label = 0;                                // Of that frontier.
+  LayerRecompute most =
+      LayerRecompute::kNone;  // No layer recomputes more than this.
+  int label = 0;              // Index into the frontier of `most`.
   double seconds = 0;
 };
 
-// What stages cost under one set of degrees, and which of their layers to
-// recompute. Keeps references to its arguments; one thread at a time.
+// Costs of stages with one set of degrees, and the best choice of layers to
+// recompute. Keeps references to its arguments. Only one thread may use it at a
+// time.
 class DegreeCosts {
  public:
   DegreeCosts(const SliceLayers& layers, const StageParallelism& parallelism,
@@ -42,40 +45,46 @@ class DegreeCosts {
 
   const StageParallelism& parallelism() const { return parallelism_; }
 
+  // Returns the estimates of a stage with these layers if nothing is
+  // recomputed.
   KeptFigures KeptOf(LayerRange range) const;
 
-  // No way to recompute layers with which `in_flight` microbatches fit in
-  // memory takes less than that, which is found without looking for one.
+  // Returns a lower bound on the time of a stage in which `in_flight`
+  // microbatches fit, over all choices of layers to recompute. Does not search
+  // for one.
   double LeastSeconds(const KeptFigures& kept, int in_flight) const;
 
-  // The fastest such way; none: nothing fits. Exact where the device, not the
-  // host, takes longest.
+  // Returns the fastest choice with which `in_flight` microbatches fit; none if
+  // nothing fits. Exact if the device, not the host, limits every pass.
   std::optional<RecomputePlan> FastestRecompute(LayerRange range,
                                                 const KeptFigures& kept,
                                                 int in_flight);
 
-  // By layer of the range, those recomputed most first among equal layers.
+  // Returns the choice of each layer of the range. Among equal layers, those
+  // that recompute most come first.
   std::vector<LayerRecompute> ChoicesOf(LayerRange range,
                                         const RecomputePlan& plan);
   StageCost CostOf(LayerRange range,
                    absl::Span<const LayerRecompute> choices) const;
 
-  // With all layers recomputed alike, whichever takes the least memory: how far
-  // over a GPU's memory that is.
+  // Returns the bytes by which the stage exceeds a GPU's memory if all layers
+  // recompute alike, for the recomputation that needs the least.
   double LeastBytesOver(LayerRange range, int in_flight) const;
 
  private:
   static constexpr int kNumChoices = std::size(kLayerRecomputes);
   using CostsByChoice = std::array<LayerCost, kNumChoices>;
 
-  // Without the embedding and head at its ends, of which nothing can be.
+  // Returns the range without embedding and head, which cannot be recomputed.
   LayerRange Recomputable(LayerRange range) const;
-  // For the activations that recomputable layers keep of one microbatch, if
-  // none is recomputed beyond `most`.
+  // Returns the bytes that recomputable layers may keep of one microbatch, if
+  // none recomputes more than `most`.
   double BudgetBytes(LayerRange range, const KeptFigures& kept,
                      LayerRecompute most, int in_flight) const;
+  // Returns the least bytes that the layers keep if none recomputes more than
+  // `most`.
   double LeastBytes(LayerRange range, LayerRecompute most) const;
-  // What their backward passes take if nothing is recomputed.
+  // Returns the time of the layers' backward passes if nothing is recomputed.
   double KeptBackwardSeconds(LayerRange range) const;
   double LeastSecondsPerByte() const;
   const LayerFrontier& FrontierOf(LayerRange range, LayerRecompute most);
@@ -84,10 +93,12 @@ class DegreeCosts {
   const StageParallelism parallelism_;
   const StageEnvironment environment_;
   std::vector<CostsByChoice> costs_;  // By kind of layer.
-  std::vector<LayerCost> kept_costs_;
-  // Of any recomputation of any layer: seconds it adds for a byte it frees.
+  std::vector<LayerCost>
+      kept_costs_;  // By kind: the costs without recomputation.
+  // Least seconds added for each byte freed, over all recomputations of all
+  // layers.
   double least_s_per_byte_ = 0;
-  // By first layer and choice: of recomputing no layer beyond that.
+  // By first layer and limit on recomputation.
   std::vector<std::unique_ptr<LayerFrontier>> frontiers_;
 };
 

@@ -14,11 +14,12 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// How much further to look for a plan when there is none within a bound.
+// Margins on the known lower bound within which plans are looked for.
 constexpr double kFirstMargin = 1.05;
 constexpr double kLastMargin = 4;
 
-// Tries ever looser bounds, which is faster than none at once.
+// Tries ever looser bounds. That is faster than searching without a bound at
+// once, because few plans are far from the lower bound.
 std::optional<double> LeastSlowestFrom(double bound_s,
                                        const StageCutProblem& problem) {
   for (double margin = kFirstMargin; margin < kLastMargin; margin *= margin) {
@@ -55,7 +56,7 @@ int Depth::InFlight(int stage, int trailing_stages) const {
                               num_microbatches_);
 }
 
-// There and back; none after the last stage.
+// Returns the time of both directions; 0 after the last stage.
 double Depth::TransferSecondsAfter(int stage, int next_layer) const {
   if (next_layer == layers_.size()) return 0;
   const int num_kinds = static_cast<int>(layers_.kinds().size());
@@ -154,7 +155,7 @@ SlicePlan Depth::PlanOf(absl::Span<const int> ends, int trailing_stages,
   LayerRange range;
   for (int stage = 0; stage < layout_.num_stages; ++stage) {
     range = {.begin = range.end, .end = ends[stage]};
-    // Copied: table_ may move it.
+    // A copy, because calls to table_ may move the option.
     const StageOption option =
         *OptionWithin(stage, range, trailing_stages, bound_s, goal);
     int borne = 0;
@@ -164,6 +165,7 @@ SlicePlan Depth::PlanOf(absl::Span<const int> ends, int trailing_stages,
   return plan;
 }
 
+// Uses the split into equal numbers of layers.
 double Depth::LeastBytesOver(int trailing_stages) const {
   double most_bytes = 0;
   for (int stage = 0; stage < layout_.num_stages; ++stage) {

@@ -9,27 +9,29 @@
 
 namespace tangram::galvatron {
 
-// How much longer than need be the slowest stage of a plan may take. A plan
-// with a slower one may have a smaller sum.
+// Bounds on the slowest stage, as multiples of the least possible. A plan with
+// a slower slowest stage may have a smaller sum of stage times.
 inline constexpr double kSlowestMargins[] = {1, 1.05, 1.25};
 
-// Whether the sum that is to be least is of the stages' times, or of those and
-// their synchronisation.
+// The sum that is minimised within the bound on the slowest stage.
+// kTime: stage times. kTimeAndSync: stage times and gradient synchronisation.
 enum class Goal { kTime, kTimeAndSync };
 
-// Pipelines of one number of stages on one number of GPUs each. Keeps
-// references to its arguments.
+// Searches pipelines of one number of stages with one number of GPUs each.
+// Keeps references to its arguments.
 class Depth {
  public:
   Depth(const SliceLayers& layers, const EqualStages& layout,
         const IslandSpec& island, const ParallelizeOptions& options);
 
-  // The best plans that bear `trailing_stages`, for each margin and goal: of
-  // all cuts between layers, degrees and layers to recompute, exactly. Empty:
-  // nothing fits. Must be called with ever more trailing stages.
+  // Returns the best plans that bear `trailing_stages`, for each margin and
+  // goal. Searches all cuts between layers, all degrees and all recomputation
+  // exactly. Empty if nothing fits. `trailing_stages` must not fall from call
+  // to call.
   std::vector<SlicePlan> Best(int trailing_stages);
 
-  // How far an even split is over memory, per GPU of its fullest stage.
+  // Returns the bytes by which an even split exceeds the memory of a GPU of its
+  // fullest stage.
   double LeastBytesOver(int trailing_stages) const;
 
   int64_t num_steps() const { return table_.num_steps(); }
@@ -37,12 +39,14 @@ class Depth {
  private:
   int InFlight(int stage, int trailing_stages) const;
   double TransferSecondsAfter(int stage, int next_layer) const;
-  // The best option that keeps a stage within a bound; null: there is none.
+  // Returns the best option of a stage within a bound; null if there is none.
   const StageOption* OptionWithin(int stage, LayerRange range,
                                   int trailing_stages, double bound_s,
                                   Goal goal);
+  // Returns the time of the fastest option, with its transfer.
   double SecondsOf(int stage, LayerRange range, int trailing_stages);
-  // Infinity where there is no option within the bound.
+  // Returns the cost of the best option by `goal`; infinity if there is none
+  // within the bound.
   double CostWithin(int stage, LayerRange range, int trailing_stages,
                     double bound_s, Goal goal);
   SlicePlan PlanOf(absl::Span<const int> ends, int trailing_stages,
@@ -56,7 +60,9 @@ class Depth {
   const int num_microbatches_;
   StageTable table_;
   std::vector<double> transfer_s_;  // By stage and kind of the next layer.
-  double slowest_s_ = 0;  // No plan's slowest stage is known to be faster.
+  // A lower bound on the slowest stage of every plan, raised by each call of
+  // Best.
+  double slowest_s_ = 0;
 };
 
 }  // namespace tangram::galvatron

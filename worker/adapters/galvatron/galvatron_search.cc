@@ -13,13 +13,15 @@
 namespace tangram::galvatron {
 namespace {
 
-// 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 …: numbers of trailing stages to plan for.
-// Fixed, so that what one query finds is among what a query for fewer finds.
+// The numbers of trailing stages to plan for: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 …
+// They do not depend on the query, so a query finds only plans that a query for
+// fewer trailing stages finds as well.
 int NextTrailing(int trailing) {
   const int power = static_cast<int>(std::bit_floor(unsigned(trailing)));
   return trailing + std::max(1, power / 2);
 }
 
+// Returns the largest of these numbers that is at most `trailing_stages`.
 int LastTrailingUpTo(int trailing_stages) {
   int trailing = 0;
   while (NextTrailing(trailing) <= trailing_stages) {
@@ -53,8 +55,8 @@ class Search {
     return answer_.truncated;
   }
 
-  // A plan that bears more trailing stages than it was made for is the best for
-  // those as well.
+  // If all plans bear more trailing stages than they were made for, they are
+  // also the best for those numbers, which are skipped.
   void SearchDepth(Depth& depth) {
     bool found = false;
     int trailing = LastTrailingUpTo(options_.trailing_stages);

@@ -5,9 +5,9 @@
 
 namespace tangram::galvatron {
 
-// The answer to one query, which is known to be well-formed: the best plans of
-// every number of stages, for numbers of trailing stages ever further apart, as
-// far as none is dominated. See Depth for what is best.
+// Answers one query, which must be well-formed. Returns the best plans of every
+// number of stages for a series of numbers of trailing stages, without
+// dominated plans. See Depth for the criteria.
 SlicePlanSet SearchGalvatron(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options);
 

@@ -39,16 +39,20 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
   }
 }
 
+// Returns the index of a range in tables by range.
 int StageTable::IndexOf(LayerRange range) const {
   return range.begin * layers_.size() + range.end - 1;
 }
 
+// Returns an earlier range with the same layers, so that equal ranges share
+// entries.
 LayerRange StageTable::FirstLike(LayerRange range) const {
   const int begin = layers_.FirstLike(range.begin, range.end);
   return {.begin = begin, .end = begin + range.size()};
 }
 
-// This and what follows: of a range that is the first like it.
+// Returns the estimates of a range without recomputation. The functions from
+// here on expect the first of equal ranges.
 StageTable::Kept& StageTable::KeptOf(LayerRange range) {
   std::unique_ptr<Kept>& kept = kept_[IndexOf(range)];
   if (kept != nullptr) return *kept;
@@ -61,7 +65,7 @@ StageTable::Kept& StageTable::KeptOf(LayerRange range) {
   return *kept;
 }
 
-// Taken to be the same whatever is recomputed.
+// Synchronisation is assumed not to depend on recomputation.
 double StageTable::SyncSeconds(LayerRange range, int degrees, Kept& kept) {
   double& sync_s = kept.sync_s[degrees];
   if (sync_s < 0) {
@@ -72,8 +76,9 @@ double StageTable::SyncSeconds(LayerRange range, int degrees, Kept& kept) {
   return sync_s;
 }
 
-// Degrees in order of the least that they can take, so that the best are found
-// first. Those of which even that is worse than something found are passed by.
+// Tries the degrees in order of a lower bound on their time, so that good
+// options are found early. Skips degrees whose bound is dominated by an option
+// found.
 void StageTable::Find(LayerRange range, int in_flight) {
   Kept& kept = KeptOf(range);
   std::vector<StageOption> bounds;
@@ -106,6 +111,7 @@ void StageTable::Find(LayerRange range, int in_flight) {
   AppendBest(found);
 }
 
+// Appends the options that no faster one beats in time with synchronisation.
 void StageTable::AppendBest(std::vector<StageOption>& found) {
   absl::c_stable_sort(found, IsFaster);
   double bound_s = kNever;

@@ -13,50 +13,51 @@
 
 namespace tangram::galvatron {
 
-// Besides tp, dp and ZeRO.
+// Degrees that the search sets besides tp, dp and ZeRO.
 inline constexpr ExtraDegrees kGalvatronDegrees = {.cp = true};
 
 // One way to run a range of layers as a stage.
 struct StageOption {
-  int degrees = 0;
+  int degrees = 0;  // Index for StageTable::degrees().
   RecomputePlan recompute;
-  double sync_s = 0;  // Gradient reduction and optimizer step, once.
+  double sync_s =
+      0;  // Gradient reduction and optimizer step, once an iteration.
 
   double seconds() const { return recompute.seconds; }
   double with_sync_s() const { return seconds() + sync_s; }
 };
 
 // The best stages on one number of GPUs, for one query. Keeps references to its
-// arguments; one thread at a time.
+// arguments. Only one thread may use it at a time.
 class StageTable {
  public:
   StageTable(const SliceLayers& layers, int num_gpus, const IslandSpec& island,
              const ParallelizeOptions& options);
 
-  // The best combinations of degrees, ZeRO stage and recomputation with which
-  // `in_flight` microbatches fit: each is slower than the one before and takes
-  // less time with its synchronisation. Empty: nothing fits. Valid until the
-  // next call.
+  // Returns the non-dominated combinations of degrees, ZeRO stage and
+  // recomputation with which `in_flight` microbatches fit. Each is slower than
+  // the one before and takes less time with its synchronisation. Empty if
+  // nothing fits. The result is valid until the next call.
   absl::Span<const StageOption> OptionsOf(LayerRange range, int in_flight);
 
-  // No option takes less time.
+  // Returns a lower bound on the time of every option.
   double LeastSeconds(LayerRange range);
 
   DegreeCosts& degrees(int index) { return degrees_[index]; }
 
-  // Of the degrees that come closest to fitting; see DegreeCosts.
+  // Returns the least excess over all degrees; see DegreeCosts.
   double LeastBytesOver(LayerRange range, int in_flight) const;
 
-  // Stages estimated so far.
+  // Returns the number of stages estimated so far.
   int64_t num_steps() const { return num_steps_; }
 
  private:
-  // Of a range, by degrees.
+  // Estimates of a range, by degrees.
   struct Kept {
     std::vector<KeptFigures> figures;
-    std::vector<double> sync_s;  // Negative: not known yet.
+    std::vector<double> sync_s;  // Negative until known.
   };
-  // What was found for a range; of options_.
+  // The options of a range: indices [begin, end) into options_.
   struct Found {
     int begin = kUnknown;
     int end = kUnknown;
@@ -67,14 +68,14 @@ class StageTable {
   LayerRange FirstLike(LayerRange range) const;
   Kept& KeptOf(LayerRange range);
   double SyncSeconds(LayerRange range, int degrees, Kept& kept);
-  // Append to options_.
+  // Find and AppendBest append to options_.
   void Find(LayerRange range, int in_flight);
   void AppendBest(std::vector<StageOption>& found);
 
   const SliceLayers& layers_;
   std::vector<DegreeCosts> degrees_;
   std::vector<std::unique_ptr<Kept>> kept_;  // By range.
-  std::vector<double> least_s_;              // By range; negative: not known.
+  std::vector<double> least_s_;              // By range; negative until known.
   // By microbatches in flight and range.
   std::map<int, std::vector<Found>> found_;
   std::vector<StageOption> options_;

@@ -7,7 +7,8 @@
 
 namespace tangram {
 
-// Ours after HyperTron's abstract, not HyperTron: see hypertron_search.h.
+// Creates our own search along the lines of HyperTron's abstract. It is not
+// HyperTron: see hypertron_search.h.
 std::unique_ptr<Parallelizer> CreateHypertronParallelizer();
 
 }  // namespace tangram

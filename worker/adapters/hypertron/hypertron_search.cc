@@ -13,27 +13,30 @@
 namespace tangram {
 namespace {
 
+// Default limit on evaluated choices for one query.
 constexpr int64_t kDefaultSteps = 1024;
-// Chosen on random instances against whole enumeration.
+// Tuned on random instances against exhaustive search.
 constexpr AnnealingSchedule kSchedule = {
     .first_temperature = 0.3, .last_temperature = 0.003, .moves = 200};
-// A plan that does not fit counts as so many times slower, and more by how many
-// times the memory of a GPU is missing: downhill is towards what fits.
+// The energy of a plan that does not fit is its time multiplied by  2 + 10 ·
+// (missing bytes / bytes of a GPU).  So energy falls towards plans that fit.
 constexpr double kDoesNotFit = 2;
 constexpr double kPerMemoryMissing = 10;
 
-// What has to fit behind the slice: nothing, or any number of stages.
+// What a walk optimises for: nothing follows the slice, or any number of
+// stages.
 enum Goal { kNothingBehind, kAnythingBehind };
 constexpr Goal kGoals[] = {kNothingBehind, kAnythingBehind};
 
+// An evaluated point.
 struct Seen {
   PlanMerits merits;
-  std::array<double, 2> energy_s;  // By goal.
-  double bytes_short = 0;          // With the trailing stages asked for.
+  std::array<double, 2> energy_s;  // Seconds, by goal.
+  double bytes_short = 0;          // With the trailing stages of the query.
 };
 
-// The walk does not depend on the trailing stages asked for, so that asking for
-// more finds nothing new.
+// The walk does not depend on the query's trailing stages. A query with more
+// trailing stages therefore finds no other plans.
 Fingerprint SeedOf(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options) {
   return Fingerprinter()
@@ -44,6 +47,7 @@ Fingerprint SeedOf(const ModelSlice& slice, const IslandSpec& island,
       .Finish();
 }
 
+// See SearchHypertron.
 class Search {
  public:
   Search(const ModelSlice& slice, const IslandSpec& island,
@@ -72,7 +76,7 @@ class Search {
     int64_t walks = std::size(kGoals) * space_.depths().size();
     for (const Goal goal : kGoals) {
       for (const HypertronSpace::Range& depth : space_.depths()) {
-        // An equal share of the steps that are left.
+        // Each walk gets an equal share of the remaining steps.
         const int64_t left = budget - answer_.search_steps;
         steps_end_ = answer_.search_steps + (left + walks - 1) / walks;
         --walks;
@@ -90,7 +94,8 @@ class Search {
         [&](int point) { return EnergyOf(point, goal); }, random_);
   }
 
-  // The best so far, which is the best plain one or better.
+  // Returns the best point of the depth so far. The plain points were evaluated
+  // before, so it is at least as good as the best of them.
   int StartOf(Goal goal, const HypertronSpace::Range& depth) const {
     int best = depth.begin;
     for (int point = depth.begin; point < depth.end; ++point) {
@@ -103,7 +108,8 @@ class Search {
     return best;
   }
 
-  // Nothing: no more steps.
+  // Returns the point's energy, evaluating it at most once. Returns nothing
+  // when no steps are left.
   std::optional<double> EnergyOf(int point, Goal goal) {
     if (!seen_[point].has_value()) {
       answer_.truncated |= options_.should_stop && options_.should_stop();
@@ -116,6 +122,8 @@ class Search {
     return seen_[point]->energy_s[goal];
   }
 
+  // Energy is the closed form  latency + (B - 1) · slowest + sync,  with a
+  // penalty for missing memory.
   Seen Evaluate(int point) {
     Seen seen = {.merits = evaluator_.Evaluate(space_.at(point))};
     seen.bytes_short = evaluator_.BytesShort(options_.trailing_stages);
@@ -135,6 +143,7 @@ class Search {
     return seen;
   }
 
+  // Returns the non-dominated plans that bear the query's trailing stages.
   SlicePlanSet Finish() {
     std::vector<int> points;
     std::vector<PlanMerits> merits;

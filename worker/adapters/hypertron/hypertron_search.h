@@ -5,17 +5,18 @@
 
 namespace tangram {
 
-// Simulated annealing over the degrees of equal stages: our reconstruction of
-// the idea of HyperTron (SC'25), of which only the abstract is public: several
-// dimensions of parallelism, among them 2-D tensor and context parallelism,
-// searched together under an analytic performance model. Moves, energy and
-// schedule are ours. No recomputation, ZeRO or offloading, as in the paper's
-// Tab. 1.
+// Searches the degrees of equal stages by simulated annealing. This is our
+// reconstruction of the idea of HyperTron (SC'25), of which only the abstract
+// is public: several dimensions of parallelism, among them 2-D tensor and
+// context parallelism, searched together under an analytic performance model.
+// Moves, energy and schedule are ours. There is no recomputation, ZeRO or
+// offloading, as in the paper's Tab. 1.
 //
-// A walk begins at the best tp, dp and pp of each pipeline depth, once towards
-// the fastest plan with nothing behind the slice, once towards the fastest with
-// room for any number of trailing stages. The answer is the Pareto set of all
-// that was seen. A step is one choice that is evaluated; seen again it is free.
+// A walk begins at the best tp, dp and pp of each pipeline depth. One walk
+// seeks the fastest plan with nothing behind the slice, one the fastest with
+// room for any number of trailing stages. Returns the Pareto set of all
+// evaluated choices. A step is the evaluation of a choice; seeing it again
+// costs none.
 SlicePlanSet SearchHypertron(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options);
 

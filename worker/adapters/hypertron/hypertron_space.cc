@@ -3,6 +3,7 @@
 namespace tangram {
 namespace {
 
+// Adds the prime factors of `number`.
 void AddPrimesOf(int number, std::set<int>& primes) {
   for (int p = 2; number > 1; ++p) {
     if (number % p == 0) primes.insert(p);
@@ -20,7 +21,8 @@ HypertronSpace::HypertronSpace(const IslandSpec& island,
     depths_.push_back({.begin = size()});
     for (const StageParallelism& parallelism : ParallelismsOf(
              layout.gpus_per_stage, island, limits, kHypertronDegrees)) {
-      if (parallelism.fsep) continue;  // LAER-MoE's.
+      if (parallelism.fsep)
+        continue;  // Fully sharded experts belong to LAER-MoE.
       const EqualStagesChoice choice = {layout, parallelism};
       point_at_[DegreesOf(choice)] = size();
       points_.push_back(choice);
@@ -47,6 +49,8 @@ absl::Span<const int> HypertronSpace::NeighboursOf(int point) {
   return neighbours_[point];
 }
 
+// Moves one prime factor from one degree to another. ep shares its ranks with
+// dp and cp, so it gains or loses a factor alone.
 std::vector<int> HypertronSpace::FindNeighbours(int point) const {
   std::vector<int> found;
   const Degrees here = DegreesOf(at(point));

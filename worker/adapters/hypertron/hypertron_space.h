@@ -12,12 +12,12 @@
 
 namespace tangram {
 
-// Degrees that the search sets besides tp, dp and pp.
+// Degrees that the search sets in addition to tp, dp and pp.
 inline constexpr ExtraDegrees kHypertronDegrees = {
     .cp = true, .ep = true, .tp_2d = true};
 
-// The points that the search walks over, in order of depth: pp · dp · cp · tp_x
-// · tp_y is the number of GPUs (or near it, see LayoutsOf), ep divides cp · dp.
+// The points of the search, sorted by depth. pp · dp · cp · tp_x · tp_y is the
+// number of GPUs (or close to it, see LayoutsOf); ep divides cp · dp.
 class HypertronSpace {
  public:
   HypertronSpace(const IslandSpec& island, const SplitLimits& limits,
@@ -25,20 +25,21 @@ class HypertronSpace {
 
   int size() const { return static_cast<int>(points_.size()); }
   const EqualStagesChoice& at(int point) const { return points_[point]; }
-  // The points [begin, end) of each number of stages.
+  // The points [begin, end) of one number of stages.
   struct Range {
     int begin = 0;
     int end = 0;
   };
   absl::Span<const Range> depths() const { return depths_; }
-  // Of tp, dp and pp alone.
+  // Returns whether all degrees besides tp, dp and pp are 1.
   bool IsPlain(int point) const;
 
-  // Points that a prime factor of one degree leads to, given to another; of
-  // ep, given or taken alone.
+  // Returns the points that differ by one prime factor moved from one degree to
+  // another, or by one prime factor more or less of ep.
   absl::Span<const int> NeighboursOf(int point);
 
  private:
+  // Index into Degrees.
   enum Degree { kPp, kDp, kCp, kTpX, kTpY, kEp, kNumDegrees };
   using Degrees = std::array<int, kNumDegrees>;
 
@@ -48,8 +49,9 @@ class HypertronSpace {
   std::vector<EqualStagesChoice> points_;
   std::vector<Range> depths_;
   std::map<Degrees, int> point_at_;
-  std::set<int> primes_;                      // Of the numbers of GPUs.
-  std::vector<std::vector<int>> neighbours_;  // Empty: not found yet.
+  std::set<int> primes_;  // Prime factors of the numbers of GPUs in use.
+  std::vector<std::vector<int>>
+      neighbours_;  // By point; empty until first asked for.
 };
 
 }  // namespace tangram

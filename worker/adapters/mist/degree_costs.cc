@@ -11,8 +11,7 @@ bool IsTransformer(const LayerSpec& layer) {
   return layer.kind == LayerKind::kTransformer;
 }
 
-// Bytes that `recomputed` keeps less than `whole` does, for each second that it
-// takes more.
+// Returns the bytes that `recomputed` frees for each second that it adds.
 double BytesFreedPerSecond(const LayerCost& whole,
                            const LayerCost& recomputed) {
   return (whole.activation_bytes - recomputed.activation_bytes) /
@@ -37,6 +36,8 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers, const IslandSpec& island,
   recomputes_cores_ = CoresAreCheaper();
 }
 
+// Returns whether recomputing the attention core frees more bytes per second
+// than recomputing the whole layer, for some kind of layer.
 bool DegreeCosts::CoresAreCheaper() {
   const auto none = KindCosts(0, LayerRecompute::kNone);
   const auto core = KindCosts(0, LayerRecompute::kAttentionCore);
@@ -80,7 +81,7 @@ std::vector<double> DegreeCosts::LayerSeconds() {
   return seconds;
 }
 
-// Only the first layer can be an embedding, only the last a head.
+// Only the first layer can be an embedding, and only the last a head.
 RecomputeSteps DegreeCosts::StepsOf(int begin, int end) const {
   const bool embeds = !IsTransformer(layers_.at(begin));
   const bool has_head = end - begin > 1 && !IsTransformer(layers_.at(end - 1));
@@ -88,6 +89,7 @@ RecomputeSteps DegreeCosts::StepsOf(int begin, int end) const {
           .cores = recomputes_cores_};
 }
 
+// Splits the layers after the number of steps: see RecomputeSteps.
 DegreeCosts::Recomputed DegreeCosts::RecomputedBy(int begin, int end,
                                                   int steps) const {
   const RecomputeSteps possible = StepsOf(begin, end);

@@ -12,13 +12,14 @@
 
 namespace tangram::mist {
 
-// What a stage recomputes, in steps: each makes one more of its transformer
-// layers, from the first on, recompute its attention core; once all do, each
-// makes one more recompute all of itself. Without `cores` the first half is
-// left out. (The paper recomputes whole layers alone.)
+// The steps by which a stage recomputes more. Each step lets one more
+// transformer layer, from the first on, recompute its attention core. Once all
+// do, each further step lets one more layer recompute as a whole. Without
+// `cores`, layers recompute as a whole from the first step. (The paper
+// recomputes whole layers alone.)
 struct RecomputeSteps {
-  int num_layers = 0;  // That can recompute.
-  bool cores = false;
+  int num_layers = 0;  // Number of layers that can recompute.
+  bool cores = false;  // Whether the steps for attention cores exist.
 
   int num_steps() const { return (cores ? 2 : 1) * num_layers; }
 };
@@ -26,8 +27,8 @@ struct RecomputeSteps {
 // Costs of stages with the same degrees and ZeRO stage.
 class DegreeCosts {
  public:
-  // Refers to all but `parallelism`. `offloads` is what a stage may keep on the
-  // host.
+  // Keeps references to all arguments except `parallelism`. `offloads` lists
+  // what a stage may keep on the host.
   DegreeCosts(const SliceLayers& layers, const IslandSpec& island,
               const ParallelizeOptions& options,
               absl::Span<const HostOffload> offloads,
@@ -35,19 +36,21 @@ class DegreeCosts {
 
   const StageParallelism& parallelism() const { return parallelism_; }
 
-  // Forward and backward pass of each layer of the slice as it is.
+  // Returns the time of the forward and backward pass of each layer, without
+  // recomputation and offloading.
   std::vector<double> LayerSeconds();
 
-  // Of a stage with the layers [begin, end). Recomputes attention cores where
-  // they free more bytes a second than whole layers do.
+  // Returns the steps of a stage with the layers [begin, end). Attention cores
+  // are recomputed if that frees more bytes per second than whole layers do.
   RecomputeSteps StepsOf(int begin, int end) const;
-  // Without transfers to the next stage.
+  // Returns the cost without transfers to the next stage. `offload` is an index
+  // into `offloads`.
   StageCost CostOf(int begin, int end, int offload, int steps);
   StagePlan PlanOf(int begin, int end, int offload, int steps) const;
 
  private:
-  // The layers [begin, middle) are recomputed as `before` says, those up to the
-  // end as `after` says.
+  // Layers [begin, middle) recompute `before`, layers [middle, end) recompute
+  // `after`.
   struct Recomputed {
     int middle = 0;
     LayerRecompute before = LayerRecompute::kNone;
@@ -63,7 +66,7 @@ class DegreeCosts {
   absl::Span<const HostOffload> offloads_;
   StageParallelism parallelism_;
   StageEnvironment environment_;
-  // By offload and LayerRecompute, of each kind; empty until asked for.
+  // By offload and LayerRecompute, then by kind; empty until asked for.
   std::vector<std::vector<LayerCost>> kind_costs_;
   bool recomputes_cores_ = false;
 };

@@ -10,12 +10,12 @@ namespace {
 constexpr int kNone = -1;
 
 // The first stages of a pipeline. With E = Σ T + max(0, max_i (D_i − Σ_{j<i}
-// T_j)), a stage (T, D) at its end turns (max T, E) into
+// T_j)), appending a stage (T, D) turns (max T, E) into
 //
-//   (max(max T, T), T + max(E, D)),
+//   (max(max T, T), T + max(E, D)).
 //
-// which is monotone in both: of two that cover the same layers, one that is no
-// worse in either can be kept alone, and the sum itself need not be known.
+// This is monotone in both. So a label that another of the same layers equals
+// or beats in both can be dropped, and Σ T itself need not be known.
 struct Label {
   double slowest_s = 0;
   double span_s = 0;
@@ -29,7 +29,8 @@ bool ByFigures(const Label& a, const Label& b) {
          std::tie(b.slowest_s, b.span_s, b.last_s);
 }
 
-// Keeps, in order, what is best in slowest_s and span_s.
+// Keeps the labels that no other equals or beats in slowest_s and span_s,
+// sorted.
 void KeepFront(std::vector<Label>& labels) {
   std::stable_sort(labels.begin(), labels.end(), ByFigures);
   double least_span_s = std::numeric_limits<double>::infinity();
@@ -56,11 +57,13 @@ void KeepLastFront(std::vector<Label>& labels) {
   labels = std::move(kept);
 }
 
+// Extends labels stage by stage: found(s + 1, end) holds the extensions of
+// found(s, begin) by every policy of the layers [begin, end).
 class DynamicProgram {
  public:
   explicit DynamicProgram(const InterStageProblem& problem)
       : problem_(problem), ending_at_(problem.num_layers + 1) {
-    // A pipeline without stages.
+    // The pipeline without stages.
     arena_.emplace_back();
     ending_at_[0] = {0, 1};
   }
@@ -82,7 +85,7 @@ class DynamicProgram {
     int end = 0;
   };
 
-  // Turns the labels of `stage` stages into those of one more.
+  // Turns the labels of `stage` stages into those of `stage` + 1 stages.
   void Append(int stage) {
     const bool is_last = stage + 1 == problem_.num_stages;
     std::vector<std::vector<Label>> found(problem_.num_layers + 1);
@@ -132,11 +135,13 @@ class DynamicProgram {
   }
 
   const InterStageProblem& problem_;
-  std::vector<Label> arena_;      // Of all numbers of stages.
-  std::vector<Range> ending_at_;  // By layers covered; of the last number.
+  std::vector<Label> arena_;      // Labels of all numbers of stages.
+  std::vector<Range> ending_at_;  // By number of layers covered; for the last
+                                  // number of stages.
 };
 
-// How much worse in any respect is still close.
+// One pipeline comes close to another if it exceeds it by at most this factor
+// in every respect.
 constexpr double kClose = 1.005;
 
 bool ComesClose(const StagedPipeline& a, const StagedPipeline& b) {

@@ -15,7 +15,8 @@ bool NoWorse(const StagePolicy& a, const StagePolicy& b) {
   return a.steady_s <= b.steady_s && a.extra_s <= b.extra_s;
 }
 
-// With the fewest of 1 to `most` layers recomputed that fit, if any do.
+// Returns the policy with the fewest recomputed layers, from 1 to `most`, that
+// fits; none if `most` does not fit. Bisects.
 std::optional<TunedPolicy> WithFewestRecomputed(int offload, int most,
                                                 FiguresOf figures) {
   if (most == 0) return std::nullopt;
@@ -74,8 +75,9 @@ void PolicyFront::Add(const TunedPolicy& found) {
 
 void TunePolicies(int degrees, absl::Span<const HostOffload> offloads,
                   int most_recomputed, FiguresOf figures, PolicyFront& front) {
-  std::vector<int> enough;  // Fit with nothing recomputed.
-  StagePolicy bound;        // No slower with the same model state offloaded.
+  std::vector<int>
+      enough;         // Indices of offloads that fit with nothing recomputed.
+  StagePolicy bound;  // A lower bound for offloads of the same model state.
   for (int offload = 0; offload < static_cast<int>(offloads.size());
        ++offload) {
     const auto needless = [&](int less) {

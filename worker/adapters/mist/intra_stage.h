@@ -8,11 +8,11 @@
 #include "common/domain/stage_plan.h"
 #include "worker/adapters/mist/inter_stage.h"
 
-// Mist's intra-stage tuning (2503.19050): for each choice of degrees and ZeRO
-// stage, what to keep on the host and how many layers to recompute.
+// Mist's intra-stage tuning (2503.19050). For each choice of degrees and ZeRO
+// stage, chooses what to keep on the host and how many layers to recompute.
 namespace tangram::mist {
 
-// Fractions to try of each, ascending from 0.
+// Offloaded fractions to try for each quantity, ascending from 0.
 struct OffloadGrid {
   absl::Span<const double> weights;
   absl::Span<const double> gradients;
@@ -20,47 +20,51 @@ struct OffloadGrid {
   absl::Span<const double> activations;
 };
 
-// The combinations of the grid, each after all that offload no more of
-// anything. Weights are offloaded only where gradients are, as upstream does.
+// Returns the combinations of the grid. Each comes after all that offload no
+// more of anything. Weights are offloaded only if gradients are, as upstream
+// does.
 std::vector<HostOffload> OffloadsOf(const OffloadGrid& grid);
 
+// A policy and the choices behind it.
 struct TunedPolicy {
   StagePolicy policy;
-  int degrees = 0;     // As the caller numbers them.
-  int offload = 0;     // Index of the combination.
-  int recomputed = 0;  // Layers.
+  int degrees = 0;     // The caller's index.
+  int offload = 0;     // Index into the offloads.
+  int recomputed = 0;  // Number of recompute steps.
 };
 
-// Policies of which none is at least as good as another in both T and D.
+// Policies of which none equals or beats another in both T and D.
 class PolicyFront {
  public:
-  // Whether one is as good as `policy` already.
+  // Returns whether a policy equals or beats `policy` in both.
   bool Covers(const StagePolicy& policy) const;
-  // Unless it is covered.
+  // Adds `found` unless it is covered, and removes what it covers.
   void Add(const TunedPolicy& found);
-  // By ascending T.
+  // Sorted by ascending T.
   absl::Span<const TunedPolicy> policies() const { return policies_; }
 
  private:
   std::vector<TunedPolicy> policies_;
 };
 
-// What a choice means for a stage.
+// The policy that a choice gives, and whether it fits.
 struct PolicyFigures {
   StagePolicy policy;
   bool fits = false;
 };
 using FiguresOf = absl::FunctionRef<PolicyFigures(int offload, int recomputed)>;
 
-// Adds the policies with these degrees to those with others. More recomputed
-// layers take no less time, and from the first on no more memory, and
-// offloading more takes no less time. So of each combination only the fewest
-// layers with which it fits are of interest, none that offloads more than one
-// that fits with nothing recomputed, and none that is covered even with nothing
-// recomputed. Where activations are offloaded, recomputing leaves fewer to copy
-// and may take less time: there the fewest layers are a good guess, and only
-// what keeps the activations is a bound. `offloads` in the order of OffloadsOf,
-// the first none.
+// Adds the policies of one set of degrees to those of others. Three facts
+// restrict the search. Recomputing more layers takes no less time and, from the
+// first on, no more memory. Offloading more takes no less time. So for each
+// combination of offloads only the fewest layers with which it fits matter;
+// combinations that offload more than one that fits without recomputation do
+// not; and neither do combinations that are covered even without recomputation.
+//
+// If activations are offloaded, recomputing leaves fewer to copy and may save
+// time. Then the fewest layers are only a good guess, and only combinations
+// that keep the activations serve as bounds. `offloads` must be in the order of
+// OffloadsOf, with none first.
 void TunePolicies(int degrees, absl::Span<const HostOffload> offloads,
                   int most_recomputed, FiguresOf figures, PolicyFront& front);
 

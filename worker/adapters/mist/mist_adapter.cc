@@ -10,7 +10,8 @@ namespace {
 PerformanceProfile Bounds(const ModelSlice& slice, const IslandSpec& island,
                           const ProfileOptions& options) {
   PerformanceProfile profile = LayerwiseLowerBounds(slice, island, options, {});
-  // All that a layer keeps may be on the host.
+  // Everything that a layer keeps may be on the host, so 1 byte per layer
+  // remains as the bound.
   if (island.device.host.bandwidth_bytes_per_s > 0) {
     profile.min_total_bytes = slice.num_layers();
   }

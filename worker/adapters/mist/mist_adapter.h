@@ -7,8 +7,9 @@
 
 namespace tangram {
 
-// Mist (2503.19050): equal stages, of which each has its own layers, degrees,
-// ZeRO stage, recomputation and offloading. See docs/parallelizers/mist.md.
+// Parallelizes as Mist (2503.19050) does: stages of equal size, each with its
+// own layers, degrees, ZeRO stage, recomputation and offloading. See
+// docs/parallelizers/mist.md.
 std::unique_ptr<Parallelizer> CreateMistParallelizer();
 
 }  // namespace tangram

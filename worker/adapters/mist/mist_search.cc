@@ -18,12 +18,13 @@
 namespace tangram::mist {
 namespace {
 
-// How far from the balanced split a stage may begin and end. The paper lets
-// stages have up to two layers more or fewer than the mean.
+// Largest distance, in layers, of a stage's begin and end from the balanced
+// split. The paper lets stages have up to two layers more or fewer than the
+// mean.
 constexpr int kCutRange = 2;
 
-// Times that a layout is searched again for plans that bear more trailing
-// stages.
+// Number of times that a layout is searched again for plans that bear more
+// trailing stages.
 constexpr int kMoreTrailing = 2;
 
 class Search {
@@ -53,7 +54,7 @@ class Search {
   }
 
  private:
-  // A layout with so many trailing stages.
+  // A layout and the number of trailing stages to plan for.
   struct Case {
     EqualStages layout;
     std::vector<int> cuts;  // Ends of the balanced stages.
@@ -69,7 +70,7 @@ class Search {
     return *stages;
   }
 
-  // False if the search was stopped before.
+  // Returns false if the search was stopped.
   bool SearchLayout(const EqualStages& layout) {
     const std::vector<double> layer_seconds =
         StagesOf(layout.gpus_per_stage).degrees()[0]->LayerSeconds();
@@ -89,8 +90,9 @@ class Search {
     return true;
   }
 
-  // Adds plans. The number of trailing stages that all pipelines bear among
-  // which they were chosen.
+  // Appends plans. Returns the number of trailing stages that all pipelines of
+  // the front bear. Searches twice: with D exposed, and with D hidden by stages
+  // before the slice.
   int SearchCase(const Case& searched) {
     int borne = kUnlimitedTrailingStages;
     for (const bool hidden : {false, true}) {
@@ -111,6 +113,7 @@ class Search {
     return borne;
   }
 
+  // Returns no policies for cuts too far from the balanced ones.
   StageOption OptionOf(const Case& searched, int stage, int begin, int end,
                        bool hidden) {
     const int balanced_begin = stage == 0 ? 0 : searched.cuts[stage - 1];
@@ -131,7 +134,7 @@ class Search {
             searched.layout.num_stages - 1 - stage + searched.trailing_stages);
   }
 
-  // To the next stage of the slice, and back.
+  // Returns the time to the next stage of the slice and back.
   double TransferSecondsAfter(const EqualStages& layout, int stage,
                               int next_layer) const {
     if (next_layer == layers_.size()) return 0;
@@ -140,6 +143,8 @@ class Search {
                               layers_.at(next_layer));
   }
 
+  // Returns the number of trailing stages that every stage of the pipeline
+  // bears.
   int TrailingStagesBorneBy(const Case& searched,
                             const StagedPipeline& pipeline) {
     int borne = kUnlimitedTrailingStages;
@@ -152,7 +157,7 @@ class Search {
     return borne;
   }
 
-  // Calls visit(stages behind it, begin, end, detail) for each stage.
+  // Calls visit(stages behind, begin, end, detail) for each stage.
   template <typename Visitor>
   void ForEachStage(const Case& searched, const StagedPipeline& pipeline,
                     Visitor&& visit) {
@@ -207,7 +212,7 @@ class Search {
     }
   }
 
-  // By the balanced split under whatever saves most memory.
+  // Judges by the balanced split under the choices that save most memory.
   Infeasible WhyNone(absl::Span<const EqualStages> layouts) {
     Infeasible why = {.reason = "does not fit in memory",
                       .bytes_short = std::numeric_limits<double>::infinity()};
@@ -224,7 +229,7 @@ class Search {
     return why;
   }
 
-  // Of the fullest stage, all layers recomputed.
+  // Returns the shortage of the fullest stage if all layers are recomputed.
   double BytesShort(const EqualStages& layout, const StagePolicies& stages,
                     DegreeCosts& degrees, int offload) const {
     double bytes_short = 0;
@@ -246,7 +251,8 @@ class Search {
   const int num_microbatches_;
   const SliceLayers layers_;
   const SplitLimits limits_;
-  std::map<int, std::unique_ptr<StagePolicies>> stages_;  // By their GPUs.
+  std::map<int, std::unique_ptr<StagePolicies>>
+      stages_;  // By the number of GPUs of a stage.
   SlicePlanSet answer_;
 };
 

@@ -5,10 +5,11 @@
 
 namespace tangram::mist {
 
-// For every number of equal stages into which the island can be divided, the
-// pipelines that are best for some number of microbatches, whether or not
-// stages before the slice hide what its first and last microbatch take on top;
-// and some that bear more trailing stages than asked for.
+// Answers one query. For every number of equal stages into which the island can
+// be divided, returns the pipelines that are best for some number of
+// microbatches. Both cases are covered: stages before the slice hide the
+// additional time of its first and last microbatch, or they do not. Adds some
+// pipelines that bear more trailing stages than asked for.
 SlicePlanSet SearchMist(const ModelSlice& slice, const IslandSpec& island,
                         const ParallelizeOptions& options);
 

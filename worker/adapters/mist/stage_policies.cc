@@ -8,12 +8,13 @@
 namespace tangram::mist {
 namespace {
 
+// Fractions of the activations that a stage may keep on the host.
 constexpr double kActivations[] = {0, 0.125, 0.25, 0.5, 1};
 
-// Model state leaves the GPU by what it costs to bring back: optimizer state is
-// copied once an iteration, gradients once a backward pass each way, weights in
-// every pass. Coarser than the paper's grid; the fewest recomputed layers make
-// up for it.
+// Model state leaves the GPU in the order of what it costs to bring back.
+// Optimizer state is copied once an iteration, gradients once a backward pass
+// each way, weights in every pass. The grid is coarser than the paper's;
+// choosing the fewest recomputed layers makes up for it.
 constexpr HostOffload kStates[] = {
     {},
     {.optimizer = 0.5},
@@ -63,6 +64,7 @@ double StagePolicies::BytesShort(const StageMemory& memory,
                   memory.HostBytes(in_flight) - device_.host.memory_bytes);
 }
 
+// Limited by the GPU and by its share of the host.
 int StagePolicies::StagesBehindBorne(const StageMemory& memory) const {
   const StageMemory on_host = {
       .static_bytes = memory.host_static_bytes,
@@ -73,6 +75,7 @@ int StagePolicies::StagesBehindBorne(const StageMemory& memory) const {
                                       /*stages_behind=*/0, num_microbatches_));
 }
 
+// Stages of the same runs of layers share a composition.
 StagePolicies::Composition& StagePolicies::CompositionOf(int begin, int end) {
   Composition*& known = composition_at_[begin * (layers_.size() + 1) + end];
   if (known != nullptr) return *known;
@@ -87,6 +90,7 @@ StagePolicies::Composition& StagePolicies::CompositionOf(int begin, int end) {
   return *known;
 }
 
+// Estimates a stage once for each choice.
 const StagePolicies::Figures& StagePolicies::FiguresOf(Composition& composition,
                                                        int degrees, int offload,
                                                        int steps) {
@@ -112,7 +116,7 @@ const StagePolicies::Figures& StagePolicies::FiguresOf(Composition& composition,
 
 const TunedStage& StagePolicies::Tuned(int begin, int end, int stages_behind) {
   Composition& composition = CompositionOf(begin, end);
-  // All microbatches are in flight.
+  // With so many stages behind, all microbatches are in flight.
   stages_behind = std::min(stages_behind, num_microbatches_ - 1);
   const auto [found, is_new] = composition.tuned.try_emplace(stages_behind);
   if (is_new) found->second = Tune(composition, stages_behind);
@@ -138,8 +142,8 @@ void StagePolicies::TuneWith(absl::Span<const HostOffload> offloads,
 
 TunedStage StagePolicies::Tune(Composition& composition, int stages_behind) {
   PolicyFront front;
-  // Most degrees are out of the question once others are known that need not
-  // offload.
+  // The first pass offloads nothing. Its policies rule out most degrees in the
+  // second.
   TuneWith({offloads_.data(), 1}, stages_behind, composition, front);
   TuneWith(offloads_, stages_behind, composition, front);
   TunedStage tuned;

@@ -16,49 +16,51 @@
 
 namespace tangram::mist {
 
-// What a policy stands for.
+// The choices behind a policy.
 struct PolicyDetail {
   DegreeCosts* degrees = nullptr;
   int offload = 0;
   int recompute_steps = 0;
-  // Stages that may follow a stage with this policy.
+  // Number of stages that may follow a stage with this policy.
   int stages_behind_borne = 0;
 };
 
+// The policies of a stage.
 struct TunedStage {
-  std::vector<StagePolicy> policies;  // Best in T and D; by ascending T.
-  std::vector<PolicyDetail> details;  // Of each.
-  // The first, as if nothing came on top (D = 0).
+  std::vector<StagePolicy>
+      policies;  // Non-dominated in T and D, by ascending T.
+  std::vector<PolicyDetail> details;  // By policy.
+  // The policy with the least T, with D set to 0.
   std::vector<StagePolicy> fastest;
 };
 
-// The policies of the stages of one size that a query asks for, tuned once
-// each: stages of equal layers with as many stages behind have the same. Keeps
-// references to its arguments; one thread at a time.
+// The policies of stages of one size for one query. Each is tuned once: stages
+// of equal layers with equally many stages behind share their policies. Keeps
+// references to its arguments. Only one thread may use it at a time.
 class StagePolicies {
  public:
   StagePolicies(const SliceLayers& layers, const IslandSpec& island,
                 const ParallelizeOptions& options, const SplitLimits& limits,
                 int num_gpus);
 
-  // Those with which the layers [begin, end) fit with so many stages behind
-  // them. The reference lasts.
+  // Returns the policies with which the layers [begin, end) fit if
+  // `stages_behind` stages follow. The reference stays valid.
   const TunedStage& Tuned(int begin, int end, int stages_behind);
 
-  // Everything that a stage of this size may be: degrees and ZeRO stage.
+  // Returns the degrees and ZeRO stages that a stage of this size may have.
   absl::Span<const std::unique_ptr<DegreeCosts>> degrees() const {
     return degrees_;
   }
   absl::Span<const HostOffload> offloads() const { return offloads_; }
 
-  // By how many bytes a GPU or its share of the host is too small; not
-  // positive: the stage fits.
+  // Returns the bytes by which a GPU, or its share of the host, is too small.
+  // Not positive if the stage fits.
   double BytesShort(const StageMemory& memory, int stages_behind) const;
 
   int64_t costs_estimated() const { return costs_estimated_; }
 
  private:
-  // Of a stage's cost, all that tuning asks for.
+  // The parts of a stage's cost that tuning needs.
   struct Figures {
     bool known = false;
     int stages_behind_borne = 0;
@@ -66,9 +68,9 @@ class StagePolicies {
   };
   // Stages of equal layers.
   struct Composition {
-    int begin = 0;  // Of one of them.
+    int begin = 0;  // The layers of one such stage.
     int end = 0;
-    // By degrees and offload, then by recompute steps; as far as asked for.
+    // By degrees and offload, then by recompute steps; filled on demand.
     std::vector<std::vector<Figures>> figures;
     std::map<int, TunedStage> tuned;  // By stages behind.
   };
@@ -84,10 +86,11 @@ class StagePolicies {
   const SliceLayers& layers_;
   const DeviceSpec& device_;
   const int num_microbatches_;
-  const std::vector<HostOffload> offloads_;  // The first is none.
+  const std::vector<HostOffload> offloads_;  // The first offloads nothing.
   std::vector<std::unique_ptr<DegreeCosts>> degrees_;
   std::map<std::vector<std::pair<int, int>>, Composition> compositions_;
-  std::vector<Composition*> composition_at_;  // By begin and end; or null.
+  std::vector<Composition*>
+      composition_at_;  // By begin and end; null until known.
   int64_t costs_estimated_ = 0;
 };
 

@@ -5,8 +5,8 @@
 namespace tangram {
 namespace {
 
-// In [0, 1). Of the standard's distributions only the range is the same
-// everywhere.
+// Returns a number in [0, 1). The standard fixes the generators' output, but
+// not that of its distributions.
 double Uniform(std::mt19937_64& random) {
   constexpr int kMantissaBits = 53;
   return std::ldexp(static_cast<double>(random() >> (64 - kMantissaBits)),

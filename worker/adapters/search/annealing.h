@@ -9,18 +9,20 @@
 
 namespace tangram {
 
-// Temperatures are relative: at 0.1 a move to 10 % more energy is made with
-// probability 1/e.
+// Temperatures are relative. At 0.1, a move to 10 % more energy is accepted
+// with probability 1/e.
 struct AnnealingSchedule {
   double first_temperature = 0;
   double last_temperature = 0;
-  int moves = 0;  // Cools by the same factor after each.
+  int moves = 0;  // The temperature falls by the same factor after each move.
 };
 
-// Simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 1983) over numbered
-// states, from `start` to a random neighbour at a time. What it finds is what
-// `energy` has been asked for: that returns a positive number, or nothing to
-// end the walk. The same generator state gives the same walk.
+// Walks over numbered states by simulated annealing (Kirkpatrick, Gelatt,
+// Vecchi, Science 1983). Starts at `start` and proposes one random neighbour at
+// a time. A rise of energy by the fraction r is accepted with probability
+// exp(-r / temperature). `energy` returns a positive number, or nothing to end
+// the walk; the caller records the states for which it was asked. The same
+// generator state gives the same walk.
 void Anneal(int start, const AnnealingSchedule& schedule,
             absl::FunctionRef<absl::Span<const int>(int)> neighbours,
             absl::FunctionRef<std::optional<double>(int)> energy,

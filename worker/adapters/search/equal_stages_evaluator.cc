@@ -25,6 +25,7 @@ double EqualStagesEvaluator::TransferSecondsAfter(
                             layers_.at(next_layer));
 }
 
+// A stage of the same layers as the one before reuses its cost.
 void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
   const StageEnvironment environment = {
       .device = island_.device,

@@ -12,15 +12,15 @@
 
 namespace tangram {
 
-// One way to run a slice: the same for all stages.
+// One way to run a slice, the same for all stages.
 struct EqualStagesChoice {
   EqualStages layout;
   StageParallelism parallelism;
   LayerRecompute recompute = LayerRecompute::kNone;
 };
 
-// Estimates choices for one query. Keeps references to its arguments, and
-// scratch space: one thread at a time.
+// Estimates choices for one query. Keeps references to its arguments. Holds
+// scratch space, so only one thread may use it at a time.
 class EqualStagesEvaluator {
  public:
   EqualStagesEvaluator(const ModelSlice& slice, const IslandSpec& island,
@@ -28,15 +28,19 @@ class EqualStagesEvaluator {
 
   const SliceLayers& layers() const { return layers_; }
 
-  // A negative number of trailing stages: too little memory even with none.
+  // Returns a negative number of trailing stages if the choice does not fit
+  // even with none.
   PlanMerits Evaluate(const EqualStagesChoice& choice);
-  // Per GPU of the fullest stage of the choice evaluated last, with that many
-  // stages behind the slice; 0: it fits.
+  // Returns the shortage in bytes on a GPU of the fullest stage, for the choice
+  // evaluated last with `trailing_stages` stages behind the slice. 0 if it
+  // fits.
   double BytesShort(int trailing_stages) const;
 
+  // Evaluates the choice and returns its plan.
   SlicePlan PlanOf(const EqualStagesChoice& choice, const char* made_by);
 
  private:
+  // One stage of the present choice.
   struct Stage {
     int end_layer = 0;
     StageCost cost;
@@ -47,7 +51,7 @@ class EqualStagesEvaluator {
     double sync_s() const { return cost.sync_s + cost.optimizer_s; }
   };
 
-  // Fill `stages_`.
+  // Fills `stages_`.
   void EstimateStages(const EqualStagesChoice& choice);
   double TransferSecondsAfter(int stage, int next_layer,
                               const EqualStages& layout) const;
@@ -59,7 +63,7 @@ class EqualStagesEvaluator {
   int num_microbatches_ = 1;
   SliceLayers layers_;
 
-  // Of the choice in hand.
+  // For the present choice.
   std::vector<LayerCost> kind_costs_;
   std::vector<double> layer_seconds_;
   std::vector<Stage> stages_;

@@ -13,10 +13,13 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 using Label = LayerFrontier::Label;
 
+// Orders labels by memory, then by time.
 bool NeedsLess(const Label& a, const Label& b) {
   return std::tie(a.memory, a.seconds) < std::tie(b.memory, b.seconds);
 }
 
+// lead[a][b] = max_q {x(a, q) − x(b, q)}: the most by which ending in `a`
+// rather than `b` can cost more in the next transition.
 std::vector<double> LeadsOf(absl::Span<const double> transition_s,
                             int num_choices) {
   std::vector<double> lead_s(transition_s.size());
@@ -44,7 +47,8 @@ LayerFrontier::LayerFrontier(int num_choices, std::vector<double> transition_s)
   TANGRAM_CHECK(num_choices <= 256);
 }
 
-// Appends to `grown_` the labels that end in `choice`.
+// Appends to `grown_` the labels that end in `choice`. Labels are visited by
+// ascending memory, so only those faster than all before are kept.
 void LayerFrontier::Extend(uint8_t choice, const LayerChoice& cost,
                            int64_t memory_limit) {
   const std::vector<Label>& before = labels_.back();
@@ -68,7 +72,8 @@ void LayerFrontier::Extend(uint8_t choice, const LayerChoice& cost,
   }
 }
 
-// The choices' labels in `grown_`, each sorted, two by two.
+// Merges the choices' sorted runs of `grown_` pairwise into one, sorted by
+// memory.
 void LayerFrontier::MergeByMemory() {
   while (ends_.size() > 1) {
     scratch_.resize(grown_.size());
@@ -88,6 +93,9 @@ void LayerFrontier::MergeByMemory() {
   }
 }
 
+// Keeps a label unless one with at most as much memory is at least as fast
+// after every next transition. `fastest_s` holds the fastest kept time by
+// choice.
 void LayerFrontier::KeepUndominated(std::vector<Label>& kept) {
   std::vector<double> fastest_s(num_choices_, kNever);
   int32_t fastest = 0;

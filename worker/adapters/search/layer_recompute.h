@@ -8,17 +8,17 @@
 
 namespace tangram {
 
-// What may be recomputed in a transformer layer: the choices that training
-// frameworks offer by a flag.
+// The recomputation of a transformer layer, as training frameworks offer it by
+// a flag: nothing, the attention core alone, or the whole layer.
 enum class LayerRecompute { kNone, kAttentionCore, kWholeLayer };
 inline constexpr LayerRecompute kLayerRecomputes[] = {
     LayerRecompute::kNone, LayerRecompute::kAttentionCore,
     LayerRecompute::kWholeLayer};
 
-// Of an embedding or head nothing is recomputed.
+// Returns the mask of a layer. Embedding and head recompute nothing.
 OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute);
 
-// Adds one more layer to the end of `runs`.
+// Appends one layer with `mask` to `runs`.
 void AppendMask(OpMask mask, std::vector<RecomputeRun>& runs);
 
 }  // namespace tangram

@@ -9,22 +9,24 @@
 
 namespace tangram {
 
-// A parallelizer of layers by its search and the bounds on what that finds.
+// A parallelizer whose atoms are layers, as its search and its bounds.
 struct LayerwiseSearch {
   std::string name;
   std::string version;
   ParallelizerFeatures features;
-  ExtraDegrees degrees;
+  ExtraDegrees degrees;  // Degrees that the search sets besides tp, dp and pp.
+  // Returns lower bounds on every plan that `search` may find.
   PerformanceProfile (*bounds)(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options) = nullptr;
+  // Answers a query that a ValidatingParallelizer has accepted.
   SlicePlanSet (*search)(const ModelSlice& slice, const IslandSpec& island,
                          const ParallelizeOptions& options) = nullptr;
 };
 
-// Its atoms are layers. Where the island's limits leave no stage, nothing is
-// searched. Relies on arguments that a ValidatingParallelizer has
-// let through.
+// Creates a parallelizer whose atoms are layers. If the island's limits leave
+// no stage, it answers without searching. Relies on arguments that a
+// ValidatingParallelizer has accepted.
 std::unique_ptr<Parallelizer> CreateLayerwiseParallelizer(
     LayerwiseSearch search);
 

@@ -9,12 +9,13 @@
 namespace tangram {
 namespace {
 
-// Sums over a plan's stages round otherwise than sums over layers.
+// Sums over a plan's stages round differently from sums over layers.
 constexpr double kRounding = 1 - 1e-9;
 
+// No plan seen yet.
 constexpr double kNothingYet = std::numeric_limits<double>::infinity();
 
-// Bytes of the layer on all GPUs of a stage.
+// Returns the layer's bytes summed over all GPUs of a stage, under ZeRO 3.
 double StageBytes(const LayerCost& cost, StageParallelism parallelism,
                   const StageEnvironment& environment) {
   parallelism.zero_stage = 3;
@@ -25,6 +26,7 @@ double StageBytes(const LayerCost& cost, StageParallelism parallelism,
          (1 + environment.device.efficiency.fragmentation);
 }
 
+// Takes the minimum over all sizes, degrees and recomputation.
 PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
                                  const IslandSpec& island,
                                  const ProfileOptions& options,
@@ -68,7 +70,7 @@ PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
   for (const LayerRun& run : slice.runs) {
     PerformanceProfile layer = BoundsOfLayer(run.layer, island, options, extra);
     if (layer.min_gpu_seconds == kNothingYet) {
-      // No plan is within the limits: any bound holds.
+      // No plan is within the limits, so any bound holds.
       layer = BoundsOfLayer(run.layer, free_island, options, extra);
     }
     sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRounding;

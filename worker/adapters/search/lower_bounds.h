@@ -6,10 +6,10 @@
 
 namespace tangram {
 
-// Lower bounds on every plan of any search over whole layers with the degrees
-// of ParallelismsOf, every layer at its own cheapest: time without transfers,
-// synchronisation and recomputation, memory under ZeRO 3 with the best
-// recomputation and one microbatch in flight. Nothing offloaded.
+// Returns lower bounds on every plan of any search over whole layers with the
+// degrees of ParallelismsOf. Each layer takes its own minimum. Time excludes
+// transfers, synchronisation and recomputation. Memory assumes ZeRO 3, the best
+// recomputation and one microbatch in flight. Nothing is offloaded.
 PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
                                         const IslandSpec& island,
                                         const ProfileOptions& options,

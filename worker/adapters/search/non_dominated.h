@@ -8,13 +8,13 @@
 
 namespace tangram {
 
-// All that the composition weighs of a slice plan. Less is better, but of the
-// trailing stages.
+// Everything that the composition weighs about a slice plan. Less is better,
+// except for max_trailing_stages.
 struct PlanMerits {
   double slowest_stage_s = 0;
   double latency_s = 0;
   double last_stage_s = 0;  // A transfer to the next slice adds to it.
-  double most_sync_s = 0;   // Of any stage.
+  double most_sync_s = 0;   // Largest synchronisation of a stage.
   int num_stages = 0;
   int max_trailing_stages = 0;
 
@@ -23,8 +23,8 @@ struct PlanMerits {
 
 PlanMerits MeritsOf(const SlicePlan& plan);
 
-// Indices, ascending, of those that no other is at least as good as in every
-// respect. Of equals the first counts.
+// Returns the indices, ascending, of the plans that no other equals or beats in
+// every respect. The first of equals is kept.
 std::vector<int> NonDominated(absl::Span<const PlanMerits> merits);
 
 }  // namespace tangram

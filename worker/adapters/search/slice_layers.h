@@ -10,14 +10,15 @@
 
 namespace tangram {
 
-// The layers of a slice by kind: equal layers cost the same, so a search
-// estimates each kind once. A layer is numbered from the start of the slice.
+// The layers of a slice, grouped by kind. Equal layers cost the same, so a
+// search estimates each kind once. Layers are numbered from the start of the
+// slice.
 class SliceLayers {
  public:
   explicit SliceLayers(const ModelSlice& slice);
 
   int size() const { return static_cast<int>(kind_of_.size()); }
-  // The different layers, in order of first appearance.
+  // Returns the distinct layers, in order of first appearance.
   absl::Span<const LayerSpec> kinds() const { return kinds_; }
   int kind_of(int layer) const { return kind_of_[layer]; }
   const LayerSpec& at(int layer) const { return kinds_[kind_of_[layer]]; }
@@ -32,24 +33,25 @@ class SliceLayers {
     }
   }
 
-  // The layers [begin, end), each at its kind's cost.
+  // Returns the summed cost of the layers [begin, end), each at its kind's
+  // cost.
   LayerCost Sum(int begin, int end,
                 absl::Span<const LayerCost> cost_by_kind) const;
 
-  // Where the first range equal to [begin, end) begins that is known to be: if
-  // its layers are all equal, where they start to be; else `begin`.
+  // Returns the begin of an earlier range with the same layers. If all layers
+  // of [begin, end) are equal, that is the begin of their run, else `begin`.
   int FirstLike(int begin, int end) const {
     return end <= run_end_[begin] ? run_begin_[begin] : begin;
   }
 
-  // Whether [a, a + count) and [b, b + count) are the same layers.
+  // Returns whether [a, a + count) and [b, b + count) are the same layers.
   bool SameLayers(int a, int b, int count) const;
 
  private:
   std::vector<LayerSpec> kinds_;
-  std::vector<int> kind_of_;    // Of each layer.
-  std::vector<int> run_begin_;  // Of each layer's run.
-  std::vector<int> run_end_;
+  std::vector<int> kind_of_;    // By layer.
+  std::vector<int> run_begin_;  // By layer: begin of its run.
+  std::vector<int> run_end_;    // By layer: end of its run.
 };
 
 }  // namespace tangram

@@ -6,9 +6,12 @@
 namespace tangram {
 namespace {
 
-// Sums of the same layers differ in their last digits with where they start.
+// Sums of the same layers differ in their last digits, depending on where they
+// start.
 constexpr double kRounding = 1 + 1e-9;
 
+// Finds the least bound on the slowest stage, then divides the layers within
+// it.
 class Splitter {
  public:
   Splitter(absl::Span<const double> layer_seconds, int num_stages)
@@ -25,8 +28,9 @@ class Splitter {
     }
   }
 
-  // From the back: each stage takes its share of what is left, rounded up to
-  // whole layers, as far as the stages before it can take the rest.
+  // From the back, each stage takes its share of the remaining layers, rounded
+  // up to whole layers. It takes more if the stages before it cannot take the
+  // rest.
   std::vector<int> Run() const {
     std::vector<int> ends(num_stages_);
     int end = num_layers_;
@@ -53,7 +57,8 @@ class Splitter {
   }
 
   // Fills every stage from the front up to the bound. If layers are left over,
-  // raises the bound to the next value at which some stage takes one more.
+  // raises the bound to the next value at which some stage takes one more
+  // layer.
   bool FitsWithinBound() {
     reach_.clear();
     double next_bound = std::numeric_limits<double>::infinity();
@@ -74,9 +79,10 @@ class Splitter {
 
   int num_layers_ = 0;
   int num_stages_ = 0;
-  std::vector<double> before_;  // Seconds of all layers before each.
-  double bound_ = 0;            // Of the slowest stage.
-  std::vector<int> reach_;      // Layers that the first stages can take in all.
+  std::vector<double> before_;  // By layer: seconds of all layers before it.
+  double bound_ = 0;            // Time of the slowest stage.
+  std::vector<int> reach_;  // By stage: layers that it and the stages before it
+                            // can take in all.
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 namespace tangram {
 
 // Divides layers over `num_stages` stages, none empty, so that the slowest
-// stage is as fast as possible; returns the end of each. Equal layers that
-// divide evenly are divided evenly. Deviates from Galvatron-uniform, which
+// stage is as fast as possible. Returns the end of each stage. Equal layers
+// that divide evenly are divided evenly. A remainder goes to the last stages,
+// which hold the fewest microbatches. Deviates from Galvatron-uniform, which
 // skips depths that do not divide the layers and gives the embedding and head
-// no weight. A remainder goes to the last stages, which hold the fewest
-// microbatches.
+// no weight.
 std::vector<int> SplitLayers(absl::Span<const double> layer_seconds,
                              int num_stages);
 

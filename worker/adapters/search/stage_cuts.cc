@@ -8,9 +8,10 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// From the last stage to the first: at(i, b) is the best that stages i to the
-// last can do with the layers from b on, given what a stage counts for and how
-// stages add up.
+// Fills a dynamic program from the last stage to the first. at(i, b) is the
+// best value of stages i to the last with the layers from b on:
+//   at(i, b) = min over e > b of join(value(i, b, e), at(i + 1, e))
+// where stages with a least time above the bound are skipped.
 class CutTable {
  public:
   template <typename Join>
@@ -45,14 +46,15 @@ class CutTable {
  private:
   struct Entry {
     double value = kNever;
-    int end = 0;  // Of the first of these stages.
+    int end = 0;  // End of the first of these stages.
   };
 
   Entry& at(int stage, int begin) {
     return entries_[stage * (problem_.num_layers + 1) + begin];
   }
 
-  // How far the stages before each can get within the bound.
+  // Returns the latest begin of each stage that the stages before it can reach
+  // within the bound.
   std::vector<int> LatestBegins() const {
     std::vector<int> latest = {0};
     for (int stage = 0; stage + 1 < problem_.num_stages; ++stage) {
@@ -66,6 +68,8 @@ class CutTable {
     return latest;
   }
 
+  // Stops at the first end whose least time exceeds the bound: later ends take
+  // no less.
   template <typename Join>
   void Fill(int stage, int begin, StageCutProblem::OfStage value, Join join) {
     Entry& best = at(stage, begin);

@@ -8,29 +8,30 @@
 
 namespace tangram {
 
-// Layers to be divided over the stages of a pipeline, none empty, where the
-// time of a stage depends on its place, as it does when memory does: the first
-// stages hold the most microbatches. The functions must outlive it.
+// Layers to be divided over the stages of a pipeline, none empty. The time of a
+// stage may depend on its place, because the first stages hold the most
+// microbatches. The functions must outlive the problem.
 struct StageCutProblem {
   int num_layers = 0;
   int num_stages = 0;
-  // A stage is layers [begin, end) in one place.
+  // Value of layers [begin, end) as stage `stage`.
   using OfStage = absl::FunctionRef<double(int stage, int begin, int end)>;
-  // Infinity where they do not fit.
+  // Seconds of a stage; infinity if it does not fit in memory.
   OfStage seconds;
-  // No more than that in any place, and no less for more layers. Cheap.
+  // A lower bound on `seconds` for every stage that never falls as layers are
+  // added. Must be cheap.
   absl::FunctionRef<double(int begin, int end)> least_seconds;
 };
 
-// The least time of the slowest stage; none: no cuts keep all stages within
-// `bound_s`. Exact.
+// Returns the least time of the slowest stage. Returns none if no cuts keep all
+// stages within `bound_s`. Exact.
 std::optional<double> LeastSlowestStage(const StageCutProblem& problem,
                                         double bound_s);
 
-// The end of each stage, with the least sum of costs of all cuts that keep
-// every stage within `bound_s`. A stage's cost is infinity where it cannot be
-// kept within it, else no less than its least time. Exact; of equals the
-// shortest first stages. Empty: none.
+// Returns the end of each stage for the cuts with the least sum of costs that
+// keep every stage within `bound_s`. The cost of a stage is infinity if it
+// exceeds the bound, else at least its least time. Exact. Among equals, the
+// first stages are the shortest. Empty if there are no such cuts.
 std::vector<int> CutsOfLeastSum(const StageCutProblem& problem, double bound_s,
                                 StageCutProblem::OfStage cost);
 

@@ -6,22 +6,24 @@
 namespace tangram {
 namespace {
 
+// A stage is a part of a node that divides it, or whole nodes.
 bool FitsNodes(int num_gpus, int gpus_per_node) {
   return num_gpus < gpus_per_node ? gpus_per_node % num_gpus == 0
                                   : num_gpus % gpus_per_node == 0;
 }
 
-// tp groups lie in one node.
+// Whether each tp group lies in one node.
 bool TpFitsNode(int tp_degree, int num_gpus, int gpus_per_node) {
   return std::min(num_gpus, gpus_per_node) % tp_degree == 0;
 }
 
+// tp and its second dimension.
 struct TpDegrees {
   int tp = 1;
   int tp_y = 1;
 };
 
-// The one asked for, or powers of two.
+// Returns the tp degree that the limits ask for, or powers of two.
 std::vector<int> TpChoices(int num_gpus, const StageLimits& limits) {
   if (limits.tp_degree > 0) return {limits.tp_degree};
   std::vector<int> choices;
@@ -29,7 +31,7 @@ std::vector<int> TpChoices(int num_gpus, const StageLimits& limits) {
   return choices;
 }
 
-// All that a stage can have, tp_y ascending for each tp.
+// Returns all tp degrees of a stage, with ascending tp_y for each tp.
 std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
                                    const SplitLimits& limits,
                                    ExtraDegrees extra) {
@@ -49,7 +51,7 @@ std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
   return all;
 }
 
-// Powers of two up to `most`, or the one asked for.
+// Returns the cp degree that is asked for, or powers of two up to `most`.
 std::vector<int> CpDegrees(int most, int asked_for, const SplitLimits& limits,
                            ExtraDegrees extra) {
   std::vector<int> degrees = {1};
@@ -62,7 +64,7 @@ std::vector<int> CpDegrees(int most, int asked_for, const SplitLimits& limits,
   return degrees;
 }
 
-// The degrees with each ep degree.
+// Appends the parallelism with each ep degree, and with fully sharded experts.
 void AppendExpertDegrees(StageParallelism parallelism,
                          const SplitLimits& limits, ExtraDegrees extra,
                          std::vector<StageParallelism>& all) {

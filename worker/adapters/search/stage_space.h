@@ -10,22 +10,25 @@
 
 namespace tangram {
 
-// What the degrees of a stage must divide.
+// Quantities that a stage's degrees must divide: heads, experts, microbatch,
+// sequence.
 class SplitLimits {
  public:
-  // Of stages that may hold any of `layers`.
+  // Limits for stages that may hold any of `layers`.
   SplitLimits(absl::Span<const LayerSpec> layers, int pipeline_microbatch_size,
               int sequence_length);
 
+  // tp must divide the attention heads, and divide or be divided by the key and
+  // value heads.
   bool AllowsTp(int tp_degree) const;
-  // In two dimensions, tokens are split over tp_x and what a token is over
-  // tp_y.
+  // In two dimensions, tp_x splits tokens and tp_y splits the features of a
+  // token.
   bool AllowsTp2d(int tp_degree, int tp_y_degree) const;
   bool AllowsDp(int dp_degree) const {
     return pipeline_microbatch_size_ % dp_degree == 0;
   }
-  // Causal attention is even if each rank has a chunk from either end of the
-  // sequence.
+  // Causal attention is balanced if each rank holds one chunk from either end
+  // of the sequence.
   bool AllowsCp(int cp_degree) const {
     return cp_degree == 1 || sequence_length_ % (2 * cp_degree) == 0;
   }
@@ -33,7 +36,8 @@ class SplitLimits {
     return tp_degree > 1 && sequence_length_ % tp_degree == 0;
   }
   int pipeline_microbatch_size() const { return pipeline_microbatch_size_; }
-  // Greatest common divisor of the layers' numbers of experts; 0: none.
+  // Greatest common divisor of the layers' numbers of experts; 0 means no
+  // experts.
   int num_experts() const { return num_experts_; }
 
  private:
@@ -43,48 +47,50 @@ class SplitLimits {
   int num_experts_ = 0;
 };
 
-// Degrees besides tp and dp that a search may set.
+// Degrees that a search may set besides tp and dp.
 struct ExtraDegrees {
-  bool cp = false;
-  bool ep = false;
-  bool tp_2d = false;
+  bool cp = false;     // Context parallelism.
+  bool ep = false;     // Expert parallelism.
+  bool tp_2d = false;  // Two-dimensional tensor parallelism.
 };
 
-// Why a search finds nothing where no stage is within the island's limits.
+// The reason for an empty answer if no stage is within the island's limits.
 inline constexpr char kNoStageWithinLimits[] =
     "no stage can have the degrees that are asked for";
 
-// Sizes, ascending, that a stage can have: parts of a node that divide it, or
-// whole nodes, for which degrees exist. This and what follows keep to the
-// limits of the island.
+// Returns the numbers of GPUs, ascending, that a stage can have: parts of a
+// node that divide it, or whole nodes, for which degrees exist. This and the
+// functions below respect the island's limits.
 std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
                             ExtraDegrees extra);
 
-// Stages of one size, next to each other from the island's first GPU on.
+// Stages of one size on consecutive GPUs, from the island's first GPU on.
 struct EqualStages {
   int num_stages = 1;
   int gpus_per_stage = 1;
   bool operator==(const EqualStages&) const = default;
 };
 
-// Every number of stages that divides the number of GPUs. Only layouts that
-// use all GPUs; where the microbatch rules them all out, each with the largest
-// stages that it allows.
+// Returns the layouts for every number of stages that divides the number of
+// GPUs. Only layouts that use all GPUs are returned. If the microbatch rules
+// all of these out, returns each number of stages with the largest size that it
+// allows.
 std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
                                    absl::Span<const int> stage_sizes);
 
-// All degrees of a stage of that size, at ZeRO stage 0: tp a power of two in a
-// node, or in two dimensions with tp_x in a node and tp in one or in whole
-// nodes; cp a power of two, dp the rest; ep a divisor of cp · dp and of the
-// experts; fully sharded experts where a stage is one group of tp · ep ranks
-// (LAER-MoE).
+// Returns all degrees of a stage of that size, at ZeRO stage 0. tp is a power
+// of two within a node; or, in two dimensions, tp_x is within a node and tp is
+// within one or spans whole nodes. cp is a power of two and dp the rest. ep
+// divides cp · dp and the number of experts. Fully sharded experts (LAER-MoE)
+// are included if a stage is one group of tp · ep ranks.
 std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
                                              const SplitLimits& limits,
                                              ExtraDegrees extra);
 
-// ZeRO stages worth trying within `limits`. With replicas stage 1 takes no
-// longer than stage 0 and less memory; without, all are the same.
+// Returns the ZeRO stages worth trying within `limits`. With replicas, stage 1
+// takes no longer than stage 0 and less memory. Without replicas, all stages
+// are the same.
 absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism,
                                    const StageLimits& limits = {});
 

@@ -7,6 +7,7 @@
 
 namespace tangram {
 
+// Creates the uniform search: see uniform_search.h.
 std::unique_ptr<Parallelizer> CreateUniformParallelizer();
 
 }  // namespace tangram

@@ -11,6 +11,7 @@
 namespace tangram {
 namespace {
 
+// An evaluated choice.
 struct Candidate {
   EqualStagesChoice choice;
   PlanMerits merits;
@@ -20,7 +21,7 @@ double LatencyAndSync(const PlanMerits& merits) {
   return merits.latency_s + merits.most_sync_s;
 }
 
-// `a` is as good as `b` in every respect.
+// Returns whether `a` is at least as good as `b` in every respect.
 bool Covers(const Candidate& a, const Candidate& b) {
   return a.merits.slowest_stage_s <= b.merits.slowest_stage_s &&
          a.merits.latency_s <= b.merits.latency_s &&
@@ -56,13 +57,14 @@ class Search {
   }
 
  private:
+  // Tries each ZeRO stage and recomputation for one layout and set of degrees.
   void TryWith(const EqualStages& layout, StageParallelism parallelism) {
     for (const int zero_stage : ZeroStagesOf(parallelism, island_.limits)) {
       parallelism.zero_stage = zero_stage;
       for (const LayerRecompute recompute : kLayerRecomputes) {
         const Candidate candidate = Evaluate({layout, parallelism, recompute});
         Keep(candidate);
-        // Recomputing more would only be slower.
+        // More recomputation would only be slower.
         if (candidate.merits.max_trailing_stages == kUnlimitedTrailingStages) {
           break;
         }
@@ -75,7 +77,8 @@ class Search {
     return {.choice = choice, .merits = evaluator_.Evaluate(choice)};
   }
 
-  // The one evaluated last.
+  // Keeps a candidate unless it lacks memory or is dominated. It must be the
+  // one evaluated last.
   void Keep(const Candidate& candidate) {
     if (candidate.merits.max_trailing_stages < options_.trailing_stages) {
       const double bytes_short =
