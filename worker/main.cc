@@ -26,41 +26,41 @@
 #include "worker/service/worker.h"
 
 ABSL_FLAG(std::vector<std::string>, coordinator, {"127.0.0.1:7070"},
-          "Where the coordinator listens; several, separated by commas: all of "
-          "them are served.");
+          "Addresses of the coordinators to serve, separated by commas.");
 ABSL_FLAG(std::string, tls_ca_file, "",
-          "PEM file with the authorities whose certificate the coordinator "
-          "must have; empty: plain text.");
+          "PEM file with the authorities that sign the coordinator's "
+          "certificate; empty: plain text.");
 ABSL_FLAG(std::string, tls_cert_file, "",
-          "PEM file with the certificate to show to it; empty: none.");
-ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");
+          "PEM file with the worker's own certificate; empty: none.");
+ABSL_FLAG(std::string, tls_key_file, "",
+          "PEM file with the key of --tls_cert_file.");
 ABSL_FLAG(std::string, token_file, "",
-          "File with the token to show to the coordinator; empty: none.");
+          "File with the worker's token; empty: none.");
 ABSL_FLAG(bool, allow_plaintext_token, false,
-          "Show it in plain text to other machines too.");
+          "Send the token in plain text to other machines too.");
 ABSL_FLAG(std::string, name, "",
           "Name in logs; empty: host name and process id.");
-ABSL_FLAG(int, threads, 0, "Queries at once; 0: one for each core.");
+ABSL_FLAG(int, threads, 0, "Queries to run at once; 0: one for each core.");
 ABSL_FLAG(std::vector<std::string>, adapters, {},
-          "Parallelizers to offer, separated by commas; empty: all, or none "
-          "but --adapter.");
+          "Parallelizers to offer, separated by commas; empty: all built-in "
+          "ones, or only --adapter if that is given.");
 ABSL_FLAG(std::string, adapter, "",
-          "A program to offer as a parallelizer: exec:COMMAND.");
+          "Program to offer as a parallelizer: exec:COMMAND.");
 ABSL_FLAG(double, adapter_search_s, tangram::ProcessOptions().max_search_s,
-          "How long the program may search for one query.");
+          "Seconds that the program may search for one query.");
 ABSL_FLAG(double, adapter_memory_gb,
           tangram::ProcessOptions().max_memory_bytes / 1e9,
-          "Memory that one copy of the program may take.");
+          "Memory that one copy of the program may use, in GB.");
 ABSL_FLAG(std::string, metrics, "127.0.0.1:9091",
-          "Address of GET /metrics; empty: none.");
+          "Address that serves GET /metrics; empty: none.");
 ABSL_FLAG(double, drain_s, 20,
-          "On SIGTERM, how long to go on with queries that have begun before "
-          "handing them back.");
+          "Seconds to finish running queries after SIGTERM before handing them "
+          "back.");
 
 namespace tangram {
 namespace {
 
-// More than any machine has.
+// More than any machine has, in GB.
 constexpr double kMostMemoryGb = 1e6;
 
 std::string DefaultName() {
@@ -138,8 +138,8 @@ absl::StatusOr<WorkerOptions> OptionsFromFlags() {
 }
 
 absl::Status RunWorker() {
-  // Adapter programs, of the same user, may look at neither its memory nor its
-  // environment.
+  // Adapter programs run as the same user. This keeps them from reading the
+  // worker's memory and environment.
   prctl(PR_SET_DUMPABLE, 0);
   TANGRAM_ASSIGN_OR_RETURN(WorkerOptions options, OptionsFromFlags());
   Metrics metrics;

@@ -89,8 +89,8 @@ class StreamLink : public CoordinatorLink {
   }
 
  private:
-  // The coordinator ends a stream that has had its last message. One that does
-  // not, or does not even read it, is left.
+  // Waits until the coordinator ends the stream, as it does after the last
+  // message. Cancels the stream if it does not within goodbye_s.
   void AwaitEnd() {
     const MutexLock lock(write_mutex_);
     if (ended_.WaitFor(write_mutex_,
@@ -126,9 +126,9 @@ class StreamLink : public CoordinatorLink {
     Log(LogLevel::kInfo, "connected", {{"coordinator", address_}});
   }
 
-  // Writes what there is to say, all that has gathered in one message; and now
-  // and then nothing, which tells the coordinator that this worker lives. Ends
-  // the stream if the coordinator seems not to.
+  // Writes the gathered messages as one, and an empty message every
+  // heartbeat_s, which tells the coordinator that this worker lives. Cancels
+  // the stream if the coordinator was silent for longer than silence_limit_s.
   void KeepWriting(const std::stop_token& stop) {
     const std::chrono::duration<double> interval(options_.heartbeat_s);
     const MutexLock lock(write_mutex_);
@@ -151,7 +151,7 @@ class StreamLink : public CoordinatorLink {
       bool written = false;
       {
         const MutexUnlock unlock(write_mutex_);
-        // A write that fails ends the stream, which Run notices.
+        // A failed write ends the stream, and Run notices that.
         written = stream_->Write(message);
         if (written && is_last) stream_->WritesDone();
       }
@@ -187,6 +187,8 @@ class StreamLink : public CoordinatorLink {
     return std::make_shared<const PairContext>(std::move(context));
   }
 
+  // Resolves the adapter and the context of a lease. Fails if either is
+  // unknown.
   absl::StatusOr<LeasedJob> Decode(const v1::Lease& lease) const {
     LeasedJob job{.id = lease.id()};
     for (const auto& parallelizer : options_.parallelizers) {
@@ -247,7 +249,7 @@ class StreamLink : public CoordinatorLink {
     message.mutable_handed_back()->Add(ids.begin(), ids.end());
   }
 
-  // `add` adds something to the next message.
+  // Calls `add` with the next message and wakes the writer.
   template <typename Add>
   void Write(const Add& add) {
     const MutexLock lock(write_mutex_);
@@ -271,17 +273,19 @@ class StreamLink : public CoordinatorLink {
   ConditionVariable ended_;
   bool is_open_ ABSL_GUARDED_BY(write_mutex_) = false;
   bool has_ended_ ABSL_GUARDED_BY(write_mutex_) = false;
-  // Not yet written.
+  // The next message.
   v1::WorkerMessage outgoing_ ABSL_GUARDED_BY(write_mutex_);
-  bool has_news_ ABSL_GUARDED_BY(write_mutex_) = false;  // In outgoing_.
+  bool has_news_ ABSL_GUARDED_BY(write_mutex_) =
+      false;  // outgoing_ has content.
   // outgoing_ ends the stream.
   bool is_last_ ABSL_GUARDED_BY(write_mutex_) = false;
   std::atomic<double> last_heard_s_;
-  std::atomic<bool> is_connected_ = false;  // Heard of the coordinator.
+  std::atomic<bool> is_connected_ =
+      false;  // A message has come from the coordinator.
   std::atomic<bool> is_draining_ = false;
-  // Queries about a bad context are answered with what is wrong with it.
+  // A bad context is kept as its error, which answers the queries about it.
   std::map<Fingerprint, absl::StatusOr<SharedContext>> contexts_;
-  QueryRunner runner_;  // Last, so that its threads end first.
+  QueryRunner runner_;  // Last member, so that its threads end first.
 };
 
 }  // namespace

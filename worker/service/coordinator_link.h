@@ -16,21 +16,22 @@ class Channel;
 
 namespace tangram {
 
-// One stream to a coordinator, from hello to its end. Thread-safe.
+// One stream to a coordinator, from its hello to its end. Thread-safe.
 class CoordinatorLink {
  public:
-  // `address` is for people. All else must outlive the link.
+  // `address` appears in logs. Everything else must outlive the link.
   static std::unique_ptr<CoordinatorLink> Create(
       const std::string& address, const std::shared_ptr<grpc::Channel>& channel,
       const WorkerOptions& options, Slots& slots, WorkerMetrics& metrics);
 
   virtual ~CoordinatorLink() = default;
 
-  // Works until the stream ends and says why. To be called once.
+  // Works until the stream ends, and returns the reason. Must be called once.
   virtual absl::Status Run() = 0;
 
-  // Takes no more leases, hands back what has not begun, finishes the rest (or
-  // hands it back after `timeout_s`), and ends the stream.
+  // Accepts no more leases, hands back leases that have not begun, finishes the
+  // others, and ends the stream. Leases unfinished after `timeout_s` are handed
+  // back.
   virtual void Drain(double timeout_s) = 0;
 };
 

@@ -97,7 +97,7 @@ void QueryRunner::Run(Running& running, double since_s) {
       *job.parallelizer, job.context == nullptr ? kNoContext : *job.context,
       job.query, is_cancelled);
   slots_.GiveBack();
-  // A cancelled job has no answer: the flag decides, once and for all.
+  // A cancelled job has no answer. Setting the flag first decides which it is.
   if (!running.is_cancelled.exchange(true)) {
     on_answer_(job, std::move(answer),
                {.waited_s = began_s - since_s, .search_s = now_s_() - began_s});

@@ -27,33 +27,34 @@ struct LeasedJob {
   Query query;
 };
 
-// How long a job waited for a thread and then took, in seconds.
+// Seconds that a job waited for a thread and then took.
 struct JobTimes {
   double waited_s = 0;
   double search_s = 0;
 };
 
-// Answers queries on a fixed number of threads, in the order in which they
-// came. Thread-safe.
+// Answers queries on a fixed number of threads, in the order of arrival.
+// Thread-safe.
 class QueryRunner {
  public:
-  // Called from the threads of the runner, several at once.
+  // Called from the runner's threads, several at once.
   using OnAnswer =
       std::function<void(const LeasedJob&, absl::StatusOr<Answer>, JobTimes)>;
 
-  // `now_s`: a clock that never goes back. `slots` must outlive the runner.
+  // `now_s` must be a clock that never goes back. `slots` must outlive the
+  // runner.
   QueryRunner(int num_threads, Slots& slots, std::function<double()> now_s,
               OnAnswer on_answer);
-  ~QueryRunner();  // Cancels what is left and waits for it.
+  ~QueryRunner();  // Cancels the remaining jobs and waits for them.
 
   void Submit(LeasedJob job);
-  // There will be no answers. Unknown ids are ignored.
+  // Cancels jobs, which then have no answers. Ignores unknown ids.
   void Cancel(const std::set<int64_t>& ids);
-  // Takes back what has not begun, in order.
+  // Removes the jobs that have not begun and returns their ids in order.
   std::vector<int64_t> TakeWaiting();
-  // Cancels everything and returns what there will be no answer to.
+  // Cancels everything. Returns the ids of the jobs that will have no answer.
   std::vector<int64_t> CancelAll();
-  // False if jobs are left when the time is up.
+  // Returns false if jobs are left after `timeout_s`.
   bool WaitUntilIdle(double timeout_s);
 
  private:

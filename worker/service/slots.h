@@ -8,14 +8,14 @@
 
 namespace tangram {
 
-// The queries that a worker may run at once, whichever of its coordinators they
-// are from. Thread-safe.
+// Limits the queries that a worker runs at once, over all its coordinators.
+// Thread-safe.
 class Slots {
  public:
   explicit Slots(int count) : num_free_(count), count_(count) {}
 
-  // Waits for a free one. False if `should_stop`, which is polled, says so
-  // first.
+  // Waits for a free slot. Returns false if `should_stop`, which is polled,
+  // returns true first.
   bool Take(const std::function<bool()>& should_stop);
   void GiveBack();
   int num_taken();

@@ -26,12 +26,12 @@
 namespace tangram {
 namespace {
 
-// How soon a worker that has no coordinator notices that it should stop, and
-// how often it says that it has none.
+// Interval at which a worker without a coordinator checks whether it should
+// stop, and at which it logs that it has none.
 constexpr std::chrono::milliseconds kPollInterval(200);
 constexpr std::chrono::seconds kComplainInterval(10);
 
-// Keeps a stream to one coordinator.
+// Keeps a stream open to one coordinator.
 class Dialer {
  public:
   // `options`, `slots` and `metrics` must outlive the dialer.
@@ -61,13 +61,13 @@ class Dialer {
   void Run() {
     double backoff_s = options_.min_backoff_s;
     absl::StatusCode last_code = absl::StatusCode::kOk;
-    SparseTimes ends;  // In a row, of one code.
+    SparseTimes ends;  // Consecutive ends with the same code.
     while (WaitForCoordinator()) {
       const std::shared_ptr<CoordinatorLink> link = OpenLink();
       if (link == nullptr) return;
       const double began_s = SteadySeconds();
       const absl::Status status = link->Run();
-      // A stream that held for a while was a good one.
+      // A stream that lasted resets the backoff.
       const bool was_good = SteadySeconds() - began_s > options_.max_backoff_s;
       if (was_good) backoff_s = options_.min_backoff_s;
       if (was_good || status.code() != last_code) ends = {};
@@ -89,8 +89,8 @@ class Dialer {
     }
   }
 
-  // False when it is time to stop. The channel connects by itself, again and
-  // again.
+  // Returns false when it is time to stop. The channel keeps trying to connect
+  // by itself.
   bool WaitForCoordinator() {
     auto complain = std::chrono::steady_clock::now() + kPollInterval;
     while (!channel_->WaitForConnected(std::chrono::system_clock::now() +
@@ -105,7 +105,7 @@ class Dialer {
     return true;
   }
 
-  // Null when it is time to stop.
+  // Returns null when it is time to stop.
   std::shared_ptr<CoordinatorLink> OpenLink() {
     const MutexLock lock(mutex_);
     if (stopping_) return nullptr;
@@ -130,7 +130,7 @@ class Dialer {
 
 class Daemon : public Worker {
  public:
-  // A channel for each coordinator.
+  // Takes one channel for each coordinator.
   Daemon(WorkerOptions options,
          std::vector<std::shared_ptr<grpc::Channel>> channels, Metrics& metrics)
       : options_(std::move(options)),
@@ -163,7 +163,7 @@ class Daemon : public Worker {
 
 absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(WorkerOptions options,
                                                       Metrics& metrics) {
-  // A coordinator would refuse it again and again.
+  // A coordinator would refuse this name at every attempt.
   TANGRAM_RETURN_IF_ERROR(CheckName("--name", options.name));
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   for (const CoordinatorAccess& access : options.coordinators) {

@@ -12,35 +12,37 @@
 
 namespace tangram {
 
+// The settings of a worker.
 struct WorkerOptions {
   std::vector<CoordinatorAccess> coordinators;
-  std::string name;     // For people.
-  int num_threads = 1;  // Queries at once, of all coordinators together.
+  std::string name;     // Appears in logs.
+  int num_threads = 1;  // Queries run at once, over all coordinators.
   std::vector<std::unique_ptr<Parallelizer>> parallelizers;
-  // How often it says that it lives.
+  // Interval of messages that tell the coordinator that the worker lives.
   double heartbeat_s = 15;
-  // A coordinator that was not heard of for longer is left and dialled anew.
+  // A coordinator silent for longer is disconnected and dialled again.
   double silence_limit_s = 25;
-  // When leaving, how long the coordinator may take to end the stream.
+  // Limit on the wait for the coordinator to end the stream when the worker
+  // leaves.
   double goodbye_s = 5;
-  // Between attempts to connect, doubling.
+  // Pauses between attempts to connect; each is twice the one before.
   double min_backoff_s = 0.2;
   double max_backoff_s = 5;
 };
 
-// The worker daemon without its process: dials every coordinator, answers their
-// queries, and dials again whenever a stream ends.
+// The worker daemon without its process. Dials every coordinator, answers their
+// queries, and dials again when a stream ends.
 class Worker {
  public:
-  // Starts at once. kInvalidArgument if the name or the files for a coordinator
-  // are at fault. `metrics` must outlive the worker.
+  // Starts at once. Returns kInvalidArgument if the name or a coordinator's
+  // files are at fault. `metrics` must outlive the worker.
   static absl::StatusOr<std::unique_ptr<Worker>> Start(WorkerOptions options,
                                                        Metrics& metrics);
 
-  virtual ~Worker() = default;  // Drain(0).
+  virtual ~Worker() = default;  // Calls Drain(0).
 
-  // Finishes the queries that have begun, hands back the others (and all of
-  // them after `timeout_s`), and leaves. Returns when that is done.
+  // Finishes the queries that have begun and hands back the others; after
+  // `timeout_s`, hands back all. Then leaves and returns.
   virtual void Drain(double timeout_s) = 0;
 };
 

@@ -18,7 +18,7 @@ class WorkerMetrics {
 
   void OnAnswer(const std::string& adapter, const Query& query,
                 const absl::Status& status, double seconds);
-  // To so many more coordinators.
+  // Adds `count` to the number of connected coordinators.
   void AddConnected(int count);
   void SetRunning(int running);
 

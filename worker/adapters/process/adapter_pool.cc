@@ -19,7 +19,8 @@ std::string Text(const AdapterId& id) {
   return absl::StrCat(id.name, " ", id.version);
 }
 
-// The adapter's own error, or the fault that it is.
+// Puts the adapter's name in front of an error. Keeps the codes that an adapter
+// may return itself; every other error is the adapter's fault, kInternal.
 absl::Status Blame(const std::string& adapter, const absl::Status& status) {
   if (status.ok()) return status;
   const bool is_its_own =
@@ -48,6 +49,7 @@ absl::StatusOr<std::unique_ptr<AdapterPool>> AdapterPool::Create(
   return pool;
 }
 
+// Asks twice at most. An adapter that times out is not asked again.
 absl::Status AdapterPool::Ask(Question question,
                               const ShouldStop& should_stop) {
   std::string deaths;
@@ -73,6 +75,8 @@ absl::Status AdapterPool::Ask(Question question,
   return Blame(info_.id.name, absl::InternalError(deaths));
 }
 
+// A restarted program must be the same adapter: the coordinator knows its name,
+// version and features.
 absl::StatusOr<std::unique_ptr<AdapterProcess>> AdapterPool::Take(
     const ShouldStop& should_stop) {
   {
@@ -95,6 +99,7 @@ absl::StatusOr<std::unique_ptr<AdapterProcess>> AdapterPool::Take(
                    Text(info_.id), ": restart the worker"));
 }
 
+// Waits until the pause after the last death is over.
 absl::Status AdapterPool::AwaitTurn(const ShouldStop& should_stop) {
   const MutexLock lock(mutex_);
   while (Clock::now() < next_start_) {
@@ -111,6 +116,7 @@ void AdapterPool::Return(std::unique_ptr<AdapterProcess> process) {
   backoff_s_ = 0;
 }
 
+// Doubles the pause before the next start and logs the death.
 absl::Status AdapterPool::OnDeath(const absl::Status& death) {
   const MutexLock lock(mutex_);
   backoff_s_ = std::min(std::max(2 * backoff_s_, options_.min_backoff_s),

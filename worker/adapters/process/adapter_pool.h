@@ -16,23 +16,25 @@
 
 namespace tangram {
 
-// Running copies of one adapter program, each asked one thing at a time: as
-// many as there are threads that ask at once. One that dies is replaced, with
-// pauses that grow while they go on dying. Thread-safe.
+// Running copies of one adapter program, one for each thread that asks at the
+// same time. Each copy gets one question at a time. A copy that dies is
+// replaced; pauses before a start grow while copies keep dying. Thread-safe.
 class AdapterPool {
  public:
   using ShouldStop = AdapterProcess::ShouldStop;
   using Question = absl::FunctionRef<CallResult(AdapterProcess&)>;
 
-  // Starts the first. kInvalidArgument if it does not say who it is.
+  // Starts the first copy. Returns kInvalidArgument if it does not describe
+  // itself.
   static absl::StatusOr<std::unique_ptr<AdapterPool>> Create(
       ProcessOptions options);
 
   const AdapterInfo& info() const { return info_; }
 
-  // Asks a process, and a new one if that dies. Errors of the program have its
-  // name in front: kInvalidArgument and kUnimplemented are its own, kInternal
-  // is all that it should not do. kCancelled once told to stop.
+  // Asks a copy of the program, and a new one if that dies. An error carries
+  // the program's name in front. kInvalidArgument and kUnimplemented come from
+  // the program itself; every misbehaviour is kInternal. Returns kCancelled
+  // after `should_stop`.
   absl::Status Ask(Question question, const ShouldStop& should_stop);
 
  private:
@@ -40,7 +42,7 @@ class AdapterPool {
 
   explicit AdapterPool(ProcessOptions options);
 
-  // An idle process, or a new one.
+  // Returns an idle copy, or a new one.
   absl::StatusOr<std::unique_ptr<AdapterProcess>> Take(
       const ShouldStop& should_stop);
   absl::Status AwaitTurn(const ShouldStop& should_stop);
@@ -51,10 +53,11 @@ class AdapterPool {
   AdapterInfo info_;
   Mutex mutex_;
   std::vector<std::unique_ptr<AdapterProcess>> idle_ ABSL_GUARDED_BY(mutex_);
-  // 0: the last answer came after the last death.
+  // 0 if the last answer came after the last death.
   double backoff_s_ ABSL_GUARDED_BY(mutex_) = 0;
   Clock::time_point next_start_ ABSL_GUARDED_BY(mutex_);
-  SparseTimes deaths_ ABSL_GUARDED_BY(mutex_);  // In the log.
+  SparseTimes deaths_
+      ABSL_GUARDED_BY(mutex_);  // Limits how often deaths are logged.
 };
 
 }  // namespace tangram

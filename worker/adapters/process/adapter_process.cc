@@ -26,14 +26,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often a call looks whether it should go on.
+// Interval at which a call checks whether it should go on.
 constexpr double kPollSeconds = 0.02;
 constexpr std::chrono::milliseconds kPollInterval(20);
-// A lost connection means a dead process; so long it may take to be seen dead.
+// A lost connection means a dead process. Limits the wait until the process is
+// seen dead.
 constexpr double kDeathNoticeS = 1;
 
-// A folder that only this user can enter, removed in the end: for the socket
-// and the program's temporary files.
+// A folder that only this user can enter, for the socket and the program's
+// temporary files. Removed by the destructor.
 class PrivateFolder {
  public:
   static absl::StatusOr<std::unique_ptr<PrivateFolder>> Create() {
@@ -60,7 +61,8 @@ class PrivateFolder {
   const std::string path_;
 };
 
-// Enough to run programs, and nothing that the worker was trusted with.
+// Returns the variables that programs need to run. Nothing entrusted to the
+// worker is among them.
 std::vector<std::string> EnvironmentFor(const PrivateFolder& folder) {
   std::vector<std::string> environment = {
       absl::StrCat("TANGRAM_ADAPTER_SOCKET=", folder.socket()),
@@ -131,7 +133,8 @@ class RunningAdapter : public AdapterProcess {
       v1::Parallelizer::Stub::*)(grpc::ClientContext*, const Request&,
                                  grpc::CompletionQueue*);
 
-  // A connection that is tried too early is tried again only after a while.
+  // Waits until the socket exists. gRPC retries a connection that was tried too
+  // early only after a pause.
   absl::Status AwaitSocket(const ShouldStop& should_stop) {
     const auto deadline =
         Clock::now() + std::chrono::duration<double>(options_.max_reply_s);
@@ -155,7 +158,7 @@ class RunningAdapter : public AdapterProcess {
     const auto deadline = Clock::now() + std::chrono::duration<double>(max_s);
     grpc::CompletionQueue queue;
     grpc::ClientContext context;
-    // The socket is there a little before somebody listens on it.
+    // The socket exists slightly before the program listens on it.
     context.set_wait_for_ready(!is_ready_);
     grpc::Status status;
     const auto call = (stub_.get()->*method)(&context, request, &queue);
@@ -183,6 +186,8 @@ class RunningAdapter : public AdapterProcess {
     return Judge(end, status);
   }
 
+  // A broken connection counts as the death of the process, which is killed if
+  // need be.
   CallResult Judge(CallEnd end, const grpc::Status& status) {
     if (end == CallEnd::kStopped) return {end, absl::CancelledError("stopped")};
     if (end == CallEnd::kAnswered &&
@@ -200,12 +205,12 @@ class RunningAdapter : public AdapterProcess {
   }
 
   const ProcessOptions& options_;
-  // Outlived by what uses it.
+  // Members in order of dependence: each outlives those after it.
   std::unique_ptr<PrivateFolder> folder_;
   std::unique_ptr<ChildProcess> child_;
   std::unique_ptr<v1::Parallelizer::Stub> stub_;
   AdapterInfo info_;
-  bool is_ready_ = false;  // Has said who it is.
+  bool is_ready_ = false;  // The program has described itself.
 };
 
 }  // namespace

@@ -20,30 +20,33 @@ class SlicePlanSet;
 
 namespace tangram {
 
-// How a call that got no answer ended, other than with the adapter's error.
+// How a call ended.
 enum class CallEnd {
-  kAnswered,  // With an answer, or an error of the adapter's own.
-  kDied,      // The process is gone; a new one may do better.
-  kTimedOut,  // The process was killed for it.
-  kStopped,   // By the caller; the process was killed, as it cannot be told.
+  kAnswered,  // With an answer, or with the adapter's own error.
+  kDied,      // The process is gone; a new one may succeed.
+  kTimedOut,  // The process was killed because it took too long.
+  kStopped,  // Stopped by the caller. The process was killed, because it cannot
+             // be told to stop.
 };
 
+// The end of a call and its error, if any.
 struct CallResult {
   CallEnd end = CallEnd::kAnswered;
-  absl::Status status;  // Of kDied and kTimedOut: what happened.
+  absl::Status status;  // For kDied and kTimedOut: what happened.
 };
 
-// One running adapter program and the connection to it. One call at a time.
+// A running adapter program and the connection to it. Takes one call at a time.
 class AdapterProcess {
  public:
-  // Polled while something is waited for.
+  // Polled during every wait.
   using ShouldStop = std::function<bool()>;
 
-  // Starts it and waits until it says who it is. kCancelled once told to stop.
+  // Starts the program and waits until it describes itself. Returns kCancelled
+  // after `should_stop`.
   static absl::StatusOr<std::unique_ptr<AdapterProcess>> Start(
       const ProcessOptions& options, const ShouldStop& should_stop);
 
-  virtual ~AdapterProcess() = default;  // Kills it.
+  virtual ~AdapterProcess() = default;  // Kills the program.
 
   virtual const AdapterInfo& info() const = 0;
   virtual bool IsAlive() = 0;

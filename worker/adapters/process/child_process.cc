@@ -27,17 +27,20 @@
 namespace tangram {
 namespace {
 
-// How soon it is noticed that it ended while its output stayed open.
+// Interval at which the end of a process is noticed while its output stays
+// open.
 constexpr int kWatchIntervalMs = 50;
-// How often its memory is looked at, and how much of a core that may take.
+// Interval of memory checks, and their limit: 1/20 of a core's time.
 constexpr std::chrono::milliseconds kMemoryInterval(200);
 constexpr int kMemoryLookShare = 20;
+// Number of last lines that Ending() reports.
 constexpr size_t kLinesKept = 5;
 constexpr size_t kMaxLineBytes = 500;
-// What is read before its memory and its end are looked at again: as much as a
-// pipe holds (pipe(7)).
+// Bytes read before memory and end are checked again: the capacity of a pipe
+// (pipe(7)).
 constexpr ssize_t kMaxTurnBytes = 1 << 16;
-// How many lines are passed on every few seconds: a stack trace, but no flood.
+// Limit on lines passed on in each interval: enough for a stack trace, but no
+// flood.
 constexpr std::chrono::seconds kLineInterval(5);
 constexpr int64_t kLinesPerInterval = 100;
 
@@ -61,11 +64,11 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Between fork and exec nothing may be called that takes a lock.
+// Runs between fork and exec, where nothing that takes a lock may be called.
 [[noreturn]] void BecomeCommand(int output, pid_t parent, char* const argv[],
                                 char* const environment[]) {
   setsid();
-  // The parent may have died before the kernel was told to watch it.
+  // The parent may die before the kernel starts to watch it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   const int null = open("/dev/null", O_RDONLY);
@@ -75,7 +78,8 @@ class Descriptor {
   close_range(STDERR_FILENO + 1, ~0U, 0);
   constexpr rlimit kNoCore = {.rlim_cur = 0, .rlim_max = 0};
   setrlimit(RLIMIT_CORE, &kNoCore);
-  // Daemons hold termination signals and gRPC ignores broken pipes.
+  // Daemons block termination signals, and gRPC ignores broken pipes; both are
+  // inherited.
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -85,8 +89,7 @@ class Descriptor {
 }
 
 std::string ExitText(int status) {
-  // A shell that waited for its command has an exit code of its own for a
-  // signal.
+  // A shell that waited for its command exits with 128 + the signal's number.
   constexpr int kShellSignal = 128;
   const int code = WEXITSTATUS(status);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status)
@@ -98,8 +101,8 @@ std::string ExitText(int status) {
                          strsignal(signal));
 }
 
-// One thread starts the command, reads what it writes, watches its memory, and
-// sees it end: a child dies with the thread that started it.
+// One thread starts the command, reads its output, watches its memory and sees
+// it end. PR_SET_PDEATHSIG binds a child to the thread that started it.
 class WatchedChild : public ChildProcess {
  public:
   explicit WatchedChild(ChildOptions options) : options_(std::move(options)) {}
@@ -166,7 +169,7 @@ class WatchedChild : public ChildProcess {
     }
     if (id_ <= 0) return;
     Watch();
-    // While the leader is not reaped, its number names no other session.
+    // Until the leader is reaped, its number belongs to no other session.
     KillSession(id_);
     ReadOutput();
     EndLine();
@@ -192,7 +195,7 @@ class WatchedChild : public ChildProcess {
     return child;
   }
 
-  // Returns when it has ended.
+  // Returns when the leader has ended.
   void Watch() {
     auto next_look = Clock::now();
     while (!LeaderHasEnded()) {
@@ -209,6 +212,7 @@ class WatchedChild : public ChildProcess {
     }
   }
 
+  // Leaves the leader unreaped.
   bool LeaderHasEnded() const {
     siginfo_t info = {};
     waitid(P_PID, id_, &info, WEXITED | WNOHANG | WNOWAIT);
@@ -228,7 +232,7 @@ class WatchedChild : public ChildProcess {
     char buffer[4096];
     for (ssize_t total = 0; total < kMaxTurnBytes;) {
       const ssize_t length = read(output_.get(), buffer, sizeof(buffer));
-      // Nobody has the other end any more; there is nothing left to wait for.
+      // No process holds the other end any more, so no output will follow.
       if (length == 0) output_.Close();
       if (length <= 0) return;
       total += length;
@@ -273,11 +277,11 @@ class WatchedChild : public ChildProcess {
 
   ChildOptions options_;
   Descriptor output_;
-  // Of the thread alone.
-  std::string line_;  // Not ended yet.
+  // Used by the thread alone.
+  std::string line_;  // The line being read.
   Clock::time_point interval_end_;
-  int64_t lines_passed_on_ = 0;  // In the interval.
-  int64_t lines_left_out_ = 0;   // Not told yet.
+  int64_t lines_passed_on_ = 0;  // In the current interval.
+  int64_t lines_left_out_ = 0;   // Not reported yet.
 
   pid_t id_ = 0;  // Like fork_error_, set before state_ changes.
   int fork_error_ = 0;

@@ -11,34 +11,37 @@
 
 namespace tangram {
 
+// A command and its limits.
 struct ChildOptions {
-  std::string command;                   // For /bin/sh.
-  std::vector<std::string> environment;  // "NAME=value"; it gets nothing else.
-  double max_memory_bytes = 0;           // Of all its processes together.
-  // Gets each line that it writes to standard output or error; of a flood the
-  // first ones, and how many were left out.
+  std::string command;  // Run by /bin/sh.
+  std::vector<std::string>
+      environment;  // "NAME=value"; the command gets no other variables.
+  double max_memory_bytes = 0;  // Limit on all its processes together.
+  // Called with each line of standard output or error. In a flood, only with
+  // the first lines and the number of lines left out.
   std::function<void(absl::string_view)> on_line;
 };
 
-// A command that runs in a session of its own, with all that it starts: it has
-// no standard input, no open files of ours and no terminal, dies with this
-// process, and is killed when it takes more memory than it may. Thread-safe.
+// A command that runs in its own session, together with everything that it
+// starts. It has no standard input, no open files of ours and no terminal. It
+// dies with this process, and is killed if it exceeds its memory limit.
+// Thread-safe.
 class ChildProcess {
  public:
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
       ChildOptions options);
 
-  virtual ~ChildProcess() = default;  // Kills it.
+  virtual ~ChildProcess() = default;  // Kills the command.
 
-  // Kills it and all that it started. The first reason is told by Ending():
-  // "took longer than 600 s".
+  // Kills the command and all that it started. Ending() reports the first
+  // reason: "took longer than 600 s".
   virtual void Kill(absl::string_view reason) = 0;
 
-  // Whether it has ended, or does within that time.
+  // Returns whether the command has ended or ends within `seconds`.
   virtual bool EndsWithin(double seconds) = 0;
 
-  // How it ended and what it wrote last: "was killed by signal 9 (Killed);
-  // output: ...".
+  // Describes how the command ended and its last output: "was killed by signal
+  // 9 (Killed); output: ...".
   virtual std::string Ending() = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace tangram {
 namespace {
 
-// Sets the figures of `plan`. Returns the bytes that it is short of.
+// Sets the estimates of `plan`. Returns the bytes that it lacks.
 double Estimate(const PlanEstimator& estimator, SlicePlan& plan) {
   const std::vector<StageFigures> figures = estimator.FiguresOf(plan);
   for (int i = 0; i < plan.num_stages(); ++i) {

@@ -5,9 +5,9 @@
 
 namespace tangram {
 
-// Fills in times and trailing stages of plans that came without, and keeps
-// those that fit and that no other is at least as good as in every respect.
-// The plans must be such as CheckSlicePlanSet lets through. Pure.
+// Sets times and trailing stages of plans that came without them. Keeps the
+// plans that fit and that no other equals or beats in every respect. The plans
+// must pass CheckSlicePlanSet. Pure.
 void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options, SlicePlanSet& answer);
 

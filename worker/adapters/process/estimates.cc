@@ -25,6 +25,7 @@ v1::OperatorEstimate Encode(const OperatorCost& cost, OpKind op) {
   return message;
 }
 
+// Encodes the operators of one kind of layer under one set of degrees.
 v1::LayerEstimate EstimateOf(const LayerSpec& layer,
                              const StageParallelism& parallelism,
                              const StageEnvironment& environment) {

@@ -9,8 +9,9 @@ class Estimates;
 
 namespace tangram {
 
-// What an adapter program is told about costs, so that it needs no model of
-// them: the layers of the slice by kind, in order of first appearance.
+// Returns the cost estimates that an adapter program receives, so that it needs
+// no cost model of its own. Layers are listed by kind, in order of first
+// appearance in the slice.
 v1::Estimates EstimatesFor(const ModelSlice& slice, const IslandSpec& island,
                            const ProfileOptions& options);
 

@@ -10,13 +10,13 @@
 
 namespace tangram {
 
-// "exec:COMMAND" names a program that is an adapter; anything else is the name
-// of a parallelizer that is built in.
+// Returns whether a spec names an adapter program, "exec:COMMAND". Every other
+// spec is the name of a built-in parallelizer.
 bool NamesProgram(absl::string_view spec);
 
-// The parallelizer of that spec, wrapped in a ValidatingParallelizer.
-// `limits` is for programs; its command is ignored. kInvalidArgument if there
-// is none such.
+// Creates the parallelizer of a spec, wrapped in a ValidatingParallelizer.
+// `limits` applies to programs; its command is ignored. Returns
+// kInvalidArgument if there is no such parallelizer.
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateParallelizer(
     absl::string_view spec, ProcessOptions limits = {});
 

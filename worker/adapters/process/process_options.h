@@ -5,13 +5,13 @@
 
 namespace tangram {
 
-// An adapter program and what it may take.
+// An adapter program and its limits.
 struct ProcessOptions {
-  std::string command;            // For /bin/sh.
-  double max_search_s = 600;      // Wall time of one Parallelize.
-  double max_reply_s = 30;        // Of the others, starting included.
-  double max_memory_bytes = 8e9;  // Of one process and all that it starts.
-  // Between starts after failures, doubling.
+  std::string command;        // Run by /bin/sh.
+  double max_search_s = 600;  // Wall time of one Parallelize call.
+  double max_reply_s = 30;    // Wall time of any other call, and of the start.
+  double max_memory_bytes = 8e9;  // For one process and all that it starts.
+  // Pauses between starts after failures; each is twice the one before.
   double min_backoff_s = 0.1;
   double max_backoff_s = 5;
 };

@@ -115,12 +115,13 @@ class ProcessParallelizer : public Parallelizer {
   }
 
  private:
+  // The bound that the program may return if it computes none itself.
   PerformanceProfile BoundFor(const ModelSlice& slice, const IslandSpec& island,
                               const ProfileOptions& options) const {
     PerformanceProfile bound = LayerwiseLowerBounds(
         slice, island, options,
         {.cp = features().context_parallel, .ep = features().expert_parallel});
-    // Anything may be in the hosts' memory.
+    // Everything may be in the hosts' memory.
     if (features().offload) bound.min_total_bytes = 0;
     return bound;
   }
@@ -141,14 +142,14 @@ class ProcessParallelizer : public Parallelizer {
     return Blame(FromProto(answer));
   }
 
-  // A program proposes stages. Whatever figures it gave are replaced by those
-  // of the cost model, and what does not fit in memory is dropped.
+  // A program proposes stages. The cost model's estimates replace those of the
+  // program, and plans that do not fit in memory are dropped.
   absl::StatusOr<SlicePlanSet> Complete(
       v1::SlicePlanSet answer, const ModelSlice& slice,
       const IslandSpec& island, const ParallelizeOptions& options) const {
     for (v1::SlicePlan& plan : *answer.mutable_plans()) {
       plan.set_made_by(name());
-      // So that the rest of it can be read before it is estimated.
+      // Valid values let FromProto read the plan; EstimatePlans replaces them.
       plan.set_max_trailing_stages(options.trailing_stages);
       for (v1::SliceStage& stage : *plan.mutable_stages()) {
         stage.set_time_s(1);
@@ -159,7 +160,7 @@ class ProcessParallelizer : public Parallelizer {
     TANGRAM_ASSIGN_OR_RETURN(SlicePlanSet set, FromProto(answer));
     TANGRAM_RETURN_IF_ERROR(
         CheckSlicePlanSet(set, slice, WithoutLimits(island), options));
-    // Programs need not know limits.
+    // Programs need not know the limits.
     if (KeepWithin(island.limits, set) > 0 && set.plans.empty()) {
       set.infeasible = {.reason = kNoStageWithinLimits};
     }
@@ -167,7 +168,7 @@ class ProcessParallelizer : public Parallelizer {
     return set;
   }
 
-  // What cannot be read is the adapter's fault.
+  // An answer that cannot be read is the adapter's fault.
   template <typename T>
   absl::StatusOr<T> Blame(absl::StatusOr<T> answer) const {
     if (answer.ok()) return answer;

@@ -9,10 +9,11 @@
 
 namespace tangram {
 
-// A parallelizer in a program of its own: any that serves
-// tangram.v1.Parallelizer on the socket that it is told. Whatever the program
-// does, a call returns, with an answer or an error that has the adapter's name.
-// Starts the program: kInvalidArgument if it is none.
+// Creates a parallelizer that runs as a separate program. The program serves
+// tangram.v1.Parallelizer on the socket that it is given. Whatever the program
+// does, every call returns with an answer or with an error that names the
+// adapter. Starts the program; returns kInvalidArgument if it is not an
+// adapter.
 absl::StatusOr<std::unique_ptr<Parallelizer>> CreateProcessParallelizer(
     ProcessOptions options);
 

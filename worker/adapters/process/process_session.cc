@@ -16,6 +16,7 @@
 namespace tangram {
 namespace {
 
+// The fields of /proc/ID/stat that are used.
 struct ProcessState {
   pid_t id = 0;
   pid_t session = 0;
@@ -31,11 +32,12 @@ std::string ReadStat(pid_t id) {
   return std::string(text, std::fread(text, 1, sizeof(text), file.get()));
 }
 
-// proc(5). Empty if it has ended, which zombies have.
+// Parses /proc/ID/stat (proc(5)). Returns empty if the process has ended;
+// zombies have.
 std::optional<ProcessState> StateOf(pid_t id) {
   constexpr size_t kState = 0, kSession = 3, kResidentPages = 21;
   const std::string stat = ReadStat(id);
-  // The name before it, in parentheses, may hold anything.
+  // The process name before it stands in parentheses and may contain anything.
   const size_t name_end = stat.rfind(") ");
   if (name_end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields =
@@ -83,8 +85,8 @@ double SessionMemoryBytes(pid_t session) {
 }
 
 void KillSession(pid_t session) {
-  // The leader, which may be about to make the session; its group in one go;
-  // then those that made a group of their own.
+  // Kills the leader, which may be about to create the session, then its group
+  // at once, then members that created groups of their own.
   kill(session, SIGKILL);
   kill(-session, SIGKILL);
   constexpr int kMaxRounds = 100;

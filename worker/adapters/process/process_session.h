@@ -6,17 +6,18 @@
 #include <vector>
 
 // A program and whatever it starts: the processes of one session (setsid(2)),
-// as /proc shows them.
+// as listed in /proc.
 namespace tangram {
 
-// Those that have not ended.
+// Returns the members that have not ended.
 std::vector<pid_t> SessionMembers(pid_t session);
 
-// Resident memory of all members; what they share counts for each.
+// Returns the resident memory of all members. Shared memory counts for each
+// member.
 double SessionMemoryBytes(pid_t session);
 
-// Kills all members, also those that are just being started. The leader must
-// not have been waited for, so that its number is still its own.
+// Kills all members, including those that are just being started. The leader
+// must not have been waited for, so that its number still belongs to it.
 void KillSession(pid_t session);
 
 }  // namespace tangram
