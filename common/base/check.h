@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-// For our own invariants only: input from outside is never checked with it.
-// Stays on in release builds.
+// Aborts if one of our own invariants does not hold, also in release builds.
+// Input from outside is never checked with it.
 #define TANGRAM_CHECK(condition)                                            \
   do {                                                                      \
     if (!(condition)) {                                                     \

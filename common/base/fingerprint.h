@@ -10,8 +10,9 @@
 namespace tangram {
 
 // A 64-bit content hash that is the same on every machine and in every version
-// of the program (absl::Hash is seeded per process, so it cannot name things
-// that are cached or sent). FNV-1a over fixed-width fields, then a final mix.
+// of the program. (absl::Hash is seeded for each process, so it cannot name
+// things that are cached or sent.) FNV-1a over fixed-width fields, then a final
+// mix.
 //
 //   Fingerprint fp = Fingerprinter().Add(layer.hidden_size).Add(name).Finish();
 using Fingerprint = uint64_t;
@@ -35,7 +36,7 @@ class Fingerprinter {
     for (const char c : text) AddByte(static_cast<unsigned char>(c));
     return *this;
   }
-  // Without it a literal would choose the bool overload.
+  // Without this overload, a literal would convert to bool.
   Fingerprinter& Add(const char* text) { return Add(absl::string_view(text)); }
   Fingerprinter& Add(const std::string& text) {
     return Add(absl::string_view(text));

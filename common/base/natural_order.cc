@@ -17,7 +17,8 @@ absl::string_view TakeNumber(absl::string_view& text) {
   return digits;
 }
 
-// Negative, zero or positive, by characters and values of numbers alone.
+// Returns a negative value, zero or a positive value. Compares characters and
+// the values of numbers only.
 int Compare(absl::string_view a, absl::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (absl::ascii_isdigit(a[0]) && absl::ascii_isdigit(b[0])) {

@@ -5,9 +5,10 @@
 
 namespace tangram {
 
-// Whether `a` comes before `b` as people number things: runs of digits compare
-// by value, so "node-2" comes before "node-10". A strict total order of
-// different names: where all values agree ("node-2", "node-02"), by characters.
+// Returns whether `a` comes before `b` in the order in which people number
+// things. Runs of digits compare by value, so "node-2" comes before "node-10".
+// A strict total order of different names: names with equal values ("node-2",
+// "node-02") compare by characters.
 bool NaturalLess(absl::string_view a, absl::string_view b);
 
 }  // namespace tangram

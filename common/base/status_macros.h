@@ -6,7 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// Debian's Abseil (20220623) has no status macros; these are the two we use.
+// Debian's Abseil (20220623) has no status macros. These are the two that we
+// use.
 
 #define TANGRAM_RETURN_IF_ERROR(expression)                     \
   do {                                                          \

@@ -5,7 +5,8 @@
 namespace tangram {
 namespace {
 
-// One key and value of every head of this GPU.
+// Returns the bytes of one key and value of every head on this GPU, for one
+// token.
 double KeyValueBytes(const LayerScope& scope) {
   const double query =
       1.0 * scope.layer.num_heads * scope.layer.head_dim / scope.tp;
@@ -13,9 +14,9 @@ double KeyValueBytes(const LayerScope& scope) {
          (InputElementsOnGpu(scope, OpKind::kAttentionCore) - query);
 }
 
-// Ring attention (2310.01889): keys and values of every rank pass by all
-// others while the scores of those at hand are computed; backward their
-// gradients travel along.
+// Adds ring attention (2310.01889). The keys and values of every rank pass by
+// all others while each rank computes the scores of those at hand. In the
+// backward pass their gradients travel along.
 void AddRingComm(const LayerScope& scope, OperatorWork& work) {
   if (scope.parallelism.cp_degree == 1) return;
   const double ring_bytes =
@@ -25,13 +26,13 @@ void AddRingComm(const LayerScope& scope, OperatorWork& work) {
   work.backward_hidden_s = 2 * work.forward_hidden_s;
 }
 
-// FlashAttention-2 (2307.08691 §3.1): causal blocks above the diagonal are
-// skipped, backward recomputes the scores (5 products instead of 2), and only
-// Q, K, V and one fp32 log-sum a row are kept.
+// FlashAttention-2 (2307.08691 §3.1). Causal blocks above the diagonal are
+// skipped. The backward pass recomputes the scores (5 products instead of 2).
+// Only Q, K, V and one fp32 log-sum for each row are kept.
 OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
   const LayerSpec& layer = scope.layer;
   const double s = scope.environment.training.sequence_length;
-  // Mean number of keys that a query looks at: s/2 without a window.
+  // Mean number of keys that a query sees; s/2 without a window.
   const double seen = context - context * context / (2 * s);
   const double flops = 2 * scope.tokens * seen * heads *
                        (1.0 * layer.head_dim + layer.value_head_dim);
@@ -46,18 +47,20 @@ OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
           .kept_bytes = kLogSumBytes * heads * scope.tokens};
 }
 
-// Batched products of one head each, as a share of what a fused kernel reaches.
-// Fitted with DeviceEfficiency::attention_fraction on vTrain's A100 runs.
+// Throughput of batched products of one head each, as a fraction of a fused
+// kernel's. Fitted with DeviceEfficiency::attention_fraction on vTrain's A100
+// runs.
 constexpr double kUnfusedShare = 0.6;
 
-// Megatron-LM's fused softmax writes its gradient in place and takes as many
-// tokens as this. Beyond, the gradients on either side of it are live at once.
+// Megatron-LM's fused softmax writes its gradient in place, for at most this
+// many tokens. Beyond that, the gradients before and after it are live at once.
 constexpr double kLongestFusedSoftmax = 2048;
 
-// Separate kernels (2205.05198 §4.1): scores QKᵀ, softmax, dropout, times V.
-// With E bytes an element and a one-byte mask, softmax reads and writes 2E and
-// dropout 2E + 1 bytes a score; backward 3E and 2E + 1. Kept a score: the
-// outputs of softmax and dropout and the mask.
+// Unfused attention in separate kernels (2205.05198 §4.1): scores QKᵀ, softmax,
+// dropout, product with V. With E bytes for an element and a one-byte mask,
+// softmax moves 2E bytes for each score and dropout 2E + 1; backward, these are
+// 3E and 2E + 1. Each score keeps the outputs of softmax and dropout and the
+// mask.
 OperatorWork UnfusedWork(const LayerScope& scope, double heads,
                          double context) {
   const LayerSpec& layer = scope.layer;
@@ -66,7 +69,8 @@ OperatorWork UnfusedWork(const LayerScope& scope, double heads,
   const double score_bytes = e * scores;
   const KernelRates& rates = scope.rates;
   const auto product_s = [&](double head_dim) {
-    // Heads that tensor cores cannot read whole leave them.
+    // Products whose head dimension tensor cores cannot read whole do not use
+    // them.
     const double slowdown = 1 + OddPenalty(head_dim, rates);
     return slowdown * AttentionSeconds(2 * scores * head_dim / kUnfusedShare,
                                        score_bytes, rates);
@@ -88,6 +92,7 @@ OperatorWork UnfusedWork(const LayerScope& scope, double heads,
 
 }  // namespace
 
+// A sliding window limits the keys that a query sees.
 OperatorWork AttentionCoreWork(const LayerScope& scope) {
   const TrainingOptions& training = scope.environment.training;
   const LayerSpec& layer = scope.layer;
@@ -107,8 +112,8 @@ OperatorWork QkvWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double tokens = scope.tokens;
   const QkvShape shape = QkvShapeOf(scope);
-  // Latent attention is two products in a row; as one of the same FLOPs it
-  // costs the same but for the launch.
+  // Latent attention is two consecutive products. One product of the same FLOPs
+  // costs the same except for a launch.
   const double in = layer.hidden_size / scope.tp_y;
   const double out = shape.on_gpu / in;
   OperatorWork work = MatmulWork(GemmSeconds({.m = tokens, .k = in, .n = out},
@@ -116,7 +121,7 @@ OperatorWork QkvWork(const LayerScope& scope) {
   work.keeps_input = true;
   work.parameters = ParameterCount(layer, OpKind::kQkvProjection) *
                     shape.on_gpu / shape.total;
-  // Latent ranks are kept before and after their norm.
+  // Latent vectors are kept before and after their norm.
   work.kept_bytes = 2 * scope.element_bytes * tokens *
                     (layer.q_lora_rank + layer.kv_lora_rank) /
                     scope.residual_tp;

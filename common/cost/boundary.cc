@@ -4,7 +4,8 @@
 namespace tangram {
 namespace {
 
-// The shared experts' output waits beside the routed tokens to be added.
+// Returns whether the shared experts' output is live, because it waits to be
+// added to the routed tokens.
 bool SharedOutputIsLive(const LayerSpec& layer, OpKind op) {
   if (layer.shared_expert_ffn_hidden_size == 0) return false;
   return op == OpKind::kExpertDispatch || op == OpKind::kExpertUp ||
@@ -19,8 +20,8 @@ double BoundaryBytes(const LayerSpec& layer, int op_index,
                      const TrainingOptions& training) {
   const OpKind op = OperatorsOf(layer)[op_index];
   double elements = InputElements(layer, op);
-  // Inside a branch the residual stream crosses as well. After the final norm
-  // nothing needs it any more.
+  // Inside a branch, the residual stream crosses the boundary as well. After
+  // the final norm it is no longer needed.
   const bool beside_residual =
       !IsResidualCut(layer, op_index) && layer.kind == LayerKind::kTransformer;
   if (beside_residual) elements += layer.hidden_size;

@@ -11,8 +11,9 @@ bool SpansNodes(const CommGroup& group) {
   return group.size > group.ranks_per_node;
 }
 
-// Two GPUs never get more than they would alone; next to each other they get
-// that even while all pairs communicate, since each has its own bridge.
+// Returns the rate of each rank inside a node. Two GPUs never get more than
+// they would alone. Two neighbouring GPUs get that even while all pairs
+// communicate, because each pair has its own bridge.
 double IntraNodeRate(const CommGroup& group, const Link& link) {
   if (group.ranks_per_node != 2) return link.bandwidth_bytes_per_s;
   return group.adjacent ? link.pair_bandwidth_bytes_per_s
@@ -20,13 +21,14 @@ double IntraNodeRate(const CommGroup& group, const Link& link) {
                                    link.pair_bandwidth_bytes_per_s);
 }
 
-// What one group gets of its node's network: its share of the node's total,
-// and no more than its ranks in the node can drive.
+// Returns a group's rate on its node's network: its share of the node's total,
+// and at most what its ranks in the node can drive.
 double InterNodeRate(const CommGroup& group, const Link& link) {
   return std::min(link.bandwidth_bytes_per_s / group.groups_per_node,
                   link.pair_bandwidth_bytes_per_s * group.ranks_per_node);
 }
 
+// A ring runs at the rate of its slowest link.
 double RingRate(const CommGroup& group, const StageWiring& wiring) {
   const double intra = group.ranks_per_node > 1
                            ? IntraNodeRate(group, wiring.intra_node)
@@ -35,14 +37,17 @@ double RingRate(const CommGroup& group, const StageWiring& wiring) {
   return std::min(intra, InterNodeRate(group, wiring.inter_node));
 }
 
-// α of one sweep over the group: the depth of a tree of its ranks.
+// Returns the α of one sweep over the group: latency times the depth of a
+// binary tree of its ranks, ⌈log2 n⌉.
 double SweepLatency(const CommGroup& group, const StageWiring& wiring) {
   const int depth = std::bit_width(static_cast<uint32_t>(group.size - 1));
   return depth * (SpansNodes(group) ? wiring.inter_node.latency_s
                                     : wiring.intra_node.latency_s);
 }
 
-// One pass round the ring: (n-1)/n of the bytes.
+// Returns the time of one pass round the ring, which moves (n-1)/n of the
+// bytes:
+//   latency + bytes · (n - 1) / (n · rate)
 double RingSweepSeconds(double bytes, const CommGroup& group,
                         const StageWiring& wiring) {
   if (group.size <= 1 || bytes <= 0) return 0;
@@ -51,7 +56,8 @@ double RingSweepSeconds(double bytes, const CommGroup& group,
          bytes * (n - 1) / (n * RingRate(group, wiring));
 }
 
-// A group of several nodes is looked up only if no other shares their network.
+// Looks up a measured table. A group of several nodes has one only if no other
+// group shares its network.
 const MeasuredCollective* FindMeasured(CollectiveOp op, const CommGroup& group,
                                        const StageWiring& wiring) {
   if (wiring.measured.empty()) return nullptr;
@@ -61,7 +67,7 @@ const MeasuredCollective* FindMeasured(CollectiveOp op, const CommGroup& group,
                         group.size / group.ranks_per_node);
 }
 
-// As measured, or else `modelled_s`.
+// Returns the measured time, or `modelled_s` without a measurement.
 double MeasuredOr(CollectiveOp op, double bytes, const CommGroup& group,
                   const StageWiring& wiring, double modelled_s) {
   if (group.size <= 1 || bytes <= 0) return 0;
@@ -69,8 +75,8 @@ double MeasuredOr(CollectiveOp op, double bytes, const CommGroup& group,
   return table == nullptr ? modelled_s : SecondsOf(*table, bytes);
 }
 
-// Pairs inside a node slow each other down where its link says so; pairs
-// between nodes share the network.
+// Pairs inside a node slow each other down if the node's link is slower for all
+// pairs than for one. Pairs between nodes share the network.
 double MeasuredTransferSeconds(double bytes, const TransferPath& path,
                                const MeasuredCollective& table) {
   const double all = path.link.bandwidth_bytes_per_s;
@@ -121,6 +127,10 @@ double ReduceScatterSeconds(double bytes, const CommGroup& group,
                     RingSweepSeconds(bytes, group, wiring));
 }
 
+// Traffic inside the node and between nodes runs at the same time:
+//   latency + max(bytes · (r - 1) / (n · intra), bytes · (n - r) / (n · inter /
+//   r))
+// with r ranks in a node.
 double AllToAllSeconds(double bytes, const CommGroup& group,
                        const StageWiring& wiring) {
   if (group.size <= 1 || bytes <= 0) return 0;
@@ -139,6 +149,8 @@ double AllToAllSeconds(double bytes, const CommGroup& group,
                     SweepLatency(group, wiring) + seconds);
 }
 
+// Inside a node, `flows` pairs share the link but always get at least one
+// pair's rate. Between nodes, they share the network of node_pairs nodes.
 double TransferSeconds(double bytes, const TransferPath& path) {
   if (bytes <= 0) return 0;
   const Link& link = path.link;

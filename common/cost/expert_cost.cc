@@ -5,25 +5,27 @@
 namespace tangram {
 namespace {
 
-// The chosen experts and their weights, kept a token: an index and an fp32.
+// Bytes kept for each token and choice: an expert's index and an fp32 weight.
 constexpr double kRoutingBytes = 8;
 
-// Of the k copies of a token, the fraction that is sent to nodes: one to each
-// that has any of its experts, which are on N(1 − (1 − 1/N)^k) of N nodes.
+// Returns the number of copies that cross the network, as a fraction of a
+// token's k copies. One copy goes to each node that has any of its experts, and
+// these are on N(1 − (1 − 1/N)^k) of N nodes.
 double SentShare(const LayerScope& scope) {
   const double nodes =
       1.0 * scope.ep_group.size / scope.ep_group.ranks_per_node;
-  double missed = 1;  // That none of the choices is on a given node.
+  double missed = 1;  // Probability that no choice is on a given node.
   for (int i = 0; i < scope.layer.experts_per_token; ++i) {
     missed *= 1 - 1 / nodes;
   }
   return nodes * (1 - missed) / scope.layer.experts_per_token;
 }
 
-// All-to-all of the routed copies of this GPU's tokens. The rank whose experts
-// are most wanted sets the pace. Over several nodes, a token crosses the
-// network once for each node and is then spread inside it (DeepSeek-V3,
-// 2412.19437 §3.2.2, and DeepEP), unless sending each copy is quicker.
+// Returns the time of the all-to-all of the routed copies of this GPU's tokens.
+// The rank with the most wanted experts sets the pace. Over several nodes, a
+// token crosses the network once for each node and is then spread inside it
+// (DeepSeek-V3, 2412.19437 §3.2.2, and DeepEP), unless sending each copy is
+// faster.
 double ExchangeSeconds(const LayerScope& scope) {
   const CommGroup& group = scope.ep_group;
   const StageWiring& wiring = scope.environment.wiring;
@@ -42,9 +44,10 @@ double ExchangeSeconds(const LayerScope& scope) {
                            AllToAllSeconds(bytes, node, wiring)));
 }
 
-// With sequence parallelism every tp rank exchanges a share of the tokens, and
-// tp ranks, which share each expert's matrices, then need them all: gathered
-// after dispatch, reduced and scattered before combine, and mirrored backward.
+// With sequence parallelism, every tp rank exchanges a share of the tokens. The
+// tp ranks share each expert's matrices and so need all tokens. These are
+// gathered after dispatch and reduce-scattered before combine; the backward
+// pass mirrors this.
 double RoutedGatherSeconds(const LayerScope& scope) {
   if (scope.residual_tp == 1) return 0;
   const double bytes = RoutedLoad(scope) * scope.tokens * scope.element_bytes *
@@ -52,8 +55,8 @@ double RoutedGatherSeconds(const LayerScope& scope) {
   return AllGatherSeconds(bytes, scope.tp_group, scope.environment.wiring);
 }
 
-// Without sequence parallelism each tp rank exchanges all tokens, and partial
-// sums are reduced once they are back in order.
+// Without sequence parallelism, each tp rank exchanges all tokens. Partial sums
+// are reduced once the tokens are back in order.
 double TokenReduceSeconds(const LayerScope& scope) {
   if (scope.residual_tp > 1) return 0;
   const double bytes =
@@ -61,12 +64,13 @@ double TokenReduceSeconds(const LayerScope& scope) {
   return AllReduceSeconds(bytes, scope.tp_group, scope.environment.wiring);
 }
 
-// Tokens that one rank routes.
+// Returns the number of tokens that one rank routes.
 double RoutedTokens(const LayerScope& scope) {
   return scope.tokens / scope.residual_tp;
 }
 
-// Tokens are sorted by expert: read once, written once a choice; or back.
+// Returns the time to sort tokens by expert, or back. Each token is read once
+// and written once for each choice.
 double SortSeconds(const LayerScope& scope) {
   const double h = scope.layer.hidden_size;
   const double k = scope.layer.experts_per_token;
@@ -76,8 +80,8 @@ double SortSeconds(const LayerScope& scope) {
 
 }  // namespace
 
-// The router's product in full on each rank's tokens, then the shared experts,
-// a dense MLP.
+// The router's product runs in full on each rank's tokens. The shared experts
+// are a dense MLP.
 OperatorWork RouterWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double h = layer.hidden_size;
@@ -107,6 +111,7 @@ OperatorWork RouterWork(const LayerScope& scope) {
   return work;
 }
 
+// Forward: sort, then exchange. Backward: the mirror image.
 OperatorWork ExpertDispatchWork(const LayerScope& scope) {
   const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);
@@ -118,9 +123,9 @@ OperatorWork ExpertDispatchWork(const LayerScope& scope) {
                         RoutedTokens(scope)};
 }
 
-// Grouped products, one an expert, each as efficient as its own size allows.
-// Fully sharded experts (LAER-MoE) fetch their weights by all-to-all in both
-// passes and send the gradients back the same way.
+// Grouped products, one for each expert, each as efficient as its own size
+// allows. Fully sharded experts (LAER-MoE) fetch their weights by all-to-all in
+// both passes and send gradients back in the same way.
 OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
   const LayerSpec& layer = scope.layer;
   const double experts = 1.0 * layer.num_experts / scope.parallelism.ep_degree;
@@ -148,8 +153,8 @@ OperatorWork ExpertProjectionWork(const LayerScope& scope, OpKind op) {
   return work;
 }
 
-// Tokens were weighted by the router's choice before the last product, as
-// Megatron-Core does, so nothing is kept to weight them by.
+// As in Megatron-Core, tokens were weighted by the router's choice before the
+// last product, so combine keeps nothing.
 OperatorWork ExpertCombineWork(const LayerScope& scope) {
   const double pass_s = SortSeconds(scope);
   const double exchange_s = ExchangeSeconds(scope) + RoutedGatherSeconds(scope);

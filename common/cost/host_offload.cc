@@ -5,7 +5,8 @@
 namespace tangram {
 namespace {
 
-// Copies in both directions at once: the longer, and what they cost each other.
+// Returns the time of simultaneous copies in both directions: the longer copy
+// plus the slowdown that the directions cause each other.
 double CopySeconds(double in_bytes, double out_bytes,
                    const DeviceSpec& device) {
   const double longer = std::max(in_bytes, out_bytes);
@@ -14,16 +15,17 @@ double CopySeconds(double in_bytes, double out_bytes,
          device.host.bandwidth_bytes_per_s;
 }
 
-// What copies add to a pass of `pass_s`.
+// Returns the time that copies add to a pass of `pass_s`.
 double AddedSeconds(double in_bytes, double out_bytes, double pass_s,
                     const DeviceSpec& device) {
   return ExposedSeconds(CopySeconds(in_bytes, out_bytes, device), pass_s,
                         device.efficiency.copy_penalty);
 }
 
-// Weights and gradients of a layer need two buffers on the GPU, of the layer at
-// work and of the next; under ZeRO one is there already. Its optimizer state
-// needs one, and the activations of the layer that is being copied one more.
+// Returns the buffers on the GPU that offloading needs. Weights and gradients
+// need two buffers, for the present layer and the next; ZeRO provides one of
+// them. A layer's optimizer state needs one buffer. Activations need a second
+// one for the layer that is being copied.
 double BufferBytes(const StageParallelism& parallelism,
                    const HostOffload& offload, const HostBytes& host,
                    const StageEnvironment& environment, const LayerCost& cost) {

@@ -11,11 +11,12 @@ double FirstPositive(double a, double b, double c) {
   return b > 0 ? b : c;
 }
 
-// Elements that tensor cores read at once, and that fill a tile.
+// Elements that tensor cores read at once, and elements that fill a tile.
 constexpr double kLane = 8;
 constexpr double kTile = 64;
 
-// The fraction by which a product with this inner or last dimension is slower.
+// Returns the fraction by which a product with this inner or last dimension is
+// slower.
 double AlignmentPenalty(double dimension, const KernelRates& rates) {
   if (std::fmod(dimension, kTile) == 0) return 0;
   return std::fmod(dimension, kLane) == 0 ? rates.unaligned_penalty
@@ -45,7 +46,7 @@ double MatmulPeakFlops(const PeakFlops& peak, Precision precision) {
 
 KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
   const DeviceEfficiency& efficiency = device.efficiency;
-  // fp8 training runs only the projections in 8 bits.
+  // With fp8 training, only the projections run in 8 bits.
   const Precision attention_precision =
       precision == Precision::kFp8 ? Precision::kBf16 : precision;
   const double gemm = MatmulPeakFlops(device.peak_flops, precision);
@@ -64,6 +65,7 @@ KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
           .odd_penalty = efficiency.odd_penalty};
 }
 
+// count · max(slowdown · (f + half) / (peak · max), bytes / bandwidth) + launch
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates) {
   const double slowdown = 1 + std::max(AlignmentPenalty(gemm.k, rates),

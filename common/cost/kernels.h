@@ -5,29 +5,33 @@
 
 namespace tangram {
 
-// The peak that matrix products of a training precision get on a device: where
-// it lacks the units, the widest narrower-than-fp32 ones it has (bf16 on V100
-// runs as fp16), then fp32.
+// Returns the peak FLOP/s of matrix products in a training precision on a
+// device. If the device lacks units for the precision, returns the peak of a
+// 16-bit format that it has (bf16 on a V100 runs as fp16), else that of fp32.
 double MatmulPeakFlops(const PeakFlops& peak, Precision precision);
 
-// What a device delivers, as factors: a kernel's time takes no division.
+// Reciprocal throughputs of a device, precomputed so that kernel times need no
+// division.
 struct KernelRates {
   double gemm_s_per_flop = 0;
   double attention_s_per_flop = 0;
-  double half_flops = 0;
-  double s_per_byte = 0;
-  double launch_s = 0;
-  double host_launch_s = 0;
-  double unaligned_penalty = 0;
-  double odd_penalty = 0;
+  double half_flops =
+      0;  // FLOPs at which a product reaches half of its maximum.
+  double s_per_byte = 0;     // Reciprocal of the achievable memory bandwidth.
+  double launch_s = 0;       // Fixed time of each kernel on the device.
+  double host_launch_s = 0;  // The host's time to issue a kernel.
+  double unaligned_penalty =
+      0;                   // Slowdown of dimensions that do not fill tiles.
+  double odd_penalty = 0;  // Slowdown of dimensions that are no multiple of 8.
 };
 
 KernelRates RatesOf(const DeviceSpec& device, Precision precision);
 
-// Roofline: the slower of arithmetic and memory traffic. With the efficiency
-// f / (f + half) of DeviceEfficiency, f FLOPs take (f + half) / (peak · max).
-// `count` equal products run as one grouped kernel. A product whose k or n
-// does not fit the tiles takes the device's penalty longer.
+// One matrix product, or `count` equal products in one grouped kernel. Time
+// follows the roofline: the slower of arithmetic and memory traffic. With the
+// efficiency f / (f + half) of DeviceEfficiency, f FLOPs take (f + half) /
+// (peak · max). A product whose k or n does not fit the tiles takes longer by
+// the device's penalty.
 struct Gemm {
   double m = 0;
   double k = 0;
@@ -35,17 +39,18 @@ struct Gemm {
   double count = 1;
   double flops() const { return 2 * m * k * n; }
 };
+// Returns the seconds of a product whose elements have `element_bytes` bytes.
 double GemmSeconds(const Gemm& gemm, double element_bytes,
                    const KernelRates& rates);
 
-// The fraction by which products are slower that tensor cores cannot read
-// whole.
+// Returns the fraction by which products are slower if `dimension` is no
+// multiple of what tensor cores read at once.
 double OddPenalty(double dimension, const KernelRates& rates);
 
-// A fused or batched product inside the attention core.
+// Returns the seconds of a fused or batched product inside the attention core.
 double AttentionSeconds(double flops, double bytes, const KernelRates& rates);
 
-// An element-wise kernel that moves `bytes`.
+// Returns the seconds of an element-wise kernel that moves `bytes`.
 double PassSeconds(double bytes, const KernelRates& rates);
 
 }  // namespace tangram

@@ -8,10 +8,11 @@
 namespace tangram {
 namespace {
 
-// Follows the operators of a layer and knows which recomputed segment each is
-// in: a segment keeps its input alone, and while it is recomputed everything
-// that its operators save. What follows one that drops its output keeps what it
-// makes itself; the output lives while both are at work.
+// Adds up the activations of a layer's operators in order, by recomputed
+// segment. A segment keeps only its input; while it is recomputed, it holds
+// everything that its operators save. If segments drop their outputs, the
+// operator after one keeps only what it makes itself, and the output lives
+// while both run.
 class ActivationCount {
  public:
   explicit ActivationCount(bool drops_outputs)
@@ -46,12 +47,13 @@ class ActivationCount {
   double workspace_ = 0;
 };
 
-// Where collectives of a whole layer can hide, by pass.
+// Compute during which collectives of a whole layer can hide, by pass.
 struct Slack {
   double forward_s = 0;
   double backward_s = 0;
 };
 
+// Adds the exposed part of a collective to a pass.
 void PayExcess(double collective_s, double slack_s, double overlap_penalty,
                double& pass_s, double& comm_s) {
   const double excess_s =
@@ -60,9 +62,9 @@ void PayExcess(double collective_s, double slack_s, double overlap_penalty,
   comm_s += excess_s;
 }
 
-// ZeRO 2 reduce-scatters the layer's gradients each microbatch, so that they
-// accumulate sharded; ZeRO 3 also gathers its weights before either pass. The
-// whole layer is held for that long.
+// Adds the cost of sharded state. ZeRO 2 reduce-scatters the layer's gradients
+// for each microbatch, so that they accumulate sharded. ZeRO 3 also gathers the
+// weights before each pass. The GPU holds the whole layer meanwhile.
 void AddShardedState(const StageParallelism& parallelism,
                      const StageEnvironment& environment, const Slack& slack,
                      LayerCost& cost) {
@@ -86,7 +88,7 @@ void AddShardedState(const StageParallelism& parallelism,
       held * (gathers ? 2 : 1) * ElementBytes(environment.training.precision);
 }
 
-// Adds one operator, apart from its activations.
+// Adds one operator without its activations.
 void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
                  LayerCost& sum) {
   const double again = recomputed ? 1 : 0;
@@ -106,8 +108,8 @@ void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
   slack.backward_s += op.backward_slack_s + again * op.forward_slack_s;
 }
 
-// What is measured of a whole layer's parameters is for all that a GPU holds;
-// of that, ZeRO leaves it the fraction that the model says.
+// Measurements of a whole layer's parameters cover everything that a GPU holds
+// without ZeRO. ZeRO leaves the fraction of it that the model says.
 void AddMeasuredState(const MeasuredLayer& measured,
                       const StageParallelism& parallelism,
                       const StageEnvironment& environment, LayerCost& cost) {
@@ -117,7 +119,7 @@ void AddMeasuredState(const MeasuredLayer& measured,
     return all > 0 ? modelled(parallelism) * (measured_all / all - 1) : 0;
   };
   if (measured.optimizer_s.has_value()) {
-    // The launch is paid once a stage.
+    // The launch is paid once for a stage.
     const double launch_s = environment.device.efficiency.kernel_launch_s;
     cost.optimizer_beyond_model_s =
         beyond_model(*measured.optimizer_s, [&](const StageParallelism& p) {

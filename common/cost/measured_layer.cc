@@ -7,6 +7,8 @@
 namespace tangram {
 namespace {
 
+// Clears the fields that hardly change a layer's time, so that such layers
+// share measurements.
 LayerSpec WithoutWhatTakesNoTime(LayerSpec layer) {
   layer.max_position_embeddings = 0;
   layer.tied_embeddings = false;
@@ -22,7 +24,8 @@ LayerTimes TimesOf(const MeasuredLayer& layer) {
           .saved_bytes = layer.saved_bytes};
 }
 
-// On the line through (a.samples, from) and (b.samples, to).
+// Evaluates the line through (a.samples, from) and (b.samples, to). Beyond b,
+// the slope is not negative.
 double OnLine(const MeasuredLayer& a, const MeasuredLayer& b, double from,
               double to, double samples) {
   const double slope = (to - from) / (b.samples - a.samples);
@@ -32,7 +35,7 @@ double OnLine(const MeasuredLayer& a, const MeasuredLayer& b, double from,
   return from + slope * (samples - a.samples);
 }
 
-// All batch sizes that were measured of one layer.
+// Returns all measured batch sizes of one layer.
 absl::Span<const MeasuredLayer> BatchesOf(
     absl::Span<const MeasuredLayer> measured, Fingerprint key) {
   const auto first = std::lower_bound(
@@ -51,6 +54,7 @@ struct ModelledLayer {
   double saved_bytes = 0;
 };
 
+// Sums the operators of a layer by the model alone.
 ModelledLayer Modelled(const LayerScope& scope, bool with_collectives) {
   ModelledLayer sum;
   for (const OpKind op : OperatorsOf(scope.layer)) {
@@ -78,7 +82,7 @@ bool SpansNodes(const LayerScope& scope) {
          (scope.layer.is_moe() && SpansNodes(scope.ep_group));
 }
 
-// A batch is not slower than a larger one: where it was measured to be,
+// A batch is never slower than a larger one. If it was measured as slower,
 // something else ran beside it.
 LayerTimes BoundByLarger(LayerTimes times,
                          absl::Span<const MeasuredLayer> larger) {
@@ -142,6 +146,8 @@ LayerCalibration CalibrationOf(const LayerScope& scope) {
   if (with_collectives && SpansNodes(scope)) return {};
   LayerScope at = scope;
   std::optional<LayerTimes> times = InterpolateSamples(batches, scope.samples);
+  // Outside the measured range, scales the model by its error at the nearest
+  // batch.
   if (!times.has_value()) {
     const MeasuredLayer& nearest = batches.front();
     times = BoundByLarger(TimesOf(nearest), batches);

@@ -10,29 +10,29 @@
 #include "common/domain/stage_plan.h"
 #include "common/domain/training_options.h"
 
-// How measured layers override the model.
+// Measured layers, and how they override the model.
 namespace tangram {
 
-// The key under which DeviceSpec::measured_layers may override a layer:
-// dimensions, tp, tp_y and cp degree, sequence length, precision; of a
-// transformer layer whether flash attention runs, with experts the ep degree
-// and FSEP, with tp sequence parallelism. Biases, learned positions and tied
-// embeddings, which hardly take time, do not count.
+// Returns the key under which DeviceSpec::measured_layers may override a layer.
+// It covers dimensions, tp, tp_y and cp degree, sequence length and precision;
+// for transformer layers also whether flash attention runs, with experts the ep
+// degree and FSEP, and with tp sequence parallelism. It ignores biases, learned
+// positions and tied embeddings, which hardly take time.
 Fingerprint LayerMeasurementKey(const LayerSpec& layer,
                                 const StageParallelism& parallelism,
                                 const TrainingOptions& training,
                                 bool flash_attention);
 
-// One layer at one batch size.
+// Times of one layer at one batch size.
 struct LayerTimes {
   double forward_s = 0;
   double backward_s = 0;
   std::optional<double> saved_bytes;
 };
 
-// The measurements of one layer at rising numbers of samples: interpolated
-// linearly, beyond the largest at the slope of the last two, which is never
-// taken to be negative. Empty below the smallest and beyond the only one.
+// Interpolates the measurements of one layer, sorted by number of samples,
+// linearly. Beyond the largest, extends the slope of the last two, but never a
+// negative one. Returns empty below the smallest, and beyond the only one.
 std::optional<LayerTimes> InterpolateSamples(
     absl::Span<const MeasuredLayer> batches, double samples);
 

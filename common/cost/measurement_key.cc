@@ -3,6 +3,8 @@
 namespace tangram {
 namespace {
 
+// Returns whether sequence parallelism changes the operator's share of the
+// tokens.
 bool FollowsSequenceParallelism(OpKind op) {
   switch (op) {
     case OpKind::kAttentionNorm:

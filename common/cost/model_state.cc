@@ -7,11 +7,11 @@
 namespace tangram {
 namespace {
 
-// Bytes of one parameter. Mixed precision: 16-bit weight and gradient, fp32
-// master copy and two fp32 moments, 2 + 2 + 12 = 16 with Adam (1910.02054
-// §3.1, and what Aceso measures); fp32 gradients add 2, and a 16-bit copy
-// beside them 2 more; 16-bit moments save 4. In fp32 there is no master copy:
-// 4 + 4 + 8. SGD keeps one moment.
+// Bytes of one parameter. Mixed precision keeps a 16-bit weight and gradient,
+// an fp32 master copy and two fp32 moments: 2 + 2 + 12 = 16 with Adam
+// (1910.02054 §3.1, and as Aceso measures). fp32 gradients add 2, and a 16-bit
+// copy beside them 2 more. 16-bit moments save 4. fp32 training has no master
+// copy: 4 + 4 + 8. SGD keeps one moment.
 struct ParameterBytes {
   double weight = 0;
   double gradient = 0;
@@ -30,7 +30,7 @@ ParameterBytes BytesOf(const TrainingOptions& training) {
           .optimizer = master + (adam ? 2 : 1) * moment};
 }
 
-// Replicas of dense and expert parameters.
+// Return the number of replicas of dense and of expert parameters.
 double DenseReplicas(const StageParallelism& parallelism) {
   return 1.0 * parallelism.dp_degree * parallelism.cp_degree;
 }
@@ -38,6 +38,8 @@ double ExpertReplicas(const StageParallelism& parallelism) {
   return DenseReplicas(parallelism) / parallelism.ep_degree;
 }
 
+// Adds state of which ZeRO stage 1 shards the optimizer, 2 also gradients, 3
+// also weights.
 void AddShards(double parameters, double replicas, int zero_stage,
                const ParameterBytes& bytes, ModelState& state) {
   const auto shard = [&](int from_stage) {
@@ -92,6 +94,7 @@ double ModelStateBytes(const StageParameters& parameters,
   return ModelStateOf(parameters, parallelism, training).total();
 }
 
+// max(0, collective - compute) + penalty · min(collective, compute)
 double ExposedSeconds(double collective_s, double compute_s,
                       double overlap_penalty) {
   return std::max(0.0, collective_s - compute_s) +
@@ -112,7 +115,7 @@ double GradientSyncSeconds(const StageParameters& parameters,
   double reduce_s = gradient_s;
   double gather_s = 0;
   if (parallelism.zero_stage == 0) {
-    reduce_s += gradient_s;  // An all-reduce gathers what it has reduced.
+    reduce_s += gradient_s;  // An all-reduce also gathers what it has reduced.
   } else {
     if (parallelism.zero_stage == 2) reduce_s = 0;
     gather_s = sweep_s(ElementBytes(environment.training.precision));
@@ -123,8 +126,8 @@ double GradientSyncSeconds(const StageParameters& parameters,
          ExposedSeconds(gather_s, passes.forward_s, penalty);
 }
 
-// Reads and writes the optimizer state, reads the gradient and writes the
-// weight; without a master copy the weight is read as well.
+// One pass reads and writes the optimizer state, reads the gradient and writes
+// the weight. Without a master copy, it also reads the weight.
 double OptimizerSeconds(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const StageEnvironment& environment) {

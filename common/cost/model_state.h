@@ -4,11 +4,12 @@
 #include "common/cost/collectives.h"
 #include "common/cost/stage_cost.h"
 
-// How model state is shared among data-parallel ranks; inside common/cost only.
+// Sharing of model state among data-parallel ranks; inside common/cost only.
 namespace tangram {
 
-// The ranks that hold the same parameters, and so reduce their gradients and
-// under ZeRO (1910.02054) share their state: dp·cp, for experts cp·dp/ep.
+// The ranks that hold the same parameters. They reduce their gradients together
+// and, under ZeRO (1910.02054), share their state. dp·cp ranks for dense
+// parameters, dp·cp/ep for experts.
 struct ReplicaGroups {
   CommGroup dense;
   CommGroup expert;
@@ -17,7 +18,7 @@ struct ReplicaGroups {
 ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
                               const StageWiring& wiring);
 
-// Of one GPU, ZeRO applied; in bytes.
+// Bytes on one GPU after ZeRO sharding.
 struct ModelState {
   double weights = 0;
   double gradients = 0;
@@ -29,16 +30,18 @@ ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const TrainingOptions& training);
 
-// Bytes in which one gradient is kept and reduced.
+// Returns the bytes in which one gradient is kept and reduced.
 double GradientBytes(const TrainingOptions& training);
 
-// What is left to pay of a collective that runs beside compute: what does not
-// fit, and the time by which it slows the compute down (Galvatron's overlap
-// coefficient, 2211.13878 §3.2, less one).
+// Returns the exposed part of a collective that overlaps compute: the part that
+// exceeds the compute, and the time by which it slows the compute down.
+// `overlap_penalty` is Galvatron's overlap coefficient (2211.13878 §3.2) minus
+// one.
 double ExposedSeconds(double collective_s, double compute_s,
                       double overlap_penalty);
 
-// One all-gather (or, the same, one reduce-scatter) of one value a parameter.
+// Returns the time of one all-gather, or equally one reduce-scatter, of one
+// value for each parameter.
 double ShardSweepSeconds(const StageParameters& parameters,
                          double bytes_per_parameter,
                          const ReplicaGroups& groups,

@@ -7,9 +7,9 @@
 namespace tangram {
 namespace {
 
-// Reads and writes; backward also reads the incoming gradient and, for the
-// scale's gradient, both inputs once more. The tp_y ranks that share the
-// elements of a token add up two fp32 sums of each.
+// Norms read and write their input once. The backward pass also reads the
+// incoming gradient and, for the scale's gradient, both inputs again. The tp_y
+// ranks that share a token's elements add up two fp32 sums for each token.
 OperatorWork NormWork(const LayerScope& scope, OpKind op) {
   const double bytes = BlockBytes(scope) / scope.residual_tp;
   constexpr double kSumBytes = 2 * 4;
@@ -24,9 +24,9 @@ OperatorWork NormWork(const LayerScope& scope, OpKind op) {
           .keeps_input = true};
 }
 
-// Dropout and addition: two inputs, one output and a one-byte mask, which is
-// all that is kept. Backward the sum's gradient passes through; without dropout
-// that is no work at all.
+// Dropout and addition: two inputs, one output and a one-byte mask, which alone
+// is kept. In the backward pass the sum's gradient passes through, which is no
+// work without dropout.
 OperatorWork ResidualWork(const LayerScope& scope) {
   const double elements =
       scope.tokens * scope.layer.hidden_size / scope.residual_tp;
@@ -41,6 +41,7 @@ OperatorWork ResidualWork(const LayerScope& scope) {
       .kept_bytes = mask_bytes};
 }
 
+// Experts process the tokens routed to them instead of the GPU's own.
 OperatorWork ActivationWork(const LayerScope& scope, OpKind op) {
   const bool expert = op == OpKind::kExpertActivation;
   const double ffn =
@@ -51,7 +52,8 @@ OperatorWork ActivationWork(const LayerScope& scope, OpKind op) {
   return work;
 }
 
-// A dense product with `in` and `out` elements of a token on this GPU.
+// Returns a dense product with `in` and `out` elements for each token on this
+// GPU.
 OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
                             double out) {
   OperatorWork work =
@@ -62,6 +64,8 @@ OperatorWork ProjectionWork(const LayerScope& scope, OpKind op, double in,
   return work;
 }
 
+// MLP up is the first of the pair of products that 2-D tensor parallelism
+// splits; MLP down and the output projection are the second.
 OperatorWork DenseProjectionWork(const LayerScope& scope, OpKind op) {
   const double h = scope.layer.hidden_size / scope.tp_y;
   if (op == OpKind::kMlpUp) {
@@ -114,7 +118,7 @@ OperatorWork WorkOf(const LayerScope& scope, OpKind op) {
   return {};
 }
 
-// The matrix products of attention, MLP and experts.
+// Returns whether `op` is a matrix product of attention, MLP or experts.
 bool IsProjection(OpKind op) {
   switch (op) {
     case OpKind::kQkvProjection:
@@ -129,8 +133,8 @@ bool IsProjection(OpKind op) {
   }
 }
 
-// Kernels that an eager runtime issues for one pass of an operator, with those
-// for biases, casts and copies between layouts.
+// Returns the number of kernels that an eager runtime issues for one pass, with
+// those for biases, casts and copies between layouts.
 double KernelCount(const LayerScope& scope, OpKind op) {
   switch (op) {
     case OpKind::kAttentionCore:
@@ -147,12 +151,14 @@ double KernelCount(const LayerScope& scope, OpKind op) {
   }
 }
 
-// fp8 products keep their input in the 8 bits in which they read it.
+// Returns the kept fraction of a product's input. fp8 products keep the 8 bits
+// that they read.
 double KeptShare(const LayerScope& scope, OpKind op) {
   const bool fp8 = scope.environment.training.precision == Precision::kFp8;
   return fp8 && IsProjection(op) ? 1 / scope.element_bytes : 1;
 }
 
+// Measurements of single operators are sorted by key.
 const MeasuredOperator* FindMeasured(const LayerScope& scope, OpKind op) {
   const auto& measured = scope.environment.device.measured;
   if (measured.empty()) return nullptr;
@@ -167,6 +173,8 @@ const MeasuredOperator* FindMeasured(const LayerScope& scope, OpKind op) {
   return it != measured.end() && it->key == key ? &*it : nullptr;
 }
 
+// Multiplies compute, and measured collectives, so that the layer's sum equals
+// its measurement.
 void Calibrate(const LayerCalibration& calibration, OperatorCost& cost) {
   const double forward_compute_s =
       calibration.forward * (cost.forward_s - cost.forward_comm_s);
@@ -229,6 +237,8 @@ void AddActivation(const LayerScope& scope, double tokens, double width,
   work.backward_compute_s += PassSeconds((2 * inputs + 1) * bytes, scope.rates);
 }
 
+// Collectives beside compute are exposed as far as they exceed it; the compute
+// left over is slack for ZeRO's collectives.
 OperatorCost EstimateUncalibrated(const LayerScope& scope, OpKind op) {
   OperatorWork work = WorkOf(scope, op);
   OperatorCost cost;

@@ -5,10 +5,10 @@
 namespace tangram {
 namespace {
 
-// The load of the busiest rank over the mean when routing decides where tokens
-// go. Assumed: LAER-MoE measured iterations 1.3 to 1.5 times as long under
-// plain expert parallelism as with evened-out experts, without an auxiliary
-// loss; training with one is more even.
+// Load of the busiest rank divided by the mean, if routing decides where tokens
+// go. An assumption: LAER-MoE measured iterations 1.3 to 1.5 times as long
+// under plain expert parallelism as with balanced experts, without an auxiliary
+// loss. Training with one is more balanced.
 constexpr double kUnevenExpertLoad = 1.25;
 
 double KeyValueHeads(const LayerSpec& layer) {
@@ -17,14 +17,15 @@ double KeyValueHeads(const LayerSpec& layer) {
 
 double MlpMatrices(const LayerSpec& layer) { return layer.gated_mlp ? 2 : 1; }
 
-// Q, K and V of a token, where q_tp ranks share the query heads and kv_tp the
-// key and value heads.
+// Returns the elements of a token's Q, K and V, if q_tp ranks share the query
+// heads and kv_tp ranks the key and value heads.
 double QkvElements(const LayerSpec& layer, double q_tp, double kv_tp) {
   return 1.0 * layer.num_heads * layer.head_dim / q_tp +
          KeyValueHeads(layer) * (layer.head_dim + layer.value_head_dim) / kv_tp;
 }
 
-// Key and value heads that the ranks outnumber are held by several.
+// Returns the number of ranks that share key and value heads. If ranks
+// outnumber these heads, several ranks hold the same one.
 double KeyValueTp(const LayerScope& scope, double tp) {
   return std::min(tp, std::max(1.0, KeyValueHeads(scope.layer)));
 }
@@ -97,7 +98,7 @@ QkvShape QkvShapeOf(const LayerScope& scope) {
                 h / scope.tp_y *
                 QkvElements(layer, scope.tp_x, KeyValueTp(scope, scope.tp_x))};
   }
-  // The projections to the latent ranks are whole on every tp rank.
+  // Every tp rank holds the projections to the latent ranks in full.
   const double whole =
       h * (layer.q_lora_rank + layer.kv_lora_rank + layer.rope_head_dim);
   const double q_in = layer.q_lora_rank > 0 ? layer.q_lora_rank : h;

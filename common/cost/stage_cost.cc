@@ -7,14 +7,14 @@
 namespace tangram {
 namespace {
 
-// Goes along the recompute runs of a stage.
+// Walks along the recompute runs of a stage.
 class MaskCursor {
  public:
   explicit MaskCursor(absl::Span<const RecomputeRun> runs) : runs_(runs) {
     SkipEmpty();
   }
   OpMask mask() const { return runs_.empty() ? kRecomputeNone : runs_[0].mask; }
-  // Layers from here on with this mask, at most `limit`.
+  // Returns the number of layers from here on with this mask, at most `limit`.
   int Length(int limit) const {
     return runs_.empty() ? limit : std::min(limit, runs_[0].num_layers - used_);
   }
@@ -34,15 +34,15 @@ class MaskCursor {
   int used_ = 0;
 };
 
-// Layers from `layer` on, at most `length`, that are touched from the same
-// first to the same last operator: the first and the last may be cut.
+// Returns the number of layers from `layer` on, at most `length`, of which the
+// stage holds the same operators. The first and the last layer may be cut.
 int UniformLength(const StagePlan& stage, int layer, int length) {
   if (layer == stage.end.layer) return 1;
   if (layer == stage.begin.layer && stage.begin.op > 0) return 1;
   return std::min(length, stage.end.layer - layer);
 }
 
-// The runtime's reserve is outside the allocator and does not fragment.
+// The runtime's reserve is outside the allocator, so it does not fragment.
 StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
                      const HostBytes& host,
                      const DeviceEfficiency& efficiency) {

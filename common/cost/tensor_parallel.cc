@@ -3,21 +3,21 @@
 namespace tangram {
 namespace {
 
-// 2-D tensor parallelism. A first product with h elements of a token at its
-// input and f at its output, and the second that goes back from f to h, take
-// forward, of n tokens,
+// Collectives of 2-D tensor parallelism. A first product has h elements of a
+// token at its input and f at its output; the second goes back from f to h. For
+// n tokens, the forward passes take
 //   AG_x(n·h / tp_y) + RS_y(n·f / tp_x)  and
-//   AG_y(n·f / tp_x) + RS_x(n·h / tp_y),
-// and backward the mirror image, where the kept share of a product's input is
-// also gathered again, beside the product for that input's gradient. With a
-// tp_y of 1 these are Megatron's with sequence parallelism. Our derivation
-// after SUMMA. The vocabulary stays split in one dimension.
+//   AG_y(n·f / tp_x) + RS_x(n·h / tp_y).
+// The backward passes are the mirror image. There the kept shard of a product's
+// input is also gathered again, beside the product for that input's gradient.
+// With tp_y = 1, these are Megatron's collectives with sequence parallelism.
+// Our derivation after SUMMA. The vocabulary stays split in one dimension.
 struct PlanarSweeps {
   double gather_x_s = 0;
   double reduce_x_s = 0;
   double gather_y_s = 0;
   double reduce_y_s = 0;
-  // What f takes on tp_x ranks, whole during a product.
+  // Bytes of f on tp_x ranks, which are whole during a product.
   double inner_bytes = 0;
 };
 

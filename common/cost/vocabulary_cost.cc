@@ -7,8 +7,8 @@ constexpr double kFp32Bytes = 4;
 
 }  // namespace
 
-// Rows are looked up, summed over the ranks that share the vocabulary, dropped
-// out; backward they are added into the table's gradient.
+// Rows are looked up, summed over the ranks that share the vocabulary, and
+// dropped out. The backward pass adds them into the table's gradient.
 OperatorWork EmbeddingWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double h = layer.hidden_size;
@@ -25,11 +25,11 @@ OperatorWork EmbeddingWork(const LayerScope& scope) {
   return work;
 }
 
-// Vocabulary projection and cross entropy in fp32 (2205.05198 §4.3): softmax
-// is kept in fp32, the 16-bit logits live only until it is made. A fused loss
-// keeps the logits, and backward needs room for their gradient. The loss reads
-// and writes the logits a few times; ranks that share the vocabulary exchange
-// a maximum, a sum and the target's logit for each token.
+// Vocabulary projection and cross entropy in fp32 (2205.05198 §4.3). Softmax is
+// kept in fp32; the 16-bit logits live only until it is made. A fused loss
+// keeps the logits, and its backward pass needs room for their gradient. The
+// loss reads and writes the logits a few times. For each token, ranks that
+// share the vocabulary exchange a maximum, a sum and the target's logit.
 OperatorWork HeadWork(const LayerScope& scope) {
   const LayerSpec& layer = scope.layer;
   const double e = scope.element_bytes;
