@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A small but complete adapter: pipelines of data-parallel stages.
 
-For every number of stages the layers are divided so that each stage takes about
-as long as the others, each stage gets as many replicas as the microbatch and
-the nodes allow, and either nothing is recomputed or all. The worker estimates
-the plans and drops those that do not fit in memory.
+For every number of stages, the layers are divided so that all stages take about
+the same time. Each stage gets as many replicas as the microbatch and the nodes
+allow, and recomputes either everything or nothing. The worker estimates the
+plans and drops those that do not fit in memory.
 """
 
 import tangram_adapter
@@ -36,13 +36,13 @@ def stage(query, begin, end, dp, recompute):
 
 
 def replicas(query, limit):
-    """The most that divide the microbatch and keep to the nodes."""
+    """The most replicas that divide the microbatch and respect the nodes."""
     return max(dp for dp in range(1, limit + 1)
                if query.microbatch % dp == 0 and query.fits_nodes(dp))
 
 
 def even_cuts(seconds, num_stages):
-    """Where stages begin, and the end: no stage is empty."""
+    """The begin of each stage, and the end of the last; no stage is empty."""
     cuts = [0]
     for number in range(1, num_stages):
         target = sum(seconds) * number / num_stages

@@ -1,5 +1,5 @@
-"""Plans with each of several microbatch sizes, as jobs that run side by side,
-and draws the best.
+"""Plans with several microbatch sizes, as jobs that run side by side, and draws
+the best plan.
 
 Usage: microbatches.py HOST:PORT CLUSTER.yaml MODEL GLOBAL_BATCH OUT.svg
 Needs python3-grpcio, the command `tangram`, and clients/python in PYTHONPATH.

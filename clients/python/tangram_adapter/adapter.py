@@ -1,4 +1,4 @@
-"""What an adapter is."""
+"""The base class of adapters."""
 
 from tangram_adapter.messages import model_pb2, parallelizer_pb2
 
@@ -7,23 +7,23 @@ class Adapter:
     """A parallelizer: the four functions of parallelizer.h.
 
     Only parallelize() must be implemented. Raise ValueError for a query that
-    makes no sense and NotImplementedError for a model that the adapter does not
-    know; any other exception is the adapter's fault. That no plan fits is an
-    answer. The same query must have the same answer, in any process.
+    makes no sense, and NotImplementedError for a model that the adapter does
+    not know; every other exception is the adapter's fault. If no plan fits,
+    return no_plan(). The same query must have the same answer in every process.
     """
 
-    name = ""      # Of the parallelizer; not that of another one.
-    version = "1"  # Changes whenever answers may change.
+    name = ""  # Of the parallelizer; must differ from all others.
+    version = "1"  # Must change whenever answers may change.
 
-    # What it searches over: names of fields of ParallelizerFeatures.
+    # Names of fields of ParallelizerFeatures that plans may use.
     features = frozenset()
 
-    # Transformer layers that an atom holds. With more than one there are fewer
-    # queries; the embedding and the head then go with their neighbours.
+    # Transformer layers in each atom. With more than one there are fewer
+    # queries; embedding and head then belong to their neighbours' atoms.
     layers_per_atom = 1
 
     def slice_model(self, model):
-        """tangram.v1.Model -> SliceList: its atoms, in order."""
+        """Returns the atoms of a tangram.v1.Model as a SliceList, in order."""
         layers = [run.layer_type for run in model.layers
                   for _ in range(run.count)]
         slices = model_pb2.SliceList(layer_types=model.layer_types)
@@ -35,7 +35,7 @@ class Adapter:
         return slices
 
     def concatenate(self, slices):
-        """SliceList of two -> SliceList of one."""
+        """Joins a SliceList of two slices into one of one slice."""
         head, tail = slices.slices
         joined = model_pb2.SliceList(layer_types=slices.layer_types)
         joined.slices.add(begin_atom=head.begin_atom, end_atom=tail.end_atom,
@@ -43,15 +43,15 @@ class Adapter:
         return joined
 
     def profile(self, request):
-        """ProfileRequest -> PerformanceProfile: what no plan can do without."""
+        """Returns a PerformanceProfile: lower bounds on every plan."""
         return request.bound
 
     def parallelize(self, query):
-        """Query -> SlicePlanSet, made with answer() or no_plan()."""
+        """Answers a Query with answer() or no_plan()."""
         raise NotImplementedError(f"{self.name} plans nothing")
 
     def describe(self):
-        """-> tangram.v1.Adapter"""
+        """Returns a tangram.v1.Adapter."""
         return parallelizer_pb2.Adapter(
             name=self.name, version=self.version,
             features=parallelizer_pb2.ParallelizerFeatures(

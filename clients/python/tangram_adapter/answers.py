@@ -1,18 +1,18 @@
-"""How an adapter answers."""
+"""Functions that make an adapter's answer."""
 
 from tangram_adapter.messages import plan_pb2
 
-# common/domain/slice_plan.h: any number of stages may follow.
+# Any number of stages may follow (common/domain/slice_plan.h).
 UNLIMITED = 1 << 20
 
 
 def stage(begin, end, *, tp=1, dp=1, cp=1, ep=1, zero=0,
           sequence_parallel=False, recompute=None):
-    """Layers [begin, end) of the slice on tp * cp * dp GPUs.
+    """A stage of layers [begin, end) of the slice on tp * cp * dp GPUs.
 
-    A cut inside a layer is a pair (layer, operator). `recompute` has a mask for
-    each layer touched: bit i recomputes operator i. Default: none. The worker
-    works out times and memory.
+    A cut inside a layer is a pair (layer, operator). `recompute` holds a mask
+    for each layer touched: bit i recomputes operator i. Default: none. The
+    worker computes times and memory.
     """
     begin, end = _cut(begin), _cut(end)
     touched = end.layer - begin.layer + (end.op > 0)
@@ -33,21 +33,21 @@ def stage(begin, end, *, tp=1, dp=1, cp=1, ep=1, zero=0,
 
 
 def plan(stages):
-    """Stages in pipeline order, on the island's GPUs from the first one on."""
+    """A plan: stages in pipeline order, from the island's first GPU on."""
     return plan_pb2.SlicePlan(stages=stages)
 
 
 def answer(plans, *, covers_trailing_stages=UNLIMITED, search_steps=0,
            truncated=False):
-    """Plans to choose from. `covers_trailing_stages`: asking again with up to
-    so many stages behind the slice would bring no other plans."""
+    """The plans to choose from. `covers_trailing_stages` is the largest number
+    of stages behind the slice for which asking again brings no other plans."""
     return plan_pb2.SlicePlanSet(
         plans=plans, covers_trailing_stages=covers_trailing_stages,
         search_steps=search_steps, truncated=truncated)
 
 
 def no_plan(reason, bytes_short=0):
-    """There is none, with more trailing stages neither."""
+    """No plan fits, nor does any with more trailing stages."""
     return plan_pb2.SlicePlanSet(
         infeasible=plan_pb2.Infeasible(reason=reason, bytes_short=bytes_short))
 

@@ -1,4 +1,4 @@
-"""The messages of proto/tangram/v1, as modules."""
+"""The messages of proto/tangram/v1 as modules."""
 
 try:
     from tangram.v1 import (model_pb2, parallelizer_pb2,

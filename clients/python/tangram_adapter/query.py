@@ -1,10 +1,10 @@
-"""What an adapter is asked."""
+"""The question that an adapter answers."""
 
 from tangram_adapter.messages import model_pb2
 
 
 class Query:
-    """A slice of a model, an island of equal GPUs, and how to train."""
+    """A slice of a model, an island of equal GPUs, and training settings."""
 
     def __init__(self, request):
         context = request.context
@@ -28,13 +28,13 @@ class Query:
             for e in request.estimates.layers}
 
     def fits_nodes(self, gpus_per_stage):
-        """Whether stages of that size, one after another, keep to their nodes:
-        they share one, or take whole ones."""
+        """Whether consecutive stages of this size respect node boundaries: each
+        is inside a node or takes whole nodes."""
         per_node = self.island.gpus_per_node
         return per_node % gpus_per_stage == 0 or gpus_per_stage % per_node == 0
 
     def estimate(self, layer_type, tp=1, dp=1):
-        """tangram.v1.LayerEstimate; None if the layer cannot be split so."""
+        """A tangram.v1.LayerEstimate; None if the split is impossible."""
         return self._estimates.get((layer_type, tp, dp))
 
     def operators(self, layer_type):
@@ -42,13 +42,13 @@ class Query:
         return [op.name for op in self.estimate(layer_type).operators]
 
     def whole_layer(self, layer_type):
-        """The mask that recomputes all of a transformer layer, and nothing of
-        an embedding or head."""
+        """The mask that recomputes a whole transformer layer; 0 for an
+        embedding or head."""
         if self.layer_types[layer_type].kind != model_pb2.LayerSpec.TRANSFORMER:
             return 0
         return (1 << len(self.operators(layer_type))) - 1
 
     def layer_seconds(self, layer_type, tp=1, dp=1):
-        """Forward and backward pass of one microbatch."""
+        """Seconds of the forward and backward pass of one microbatch."""
         return sum(op.forward_s + op.backward_s
                    for op in self.estimate(layer_type, tp, dp).operators)

@@ -16,7 +16,7 @@ _MAX_MESSAGE_BYTES = 64 << 20
 
 
 def serve(adapter):
-    """Answers until the worker is gone."""
+    """Answers queries until the worker is gone."""
     path = os.environ.get(SOCKET_VARIABLE)
     if path is None:
         sys.exit(f"{SOCKET_VARIABLE} is not set: this program is started by "

@@ -1,4 +1,4 @@
-"""How to reach a coordinator and show it who one is."""
+"""Addresses and credentials of a coordinator."""
 
 import dataclasses
 import os
@@ -9,7 +9,7 @@ import grpc
 
 from tangram_client.errors import BadInput
 
-# As of the command (cli/remote/coordinator_channel.cc).
+# Same values as in cli/remote/coordinator_channel.cc.
 _KEEPALIVE_MS = 30_000
 _KEEPALIVE_TIMEOUT_MS = 10_000
 
@@ -21,7 +21,7 @@ def _from_environment(name):
 @dataclasses.dataclass(frozen=True)
 class Access:
     """The options of the command `tangram`, with the same meanings and the same
-    variables of the environment as defaults. Files are of PEM."""
+    environment variables as defaults. Files are PEM files."""
 
     address: str
     tls_ca: Optional[str] = _from_environment("TANGRAM_TLS_CA")
@@ -31,11 +31,11 @@ class Access:
     allow_plaintext_token: bool = False
 
     def channel(self):
-        """A grpc.Channel, which connects when it is first used."""
+        """Returns a grpc.Channel, which connects on first use."""
         self._check()
         options = [("grpc.keepalive_time_ms", _KEEPALIVE_MS),
                    ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
-                   # Plan files of large clusters.
+  # Plan files of large clusters are long.
                    ("grpc.max_receive_message_length", -1)]
         if self._is_this_machine():
             options.append(("grpc.enable_http_proxy", 0))
@@ -48,7 +48,7 @@ class Access:
         return grpc.secure_channel(self.address, credentials, options)
 
     def metadata(self):
-        """What each call carries. The token is read anew, as it may change."""
+        """Returns the metadata of a call, with the present token."""
         if self.token_file is None:
             return []
         token = _read("token_file", self.token_file).decode().strip()

@@ -1,4 +1,4 @@
-"""Calls of a coordinator."""
+"""Calls to a coordinator."""
 
 import time
 
@@ -11,18 +11,18 @@ from tangram_client.messages import job_service_pb2, planner_service_pb2
 from tangram_client.plans import Plan
 
 _CALL_TIMEOUT_S = 30
-# How long a coordinator may be away while a job is watched.
+# Longest absence of a coordinator while a job is watched.
 _ABSENCE_S = 60
 _RETRY_INTERVAL_S = 0.5
 _PAGE_SIZE = 100
 
 
 class Client:
-    """A coordinator, by its address or an Access. May be used as a context, and
-    by several threads."""
+    """A coordinator, given by its address or an Access. Works as a context
+    manager. Thread-safe."""
 
     def __init__(self, access, **options):
-        """`options` are Access's, for an address."""
+        """`options` are those of Access, if `access` is an address."""
         self._access = (access if isinstance(access, Access)
                         else Access(access, **options))
         self._channel = self._access.channel()
@@ -37,8 +37,8 @@ class Client:
         self._channel.close()
 
     def plan(self, request, *, timeout_s=None, on_progress=None):
-        """The Plan for a request, in one call that ends with this program.
-        `on_progress` is called with a Progress a few times a second."""
+        """Returns the Plan for a request, in one call that ends with this
+        program. Calls `on_progress` with a Progress a few times a second."""
         try:
             for update in self._stream(
                     "Planner/Plan", request, planner_service_pb2.PlanUpdate,
@@ -52,23 +52,23 @@ class Client:
         raise Failed("the coordinator ended without a result")
 
     def submit(self, request, job_id, *, priority=0):
-        """The Job that plans it. Its name is the caller's choice, of letters,
-        digits and "._-"; submitting the same again is the same job. Higher
-        priorities run first."""
+        """Submits a request as a job and returns the Job. The caller chooses
+        its name, of letters, digits and "._-"; submitting the same again
+        returns the same job. Higher priorities run first."""
         return self._job("SubmitJob", job_service_pb2.SubmitJobRequest(
             job_id=job_id, request=request, priority=priority))
 
     def get(self, job_id):
-        """The Job of this name, with its plan if it has one."""
+        """Returns the Job of this name, with its plan if it has one."""
         return self._job("GetJob", job_service_pb2.GetJobRequest(job_id=job_id))
 
     def cancel(self, job_id):
-        """The Job, which ends soon; of one that has ended it changes nothing."""
+        """Cancels a job and returns it. A finished job does not change."""
         return self._job("CancelJob",
                          job_service_pb2.CancelJobRequest(job_id=job_id))
 
     def list(self, states=()):
-        """Yields jobs, newest first; `states`: only those in one of these."""
+        """Yields jobs, newest first. `states` selects jobs by their state."""
         request = job_service_pb2.ListJobsRequest(
             page_size=_PAGE_SIZE,
             states=[job_service_pb2.Job.State.Value(JobState(state).name)
@@ -82,8 +82,8 @@ class Client:
             request.page_token = page.next_page_token
 
     def watch(self, job_id):
-        """Yields a Progress for each step of a job, and at its end the Job. A
-        coordinator that is away for less than a minute is waited for."""
+        """Yields a Progress for each step of a job, then the Job when it ends.
+        Waits for a coordinator that is away for less than a minute."""
         request = job_service_pb2.WatchJobRequest(job_id=job_id)
         give_up = time.monotonic() + _ABSENCE_S
         while True:
@@ -104,7 +104,7 @@ class Client:
             time.sleep(_RETRY_INTERVAL_S)
 
     def wait(self, job_id):
-        """The Plan of a job, once it has ended; raises what ended it else."""
+        """Waits for a job. Returns its Plan, or raises its error."""
         for update in self.watch(job_id):
             if isinstance(update, Job):
                 if update.error is not None:
@@ -127,7 +127,7 @@ class Client:
             raise error_of_call(error) from None
 
     def _stream(self, method, request, response_type, timeout_s=None):
-        """Yields what a method answers; raises grpc.RpcError."""
+        """Yields the messages that a method returns; raises grpc.RpcError."""
         call = self._channel.unary_stream(
             "/tangram.v1." + method,
             request_serializer=type(request).SerializeToString,

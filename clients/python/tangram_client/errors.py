@@ -1,4 +1,4 @@
-"""What may go wrong. That no plan fits is an answer, no error."""
+"""Errors of calls. "No plan fits" is an answer, not an error."""
 
 import re
 
@@ -6,7 +6,7 @@ import grpc
 
 
 class TangramError(Exception):
-    """The base of all. `code` is a grpc.StatusCode."""
+    """The base class of all errors. `code` is a grpc.StatusCode."""
 
     def __init__(self, message, code=grpc.StatusCode.UNKNOWN):
         super().__init__(message)
@@ -14,27 +14,27 @@ class TangramError(Exception):
 
 
 class BadInput(TangramError):
-    """A field, a file or an option is not as it must be."""
+    """A field, a file or an option is invalid."""
 
     @property
     def field(self):
-        """The path of what is at fault, "cluster.nodes[3].num_gpus"; empty if
-        the message has none."""
+        """The path of the invalid field, such as "cluster.nodes[3].num_gpus";
+        empty if the message has none."""
         before = str(self).partition("; expected")[0]
         match = re.match(r"((?:\S+: )*\S+): ", before)
         return match[1] if match else ""
 
 
 class NotFound(BadInput):
-    """There is no such job, file or name."""
+    """The job, file or name does not exist."""
 
 
 class Denied(TangramError):
-    """No token, not a good one, or one without the role."""
+    """The token is missing, invalid or lacks the role."""
 
 
 class Unavailable(TangramError):
-    """No coordinator, no worker, or too much to do: try again later."""
+    """No coordinator, no worker, or too much work: try again later."""
 
 
 class DeadlineExceeded(TangramError):
@@ -42,11 +42,11 @@ class DeadlineExceeded(TangramError):
 
 
 class Cancelled(TangramError):
-    """By somebody, before there was a plan."""
+    """Cancelled before there was a plan."""
 
 
 class Failed(TangramError):
-    """Tangram's own fault."""
+    """Tangram is at fault."""
 
 
 _CODE = grpc.StatusCode
@@ -69,16 +69,16 @@ _BY_NAME = {code.name: code for code in _CODE}
 
 
 def error_of(code, message):
-    """The exception for a status; `code` as gRPC has it, its number or its
-    name."""
+    """Returns the exception for a status. `code` is a grpc.StatusCode, its
+    number or its name."""
     if not isinstance(code, _CODE):
         code = _BY_NUMBER.get(code) or _BY_NAME.get(code, _CODE.UNKNOWN)
     return _CLASSES.get(code, Failed)(message, code)
 
 
 def error_of_call(error):
-    """The exception for a grpc.RpcError of a call that this side did not
-    cancel: a coordinator that stops cancels those it still has."""
+    """Returns the exception for the grpc.RpcError of a call that this side did
+    not cancel. A coordinator that stops cancels the calls that it still has."""
     if error.code() is _CODE.CANCELLED:
         return Unavailable("the coordinator ended the call", _CODE.UNAVAILABLE)
     return error_of(error.code(), error.details())

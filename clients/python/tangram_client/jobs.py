@@ -1,4 +1,4 @@
-"""Planning jobs, and what becomes of them."""
+"""Planning jobs and their states."""
 
 import dataclasses
 import enum
@@ -13,11 +13,11 @@ _State = job_service_pb2.Job.State
 
 
 class JobState(enum.Enum):
-    """Of a job; the last three are ends."""
+    """States of a job; the last three are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
-    SUCCEEDED = "succeeded"  # With a plan, or the answer that none fits.
+    SUCCEEDED = "succeeded"  # With a plan, or with the answer that none fits.
     FAILED = "failed"
     CANCELLED = "cancelled"
 
@@ -28,9 +28,9 @@ class JobState(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far planning is."""
+    """The progress of planning."""
 
-    phase: str  # "slice_plans"
+    phase: str  # Such as "slice_plans".
     pairs_done: int
     pairs_total: int
     best_iteration_time_s: Optional[float]
@@ -56,12 +56,12 @@ class Job:
     priority: int
     attempts: int
     cancel_requested: bool
-    # Seconds since 1970; None: not yet.
+    # Seconds since 1970; None if not yet.
     submitted_s: Optional[float]
     started_s: Optional[float]
     finished_s: Optional[float]
-    plan: Optional[Plan]  # Of a job that succeeded; not in lists.
-    error: Optional[TangramError]  # Why it failed, or that it was cancelled.
+    plan: Optional[Plan]  # Set if the job succeeded; not in lists.
+    error: Optional[TangramError]  # Set if the job failed or was cancelled.
 
     @classmethod
     def of(cls, message):

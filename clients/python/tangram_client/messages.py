@@ -1,4 +1,4 @@
-"""The messages of proto/tangram/v1, as modules."""
+"""The messages of proto/tangram/v1 as modules."""
 
 try:
     from tangram.v1 import job_service_pb2, plan_pb2, planner_service_pb2

@@ -1,9 +1,9 @@
-"""A plan as a picture for notebooks: inline SVG that needs nothing else."""
+"""A plan as a picture for notebooks: self-contained inline SVG."""
 
 from xml.sax.saxutils import escape
 
-# Colours that the colour-blind tell apart (Okabe and Ito, "Color Universal
-# Design", 2008), those of the report; and what is written on them.
+# The report's colours, which colour-blind people can tell apart (Okabe and Ito,
+# "Color Universal Design", 2008), each with the colour of text on it.
 _COLORS = (("#0072b2", "#fff"), ("#e69f00", "#000"), ("#009e73", "#fff"),
            ("#cc79a7", "#000"), ("#56b4e9", "#000"), ("#d55e00", "#fff"),
            ("#f0e442", "#000"))
@@ -17,12 +17,12 @@ _STAGES_Y = 36
 _STAGE_HEIGHT = 62
 _BAR_HEIGHT = 8
 _LINE = 16
-_CHARACTER = 7  # Width of one, of 11 pixels.
+_CHARACTER = 7  # Width of a character at 11 pixels.
 
 
 def svg(plan):
-    """Stages from left to right, as wide as their share of the layers, in the
-    colours of their islands; below each how full its GPUs are."""
+    """Draws stages from left to right, as wide as their share of the layers, in
+    the colours of their islands. Bars below show how full their GPUs are."""
     if not plan.fits:
         return _document(_TITLE_Y + _MARGIN,
                          [_text(_MARGIN, _TITLE_Y, _title(plan), bold=True)])
@@ -43,7 +43,7 @@ def svg(plan):
 
 
 def html(plan):
-    """The picture above a table of the stages."""
+    """Returns the picture above a table of the stages."""
     if not plan.fits:
         return svg(plan)
     head = ("stage", "GPUs", "where", "layers", "tp", "dp", "cp", "ep", "zero",
@@ -96,7 +96,7 @@ def _stage(stage, x, width):
                f"microbatch, {_memory(stage)}")
     lines = (str(stage.index), f"{stage.num_gpus} x {stage.gpu_type}",
              stage.layers, _degrees(stage))
-    fits = int((width - 6) / _CHARACTER)  # Characters in the box.
+    fits = int((width - 6) / _CHARACTER)  # Characters that fit in the box.
     texts = "".join(
         _text(x + 4, _STAGES_Y + 14 + 14 * i, line, color=ink)
         for i, line in enumerate(lines) if len(line) <= fits)
@@ -115,7 +115,7 @@ def _memory_bar(stage, x, width):
 
 
 def _legend(plan, stages):
-    """A line for each island that is used: functions of where it goes."""
+    """Returns a function for each line of the legend, from y to SVG."""
     used = sorted({stage.island for stage in stages})
 
     def line(island):

@@ -1,4 +1,4 @@
-"""Plans, as typed values."""
+"""Plans as typed values."""
 
 import dataclasses
 from typing import Optional, Tuple
@@ -29,22 +29,22 @@ class Gpus:
 
 @dataclasses.dataclass(frozen=True)
 class Infeasible:
-    """Why no plan fits."""
+    """The reason why no plan fits."""
 
     reason: str
-    bytes_short: float  # Per GPU, of the plan that came closest; 0: not memory.
+    bytes_short: float  # Per GPU, for the closest plan; 0: not memory.
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """One stage of the pipeline, and what it will take."""
+    """One stage of the pipeline and its estimates."""
 
     index: int
-    layers: str  # As in the command's table: "emb-4.5".
-    share: float  # Of the model's layers, for pictures.
+    layers: str  # As in the command's table, such as "emb-4.5".
+    share: float  # Share of the model's layers, for pictures.
     gpus: Tuple[Gpus, ...]  # In rank order.
     gpu_type: str
-    island: int  # -1: unknown.
+    island: int  # -1 if unknown.
     made_by: str
     tp: int
     cp: int
@@ -53,7 +53,7 @@ class Stage:
     zero_stage: int
     sequence_parallel: bool
     microbatch_size: int  # Samples of each replica.
-    recomputes: bool  # Anything, in the backward pass.
+    recomputes: bool  # Whether the backward pass recomputes anything.
     microbatch_s: float  # Forward and backward pass of one microbatch.
     peak_bytes: float
     capacity_bytes: float
@@ -64,8 +64,8 @@ class Stage:
 
 
 class Plan:
-    """The answer to a request: a pipeline, or why none fits. Notebooks show it
-    as a picture."""
+    """The answer to a request: a pipeline, or the reason why none fits.
+    Notebooks show it as a picture."""
 
     def __init__(self, message):
         self.message = message  # The whole answer, tangram.v1.PlanFile.
@@ -78,7 +78,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text, source_name="plan"):
-        """The plan of a plan file's text."""
+        """Returns the plan in the text of a plan file."""
         try:
             message = json_format.Parse(text, plan_pb2.PlanFile(),
                                         ignore_unknown_fields=True)
@@ -94,7 +94,7 @@ class Plan:
         return cls(message)
 
     def to_json(self):
-        """The text of a plan file, for the command and for load()."""
+        """Returns the text of a plan file, for the command and for load()."""
         return json_format.MessageToJson(
             self.message, including_default_value_fields=True,
             preserving_proto_field_name=True) + "\n"
@@ -128,7 +128,7 @@ class Plan:
 
     @property
     def islands(self):
-        """Their names, by number."""
+        """Names of the islands, by number."""
         return tuple(island.name for island in self.message.islands)
 
     @property
@@ -199,7 +199,7 @@ def _stage(file, index, types):
         peak_bytes=figures.peak_bytes, capacity_bytes=figures.capacity_bytes)
 
 
-# A layer has about so many operators; for the widths of pictures alone.
+# Approximate number of operators of a layer; only for the widths of pictures.
 _OPERATORS = 10
 
 
@@ -208,7 +208,7 @@ def _position(cut):
 
 
 def _layers(begin, end, num_layers):
-    """As common/sim/stage_labels.cc."""
+    """Names layers as common/sim/stage_labels.cc does."""
     def name(layer):
         return {0: "emb", num_layers - 1: "head"}.get(layer, str(layer))
 

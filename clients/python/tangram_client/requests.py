@@ -1,4 +1,4 @@
-"""What to plan."""
+"""Planning requests."""
 
 import json
 import os
@@ -12,12 +12,12 @@ from tangram_client.messages import planner_service_pb2
 
 
 def request(*, program=None, **options):
-    """A tangram.v1.PlanRequest of cluster and model files.
+    """Returns a tangram.v1.PlanRequest for cluster and model files.
 
     `options` are those of `tangram plan`, with _ for -: cluster="c1.yaml",
     model="gpt3-1.3b", global_batch=32, nodes="t4=1,v100=1", bf16_moments=True.
-    A list repeats an option. The command reads the files and checks them; it is
-    `program`, $TANGRAM, or `tangram` of the PATH.
+    A list repeats an option. The command reads and checks the files. It is
+    `program`, else $TANGRAM, else `tangram` in the PATH.
     """
     program = program or os.environ.get("TANGRAM") or "tangram"
     arguments = [program, "--format=json", "plan", "--request=-"]
@@ -36,8 +36,8 @@ def request(*, program=None, **options):
 
 
 def request_like(plan, parallelizer=None):
-    """A request for what `plan` was made for: its cluster, model and training.
-    Needs no command."""
+    """Returns a request for the cluster, model and training of `plan`. Does not
+    need the command."""
     maker = plan.message.provenance.parallelizer.partition(" ")[0]
     return planner_service_pb2.PlanRequest(
         cluster=plan.message.cluster, model=plan.message.model,

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Asks the search program of Aceso (EuroSys'24), unchanged.
+"""Runs the search program of Aceso (EuroSys'24), unchanged.
 
 Usage: aceso.py --checkout DIR [--layers-per-atom N]
 
 DIR is a checkout of github.com/microsoft/SuperScaler, branch EuroSys24AE. The
-program reads profiles of operators; they are written from the estimates of the
-query. One thing is not as upstream has it: the budget is counted in looks at the
-clock, so that the same query has the same answer.
+program reads profiles of operators, which are written from the estimates of the
+query. One thing differs from upstream: the budget counts reads of the clock, so
+that the same query has the same answer.
 """
 
 import argparse
@@ -23,10 +23,11 @@ from tangram_adapter.messages import model_pb2
 
 DRIVER = pathlib.Path(__file__).with_name("aceso_driver.py")
 MIB = 2 ** 20
-# Aceso counts 8 times the weights in two bytes each.
+# Aceso counts 8 times the weights, with two bytes each.
 ACESO_STATE_BYTES = 16
 
-# Aceso's operators of each kind of layer, and which of ours they are part of.
+# Aceso's operators of each kind of layer, and the index of our operator that
+# contains each.
 EMBEDDING = [("encoder-embedding", 0)]
 TRANSFORMER = [
     ("enc-1st-layernorm", 0), ("enc-attention-qkv", 1),
@@ -41,17 +42,17 @@ OF_KIND = {model_pb2.LayerSpec.EMBEDDING: EMBEDDING,
            model_pb2.LayerSpec.TRANSFORMER: TRANSFORMER,
            model_pb2.LayerSpec.HEAD: HEAD}
 ATTENTION_CORE = "attention_core"
-# All that attention keeps is put down to this operator, 1.5 times of whose
-# activations Aceso counts.
+# All activations that attention keeps are assigned to this operator. Aceso
+# counts 1.5 times its activations.
 KEEPS_CORE, CORE_FACTOR = "enc-attention-dropout", 1.5
-# So much data crosses a cut inside attention, where we have no cuts.
+# Transfer size that rules out cuts inside attention, where we have none.
 NO_CUT_MIB = 1e6
 COLUMNS = ["op_name", "forward-compute", "backward-compute", "input_size",
            "output_size", "weights", "activations", "fwd_reserved",
            "bwd_reserved"]
-# At the clock, by stage count: a move takes about four.
+# Least budget of a stage count, in reads of the clock. A move takes about four.
 LEAST_LOOKS = 200
-# Of a stage, so that no tensor skips one (Aceso's runtime).
+# Least operators of a stage, so that no tensor skips a stage (Aceso's runtime).
 LEAST_OPERATORS = 8
 COLLECTIVES = ["all_gather", "all_reduce", "reduce_scatter", "all_to_all"]
 P2P_SIZES_MIB = [2 ** i for i in range(11)]
@@ -80,7 +81,7 @@ class Aceso(tangram_adapter.Adapter):
             return tangram_adapter.no_plan("Aceso found none that fits")
         return tangram_adapter.answer(
             plans, search_steps=found["explored"],
-            # What is recomputed was chosen for this place in the pipeline.
+            # Recomputation was chosen for this place in the pipeline.
             covers_trailing_stages=query.trailing_stages)
 
     def search(self, folder, job):
@@ -100,7 +101,7 @@ class Aceso(tangram_adapter.Adapter):
 
 
 def microbatch_sizes(query):
-    """Of one replica, ascending: Aceso's stages have 1, 2, 4 or 8 GPUs."""
+    """Sizes for one replica, ascending. Stages have 1, 2, 4 or 8 GPUs."""
     return [query.microbatch // dp for dp in (8, 4, 2, 1)
             if query.microbatch % dp == 0]
 
@@ -115,7 +116,8 @@ def job_of(query, operators):
         "operators": [name for _, _, name in operators],
         "microbatch": query.microbatch,
         "trailing_stages": query.trailing_stages,
-        # A node boundary is a stage boundary. Upstream tries every number.
+        # A node boundary is a stage boundary. Upstream tries every number of
+        # stages.
         "stage_counts": [
             count for count in range(nodes, query.num_gpus + 1)
             if query.num_gpus % count == 0
@@ -134,7 +136,7 @@ def job_of(query, operators):
 
 
 def write_profiles(query, folder):
-    """The files that Aceso's profiler would have written of this device."""
+    """Writes the files that Aceso's profiler writes for a device."""
     types = {query.layer_types[t].kind: t for t in sorted(set(query.layers))}
     if len(types) < len(set(query.layers)):
         raise NotImplementedError("Aceso knows layers of one shape only")
@@ -146,7 +148,8 @@ def write_profiles(query, folder):
                           [COLUMNS, *rows])
     for collective in COLLECTIVES:
         for gpus in (2, 4, 8):
-            # Only for degrees that differ inside a stage, which none does.
+            # Only used if degrees differ inside a stage, which they never do
+            # here.
             write_csv(folder, f"prim_gpt_slice_{collective}_{gpus}gpus.csv",
                       [["size", "time"]])
     write_bandwidth(folder, "intra", query.island.intra_node)
@@ -161,7 +164,7 @@ def write_bandwidth(folder, name, link):
 
 
 def rows_of(query, types, tp, dp):
-    """A row for each operator; none if the layers cannot be split so."""
+    """Returns a row for each operator; none if layers cannot be split so."""
     estimates = {kind: query.estimate(t, tp, dp) for kind, t in types.items()}
     if None in estimates.values():
         return []
@@ -180,7 +183,7 @@ def rows_of(query, types, tp, dp):
 
 
 def crossing(operators, ours, i, dp):
-    """MiB that each replica sends where a stage begins with operator i."""
+    """Returns the MiB that a replica sends if a stage begins at operator i."""
     if i == len(operators):
         return ours[0].boundary_bytes / dp / MIB
     op = operators[i][1]
@@ -206,8 +209,8 @@ def write_csv(folder, name, rows):
 
 
 def plan_of(operators, config):
-    """The plan; None if nothing is left of a stage where a cut inside attention
-    is moved behind it."""
+    """Returns the plan. Cuts inside attention move behind it; returns None if
+    that leaves a stage empty."""
     cuts = [0]
     for stage in config:
         cut = cuts[-1] + len(stage["recompute"])

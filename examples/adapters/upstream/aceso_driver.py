@@ -1,8 +1,9 @@
-"""Runs Aceso's search once, for aceso.py: it keeps its state in globals.
+"""Runs Aceso's search once, in its own process, because it keeps globals.
 
 Usage: aceso_driver.py <checkout> <folder>
 
-Reads job.json and the profiles in the folder and writes found.json there.
+Started by aceso.py. Reads job.json and the profiles in the folder, and writes
+found.json there.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 
 
 class Clock:
-    """Counts how often it is looked at."""
+    """A clock that counts how often it is read."""
 
     def __init__(self):
         self.looks = 0
@@ -22,8 +23,8 @@ class Clock:
 
 
 def prepare(checkout, folder, job):
-    """What upstream has no flags for: any run of operators, a place in a longer
-    pipeline, a microbatch that is given, a budget that is not time."""
+    """Sets what upstream has no flags for: any run of operators, a place in a
+    longer pipeline, a given microbatch, a budget that is not time."""
     arguments = [sys.argv[0]]
     for name, values in job["arguments"].items():
         arguments += [name, *map(str, values)]

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Asks the search engine of Galvatron 3.0 (arXiv 2211.13878), unchanged.
+"""Runs the search engine of Galvatron 3.0 (arXiv 2211.13878), unchanged.
 
 Usage: galvatron.py --checkout DIR [--layers-per-atom N]
 
 DIR is a checkout of github.com/PKU-DAIR/Hetu-Galvatron with its core built:
   cd DIR && c++ -O3 -shared -fPIC $(python3-config --includes) \
     csrc/dp_core.cpp -o galvatron_dp_core.so
-Needs numpy and scipy; on Debian python3-dev and pybind11-dev to build. The
-engine reads profiles; they are written from the estimates of the query. All
-layers of one of our stages have the same degrees, so it is asked once for each
-of them, and decides which layers keep their activations.
+Needs numpy and scipy; on Debian also python3-dev and pybind11-dev to build. The
+engine reads profiles, which are written from the estimates of the query. All
+layers of one of our stages have the same degrees, so the engine runs once for
+each set of degrees and chooses the layers that keep their activations.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import tangram_adapter
 from tangram_adapter.messages import model_pb2
 
 MIB = 2 ** 20
-# Galvatron counts 4 times the parameters, in four bytes each.
+# Galvatron counts 4 times the parameters, with four bytes each.
 STATES_PER_PARAMETER = 4
 COLLECTIVE_SIZES_MIB = [2 ** i for i in range(11)]
 EMBEDDING, TRANSFORMER, HEAD = (
@@ -62,7 +62,7 @@ class Galvatron(tangram_adapter.Adapter):
             return tangram_adapter.no_plan("Galvatron found none that fits")
         return tangram_adapter.answer(
             plans, search_steps=len(found),
-            # What is recomputed was chosen for this place in the pipeline.
+            # Recomputation was chosen for this place in the pipeline.
             covers_trailing_stages=query.trailing_stages)
 
     def start_engine(self, query, layers, folder):
@@ -74,13 +74,13 @@ class Galvatron(tangram_adapter.Adapter):
                       "layer_num": layers.count,
                       "seq_len": query.training.sequence_length}], "slice")
         engine.initialize_search_engine()
-        # In whole gigabytes, it would be too coarse.
+        # Upstream's unit, whole gigabytes, would be too coarse.
         engine.memory_constraint = int(query.device.memory_bytes / MIB)
         return engine
 
     @staticmethod
     def degrees(engine, query, layers):
-        """Strategies of a stage that differ in more than recomputation."""
+        """Returns strategies that differ in more than recomputation."""
         return sorted({
             (s.pp_size, s.tp_size, s.dp_type) for s in engine.layer_strategy_list
             if s.pp_size <= query.num_microbatches
@@ -88,7 +88,7 @@ class Galvatron(tangram_adapter.Adapter):
             and layers.estimates(s.tp_size, s.dp_size) is not None})
 
     def ask(self, engine, query, pp, tp, dp_type):
-        """The engine's answer to one of its own tasks."""
+        """Returns the engine's answer to one of its own tasks."""
         def is_asked(strategy):
             return (strategy.pp_size, strategy.tp_size,
                     strategy.dp_type) == (pp, tp, dp_type)
@@ -105,8 +105,8 @@ class Galvatron(tangram_adapter.Adapter):
 
 
 class Layers:
-    """The layers of a slice: perhaps an embedding, equal transformer layers,
-    perhaps a head."""
+    """The layers of a slice: an optional embedding, equal transformer layers,
+    an optional head."""
 
     def __init__(self, query):
         self.query = query
@@ -120,7 +120,7 @@ class Layers:
         self.hidden_size = query.layer_types[query.layers[0]].hidden_size
 
     def estimates(self, tp=1, dp=1):
-        """Operators by kind of layer; None if a layer cannot be split so."""
+        """Operators by kind of layer; None if the split is impossible."""
         found = {kind: self.query.estimate(layer_type, tp, dp)
                  for kind, layer_type in self.types.items()}
         if None in found.values():
@@ -129,7 +129,7 @@ class Layers:
 
 
 def settings_of(query, folder):
-    """What Galvatron's configuration files would say."""
+    """Returns the settings that Galvatron's configuration files would hold."""
     path = os.path.join(folder, "")
     per_node = query.island.gpus_per_node
     fp32 = query.training.precision == query.training.FP32
@@ -164,7 +164,7 @@ def settings_of(query, folder):
 
 
 def write_profiles(query, layers, folder, settings):
-    """The files that Galvatron's profilers would have written of this device."""
+    """Writes the files that Galvatron's profilers write for a device."""
     precision = settings.parallelism_info.mixed_precision
     nodes = f"{query.island.num_nodes}nodes"
     suffix = f"{nodes}_{query.island.gpus_per_node}gpus_per_node.json"
@@ -188,7 +188,7 @@ def degrees_up_to(limit):
 
 
 def times_of(query, layers):
-    """Forward pass of one sample on one GPU, in ms."""
+    """Returns the forward pass of one sample on one GPU, in ms."""
     ours = layers.estimates()
     sample_ms = {kind: sum(op.forward_s for op in operators) * 1e3
                  / query.microbatch for kind, operators in ours.items()}
@@ -199,8 +199,8 @@ def times_of(query, layers):
 
 
 def memory_of(query, layers):
-    """MiB of a GPU: model state, and activations of one sample; as estimates are
-    without sequence parallelism, more than there will be."""
+    """Returns the MiB of a GPU: model state, and activations of one sample.
+    Estimates assume no sequence parallelism, so they exceed the true values."""
     growth = 1 + query.device.efficiency.fragmentation
     state = query.request.estimates.state_bytes_per_parameter * growth / MIB
     tps = [tp for tp in degrees_up_to(query.island.gpus_per_node)
@@ -234,15 +234,15 @@ def memory_of(query, layers):
 
 
 def link_of(query, size):
-    """Between neighbouring GPUs of a group of that size: GB/s for each."""
+    """Returns the GB/s between neighbouring GPUs of a group of that size."""
     if size <= query.island.gpus_per_node:
         return query.island.intra_node.bandwidth_bytes_per_s / 1e9
     return query.island.inter_node.bandwidth_bytes_per_s / 1e9
 
 
 def rates_of(query):
-    """GB/s of an all-reduce. GPUs of a group that are not consecutive have a
-    node's network for themselves in turns."""
+    """Returns the GB/s of an all-reduce. Groups of GPUs that are not
+    consecutive share a node's network."""
     rates = {}
     for size in degrees_up_to(query.num_gpus)[1:]:
         rates[f"allreduce_size_{size}_consec_1"] = link_of(query, size)
@@ -261,7 +261,7 @@ def pipeline_rates_of(query):
 
 
 def collective_times_of(query):
-    """All-reduce of a ring inside a node, in ms."""
+    """Returns the ms of a ring all-reduce inside a node."""
     link = query.island.intra_node
     return {
         f"allreduce_size_{size}_{mib}MB_time": 1e3 * 2 * (size - 1) * (
@@ -272,8 +272,8 @@ def collective_times_of(query):
 
 @contextlib.contextmanager
 def followed_by(trailing_stages):
-    """Galvatron's pipelines end with the model. With more stages behind, each
-    stage holds so many more microbatches."""
+    """Lets stages follow Galvatron's pipelines, which otherwise end with the
+    model. Each stage then holds as many more microbatches."""
     from galvatron.core.cost_model.components.layer_cost import (
         MemoryCostModelBase)
     initialize = MemoryCostModelBase.initialize
@@ -290,8 +290,8 @@ def followed_by(trailing_stages):
 
 
 def plan_of(query, layers, result):
-    """Strategies are of transformer layers; the embedding goes to the first
-    stage and the head to the last."""
+    """Converts a result. Strategies are of transformer layers; the embedding
+    goes to the first stage and the head to the last."""
     zero = {"ddp": 0, "zero2": 2, "zero3": 3}
     before = query.layers.index(layers.types[TRANSFORMER])
     strategies = result["strategy_list"]
@@ -313,7 +313,7 @@ def plan_of(query, layers, result):
 
 
 def load_engine(checkout):
-    """The search engine, without the parts of Galvatron that train."""
+    """Loads the search engine without the parts of Galvatron that train."""
     for name in ("torch", "torch.utils", "torch.utils.data",
                  "torch.utils.data.distributed", "pydantic", "rich",
                  "rich.pretty", "galvatron.utils.memory_utils",
