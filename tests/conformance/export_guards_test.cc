@@ -9,8 +9,9 @@
 #include "frameworks/export_plan.h"
 #include "tests/unit/frameworks/two_islands.h"
 
-// Plans that a framework would hang on or train wrongly, each by one change of
-// a plan that is exported. What cannot be written wrongly at all is below.
+// Plans on which a framework would hang or train wrongly. Each comes from a
+// valid plan by one change. Errors that no export can make are tested at the
+// end.
 namespace tangram {
 namespace {
 
@@ -129,7 +130,8 @@ void Interleave(PlannedTraining& in) {
                     StageOn(17, 25, p, a), StageOn(25, 34, q, b)};
 }
 
-// 16 of the 24 GPUs, on three nodes; the second has ranks of both stages.
+// Takes 16 of the 24 GPUs on three nodes; the second node has ranks of both
+// stages.
 void SplitGroups(PlannedTraining& in) {
   in.plan.stages[0].gpus = Gpus({NodeGpus(0, 6), NodeGpus(1, 2)});
   in.plan.stages[1].gpus = Gpus({NodeGpus(1, 6, 2), NodeGpus(2, 2)});
@@ -236,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
                 in.plan.stages[1] = StageOn(13, 34, TpDp(2, 2), NodeGpus(2, 4));
               },
               "stages[1].gpus: 4 GPUs; expected 8"},
-        // Its smallest tp and cp are of different stages: 8 replicas.
+        // Its smallest tp and cp belong to different stages: 8 replicas.
         Guard{"WholeBatchOfTheLeastDividedLayer", "galvatron",
               [] {
                 PlannedTraining in = Llama();
@@ -321,7 +323,7 @@ INSTANTIATE_TEST_SUITE_P(
               "stages: 4 GPUs of the last host; expected all 8"},
         Guard{"WholeHostsOrAPart", "alpa", Llama, SplitGroups,
               "stages[0].gpus: 8 GPUs on 2 hosts"},
-        // Alpa gives the larger mesh the first host, not its own.
+        // Alpa gives the larger mesh the first host instead of its own.
         Guard{"HostsByTheSizeOfStages", "alpa", Llama,
               [](auto& in) {
                 in.plan.stages = {
@@ -340,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(
               "stages[1].gpus: a host of 4 GPUs; expected 8"}),
     NameOf);
 
-// Whatever the framework is.
+// Guards for every framework.
 std::vector<Guard> ForAll() {
   struct Common {
     const char* name;
@@ -387,7 +389,7 @@ std::vector<Guard> ForAll() {
 INSTANTIATE_TEST_SUITE_P(All, ExportGuardsTest, ::testing::ValuesIn(ForAll()),
                          NameOf);
 
-// Those that know what is split.
+// Guards for the frameworks that know how tensors are split.
 std::vector<Guard> ForSome() {
   std::vector<Guard> guards;
   for (const char* target : {"flagscale", "megatron", "galvatron"}) {
@@ -459,7 +461,8 @@ std::vector<Guard> ForSome() {
 INSTANTIATE_TEST_SUITE_P(Split, ExportGuardsTest,
                          ::testing::ValuesIn(ForSome()), NameOf);
 
-// What follows cannot be written wrongly: it is counted from the plan.
+// The values below cannot be written wrongly, because they are counted from the
+// plan.
 
 TEST(ExportCountsTest, FlagScaleStagesLayersAndMicrobatches) {
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
@@ -469,12 +472,12 @@ TEST(ExportCountsTest, FlagScaleStagesLayersAndMicrobatches) {
   EXPECT_THAT(yaml, HasSubstr("hetero_process_meshes: "
                               "[4, 1, 1, 2, 1, 2, 1, 1, 4, 1]\n"));
   EXPECT_THAT(yaml, HasSubstr("hetero_pipeline_layer_split: [12, 20]\n"));
-  // 128 sequences in microbatches of 4, of each stage.
+  // 128 sequences in microbatches of 4, for each stage.
   EXPECT_THAT(yaml, HasSubstr("recompute_num_layers_per_stage_micro_batch:\n"
                               "      - [1, 32, 12]\n      - [1, 32, 0]\n"));
 }
 
-// The host file, the meshes and their types.
+// The host file, the meshes and their types agree.
 TEST(ExportCountsTest, FlagScaleTypesInTheOrderOfRanks) {
   PlannedTraining in = Gpt();
   in.plan.stages = {StageOn(0, 9, TpDp(4, 1), NodeGpus(0, 4)),

@@ -15,8 +15,8 @@
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
 
-// What every Parallelizer promises, whatever is behind it: a native adapter, a
-// wrapper, a stub of a remote one. Differences come from features() alone.
+// The promises of every Parallelizer, whether it is a native adapter, a wrapper
+// or a stub of a remote one. Subjects differ only in features().
 //
 // Include it in one source file of a test binary and instantiate:
 //
@@ -142,7 +142,7 @@ TEST_P(ParallelizerConformanceTest, ProfileIsALowerBound) {
   }
 }
 
-// So that the bound of a slice may be had by adding up those of its atoms.
+// The bound of a slice is then the sum of the bounds of its atoms.
 TEST_P(ParallelizerConformanceTest, ProfileAddsUpOverAtoms) {
   const ModelSpec model = TestModel(4);
   const IslandSpec island = Island(2, 4, 16e9);
@@ -200,7 +200,7 @@ TEST_P(ParallelizerConformanceTest, PlansBearTheTrailingStagesAskedFor) {
   EXPECT_TRUE(some_plan);
 }
 
-// What a parallelizer says it covers it need not be asked again.
+// A parallelizer need not be asked again for what it says it covers.
 TEST_P(ParallelizerConformanceTest, CoveredTrailingStagesBringNothingNew) {
   const ModelSlice slice = SliceOf(TestModel(8), 0, 10);
   const IslandSpec island = Island(1, 4, 3e9);
@@ -233,7 +233,8 @@ TEST_P(ParallelizerConformanceTest, SameQuestionHasTheSameAnswer) {
   }
 }
 
-// Where a slice stands in the model changes nothing, so answers can be reused.
+// The position of a slice in the model does not matter, so answers can be
+// reused.
 TEST_P(ParallelizerConformanceTest, PositionOfTheSliceDoesNotMatter) {
   const ModelSpec model = TestModel(8);
   const IslandSpec island = Island(1, 4, 8e9);
@@ -322,7 +323,7 @@ TEST_P(ParallelizerConformanceTest, BadArgumentsAreTheCallersFault) {
   EXPECT_EQ(parallelizer().SliceModel(ModelSpec()).status().code(), kBad);
 }
 
-// Shrinks the memory of one GPU until nothing fits.
+// Shrinks the memory of one GPU until no plan fits.
 TEST_P(ParallelizerConformanceTest, RecomputesWhereMemoryIsTight) {
   const ModelSlice slice = SliceOf(TestModel(4), 0, 6);
   bool recomputed = false;
@@ -341,7 +342,7 @@ TEST_P(ParallelizerConformanceTest, RecomputesWhereMemoryIsTight) {
   EXPECT_EQ(recomputed, features().recompute);
 }
 
-// The same with a host that has room, and without.
+// Does the same with hosts that have room, and without.
 TEST_P(ParallelizerConformanceTest, OffloadsWhereMemoryIsTight) {
   const ModelSlice slice = SliceOf(TestModel(4), 0, 6);
   const auto offloads = [](const StagePlan& stage) {
@@ -373,7 +374,7 @@ TEST_P(ParallelizerConformanceTest, ReplicatesWhereMemoryIsAmple) {
             features().data_parallel);
 }
 
-// Shrinks the memory of four GPUs until nothing fits.
+// Shrinks the memory of four GPUs until no plan fits.
 TEST_P(ParallelizerConformanceTest, ShardsStateWhereMemoryIsTight) {
   bool sharded = false;
   for (double memory_bytes = 4e9; memory_bytes > 1e8; memory_bytes *= 0.8) {
@@ -386,7 +387,7 @@ TEST_P(ParallelizerConformanceTest, ShardsStateWhereMemoryIsTight) {
   EXPECT_EQ(sharded, features().zero);
 }
 
-// One sample has no replicas, and between nodes only pipelines are cheap.
+// One sample allows no replicas, and only pipelines are cheap between nodes.
 TEST_P(ParallelizerConformanceTest, PipelinesWhereThereIsOneSample) {
   const SlicePlanSet answer =
       Ask(SliceOf(TestModel(4), 0, 6), Island(2, 1, 64e9), Options(1));
@@ -397,8 +398,8 @@ TEST_P(ParallelizerConformanceTest, PipelinesWhereThereIsOneSample) {
             features().pipeline_parallel);
 }
 
-// One layer and one sample of 131,072 tokens on four GPUs: neither stages nor
-// replicas, and keys and values pass by unseen behind so much attention.
+// One layer and one sample of 131,072 tokens on four GPUs allow neither stages
+// nor replicas. Keys and values are sent while attention computes.
 TEST_P(ParallelizerConformanceTest, SplitsLongSequencesWhereThereIsOneSample) {
   ParallelizeOptions options = Options(1);
   options.training.sequence_length = 131072;
@@ -414,7 +415,7 @@ TEST_P(ParallelizerConformanceTest, SplitsLongSequencesWhereThereIsOneSample) {
             features().context_parallel);
 }
 
-// Shrinks the memory until the experts of a layer do not fit whole.
+// Shrinks the memory until the experts of a layer do not fit on one GPU.
 TEST_P(ParallelizerConformanceTest, SplitsExpertsWhereMemoryIsTight) {
   if (!features().moe_models)
     GTEST_SKIP() << "not applicable: plans dense models only";
@@ -445,8 +446,8 @@ TEST_P(ParallelizerConformanceTest, PlansStayWithinItsFeatures) {
   }
 }
 
-// Plans or a reason, but nothing outside what is asked for, and bounds that
-// hold for what there is.
+// The answer is plans or a reason. Plans respect the limits, and bounds hold
+// for them.
 TEST_P(ParallelizerConformanceTest, KeepsToTheLimitsOfTheIsland) {
   const ModelSlice slice = SliceOf(TestModel(8), 0, 10);
   const ParallelizeOptions options = Options(8);

@@ -17,12 +17,12 @@
 namespace tangram::testing {
 
 struct ConformanceSubject {
-  std::string name;  // Of the test: letters and digits.
+  std::string name;  // Name of the test: letters and digits.
   std::function<std::unique_ptr<Parallelizer>()> create;
-  // Rejects all malformed arguments. Bare adapters rely on a
+  // Whether it rejects all malformed arguments. Bare adapters rely on a
   // ValidatingParallelizer for that.
   bool validates_arguments = true;
-  // The reason why it cannot be made here. Its cases are skipped.
+  // The reason why it cannot be created here; its cases are then skipped.
   std::string missing;
 };
 
@@ -31,7 +31,7 @@ inline std::string ConformanceName(
   return test.param.name;
 }
 
-// So that a failing case is printed by its name.
+// Prints a failing case by its name.
 inline void PrintTo(const ConformanceSubject& subject, std::ostream* out) {
   *out << subject.name;
 }
@@ -83,7 +83,7 @@ class ParallelizerConformanceTest
     return island;
   }
 
-  // Whose hosts have room, 32 GB for each GPU, 20 GB/s away.
+  // Returns an island whose hosts have room: 32 GB for each GPU at 20 GB/s.
   static IslandSpec IslandWithHosts(int num_nodes, int gpus_per_node,
                                     double memory_bytes) {
     IslandSpec island = Island(num_nodes, gpus_per_node, memory_bytes);
@@ -132,7 +132,8 @@ class ParallelizerConformanceTest
     return EstimateStage(query.slice.runs, stage, environment).memory;
   }
 
-  // What stage `i` holds with `trailing` stages behind the slice.
+  // Returns the microbatches that stage `i` holds with `trailing` stages behind
+  // the slice.
   static int InFlight(const Query& query, const SlicePlan& plan, int i,
                       int trailing) {
     return InFlightMicrobatches(plan.num_stages() - 1 - i + trailing,

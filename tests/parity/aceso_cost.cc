@@ -7,11 +7,12 @@
 namespace tangram::aceso::reference {
 namespace {
 
-// fp16 with Adam in fp32: weights, their fp32 copy, gradients and two moments,
-// in units of the fp16 weights.
+// Bytes of model state for each byte of fp16 weights: fp16 with Adam in fp32,
+// that is weights, their fp32 copy, gradients and two moments.
 constexpr double kStateOfWeights = 1 + 2 + 1 + 4;
 
-// The bandwidth of half the size; sizes below 1 MB count from the table's end.
+// Uses the bandwidth of half the size. Sizes below 1 MB count from the table's
+// end.
 double MbPerUs(const std::vector<double>& table, double size_mb) {
   if (size_mb <= 0) return 1;
   const int n = static_cast<int>(table.size());
@@ -21,7 +22,7 @@ double MbPerUs(const std::vector<double>& table, double size_mb) {
   return table[std::min(k, n - 1)];
 }
 
-// One stage at its place in a plan.
+// One stage in its place in a plan.
 class StageModel {
  public:
   StageModel(const Setting& setting, const ScoredPlan& plan, int index)
@@ -39,7 +40,7 @@ class StageModel {
   int KindAt(int op) const { return KindOfOp(setting_, first_op_ + op); }
   const MeasuredOp& At(int op) const { return (*table_)[KindAt(op)]; }
 
-  // What an operator keeps: softmax shares its output with dropout.
+  // Activations that an operator keeps. Softmax shares its output with dropout.
   double KeptMb(int op) const {
     const double mb = At(op).activation_mb;
     if (KindAt(op) == kSoftmax) return 0;
@@ -63,8 +64,8 @@ class StageModel {
     return score;
   }
 
-  // weights and optimizer, activations in flight, one recomputed segment, and
-  // what the allocator reserves.
+  // Weights and optimizer, activations in flight, one recomputed segment, and
+  // the allocator's reserve.
   double MemoryMb() const {
     double weights = 0;
     double kept = At(0).input_mb;
@@ -95,7 +96,7 @@ class StageModel {
     return stage_.recomputed[op] && stage_.recomputed[op + 1];
   }
 
-  // Of a run of recomputed operators the last keeps its output.
+  // In a run of recomputed operators, the last keeps its output.
   double SavedMb() const {
     double saved = 0;
     for (int op = 0; op + 1 < num_ops(); ++op) {
@@ -104,8 +105,8 @@ class StageModel {
     return saved;
   }
 
-  // A segment ends before each layer. One that is open at the stage's end
-  // behind softmax or dropout does not count.
+  // A segment ends before each layer. A segment still open at the stage's end,
+  // behind softmax or dropout, does not count.
   double LargestSegmentMb() const {
     double largest = 0;
     double segment = 0;
@@ -130,7 +131,7 @@ class StageModel {
   int in_flight_ = 1;
 };
 
-// Takes groups of equal operators, those that free most first, with the
+// Takes groups of equal operators, the ones that free most first, with the
 // operators behind them, until the stage fits.
 class RecomputeRule {
  public:
@@ -167,7 +168,7 @@ class RecomputeRule {
     return largest;
   }
 
-  // False where the rule gives up.
+  // Returns false if the rule gives up.
   bool TakeGroup(int kind, std::set<int>& taken) {
     std::vector<int> members;
     double gain = 0;

@@ -7,11 +7,12 @@
 #include <vector>
 
 // The cost formula of Aceso (EuroSys 2024) for GPT models on measured
-// operators, to score plans of both searches alike. Not part of the product.
+// operators. It scores the plans of both searches alike. Not part of the
+// product.
 namespace tangram::aceso::reference {
 
-// The operators of a model: one before the layers, 13 of each layer, two
-// behind them.
+// Operators of a model: one before the layers, 13 in each layer, two after
+// them.
 inline constexpr int kOpsOfLayer = 13;
 inline constexpr int kNumOperatorKinds = kOpsOfLayer + 3;
 inline constexpr int kEmbedding = 0;
@@ -22,7 +23,7 @@ inline constexpr int kHead = 15;
 
 // One operator on one GPU, for one microbatch.
 struct MeasuredOp {
-  double forward_us = 1e6;  // Where nothing was measured.
+  double forward_us = 1e6;  // The default stands for a missing measurement.
   double backward_us = 1e6;
   double input_mb = 0;
   double output_mb = 0;
@@ -34,13 +35,13 @@ struct MeasuredOp {
 
 using OperatorTable = std::array<MeasuredOp, kNumOperatorKinds>;
 
-// A model on a cluster, and what was measured of both.
+// A model on a cluster, and the measurements of both.
 struct Setting {
   int num_layers = 0;
   int gpus_per_node = 0;
   int global_batch = 0;
   double memory_limit_mb = 0;
-  // By samples on a GPU and tp degree.
+  // By samples on a GPU, and tp degree.
   std::map<std::pair<int, int>, OperatorTable> operators;
   // MB per µs at 1, 2, 4, ... MB.
   std::vector<double> intra_node_mb_per_us;
@@ -61,7 +62,7 @@ struct ScoredStage {
 };
 
 struct ScoredPlan {
-  int microbatch = 0;  // Of all replicas together.
+  int microbatch = 0;  // Samples of all replicas together.
   std::vector<ScoredStage> stages;
 };
 
@@ -72,7 +73,7 @@ struct StageScore {
   double receive_us = 0;
   double send_us = 0;
   double memory_mb = 0;
-  double iteration_ms = 0;  // That this stage alone would bound.
+  double iteration_ms = 0;  // Iteration time if this stage is the bottleneck.
 };
 
 struct Score {
@@ -81,11 +82,12 @@ struct Score {
   double max_memory_mb = 0;
 };
 
-// For B microbatches and stage times t:
+// Scores a plan. For B microbatches and stage times t:
 //   iteration = max_i (t_i·(B − 1) + Σ_k t_k)
 Score ScoreOf(const Setting& setting, const ScoredPlan& plan);
 
-// Has every stage recompute what Aceso would, given the cuts and degrees.
+// Lets every stage recompute the operators that Aceso would, given cuts and
+// degrees.
 void ChooseRecompute(const Setting& setting, ScoredPlan& plan);
 
 }  // namespace tangram::aceso::reference

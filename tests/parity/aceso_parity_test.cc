@@ -19,7 +19,7 @@ using ::tangram::testing::ReadReferenceText;
 constexpr const char* kFixtures[] = {"1_3B_4gpu", "2_6B_8gpu", "6_7B_16gpu",
                                      "13B_32gpu"};
 
-// Of the recorded figures, which have six decimals.
+// The recorded figures have six decimals.
 constexpr double kRelativeError = 1e-6;
 
 std::optional<Setting> SettingOf(const std::string& model, int num_layers,
@@ -31,7 +31,7 @@ std::optional<Setting> SettingOf(const std::string& model, int num_layers,
 }
 
 // Calls check(setting, case) for every configuration of the fixtures that
-// upstream evaluated. False where there are none.
+// upstream evaluated. Returns false if there are none.
 template <typename Check>
 bool ForEachFixture(const Check& check) {
   for (const std::string name : kFixtures) {
@@ -96,8 +96,8 @@ TEST(AcesoParityTest, RecomputeRuleChoosesTheRecordedOperators) {
   if (!found) GTEST_SKIP() << kNoReferenceData;
 }
 
-// Both plans by Aceso's formula. Ours is the fastest of those that our search
-// finds on the same measurements; see Question.
+// Both plans are scored by Aceso's formula. Ours is the fastest plan that our
+// search finds on the same measurements; see Question.
 TEST(AcesoParityTest, PlansAreAsFastAsRecordedOnes) {
   const std::vector<RecordedSearch> searches = ReadSearches();
   if (searches.empty()) GTEST_SKIP() << kNoReferenceData;

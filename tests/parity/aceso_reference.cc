@@ -17,13 +17,13 @@ namespace tangram::aceso::reference {
 namespace {
 
 constexpr char kMeasuredSet[] = "eurosys";
-// As scripts/aceso_gpt_search.sh asks.
+// The settings of scripts/aceso_gpt_search.sh.
 constexpr int kGlobalBatch = 1024;
 constexpr double kMemoryLimitMb = 28000;
 
 using Row = std::map<absl::string_view, absl::string_view>;
 
-// Rows of the measured set, by column.
+// Returns the rows of the measured set, by column.
 std::vector<Row> ReadRows(absl::string_view text) {
   std::vector<absl::string_view> columns;
   std::vector<Row> rows;

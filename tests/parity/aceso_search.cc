@@ -18,13 +18,14 @@ namespace {
 constexpr double kMb = 1 << 20;
 constexpr int kSequence = 2048;
 constexpr int kMicrobatches[] = {1, 2, 4, 8};
-// Both formulas disagree on memory by some percent either way. What is said to
-// be there varies around the limit; plans are held to Aceso's formula.
+// The two formulas disagree on memory by some percent in either direction. So
+// our search gets several memory sizes around the limit. Aceso's formula
+// decides whether a plan fits.
 constexpr double kMemoryGuesses[] = {0.80, 0.85, 0.90, 0.95, 1.0, 1.05, 1.10};
-// Who pays for a transfer decides the cuts where little else is left to choose.
+// The payer of a transfer decides the cuts if little else is left to choose.
 constexpr double kMemoryGuessesForBothEnds[] = {0.90, 1.0};
 
-// Upstream's operators [begin, end) of each of ours.
+// Upstream's operators [begin, end) for each of ours.
 struct OpRange {
   int begin = 0;
   int end = 0;
@@ -43,7 +44,7 @@ std::vector<OpRange> RangesOf(const LayerSpec& layer) {
   return {};
 }
 
-// Upstream's operators before a position of our layout.
+// Returns the number of upstream's operators before a position of our layout.
 int OpsBefore(const SliceLayout& layout, int position) {
   if (position == 0) return 0;
   const LayoutOperator& last = layout.at(position - 1);
@@ -57,7 +58,7 @@ int OpsBefore(const SliceLayout& layout, int position) {
     case LayerKind::kHead:
       break;
   }
-  // `ops` holds one layer already.
+  // `ops` already includes one layer.
   return ops + kOpsOfLayer * (last.layer - 2);
 }
 
@@ -83,8 +84,8 @@ bool LiesInNodes(const Setting& setting, const ScoredPlan& plan) {
                      });
 }
 
-// A collective that takes no time: it is in the operators' times, or left out
-// by Aceso.
+// Returns a collective that takes no time, because the operators' times include
+// it or Aceso leaves it out.
 MeasuredCollective FreeCollective(CollectiveOp op, int ranks) {
   constexpr double kNoTime_s = 1e-15;
   return {.op = op,
@@ -96,7 +97,7 @@ MeasuredCollective FreeCollective(CollectiveOp op, int ranks) {
 MeasuredCollective Transfers(const std::vector<double>& mb_per_us, int nodes) {
   MeasuredCollective table = {
       .op = CollectiveOp::kPointToPoint, .ranks = 2, .nodes = nodes};
-  // Aceso takes the bandwidth of half the size.
+  // Aceso uses the bandwidth of half the size.
   double mb = 2;
   for (const double rate : mb_per_us) {
     table.points.push_back({.bytes = mb * kMb, .seconds = mb / rate * 1e-6});
@@ -128,8 +129,8 @@ ModelSlice ModelOf(const Setting& setting, const ModelWidth& width) {
   return MakeSlice({.begin = 0, .end = setting.num_layers + 2}, layers);
 }
 
-// Links and collectives as measured. What has no measurement is of no account:
-// every operator of every degree is measured.
+// Returns an island with the measured links and collectives. The other values
+// do not matter, because every operator is measured at every degree.
 IslandSpec IslandOf(const Setting& setting, int num_gpus) {
   const double intra = setting.intra_node_mb_per_us.back() * kMb * 1e6;
   const double inter = setting.inter_node_mb_per_us.back() * kMb * 1e6;
@@ -220,7 +221,7 @@ std::map<int, ScoredPlan> Question::Ask(const std::set<int>& stage_counts,
              max_steps, fastest);
     }
   }
-  // Links between nodes are known to the sender only.
+  // Only the sender knows links between nodes.
   if (island_.num_nodes > 1) return fastest;
   for (const double guess : kMemoryGuessesForBothEnds) {
     for (const int microbatch : kMicrobatches) {

@@ -13,7 +13,7 @@
 
 namespace tangram::aceso::reference {
 
-// Primitives for each of these searches.
+// Limit on the primitives of each search.
 inline constexpr int64_t kStepsPerSearch = 128;
 
 struct ModelWidth {
@@ -21,20 +21,21 @@ struct ModelWidth {
   int num_heads = 0;
 };
 
-// What our search is asked, so that its cost library answers with upstream's
-// measurements: the times of all operators, with the tp collectives in them,
-// what whole layers keep, and the links. Data parallelism costs nothing, as in
-// Aceso's formula. Ours has fewer operators, attention's four being one, and
-// its own rules for memory. A transfer is paid for by its sender or, as in
-// Aceso's formula, by both ends: on one node both are searched.
+// A question to our search, whose cost library answers it with upstream's
+// measurements: the times of all operators with their tp collectives, the
+// activations that whole layers keep, and the links. As in Aceso's formula,
+// data parallelism costs nothing. Ours has fewer operators, because it counts
+// attention's four as one, and its own rules for memory. The sender pays for a
+// transfer or, as in Aceso's formula, both ends do; on one node, both are
+// searched.
 class Question {
  public:
   Question(const Setting& setting, const ModelWidth& width, int num_gpus);
 
-  // By stage count, the fastest plan under Aceso's formula of those that our
-  // search found and that fit in memory under it. There is one search of at
-  // most `max_steps` for each of `stage_counts`, microbatch size and guess at
-  // the memory. Cuts and degrees are ours, recomputation is by Aceso's rule.
+  // Returns the fastest plan of each stage count under Aceso's formula, among
+  // the plans of our search that fit under it. Runs one search of at most
+  // `max_steps` for each of `stage_counts`, each microbatch size and each
+  // memory size. Cuts and degrees are ours; recomputation follows Aceso's rule.
   std::map<int, ScoredPlan> Ask(const std::set<int>& stage_counts,
                                 int64_t max_steps) const;
 

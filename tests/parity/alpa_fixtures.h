@@ -8,10 +8,10 @@
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_sharding_problem.h"
 
-// Alpa's own inputs, as recorded, in the terms of our kernels.
+// Alpa's own recorded inputs, converted for our kernels.
 namespace tangram::testing {
 
-// Cost tensors C[begin][last][submesh][config], null where there is no such
+// Reads cost tensors C[begin][last][submesh][config], null if there is no such
 // stage, and N of the same shape.
 inline alpa::InterOperatorProblem InterOperatorFixture(
     const nlohmann::json& fixture) {
@@ -47,7 +47,7 @@ inline alpa::InterOperatorProblem InterOperatorFixture(
   return problem;
 }
 
-// Costs from this on mean that something is not allowed.
+// Costs from this value on mean "not allowed".
 inline constexpr double kAlpaInfinity = 1e10;
 
 inline alpa::ShardingProblem ShardingFixture(const nlohmann::json& instance) {
@@ -77,7 +77,7 @@ inline alpa::ShardingProblem ShardingFixture(const nlohmann::json& instance) {
   add_edges("E", "r", [](double cost) {
     return cost < kAlpaInfinity ? cost : alpa::kForbidden;
   });
-  // Two tensors in one buffer.
+  // Two tensors that share a buffer.
   add_edges("A", "v", [](double conflict) {
     return conflict > 0.5 ? alpa::kForbidden : 0.0;
   });

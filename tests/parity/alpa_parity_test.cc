@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kTolerance = 1e-6;  // Relative.
 
-// Both of upstream's dynamic programs gave this cost; it computes in fp32.
+// Both of upstream's dynamic programs returned this cost; upstream computes in
+// fp32.
 TEST(AlpaParityTest, InterOperatorPlansCostWhatUpstreamsDo) {
   const auto data = ReadReferenceData("alpa/inter_op_dp_fixtures.json.gz");
   if (!data) GTEST_SKIP() << kNoReferenceData;

@@ -11,19 +11,21 @@ namespace {
 constexpr double kElementBytes = 2;  // bfloat16; gradients are reduced in it.
 constexpr double kBytesInMegabyte = 1024.0 * 1024.0;
 constexpr double kSecondsInMs = 1e-3;
-constexpr double kContextMegabytes = 1024;  // Of PyTorch, on every stage.
+constexpr double kContextMegabytes =
+    1024;  // PyTorch's context, on every stage.
 
-// What sharding cannot divide, as a fraction of model state.
+// Fraction of model state that sharding cannot divide.
 constexpr double kUnshardable = 0.003;
 
-// A measured size, or else a line through all of them.
+// Returns the measured value of a size, or the value on a line through all
+// sizes.
 double MsOf(const MeasuredPoints& points, double megabytes) {
   const auto measured = points.find(megabytes);
   return measured != points.end() ? measured->second
                                   : FitLine(points).At(megabytes);
 }
 
-// Backward pass and gradient reduction of a layer side by side: either slows
+// Backward pass and gradient reduction of a layer run side by side. Each slows
 // the other down while both run.
 double OverlappedMs(double backward_ms, double megabytes, double ms_per_mb,
                     double slowdown) {
@@ -35,17 +37,18 @@ double OverlappedMs(double backward_ms, double megabytes, double ms_per_mb,
   return reduce_ms + backward_ms - reduce_ms / slowdown;
 }
 
-// The same of embedding and head.
+// The same for embedding and head.
 double OverlappedEndMs(double compute_ms, double comm_ms, double slowdown) {
   return comm_ms + std::max(0.0, compute_ms - comm_ms / slowdown);
 }
 
-// Microbatches that a stage holds.
+// Returns the number of microbatches that a stage holds.
 int InFlight(const LayerStrategy& strategy, int stage) {
   return strategy.pp - stage;
 }
 
-// Bytes that all but one of `ranks` receive, of those they share.
+// Returns the fraction of the shared bytes that each rank receives from the
+// others.
 double RingShare(int ranks) { return (ranks - 1.0) / ranks; }
 
 }  // namespace
@@ -72,8 +75,8 @@ double GalvatronCost::GradientMsPerMegabyte(
       {strategy.num_shards(), strategy.tp == 1});
 }
 
-// Six all-gathers, each half an all-reduce, or four all-to-alls; half as many
-// again to recompute.
+// Six all-gathers, each half an all-reduce, or four all-to-alls. Recomputation
+// adds half as many.
 double GalvatronCost::TensorParallelMs(const LayerStrategy& strategy,
                                        int samples) const {
   const double again = strategy.checkpoint ? 1.5 : 1;
@@ -122,8 +125,9 @@ StrategySeconds GalvatronCost::LayerSeconds(const LayerStrategy& strategy,
               (LayerMs(strategy, chunks, 0) + gather_ms) * kSecondsInMs};
 }
 
-// What a GPU keeps of its model state: of the eighths that are master weights,
-// two moments and gradients, some sharded.
+// Returns the fraction of model state that a GPU keeps. The state consists of
+// eighths: master weights, two moments and gradients, of which some are
+// sharded.
 double GalvatronCost::ShardedFraction(const LayerStrategy& strategy,
                                       int chunks) const {
   if (strategy.dp == 1 || (!strategy.zero3 && !run_.zero2)) return 1;
@@ -199,8 +203,8 @@ double GalvatronCost::BufferMegabytes(int pp, int degree, int chunks) const {
          kElementBytes / kBytesInMegabyte;
 }
 
-// A change of degree costs a gather of the larger one, overstated a hundred
-// times by its units. Other changes cost next to nothing, to settle ties.
+// A change of degree costs a gather of the larger one, which its units
+// overstate a hundred times. Other changes cost next to nothing, to break ties.
 double GalvatronCost::TransitionSeconds(const LayerStrategy& from,
                                         const LayerStrategy& to,
                                         int chunks) const {
@@ -226,7 +230,8 @@ double GalvatronCost::TransitionSeconds(const LayerStrategy& from,
 
 // With c_i and t_i the seconds of stage i without and with synchronisation:
 //   max(Σ c + c_last·(chunks − 1), T2) + max_i (t_i − Σ_{j≤i} c_j)⁺
-// where T2 has the first stage as the bottleneck, a third of a pass forward.
+// T2 assumes that the first stage is the bottleneck and that the forward pass
+// is a third of a pass.
 double PipelineSeconds(absl::Span<const StrategySeconds> stages, int chunks) {
   const int pp = static_cast<int>(stages.size());
   double latency_s = 0;

@@ -8,12 +8,12 @@
 #include "tests/parity/galvatron_profile.h"
 
 // The cost model that Galvatron 3.0 publishes (bfloat16, 1F1B, sequence
-// parallelism, asynchronous gradient reduction), with its quirks, so that its
-// plans and ours can be scored alike. Context parallelism is left out, as it is
-// from its searches.
+// parallelism, asynchronous gradient reduction), with its quirks. It scores
+// Galvatron's plans and ours alike. It has no context parallelism, and neither
+// do Galvatron's searches.
 namespace tangram::parity {
 
-// How one layer, or the embedding and head, are run. Either tp or ulysses is 1.
+// Parallelism of one layer, or of embedding and head. tp or ulysses is 1.
 struct LayerStrategy {
   int pp = 1;
   int tp = 1;
@@ -23,15 +23,15 @@ struct LayerStrategy {
   bool checkpoint = false;
 
   int degree() const { return tp > 1 ? tp : ulysses; }
-  int num_shards() const { return dp * ulysses; }  // Of model state.
+  int num_shards() const { return dp * ulysses; }  // Shards of model state.
   bool operator==(const LayerStrategy&) const = default;
 };
 
-// "pp-tp[*]-dp[f][-c][-sp]".
+// Returns "pp-tp[*]-dp[f][-c][-sp]".
 std::string NameOf(const LayerStrategy& strategy);
 
-// Of what is paid with gradient reduction, in the last microbatch, and of the
-// others.
+// Seconds of the last microbatch, which pays for gradient reduction, and of
+// each other one.
 struct StrategySeconds {
   double with_sync = 0;
   double without_sync = 0;
@@ -46,16 +46,17 @@ class GalvatronCost {
   double LayerMegabytes(const LayerStrategy& strategy, int chunks,
                         int stage) const;
 
-  // Of embedding and head, by stage.
+  // Returns the seconds of embedding and head, by stage.
   std::vector<StrategySeconds> EndSeconds(const LayerStrategy& strategy,
                                           int chunks) const;
   double EndMegabytesOf(const LayerStrategy& strategy, int chunks,
                         int stage) const;
 
-  // The buffer that all layers share for gathered sequences.
+  // Returns the size of the buffer that all layers share for gathered
+  // sequences.
   double BufferMegabytes(int pp, int degree, int chunks) const;
 
-  // Between two layers next to each other.
+  // Returns the seconds between two neighbouring layers.
   double TransitionSeconds(const LayerStrategy& from, const LayerStrategy& to,
                            int chunks) const;
 
@@ -72,8 +73,9 @@ class GalvatronCost {
   const GalvatronRun& run_;
 };
 
-// One iteration of a pipeline whose stage i takes stages[i], embedding and head
-// included without their gradient reduction.
+// Returns the time of one iteration of a pipeline whose stage i takes
+// stages[i], which includes embedding and head without their gradient
+// reduction.
 double PipelineSeconds(absl::Span<const StrategySeconds> stages, int chunks);
 
 }  // namespace tangram::parity

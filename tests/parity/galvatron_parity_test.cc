@@ -1,5 +1,6 @@
-// Our kernel on the problems that Galvatron solved, with its published cost
-// model: as good a plan, and the same optimum of its dynamic program.
+// Our kernel solves the problems that Galvatron solved, with Galvatron's
+// published cost model. The plans are as good, and the optima of its dynamic
+// program are the same.
 
 #include <map>
 
@@ -22,7 +23,7 @@ class GalvatronParityTest : public ::testing::Test {
     profile_ = ReadGalvatronProfile();
   }
 
-  // The plan that upstream found.
+  // Returns the plan that upstream found.
   GalvatronPlan PlanOf(const GalvatronRun& run) const {
     std::map<std::string, LayerStrategy> by_name;
     for (const LayerStrategy& s : LayerStrategies(profile_, run, 0)) {
@@ -67,7 +68,7 @@ TEST_F(GalvatronParityTest, FindsPlansAsGood) {
   }
 }
 
-// Layer by layer.
+// The plans agree layer by layer.
 TEST_F(GalvatronParityTest, FindsTheSamePlans) {
   for (const GalvatronRun& run : runs_) {
     SCOPED_TRACE(run.name);

@@ -19,7 +19,7 @@ json Read(const std::string& file) {
   return testing::ReadReferenceData("galvatron/" + file).value_or(json());
 }
 
-// The entry that was made from a file of that name.
+// Returns the entry that was made from a file of that name.
 const json& EntryOf(const json& entries, const std::string& file_suffix) {
   for (const json& entry : entries) {
     if (absl::EndsWith(entry["source"]["file"].get<std::string>(),
@@ -75,7 +75,8 @@ void ReadHardware(const json& hardware, GalvatronProfile& profile) {
     profile.allreduce_ms_per_mb[{row["group"], row["consecutive"]}] =
         1 / row["gbps"].get<double>();
   }
-  // A group of one moves nothing; one of all GPUs is consecutive either way.
+  // A group of one rank moves nothing; a group of all GPUs is consecutive in
+  // either case.
   for (const bool consecutive : {false, true}) {
     profile.allreduce_ms_per_mb[{1, consecutive}] = 0;
     profile.allreduce_ms_per_mb[{profile.num_gpus, consecutive}] =
@@ -104,7 +105,8 @@ std::string EndsStrategyOf(const json& row) {
                       row["vsp"] == 1 && degree > 1 ? "-sp" : "");
 }
 
-// "llama2-7b-8L-gbsz8-8GB-noSP-noCKPT", perhaps with a remark after a space.
+// Parses "llama2-7b-8L-gbsz8-8GB-noSP-noCKPT", perhaps with a remark after a
+// space.
 void ApplyName(GalvatronRun& run) {
   const std::vector<std::string> words = absl::StrSplit(run.name, ' ');
   run.name = words.front();

@@ -15,18 +15,18 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 enum class Mode { kTensor, kUlysses, kEither };
 
-// One search of upstream's: all at one microbatch count, pipeline depth,
-// greatest degree of tensor or Ulysses parallelism, and use of the two.
+// One search of upstream's: all plans with one microbatch count, pipeline
+// depth, largest degree of tensor or Ulysses parallelism, and use of the two.
 struct Task {
   int chunks = 1;
   int pp = 1;
   Mode mode = Mode::kEither;
   int max_degree = 1;
-  double bound_s = 0;  // No plan is faster.
+  double bound_s = 0;  // A lower bound on the time of every plan.
 };
 
-// Memory above this is not all planned with: a fifth is left to PyTorch's
-// cache.
+// Above this size, upstream plans with less than the whole memory: a fifth is
+// left to PyTorch's cache.
 constexpr int kUncachedGigabytes = 20;
 
 int BudgetMegabytes(const GalvatronRun& run) {
@@ -63,7 +63,8 @@ std::vector<Task> TasksOf(const GalvatronProfile& profile,
   return tasks;
 }
 
-// What may be used in a task; for embedding and head, without checkpoints.
+// Returns the strategies that a task may use; for embedding and head, those
+// without checkpoints.
 std::vector<LayerStrategy> StrategiesOf(const Task& task,
                                         const GalvatronProfile& profile,
                                         const GalvatronRun& run, bool ends) {
@@ -80,7 +81,7 @@ std::vector<LayerStrategy> StrategiesOf(const Task& task,
   return kept;
 }
 
-// Seconds of each stage of a plan.
+// Returns the seconds of each stage of a plan.
 std::vector<StrategySeconds> StagesOf(const GalvatronCost& cost,
                                       const GalvatronPlan& plan) {
   const int pp = plan.ends.pp;
@@ -121,7 +122,7 @@ class Solver {
   }
 
  private:
-  // Every layer, and every end of the pipeline, at its own fastest.
+  // Takes the fastest choice of every layer and every end of the pipeline.
   double BoundOf(const Task& task) const {
     double layer_s = kNever;
     for (const LayerStrategy& s : StrategiesOf(task, profile_, run_, false)) {
@@ -187,7 +188,7 @@ class Solver {
     return frontier;
   }
 
-  // One frontier a stage answers every way to run embedding and head.
+  // One frontier for each stage covers all strategies of embedding and head.
   void SolveMixed(const Task& task) {
     const std::vector<LayerStrategy> strategies =
         StrategiesOf(task, profile_, run_, false);
@@ -221,7 +222,7 @@ class Solver {
     }
   }
 
-  // All layers alike, embedding and head like them.
+  // All layers are alike, and embedding and head with them.
   void SolveUniform(const Task& task) {
     const std::vector<int> stage_layers = EvenStages(run_.num_layers, task.pp);
     for (const LayerStrategy& s : StrategiesOf(task, profile_, run_, false)) {

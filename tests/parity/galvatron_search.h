@@ -6,15 +6,14 @@
 
 #include "tests/parity/galvatron_cost.h"
 
-// Galvatron's own problem, solved with the kernel of our adapter: its
-// strategies, its enumeration of microbatch counts and pipeline depths, its
-// cost model.
+// Galvatron's own problem, solved with our adapter's kernel: its strategies,
+// its enumeration of microbatch counts and pipeline depths, its cost model.
 namespace tangram::parity {
 
 struct GalvatronPlan {
-  int chunks = 0;                     // Microbatches.
-  LayerStrategy ends;                 // Of embedding and head.
-  std::vector<LayerStrategy> layers;  // One a layer.
+  int chunks = 0;                     // Number of microbatches.
+  LayerStrategy ends;                 // For embedding and head.
+  std::vector<LayerStrategy> layers;  // One for each layer.
 };
 
 struct GalvatronAnswer {
@@ -23,14 +22,14 @@ struct GalvatronAnswer {
   int num_tasks = 0;
 };
 
-// The ways to run a layer: at one pipeline depth, or at any (0).
+// Returns the strategies of a layer at one pipeline depth, or at any (0).
 std::vector<LayerStrategy> LayerStrategies(const GalvatronProfile& profile,
                                            const GalvatronRun& run, int pp);
 
 GalvatronAnswer SolveGalvatron(const GalvatronProfile& profile,
                                const GalvatronRun& run);
 
-// A plan's time by the published formula.
+// Returns a plan's time by the published formula.
 double ScoreOf(const GalvatronProfile& profile, const GalvatronRun& run,
                const GalvatronPlan& plan);
 

@@ -1,5 +1,5 @@
-// The inventories of other people's clusters, and what they say; the model
-// configurations of public checkpoints, and their published sizes.
+// Inventories of public clusters and their contents; model configurations of
+// public checkpoints and their published sizes.
 
 #include <string>
 #include <utility>
@@ -86,8 +86,8 @@ bool HasData() {
   return ReadReferenceText("slurm/idle.sinfo.json").has_value();
 }
 
-// Nine nodes: 2 x 8 A100, 2 x 4 V100, 4 x 2 T4 and one of 4 RTX-4090 beside 4
-// RTX-3090, of which the first are used.
+// Nine nodes: 2 x 8 A100, 2 x 4 V100, 4 x 2 T4, and one with 4 RTX-4090 and 4
+// RTX-3090, of which the RTX-4090 are used.
 TEST(ImportFixturesTest, FindsTheSameIdleClusterInEveryFormat) {
   if (!HasData()) GTEST_SKIP() << kNoReferenceData;
   for (const std::string file :
@@ -190,7 +190,7 @@ TEST(ImportFixturesTest, FitsMeasuredLinks) {
          {.name = file, .scope = scope, .text = *ReadReferenceText(file)}},
         {});
   };
-  // 20 us and 30 us a MiB: 1.5 · 2^20 / 30 us; four hops.
+  // 20 us and 30 us for a MiB: 1.5 · 2^20 / 30 us; four hops.
   ASSERT_OK_AND_ASSIGN(const ImportedCluster fitted,
                        import("imports/nccl_2_18_allreduce.txt", ""));
   const Link& v100 = fitted.cluster.nodes.back().intra_node;
@@ -200,7 +200,8 @@ TEST(ImportFixturesTest, FitsMeasuredLinks) {
   ASSERT_OK_AND_ASSIGN(const ImportedCluster pair,
                        import("imports/nccl_old_mpi_prefixed.txt", "t4"));
   EXPECT_NEAR(pair.cluster.links[1][1].pair_bandwidth_bytes_per_s, 3.12e9, 1e7);
-  // Neither ranks nor collective; 68.66 / 39.24 is the all-reduce of eight.
+  // There are neither ranks nor a collective; 68.66 / 39.24 is the all-reduce
+  // of eight.
   ASSERT_OK_AND_ASSIGN(const ImportedCluster large,
                        import("imports/nccl_out_of_place_only.txt", "a100-40"));
   EXPECT_NEAR(large.cluster.nodes[0].intra_node.bandwidth_bytes_per_s, 68.66e9,

@@ -8,9 +8,9 @@ namespace tangram::mist::reference {
 namespace {
 
 constexpr double kMbPerGb = 1024;
-constexpr double kNothingGb = 1e-5;  // Less takes no time.
+constexpr double kNothingGb = 1e-5;  // Transfers of less take no time.
 
-// Multiples of an all-gather.
+// Costs relative to an all-gather.
 constexpr double kAllGather = 1.0;
 constexpr double kReduceScatter = 1.1;
 constexpr double kAllReduce = 2.1;
@@ -42,13 +42,13 @@ double BackwardSeconds(const PieceSeconds& piece, int num_microbatches) {
          piece.accumulate * (num_microbatches - 1) / num_microbatches;
 }
 
-// All seconds of a block that do not depend on which layer of the stage it is.
+// The seconds of a block that do not depend on the layer's place in the stage.
 struct Block {
   double forward = 0;
-  double backward[2] = {};  // By whether it is recomputed; so below.
-  double gather = 0;        // Weights of the block.
-  double scatter = 0;       // Its gradients, reduced.
-  double reduce = 0;        // As the optimizer's sharding needs them.
+  double backward[2] = {};  // By whether it is recomputed, as below.
+  double gather = 0;        // Gathers the block's weights.
+  double scatter = 0;       // Reduces its gradients.
+  double reduce = 0;  // Reduces them as the optimizer's sharding requires.
   double weights_in = 0, weights_out = 0;
   double gradients_in = 0, gradients_out = 0;
   double optimizer_in = 0, optimizer_out = 0;
@@ -96,9 +96,9 @@ Block BlockOf(const Hardware& hardware, const PieceTable& seconds,
   return block;
 }
 
-// For the first forward and the last backward pass of an iteration (`outer`) or
-// for all others. While a block computes, its successor is fetched and its
-// predecessor put away.
+// Adds the passes of the first forward and the last backward pass of an
+// iteration (`outer`), or of all others. While a block computes, its successor
+// is fetched and its predecessor stored.
 void AddPasses(const Hardware& hardware, const Block& block,
                const Policy& policy, bool outer, BlockPasses& passes) {
   const auto overlap = [&](double compute, double between, double in,
@@ -120,7 +120,7 @@ void AddPasses(const Hardware& hardware, const Block& block,
     passes.middle[outer][r] =
         overlap(block.forward, fetch_gather, fetch_in, out) +
         overlap(block.backward[r], gather + reduce, in, block.gradients_out);
-    // The first block, and what it waits for.
+    // The first block and the transfers that it waits for.
     passes.first[outer][r] =
         overlap(0, fetch_gather, fetch_in, 0) +
         overlap(block.forward, fetch_gather, fetch_in, 0) +
@@ -134,7 +134,7 @@ void AddPasses(const Hardware& hardware, const Block& block,
 
 double BlocksSeconds(const BlockPasses& passes, const Stage& stage,
                      bool outer) {
-  // A quirk: of a single block both ends are counted.
+  // A quirk: for a single block, both ends count.
   const int inner = std::max(0, stage.layers - 2);
   const int recomputed = std::clamp(stage.recomputed - 1, 0, inner);
   return recomputed * passes.middle[outer][1] +
@@ -143,8 +143,8 @@ double BlocksSeconds(const BlockPasses& passes, const Stage& stage,
          passes.last[outer][stage.recomputed > 0];
 }
 
-// The pre and post layers are never sharded by weights or gradients nor
-// offloaded; their state is gathered and reduced once an iteration.
+// The weights and gradients of the pre and post layers are never sharded or
+// offloaded. Their state is gathered and reduced once an iteration.
 void AddPre(const Hardware& hardware, const PieceTable& seconds,
             const ModelSizes& sizes, const Stage& stage,
             StageFigures& figures) {
@@ -156,8 +156,8 @@ void AddPre(const Hardware& hardware, const PieceTable& seconds,
       CollectiveSeconds(hardware, stage, weights, kReduceScatter);
 }
 
-// As far as they fit, the collectives run beside the last block's passes, and
-// what the last block waits for runs beside the post layers' backward pass.
+// As far as they fit, the collectives overlap the last block's passes, and the
+// transfers of the last block overlap the post layers' backward pass.
 void AddPost(const Hardware& hardware, const PieceTable& seconds,
              const ModelSizes& sizes, const BlockPasses& passes,
              const Stage& stage, StageFigures& figures) {
@@ -181,8 +181,8 @@ struct Peaks {
 };
 
 // Weights, gradients and optimizer state of the blocks, and buffers for what is
-// gathered or fetched. In the forward pass a whole block's optimizer state is
-// on the GPU; a quirk: rounded down to MB.
+// gathered or fetched. In the forward pass, a whole block's optimizer state is
+// on the GPU. A quirk: the result is rounded down to MB.
 Peaks StateOf(const ModelSizes& sizes, const Stage& stage) {
   const Policy& p = stage.policy;
   const auto shard = [&](bool sharded) { return sharded ? p.dp : 1; };
@@ -212,10 +212,10 @@ double OuterStateMb(const ModelSizes& sizes, const Policy& policy) {
              (policy.shard_optimizer ? policy.dp : 1);
 }
 
-// A stage with the post layers has none behind it.
+// A stage with the post layers has no stage behind it.
 Peaks WithPost(const ModelSizes& sizes, const Stage& stage, const Peaks& state,
                double saved_mb, const Peaks& blocks) {
-  // Calibrated in the reference runs on the peaks of Mist's README.
+  // Calibrated in the reference runs on the peaks in Mist's README.
   constexpr double kForwardBeyondLogits = 0.296875;
   constexpr double kBackwardBeyondLogits = 312.125;
   const Policy& p = stage.policy;
@@ -242,7 +242,7 @@ Peaks PeaksOf(const ModelSizes& sizes, const Stage& stage) {
   const int whole = stage.layers - stage.recomputed;
   const double saved_mb = kept * (stage.recomputed * sizes.saved_recomputed_mb +
                                   whole * sizes.saved_mb);
-  // The block that runs has its activations in its own peak.
+  // The running block's activations are in its own peak.
   const double of_running =
       kept * (whole == 0 ? sizes.saved_recomputed_mb : sizes.saved_mb);
   const double in_transit =
@@ -312,7 +312,7 @@ BlockPasses PassesOf(const Hardware& hardware, const PieceTable& seconds,
     passes.backward_slack[r] = std::max(
         0.0, block.backward[r] - gather - state_in - block.saved_in[r]);
   }
-  // A quirk: as if the last block were always recomputed.
+  // A quirk: the last block counts as recomputed in every case.
   passes.credit =
       OverlapSeconds(hardware, {0, gather, state_in + block.saved_in[1], 0});
   return passes;

@@ -3,9 +3,9 @@
 
 #include <array>
 
-// Mist's own model of a stage (2503.19050), so that its plans and ours can be
-// scored alike. Words, units (MB = 2^20 bytes, GB = 1,024 MB) and quirks are
-// Mist's, the quirks labelled as such.
+// Mist's own model of a stage (2503.19050), which scores Mist's plans and ours
+// alike. Words, units (MB = 2^20 bytes, GB = 1,024 MB) and quirks are Mist's.
+// The quirks are labelled.
 namespace tangram::mist::reference {
 
 // seconds = GB / gb_per_s + latency_s
@@ -14,32 +14,33 @@ struct Channel {
   double latency_s = 0;
 };
 
-// What a GPU does at the same time.
+// Activities that a GPU runs at the same time.
 enum Activity { kCompute, kBetweenGpus, kToGpu, kToHost };
 inline constexpr int kActivities = 4;
-using Activities = std::array<double, kActivities>;  // Seconds of each alone.
+using Activities =
+    std::array<double, kActivities>;  // Seconds of each activity alone.
 
 struct Hardware {
   double capacity_mb = 0;
-  // By log2 of the nodes and of the GPUs in each.
+  // By log2 of the number of nodes and of the GPUs in each.
   std::array<std::array<Channel, 4>, 4> between_gpus;
   Channel to_gpu;
   Channel to_host;
-  // By set of activities (bit i: activity i): how many times longer each takes
-  // while exactly these go on.
+  // By set of activities (bit i: activity i): the factor by which each slows
+  // down while exactly this set runs.
   std::array<Activities, 1 << kActivities> slowdown;
 };
 
-// Seconds until all are done: while several go on each is slowed down, and the
-// set shrinks as they finish.
+// Returns the seconds until all activities end. Concurrent ones slow each other
+// down, and the set shrinks as they end.
 double OverlapSeconds(const Hardware& hardware, Activities activities);
 
-// Seconds of one layer or of the layers before or after all blocks ("pre" and
-// "post"), of `b` samples.
+// Seconds of one layer, or of the layers before or after all blocks ("pre" and
+// "post"), for `b` samples.
 struct PieceSeconds {
   double forward = 0;
   double backward = 0;
-  double accumulate = 0;  // Adding up gradients: (G − 1) / G of it is paid.
+  double accumulate = 0;  // Adding up gradients; (G − 1) / G of it is paid.
 };
 
 struct PieceTable {
@@ -48,11 +49,11 @@ struct PieceTable {
   PieceSeconds post;
 };
 
-// GPT-3 1.3B with sequences of 2,048: the model of all reference runs.
+// GPT-3 1.3B with sequences of 2,048 tokens: the model of all reference runs.
 struct ModelSizes {
   double block_parameters = 50339840;
-  double outer_parameters = 103022592;  // Of pre and of post.
-  // MB by sample.
+  double outer_parameters = 103022592;  // Pre and post each.
+  // MB for one sample.
   double saved_recomputed_mb = 8;
   double saved_mb = 384;
   double block_forward_peak_mb = 392;
@@ -65,7 +66,7 @@ struct ModelSizes {
 
 // [b, dp, tp, ws, gs, os, wo, go, oo, ao]; tp is 1 in all reference runs.
 struct Policy {
-  int samples = 1;  // By replica.
+  int samples = 1;  // For each replica.
   int dp = 1;
   bool shard_weights = false;
   bool shard_gradients = false;
@@ -98,15 +99,17 @@ struct StageFigures {
 StageFigures Evaluate(const Hardware& hardware, const PieceTable& seconds,
                       const ModelSizes& sizes, const Stage& stage);
 
-// What of it depends on the policy alone: forward and backward pass of a block
-// by where it stands in the stage. By whether they are the first forward and
-// the last backward pass of an iteration, then by whether it is recomputed.
+// The part that depends on the policy alone: forward and backward pass of a
+// block, by its place in the stage. Indices: whether the passes are the first
+// forward and last backward pass of an iteration, then whether the block is
+// recomputed.
 struct BlockPasses {
   double middle[2][2] = {};
   double first[2][2] = {};
   double last[2][2] = {};
-  // Beside a stage's last block, by whether it is recomputed, time for the
-  // collectives of the post layers; and what of it their backward pass hides.
+  // Time beside a stage's last block for the collectives of the post layers, by
+  // whether it is recomputed, and the part of it that their backward pass
+  // hides.
   double forward_slack[2] = {};
   double backward_slack[2] = {};
   double credit = 0;
@@ -118,12 +121,12 @@ StageFigures Evaluate(const Hardware& hardware, const PieceTable& seconds,
                       const ModelSizes& sizes, const Stage& stage,
                       const BlockPasses& passes);
 
-// There and back, to the next stage; not part of T.
+// Returns the seconds to the next stage and back, which are not part of T.
 double TransferSeconds(const Hardware& hardware, const ModelSizes& sizes,
                        const Stage& stage);
 
-// By how much Mist scales a stage's peak before it compares it with the
-// capacity.
+// Returns the factor by which Mist scales a stage's peak before comparing it
+// with the capacity.
 double MemoryFactor(const Policy& policy, int stage, int num_stages);
 
 }  // namespace tangram::mist::reference

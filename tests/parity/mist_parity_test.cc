@@ -144,9 +144,10 @@ TEST(MistParityTest, InterStageChoiceIsTheProgramsOptimum) {
   EXPECT_EQ(optimal, 12);
 }
 
-// Upstream cuts programmes off at the best objective so far. Without the cut
-// the optimum of each, by GLPK 5.0 (glpsol --freemps, the right side of the
-// last row raised to 1e12); "does not fit" is a policy of 1e6 seconds.
+// Optima of upstream's programs without its cut, which stops a program at the
+// best objective so far. Found by GLPK 5.0 (glpsol --freemps, with the right
+// side of the last row raised to 1e12). "Does not fit" is a policy of 1e6
+// seconds.
 constexpr double kUncutOptimum[] = {
     2000000,  3000000,  5000000,     9000000,     5.051762477,
     4000000,  6000000,  10000000,    4.677334249, 5.829027921,

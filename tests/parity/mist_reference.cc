@@ -23,9 +23,9 @@ Channel ReadChannel(const json& channel) {
   return {.gb_per_s = channel["bw_GBps"], .latency_s = channel["latency_s"]};
 }
 
-// Sets of as many activities as `values` has of each, in lexicographic order.
+// Reads the sets of `size` activities, in lexicographic order.
 void ReadSlowdown(const json& values, int size, Hardware& hardware) {
-  // With bits reversed, the larger of two sets comes first.
+  // With the bits reversed, the larger of two sets comes first.
   int next = 0;
   for (unsigned reversed = 16; reversed-- > 0;) {
     if (std::popcount(reversed) != size) continue;
@@ -53,8 +53,8 @@ Hardware ReadOne(const json& entry) {
   return hardware;
 }
 
-// The op cache gives backward seconds without accumulation and with 15/16 of
-// it.
+// The op cache holds backward seconds without gradient accumulation and with
+// 15/16 of it.
 PieceSeconds ReadPiece(const json& piece) {
   const double alone = piece["bwd_s_G1"];
   const double with16 = piece["bwd_s_G16"];
@@ -63,7 +63,7 @@ PieceSeconds ReadPiece(const json& piece) {
           .accumulate = (with16 - alone) * 16 / 15};
 }
 
-// The numbers of a name such as "z_(0,_12,_3)" or "l_0_12".
+// Returns the numbers in a name such as "z_(0,_12,_3)" or "l_0_12".
 std::vector<int> NumbersIn(absl::string_view name) {
   std::vector<int> numbers;
   for (const absl::string_view part :
@@ -74,7 +74,7 @@ std::vector<int> NumbersIn(absl::string_view name) {
   return numbers;
 }
 
-// The rows of an MPS file by name: coefficients by variable, and right side.
+// A row of an MPS file: coefficients by variable, and the right side.
 struct MpsRow {
   std::map<std::string, double> coefficients;
   double right_side = 0;
@@ -100,8 +100,8 @@ std::map<std::string, MpsRow> ReadMps(absl::string_view text) {
   return rows;
 }
 
-// Row "T_i = Σ t·z_(i, j, k)" as the file has it: T_i − Σ t·z = 0. Not every k
-// is there, and a D of 0 is left out.
+// Reads a row "T_i = Σ t·z_(i, j, k)", which the file holds as T_i − Σ t·z = 0.
+// Some k are missing, and a D of 0 is omitted.
 void ReadPolicies(const MpsRow& row, bool steady, InterStageMilp& milp) {
   for (const auto& [name, coefficient] : row.coefficients) {
     if (!absl::StartsWith(name, "z_")) continue;
@@ -184,8 +184,8 @@ Policy ReadPolicy(const json& strategy) {
 }
 
 std::vector<InterStageMilp> ReadMilps(const std::string& archive) {
-  // A header of 512 bytes, with the name at 0 and the size in octal at 124,
-  // then the file, filled up to whole blocks of 512.
+  // A tar entry is a header of 512 bytes, with the name at 0 and the size in
+  // octal at 124, then the file, padded to whole blocks of 512.
   constexpr size_t kBlock = 512;
   std::vector<InterStageMilp> milps;
   for (size_t at = 0; at + kBlock <= archive.size() && archive[at] != 0;) {

@@ -9,30 +9,32 @@
 #include "tests/parity/mist_formula.h"
 #include "worker/adapters/mist/inter_stage.h"
 
-// Reads what was recorded of Mist's tuner.
+// Reads the records of Mist's tuner.
 namespace tangram::mist::reference {
 
-// By the recorded runs' names: "l4", "a100", "v100-16", "v100-32".
+// Returns hardware by the recorded runs' names: "l4", "a100", "v100-16",
+// "v100-32".
 std::map<std::string, Hardware> ReadHardware(const nlohmann::json& file);
 
-// Op latencies by samples of a replica.
+// Returns op latencies by samples of a replica.
 std::map<int, PieceTable> ReadSeconds(const nlohmann::json& golden);
 
-// [b, dp, tp, ws, gs, os, wo, go, oo, ao].
+// Reads [b, dp, tp, ws, gs, os, wo, go, oo, ao].
 Policy ReadPolicy(const nlohmann::json& strategy);
 
-// One mixed-integer programme of upstream's inter-stage tuning.
+// One mixed-integer program of upstream's inter-stage tuning.
 struct InterStageMilp {
   std::string name;
   int num_layers = 0;
   int num_stages = 0;
   int num_microbatches = 0;
-  double slowest_bound_s = 0;  // From the best objective before it.
+  double slowest_bound_s =
+      0;  // From the best objective of the programs before it.
   // By stage and number of layers.
   std::vector<std::map<int, std::vector<StagePolicy>>> policies;
 };
 
-// From a tar archive of files in MPS format, by name.
+// Reads a tar archive of MPS files, sorted by name.
 std::vector<InterStageMilp> ReadMilps(const std::string& archive);
 
 }  // namespace tangram::mist::reference

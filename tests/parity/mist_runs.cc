@@ -9,8 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-// A stage of upstream's plan: all have two samples a replica and shard the
-// optimizer state alone.
+// A stage of upstream's plan. All stages have two samples a replica and shard
+// only the optimizer state.
 struct PlannedStage {
   int recomputed = 0;
   double offload_optimizer = 0;

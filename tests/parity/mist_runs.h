@@ -10,16 +10,16 @@
 
 namespace tangram::mist::reference {
 
-// What was asked of upstream's tuner and what it answered: GPT-3 1.3B on L4.
+// A question to upstream's tuner and its answer: GPT-3 1.3B on L4.
 struct RecordedRun {
   std::string name;
   TuningCase tuning;
-  std::vector<Stage> plan;  // Upstream's.
-  double iteration_s = 0;   // As upstream predicts it.
-  double tuning_s = 0;      // That upstream took, with two cores.
+  std::vector<Stage> plan;  // Upstream's plan.
+  double iteration_s = 0;   // Upstream's prediction.
+  double tuning_s = 0;      // Tuning time of upstream with two cores.
 };
 
-// From the parsed files mist/golden_runs_here.json and
+// Reads the parsed files mist/golden_runs_here.json and
 // mist/hardware_comm_and_interference.json.
 std::vector<RecordedRun> ReadRuns(const nlohmann::json& golden,
                                   const nlohmann::json& hardware);

@@ -37,7 +37,8 @@ class Tuner {
         samples_(tuning.global_batch / num_microbatches / stage_gpus_),
         passes_(3 * offloads.size()) {}
 
-  // Whether the batch divides and latencies of so many samples are known.
+  // Returns whether the batch divides and the latencies of this many samples
+  // are known.
   bool IsPossible() const {
     return tuning_.global_batch % (num_microbatches_ * stage_gpus_) == 0 &&
            (samples_ == 1 || samples_ == 2 || samples_ == 4);
@@ -111,7 +112,7 @@ class Tuner {
     return stage;
   }
 
-  // The same for all stages.
+  // The passes are the same for all stages.
   const BlockPasses& PassesWith(const Stage& like, int sharded, int offload) {
     std::optional<BlockPasses>& passes =
         passes_[sharded * offloads_.size() + offload];

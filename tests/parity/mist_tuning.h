@@ -6,7 +6,7 @@
 
 #include "tests/parity/mist_formula.h"
 
-// Mist's search space and its model of a stage, searched by our kernels.
+// Mist's search space and model of a stage, searched by our kernels.
 namespace tangram::mist::reference {
 
 struct TuningCase {
@@ -14,7 +14,7 @@ struct TuningCase {
   std::map<int, PieceTable> seconds;  // By samples of a replica.
   ModelSizes sizes;
   int num_layers = 24;
-  int num_gpus = 1;  // In one node.
+  int num_gpus = 1;  // All in one node.
   int global_batch = 1;
   bool offloads = false;
 };
@@ -24,16 +24,17 @@ struct TunedPipeline {
   std::vector<Stage> stages;
 };
 
-// The best over numbers of microbatches (powers of two), numbers of stages
-// (divisors of the GPUs), layers of each stage (within two of even), ZeRO
-// stages, offloading and recomputation; tp is 1. No stages: nothing fits.
+// Returns the best pipeline over numbers of microbatches (powers of two),
+// numbers of stages (divisors of the GPUs), layers of each stage (within two of
+// even), ZeRO stages, offloading and recomputation; tp is 1. Has no stages if
+// nothing fits.
 TunedPipeline Tune(const TuningCase& tuning);
 
-// (G − 1)·max T + Σ T + max(0, max_i (D_i − Σ_{j<i} T_j)).
+// Returns  (G − 1)·max T + Σ T + max(0, max_i (D_i − Σ_{j<i} T_j)).
 double IterationSeconds(const TuningCase& tuning,
                         const std::vector<Stage>& stages);
 
-// Within the capacity, by Mist's rule.
+// Returns whether a stage is within the capacity, by Mist's rule.
 bool Fits(const TuningCase& tuning, const StageFigures& figures,
           const Policy& policy, int stage, int num_stages);
 

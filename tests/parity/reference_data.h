@@ -14,8 +14,8 @@ namespace tangram::testing {
 inline constexpr char kNoReferenceData[] =
     "TANGRAM_REFERENCE_DATA names no folder with this file";
 
-// A file below the folder of reference data, gzipped or not. Empty where there
-// is none.
+// Reads a file below the folder of reference data, gzipped or not. Returns
+// empty if there is none.
 inline std::optional<std::string> ReadReferenceText(const std::string& file) {
   const char* folder = std::getenv("TANGRAM_REFERENCE_DATA");
   if (folder == nullptr) return std::nullopt;

@@ -22,7 +22,7 @@
 namespace tangram {
 namespace {
 
-// Reads all that a worker says, and never ends a stream by itself.
+// Reads everything that a worker sends, and never ends a stream by itself.
 class ClingingCoordinator : public v1::WorkerPool::Service {
  public:
   ClingingCoordinator() {

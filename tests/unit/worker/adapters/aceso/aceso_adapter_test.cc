@@ -88,8 +88,9 @@ TEST_F(AcesoParallelizerTest, NamesBadArguments) {
               StatusIs(kCode, HasSubstr("trailing_stages: -1")));
 }
 
-// One sample at a time leaves tp or a pipeline. All-reduces at 1 GB/s cost more
-// than the compute that tp saves; a pipeline keeps every GPU busy.
+// With one sample at a time, only tp or a pipeline is left. All-reduces at 1
+// GB/s cost more than the compute that tp saves; a pipeline keeps every GPU
+// busy.
 TEST_F(AcesoParallelizerTest, PrefersThePipelineWhereTensorParallelIsSlow) {
   IslandSpec island = testing::TestIsland(1, 4);
   island.intra_node = {.bandwidth_bytes_per_s = 1e9,
@@ -103,7 +104,7 @@ TEST_F(AcesoParallelizerTest, PrefersThePipelineWhereTensorParallelIsSlow) {
   }
 }
 
-// Replicas within the nodes only, and the cut where only the residual crosses.
+// Replicas stay in a node, and the cut is where only the residual crosses.
 TEST_F(AcesoParallelizerTest, CutsAtTheNodeBoundaryWhereTheNetworkIsSlow) {
   IslandSpec island = testing::TestIsland(2, 2);
   island.inter_node = {.bandwidth_bytes_per_s = 4e9,
@@ -144,13 +145,13 @@ TEST_F(AcesoParallelizerTest, RecomputesForTrailingStages) {
   EXPECT_GT(behind_three.plans[0].latency_s(), first.plans[0].latency_s());
   EXPECT_THAT(behind_three.plans,
               Each(Field(&SlicePlan::max_trailing_stages, Ge(3))));
-  // A variant of the same bears one stage more.
+  // A variant of the plan bears one stage more.
   ASSERT_GT(first.plans.size(), 1u);
   EXPECT_GE(first.plans[1].max_trailing_stages, 2);
   EXPECT_GT(first.plans[1].latency_s(), first.plans[0].latency_s());
 }
 
-// The figures are the cost model's own, to the last bit.
+// The figures equal the cost model's to the last bit.
 TEST_F(AcesoParallelizerTest, FiguresAreTheCostModels) {
   const ModelSlice slice = SliceOf(testing::TestModel(6), 0, 8);
   const IslandSpec island = testing::TestIsland(2, 2);
@@ -176,8 +177,8 @@ TEST_F(AcesoParallelizerTest, FiguresAreTheCostModels) {
 TEST_F(AcesoParallelizerTest, SaysHowMuchMemoryIsMissing) {
   IslandSpec island = testing::TestIsland(1, 1);
   const ModelSlice slice = BodySlice(4);
-  // The weights' state alone: 4 layers of 12 · 1,024² + 2 · 1,024 parameters,
-  // 16 bytes each, and half of that as memory.
+  // Model state alone takes 16 bytes for each of 4 layers of 12 · 1,024² + 2 ·
+  // 1,024 parameters. The GPU has half of that.
   const double state_bytes = 16 * 4 * (12.0 * 1024 * 1024 + 2 * 1024);
   island.device.memory_bytes = state_bytes / 2;
 

@@ -71,8 +71,8 @@ TEST(BalanceCutsTest, CutsAtTheResidualWhereTheLinkIsSlow) {
   EXPECT_EQ(query.layout.ResidualCutBefore(cut), cut);
 }
 
-// The first of two stages holds two microbatches. Where even cuts would make it
-// recompute, it gets less to do than the second.
+// The first of two stages holds two microbatches. If even cuts would make it
+// recompute, it gets less work than the second.
 TEST(BalanceCutsTest, CountsRecomputationAsTime) {
   Query ample(BodySlice(8), testing::TestIsland(1, 2), Options(8));
   const Configuration even = ample.Configure({40, 80}, {0, 0});
@@ -117,7 +117,8 @@ TEST(BalanceCutsTest, ComesAsCloseAsItCanWhereNothingFits) {
   EXPECT_LT(configuration.bytes_short, 0.7 * before);
 }
 
-// Against every cut between two stages, and every pair of cuts between three.
+// Compared with every cut between two stages and every pair of cuts between
+// three.
 TEST(BalanceCutsTest, IsAboutAsGoodAsEveryCut) {
   int compared = 0;
   int close = 0;

@@ -14,22 +14,23 @@ namespace tangram::aceso {
 
 inline constexpr double kNothingFits = std::numeric_limits<double>::infinity();
 
-// The best score of all configurations of a query: every number of stages,
-// every cut between operators, every placement and degrees of each stage.
+// Finds the best score of all configurations of a query: every number of
+// stages, every cut between operators, every placement and degrees of each
+// stage.
 //
-// A dynamic program from the last stage to the first. What a stage in front
-// needs to know of the stages behind a cut is how many they are (its
-// microbatches in flight), where they begin in the slice and on the island, on
-// how many GPUs the first of them is (the path to it), and
+// A dynamic program from the last stage to the first. A stage in front needs to
+// know four things about the stages behind a cut: their number (which sets its
+// microbatches in flight), where they begin in the slice and on the island, the
+// number of GPUs of the first of them (which sets the path), and
 //   latency = Σ t_s,  slowest = max t_s,  exposed = max_s (g_s − Σ_{i<s} b_i)⁺
-// A stage (t, b, g) in front makes them
+// A stage (t, b, g) in front turns these into
 //   latency + t,  max(slowest, t),  max(exposed − b, g)
-// of which each only grows with the old one, and so does the score. So only
-// ends that no other is as good as in all three need to be kept, and of these
-// only those that could still beat a score known to be reached.
+// Each grows with its old value, and so does the score. So it suffices to keep
+// the ends that no other equals or beats in all three and that can still beat a
+// score known to be reached.
 class Exhaustive {
  public:
-  // `reached_s`: see above; infinity if none is known.
+  // `reached_s` is a score known to be reached; infinity if none is.
   Exhaustive(Query& query, double reached_s)
       : query_(query),
         num_ops_(query.layout.num_ops()),
@@ -38,7 +39,7 @@ class Exhaustive {
     for (int end = 0; end <= num_ops_; ++end) AddFront(end);
   }
 
-  // The best score, or `reached_s` if that is lower.
+  // Returns the best score, or `reached_s` if that is lower.
   double Best() {
     Table behind;
     for (int stages_behind = 0; stages_behind < num_gpus_; ++stages_behind) {
@@ -57,7 +58,7 @@ class Exhaustive {
     return best_s_;
   }
 
-  // Of the stages of what was found, if it beats `reached_s`.
+  // Returns the stages of the configuration found, if it beats `reached_s`.
   std::vector<StageShape> shapes() const {
     std::vector<StageShape> shapes;
     for (const End* end = &best_; end != nullptr; end = end->next.get()) {
@@ -86,7 +87,7 @@ class Exhaustive {
 
   using Table = std::map<Place, std::vector<End>>;
 
-  // What the operators before a position take at least.
+  // Lower bounds on the operators before a position.
   struct Front {
     double gpu_seconds = 0;
     double seconds = 0;
@@ -116,7 +117,7 @@ class Exhaustive {
            end.exposed_sync_s;
   }
 
-  // No pipeline that ends so, with stages in front of it, takes less.
+  // Returns a lower bound on pipelines that end so, with stages in front.
   double LeastScore(const End& end, int begin, int first_gpu) const {
     const Front& front = fronts_[begin];
     End least = end;
@@ -142,7 +143,7 @@ class Exhaustive {
     ends.push_back(std::move(added));
   }
 
-  // All ends of one stage more.
+  // Returns all ends with one more stage.
   Table Prepend(const Table& behind, int stages_behind) {
     Table table;
     const int num_choices = static_cast<int>(query_.space.choices().size());
@@ -163,7 +164,7 @@ class Exhaustive {
     return table;
   }
 
-  // False if longer stages are of no use either.
+  // Returns false if longer stages are useless too.
   bool Prepend(const StageShape& shape, const Table& behind, Table& table) {
     const double least_s = query_.tables.At(shape.degrees)
                                .time_s.Over(query_.layout.at(shape.begin),

@@ -9,7 +9,7 @@ namespace tangram::aceso {
 namespace {
 
 // Every stage fits with as many trailing stages as the plan says, and some
-// stage with no more.
+// stage fits with no more.
 TEST(PlanOfTest, BearsAsManyTrailingStagesAsFit) {
   int limited = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
@@ -49,8 +49,8 @@ TEST(PlanOfTest, TimesAreComputeAndSends) {
 
   const SlicePlan plan = PlanOf(query.tables, query.slice, configuration);
 
-  // 4 samples · 512 tokens · 1,024 wide · 2 bytes = 4.2 MB, both ways at
-  // 10 GB/s.
+  // 4 samples · 512 tokens · 1,024 elements · 2 bytes = 4.2 MB, in both
+  // directions at 10 GB/s.
   const double send_s = 2 * 4 * 512 * 1024 * 2 / 10e9;
   EXPECT_NEAR(plan.stages[0].time_s - plan.stages[1].time_s, send_s, 1e-9);
   EXPECT_EQ(plan.stages[0].plan.end, (OperatorCut{2, 0}));

@@ -35,7 +35,8 @@ TEST_F(PrimitivesTest, MoveOperatorsNeedsAPartner) {
 
 TEST_F(PrimitivesTest, MoreTakesGpusFromThePartner) {
   const Configuration before = query_.Configure({40, 80}, {one_, dp2_});
-  // Three GPUs in use: the fourth is free, then the partner has to give.
+  // Three GPUs are in use. The fourth is free; after that, the partner must
+  // give one.
   const auto from_spare = Apply(query_.tables, Primitive::kMoreDp, before, 0);
   ASSERT_TRUE(from_spare.has_value());
   EXPECT_EQ(DegreesOf(*from_spare, 0), (Degrees{1, 2}));
@@ -84,8 +85,7 @@ TEST_F(PrimitivesTest, NodesAreKept) {
   Query query(BodySlice(8), testing::TestIsland(2, 2), Options(8));
   const int one = query.DegreesOf(1, 1);
   const int dp2 = query.DegreesOf(1, 2);
-  // [0] [1] | [2 3]: if stage 1 took a GPU of stage 2 it would lie on both
-  // nodes.
+  // [0] [1] | [2 3]: with a GPU of stage 2, stage 1 would be on both nodes.
   const Configuration before = query.Configure({20, 60, 80}, {one, one, dp2});
 
   EXPECT_FALSE(Apply(query.tables, Primitive::kMoreDp, before, 1));

@@ -30,7 +30,7 @@ inline ParallelizeOptions Options(int microbatch_size, int trailing_stages = 0,
           .trailing_stages = trailing_stages};
 }
 
-// A query with all that a search of it refers to.
+// A query and all objects that a search of it refers to.
 struct Query {
   Query(ModelSlice asked_slice, const IslandSpec& asked_island,
         ParallelizeOptions asked_options)
@@ -45,7 +45,7 @@ struct Query {
   DegreeSpace space{layout, island, options.pipeline_microbatch_size};
   CostTables tables{layout, space, island, options};
 
-  // Index of the choice; the query must have it.
+  // Returns the index of a choice, which must exist.
   int DegreesOf(int tp_degree, int dp_degree) const {
     const Degrees wanted = {.tp_degree = tp_degree, .dp_degree = dp_degree};
     int degrees = 0;
@@ -53,7 +53,7 @@ struct Query {
     return degrees;
   }
 
-  // A complete configuration of stages that end at `ends`.
+  // Returns a complete configuration of stages that end at `ends`.
   Configuration Configure(const std::vector<int>& ends,
                           const std::vector<int>& degrees) {
     Configuration result = {.trailing_stages = options.trailing_stages};
@@ -68,7 +68,7 @@ struct Query {
   }
 };
 
-// A small query of random shape, some with embedding or head, some short of
+// Returns a small random query. Some have an embedding or head, some lack
 // memory.
 inline Query RandomQuery(uint32_t seed, int max_layers, int max_gpus) {
   std::mt19937 rng(seed);
@@ -78,7 +78,7 @@ inline Query RandomQuery(uint32_t seed, int max_layers, int max_gpus) {
   };
   const int num_layers = draw(1, max_layers);
   const ModelSpec model = testing::TestModel(num_layers, 1024 * draw(1, 3));
-  // Nodes of 1, 2, 4, ... GPUs each, as many as there may be.
+  // Nodes have 1, 2, 4, ... GPUs each.
   int max_doublings = 0;
   while (2 << max_doublings <= max_gpus) ++max_doublings;
   const int gpus_per_node = 1 << draw(0, max_doublings);
@@ -92,7 +92,7 @@ inline Query RandomQuery(uint32_t seed, int max_layers, int max_gpus) {
   const ModelSlice slice =
       SliceOf(model, draw(0, 1), num_layers + 2 - draw(0, 1));
   if (draw(0, 2) > 0) {
-    // Around 16 bytes a parameter, and activations for some microbatches.
+    // About 16 bytes for each parameter, and activations of some microbatches.
     const double state_bytes = 16 * ParameterCount(model) / gpus;
     island.device.memory_bytes =
         state_bytes * (0.8 + 0.1 * draw(0, 8)) +

@@ -49,8 +49,8 @@ TEST(RecomputeHullTest, HasOneMaskWhereNothingCanBeFreed) {
       ElementsAre(kRecomputeNone));
 }
 
-// Against all 2^7 masks: whatever a second is worth in bytes, some level is
-// within a hundredth of the best mask.
+// Compared with all 2^7 masks: for every exchange rate of seconds and bytes,
+// some mask of the hull is within 1 % of the best mask.
 TEST(RecomputeHullTest, IsAboutTheConvexHullOfAllMasks) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

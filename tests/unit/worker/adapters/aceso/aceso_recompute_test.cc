@@ -78,7 +78,7 @@ TEST(EstimateFiguresTest, RecomputesNothingWhereAllFits) {
   EXPECT_EQ(figures.recompute_s, 0);
 }
 
-// Memory between none and all recomputed: one layer less would not fit.
+// Memory lies between none and all recomputed. One layer less would not fit.
 TEST(EstimateFiguresTest, RecomputesNoLayerTooMany) {
   int partly = 0;
   for (int tenths = 1; tenths < 10; ++tenths) {

@@ -14,8 +14,9 @@
 namespace tangram::aceso {
 namespace {
 
-// The best score of all configurations of `num_stages` stages: every cut, every
-// choice of degrees, one by one. Leaves what cannot beat the best known.
+// Finds the best score of all configurations of `num_stages` stages by trying
+// every cut and every choice of degrees. Skips those that cannot beat the best
+// known.
 class OneByOne {
  public:
   OneByOne(Query& query, int num_stages) : query_(query), stages_(num_stages) {}
@@ -163,7 +164,7 @@ TEST(ExhaustiveTest, EqualsEveryConfigurationOneByOne) {
   EXPECT_GT(compared, 30);
 }
 
-// The best score of the plans of an answer; see Complete.
+// Returns the best score of the plans of an answer; see Complete.
 double LeastScore(const SlicePlanSet& answer, int num_microbatches) {
   double least_s = kNothingFits;
   for (const SlicePlan& plan : answer.plans) {
@@ -182,7 +183,7 @@ double LeastScore(const SlicePlanSet& answer, int num_microbatches) {
   return least_s;
 }
 
-// A query as it comes, with the default effort.
+// Random queries at the default effort.
 TEST(SearchTest, ComesWithinTwoPercentOfEveryConfiguration) {
   int compared = 0;
   int close = 0;
@@ -224,8 +225,8 @@ TEST(ReassignGpusTest, PutsTheSmallStageWhereItBelongs) {
   EXPECT_GT(changed, 10);
 }
 
-// Two layers of equal operators on a GPU each: a cut two operators off the
-// boundary between them costs a slower stage and a bigger transfer.
+// Two layers of equal operators on each GPU. A cut two operators off the
+// boundary between layers costs a slower stage and a larger transfer.
 TEST(RefineTest, MovesACutBackToTheBoundaryBetweenLayers) {
   Query query(BodySlice(4), testing::TestIsland(1, 2), Options(1));
   const int half = query.layout.StartOfLayer(2);

@@ -41,7 +41,7 @@ TEST(DegreeSpaceTest, TensorParallelStaysInsideANode) {
 TEST(DegreeSpaceTest, DataParallelDividesTheMicrobatch) {
   EXPECT_THAT(ChoicesOf(SpaceOf(testing::TestIsland(2, 2), 1)),
               ElementsAre(std::pair(1, 1), std::pair(2, 1)));
-  // Of 3 nodes' 6 GPUs: dp 3 with tp 2, not dp 6 with tp 1.
+  // All 6 GPUs of 3 nodes: dp 3 with tp 2, but not dp 6 with tp 1.
   EXPECT_THAT(ChoicesOf(SpaceOf(testing::TestIsland(3, 2), 3)),
               ElementsAre(std::pair(1, 1), std::pair(2, 1), std::pair(2, 3)));
 }
@@ -79,9 +79,10 @@ TEST(DegreeSpaceTest, StagesKeepToTheNodes) {
 
   EXPECT_TRUE(space.IsPlaceable({4, 4}));
   EXPECT_TRUE(space.IsPlaceable({2, 1, 1, 4}));
-  EXPECT_FALSE(space.IsPlaceable({2, 4}));     // Over the end of a node.
-  EXPECT_FALSE(space.IsPlaceable({1, 8}));     // Not on whole nodes.
-  EXPECT_FALSE(space.IsPlaceable({4, 4, 1}));  // Nine GPUs of eight.
+  EXPECT_FALSE(space.IsPlaceable({2, 4}));  // Crosses the end of a node.
+  EXPECT_FALSE(space.IsPlaceable({1, 8}));  // Not on whole nodes.
+  EXPECT_FALSE(
+      space.IsPlaceable({4, 4, 1}));  // Nine GPUs, but there are eight.
 }
 
 TEST(BalancedStageSizesTest, UsesUpTheIsland) {

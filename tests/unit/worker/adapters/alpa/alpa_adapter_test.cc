@@ -19,8 +19,8 @@ TEST(AlpaAdapterTest, SearchesWhatAlpaSearches) {
                                   .moe_models = true}));
 }
 
-// Whole on every GPU, 6 · 8 experts of 8 · 1024² parameters at 16 bytes would
-// take 6.4 GB.
+// If every GPU held them whole, 6 · 8 experts of 8 · 1024² parameters at 16
+// bytes would take 6.4 GB.
 TEST(AlpaAdapterTest, SplitsExpertsThatDoNotFitWhole) {
   const ModelSpec model = testing::TestMoeModel(6);
   const ModelSlice slice = MakeSlice({1, 7}, {&model.layers[1], 6});

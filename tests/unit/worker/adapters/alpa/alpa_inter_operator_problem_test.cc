@@ -13,7 +13,7 @@ TEST(InterOperatorProblemTest, KeepsOptionsThatNoOtherBeats) {
   InterOperatorProblem problem(1, 1, {1});
   const int row = problem.AddRow();
 
-  // The second bears less and takes longer than the third; the last bears no
+  // The second bears less and takes longer than the third. The last bears no
   // more than the fourth.
   problem.SetOptions(row, 0,
                      {{.seconds = 3, .max_trailing_stages = 9, .config = 0},

@@ -22,8 +22,8 @@ using ::testing::SizeIs;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// `num_layers` equal layers that take one second on one device and share
-// perfectly; every stage bears `borne` trailing stages.
+// Returns `num_layers` equal layers that take one second on one device and
+// divide perfectly. Every stage bears `borne` trailing stages.
 InterOperatorProblem EqualLayers(int num_layers, int num_devices,
                                  std::vector<int> sizes, int borne) {
   InterOperatorProblem problem(num_layers, num_devices, sizes);
@@ -122,8 +122,8 @@ TEST(InterOperatorTest, StopsWhenTold) {
   EXPECT_THAT(answer.pipelines, IsEmpty());
 }
 
-// Costs and memory at random, now and then nothing at all. More devices help
-// less than in proportion, so that pipelines pay.
+// Returns random costs and memory, now and then with no option at all. More
+// devices help less than in proportion, so that pipelines pay off.
 InterOperatorProblem RandomProblem(std::mt19937& rng) {
   const auto pick = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(rng);
@@ -168,7 +168,7 @@ struct Found {
   double latency_s = 0;
 };
 
-// Every pipeline that fits, by trying everything.
+// Returns every pipeline that fits, by trying all of them.
 class AllPipelines {
  public:
   AllPipelines(const InterOperatorProblem& problem, int trailing_stages)
@@ -178,8 +178,8 @@ class AllPipelines {
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  // `stages` from the back, of which the first begins at layer `end`; all
-  // device counts are tried, and at last the devices placed.
+  // Adds stages to `stages` from the back; the first begins at layer `end`.
+  // Tries all device counts, and places the devices at the end.
   void Extend(int end, std::vector<std::pair<ChosenStage, double>> stages) {
     if (end == 0) {
       Place(stages);
@@ -230,7 +230,8 @@ class AllPipelines {
   std::vector<Found> found_;
 };
 
-// (stages, total, latency) of what nothing with as few stages beats.
+// Returns (stages, total, latency) of the pipelines that none with as few
+// stages beats.
 std::vector<std::tuple<int, double, double>> Unbeaten(
     const std::vector<Found>& all, int num_microbatches) {
   std::vector<std::tuple<int, double, double>> sorted;
@@ -294,8 +295,8 @@ TEST(InterOperatorTest, FindsAllThatExhaustiveSearchFinds) {
 }
 
 // The dynamic program as the paper states it, under one bound on the stage
-// time: the least latency by number of stages, with the slowest stage of the
-// pipeline that has it.
+// time: the least latency by number of stages, and the slowest stage of the
+// pipeline that attains it.
 struct Bounded {
   double latency_s = kNever;
   double slowest_s = 0;
@@ -338,9 +339,9 @@ std::vector<Bounded> WithinBound(const InterOperatorProblem& problem,
   return whole;
 }
 
-// The paper scores a pipeline by the bound that it was found under; upstream
+// The paper scores a pipeline by the bound under which it was found. Upstream
 // takes the least latency over all numbers of stages and scores by its slowest
-// stage. Over all bounds both come to the same total, and so do we.
+// stage. Over all bounds, both find the same total, and so do we.
 TEST(InterOperatorTest, TotalIsThatOfThePaperAndOfUpstream) {
   std::mt19937 rng(7);
   int some = 0;

@@ -6,8 +6,9 @@
 namespace tangram::alpa {
 namespace {
 
-// Two layers on devices of size 1 and 2. A layer by itself takes 4 s and 3 s,
-// both together 10 s and 5 s; the last needs memory that two stages leave.
+// Two layers on devices of size 1 and 2. One layer alone takes 4 s and 3 s,
+// both together 10 s and 5 s. The last option needs memory that two stages
+// leave.
 InterOperatorProblem TwoLayers() {
   InterOperatorProblem problem(2, 4, {1, 2});
   const int one = problem.AddRow();
@@ -25,8 +26,8 @@ InterOperatorProblem TwoLayers() {
 TEST(PipelineBoundsTest, TakesTheLeastOverAllCutsAndSubmeshes) {
   const PipelineBounds bounds(TwoLayers(), 0);
 
-  // Latency: both at once, 5 s; device-seconds: one each, 4 + 4 on 1 device
-  // less than 2 · 5 and 10.
+  // Latency: both at once, 5 s. Device-seconds: one layer each, 4 + 4 on 1
+  // device, less than 2 · 5 and 10.
   EXPECT_NEAR(bounds.Before(2, 4).latency_s, 5, 1e-6);
   EXPECT_NEAR(bounds.Before(2, 4).slowest_s, 8.0 / 4, 1e-6);
   EXPECT_NEAR(bounds.From(1, 2).latency_s, 3, 1e-6);

@@ -32,7 +32,7 @@ TEST(AlpaSearchTest, OneSampleOverASlowNetworkIsPipelined) {
   const SlicePlanSet answer = SearchPipelines(WholeSlice(testing::TestModel(4)),
                                               IslandOf(4, 1, 64e9), Options(1));
 
-  // One sample cannot be split and tp does not leave a node.
+  // One sample cannot be split, and tp does not leave a node.
   ASSERT_THAT(answer.plans, Not(IsEmpty()));
   EXPECT_EQ(answer.plans.back().num_stages(), 4);
 }
@@ -76,8 +76,8 @@ TEST(AlpaSearchTest, LaterPassesBearMoreTrailingStages) {
   EXPECT_GT(borne.size(), 2);
 }
 
-// What is asked with more trailing stages, up to what an answer covers, was
-// answered already.
+// A question with more trailing stages, up to the number that an answer covers,
+// finds nothing new.
 TEST(AlpaSearchTest, CoversWhatItsFirstPassBears) {
   for (const double memory_bytes : {3e9, 4e9, 6e9, 10e9}) {
     const ModelSlice slice = WholeSlice(testing::TestModel(6, 2048));
@@ -95,7 +95,7 @@ TEST(AlpaSearchTest, CoversWhatItsFirstPassBears) {
 }
 
 TEST(AlpaSearchTest, SaysHowMuchMemoryIsMissing) {
-  // One layer of 12 · 8192² parameters of 16 bytes on one GPU: 12.9 GB and
+  // One layer of 12 · 8192² parameters of 16 bytes on one GPU: 12.9 GB, and
   // activations.
   const ModelSpec model = testing::TestModel(1, 8192);
   const ModelSlice slice = MakeSlice({1, 2}, {&model.layers[1], 1});

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::Eq;
 
 TEST(ShardingEliminationTest, SolvesAChain) {
-  // The cheap ends cost 9 to join; (0, 1, 1) costs 1 + 2 + 3 + 1.
+  // The cheap ends cost 9 to join. (0, 1, 1) costs 1 + 2 + 3 + 1.
   const auto sharding = EliminateSharding(
       {.nodes = {{.costs = {1, 5}}, {.costs = {4, 2}}, {.costs = {0, 3}}},
        .edges = {{.from = 0, .to = 1, .costs = {9, 1, 0, 9}},

@@ -12,8 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Eq;
 
-// Three operators, each unlike the two others: with two strategies one edge
-// costs 1. The relaxation costs nothing, with half of each strategy.
+// Three operators, each of which must differ from the two others. With two
+// strategies, one edge costs 1. The relaxation costs nothing, with half of each
+// strategy.
 ShardingProblem OddCycle() {
   ShardingProblem problem;
   for (int i = 0; i < 3; ++i) problem.nodes.push_back({.costs = {0, 0}});
@@ -33,7 +34,7 @@ TEST(ShardingIlpTest, BranchesWhereTheRelaxationIsNotIntegral) {
 }
 
 TEST(ShardingIlpTest, KeepsToTheBytes) {
-  // The second strategy is slower and leaner; 12 bytes hold one of the first.
+  // The second strategy is slower and leaner. 12 bytes hold one of the first.
   const ShardingProblem problem = {
       .nodes = {{.costs = {1, 4}, .bytes = {8, 4}},
                 {.costs = {1, 3}, .bytes = {8, 4}}},

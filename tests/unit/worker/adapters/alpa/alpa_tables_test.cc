@@ -32,7 +32,7 @@ TEST(AlpaTablesTest, SubmeshesArePartsOfANodeOrWholeNodes) {
   const ParallelizeOptions options = {.training = testing::TestTraining(240),
                                       .pipeline_microbatch_size = 240};
 
-  // Of three nodes one, two and all; 3 · 4 is also no power of two.
+  // One, two or all of three nodes; 3 · 4 is no power of two either.
   EXPECT_THAT(SizesOf(StageTables(slice, testing::TestIsland(3, 4), options)),
               ElementsAre(1, 2, 4, 8, 12));
   EXPECT_THAT(SizesOf(StageTables(slice, testing::TestIsland(5, 4), options)),
@@ -59,7 +59,8 @@ TEST(AlpaTablesTest, EqualLayersShareTheirOptions) {
 
   const InterOperatorProblem problem = tables.Problem();
 
-  // 1 to 4 layers alone, 0 to 4 with the embedding or the head, and all.
+  // 1 to 4 layers alone, 0 to 4 with the embedding or with the head, and all
+  // layers.
   EXPECT_EQ(problem.num_rows(), 4 + 5 + 5 + 1);
   EXPECT_EQ(problem.RowOf(1, 3), problem.RowOf(3, 5));
 }
@@ -70,7 +71,8 @@ TEST(AlpaTablesTest, TransfersGoBothWays) {
                                       .pipeline_microbatch_size = 2};
   const StageTables tables(slice, testing::TestIsland(2, 1), options);
 
-  // 2 samples of 512 tokens of 1024 fp16, there and back, at 10 GB/s.
+  // 2 samples of 512 tokens of 1024 fp16 elements, in both directions, at 10
+  // GB/s.
   EXPECT_NEAR(tables.TransferSeconds(1, 0, 1, 1), 2 * 2 * 512 * 1024 * 2 / 10e9,
               1e-12);
 }

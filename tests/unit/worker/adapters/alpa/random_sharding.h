@@ -8,8 +8,9 @@
 
 namespace tangram::alpa {
 
-// Up to 6 operators of up to 3 strategies; each but the first follows an
-// earlier one or has an edge from it, and `more_edges` others may exist.
+// Returns up to 6 operators of up to 3 strategies. Each except the first
+// follows an earlier one or has an edge from it, and up to `more_edges` others
+// exist.
 inline ShardingProblem RandomSharding(std::mt19937& rng, int more_edges) {
   const auto pick = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(rng);
@@ -47,7 +48,8 @@ inline ShardingProblem RandomSharding(std::mt19937& rng, int more_edges) {
   return problem;
 }
 
-// By trying everything; kForbidden if nothing is allowed.
+// Returns the least cost by trying everything; kForbidden if nothing is
+// allowed.
 inline double LeastCost(const ShardingProblem& problem) {
   double least = kForbidden;
   std::vector<int> strategies(problem.num_nodes(), 0);

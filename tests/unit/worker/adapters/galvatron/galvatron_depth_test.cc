@@ -26,11 +26,11 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1 + 1e-9;
 
 struct Timed {
-  double seconds = 0;  // Transfers included.
+  double seconds = 0;  // Includes transfers.
   double sync_s = 0;
 };
 
-// All there is to choose from, by enumeration.
+// Finds the best plans by enumeration.
 class Exhaustive {
  public:
   Exhaustive(const ModelSlice& slice, const IslandSpec& island,
@@ -47,7 +47,7 @@ class Exhaustive {
     }
   }
 
-  // The least of the slowest stage's time over all plans.
+  // Returns the least time of the slowest stage over all plans.
   double LeastSlowest() {
     return Best(
         kNever, [](const Timed& t) { return t.seconds; },
@@ -85,8 +85,9 @@ class Exhaustive {
     return best;
   }
 
-  // Every way to run layers [begin, end) as that stage that fits in memory. All
-  // transformer layers are equal: how many have each mask is enough.
+  // Returns every option of layers [begin, end) as that stage that fits in
+  // memory. All transformer layers are equal, so the number of layers with each
+  // mask suffices.
   const std::vector<Timed>& OptionsOf(int stage, int begin, int end) {
     const auto [known, inserted] = options_of_.try_emplace({stage, begin, end});
     if (!inserted) return known->second;
@@ -164,8 +165,8 @@ struct Instance {
   ParallelizeOptions options;
 };
 
-// At most eight layers on at most eight GPUs; of memory, from hardly enough to
-// ample.
+// At most eight layers on at most eight GPUs. Memory ranges from barely enough
+// to ample.
 Instance RandomInstance(std::mt19937& rng) {
   const auto pick = [&](std::vector<int> from) {
     return from[rng() % from.size()];
@@ -194,7 +195,7 @@ double SumOf(const SlicePlan& plan, Goal goal) {
   return sum;
 }
 
-// In some stage some layers, but not all.
+// Returns whether some stage recomputes some of its layers, but not all.
 bool RecomputesSomeLayers(const SlicePlan& plan) {
   return absl::c_any_of(plan.stages, [](const SliceStage& stage) {
     return stage.plan.recompute.size() > 1;
@@ -258,7 +259,8 @@ TEST(DepthTest, AgreesWithEnumeration) {
   EXPECT_GT(mixed, 30);
 }
 
-// Memory for one microbatch is not enough for what the first stages hold.
+// The memory suffices for one microbatch, but not for those that the first
+// stages hold.
 TEST(DepthTest, RecomputesMoreWhereMoreIsHeld) {
   const ModelSpec model = TestModel(8);
   const ModelSlice slice =

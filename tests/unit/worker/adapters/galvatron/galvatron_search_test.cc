@@ -21,8 +21,8 @@ ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
           .trailing_stages = trailing_stages};
 }
 
-// A sample of 64 Ki tokens, so that replicas are of no use and attention is
-// most of the work.
+// A sample of 64 Ki tokens: replicas do not help, and attention is most of the
+// work.
 TEST(SearchGalvatronTest, SplitsLongSequences) {
   ParallelizeOptions options = Options(1);
   options.training.sequence_length = 65536;

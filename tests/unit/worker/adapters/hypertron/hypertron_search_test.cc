@@ -30,7 +30,7 @@ struct Query {
   ParallelizeOptions options;
 };
 
-// As long as the slice is the whole pipeline.
+// Iteration time if the slice is the whole pipeline.
 double IterationSeconds(const PlanMerits& merits,
                         const ParallelizeOptions& options) {
   const int num_microbatches =
@@ -39,8 +39,8 @@ double IterationSeconds(const PlanMerits& merits,
          merits.most_sync_s;
 }
 
-// Of all points, found without the search's space and moves. Infinite: none
-// fits.
+// The best of all points, found without the search's space and moves. Infinite
+// if none fits.
 struct Enumerated {
   double best_s = std::numeric_limits<double>::infinity();
   int points = 0;
@@ -96,7 +96,7 @@ Query RandomQuery(int seed) {
   return query;
 }
 
-// As good as enumeration, to 2 %.
+// Returns whether the answer is within 2 % of enumeration.
 bool FindsTheBest(const Query& query, const Enumerated& all) {
   const SlicePlanSet answer =
       SearchHypertron(query.slice, query.island, query.options);
@@ -131,7 +131,8 @@ TEST(SearchHypertronPropertyTest, FindsWhatEnumerationFinds) {
   EXPECT_LT(feasible, 140);
 }
 
-// One of 8 · `num_nodes` GPUs of 80 GB with NVLink and 8 x 400 Gbit/s.
+// A query on `num_nodes` nodes of 8 GPUs of 80 GB with NVLink and 8 x 400
+// Gbit/s.
 Query LargeQuery(const char* model, int num_nodes, int microbatch) {
   Query query = {.slice = WholeSlice(*BuiltinModel(model)),
                  .island = TestIsland(num_nodes, 8),
@@ -182,8 +183,8 @@ TEST(SearchHypertronTest, HasPlansOfSeveralDepths) {
   EXPECT_GE(depths.size(), 3);
 }
 
-// A tp of 16 takes two nodes of 8: with one sample of a large model it is in
-// two dimensions or not at all.
+// A tp of 16 takes two nodes of 8. For one sample of a large model, it is in
+// two dimensions or not used.
 TEST(SearchHypertronTest, SplitsTensorsInTwoDimensionsBeyondANode) {
   Query query = LargeQuery("llama3-70b", 2, 1);
   query.island.device.memory_bytes = 141e9;
@@ -227,7 +228,7 @@ TEST(SearchHypertronTest, SaysHowFarTheClosestPlanIsFromFitting) {
   ASSERT_TRUE(none.infeasible.has_value());
   EXPECT_EQ(none.infeasible->reason, "does not fit in memory");
 
-  // With just that much more per GPU something fits; with less nothing does.
+  // With as many bytes more per GPU, a plan fits; with fewer, none does.
   query.island.device.memory_bytes = 1e8 + none.infeasible->bytes_short - 1000;
   EXPECT_TRUE(ask().plans.empty());
   query.island.device.memory_bytes += 2000;

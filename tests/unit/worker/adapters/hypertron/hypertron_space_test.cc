@@ -40,7 +40,7 @@ int GpusAt(const HypertronSpace& space, int point) {
          space.at(point).parallelism.num_gpus();
 }
 
-// All neighbours of all points, from `start` on.
+// Returns all points reached from `start` by moves to neighbours.
 std::set<int> ReachedFrom(int start, HypertronSpace& space) {
   std::set<int> reached = {start};
   std::vector<int> left = {start};

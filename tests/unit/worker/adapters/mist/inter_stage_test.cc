@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 constexpr double kInfeasible = std::numeric_limits<double>::infinity();
 
-// The policies of each (stage, begin, end); of all others none.
+// The policies of each (stage, begin, end); none for all others.
 struct Table {
   int num_layers = 0;
   int num_stages = 0;
@@ -56,7 +56,7 @@ TEST(ParetoPoliciesTest, KeepsWhatIsBestInSomeRespect) {
   const std::vector<StagePolicy> policies = {{3, 1}, {1, 5}, {2, 5},
                                              {2, 3}, {4, 1}, {1, 5}};
 
-  // By T: (1, 5), then (2, 3) and (3, 1); the rest is no better in D.
+  // By T: (1, 5), then (2, 3) and (3, 1). The rest is no better in D.
   EXPECT_THAT(ParetoPolicies(policies), ElementsAre(1, 3, 0));
   EXPECT_THAT(ParetoPolicies({}), IsEmpty());
 }
@@ -75,7 +75,7 @@ TEST(ChoosePoliciesTest, EarlierStagesHideWhatComesOnTop) {
       .num_stages = 2,
       .policies = {{{0, 0, 1}, {{2, 1}}}, {{1, 1, 2}, {{3, 5}}}}};
 
-  // Of the second stage's 5 the first stage's 2 hide 2: 3·3 + (2 + 3) + 3.
+  // The first stage's 2 hide 2 of the second stage's 5: 3·3 + (2 + 3) + 3.
   EXPECT_EQ(Least(table.Choose(), 4), 17);
 }
 
@@ -101,7 +101,8 @@ TEST(ChoosePoliciesTest, LayersGoWhereTheSlowestStageIsFastest) {
 
   const std::vector<StagedPipeline> pipelines = table.Choose();
 
-  // Cut at 1: 2 and 2; at 2: 4 and 1, which is better only in the last stage.
+  // Cut at 1: 2 and 2. Cut at 2: 4 and 1, which is better only in the last
+  // stage.
   ASSERT_THAT(pipelines, SizeIs(2));
   EXPECT_THAT(pipelines[0].stages,
               ElementsAre(StageChoice{1, 0}, StageChoice{3, 0}));
@@ -149,7 +150,7 @@ TEST(DistinctPipelinesTest, TheBestComesFirstAndAlmostEqualsAreLeftOut) {
       {.slowest_s = 2, .span_s = 5, .last_s = 2},
       {.slowest_s = 2.001, .span_s = 5, .last_s = 1.5}};
 
-  // Of 4 microbatches: 13, 12.993, 11, 11.003; of 100 the first is best.
+  // For 4 microbatches: 13, 12.993, 11, 11.003. For 100, the first is best.
   const auto few = DistinctPipelines(all, 4);
   const auto many = DistinctPipelines(all, 100);
 
@@ -162,7 +163,8 @@ TEST(DistinctPipelinesTest, TheBestComesFirstAndAlmostEqualsAreLeftOut) {
   EXPECT_THAT(DistinctPipelines({}, 4), IsEmpty());
 }
 
-// Every choice of cuts and policies, by the formula as the paper states it.
+// Tries every choice of cuts and policies, by the formula as the paper states
+// it.
 double ExhaustivePolicies(const Table& table, int num_microbatches, int stage,
                           int begin, double sum_s, double slowest_s,
                           double delta_s) {

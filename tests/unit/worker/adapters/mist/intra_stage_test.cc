@@ -47,9 +47,9 @@ TEST(PolicyFrontTest, KeepsWhatNothingCovers) {
               ElementsAre(Tuned(1, 5, 0, 0), Tuned(2, 1, 0, 0)));
 }
 
-// A stage of four layers in memory for 10: a layer that is kept takes 3, one
-// that is recomputed 1 and a second more; half of the optimizer state takes 2
-// of 4, and 5 seconds once.
+// A stage of four layers in memory for 10. A kept layer takes 3; a recomputed
+// one takes 1 and adds a second. Offloading half of the optimizer state saves 2
+// of 4 and costs 5 seconds once.
 class TunePoliciesTest : public ::testing::Test {
  protected:
   PolicyFigures FiguresOf(int offload, int recomputed) {
@@ -80,8 +80,8 @@ class TunePoliciesTest : public ::testing::Test {
 TEST_F(TunePoliciesTest, TakesTheFewestLayersThatFit) {
   Tune();
 
-  // 12 + 4 less 2 a layer: 3 layers; with half the state on the host 2 layers,
-  // with all of it 1.
+  // 12 + 4 less 2 for each layer: 3 layers. With half of the state on the host
+  // 2 layers, with all of it 1.
   EXPECT_THAT(
       front_.policies(),
       ElementsAre(Tuned(5, 11, 2, 1), Tuned(6, 6, 1, 2), Tuned(7, 1, 0, 3)));
@@ -101,7 +101,7 @@ TEST_F(TunePoliciesTest, OffloadsNoMoreThanItMust) {
 
   Tune();
 
-  // Half is enough with nothing recomputed, so all is not tried.
+  // Half is enough with nothing recomputed, so offloading all is not tried.
   EXPECT_THAT(front_.policies(),
               ElementsAre(Tuned(4, 6, 1, 0), Tuned(5, 1, 0, 1)));
 }

@@ -112,7 +112,7 @@ TEST(MistSearchTest, AmpleMemoryNeedsNoSaving) {
 }
 
 TEST(MistSearchTest, StagesRecomputeAsManyLayersAsTheyMust) {
-  // Of two stages the first holds twice the activations.
+  // The first of two stages holds twice the activations.
   bool differ = false;
   for (double memory_bytes = 4e9; memory_bytes > 1e9; memory_bytes *= 0.95) {
     const SlicePlanSet answer = MakeQuery(8, 2, memory_bytes, 1).Answer();
@@ -178,8 +178,8 @@ TEST(MistSearchTest, StoppedSearchesSaySo) {
   EXPECT_EQ(answer.infeasible->reason, "stopped before any plan");
 }
 
-// All cuts near the balanced ones, with all that stages may be, by the cost
-// model as the evaluator asks it.
+// Tries all cuts near the balanced ones with all choices of stages. The cost
+// model is asked as the evaluator asks it.
 class Exhaustive {
  public:
   explicit Exhaustive(const Query& query)
@@ -295,7 +295,7 @@ class Exhaustive {
   const SliceLayers layers_;
   const SplitLimits limits_;
   EqualStages layout_;
-  std::unique_ptr<StagePolicies> policies_;  // For what there is to choose.
+  std::unique_ptr<StagePolicies> policies_;  // Source of the choices.
   std::vector<int> cuts_;
   std::map<std::tuple<int, int, int>, std::vector<StagePolicy>> known_;
 };
@@ -323,7 +323,7 @@ Query RandomQuery(std::mt19937& random) {
   return query;
 }
 
-// Not always: what the composition asks of a plan does not tell at which stage
+// Not always exact: the composition's criteria do not tell at which stage
 // gradients take long, and see TunePolicies.
 TEST(MistSearchTest, FindsTheBestOfItsSpace) {
   constexpr int kSeeds = 200;

@@ -39,7 +39,7 @@ TEST_F(StagePoliciesTest, StagesOfEqualLayersAreTunedOnce) {
 
   EXPECT_EQ(&policies.Tuned(1, 4, 2), &policies.Tuned(3, 6, 2));
   EXPECT_NE(&policies.Tuned(0, 3, 2), &policies.Tuned(3, 6, 2));
-  // 32 / 4 microbatches: with 7 stages behind all are in flight.
+  // 32 / 4 = 8 microbatches: with 7 stages behind, all are in flight.
   EXPECT_EQ(&policies.Tuned(1, 4, 7), &policies.Tuned(1, 4, 20));
 }
 
@@ -92,7 +92,7 @@ TEST_F(StagePoliciesTest, HostsFillUpToo) {
                               .host_static_bytes = 1.7e9,
                               .host_activation_bytes = 0.2e9};
 
-  // With one stage behind two microbatches: 0.3 GB of the GPU are free, and
+  // With one stage behind, two microbatches: 0.3 GB of the GPU are free, and
   // the host is 0.1 GB short.
   EXPECT_NEAR(policies.BytesShort(memory, 1), 0.1e9, 1);
   EXPECT_NEAR(policies.BytesShort(memory, 0), -0.1e9, 1);

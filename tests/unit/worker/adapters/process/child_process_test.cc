@@ -39,7 +39,7 @@ TEST(ChildProcessTest, SaysHowItEnded) {
             "was killed by signal 15 (Terminated); output: Terminated");
 }
 
-// Some of them end before the thread that starts them runs again.
+// Some of them end before the thread that started them runs again.
 TEST(ChildProcessTest, ManyShortOnesStartAtOnce) {
   std::vector<std::thread> starters;
   for (int i = 0; i < 16; ++i) {
@@ -94,7 +94,7 @@ TEST(ChildProcessTest, AFloodDoesNotHideItsMemory) {
                   "(read line; sleep 1000)",
        .environment = {},
        .max_memory_bytes = 0.1e9,
-       // As a log that is slower than the program.
+       // Imitates a log that is slower than the program.
        .on_line = [](absl::string_view) {
          std::this_thread::sleep_for(std::chrono::milliseconds(1));
        }});
@@ -121,7 +121,7 @@ TEST(ChildProcessTest, EndsThoughItsChildHoldsTheOutput) {
 }
 
 TEST(ChildProcessTest, MemoryOfItsChildrenCounts) {
-  // tail keeps the one line that there is.
+  // tail keeps the only line.
   const auto greedy = StartShell(
       "head -c 300000000 /dev/zero | tail -n 1 | (read line; sleep 1000)",
       /*max_memory_bytes=*/0.1e9);

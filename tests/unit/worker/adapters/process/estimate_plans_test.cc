@@ -64,7 +64,7 @@ TEST(EstimatePlansTest, WhatIsNoBetterInAnyRespectIsDropped) {
 
   EstimatePlans(WholeModel(), TestIsland(1, 4), Options(), answer);
 
-  // One GPU alone has less to reduce in the end, but takes four times as long.
+  // One GPU alone has less to reduce at the end, but takes four times as long.
   for (const SlicePlan& plan : answer.plans) {
     EXPECT_GE(plan.max_trailing_stages, 0);
   }

@@ -36,7 +36,7 @@ TEST(EstimatesTest, EachLayerHasAllDegreesThatItCanHave) {
     }
   }
   EXPECT_THAT(types, ElementsAre(0, 1, 2));
-  // Two samples have at most two replicas, four GPUs at most a tp of four.
+  // Two samples allow at most two replicas, and four GPUs a tp of at most four.
   EXPECT_THAT(degrees,
               ElementsAre(std::pair(1, 1), std::pair(1, 2), std::pair(2, 1),
                           std::pair(2, 2), std::pair(4, 1)));

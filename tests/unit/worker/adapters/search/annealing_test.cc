@@ -12,7 +12,8 @@ namespace {
 constexpr AnnealingSchedule kSchedule = {
     .first_temperature = 0.5, .last_temperature = 0.01, .moves = 2000};
 
-// States 0 to 20 in a row. Down from 0 to 4, over a hill at 8, and down to 16.
+// States 0 to 20 in a row. Energy falls from 0 to 4, rises to a hill at 8, and
+// falls to 16.
 class Row {
  public:
   Row() {
@@ -23,7 +24,7 @@ class Row {
     }
   }
 
-  // The states asked for, at most `most`.
+  // Returns the states asked for, at most `most`.
   std::vector<int> Walk(int start, const AnnealingSchedule& schedule, int seed,
                         size_t most = 10000) {
     std::vector<int> visited;

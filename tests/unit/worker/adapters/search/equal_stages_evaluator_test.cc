@@ -65,9 +65,9 @@ TEST(EqualStagesEvaluatorTest, StagesButTheLastPayForTransfersBothWays) {
   const IslandSpec island = TestIsland(2, 4);
   const ParallelizeOptions options = Options();
   EqualStagesEvaluator evaluator(slice, island, options);
-  // 4 samples · 512 tokens · 1,024 · 2 bytes, there and back: 8,388,608 bytes.
-  // Stages 0 and 1 share a node, where two GPU pairs at 100 GB/s each carry
-  // them; 1 and 2 are joined by one pair of nodes at 10 GB/s.
+  // 4 samples · 512 tokens · 1,024 · 2 bytes, in both directions: 8,388,608
+  // bytes. Stages 0 and 1 share a node, where two GPU pairs carry them at 100
+  // GB/s each. One pair of nodes joins 1 and 2 at 10 GB/s.
   const double bytes = 2.0 * 4 * 512 * 1024 * 2;
   const double transfers[] = {bytes / 200e9, bytes / 10e9, bytes / 200e9, 0};
 
@@ -94,7 +94,7 @@ TEST(EqualStagesEvaluatorTest, OnlyTransformerLayersAreRecomputed) {
                           RecomputeRun{.num_layers = 1}));
 }
 
-// With one more stage behind than max_trailing_stages, some stage is full.
+// With one stage more than max_trailing_stages behind, some stage is full.
 TEST(EqualStagesEvaluatorTest, TrailingStagesAreWhatMemoryAllows) {
   const ModelSlice slice = Slice();
   IslandSpec island = TestIsland(2, 4);
@@ -104,7 +104,7 @@ TEST(EqualStagesEvaluatorTest, TrailingStagesAreWhatMemoryAllows) {
       EqualStagesEvaluator(slice, island, options).PlanOf(choice, "test");
   EXPECT_EQ(roomy.max_trailing_stages, kUnlimitedTrailingStages);
 
-  // Room on stage 0 for 6.5 microbatches: 4 of its own and 2 trailing.
+  // Stage 0 has room for 6.5 microbatches: 4 of its own and 2 trailing.
   const StageMemory first = EstimateOf(slice, island, roomy.stages[0]).memory;
   island.device.memory_bytes =
       first.static_bytes + first.transient_bytes + 6.5 * first.activation_bytes;

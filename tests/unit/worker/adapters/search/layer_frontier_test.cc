@@ -41,8 +41,8 @@ TEST(LayerFrontierTest, TradesTimeForMemoryLayerByLayer) {
 }
 
 TEST(LayerFrontierTest, ChangesThatCostMoreThanTheySaveAreNotMade) {
-  // One layer must take choice 1. Choice 0 would save the other 1 s, and cost
-  // 1.5 s to go back to.
+  // One layer must take choice 1. Choice 0 would save the other layer 1 s, and
+  // cost 1.5 s to return to.
   const std::vector<LayerChoice> any = {{1, 1.0}, {1, 2.0}};
   const std::vector<LayerChoice> only_second = {kNoLayerChoice, {1, 2.0}};
   LayerFrontier cheap(2, {0, 0.5, 0.5, 0});

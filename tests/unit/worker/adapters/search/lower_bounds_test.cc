@@ -52,7 +52,8 @@ TEST(LayerwiseLowerBoundsTest, OneGpuLeavesNoChoice) {
 
   EXPECT_NEAR(profile.min_gpu_seconds, cost.forward_s + cost.backward_s,
               1e-8 * profile.min_gpu_seconds);
-  // Whole layer recomputed: only its input, 512 · 1,024 · 2 bytes, is kept.
+  // With the whole layer recomputed, only its input, 512 · 1,024 · 2 bytes, is
+  // kept.
   const double state = ModelStateBytes(cost.parameters, {}, options.training);
   EXPECT_NEAR(profile.min_total_bytes, state + 512 * 1024 * 2,
               1e-8 * profile.min_total_bytes);

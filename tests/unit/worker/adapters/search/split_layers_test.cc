@@ -38,8 +38,8 @@ TEST(SplitLayersTest, HeavyHeadLeavesItsStageFewerLayers) {
 }
 
 TEST(SplitLayersTest, StageTakesMoreWhereThoseBeforeItCannotTakeTheRest) {
-  // 6 | 8 3 | 1 9 | 8: slowest 11. A share is 8.75; with only the 9 on the
-  // third stage, 6 8 3 1 would take 12 on two.
+  // 6 | 8 3 | 1 9 | 8: the slowest is 11. A share is 8.75. With only the 9 on
+  // the third stage, 6 8 3 1 would take 12 on two stages.
   EXPECT_THAT(SplitLayers({6, 8, 3, 1, 9, 8}, 4), ElementsAre(1, 3, 5, 6));
 }
 
@@ -61,7 +61,7 @@ double Slowest(const std::vector<double>& seconds,
   return slowest;
 }
 
-// The least slowest stage over all divisions of layers from `begin` on.
+// Returns the least slowest stage over all divisions of layers from `begin` on.
 double BestSlowest(const std::vector<double>& seconds, int begin, int stages) {
   const int num_layers = static_cast<int>(seconds.size());
   double best = std::numeric_limits<double>::infinity();

@@ -41,7 +41,7 @@ TEST(SplitLimitsTest, TpDividesTheHeads) {
   EXPECT_FALSE(limits.AllowsTp(2));   // Neither 3 | 2 nor 2 | 3.
   EXPECT_FALSE(limits.AllowsTp(16));  // 24 heads.
   EXPECT_TRUE(limits.AllowsTp(3));
-  EXPECT_TRUE(limits.AllowsTp(6));  // Each key head on two ranks.
+  EXPECT_TRUE(limits.AllowsTp(6));  // Two ranks hold each key head.
 }
 
 TEST(SplitLimitsTest, ExpertsAreThoseThatAllLayersCanSplit) {
@@ -82,7 +82,7 @@ TEST(LayoutsOfTest, HaveNoMoreStagesThanLayers) {
 }
 
 TEST(LayoutsOfTest, LeaveGpusOutOnlyWhereNoLayoutUsesAll) {
-  // Stages of at most 4 GPUs, two layers: at most 8 of 16 GPUs.
+  // Stages of at most 4 GPUs and two layers: at most 8 of 16 GPUs.
   EXPECT_THAT(LayoutsOf(TestIsland(4, 4), 2, {1, 2, 4}),
               ElementsAre(Layout(1, 4), Layout(2, 4)));
   EXPECT_THAT(LayoutsOf(TestIsland(4, 4), 4, {1, 2, 4}),
@@ -153,12 +153,12 @@ MATCHER_P2(Tp2d, x, y, "") {
          arg.sequence_parallel == (y == 1 && x > 1);
 }
 
-// One sample on two nodes of four: tp alone.
+// One sample on two nodes of four: only tp is left.
 TEST(ParallelismsOfTest, TensorsAreSplitInTwoDimensionsWhereAsked) {
   const ExtraDegrees extra = {.tp_2d = true};
   EXPECT_THAT(ParallelismsOf(4, TestIsland(2, 4), DenseLimits(1), extra),
               ElementsAre(Tp2d(4, 1), Tp2d(2, 2), Tp2d(1, 4)));
-  // Beyond a node tp_x stays in it.
+  // Beyond a node, tp_x stays in it.
   EXPECT_THAT(ParallelismsOf(8, TestIsland(2, 4), DenseLimits(1), extra),
               ElementsAre(Tp2d(4, 2), Tp2d(2, 4), Tp2d(1, 8)));
   EXPECT_THAT(StageSizes(TestIsland(2, 4), DenseLimits(1), extra),

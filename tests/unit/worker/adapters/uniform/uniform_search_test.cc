@@ -28,7 +28,7 @@ ParallelizeOptions Options(int microbatch, int trailing_stages = 0) {
           .trailing_stages = trailing_stages};
 }
 
-// Every choice there is, ZeRO 0 to 3 and all recomputation included.
+// Returns every choice, with ZeRO 0 to 3 and all recomputation.
 std::vector<EqualStagesChoice> AllChoices(EqualStagesEvaluator& evaluator,
                                           const IslandSpec& island,
                                           const ParallelizeOptions& options) {
@@ -60,7 +60,8 @@ double Sync(const SlicePlan& plan) {
   return most;
 }
 
-// `plan` is as good as the merits in every respect, up to rounding.
+// Returns whether `plan` is at least as good as the merits in every respect, up
+// to rounding.
 bool Covers(const SlicePlan& plan, const PlanMerits& merits) {
   constexpr double kRounding = 1 + 1e-9;
   return plan.slowest_stage_s() <= merits.slowest_stage_s * kRounding &&
@@ -161,7 +162,7 @@ TEST(SearchUniformTest, SaysHowFarTheClosestPlanIsFromFitting) {
   EXPECT_EQ(none.infeasible->reason, "does not fit in memory");
   ASSERT_GT(none.infeasible->bytes_short, 0);
 
-  // With just that much more per GPU something fits; with less nothing does.
+  // With as many bytes more per GPU, a plan fits; with fewer, none does.
   island.device.memory_bytes = 1e8 + none.infeasible->bytes_short - 1000;
   EXPECT_THAT(SearchUniform(slice, island, Options(4)).plans, IsEmpty());
   island.device.memory_bytes += 2000;
@@ -202,8 +203,8 @@ TEST(SearchUniformTest, StopsWhenTold) {
 }
 
 TEST(SearchUniformTest, SplitsExpertsWhereTheyDoNotFitWhole) {
-  // 8 experts · 2 · 1,024 · 4,096 parameters a layer, 16 bytes each with Adam:
-  // 1.07 GB a layer and 4.3 GB in all, on 4 GPUs of 2 GB.
+  // 8 experts · 2 · 1,024 · 4,096 parameters in each layer, 16 bytes each with
+  // Adam: 1.07 GB a layer and 4.3 GB in all, on 4 GPUs of 2 GB.
   IslandSpec island = TestIsland(1, 4);
   island.device.memory_bytes = 2e9;
   const SlicePlanSet answer =
@@ -220,7 +221,8 @@ ProfileOptions ProfileAt(int microbatch) {
   return {.training = TestTraining(32), .pipeline_microbatch_size = microbatch};
 }
 
-// Bytes of all GPUs with nothing behind the slice, without the reserve.
+// Returns the bytes of all GPUs with nothing behind the slice, without the
+// reserve.
 double TotalBytes(const SlicePlan& plan, const ModelSlice& slice,
                   const IslandSpec& island, const ProfileOptions& options) {
   double total = 0;
