@@ -36,6 +36,7 @@ FOLDERS = [
     "common/trace",
     "deploy",
     "docs/accuracy.md",
+    "docs/adr",
     "docs/capacity.md",
     "docs/cluster-file.md",
     "docs/devices.md",
