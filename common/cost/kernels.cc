@@ -44,6 +44,7 @@ double MatmulPeakFlops(const PeakFlops& peak, Precision precision) {
   return peak.fp32;
 }
 
+// Attention reaches a fraction of what plain products reach.
 KernelRates RatesOf(const DeviceSpec& device, Precision precision) {
   const DeviceEfficiency& efficiency = device.efficiency;
   // With fp8 training, only the projections run in 8 bits.
@@ -78,12 +79,14 @@ double GemmSeconds(const Gemm& gemm, double element_bytes,
          rates.launch_s;
 }
 
+// max((f + half) / (peak · max · attention), bytes / bandwidth) + launch
 double AttentionSeconds(double flops, double bytes, const KernelRates& rates) {
   return std::max((flops + rates.half_flops) * rates.attention_s_per_flop,
                   bytes * rates.s_per_byte) +
          rates.launch_s;
 }
 
+// bytes / bandwidth + launch
 double PassSeconds(double bytes, const KernelRates& rates) {
   return bytes * rates.s_per_byte + rates.launch_s;
 }

@@ -136,6 +136,8 @@ void AddMeasuredState(const MeasuredLayer& measured,
 
 }  // namespace
 
+// Sums the operators, then adds sharded state, offloading and, for a whole
+// measured layer, the difference between measurement and model.
 LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
                         OpMask mask, const StageParallelism& parallelism,
                         const StageEnvironment& environment,

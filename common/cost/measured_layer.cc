@@ -134,6 +134,8 @@ std::optional<LayerTimes> InterpolateSamples(
   return times;
 }
 
+// factor = measured / modelled, separately for forward, backward and saved
+// bytes.
 LayerCalibration CalibrationOf(const LayerScope& scope) {
   const absl::Span<const MeasuredLayer> batches =
       BatchesOf(scope.environment.device.measured_layers,

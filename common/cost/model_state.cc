@@ -77,6 +77,7 @@ double ShardSweepSeconds(const StageParameters& parameters,
                           groups.expert, environment.wiring);
 }
 
+// Dense and expert parameters have different numbers of replicas.
 ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const TrainingOptions& training) {
@@ -101,6 +102,9 @@ double ExposedSeconds(double collective_s, double compute_s,
          overlap_penalty * std::min(collective_s, compute_s);
 }
 
+// One sweep moves (n-1)/n of the bytes; an all-reduce is two sweeps. Reduction
+// overlaps the last backward pass, the gather of weights the first forward
+// pass.
 double GradientSyncSeconds(const StageParameters& parameters,
                            const PassTimes& passes,
                            const StageParallelism& parallelism,

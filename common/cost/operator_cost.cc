@@ -195,6 +195,8 @@ void Calibrate(const LayerCalibration& calibration, OperatorCost& cost) {
 
 }  // namespace
 
+// Rank order of a stage: tp innermost, then cp and dp. ep groups are made of
+// consecutive replicas.
 LayerScope ScopeOf(const LayerSpec& layer, const StageParallelism& parallelism,
                    const StageEnvironment& environment) {
   const StageParallelism& p = parallelism;

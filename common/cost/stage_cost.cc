@@ -63,6 +63,8 @@ StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
 
 }  // namespace
 
+// Walks over stretches of layers with the same kind, the same operators and the
+// same mask, and estimates one layer of each.
 StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
                         const StageEnvironment& environment) {
   LayerCost sum;
@@ -89,6 +91,8 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
   return StageCostOf(sum, stage.parallelism, environment, stage.offload);
 }
 
+// A pass takes as long as the slower of device and host:
+//   forward  = max(Σ device, Σ host), and likewise backward.
 StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
                       const StageEnvironment& environment,
                       const HostOffload& offload) {

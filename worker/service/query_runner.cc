@@ -36,6 +36,7 @@ void QueryRunner::Submit(LeasedJob job) {
   work_available_.NotifyOne();
 }
 
+// Waiting jobs are removed. Running ones see the flag at their next poll.
 void QueryRunner::Cancel(const std::set<int64_t>& ids) {
   const MutexLock lock(mutex_);
   std::erase_if(waiting_,
@@ -70,6 +71,8 @@ bool QueryRunner::WaitUntilIdle(double timeout_s) {
                        });
 }
 
+// Takes jobs in order of arrival. Ends when the runner is closed and none
+// waits.
 void QueryRunner::Work() {
   const MutexLock lock(mutex_);
   while (true) {

@@ -33,12 +33,14 @@ TransferPath PathBetween(const CostTables& tables, const ConfiguredStage& from,
                     space.num_gpus(to.shape.degrees));
 }
 
+// The sender pays both directions or one; see TransferPayer.
 double SendSeconds(const CostTables& tables, const TransferPath& path,
                    int position) {
   return tables.ways_paid_by_sender() *
          TransferSeconds(tables.BoundaryBytesAt(position), path);
 }
 
+// Uses the cost model's own formulas on prefix sums of parameters.
 double SyncSeconds(CostTables& tables, const StageShape& shape,
                    const StageFigures& figures) {
   const DegreeTable& table = tables.At(shape.degrees);

@@ -76,6 +76,8 @@ double LeastKeptBytes(const LayerSpec& layer,
 
 }  // namespace
 
+// Σ over operators of least GPU-seconds and least state bytes, plus for each
+// layer the least activations that it can keep of one microbatch.
 PerformanceProfile LowerBounds(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options) {

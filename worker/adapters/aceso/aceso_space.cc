@@ -40,6 +40,7 @@ void AppendChoices(const SliceLayout& layout, int num_gpus, int in_node,
 
 }  // namespace
 
+// Stage sizes are 1, 2, 4, ... GPUs below a node, then whole nodes.
 DegreeSpace::DegreeSpace(const SliceLayout& layout, const IslandSpec& island,
                          int pipeline_microbatch_size)
     : island_gpus_(island.num_gpus()), gpus_per_node_(island.gpus_per_node) {
@@ -96,6 +97,7 @@ int DegreeSpace::FindStep(const Degrees& from, DegreeStep step) const {
   return found;
 }
 
+// Stages take GPUs in order without gaps.
 bool DegreeSpace::IsPlaceable(absl::Span<const int> sizes) const {
   int first_gpu = 0;
   for (const int size : sizes) {

@@ -98,6 +98,9 @@ std::vector<RecomputeLevel> MakeLevels(const SliceLayout& layout,
 
 }  // namespace
 
+// layers_[l] = Σ of the layers before l;  within_[slot] = Σ of the operators of
+// the same layer before that slot. The sum before operator p is  layers_[layer
+// of p] + within_[slot of p].
 RangeSums::RangeSums(const SliceLayout& layout,
                      absl::Span<const double> values) {
   std::vector<double> of_layer;
@@ -133,6 +136,7 @@ int RangeSums::LastEndWithin(const SliceLayout& layout, int begin, int limit,
   return std::clamp(end, begin, limit);
 }
 
+// max over segments of Σ saved bytes, plus max over operators of workspace.
 double TransientBytes(absl::Span<const OperatorCost> operators, OpMask mask) {
   double largest_segment = 0;
   double segment = 0;
@@ -166,6 +170,7 @@ CostTables::CostTables(const SliceLayout& layout, const DegreeSpace& space,
   }
 }
 
+// Asks the cost model once for each kind of layer; all sums follow from that.
 std::unique_ptr<DegreeTable> CostTables::MakeTable(
     const Degrees& degrees) const {
   const StageParallelism parallelism = {.tp_degree = degrees.tp_degree,

@@ -5,6 +5,7 @@
 
 namespace tangram::alpa {
 
+// Intervals have no row until SetRow.
 InterOperatorProblem::InterOperatorProblem(int num_layers, int num_devices,
                                            std::vector<int> submesh_sizes)
     : num_layers_(num_layers),
@@ -39,6 +40,7 @@ void InterOperatorProblem::SetOptions(int row, int submesh,
   }
 }
 
+// Options are sorted by time, so the last is the slowest.
 double InterOperatorProblem::MostSeconds() const {
   double most = 0;
   for (const std::vector<StageOption>& options : options_) {
@@ -64,6 +66,7 @@ void InterOperatorProblem::RestrictSubmeshes(
   }
 }
 
+// Evaluates `seconds` once for each boundary, device and pair of submeshes.
 void InterOperatorProblem::SetTransfers(
     std::vector<int> boundary_of_layer,
     const std::function<double(int boundary, int device, int from, int to)>&

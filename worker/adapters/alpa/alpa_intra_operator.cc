@@ -68,6 +68,10 @@ void AddNew(const StageParallelism& parallelism,
 
 }  // namespace
 
+// Derives the meshes from the parallelisms that a stage may have. A mesh with
+// tp on the inner axis, or with tp 1, may also split experts over all dp ranks.
+// A mesh whose inner axis splits the batch has experts whole or split along
+// that axis.
 std::vector<LogicalMesh> LogicalMeshesOf(int num_gpus, const IslandSpec& island,
                                          const SplitLimits& limits) {
   std::vector<LogicalMesh> meshes;
@@ -101,6 +105,7 @@ std::vector<LogicalMesh> LogicalMeshesOf(int num_gpus, const IslandSpec& island,
   return meshes;
 }
 
+// Operators form a chain, so edges join neighbours only.
 ShardingProblem LayerShardingProblem(const LayerSpec& layer,
                                      const LogicalMesh& mesh,
                                      const StageEnvironment& environment,
@@ -123,6 +128,8 @@ ShardingProblem LayerShardingProblem(const LayerSpec& layer,
   return problem;
 }
 
+// Only layers with experts leave a choice; the others have one sharding on each
+// mesh.
 std::vector<StageParallelism> SolveIntraOperator(
     absl::Span<const LayerSpec> layers, int num_gpus, const IslandSpec& island,
     const SplitLimits& limits, const StageEnvironment& environment) {

@@ -24,6 +24,9 @@ class Search {
          const ParallelizeOptions& options)
       : options_(options), tables_(slice, island, options) {}
 
+  // Runs the dynamic program for the trailing stages asked for. Each further
+  // pass asks for one trailing stage more than all plans of the pass before
+  // bear. If passes run out, the answer covers what the first pass does.
   SlicePlanSet Run() {
     const InterOperatorProblem problem = tables_.Problem();
     answer_.covers_trailing_stages = kUnlimitedTrailingStages;
@@ -66,6 +69,8 @@ class Search {
     return covers;
   }
 
+  // Evaluates the stages with the cost model, including transfers between
+  // neighbouring stages.
   SlicePlan PlanOf(const ChosenPipeline& pipeline) const {
     SlicePlan plan = {.max_trailing_stages = kUnlimitedTrailingStages,
                       .made_by = "alpa"};

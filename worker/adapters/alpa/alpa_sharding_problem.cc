@@ -34,6 +34,7 @@ void AddPair(const std::vector<double>& costs, size_t rows, size_t columns,
 
 }  // namespace
 
+// Σ_i c_i[s_i] + Σ_(i,j) R_ij[s_i][s_j]
 double CostOf(const ShardingProblem& problem,
               const std::vector<int>& strategies) {
   double cost = 0;
@@ -47,6 +48,7 @@ double CostOf(const ShardingProblem& problem,
   return cost;
 }
 
+// Σ_{i ∈ L} bytes_i[s_i] ≤ max_live_bytes for every live set L.
 bool FitsLiveBytes(const ShardingProblem& problem,
                    const std::vector<int>& strategies) {
   for (const std::vector<int>& live : problem.live_sets) {
@@ -60,6 +62,7 @@ bool FitsLiveBytes(const ShardingProblem& problem,
   return true;
 }
 
+// A follower has its leader's strategy, so its costs add to the leader's.
 MergedProblem Merge(const ShardingProblem& problem) {
   MergedProblem merged;
   merged.costs.resize(problem.nodes.size());

@@ -143,6 +143,8 @@ void StageTables::FillRows(InterOperatorProblem& problem) const {
   }
 }
 
+// Submeshes smaller than a node stay inside one; larger ones take whole nodes.
+// The transfer before a layer depends only on the layer's kind.
 InterOperatorProblem StageTables::Problem() const {
   std::vector<int> sizes;
   for (const Submesh& submesh : submeshes_) {

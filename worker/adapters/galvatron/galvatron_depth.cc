@@ -51,6 +51,7 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
                layout.num_stages;
 }
 
+// 1F1B holds one microbatch for the stage itself and one for each stage behind.
 int Depth::InFlight(int stage, int trailing_stages) const {
   return InFlightMicrobatches(layout_.num_stages - 1 - stage + trailing_stages,
                               num_microbatches_);
@@ -63,6 +64,8 @@ double Depth::TransferSecondsAfter(int stage, int next_layer) const {
   return transfer_s_[stage * num_kinds + layers_.kind_of(next_layer)];
 }
 
+// Options are sorted by time, and time with synchronisation falls along them.
+// So the first is the fastest, and the last within the bound synchronises best.
 const StageOption* Depth::OptionWithin(int stage, LayerRange range,
                                        int trailing_stages, double bound_s,
                                        Goal goal) {
@@ -94,6 +97,9 @@ double Depth::CostWithin(int stage, LayerRange range, int trailing_stages,
          (goal == Goal::kTimeAndSync ? option->sync_s : 0);
 }
 
+// First finds the least slowest stage, exactly. Then, for each margin,
+// minimises the sum over stages of time, or of time and synchronisation, under
+// the bound  slowest · margin.
 std::vector<SlicePlan> Depth::Best(int trailing_stages) {
   const auto seconds = [&](int stage, int begin, int end) {
     return SecondsOf(stage, {begin, end}, trailing_stages);

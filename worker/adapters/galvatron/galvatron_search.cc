@@ -78,6 +78,7 @@ class Search {
     bytes_short_ = std::min(bytes_short_.value_or(bytes), bytes);
   }
 
+  // Keeps the non-dominated plans of all depths.
   SlicePlanSet Finish() {
     std::vector<PlanMerits> merits;
     for (const SlicePlan& plan : plans_) merits.push_back(MeritsOf(plan));

@@ -13,6 +13,7 @@ void AddPrimesOf(int number, std::set<int>& primes) {
 
 }  // namespace
 
+// Points are grouped by depth, because walks start at each depth.
 HypertronSpace::HypertronSpace(const IslandSpec& island,
                                const SplitLimits& limits, int num_layers) {
   for (const EqualStages& layout : LayoutsOf(
@@ -37,6 +38,7 @@ bool HypertronSpace::IsPlain(int point) const {
   return p.cp_degree == 1 && p.ep_degree == 1 && p.tp_y_degree == 1;
 }
 
+// A point as a vector of degrees, in the order of enum Degree.
 HypertronSpace::Degrees HypertronSpace::DegreesOf(
     const EqualStagesChoice& choice) {
   const StageParallelism& p = choice.parallelism;

@@ -52,6 +52,7 @@ bool DegreeCosts::CoresAreCheaper() {
   return false;
 }
 
+// Estimates the kinds of layers on first use.
 absl::Span<const LayerCost> DegreeCosts::KindCosts(int offload,
                                                    LayerRecompute recompute) {
   std::vector<LayerCost>& costs =
@@ -105,6 +106,7 @@ DegreeCosts::Recomputed DegreeCosts::RecomputedBy(int begin, int end,
           LayerRecompute::kAttentionCore};
 }
 
+// Sums two ranges of layers, each of one recomputation.
 StageCost DegreeCosts::CostOf(int begin, int end, int offload, int steps) {
   const Recomputed recomputed = RecomputedBy(begin, end, steps);
   LayerCost sum = layers_.Sum(begin, recomputed.middle,

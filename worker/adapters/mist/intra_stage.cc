@@ -53,6 +53,7 @@ std::vector<HostOffload> OffloadsOf(const OffloadGrid& grid) {
   return offloads;
 }
 
+// The front is small, so linear scans suffice.
 bool PolicyFront::Covers(const StagePolicy& policy) const {
   return std::any_of(
       policies_.begin(), policies_.end(),
@@ -73,6 +74,12 @@ void PolicyFront::Add(const TunedPolicy& found) {
   policies_.insert(after, found);
 }
 
+// For each combination of offloads, in order:
+// - skip it if one that offloads no more fits without recomputation;
+// - skip it if the front covers it even without recomputation. If it offloads
+//   activations, it must fit as well, since recomputing may save time;
+// - else add it without recomputation, or with the fewest layers that fit.
+// If the front covers even the first combination, no other can be better.
 void TunePolicies(int degrees, absl::Span<const HostOffload> offloads,
                   int most_recomputed, FiguresOf figures, PolicyFront& front) {
   std::vector<int>

@@ -171,6 +171,7 @@ class Search {
     }
   }
 
+  // Evaluates each stage with the cost model and adds its transfer.
   SlicePlan PlanOf(const Case& searched, const StagedPipeline& pipeline) {
     SlicePlan plan = {
         .max_trailing_stages = TrailingStagesBorneBy(searched, pipeline),

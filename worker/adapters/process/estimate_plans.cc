@@ -25,6 +25,8 @@ double Estimate(const PlanEstimator& estimator, SlicePlan& plan) {
 
 }  // namespace
 
+// A plan that does not bear the query's trailing stages does not fit. If none
+// fits, reports the least shortage.
 void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options, SlicePlanSet& answer) {
   const PlanEstimator estimator(slice, island, options);

@@ -46,6 +46,8 @@ v1::LayerEstimate EstimateOf(const LayerSpec& layer,
 
 }  // namespace
 
+// Lists every kind of layer under every pair of tp and dp that a stage can
+// have.
 v1::Estimates EstimatesFor(const ModelSlice& slice, const IslandSpec& island,
                            const ProfileOptions& options) {
   v1::Estimates message;

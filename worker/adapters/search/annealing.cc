@@ -24,6 +24,7 @@ void Anneal(int start, const AnnealingSchedule& schedule,
   const double cooling =
       std::pow(schedule.last_temperature / schedule.first_temperature,
                1.0 / schedule.moves);
+  // Geometric cooling: after `moves` moves the temperature is last_temperature.
   double temperature = schedule.first_temperature;
   int here = start;
   for (int move = 0; move < schedule.moves; ++move, temperature *= cooling) {
@@ -32,6 +33,8 @@ void Anneal(int start, const AnnealingSchedule& schedule,
     const int there = around[random() % around.size()];
     const std::optional<double> there_energy = energy(there);
     if (!there_energy.has_value()) return;
+    // Metropolis's rule with a relative rise r: accept if r <= 0, else with
+    // probability exp(-r / temperature).
     const double rise = *there_energy / *here_energy - 1;
     if (rise <= 0 || Uniform(random) < std::exp(-rise / temperature)) {
       here = there;

@@ -18,6 +18,7 @@ EqualStagesEvaluator::EqualStagesEvaluator(const ModelSlice& slice,
                         options.pipeline_microbatch_size),
       layers_(slice) {}
 
+// Stages are next to each other, so stage i begins at GPU i · gpus_per_stage.
 double EqualStagesEvaluator::TransferSecondsAfter(
     int stage, int next_layer, const EqualStages& layout) const {
   const int size = layout.gpus_per_stage;
@@ -46,6 +47,7 @@ void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
   stages_.clear();
   int begin = 0;
   int previous_begin = 0;
+  // Cuts balance compute alone; transfers and memory do not move them.
   for (const int end : SplitLayers(layer_seconds_, choice.layout.num_stages)) {
     const int stage = static_cast<int>(stages_.size());
     const bool same_as_before =
@@ -66,6 +68,8 @@ void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
   }
 }
 
+// With stage times t_s:  slowest = max t_s,  latency = Σ t_s. The pipeline
+// bears as many trailing stages as its most limited stage.
 PlanMerits EqualStagesEvaluator::Evaluate(const EqualStagesChoice& choice) {
   EstimateStages(choice);
   const int num_stages = static_cast<int>(stages_.size());
@@ -85,6 +89,8 @@ PlanMerits EqualStagesEvaluator::Evaluate(const EqualStagesChoice& choice) {
   return merits;
 }
 
+// max over stages of  peak bytes with the stage's microbatches in flight −
+// memory.
 double EqualStagesEvaluator::BytesShort(int trailing_stages) const {
   double most = 0;
   const int num_stages = static_cast<int>(stages_.size());

@@ -114,6 +114,8 @@ void LayerFrontier::KeepUndominated(std::vector<Label>& kept) {
   }
 }
 
+// One step of the recurrence: extends every label by every choice, then merges
+// and prunes. The first layer has no transition.
 void LayerFrontier::Append(absl::Span<const LayerChoice> choices,
                            int64_t memory_limit) {
   TANGRAM_CHECK(static_cast<int>(choices.size()) == num_choices_);
@@ -135,6 +137,7 @@ void LayerFrontier::Append(absl::Span<const LayerChoice> choices,
   KeepUndominated(labels_.emplace_back());
 }
 
+// Labels are sorted by memory, and each knows the fastest up to itself.
 std::optional<int> LayerFrontier::FastestWithin(int num_layers,
                                                 int64_t budget) const {
   const absl::Span<const Label> all = labels(num_layers);
@@ -145,6 +148,7 @@ std::optional<int> LayerFrontier::FastestWithin(int num_layers,
   return (beyond - 1)->fastest;
 }
 
+// Follows the parents from the last layer to the first.
 std::vector<uint8_t> LayerFrontier::ChoicesOf(int num_layers, int label) const {
   std::vector<uint8_t> choices(num_layers);
   for (int i = num_layers; i > 0; --i) {

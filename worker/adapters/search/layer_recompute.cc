@@ -4,6 +4,7 @@
 
 namespace tangram {
 
+// Bit i of a mask recomputes operator i of the layer.
 OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute) {
   if (layer.kind != LayerKind::kTransformer) return kRecomputeNone;
   const absl::Span<const OpKind> ops = OperatorsOf(layer);

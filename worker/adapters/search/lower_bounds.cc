@@ -60,6 +60,8 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
 
 }  // namespace
 
+// Σ over layers of (least GPU-seconds, least bytes on all GPUs). Each minimum
+// is taken by itself, so no plan is below the sum.
 PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
                                         const IslandSpec& island,
                                         const ProfileOptions& options,

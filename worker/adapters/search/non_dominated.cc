@@ -24,6 +24,8 @@ PlanMerits MeritsOf(const SlicePlan& plan) {
           .max_trailing_stages = plan.max_trailing_stages};
 }
 
+// O(n²) comparisons. If two plans are equal, the one with the higher index
+// counts as dominated.
 std::vector<int> NonDominated(absl::Span<const PlanMerits> merits) {
   const int num_plans = static_cast<int>(merits.size());
   std::vector<int> kept;

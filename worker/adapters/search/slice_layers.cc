@@ -15,6 +15,7 @@ SliceLayers::SliceLayers(const ModelSlice& slice) {
   }
 }
 
+// O(runs of equal layers), not O(layers).
 LayerCost SliceLayers::Sum(int begin, int end,
                            absl::Span<const LayerCost> cost_by_kind) const {
   LayerCost sum;

@@ -129,6 +129,9 @@ std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
   return sizes;
 }
 
+// For each number of stages, takes the largest stage size of at most the
+// stage's share of the GPUs. Layouts that leave GPUs idle are used only if no
+// layout uses all.
 std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
                                    absl::Span<const int> stage_sizes) {
   std::vector<EqualStages> all_gpus;
@@ -151,6 +154,7 @@ std::vector<EqualStages> LayoutsOf(const IslandSpec& island, int num_layers,
   return all_gpus.empty() ? fewer_gpus : all_gpus;
 }
 
+// Enumerates tp, then cp of the remaining ranks; dp is the rest; then ep.
 std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
                                              const SplitLimits& limits,
@@ -179,6 +183,7 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
   return all;
 }
 
+// A stage without replicas has nothing to shard.
 absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism,
                                    const StageLimits& limits) {
   static constexpr int kReplicated[] = {1, 2, 3};

@@ -17,6 +17,7 @@ struct Candidate {
   PlanMerits merits;
 };
 
+// The third criterion of the Pareto set; see SearchUniform.
 double LatencyAndSync(const PlanMerits& merits) {
   return merits.latency_s + merits.most_sync_s;
 }
@@ -40,6 +41,7 @@ class Search {
         limits_(evaluator_.layers().kinds(), options.pipeline_microbatch_size,
                 options.training.sequence_length) {}
 
+  // Tries every layout with every parallelism. Stops between two parallelisms.
   SlicePlanSet Run() {
     for (const EqualStages& layout :
          LayoutsOf(island_, evaluator_.layers().size(),
@@ -98,6 +100,8 @@ class Search {
   }
 
   SlicePlanSet Finish() {
+    // Sorts plans by number of stages, then by slowest stage, so that the
+    // answer has one order.
     std::stable_sort(
         kept_.begin(), kept_.end(), [](const Candidate& a, const Candidate& b) {
           return std::tie(a.merits.num_stages, a.merits.slowest_stage_s) <
@@ -113,6 +117,7 @@ class Search {
     return std::move(answer_);
   }
 
+  // Names the least shortage over all choices.
   Infeasible WhyNone() const {
     if (!least_short_.has_value()) return {.reason = "stopped before any plan"};
     return {.reason = "does not fit in memory", .bytes_short = *least_short_};
