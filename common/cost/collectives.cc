@@ -128,8 +128,8 @@ double ReduceScatterSeconds(double bytes, const CommGroup& group,
 }
 
 // Traffic inside the node and between nodes runs at the same time:
-//   latency + max(bytes · (r - 1) / (n · intra), bytes · (n - r) / (n · inter /
-//   r))
+//   latency + max(bytes · (r - 1) / (n · intra),
+//                 bytes · (n - r) / (n · inter / r))
 // with r ranks in a node.
 double AllToAllSeconds(double bytes, const CommGroup& group,
                        const StageWiring& wiring) {

@@ -7,7 +7,7 @@ namespace tangram {
 
 // Returns the peak FLOP/s of matrix products in a training precision on a
 // device. If the device lacks units for the precision, returns the peak of a
-// 16-bit format that it has (bf16 on a V100 runs as fp16), else that of fp32.
+// 16-bit format that it has, else that of fp32. (bf16 on a V100 runs as fp16.)
 double MatmulPeakFlops(const PeakFlops& peak, Precision precision);
 
 // Reciprocal throughputs of a device, precomputed so that kernel times need no

@@ -95,8 +95,8 @@ Fingerprint MeasurementKey(const LayerSpec& layer, OpKind op,
                            const TrainingOptions& training);
 
 // Returns the bytes of one pipeline microbatch that cross the boundary before
-// operator `op_index` of `layer`, in one direction, over all replicas: the
-// residual stream and everything else that is live there. 0 before the
+// operator `op_index` of `layer`, in one direction, over all replicas. Counts
+// the residual stream and everything else that is live there. 0 before the
 // embedding.
 double BoundaryBytes(const LayerSpec& layer, int op_index,
                      int pipeline_microbatch_size,

@@ -21,7 +21,7 @@ struct ModelWidth {
   int num_heads = 0;
 };
 
-// A question to our search, whose cost library answers it with upstream's
+// A question to our search. The cost library answers it with upstream's
 // measurements: the times of all operators with their tp collectives, the
 // activations that whole layers keep, and the links. As in Aceso's formula,
 // data parallelism costs nothing. Ours has fewer operators, because it counts

@@ -24,10 +24,10 @@ struct TunedPipeline {
   std::vector<Stage> stages;
 };
 
-// Returns the best pipeline over numbers of microbatches (powers of two),
-// numbers of stages (divisors of the GPUs), layers of each stage (within two of
-// even), ZeRO stages, offloading and recomputation; tp is 1. Has no stages if
-// nothing fits.
+// Returns the best pipeline; no stages if nothing fits. Searches numbers of
+// microbatches (powers of two), numbers of stages (divisors of the GPUs),
+// layers of each stage (within two of even), ZeRO stages, offloading and
+// recomputation. tp is 1.
 TunedPipeline Tune(const TuningCase& tuning);
 
 // Returns  (G − 1)·max T + Σ T + max(0, max_i (D_i − Σ_{j<i} T_j)).

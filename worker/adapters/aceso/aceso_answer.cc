@@ -27,9 +27,8 @@ constexpr int64_t kDefaultSearchSteps = 192;
 constexpr int kStageCounts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                 11, 12, 13, 14, 15, 16, 24, 32, 48, 64};
 
-// If a stage count is slower than the best by more than this factor,
-// reassigning its GPUs, or refining its cuts and degrees, is not worth the
-// time.
+// Limits on how much slower than the best a stage count may be: to have its
+// GPUs reassigned, and to have its cuts and degrees refined.
 constexpr double kWorthReassigning = 1.3;
 constexpr double kWorthRefining = 1.05;
 

@@ -6,12 +6,12 @@
 
 namespace tangram::aceso {
 
-// Improves the cuts and degrees of a complete configuration that fits. Searches
-// all cuts near the present ones together with all degrees on the stages'
-// present GPUs for the least score, and repeats from there while the score
-// falls. Balanced cuts only minimise the slowest stage; this also weighs
-// transfers, latency and gradient synchronisation. Returns whether the
-// configuration changed; it is complete again.
+// Improves the cuts and degrees of a complete configuration that fits. Finds
+// the least score over all cuts near the present ones and all degrees on the
+// stages' present GPUs. Repeats from there while the score falls. Balanced cuts
+// only minimise the slowest stage; this also weighs transfers, latency and
+// gradient synchronisation. Returns whether the configuration changed; it is
+// complete again.
 bool Refine(CostTables& tables, Configuration& configuration);
 
 }  // namespace tangram::aceso

@@ -104,8 +104,8 @@ class CostTables {
     return options_.training.global_batch_size /
            options_.pipeline_microbatch_size;
   }
-  // Returns the usable bytes of one GPU: slightly less than its memory, so that
-  // a stage that fits by these tables also fits by the cost model's own sums.
+  // Returns the usable bytes of one GPU. Slightly less than its memory: a stage
+  // that fits by these tables then also fits by the cost model's own sums.
   double capacity_bytes() const { return capacity_bytes_; }
 
   const DegreeTable& At(int degrees) {

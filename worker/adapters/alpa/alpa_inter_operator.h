@@ -45,12 +45,14 @@ struct InterOperatorAnswer {
 
 // Solves the inter-operator problem. With B microbatches, stage times t_s and
 // their maximum t, the paper's dynamic program (2201.12023 §5.2) finds the
-// least total Σ t_s + (B - 1)·t that fits in memory; stage s from the end must
-// bear s - 1 + trailing stages. This function returns every pipeline that can
-// become the best once other stages precede or follow: those that no pipeline
-// with at most as many stages beats in both total and latency Σ t_s. (If
-// another stage is the slowest, only latency counts. For every time of that
-// stage, the pipeline that is better in both stays better.)
+// least total Σ t_s + (B - 1)·t that fits in memory. Stage s from the end must
+// bear s - 1 + trailing stages.
+//
+// This function returns every pipeline that can become the best once other
+// stages precede or follow. These are the pipelines that none with at most as
+// many stages beats in both total and latency Σ t_s. (If another stage is the
+// slowest, only latency counts. For every time of that stage, the pipeline that
+// is better in both stays better.)
 //
 // Deviates from the paper, which solves
 //   f(s, i, d) = min over k, m, c of f(s - 1, k, d - |m|) + C[i][k][m][c]

@@ -9,8 +9,8 @@
 
 namespace tangram::alpa {
 
-// One way to run some layers as a stage on a submesh: an entry of the paper's
-// cost tensor, with the number of stages that its memory allows to follow.
+// One way to run some layers as a stage on a submesh. An entry of the paper's
+// cost tensor, with the number of stages that may follow by its memory.
 struct StageOption {
   double seconds = 0;
   int max_trailing_stages = 0;

@@ -17,9 +17,8 @@ struct Eliminated {
 
 // Eliminates operators with at most two neighbours until none is left. Costs
 // move to the neighbours:
-//   one neighbour:   c'_o[t]       = c_o[t] + min_s { c[s] + R[s][t] }
-//   two neighbours:  R'_ab[t][u]   = R_ab[t][u] + min_s { c[s] + R_a[s][t] +
-//   R_b[s][u] }
+//   one neighbour o:       c_o[t] += min_s { c[s] + R_o[s][t] }
+//   two neighbours a, b:   R_ab[t][u] += min_s { c[s] + R_a[s][t] + R_b[s][u] }
 class Eliminator {
  public:
   explicit Eliminator(const ShardingProblem& problem)

@@ -14,8 +14,8 @@ namespace tangram::galvatron {
 namespace {
 
 // The numbers of trailing stages to plan for: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 …
-// They do not depend on the query, so a query finds only plans that a query for
-// fewer trailing stages finds as well.
+// They do not depend on the query. So a query finds only plans that a query for
+// fewer trailing stages also finds.
 int NextTrailing(int trailing) {
   const int power = static_cast<int>(std::bit_floor(unsigned(trailing)));
   return trailing + std::max(1, power / 2);

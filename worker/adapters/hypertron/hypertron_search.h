@@ -7,10 +7,10 @@ namespace tangram {
 
 // Searches the degrees of equal stages by simulated annealing. This is our
 // reconstruction of the idea of HyperTron (SC'25), of which only the abstract
-// is public: several dimensions of parallelism, among them 2-D tensor and
-// context parallelism, searched together under an analytic performance model.
-// Moves, energy and schedule are ours. There is no recomputation, ZeRO or
-// offloading, as in the paper's Tab. 1.
+// is public. Several dimensions of parallelism, among them 2-D tensor and
+// context parallelism, are searched together under an analytic performance
+// model. Moves, energy and schedule are ours. There is no recomputation, ZeRO
+// or offloading, as in the paper's Tab. 1.
 //
 // A walk begins at the best tp, dp and pp of each pipeline depth. One walk
 // seeks the fastest plan with nothing behind the slice, one the fastest with

@@ -21,8 +21,8 @@ inline constexpr LayerChoice kNoLayerChoice = {
     .seconds = std::numeric_limits<double>::infinity()};
 
 // The layer-wise dynamic program over memory of Galvatron (2211.13878). Each
-// layer is run in one of a few ways, changing from one way to the next costs
-// time, and the total time is minimised within a memory budget v:
+// layer is run in one of a few ways. Changing from one way to the next costs
+// time. The total time is minimised within a memory budget v:
 //   F_i(v, s) = min_s' { F_{i−1}(v − m_i(s), s') + x(s', s) } + t_i(s)
 //
 // For each s, F_i falls in steps as v grows. This keeps only the corners of the

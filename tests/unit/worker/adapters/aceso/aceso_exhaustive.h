@@ -19,9 +19,11 @@ inline constexpr double kNothingFits = std::numeric_limits<double>::infinity();
 // stage.
 //
 // A dynamic program from the last stage to the first. A stage in front needs to
-// know four things about the stages behind a cut: their number (which sets its
-// microbatches in flight), where they begin in the slice and on the island, the
-// number of GPUs of the first of them (which sets the path), and
+// know about the stages behind a cut:
+// - their number, which sets its microbatches in flight;
+// - where they begin in the slice and on the island;
+// - the number of GPUs of the first of them, which sets the path;
+// - and three quantities:
 //   latency = Σ t_s,  slowest = max t_s,  exposed = max_s (g_s − Σ_{i<s} b_i)⁺
 // A stage (t, b, g) in front turns these into
 //   latency + t,  max(slowest, t),  max(exposed − b, g)

@@ -295,8 +295,8 @@ TEST(InterOperatorTest, FindsAllThatExhaustiveSearchFinds) {
 }
 
 // The dynamic program as the paper states it, under one bound on the stage
-// time: the least latency by number of stages, and the slowest stage of the
-// pipeline that attains it.
+// time. Holds the least latency by number of stages, and the slowest stage of
+// the pipeline that attains it.
 struct Bounded {
   double latency_s = kNever;
   double slowest_s = 0;
