@@ -1,4 +1,4 @@
-// What the tests of pages share: a browser, and pages that may not misbehave.
+// Helpers of the tests of pages: a browser, and pages that record misbehaviour.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,8 +25,8 @@ export function launch() {
   });
 }
 
-// Opens a file, or the page of a server; `complaints` gathers what a page must
-// not do: errors, requests to others, dialogs.
+// Opens a file, or the page of a server. `complaints` collects misbehaviour of the
+// page: errors, requests to others, dialogs.
 export async function open(browser, place, options = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
@@ -57,7 +57,7 @@ export async function open(browser, place, options = {}) {
   return { page, complaints, close: () => context.close() };
 }
 
-// A folder for plans and pages, and the command line to make them with.
+// A folder for plans and pages, and the command line that makes them.
 export class Workshop {
   constructor(tangram, source) {
     this.tangramBinary = tangram;
@@ -84,7 +84,7 @@ export class Workshop {
     writeFileSync(this.path(name), text);
   }
 
-  // Makes `target` from the plan file `from` as `edit` changes it.
+  // Makes `target` from the plan file `from`, changed by `edit`.
   editPlan(from, target, edit) {
     const plan = JSON.parse(readFileSync(this.path(from), "utf8"));
     edit(plan);

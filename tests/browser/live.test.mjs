@@ -1,5 +1,5 @@
-// Opens the page that a coordinator serves. Run by ./run; needs TANGRAM, with
-// the daemons beside it, and SOURCE.
+// Opens the page that a coordinator serves. ./run runs it; needs TANGRAM, with the
+// daemons in the same folder, and SOURCE.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ const JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=1,v100=1",
   "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32", "--quiet",
 ];
-// Would search for minutes.
+// A job that would search for minutes.
 const LONG_JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--model", "gpt3-13b",
   "--global-batch", "128", "--effort", "1000000000", "--no-prune-redundant",
@@ -25,7 +25,7 @@ const LONG_JOB = [
 
 const daemons = [];
 
-// Starts a daemon; the match of `pattern` once its log has one.
+// Starts a daemon; returns the match of `pattern` once its log has one.
 function start(program, pattern, ...args) {
   const daemon = spawn(join(BIN, program), args, { stdio: ["ignore", "pipe", "pipe"] });
   daemons.push(daemon);
@@ -78,7 +78,7 @@ test("shows jobs, progress and workers, and looks again", async () => {
   assert.match(await row("w0").innerText(), /uniform/);
   await row("long").locator("progress").waitFor();
 
-  // Without anybody's doing anything.
+  // The page updates by itself.
   workshop.tangram("job", "cancel", "long", "--coordinator", address);
   await row("long").getByText("cancelled").waitFor();
   assert.equal(await page.locator("body").evaluate((b) => b.scrollWidth > innerWidth), false);

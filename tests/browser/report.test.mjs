@@ -1,4 +1,4 @@
-// Opens reports as their readers do. Run by ./run; needs TANGRAM and SOURCE.
+// Opens reports as their readers do. ./run runs it; needs TANGRAM and SOURCE.
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
@@ -36,7 +36,7 @@ after(async () => {
   workshop.clean();
 });
 
-// A test on a page of its own, which must not complain.
+// A test on its own page, which must have no complaints.
 function pageTest(name, file, options, body) {
   test(name, async () => {
     const { page, complaints, close } = await open(browser, file(), options);
@@ -47,7 +47,7 @@ function pageTest(name, file, options, body) {
 }
 
 async function viewOf(page) {
-  // What was asked for is drawn with the next frame.
+  // Changes are drawn with the next frame.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const { startNs, endNs } = await page.locator("#timeline").evaluate((c) => ({ ...c.dataset }));
   return { start: Number(startNs), end: Number(endNs), span: endNs - startNs };
@@ -83,7 +83,7 @@ pageTest("zooms with buttons, wheel and keys", () => single, {}, async (page) =>
   const wheeled = await viewOf(page);
   assert.ok(wheeled.span < zoomed.span);
 
-  // The wheel alone scrolls the page and leaves the timeline.
+  // Without keys, the wheel scrolls the page and not the timeline.
   await page.mouse.wheel(0, 40);
   assert.deepEqual(await viewOf(page), wheeled);
 
@@ -151,7 +151,7 @@ pageTest("explains GPUs and stages to pointer and keys", () => single, {}, async
   await page.keyboard.press("Escape");
   assert.equal(await tooltip(page), null);
 
-  // With Tab, so that the browser takes it for the keyboard's focus.
+  // Uses Tab, so that the browser treats it as keyboard focus.
   await page.locator("#cluster h2").click();
   await page.keyboard.press("Tab");
   assert.match(await tooltip(page), /t4-0\n4 x T4/);
@@ -172,7 +172,7 @@ pageTest("compares plans and shows each", () => several, {}, async (page) => {
   ]);
   const time = table.locator("tbody tr", { hasText: "Iteration time" });
   assert.match(await time.innerText(), /no plan/);
-  // The search is free to choose the microbatch in the first plan alone.
+  // Only the first plan's search may choose the microbatch.
   assert.equal(await time.locator(".best").count(), 1);
   assert.match(await time.locator("td").nth(1).innerText(), / s ✓| ms ✓/);
   assert.match(await page.locator("#comparison").innerText(), /From plan.json to large-microbatch.json[^]*pipeline microbatch size/);
@@ -290,7 +290,7 @@ test("4,096 GPUs are a small file that opens soon", async (t) => {
   const { size } = statSync(file);
   assert.ok(size < 1e6, `${size} bytes`);
   assert.deepEqual(complaints, []);
-  // Times depend on the machine: told, not judged.
+  // Times depend on the machine, so they are printed and not checked.
   t.diagnostic(`${size} bytes; drawn ${own_s.toFixed(2)} s after navigation, ${opened_s.toFixed(2)} s with a new tab`);
   await close();
 });

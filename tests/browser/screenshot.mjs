@@ -1,6 +1,6 @@
 // node screenshot.mjs REPORT.html OUT.png [--width 1120] [--dark]
 //   [--click BUTTON] [--from SELECTOR] [--to SELECTOR]
-// A picture of the page, or of the elements from one to another.
+// Makes a picture of the page, or of the elements from one to another.
 
 import { parseArgs } from "node:util";
 

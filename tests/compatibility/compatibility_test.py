@@ -1,4 +1,4 @@
-"""Files of earlier versions are read as they were meant: docs/file-formats.md.
+"""Files of earlier versions keep their meaning: docs/file-formats.md.
 
 Usage: compatibility_test.py <tangram> <sources>
 
@@ -20,13 +20,13 @@ import report_skips  # noqa: E402
 ROOT = pathlib.Path(SOURCE) / "tests/compatibility"
 EXPECTED = ROOT / "expected.json"
 BAD_INPUT = 2
-# Of floating-point sums in another order.
+# Covers floating-point sums in another order.
 TOLERANCE = 1e-9
 
 PLANS = sorted(p for p in ROOT.glob("v*/*.json"))
 CLUSTERS = sorted(ROOT.glob("v*/*.yaml"))
-# What a plan file says of the request and the answer, and not of who made it
-# or what it takes by today's cost model.
+# Parts of a plan file that describe the request and the answer, without its
+# maker and the estimates of today's cost model.
 KEPT = ("format_version", "cluster", "model", "training", "islands", "plan",
         "infeasible")
 
@@ -38,8 +38,8 @@ def run(*arguments):
 
 
 def evaluated(path, *options):
-    """The plan file that `tangram evaluate` makes of it; its exit code is 0, or
-    3 where the plan does not fit (any more)."""
+    """Returns the plan file that `tangram evaluate` makes. Its exit code is 0,
+    or 3 if the plan does not fit (any more)."""
     done = run("evaluate", path, *options, "--output", "-")
     if done.returncode not in (0, 3):
         raise AssertionError(done.stderr)
@@ -55,7 +55,7 @@ def has_plan(path):
 
 
 class Files(unittest.TestCase):
-    """With a folder for edited files."""
+    """Has a folder for edited files."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -75,7 +75,7 @@ class Files(unittest.TestCase):
         self.assertEqual(done.stderr, f"tangram: {message}\n")
 
     def assert_within(self, old, new, path):
-        """What `old` says, `new` says too; it may say more."""
+        """Checks that `new` has everything in `old`; it may have more."""
         if isinstance(old, dict):
             for key, value in old.items():
                 self.assertIn(key, new, path)

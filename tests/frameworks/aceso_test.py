@@ -1,4 +1,4 @@
-"""Exports that Aceso's runtime parses and makes its process groups of.
+"""Aceso's runtime parses the exports and makes its process groups from them.
 
 Needs PyTorch. Groups are recorded, not made.
 """
@@ -42,7 +42,7 @@ class AcesoRuntime(upstream.Exports):
         return module
 
     def ranks(self, folder):
-        """Groups that each rank is in: (data parallel, tensor parallel)."""
+        """Returns the groups of each rank: (data parallel, tensor parallel)."""
         import torch
         config = json.loads(upstream.read(folder, "flexpipe.json"))
         world = sum(config["num_gpus"])
@@ -82,7 +82,7 @@ class AcesoRuntime(upstream.Exports):
         self.assertEqual(ranks[8][:2], ([8, 10, 12, 14], [8, 9]))
 
     def check(self, folder, plan):
-        """That ranks are in groups of their stages' sizes."""
+        """Checks that ranks are in groups of their stages' sizes."""
         ranks = self.ranks(folder)
         sizes = [(p["dp_degree"], p["tp_degree"])
                  for stage in plan["plan"]["stages"]

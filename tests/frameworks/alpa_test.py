@@ -1,4 +1,4 @@
-"""Hosts in the order in which Alpa's own code gives them to stages."""
+"""Alpa's own code assigns the exported hosts to their stages."""
 
 import ast
 import importlib.util
@@ -10,7 +10,7 @@ import upstream
 
 
 class Mesh:
-    """What the function below needs of Alpa's VirtualPhysicalMesh."""
+    """The part of Alpa's VirtualPhysicalMesh that the function below needs."""
 
     def __init__(self, num_hosts, num_devices_per_host):
         self.num_hosts = num_hosts
@@ -22,7 +22,7 @@ class Mesh:
 
 
 def load_slicing():
-    """get_sliced_virtual_submeshes, cut out: the module needs JAX."""
+    """Extracts get_sliced_virtual_submeshes, since its module needs JAX."""
     if importlib.util.find_spec("numpy") is None:
         raise unittest.SkipTest("no Python package numpy")
     import numpy
@@ -46,7 +46,7 @@ class AlpaStages(upstream.Exports):
         super().setUpClass()
 
     def stages(self, folder):
-        """alpa_stages.py with Alpa's classes as plain records."""
+        """Runs alpa_stages.py with Alpa's classes as plain records."""
         record = types.SimpleNamespace
         module = upstream.stub_module(
             "alpa", ManualStageOption=record, AutoLayerOption=record,

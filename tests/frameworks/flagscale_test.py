@@ -1,7 +1,7 @@
-"""Exports that FlagScale's own reader and validator accept.
+"""FlagScale's own reader and validator accept the exports.
 
-The reader needs omegaconf, aiohttp, numpy and tqdm; the validator PyTorch. No
-process group is made: every rank is told what the others say.
+The reader needs omegaconf, aiohttp, numpy and tqdm, the validator PyTorch. No
+process group is made: every rank is told the values of the others.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def need(*modules):
 
 
 def to_namespace(words):
-    """FlagScale's command line as its parser would have read it."""
+    """Returns FlagScale's command line as its parser would read it."""
     args = argparse.Namespace(
         mtp_num_layers=None, num_layers_per_virtual_pipeline_stage=None,
         virtual_pipeline_model_parallel_size=None,
@@ -76,7 +76,7 @@ class FlagScale(upstream.Exports):
         super().setUpClass()
 
     def words(self, folder):
-        """The command line that FlagScale makes of the export."""
+        """Returns the command line that FlagScale makes from the export."""
         from omegaconf import OmegaConf
         config = OmegaConf.to_container(
             OmegaConf.load(f"{folder}/train/plan.yaml"), resolve=True)
@@ -86,7 +86,7 @@ class FlagScale(upstream.Exports):
         return self.utils.flatten_dict_to_args(merged)
 
     def validate(self, folder):
-        """The arguments of each rank after FlagScale's validation."""
+        """Returns the arguments of each rank after FlagScale's validation."""
         need("torch")
         import torch
         if "flagscale.train.arguments" not in sys.modules:
@@ -114,7 +114,7 @@ class FlagScale(upstream.Exports):
         dist.get_world_size = lambda: len(types)
         dist.all_gather_object = all_gather_object
         ranks = []
-        # All of few, and of many some of each stage.
+        # Takes all ranks if they are few, otherwise some of each stage.
         step = max(1, len(types) // 24)
         for rank, device in list(enumerate(types))[::step]:
             dist.get_rank = lambda rank=rank: rank
@@ -144,7 +144,7 @@ class FlagScale(upstream.Exports):
                          [[5] * 32, [0] * 32])
 
     def check(self, folder, plan):
-        """That every rank trains its part of the batch and the layers."""
+        """Checks that every rank trains its part of batch and layers."""
         layers = upstream.num_layers(plan)
         for rank in self.validate(folder):
             self.assertEqual(sum(rank.hetero_pipeline_layer_split), layers)

@@ -1,4 +1,4 @@
-"""Pipelines and options that FlashFlex's own parser and check accept.
+"""FlashFlex's own parser and check accept pipelines and options.
 
 PyTorch is a stub.
 """
@@ -13,7 +13,7 @@ import upstream
 
 
 def load(root):
-    """Its parser, with the options of its Megatron-LM, and its check."""
+    """Returns its parser, with options of its Megatron-LM, and its check."""
     upstream.Stubs(root, ["torch", "third_party", "llama", "hexiscale"],
                    ["third_party.megatron.arguments", "llama.arguments",
                     "hexiscale.process_args"])
@@ -39,7 +39,7 @@ class FlashFlex(upstream.Exports):
         super().setUpClass()
 
     def check(self, folder, plan):
-        """Its arguments after its check of them."""
+        """Returns its arguments after its check."""
         stages = plan["plan"]["stages"]
         world = sum(g["count"] for s in stages for g in s["gpus"])
         self.distributed.get_world_size = lambda: world
@@ -47,7 +47,7 @@ class FlashFlex(upstream.Exports):
         sys.argv = upstream.launched(folder, "FLASHFLEX", "FlashFlex")
         self.assertEqual(sys.argv[0], "llama_train.py")
         args = self.parse()
-        # It has the heads of the model that it is told, none other.
+        # It takes the heads from the named model only.
         params = json.loads(upstream.read(
             f"{self.root}/llama/llama-config/{args.model_size}",
             "params.json"))
@@ -57,7 +57,7 @@ class FlashFlex(upstream.Exports):
         layer = plan["model"]["layer_types"][1]
         self.assertEqual((params["dim"], params["n_heads"]),
                          (layer["hidden_size"], layer["num_heads"]))
-        self.assertTrue(args.fp16)  # As all these plans.
+        self.assertTrue(args.fp16)  # All these plans are in fp16.
         self.assertEqual(config.n_layer, upstream.num_layers(plan))
         self.assertEqual(args.seq_length, plan["training"]["sequence_length"])
         self.assertEqual(sum(args.global_bsz_size),

@@ -1,8 +1,8 @@
-"""Strategies that Galvatron's own reader takes for the plan's stages, and
-runtime files of which its schema knows every key.
+"""Galvatron's own reader reads strategies as the plan's stages, and its schema
+knows every key of the runtime files.
 
-Needs omegaconf and numpy. PyTorch and hydra are stubs, and pydantic, of which
-Debian has an older one: without extra keys, which it would drop unsaid.
+Needs omegaconf and numpy. PyTorch and hydra are stubs. So is pydantic, since
+Debian's is older. The stub refuses extra keys, which pydantic would drop.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ class Field:
 
 
 def check_type(key, kind, value):
-    """A literal, a number, a text or a truth; anything else passes."""
+    """Checks literals, numbers, texts and booleans; anything else passes."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         good = value in args
@@ -47,7 +47,7 @@ def check_type(key, kind, value):
 
 
 class BaseModel:
-    """pydantic's as far as Galvatron's schema uses it."""
+    """The part of pydantic's BaseModel that Galvatron's schema uses."""
 
     def __init__(self, **values):
         kinds = self.__annotations__
@@ -71,7 +71,7 @@ class BaseModel:
 
 
 def load(root):
-    """Galvatron's loader of runtime files, and its reader of strategies."""
+    """Returns Galvatron's loader of runtime files and reader of strategies."""
     upstream.stub_module(
         "pydantic", BaseModel=BaseModel, Field=Field,
         ConfigDict=dict, ImportString=typing.List, model_validator=None,
@@ -111,10 +111,10 @@ class Galvatron(upstream.Exports):
         super().setUpClass()
 
     def strategy(self, folder, world):
-        """The runtime's arguments and the strategy of all its layers."""
+        """Returns the runtime's arguments and the strategy of its layers."""
         import torch
         torch.distributed.get_world_size = lambda: world
-        # In a folder of its models, which has the program.
+        # The program is in a folder of its models.
         program, runtime = upstream.launched(folder, "GALVATRON",
                                              "Hetu-Galvatron")
         self.assertEqual(program, "train_dist.py")
@@ -126,7 +126,7 @@ class Galvatron(upstream.Exports):
         return args, config
 
     def check(self, folder, plan):
-        """That every layer has its stage's degrees, and the model its kind."""
+        """Checks the degrees of every layer, and the kind of the model."""
         stages = plan["plan"]["stages"]
         world = sum(g["count"] for s in stages for g in s["gpus"])
         args, config = self.strategy(folder, world)
@@ -153,7 +153,7 @@ class Galvatron(upstream.Exports):
         self.assertEqual(config["pp_division"], [5, 11])
         self.assertEqual(config["checkpoint_flags_enc"], [1] * 5 + [0] * 11)
         self.assertEqual(args.train.chunks, 32)
-        with self.assertRaises(AssertionError):  # The check is one.
+        with self.assertRaises(AssertionError):  # It can fail.
             self.strategy(folder, 20)
 
     def test_plans_of_the_table(self):

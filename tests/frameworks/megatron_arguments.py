@@ -1,6 +1,6 @@
-"""Megatron-LM's own parser and validation of arguments, from a checkout.
+"""Loads Megatron-LM's own parser and validation of arguments from a checkout.
 
-They need PyTorch. What they do not need of Megatron-LM is stubs.
+They need PyTorch. Stubs replace the rest of Megatron-LM.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def set_use_dist_ckpt(args):
 
 
 def load(root):
-    """megatron.training.arguments on a machine like one of A100s."""
+    """Loads megatron.training.arguments as on a machine with A100s."""
     upstream.Stubs(root, ["megatron"], REAL)
     if not hasattr(typing, "override"):  # Before Python 3.12.
         typing.override = lambda function: function
@@ -64,9 +64,9 @@ def load(root):
 
 
 def parse(arguments, words, rank, world, capability=7):
-    """What `arguments`, as loaded, makes of the words that a rank is started
-    with: the arguments, and the model's configuration that it trains with.
-    Raises what they do: AssertionError, or SystemExit."""
+    """Parses and validates the command line of a rank with the loaded
+    `arguments`. Returns the arguments and the model's configuration for
+    training. Raises their AssertionError or SystemExit."""
     environment = {"RANK": str(rank), "WORLD_SIZE": str(world),
                    "CUDA_DEVICE_MAX_CONNECTIONS": "1"}
     torch = importlib.import_module("torch")

@@ -1,4 +1,4 @@
-"""Arguments that Megatron-LM's own parser and validation accept."""
+"""Megatron-LM's own parser and validation accept the arguments."""
 
 import importlib.util
 import unittest
@@ -8,8 +8,8 @@ import upstream
 
 
 def has_bf16(plan):
-    """Whether all GPUs of the plan do, as those of compute capability 8 and
-    later."""
+    """Returns whether all GPUs of the plan do, as compute capability 8 and
+    later does."""
     cluster = plan["cluster"]
     device_of = {name: cluster["devices"][group["device"]]
                  for group in cluster["nodes"] for name in group["names"]}
@@ -35,7 +35,7 @@ class MegatronArguments(upstream.Exports):
                                         capability)
 
     def check(self, folder, plan):
-        """That it trains the plan's stages, batch and model."""
+        """Checks that it trains the plan's stages, batch and model."""
         stages = plan["plan"]["stages"]
         args, config = self.parse(
             folder, sum(g["count"] for s in stages for g in s["gpus"]),
@@ -44,7 +44,7 @@ class MegatronArguments(upstream.Exports):
         self.assertEqual(
             args.micro_batch_size * args.data_parallel_size,
             plan["plan"]["pipeline_microbatch_size"])
-        # Its layers of each stage.
+        # The layers of each stage.
         names = [[layer.name for layer in stage[0]]
                  for stage in config.pipeline_model_parallel_layout.layout]
         bounds = [0, *(s["plan"]["end"]["layer"] for s in stages)]

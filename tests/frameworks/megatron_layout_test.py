@@ -1,4 +1,4 @@
-"""Layouts that Megatron-LM's own parser reads as the plan's stages."""
+"""Megatron-LM's own parser reads layouts as the plan's stages."""
 
 import importlib.util
 import sys
@@ -8,7 +8,7 @@ import upstream
 
 
 def load_layout():
-    """megatron.core.transformer.pipeline_parallel_layer_layout, alone."""
+    """Loads only megatron.core.transformer.pipeline_parallel_layer_layout."""
     root = upstream.checkout("Megatron-LM")
     folder = f"{root}/megatron/core/transformer"
     upstream.stub_module("megatron.core", parallel_state=None, __path__=[])

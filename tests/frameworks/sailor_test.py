@@ -1,4 +1,4 @@
-"""Rank lists of which Sailor's own topology makes whole groups."""
+"""Sailor's own topology makes complete groups from the rank lists."""
 
 import importlib.util
 import json
@@ -29,7 +29,7 @@ class SailorTopology(upstream.Exports):
         return plan
 
     def pipelines(self, folder):
-        """The ranks of each of its pipelines."""
+        """Returns the ranks of each pipeline."""
         config = json.loads(upstream.read(folder, "cluster_config.json"))
         topology = self.topology.ProcessTopology(
             axes=["pipe", "data", "model"],
@@ -40,7 +40,7 @@ class SailorTopology(upstream.Exports):
         return topology.all_pipeline_parallel_group_ranks
 
     def check(self, folder, plan):
-        """That every rank is in a pipeline, and every layer in a stage."""
+        """Checks that all ranks are in pipelines, all layers in stages."""
         stages = plan["plan"]["stages"]
         world = sum(g["count"] for s in stages for g in s["gpus"])
         groups = self.pipelines(folder)

@@ -1,7 +1,7 @@
-"""Configurations that torchtitan's own manager, trainer and meshes accept.
+"""torchtitan's own manager, trainer and meshes accept the configurations.
 
-PyTorch and tyro are stubs: torchtitan needs a newer one than Debian's, and its
-command line holds nothing of the plan.
+PyTorch and tyro are stubs: torchtitan needs a newer PyTorch than Debian's, and
+its command line contains nothing of the plan.
 """
 
 import os
@@ -13,7 +13,7 @@ import upstream
 
 
 def load(root):
-    """torchtitan's configuration and what checks it, on stubs of the rest."""
+    """Loads torchtitan's configuration and its checks; the rest are stubs."""
     upstream.Stubs(
         root, ["torchtitan", "torch", "tyro", "spmd_types"],
         ["torchtitan.config", "torchtitan.trainer",
@@ -53,7 +53,7 @@ class TorchTitan(upstream.Exports):
         os.environ["TORCHTITAN_CONFIG"] = "llama3.llama3_8b"
 
     def config(self, folder):
-        """The configuration with which torchtitan would train."""
+        """Returns the configuration with which torchtitan would train."""
         option, program, *words = upstream.launched(
             folder, "TORCHTITAN", "torchtitan")
         self.assertEqual((option, program), ("-m", "torchtitan.train"))
@@ -67,7 +67,7 @@ class TorchTitan(upstream.Exports):
         return config
 
     def check(self, folder, plan):
-        """That it trains the plan's stages, batch and layers."""
+        """Checks that it trains the plan's stages, batch and layers."""
         self.set_layers(upstream.num_layers(plan))
         config = self.config(folder)
         stages = plan["plan"]["stages"]
@@ -80,7 +80,7 @@ class TorchTitan(upstream.Exports):
         self.assertEqual(modules, ["tok_embeddings",
                                    *(f"layers.{i}" for i in range(layers)),
                                    "norm", "lm_head"])
-        # As Trainer.__init__ counts them.
+        # Trainer.__init__ computes them in the same way.
         step = (config.training.num_tokens_per_microbatch_per_dp_rank *
                 config.parallelism.num_pp_microbatches *
                 dims.dp_replicate * dims.dp_shard)

@@ -1,4 +1,4 @@
-"""Where the checkouts of the frameworks are, and plans to export to them.
+"""Finds the checkouts of the frameworks, and makes plans to export to them.
 
 Run a test as <test>.py <bin folder> <sources>. TANGRAM_FRAMEWORK_CHECKOUTS names
 a folder with checkouts called Megatron-LM, FlagScale, SuperScaler (branch
@@ -30,7 +30,7 @@ CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 CHECKOUTS = os.environ.get("TANGRAM_FRAMEWORK_CHECKOUTS", "")
 
 
-# The files of targets that are imported too.
+# The files of targets that can also be imported.
 IMPORTED = {"flagscale": ["train/plan.yaml", "hostfile"],
             "aceso": ["flexpipe.json", "hostfile"],
             "megatron": ["megatron.args", "hostfile"],
@@ -38,7 +38,7 @@ IMPORTED = {"flagscale": ["train/plan.yaml", "hostfile"],
 
 
 def checkout(name):
-    """The path of a checkout, or a skipped test."""
+    """Returns the path of a checkout, or skips the test."""
     path = os.path.join(CHECKOUTS, name)
     if not CHECKOUTS or not os.path.isdir(path):
         raise unittest.SkipTest(
@@ -47,7 +47,7 @@ def checkout(name):
 
 
 def stub_module(name, **members):
-    """A module of that name with these members."""
+    """Makes a module of that name with these members."""
     module = types.ModuleType(name)
     module.__dict__.update(members)
     sys.modules[name] = module
@@ -60,12 +60,12 @@ def stub_module(name, **members):
 
 
 def num_layers(plan):
-    """Without embedding and head."""
+    """Returns the number of layers without embedding and head."""
     return plan["plan"]["stages"][-1]["plan"]["end"]["layer"] - 2
 
 
 class _Anything(type):
-    """A class with whatever attributes it is asked for."""
+    """A class that has every attribute."""
 
     def __getattr__(cls, name):
         if name.startswith("__"):
@@ -85,7 +85,7 @@ class _Anything(type):
 
 
 def _anything(name):
-    """Its objects, and their methods, leave what they decorate as it is."""
+    """As decorators, its objects and their methods change nothing."""
     def same(*args, **_):
         return args[0] if args else None
 
@@ -116,8 +116,8 @@ class _Stub(types.ModuleType):
 
 
 class Stubs(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Of the packages `stubbed`, modules that hold whatever they are asked
-    for; but `real` modules, and all that is in them, are those of a checkout.
+    """Replaces the packages `stubbed` with modules that have every attribute.
+    `real` modules, with all their members, come from a checkout.
     """
 
     def __init__(self, root, stubbed, real):
@@ -146,10 +146,10 @@ class Stubs(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def stage(begin, end, tp, dp, gpus, recomputed=False):
-    """A stage of a plan file; `gpus` are (node, first, count)."""
+    """Makes a stage of a plan file; `gpus` are (node, first, count)."""
     mask = 1023 if recomputed else 0  # All ten operators of a dense layer.
     runs = [{"num_layers": end - begin, "mask": mask}]
-    if begin == 0 and recomputed:  # Not the embedding.
+    if begin == 0 and recomputed:  # The embedding is not recomputed.
         runs = [{"num_layers": 1}, {"num_layers": end - 1, "mask": mask}]
     return {"plan": {"begin": {"layer": begin}, "end": {"layer": end},
                      "parallelism": {"tp_degree": tp, "cp_degree": 1,
@@ -160,12 +160,12 @@ def stage(begin, end, tp, dp, gpus, recomputed=False):
 
 
 def spans(gpus):
-    """The GPUs of a stage of a plan file, as `stage` takes them."""
+    """Returns the GPUs of a stage of a plan file, as `stage` takes them."""
     return [(g["node"], g["first"], g["count"]) for g in gpus]
 
 
 class Exports(unittest.TestCase):
-    """Exports of one plan that tangram made."""
+    """Tests of exports of one plan that tangram made."""
 
     plan_arguments = ["--cluster", f"{CLUSTERS}/c1-compute-het.yaml",
                       "--nodes", "t4=2,v100=2", "--model", "gpt3-6.7b",
@@ -183,7 +183,8 @@ class Exports(unittest.TestCase):
             cls.plan = json.load(f)
 
     def two_islands(self):
-        """8 T4 of tp 4, dp 2 that recompute; 8 V100 of tp 2, dp 4."""
+        """Returns a plan: 8 T4 with tp 4, dp 2 and recomputation; 8 V100 with
+        tp 2, dp 4."""
         plan = json.loads(json.dumps(self.plan))
         for layer in plan["model"]["layer_types"]:
             layer["tied_embeddings"] = False
@@ -198,7 +199,7 @@ class Exports(unittest.TestCase):
         cls._folder.cleanup()
 
     def export(self, target, plan=None, *options):
-        """The folder of an export of the plan, or of another document."""
+        """Exports the plan or another document; returns the folder."""
         file = self.plan_file
         if plan is not None:
             file = os.path.join(self.folder, "changed.json")
@@ -231,8 +232,8 @@ def check_table(test, target, check):
 
 
 def check_round_trip(test, target, folder, lossless):
-    """That what was exported comes back as a plan of which the same export is
-    made again."""
+    """Checks that the export is imported as a plan, and that its export is
+    the same."""
     files = [os.path.join(folder, target, name) for name in IMPORTED[target]]
     back = os.path.join(folder, "back.json")
     for arguments in (
@@ -242,7 +243,7 @@ def check_round_trip(test, target, folder, lossless):
              *([] if lossless else ["--allow-lossy"])]):
         run = subprocess.run([TANGRAM, *arguments], capture_output=True,
                              text=True, timeout=60, check=False)
-        # 3: read, but what the target cannot hold made it too large.
+        # 3: the plan was read, but the losses of the target made it too large.
         test.assertIn(run.returncode, (0,) if lossless else (0, 3),
                       run.stdout + run.stderr)
     for name in IMPORTED[target]:
@@ -251,8 +252,8 @@ def check_round_trip(test, target, folder, lossless):
 
 
 def launched(folder, variable, checkout_name, **environment):
-    """What launch.sh on the first host gives to torchrun: the program and its
-    arguments."""
+    """Returns the program and arguments that launch.sh on the first host
+    gives to torchrun."""
     host = read(folder, "hostfile").split()[0]
     with tempfile.TemporaryDirectory() as programs:
         torchrun = os.path.join(programs, "torchrun")

@@ -3,7 +3,7 @@
 #include "tangram/v1/worker_pool_service.pb.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// What a coordinator sends to workers.
+// Fuzzes messages of a coordinator to workers.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   v1::CoordinatorMessage message;

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Of nobody: what is signed is looked at to the end.
+// A key that nobody has signed with: a token is checked up to its signature.
 constexpr char kKeys[] =
     R"({"keys":[{"kty":"EC","crv":"P-256",)"
     R"("x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",)"
@@ -13,7 +13,7 @@ constexpr char kKeys[] =
 
 }  // namespace
 
-// Files of tokens and keys, and tokens.
+// Fuzzes files of tokens and keys, and tokens.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   const absl::string_view text = fuzz::Text(data, size);

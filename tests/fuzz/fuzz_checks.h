@@ -11,14 +11,14 @@
 #include "absl/strings/string_view.h"
 #include "common/base/check.h"
 
-// What holds for whatever comes in.
+// Checks that hold for any input.
 namespace tangram::fuzz {
 
 inline absl::string_view Text(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Bad input is the sender's fault, and he is told what is wrong.
+// Bad input is the sender's fault, and the error says what is wrong.
 inline void CheckBlame(const absl::Status& status) {
   if (status.ok()) return;
   const bool is_right =
@@ -28,7 +28,7 @@ inline void CheckBlame(const absl::Status& status) {
   TANGRAM_CHECK(is_right);
 }
 
-// Of a message type: what decodes can be encoded, and decodes to the same
+// A message that decodes can be encoded, and the encoding decodes to the same
 // encoding.
 template <typename Message, typename Decode, typename Encode>
 void CheckRoundTrip(const Message& message, const Decode& decode,

@@ -3,7 +3,7 @@
 #include "formats/import_cluster/import_cluster.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// What schedulers, drivers and nccl-tests print, of a node and beside it.
+// Fuzzes the outputs of schedulers, drivers and nccl-tests, alone and together.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   const ClusterSource sources[] = {

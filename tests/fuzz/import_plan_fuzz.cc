@@ -14,8 +14,8 @@ constexpr char kCluster[] =
 
 }  // namespace
 
-// Configurations of frameworks: the first byte chooses the format; a host file
-// follows after a zero byte.
+// Fuzzes configurations of frameworks. The first byte chooses the format; a
+// host file follows after a zero byte.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   static const Cluster cluster = *ParseCluster(kCluster, "c.yaml");

@@ -3,8 +3,8 @@
 #include "formats/import_profile/import_profile.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// Other tools' profiles: the first byte chooses the format, the first line is
-// the name of the file, which some read too.
+// Fuzzes profiles of other tools. The first byte chooses the format. The first
+// line is the name of the file, which some formats read too.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   if (size == 0) return 0;

@@ -3,7 +3,7 @@
 
 namespace tangram::fuzz {
 
-// A little of each format that importers read.
+// A short sample of each format that importers read.
 struct Seed {
   const char* name;
   const char* text;

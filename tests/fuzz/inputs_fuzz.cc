@@ -4,7 +4,7 @@
 #include "tangram/v1/planner_service.pb.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// Clusters, models and training options in messages.
+// Fuzzes clusters, models and training options in messages.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   v1::PlanRequest request;

@@ -3,7 +3,7 @@
 #include "tangram/v1/job_service.pb.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// What clients send: the first byte chooses the message.
+// Fuzzes requests of clients. The first byte chooses the message.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   if (size == 0) return 0;

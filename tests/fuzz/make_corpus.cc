@@ -19,7 +19,7 @@
 #include "tangram/v1/worker_pool_service.pb.h"
 #include "tests/fuzz/import_seeds.h"
 
-// Writes good inputs for the fuzzers to begin with, a folder for each:
+// Writes good inputs from which the fuzzers start, a folder for each:
 // make_corpus <out> <source tree>.
 namespace tangram {
 namespace {
@@ -140,7 +140,8 @@ void WriteImports(const Path& out) {
   }
 }
 
-// Two stages of 2 layers on 4 GPUs each, as every framework writes them.
+// Writes two stages of 2 layers on 4 GPUs each, in the files of every
+// framework.
 void WriteFrameworkPlans(const Path& out) {
   PlannedTraining planned{
       .cluster = *ParseCluster("name: c\ngroups:\n  - {name: t4, gpu: T4, "

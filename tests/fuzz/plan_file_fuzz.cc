@@ -1,7 +1,7 @@
 #include "common/wire/plan_file.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// Plan files.
+// Fuzzes plan files.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   const auto file = PlanFileFromJson(fuzz::Text(data, size), "p.json");

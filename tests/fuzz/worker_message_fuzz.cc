@@ -3,7 +3,8 @@
 #include "tangram/v1/worker_pool_service.pb.h"
 #include "tests/fuzz/fuzz_checks.h"
 
-// What workers, or adapter programs through them, send to a coordinator.
+// Fuzzes messages that workers, or adapter programs through them, send to a
+// coordinator.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tangram;
   v1::WorkerMessage message;
@@ -12,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::CheckBlame(FromProto(adapter).status());
   }
   for (const v1::Answer& encoded : message.answers()) {
-    // An error may be any.
+    // Any error is fine.
     const auto answer = DecodeAnswer(encoded);
     if (!answer.ok()) continue;
     v1::Answer again;

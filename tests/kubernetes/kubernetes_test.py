@@ -1,9 +1,9 @@
-"""Manifests as kustomize renders them, alone and with each component.
+"""Checks manifests as kustomize renders them, alone and with each component.
 
 Usage: kubernetes_test.py <repository root>
 
-Needs kubectl, but for the rules. Fields are checked against Kubernetes's
-schemas where the packages are installed: npm ci in this folder.
+Needs kubectl, except for the rules. Fields are checked against Kubernetes's
+schemas if the packages are installed: npm ci in this folder.
 """
 
 import functools
@@ -60,7 +60,7 @@ class Manifests:
         return self.of(kind)[0]["spec"]["template"]["metadata"]["labels"]
 
     def dialled(self):
-        """Host names of coordinators."""
+        """Returns the host names of coordinators."""
         text = yaml.dump(self.objects, width=float("inf"))
         found = re.findall(r"(?:--coordinator=|TANGRAM_COORDINATOR: )(\S+)",
                            text)
@@ -137,7 +137,7 @@ def selects(selector, labels):
 
 
 def is_let_in(policies, pod, port, peer, is_neighbour):
-    """Whether a peer, which may be in another namespace, reaches the pod."""
+    """Returns whether a peer, perhaps in another namespace, reaches the pod."""
     for policy in policies:
         spec = policy["spec"]
         if not selects(spec["podSelector"], pod):
@@ -164,7 +164,7 @@ class NetworkTest(unittest.TestCase):
         return is_let_in(self.policies, pod, port, peer, is_neighbour)
 
     def test_prometheus_reads_metrics_only(self):
-        # Labels that the operator gives.
+        # The operator sets these labels.
         prometheus = {"app.kubernetes.io/name": "prometheus",
                       "app.kubernetes.io/managed-by": "prometheus-operator"}
         self.assertTrue(self.reaches(prometheus, self.coordinator, "metrics"))
@@ -229,7 +229,7 @@ class MonitoringTest(unittest.TestCase):
                                .read_text())["externalRules"]
         self.assertEqual(rule["name"]["as"], figure)
         self.assertIn(rule["seriesQuery"], rule["metricsQuery"])
-        # Else the adapter asks for the namespace, which the record has not.
+        # Otherwise the adapter asks for the namespace, which the record lacks.
         self.assertIs(rule["resources"]["namespaced"], False)
         records = [rule.get("record")
                    for rules in self.manifests.of("PrometheusRule")

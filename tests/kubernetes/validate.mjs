@@ -1,7 +1,6 @@
-// node validate.mjs < objects.yaml: objects that kustomize printed, against the
-// schemas of Kubernetes and of the Prometheus operator. Values by the schemas
-// themselves; names of fields, which schemas leave open, by the types made of
-// them.
+// node validate.mjs < objects.yaml: checks objects that kustomize printed against
+// the schemas of Kubernetes and of the Prometheus operator. The schemas check
+// values. Types made from them check names of fields, which schemas leave open.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +18,7 @@ function moduleOf({ apiVersion, kind }) {
 
 const nameOf = ({ kind, metadata }) => `${kind} ${metadata.name}`;
 
-// Errors of the schemas.
+// Returns errors by the schemas.
 async function checkValues(objects) {
   const errors = [];
   for (const object of objects) {
@@ -33,9 +32,9 @@ async function checkValues(objects) {
   return errors;
 }
 
-// Errors of the compiler, of which each is in the line of its object.
+// Returns errors of the compiler; each is in the line of its object.
 function checkTypes(objects) {
-  // Inside this folder, where the compiler finds the types.
+  // In this folder, so that the compiler finds the types.
   const folder = mkdtempSync(join(FOLDER, "node_modules", ".objects-"));
   const file = join(folder, "objects.ts");
   writeFileSync(file, objects.map((object, i) =>

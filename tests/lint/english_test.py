@@ -56,14 +56,23 @@ FOLDERS = [
     "examples",
     "formats",
     "frameworks",
+    "tests/browser",
+    "tests/compatibility/compatibility_test.py",
     "tests/conformance",
+    "tests/frameworks",
+    "tests/fuzz",
+    "tests/kubernetes",
     "tests/parity",
+    "tests/unit/cli/validation",
+    "tests/unit/formats",
+    "tests/unit/frameworks",
     "tests/unit/worker",
     "tools",
     "web",
     "worker",
 ]
-COMMENT = {".cc": "//", ".h": "//", ".proto": "//", ".ts": "//", ".py": "#",
+COMMENT = {".cc": "//", ".h": "//", ".proto": "//", ".ts": "//",
+           ".mjs": "//", ".py": "#",
            ".yaml": "#", ".yml": "#", ".sh": "#", "": "#"}
 
 

@@ -38,7 +38,7 @@ TEST(ExportAcesoTest, HoldsTwoIslandsWithoutLoss) {
   EXPECT_THAT(exported.losses, IsEmpty());
   const nlohmann::json config = ConfigOf(exported);
   EXPECT_EQ(config["num_layers"], 32);
-  EXPECT_EQ(config["micro_batch_size"], 4);  // Of all replicas together.
+  EXPECT_EQ(config["micro_batch_size"], 4);  // All replicas together.
   EXPECT_EQ(config["global_batch_size"], 128);
   EXPECT_EQ(config["num_gpus"], nlohmann::json({8, 8}));
   // 13 operators a layer, one before, two after: 1 + 12 x 13, 20 x 13 + 2.
@@ -52,7 +52,8 @@ TEST(ExportAcesoTest, HoldsTwoIslandsWithoutLoss) {
 
 TEST(ExportAcesoTest, CutsAndRecomputesOperators) {
   PlannedTraining planned = TwoIslands();
-  // Norm, QKV and the core (4 of theirs) of layer 13 go to the first stage.
+  // Norm, QKV and the core (4 of their operators) of layer 13 move to the first
+  // stage.
   planned.plan.stages[0].plan.end = {13, 3};
   planned.plan.stages[0].plan.recompute.push_back({1, OpMask{1} << 2});
   planned.plan.stages[1].plan.begin = {13, 3};
@@ -108,7 +109,8 @@ TEST(ExportAcesoTest, RefusesTensorDegreesThatDoNotDivide) {
                                  "a divisor or multiple of the 4")));
 }
 
-// 2 -> 6 -> 3: neighbours divide, the last and the first do not.
+// tp 2, 6 and 3: neighbours divide each other, but the last and the first do
+// not.
 TEST(ExportAcesoTest, RefusesALastStageThatDoesNotDivideTheFirst) {
   PlannedTraining planned = TwoIslands();
   planned.training.global_batch_size = 120;
@@ -123,7 +125,7 @@ TEST(ExportAcesoTest, RefusesALastStageThatDoesNotDivideTheFirst) {
                                  "a divisor or multiple of the 3")));
 }
 
-// The runtime makes groups of 4 ranks, of which some would not exist.
+// The runtime would make groups of 4 ranks with ranks that do not exist.
 TEST(ExportAcesoTest, RefusesSixGpus) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {StageOn(0, 13, {.dp_degree = 2}, V100s(2)),
@@ -134,7 +136,7 @@ TEST(ExportAcesoTest, RefusesSixGpus) {
                                  "of 4")));
 }
 
-// A residual would have to cross two stage boundaries.
+// A residual would cross two stage boundaries.
 TEST(ExportAcesoTest, RefusesAStageUnderAResidual) {
   PlannedTraining planned = TwoIslands();
   const StageParallelism one;

@@ -30,12 +30,12 @@ TEST(ExportFlagScaleTest, HoldsTwoIslandsWithoutLoss) {
   EXPECT_THAT(exported.losses, IsEmpty());
   const std::string yaml = ContentOf(exported, "train/plan.yaml");
   EXPECT_THAT(yaml, HasSubstr("pipeline_model_parallel_size: 2 "));
-  // tp, cp, ep, dp, pp of each mesh.
+  // Each mesh is tp, cp, ep, dp, pp.
   EXPECT_THAT(yaml, HasSubstr("hetero_process_meshes: [4, 1, 1, 2, 1, "
                               "2, 1, 1, 4, 1]\n"));
   EXPECT_THAT(yaml, HasSubstr("hetero_pipeline_layer_split: [12, 20]\n"));
   EXPECT_THAT(yaml, HasSubstr("hetero_device_types: [T4, V100-16]\n"));
-  // Of a replica of the first mesh: 4 sequences over dp 2.
+  // One replica of the first mesh: 4 sequences over dp 2.
   EXPECT_THAT(yaml, HasSubstr("  micro_batch_size: 2\n"));
   // 128 sequences are 32 microbatches of 4.
   EXPECT_THAT(yaml, HasSubstr("recompute_num_layers_per_stage_micro_batch:\n"
@@ -203,7 +203,7 @@ TEST(ExportFlagScaleTest, RefusesAStageOfTwoTypes) {
                        HasSubstr("types T4 and V100-16")));
 }
 
-// Launchers number ranks host by host, stages would get each other's.
+// Launchers number ranks host by host, so stages would get each other's ranks.
 TEST(ExportFlagScaleTest, RefusesHostsThatStagesComeBackTo) {
   PlannedTraining planned = TwoIslands();
   const StageParallelism dp2{.dp_degree = 2};

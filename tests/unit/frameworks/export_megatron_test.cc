@@ -86,7 +86,7 @@ TEST(ExportMegatronTest, DescribesExpertsAfterDenseLayers) {
                     HasSubstr("--grad-reduce-in-bf16\n")));
 }
 
-// The world would not be tp x pp x dp.
+// The number of ranks would not be tp x pp x dp.
 TEST(ExportMegatronTest, RefusesStagesOfDifferentSizes) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {

@@ -21,7 +21,7 @@ using testing::StageOn;
 using testing::StatusIs;
 using testing::TwoIslands;
 
-// Llama 2 7B, 4,096 tokens: tp 4 and tp 2, dp 2 in both stages.
+// Llama 2 7B, 4,096 tokens: tp 4 and tp 2, and dp 2 in both stages.
 PlannedTraining TwoReplicas() {
   PlannedTraining planned = TwoIslands();
   planned.model = *BuiltinModel("llama2-7b");
@@ -69,7 +69,7 @@ TEST(ExportPlanTest, GalvatronHoldsLayersOfTheirOwnDegrees) {
   EXPECT_EQ(config["embed_sdp"], config["vocab_sdp"]);
 }
 
-// What it is not told it takes from its defaults, which are those of Llama.
+// Galvatron's defaults are those of Llama.
 TEST(ExportPlanTest, GalvatronIsToldOfAllThatIsNotLlama) {
   PlannedTraining planned = TwoIslands();
   planned.model = *BuiltinModel("gpt3-6.7b");
@@ -94,7 +94,7 @@ TEST(ExportPlanTest, GalvatronTrainsExpertsWithItsOtherProgram) {
   EXPECT_THAT(ContentOf(exported, "launch.sh"), HasSubstr("/models/moe\""));
 }
 
-// Ranks of the larger stage would be in groups of the next.
+// Ranks of the larger stage would be in groups of the next stage.
 TEST(ExportPlanTest, GalvatronRefusesStagesOfDifferentSizes) {
   ExpectRefusal("galvatron", TwoReplicas(),
                 "stages[1].gpus: 4 GPUs; expected 8");
@@ -124,7 +124,7 @@ TEST(ExportPlanTest, SailorListsRanksOfEachReplica) {
   EXPECT_EQ(config["microbatch_size"], 2);  // 4 over dp 2.
 }
 
-// It would drop the ranks of the replicas that the first stage lacks.
+// Sailor would drop the ranks of the replicas that the first stage lacks.
 TEST(ExportPlanTest, SailorRefusesDifferentDataDegrees) {
   ExpectRefusal("sailor", TwoIslands(),
                 "stages[1].parallelism.dp_degree: 4; expected 2");
@@ -147,7 +147,7 @@ TEST(ExportPlanTest, FlashFlexMakesAPipelineOfEachReplica) {
               HasSubstr("--global_bsz_size 64 64 --chunks 32 32"));
 }
 
-// It trains with 4,096 tokens whatever it is told.
+// FlashFlex always trains with 4,096 tokens.
 TEST(ExportPlanTest, FlashFlexRefusesOtherSequenceLengths) {
   PlannedTraining planned = TwoReplicas();
   planned.training.sequence_length = 2048;
@@ -179,7 +179,7 @@ TEST(ExportPlanTest, TorchTitanRefusesStagesOfDifferentSizes) {
   ExpectRefusal("torchtitan", planned, "stages[1].gpus: 4 GPUs");
 }
 
-// Alpa gives the first hosts to the last of equal stages.
+// Alpa assigns the first hosts to the last of equal stages.
 TEST(ExportPlanTest, AlpaListsHostsFromTheLastStage) {
   PlannedTraining planned = TwoIslands();
   planned.plan.stages = {StageOn(0, 13, {.dp_degree = 4}, NodeGpus(0, 4)),

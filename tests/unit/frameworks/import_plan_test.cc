@@ -33,7 +33,8 @@ absl::StatusOr<ImportedPlan> Import(const std::string& format,
                              .training = training});
 }
 
-// What the framework runs, once more; the files with the experiment beside.
+// Exports the plan that the framework runs, and reads the files back.
+// FlagScale's experiment file is among them.
 void ExpectRoundTrip(const std::string& format,
                      const PlannedTraining& planned) {
   SCOPED_TRACE(format);
@@ -145,7 +146,7 @@ TEST(ImportPlanTest, RefusesWhatIsNoPlan) {
   }
 }
 
-// What is damaged is refused naming what is wrong, or read as another plan.
+// A damaged file is refused, naming the mistake, or read as another plan.
 TEST(ImportPlanTest, SurvivesDamagedFiles) {
   const PlannedTraining planned = TwoIslands();
   int read = 0;
@@ -170,7 +171,7 @@ TEST(ImportPlanTest, SurvivesDamagedFiles) {
       });
     }
   }
-  // Of four formats with three or four files; launch scripts do not matter.
+  // Four formats with three or four files each; launch scripts do not matter.
   EXPECT_GT(read, 300);
   EXPECT_LT(read, 1000);
 }

@@ -38,7 +38,7 @@ TEST(RuntimeRulesTest, UnknownNamesListTheRuntimes) {
                                  "of flagscale, aceso, megatron")));
 }
 
-// Islands of 4 GPUs in one node and of 2 nodes of 2.
+// Two islands: 4 GPUs in one node, and 2 nodes of 2.
 std::vector<IslandSpec> FourAndTwoByTwo() {
   return {testing::TestIsland(1, 4), testing::TestIsland(2, 2)};
 }
@@ -63,7 +63,7 @@ TEST(VariantsTest, DegreesThatAreAskedForAreAmongThem) {
            {testing::TestIsland(1, 6)}, {3})) {
     dp.insert(variant.stages.dp_degree);
   }
-  // Of 1, 2, 3 and 6 GPUs with tp 1, 2 or 3; all divide the 30 sequences.
+  // 1, 2, 3 and 6 GPUs with tp 1, 2 or 3; all divide the 30 sequences.
   EXPECT_EQ(dp, (std::set<int>{1, 2, 3, 6}));
 }
 
@@ -86,7 +86,7 @@ TEST(VariantsTest, TiedEmbeddingsFixTheEndsOfThePipeline) {
 TEST(FitPlanTest, WhatIsRunIsExportedWithoutLoss) {
   PlannedTraining planned = testing::TwoIslands();
   for (PlacedStage& stage : planned.plan.stages) {
-    stage.plan.parallelism.zero_stage = 2;  // FlagScale's is 1.
+    stage.plan.parallelism.zero_stage = 2;  // FlagScale supports 1.
   }
   ASSERT_OK_AND_ASSIGN(planned.plan, FitPlan(Rules("flagscale"), planned));
   EXPECT_EQ(planned.plan.stages[0].plan.parallelism.zero_stage, 1);
@@ -101,7 +101,7 @@ TEST(FitPlanTest, RefusalsAreTheExports) {
                        HasSubstr("sailor: stages[1].parallelism.dp_degree")));
 }
 
-// tp 4 and tp 2: Galvatron gives embedding and head one.
+// tp 4 and tp 2: Galvatron gives embedding and head one tp.
 TEST(FitPlanTest, LossesThatStayAreRefusals) {
   EXPECT_THAT(FitPlan(Rules("galvatron"), testing::TwoIslands()),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -36,8 +36,8 @@ inline void RecomputeLayers(int first, int last, PlannedTraining& planned) {
   }
 }
 
-// GPT-3 6.7B with untied embeddings on 8 T4 (tp 4, dp 2, 12 layers, which are
-// recomputed) and 8 V100 (tp 2, dp 4, 20 layers); 32 microbatches of 4.
+// GPT-3 6.7B with untied embeddings on 8 T4 (tp 4, dp 2, 12 recomputed layers)
+// and 8 V100 (tp 2, dp 4, 20 layers); 32 microbatches of 4.
 inline PlannedTraining TwoIslands() {
   PlannedTraining planned{
       .cluster = TestCluster({{"t4", 2, 4, TestDevice("T4")},

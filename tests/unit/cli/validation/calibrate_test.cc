@@ -27,14 +27,15 @@ double SecondsOf(const ExpressedRun& run, const Cluster& cluster) {
       ->iteration_time_s;
 }
 
-// What a cluster whose constants are `truth` times the catalogue's would take.
+// Seconds on a cluster whose constants are `truth` times the catalogue's.
 double SecondsUnder(const Calibration& truth, const ExpressedRun& run) {
   Cluster cluster = run.cluster;
   ApplyCalibration(truth, cluster);
   return SecondsOf(run, cluster);
 }
 
-// A model of that width, cut into tp · pp · dp, on nodes of four A100-80.
+// A run of a model of that width, with degrees tp · pp · dp, on nodes of four
+// A100-80.
 ExpressedRun RunOf(int hidden, int tp, int pp, int dp) {
   MeasuredRun run = GptRun();
   run.hidden_size = hidden;
@@ -124,13 +125,13 @@ TEST(CalibrateTest, LeavesConstantsThatNoSampleDependsOn) {
   }
   const double measured = samples[0].iteration_s;
   EXPECT_GT(measured / SecondsOf(runs[0], runs[0].cluster), 1.1);
-  // The prior lets one sample explain most of what it lacks, not all.
+  // With its prior, one sample explains most of its error, but not all.
   const double left = 1 - SecondsUnder(calibration, runs[0]) / measured;
   EXPECT_LT(left, 0.1);
 }
 
 TEST(CalibrateTest, OneOddSampleMovesAConstantOnlySoFar) {
-  // Ten times too slow: no constant is believed to be that far off.
+  // The run is ten times too slow; no constant is that far off.
   const std::vector<ExpressedRun> runs = {RunOf(4096, 1, 1, 1)};
   const Calibration calibration =
       Calibrate({{&runs[0], 10 * SecondsOf(runs[0], runs[0].cluster)}});
@@ -155,7 +156,7 @@ TEST(CalibrateTest, WithoutSamplesThereIsNothingToFit) {
   EXPECT_THAT(Calibrate({}), IsEmpty());
 }
 
-// Two nodes of A and one of B.
+// Makes two nodes of A and one of B.
 Cluster TwoTypes() {
   DeviceSpec device = TestDevice("A");
   device.efficiency.gemm_max_fraction = 0.5;

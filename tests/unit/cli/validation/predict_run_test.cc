@@ -15,8 +15,8 @@ namespace {
 using testing::GptRun;
 using testing::StatusIs;
 
-// What the evaluator says of GptRun on a runtime that takes 2 GB before the
-// first tensor and fragments a quarter.
+// GptRun on a runtime that takes 2 GB before the first tensor and fragments a
+// quarter.
 ExpressedRun ReservingRun() {
   ExpressedRun expressed = *ExpressRun(GptRun());
   for (Node& node : expressed.cluster.nodes) {

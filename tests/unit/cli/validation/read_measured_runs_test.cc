@@ -18,7 +18,7 @@ using ::testing::Optional;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-// A row that says nothing but what it must, and `value` in `column`.
+// A row with only the required columns and `value` in `column`.
 std::string RowWith(const std::string& column, const std::string& value) {
   return absl::StrCat("gpu,num_gpus,gbs,", column, "\nT4,4,8,", value, "\n");
 }

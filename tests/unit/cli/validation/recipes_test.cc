@@ -12,7 +12,8 @@ using ::testing::ElementsAre;
 using testing::NodeGpus;
 using testing::StageOn;
 
-// Embedding, two layers of attention with latents and experts, head.
+// A recipe applied to an embedding, two layers with latent attention and
+// experts, and a head.
 struct Applied {
   explicit Applied(MeasuredRun run) {
     ModelSpec model = testing::TestMoeModel(2);

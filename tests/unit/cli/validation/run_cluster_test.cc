@@ -68,7 +68,7 @@ TEST(ParseNodeNetworkTest, IsEmptyWithoutARate) {
 struct GpuName {
   const char* name;
   bool nvlink;
-  const char* type;  // In the catalogue.
+  const char* type;  // Type in the catalogue.
 };
 
 TEST(FindRunDeviceTest, ReadsNamesAsSourcesWriteThem) {
@@ -103,7 +103,7 @@ TEST(FindRunDeviceTest, OthersCannotBeExpressed) {
                        "gpu: XPU-9 (lab); not in the device catalogue"));
 }
 
-// A stage of that many GPUs of the row's type.
+// Makes a stage with that many GPUs of the row's type.
 RunStage StageOf(int num_gpus) {
   return {.plan = {.parallelism = {.dp_degree = num_gpus}}};
 }
@@ -142,7 +142,7 @@ TEST(PlaceRunTest, RdmaDeliversFourFifthsOverAllItsLinks) {
   run.inter_link = "8x HDR InfiniBand 200 Gbps per node";
   ASSERT_OK_AND_ASSIGN(const PlacedRun placed, PlaceRun(run, {StageOf(16)}));
 
-  // 0.8 · 8 · 200 Gbit/s / 8 bit = 160 GB/s, one link an eighth of it.
+  // 0.8 · 8 · 200 Gbit/s / 8 bit = 160 GB/s; one link has an eighth of it.
   const Link& link = placed.cluster.LinkBetween(0, 1);
   EXPECT_DOUBLE_EQ(link.bandwidth_bytes_per_s, 160e9);
   EXPECT_DOUBLE_EQ(link.pair_bandwidth_bytes_per_s, 20e9);
@@ -183,7 +183,7 @@ TEST(PlaceRunTest, EachTypeHasNodesAndLinksOfItsOwn) {
   ASSERT_THAT(cluster.nodes, SizeIs(2));
   EXPECT_EQ(cluster.nodes[0].device.type, "V100-16-SXM2");
   EXPECT_EQ(cluster.nodes[1].device.type, "T4");
-  // Half of 10 and of 50 Gbit/s; between them the slower.
+  // Half of 10 and of 50 Gbit/s; the slower one between them.
   EXPECT_DOUBLE_EQ(cluster.links[0][0].bandwidth_bytes_per_s, 0.625e9);
   EXPECT_DOUBLE_EQ(cluster.links[1][1].bandwidth_bytes_per_s, 3.125e9);
   EXPECT_DOUBLE_EQ(cluster.links[0][1].bandwidth_bytes_per_s, 0.625e9);

@@ -24,12 +24,12 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::TestModel;
 
-// All ten operators of a dense layer; its attention core alone.
+// All ten operators of a dense layer, and its attention core.
 constexpr OpMask kAll = (1 << 10) - 1;
 constexpr OpMask kCore = 1 << 2;
 
-// Where the stages end, as layer and operator. Each begins where the one
-// before it ends.
+// Returns where each stage ends, as layer and operator. Checks that each begins
+// where the previous one ends.
 std::vector<std::pair<int, int>> EndsOf(const RunStages& stages) {
   std::vector<std::pair<int, int>> ends;
   OperatorCut begin;
@@ -41,7 +41,8 @@ std::vector<std::pair<int, int>> EndsOf(const RunStages& stages) {
   return ends;
 }
 
-// Layers that each stage touches, the embedding and the head counted.
+// Returns the number of layers that each stage touches, embedding and head
+// included.
 std::vector<int> LayersOf(const RunStages& stages) {
   std::vector<int> layers;
   for (const RunStage& stage : stages.stages) {
@@ -244,7 +245,7 @@ TEST(DeepSpeedStagesTest, ConversionsCountAsLayers) {
   run.tp_degree = run.dp_degree = 2;
   ASSERT_OK_AND_ASSIGN(const RunStages stages, StagesOfRun(run, TestModel(8)));
 
-  // Before pipe layer 5 are 2 transformer layers, before 11 all 8.
+  // 2 transformer layers precede pipe layer 5, and all 8 precede 11.
   EXPECT_THAT(EndsOf(stages), ElementsAre(Pair(3, 0), Pair(9, 0), Pair(10, 0)));
   EXPECT_EQ(stages.stages[1].plan.parallelism.tp_degree, 2);
 }
@@ -289,7 +290,7 @@ TEST(SailorStagesTest, StagesAreListsOfReplicas) {
                                      {"gpu": "T4", "tp": 2}]}]})"),
                                    TestModel(8)));
 
-  // Embedding and head are among the layers.
+  // The layers include embedding and head.
   EXPECT_THAT(EndsOf(stages), ElementsAre(Pair(6, 0), Pair(10, 0)));
   const RunStage& first = stages.stages[0];
   EXPECT_EQ(first.plan.parallelism.tp_degree, 4);
@@ -320,7 +321,8 @@ TEST(SailorStagesTest, ContradictionsAreBadInput) {
       StatusIs(kBadInput, "plan_json: a stage without replicas"));
 }
 
-// 13 operators a layer after one of the embedding, two of the head.
+// Aceso counts one operator of the embedding, 13 of each layer, two of the
+// head.
 TEST(AcesoStagesTest, OperatorsAreCutWhereOursAre) {
   ASSERT_OK_AND_ASSIGN(const RunStages stages,
                        StagesOfRun(PlannedRun(R"({"stages": [
@@ -331,8 +333,8 @@ TEST(AcesoStagesTest, OperatorsAreCutWhereOursAre) {
               {"ops": 1, "tp": [1], "dp": [2], "recompute_ops_frac": 0}]})"),
                                    TestModel(3)));
 
-  // After 1: the embedding. After 14: layer 1. After 22: operator 8 of layer 2,
-  // the second norm, our 5. After 41 = 1 + 39 + 1: the final norm.
+  // 1 ends after the embedding, 14 after layer 1. 22 ends before operator 8 of
+  // layer 2, the second norm, our 5. 41 = 1 + 39 + 1 ends after the final norm.
   EXPECT_THAT(EndsOf(stages), ElementsAre(Pair(1, 0), Pair(2, 0), Pair(2, 5),
                                           Pair(4, 1), Pair(5, 0)));
   EXPECT_EQ(stages.stages[2].plan.parallelism.tp_degree, 2);
@@ -350,7 +352,7 @@ TEST(AcesoStagesTest, CutsInsideTheAttentionCoreGoToItsNearerEnd) {
     return stages->stages[0].plan.end;
   };
 
-  // 1 of the embedding, then norm and QKV: before the score, our 2.
+  // 1 of the embedding, then norm and QKV: the cut is before the score, our 2.
   EXPECT_EQ(end_after(3), (OperatorCut{1, 2}));
   EXPECT_EQ(end_after(4), (OperatorCut{1, 2}));
   EXPECT_EQ(end_after(5), (OperatorCut{1, 3}));
@@ -365,8 +367,8 @@ TEST(AcesoStagesTest, RecomputesFirstWhatKeepsMost) {
           {"ops": 107, "tp": [1], "dp": [2], "recompute_ops_frac": 0.32}]})"),
                                    TestModel(8)));
 
-  // round(0.32 · (1 + 8 · 13 + 2) operators) = 34: the core of 8 layers, four
-  // operators each, and one product with the activation after it.
+  // round(0.32 · (1 + 8 · 13 + 2) operators) = 34: the core of 8 layers, with
+  // four operators each, and one product with the activation after it.
   constexpr OpMask kUpAndActivation = 1 << 6 | 1 << 7;
   EXPECT_THAT(
       stages.stages[0].plan.recompute,
@@ -374,16 +376,16 @@ TEST(AcesoStagesTest, RecomputesFirstWhatKeepsMost) {
                   RecomputeRun{7, kCore}, RecomputeRun{1, 0}));
 }
 
-// Dropout keeps more than the softmax before it, so half a core comes first: it
-// counts for 0.6 of one.
+// Dropout keeps more than the softmax before it, so dropout and context of a
+// core come first. They count as 0.6 of a core.
 TEST(AcesoStagesTest, HalfRecomputedCoresCountByWhatTheyKeep) {
   ASSERT_OK_AND_ASSIGN(const RunStages stages,
                        StagesOfRun(PlannedRun(R"({"stages": [
           {"ops": 107, "tp": [1], "dp": [2], "recompute_ops_frac": 0.093}]})"),
                                    TestModel(8)));
 
-  // round(0.093 · 107) = 10: dropout and context of 5 layers, as 3 cores: after
-  // 0.5, 1.1, 0.7, 1.3 and 0.9 + 0.6 there is one, of layers 1, 3 and 5.
+  // round(0.093 · 107) = 10: dropout and context of 5 layers, as 3 cores. The
+  // sums 0.5, 1.1, 0.7, 1.3 and 0.9 + 0.6 reach one in layers 1, 3 and 5.
   EXPECT_THAT(stages.stages[0].plan.recompute,
               ElementsAre(RecomputeRun{1, 0}, RecomputeRun{1, kCore},
                           RecomputeRun{1, 0}, RecomputeRun{1, kCore},

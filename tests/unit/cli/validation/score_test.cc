@@ -42,7 +42,7 @@ TEST(SummarizeErrorsTest, OfAnEvenNumber) {
 
   EXPECT_EQ(summary.n, 4);
   EXPECT_NEAR(summary.mean_abs, 0.25, kExact);
-  EXPECT_NEAR(summary.median_abs, 0.25, kExact);  // Of 0.1 0.2 0.3 0.4.
+  EXPECT_NEAR(summary.median_abs, 0.25, kExact);  // 0.1 0.2 0.3 0.4.
   EXPECT_NEAR(summary.bias, -0.1, kExact);        // −0.4 / 4.
 }
 
@@ -65,7 +65,7 @@ TEST(KendallTauTest, CountsPairsThatAgree) {
   const std::vector<double> a = {1, 2, 3, 4};
   const std::vector<double> b = {1, 3, 2, 4};
 
-  // Of six pairs five agree and one does not: (5 − 1) / 6.
+  // Five of six pairs agree and one does not: (5 − 1) / 6.
   EXPECT_NEAR(KendallTau(a, b), 4.0 / 6, kExact);
 }
 
@@ -73,8 +73,8 @@ TEST(KendallTauTest, DiscountsTies) {
   const std::vector<double> a = {1, 1, 2, 3};
   const std::vector<double> b = {1, 2, 2, 3};
 
-  // Pairs 12 ties in a, 23 in b; 13, 14, 24 and 34 agree. Each series has 5
-  // pairs that do not tie: 4 / √(5 · 5).
+  // Pair 12 ties in a, pair 23 in b; 13, 14, 24 and 34 agree. Each series has 5
+  // untied pairs: 4 / √(5 · 5).
   EXPECT_NEAR(KendallTau(a, b), 0.8, kExact);
 }
 
@@ -136,7 +136,8 @@ TEST(ScoreRunsTest, OrderIsComparedByTimeOfAToken) {
                                           {&b, {.iteration_s = 3.2}},
                                           {&c, {.iteration_s = 2}}};
 
-  // Predicted 0.12, 0.08 and 0.1 s a sequence: of three pairs a and c disagree.
+  // Predicted 0.12, 0.08 and 0.1 s a sequence: of three pairs, a and c
+  // disagree.
   EXPECT_THAT(ScoreRuns(runs, 0).kendall_tau,
               Optional(DoubleNear(1.0 / 3, kExact)));
 }
@@ -168,7 +169,7 @@ TEST(ScoreRunsTest, GroupsCountByTheirPairs) {
       {&big[1], {.iteration_s = 2}}, {&big[2], {.iteration_s = 3}},
       {&big[3], {.iteration_s = 4}}};
 
-  // Three pairs at −1 and six at +1: 3 / 9.
+  // Three pairs have τ −1 and six +1: 3 / 9.
   EXPECT_THAT(ScoreRuns(runs, 0).kendall_tau,
               Optional(DoubleNear(3.0 / 9, kExact)));
 }

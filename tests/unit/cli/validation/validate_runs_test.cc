@@ -21,7 +21,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::Took;
 
-// Runs of several batch sizes, each `slowdown` times slower than predicted.
+// Makes runs of several batch sizes, each `slowdown` times slower than
+// predicted.
 std::vector<MeasuredRun> SlowRuns(int count, double slowdown) {
   std::vector<MeasuredRun> runs;
   for (int i = 0; i < count; ++i) {
@@ -176,7 +177,7 @@ TEST(ValidateRunsTest, TheSeedAloneChoosesTheCalibrationRows) {
   EXPECT_GT(scored.size(), 1);
 }
 
-// A profile without times: that of a device on which this model was measured.
+// A profile without times, of a device on which this model was measured.
 Profile ProfileOf(const std::string& model, int vocabulary) {
   MeasuredRun run = GptRun();
   run.vocab_size = vocabulary;

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 struct TotalCase {
   std::string name;
   double parameters = 0;
-  int num_layers = 0;  // Embedding and head included.
+  int num_layers = 0;  // Includes embedding and head.
 };
 
 class BuiltinTotalTest : public ::testing::TestWithParam<TotalCase> {};
@@ -39,9 +39,9 @@ TEST_P(BuiltinTotalTest, HasThePublishedNumberOfParameters) {
 //   16h² + 9h = 16,786,432, so 8 · (4,202,496 + 16,786,432) dense and
 //   8 · (4,202,496 + 16 · 16,786,432 + 16h) with experts, and
 //   (32,000 + 1,024)·h + 2h outside.
-// The others are the sizes of the published checkpoints (DeepSeek-V3 without
-// its 58 · 256 routing biases, which gradients do not train; gpt-oss without a
-// bias for each expert's routing and a sink for each head).
+// The other cases are the sizes of the published checkpoints. DeepSeek-V3 is
+// without its 58 · 256 routing biases, which gradients do not train. gpt-oss is
+// without a bias for each expert's routing and a sink for each head.
 INSTANTIATE_TEST_SUITE_P(
     Models, BuiltinTotalTest,
     ::testing::Values(TotalCase{"gpt3-1.3b", 1'317'654'528, 26},

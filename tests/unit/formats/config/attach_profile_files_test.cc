@@ -19,7 +19,7 @@ using testing::StatusIs;
 
 using Paths = std::vector<std::string>;
 
-// Writes a file into the folder of the tests' temporary files.
+// Writes a file into the folder of temporary files.
 std::string Write(const std::string& name, const std::string& text) {
   const std::string path = ::testing::TempDir() + name;
   std::ofstream(path) << text;

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Two fully given groups of GPUs that are in no catalogue.
+// Two complete groups with GPUs that are not in the catalogue.
 constexpr absl::string_view kComplete = R"(
 name: pair
 groups:
@@ -183,7 +183,7 @@ TEST(ParseClusterTest, FillsFromTheCatalogueAndSaysSo) {
     EXPECT_EQ(a.source, "catalogue: T4");
     fields.push_back(a.field);
   }
-  // T4 has neither bf16 nor fp8 units, so nothing is assumed of them.
+  // T4 has neither bf16 nor fp8 units, so no value is assumed for them.
   EXPECT_THAT(fields,
               ElementsAre("groups[0].peak_tflops.fp32", "groups[0].memory",
                           "groups[0].memory_bandwidth",
@@ -246,7 +246,8 @@ TEST(ParseClusterTest, AssumesTheSlowerNetworkBetweenUnlistedGroups) {
       Complete("links:", "")
           .substr(0, Complete("links:", "").find("  - {from: slow"));
   ASSERT_OK_AND_ASSIGN(const Cluster cluster, ParseCluster(text, "f"));
-  // The worse of 4 GB/s, pair 3 GB/s, 50 us and 10 GB/s, pair 10 GB/s, 20 us.
+  // The worse of 4 GB/s, pair 3 GB/s, 50 us and of 10 GB/s, pair 10 GB/s, 20
+  // us.
   EXPECT_EQ(cluster.LinkBetween(0, 2), (Link{4e9, 3e9, 50e-6}));
   EXPECT_THAT(
       cluster.assumptions,
@@ -428,7 +429,7 @@ TEST_P(ShippedClusterTest, Loads) {
   }
 }
 
-// So that each group becomes one island.
+// So each group becomes one island.
 TEST_P(ShippedClusterTest, HasNoLinkLeavingAGroupFasterThanThoseInside) {
   ASSERT_OK_AND_ASSIGN(const Cluster cluster, Load());
   for (size_t a = 0; a < cluster.groups.size(); ++a) {

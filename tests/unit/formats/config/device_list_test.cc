@@ -95,9 +95,9 @@ TEST(ParseDevicesTest, TheNearestConstantHoldsWithItsSource) {
   ASSERT_OK_AND_ASSIGN(const auto devices, ParseDevices(OneDevice(), "f"));
 
   const DeviceEfficiency& efficiency = devices[0].device.efficiency;
-  EXPECT_EQ(efficiency.gemm_max_fraction, 0.75);  // The device's own.
-  EXPECT_EQ(efficiency.gemm_half_flops, 2e9);     // `all`.
-  EXPECT_EQ(efficiency.attention_fraction, 0.6);  // `newer`.
+  EXPECT_EQ(efficiency.gemm_max_fraction, 0.75);  // From the device.
+  EXPECT_EQ(efficiency.gemm_half_flops, 2e9);     // From `all`.
+  EXPECT_EQ(efficiency.attention_fraction, 0.6);  // From `newer`.
   EXPECT_EQ(efficiency.memory_fraction, 0.8);
   EXPECT_EQ(efficiency.kernel_launch_s, 4e-6);
   EXPECT_EQ(efficiency.reserved_bytes, 1e9);

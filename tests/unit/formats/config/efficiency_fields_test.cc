@@ -25,7 +25,7 @@ TEST(EfficiencyFieldsTest, KeysAreUniqueAndInTheOrderOfTheFields) {
   }
 }
 
-// Whoever adds a constant to the struct adds it to the fields.
+// A constant added to the struct must be added to the fields.
 TEST(EfficiencyFieldsTest, EveryConstantIsAField) {
   EXPECT_EQ(EfficiencyFields().size(),
             sizeof(DeviceEfficiency) / sizeof(double));

@@ -33,7 +33,7 @@ TEST_P(HfTotalTest, EqualsTheCheckpoint) {
   EXPECT_DOUBLE_EQ(ParameterCount(model), GetParam().parameters);
 }
 
-// Fields and totals of published checkpoints. Where a total is not the
+// Fields and totals of published checkpoints. If a total differs from the
 // published one, the comment says what is not counted.
 INSTANTIATE_TEST_SUITE_P(
     Checkpoints, HfTotalTest,
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                20'914'754'880}),
     [](const auto& test) { return test.param.name; });
 
-// A small model with everything that the tests below change.
+// A small model with every field that the tests below change.
 constexpr absl::string_view kBase = R"({
   "_name_or_path": "org/tiny", "model_type": "qwen3_moe", "hidden_size": 64,
   "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 4,
@@ -185,7 +185,7 @@ TEST(HfConfigTest, PlacesExpertsBySparseStep) {
       ParseModel(Base("\"decoder_sparse_step\": 1",
                       "\"decoder_sparse_step\": 2, \"mlp_only_layers\": [3]"),
                  "f"));
-  // Layers 1 and 3 by the step, of which 3 is excepted.
+  // The step gives layers 1 and 3; layer 3 is in mlp_only_layers.
   EXPECT_THAT(MoeLayers(model), ElementsAre(false, true, false, false));
 }
 

@@ -28,7 +28,7 @@ TEST(HfUnplannedPartsTest, CountsWhatOpt350mHasDifferently) {
       "max_position_embeddings": 2048, "word_embed_proj_dim": 512,
       "vocab_size": 50272, "do_layer_norm_before": false})");
   ASSERT_EQ(parts.size(), 2u);
-  // 50,272 rows narrower by 512; two projections of 1,024 x 512.
+  // 50,272 rows narrower by 512, and two projections of 1,024 x 512.
   EXPECT_DOUBLE_EQ(parts[0].parameters, -50272.0 * 512 + 2.0 * 1024 * 512);
   EXPECT_DOUBLE_EQ(parts[1].parameters, -2048);  // No final norm.
 }

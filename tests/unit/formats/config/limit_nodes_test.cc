@@ -18,7 +18,7 @@ using ::tangram::testing::TestCluster;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Three groups whose links are told apart by their latency, 10·from + to.
+// Three groups whose links have distinct latencies, 10·from + to.
 Cluster ThreeGroups() {
   Cluster cluster =
       TestCluster({{.name = "t4", .num_nodes = 3, .device = {}},

@@ -130,7 +130,8 @@ TEST(ParseProfileTest, TakesTheCataloguesNameOfTheDevice) {
 }
 
 TEST(ParseProfileTest, ExpandsAFit) {
-  // 1000 + 100 · log2(bytes) bytes a second from 2 to 10: ends and 4 and 8.
+  // 1000 + 100 · log2(bytes) bytes/s from 2 to 10: points at both ends, 4
+  // and 8.
   ASSERT_OK_AND_ASSIGN(const Profile profile, ParseProfile(R"({
     "tangram_profile": 1, "device": "X",
     "collectives": [{"op": "all_reduce", "ranks": 2,

@@ -15,7 +15,8 @@ namespace {
 
 using ::tangram::testing::StatusIs;
 
-// One transformer layer a character; equal characters are equal layers.
+// Makes one transformer layer for each character; equal characters make equal
+// layers.
 ModelSpec ModelOf(absl::string_view pattern) {
   std::vector<LayerSpec> layers;
   for (const char c : pattern) {

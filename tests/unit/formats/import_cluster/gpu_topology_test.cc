@@ -26,7 +26,7 @@ TEST(ParseGpuTopologyTest, ReadsTabsEscapesAndNics) {
   EXPECT_THAT(topology.nvlinks,
               ElementsAre(ElementsAre(0, 12), ElementsAre(12, 0)));
   EXPECT_TRUE(topology.AllPairsHaveNvLink());
-  EXPECT_FALSE(topology.crosses_sockets);  // A NIC is no GPU.
+  EXPECT_FALSE(topology.crosses_sockets);  // Cells of NICs do not count.
 }
 
 TEST(ParseGpuTopologyTest, RefusesWhatDoesNotFitTheHeader) {

@@ -31,7 +31,7 @@ constexpr char kNodes[] =
     "NodeName=c1 Gres=(null) State=IDLE Partitions=all\n";
 constexpr char kSwitches[] =
     "SwitchName=s1 Level=0 Nodes=a[1-2]\nSwitchName=s2 Level=0 Nodes=a10,t1\n";
-// 10 us + bytes / 50 GB/s: between two nodes of eight GPUs the bus gets
+// 10 us + bytes / 50 GB/s. Between two nodes of eight GPUs the bus gets
 // 50 GB/s · 2 · 15/16.
 constexpr char kNccl[] =
     "# Collective test starting: all_reduce_perf\n"
@@ -113,7 +113,7 @@ TEST(ImportClusterTest, TakesMeasuredLinksByTheirHosts) {
                        ImportCluster({Nodes(), nccl}, {}));
   EXPECT_THAT(imported.cluster.groups, ElementsAre("h100-nvl", "t4"));
   const Link& link = imported.cluster.links[0][0];
-  // t = 10 us + bytes / 50 GB/s; the bus factor of four ranks is 1.5, and two
+  // t = 10 us + bytes / 50 GB/s. The bus factor of four ranks is 1.5, and two
   // sweeps of depth 2 are 4 hops.
   EXPECT_NEAR(link.bandwidth_bytes_per_s, 75e9, 1e7);
   EXPECT_NEAR(link.latency_s, 2.5e-6, 1e-9);
@@ -234,7 +234,7 @@ TEST(ImportClusterTest, JoinsWhatDriversSay) {
           "</fb_memory_usage></gpu></nvidia_smi_log>"};
   ASSERT_OK_AND_ASSIGN(const ImportedCluster imported,
                        ImportCluster({Nodes(), driver}, {}));
-  // What a10 has is called the same; x1 is known to nobody else.
+  // Slurm calls the GPUs of a10 by the same name. Only the driver knows x1.
   EXPECT_THAT(imported.cluster.groups,
               ElementsAre("h100-pcie", "t4", "h100-pcie-x1"));
   EXPECT_THAT(imported.notes,

@@ -21,7 +21,7 @@ NcclRun FourRanks(std::vector<CollectivePoint> points) {
 
 TEST(FitLinkTest, FindsTheLineThatTimesLieOn) {
   // 20 us + bytes / 40 GB/s. A byte crosses a link 2 · 3/4 times, so the bus
-  // gets 60 GB/s; two sweeps over a tree of depth 2 are 4 hops of 5 us.
+  // gets 60 GB/s. Two sweeps over a tree of depth 2 are 4 hops of 5 us.
   ASSERT_OK_AND_ASSIGN(const FittedLink link,
                        FitLink(FourRanks({{1e6, 20e-6 + 25e-6},
                                           {2e6, 20e-6 + 50e-6},
@@ -32,7 +32,7 @@ TEST(FitLinkTest, FindsTheLineThatTimesLieOn) {
   EXPECT_EQ(link.what, "all_reduce over 4 GPUs, 3 sizes");
 }
 
-// What 1 % of a large time is would be several latencies.
+// An error of 1 % of a large time equals several latencies.
 TEST(FitLinkTest, WeighsRelativeErrors) {
   ASSERT_OK_AND_ASSIGN(const FittedLink link,
                        FitLink(FourRanks({{1e3, 20.025e-6},

@@ -35,7 +35,8 @@ TEST(ParseSinfoTableTest, ReadsSetsOfNodes) {
   EXPECT_EQ(nodes[2].gpus[0].count, 4);
 }
 
-// -O cuts: the used GPUs run into the state, which stands where its title does.
+// -O cuts columns: the used GPUs run into the state, which begins below its
+// title.
 TEST(ParseSinfoTableTest, ReadsColumnsThatTouch) {
   ASSERT_OK_AND_ASSIGN(
       const std::vector<InventoryNode> nodes,

@@ -52,7 +52,7 @@ TEST(SetWiringTest, WorksOutWhatTheCatalogueDoesNotExpect) {
   draft.groups[0].pcie_lanes = 8;
   EXPECT_THAT(SetWiring({{"topo", "", Square(4, 0)}}, draft), IsOk());
   const DraftFields& link = draft.groups[0].intra_node;
-  // Twice the 11 GB/s of PCIe 3.0 x16 at half the lanes.
+  // PCIe 4.0 has twice the 11 GB/s of PCIe 3.0 x16; half the lanes halve it.
   EXPECT_EQ(FindField(link, "bandwidth")->value, "11 GB/s");
   // 4 links · 25 GB/s · 0.84.
   EXPECT_EQ(FindField(link, "pair_bandwidth")->value, "84 GB/s");
@@ -62,7 +62,7 @@ TEST(SetWiringTest, WorksOutWhatTheCatalogueDoesNotExpect) {
 TEST(SetWiringTest, AddsUpTheLinksOfAMesh) {
   ClusterDraft draft = OneGroup("T4");
   EXPECT_THAT(SetWiring({{"topo", "T4", Square(2, 1)}}, draft), IsOk());
-  // 2 + 1 + 1 links of 21 GB/s; 1 between the farthest.
+  // 2 + 1 + 1 links of 21 GB/s; a pair has at least 1.
   EXPECT_EQ(FindField(draft.groups[0].intra_node, "bandwidth")->value,
             "84 GB/s");
   EXPECT_EQ(FindField(draft.groups[0].intra_node, "pair_bandwidth")->value,

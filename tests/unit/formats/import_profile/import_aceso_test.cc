@@ -21,10 +21,10 @@ constexpr char kColumns[] =
     "activations,fwd_reserved,bwd_reserved\n";
 
 // The sixteen operators of a GPT of width 1024, 16 heads, an MLP of 4096 and a
-// vocabulary of 51,200 at one sample of 2,048 tokens, fp16, each taking
-// `forward_us` forward and twice that backward. In MiB: qkv 3 · 1024² · 2 B,
-// input 2048 · 1024 · 2 B, scores 16 · 2048² · 2 B, MLP 1024 · 4096 · 2 B, head
-// 51200 · 1024 · 2 B.
+// vocabulary of 51,200, at one sample of 2,048 tokens in fp16. Each takes
+// `forward_us` forward and twice that backward. Sizes in MiB: qkv 3 · 1024² · 2
+// B, input 2048 · 1024 · 2 B, scores 16 · 2048² · 2 B, MLP 1024 · 4096 · 2 B,
+// head 51200 · 1024 · 2 B.
 std::string Operators(const std::string& prefix, double forward_us) {
   const struct {
     const char* name;
@@ -100,9 +100,9 @@ TEST(ImportAcesoTest, SumsOperatorsToLayers) {
 }
 
 TEST(ImportAcesoTest, TakesAllReducesOutOfOperators) {
-  // At tp 2, 60 µs forward and 120 backward, and an all-reduce of 30: in the
-  // backward pass of products split by columns, in the forward pass of the
-  // others. At tp 1 backward takes twice as long as forward.
+  // At tp 2, operators take 60 µs forward and 120 backward. An all-reduce of 30
+  // is in the backward pass of products split by columns, and in the forward
+  // pass of the others. At tp 1 backward takes twice as long as forward.
   const std::string split =
       absl::StrReplaceAll(Operators("gpt_1,1,2,0,", 60),
                           {{"attention-qkv,60,120", "attention-qkv,60,150"},
@@ -157,7 +157,8 @@ TEST(ImportAcesoTest, AddsWeightGradientsThatAreNotMeasured) {
       const ImportResult result,
       ImportProfile("aceso", {{"gpt_1_mbs1_tp1_algo0.csv", text}},
                     {.device = "GPU-X"}));
-  // 13 · 90, and for two products 100 and for the two split by rows 90 more.
+  // 13 · 90; the two products split by columns add 100 each, the two split by
+  // rows 90 each.
   EXPECT_NEAR(result.profile.entries[1].points[0].backward_s,
               (13 * 90 + 2 * 100 + 2 * 90) * 1e-6, 1e-12);
   EXPECT_THAT(result.notes,
@@ -186,7 +187,7 @@ TEST(ImportAcesoTest, ReadsCollectivesAndTransfers) {
                                        "data_size(MB),time(ms)\n2,3\n1,2\n"},
                                       {"p2p_intra_node.csv", "1,2\n8,16\n"}},
                                      {.device = "GPU-X"}));
-  // An all-gather of shards of 1 MiB on 4 ranks makes 4 MiB; 1 MiB at 8 GiB/s
+  // An all-gather of shards of 1 MiB on 4 ranks gathers 4 MiB. 1 MiB at 8 GiB/s
   // takes 1/8192 s.
   EXPECT_THAT(
       result.profile.collectives,

@@ -30,10 +30,10 @@ absl::StatusOr<ImportResult> Import(const std::string& text) {
 }
 
 TEST(ImportSailorLinksTest, ReadsLinksBetweenNodes) {
-  // Two GPUs at a time get more together, and the one pair more for itself: 4
-  // GB/s of 8. Of B, what four got counts, which is more than one measured.
-  // 1 MB each: 1 / 2 − 1 / 3 ms of one GPU, 2 / 5 − 2 / 8 ms of two; to B 1 /
-  // 0.1 − 1 / 0.1 and 4 / 2 − 4 / 2.
+  // Two GPUs at a time get more together, and a single pair gets more for
+  // itself: 4 GB/s of 8. To B, the rate of four GPUs counts, which exceeds the
+  // rate of one. Latencies at 1 MB each: 1 / 2 − 1 / 3 ms with one GPU, 2 / 5 −
+  // 2 / 8 ms with two; to B 1 / 0.1 − 1 / 0.1 and 4 / 2 − 4 / 2.
   ASSERT_OK_AND_ASSIGN(const ImportResult result,
                        Import("send_gpu,send_n,recv_gpu,a,b,c,max_GBps\n"
                               "A,1,A,-0.1,1,2,3\n"
@@ -48,7 +48,7 @@ TEST(ImportSailorLinksTest, ReadsLinksBetweenNodes) {
 }
 
 TEST(ImportSailorLinksTest, ReadsLinksInsideANode) {
-  // Two GPUs are one pair; of four pairs, each gets 8 / 4 GB/s.
+  // Two GPUs are one pair. Each of four pairs gets 8 / 4 GB/s.
   ASSERT_OK_AND_ASSIGN(const ImportResult result,
                        Import("gpu,n_gpus,a,b,c,max_GBps\n"
                               "A,8,0,0,8,8\n"

@@ -13,7 +13,7 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 
 // Width 8, vocabulary 100, two transformer layers: embedding, two layers, head
-// of 8 · 100 weights. A layer has 12 · 8² + 13 · 8 = 872 parameters.
+// with 8 · 100 weights. A layer has 12 · 8² + 13 · 8 = 872 parameters.
 constexpr char kGathered[] = R"({
   "model": "tiny", "gpu": "GPU-X",
   "geometry": {"hidden": 8, "heads": 2, "layers": 2, "seq": 16, "vocab": 100},

@@ -101,8 +101,8 @@ TEST(AttachProfileTest, FitsCollectivesToTheNode) {
   cluster.nodes[0].intra_node = {.bandwidth_bytes_per_s = 10e9,
                                  .pair_bandwidth_bytes_per_s = 12e9};
   ASSERT_EQ(cluster.nodes[0].num_gpus, 4);
-  // Half of the bytes of 1e6 on two ranks are as much to a GPU as three
-  // quarters of 2/3e6 on four, which take 2/3 s.
+  // On two ranks half of 1e6 bytes go to a GPU. This equals three quarters of
+  // 2/3e6 bytes on four ranks, which take 2/3 s.
   Profile profile = OneLayer();
   profile.collectives = {{.ranks = 2, .points = {{1e6, 0.1}}},
                          {.ranks = 4, .points = {{1e3, 1e-3}, {1e6, 1}}}};
