@@ -10,14 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <random>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/obs/build_info.h"
 #include "common/obs/clocks.h"
 #include "common/obs/log.h"
 #include "common/security/channel.h"
@@ -36,10 +34,6 @@
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
-#include "coordinator/store/postgres_database.h"
-#include "coordinator/store/sql_answer_store.h"
-#include "coordinator/store/sql_job_store.h"
-#include "coordinator/store/sqlite_database.h"
 #include "coordinator/web/http_server.h"
 #include "coordinator/web/live_page.h"
 
@@ -72,11 +66,6 @@ std::string OwnerName() {
   return absl::StrCat("coordinator-", absl::Hex(random()), absl::Hex(random()));
 }
 
-struct State {
-  std::unique_ptr<JobStore> jobs;
-  std::unique_ptr<AnswerStore> answers;  // Null: the pool's cache is enough.
-};
-
 void LogNote(const JobNote& note) {
   const LogLevel level = note.is_warning ? LogLevel::kWarning : LogLevel::kInfo;
   if (note.job_id.empty()) {
@@ -88,59 +77,20 @@ void LogNote(const JobNote& note) {
   }
 }
 
-absl::StatusOr<State> OpenShared(const CoordinatorOptions& options) {
-  State state;
-  TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenPostgresDatabase(options.database));
-  TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
-  TANGRAM_ASSIGN_OR_RETURN(auto answers,
-                           OpenPostgresDatabase(options.database));
-  TANGRAM_ASSIGN_OR_RETURN(
-      state.answers,
-      CreateSqlAnswerStore(std::move(answers), options.stored_answers_bytes,
-                           Version()));
-  return state;
-}
-
-absl::StatusOr<State> OpenState(const CoordinatorOptions& options) {
-  if (!options.database.empty()) return OpenShared(options);
-  State state;
-  if (options.state_dir.empty()) {
-    TANGRAM_ASSIGN_OR_RETURN(auto memory, OpenSqliteDatabase(":memory:"));
-    TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(memory)));
-    return state;
-  }
-  std::error_code error;
-  std::filesystem::create_directories(options.state_dir, error);
-  if (error) {
-    return absl::UnavailableError(absl::StrCat(
-        "--state_dir: ", options.state_dir, ": ", error.message()));
-  }
-  TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenSqliteDatabase(absl::StrCat(
-                                          options.state_dir, "/jobs.db")));
-  TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
-  TANGRAM_ASSIGN_OR_RETURN(
-      auto answers,
-      OpenSqliteDatabase(absl::StrCat(options.state_dir, "/answers.db")));
-  TANGRAM_ASSIGN_OR_RETURN(
-      state.answers,
-      CreateSqlAnswerStore(std::move(answers), options.stored_answers_bytes,
-                           Version()));
-  return state;
-}
-
 WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
                               AnswerStore* answers) {
   return {.queue = options.queue,
           .worker_wait_s = options.worker_wait_s,
           .cache_bytes = options.cache_bytes,
           .now_s = SteadySeconds,
-          .store = answers};
+          .store = answers,
+          .share_answers = options.share_answers};
 }
 
 class Server : public CoordinatorServer {
  public:
-  Server(const CoordinatorOptions& options, Metrics& metrics, State state,
-         std::unique_ptr<Authenticator> authenticator)
+  Server(const CoordinatorOptions& options, Metrics& metrics,
+         CoordinatorState state, std::unique_ptr<Authenticator> authenticator)
       : all_metrics_(metrics),
         state_(std::move(state)),
         authenticator_(std::move(authenticator)),
@@ -186,7 +136,8 @@ class Server : public CoordinatorServer {
              .is_draining = [this] { return draining_.load(); },
              .must_stop = [this] { return stopping_.load(); },
              .authenticator = *authenticator_,
-             .quota = quota_})) {}
+             .quota = quota_,
+             .share_answers = options.share_answers})) {}
 
   ~Server() override {
     http_server_.reset();
@@ -320,7 +271,7 @@ class Server : public CoordinatorServer {
   }
 
   Metrics& all_metrics_;
-  State state_;
+  CoordinatorState state_;
   const std::unique_ptr<Authenticator> authenticator_;
   const double keep_jobs_s_;
   TenantQuota quota_;
@@ -355,9 +306,15 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(
   AuthenticatorOptions auth = options.auth;
   auth.unix_now_s = UnixSeconds;
   TANGRAM_ASSIGN_OR_RETURN(auto authenticator, Authenticator::Create(auth));
-  TANGRAM_ASSIGN_OR_RETURN(State state, OpenState(options));
+  TANGRAM_ASSIGN_OR_RETURN(CoordinatorState state,
+                           OpenState(options.state, metrics));
   state.jobs =
-      CreateMeasuredJobStore(std::move(state.jobs), metrics, SteadySeconds);
+      CreateMeasuredJobStore(std::move(state.jobs), metrics, SteadySeconds,
+                             [on_failure = options.on_failure,
+                              at = state.jobs_at](const absl::Status& reason) {
+                               if (on_failure)
+                                 on_failure(JobsAreDamaged(at, reason));
+                             });
   auto server = std::make_unique<Server>(options, metrics, std::move(state),
                                          std::move(authenticator));
   TANGRAM_RETURN_IF_ERROR(server->Listen(options));

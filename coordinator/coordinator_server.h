@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_COORDINATOR_SERVER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "common/obs/metrics.h"
 #include "common/security/tls_files.h"
 #include "coordinator/auth/authenticator.h"
+#include "coordinator/coordinator_state.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/rpc/tenant_quota.h"
 
@@ -28,14 +30,14 @@ struct CoordinatorOptions {
   int max_queued_plans = 16;
   int64_t cache_bytes = int64_t{256} << 20;      // Answers of workers.
   int64_t plan_cache_bytes = int64_t{64} << 20;  // Answers to plan requests.
+  // Tenants get each other's answers. Otherwise none can affect, or learn of,
+  // what another one asked.
+  bool share_answers = false;
   WorkQueueOptions queue;
-  // A folder for jobs and answers, made if there is none; empty: both end with
-  // the process.
-  std::string state_dir;
-  // Where both are instead, shared with other coordinators: what
-  // OpenPostgresDatabase takes; empty: nowhere.
-  std::string database;
-  int64_t stored_answers_bytes = int64_t{1} << 30;
+  StatePlace state;
+  // Called once, from any thread, when the database of jobs turns out to be
+  // damaged: the coordinator cannot go on. Null: nobody is told.
+  std::function<void(const absl::Status&)> on_failure;
   double job_lease_s = 6;
   double keep_jobs_s = 30 * 86400.;  // After their end; 0: for ever.
 };
@@ -44,8 +46,9 @@ struct CoordinatorOptions {
 // and metrics on one port. Thread-safe.
 class CoordinatorServer {
  public:
-  // kUnavailable if a port or the state cannot be had, kInvalidArgument if a
-  // certificate or a file with tokens is at fault. `metrics` must outlive the
+  // kUnavailable if a port or the state cannot be had, kDataLoss if the
+  // database of jobs is damaged, kInvalidArgument if a certificate or a file
+  // with tokens is at fault. `metrics` must outlive the
   // server.
   static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(
       const CoordinatorOptions& options, Metrics& metrics);

@@ -1,6 +1,8 @@
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -57,6 +59,9 @@ ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
 ABSL_FLAG(int64_t, plan_cache_mb, 64,
           "Memory for answers to planning requests, for equal ones; 0: every "
           "request is planned.");
+ABSL_FLAG(bool, share_answers, false,
+          "Let tenants get each other's answers of workers and plans; saves "
+          "work where tenants trust one another.");
 ABSL_FLAG(std::string, state_dir, "",
           "Folder for jobs and answers of workers, made if there is none; "
           "empty: $STATE_DIRECTORY, $XDG_STATE_HOME/tangram or "
@@ -67,6 +72,9 @@ ABSL_FLAG(std::string, database, "",
           "dbname=...\". Empty: files in --state_dir.");
 ABSL_FLAG(int64_t, stored_answers_mb, 1024,
           "Disk space for answers of workers.");
+ABSL_FLAG(bool, purge_answers, false,
+          "Delete all answers in --state_dir or --database, say how many, and "
+          "exit.");
 ABSL_FLAG(double, keep_jobs_days, 30,
           "How long jobs are kept after their end; 0: for ever.");
 ABSL_FLAG(double, drain_s, 60,
@@ -137,6 +145,12 @@ absl::Status CheckFlags() {
       "--state_dir: ", dir, "; expected nothing beside --database"));
 }
 
+StatePlace PlaceFromFlags() {
+  return {.state_dir = StateDir(),
+          .database = absl::GetFlag(FLAGS_database),
+          .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20};
+}
+
 CoordinatorOptions OptionsFromFlags() {
   return {
       .listen = absl::GetFlag(FLAGS_listen),
@@ -160,9 +174,8 @@ CoordinatorOptions OptionsFromFlags() {
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
       .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
-      .state_dir = StateDir(),
-      .database = absl::GetFlag(FLAGS_database),
-      .stored_answers_bytes = absl::GetFlag(FLAGS_stored_answers_mb) << 20,
+      .share_answers = absl::GetFlag(FLAGS_share_answers),
+      .state = PlaceFromFlags(),
       .keep_jobs_s = absl::GetFlag(FLAGS_keep_jobs_days) * kDayS};
 }
 
@@ -174,9 +187,42 @@ void WarnOfPlainText(const CoordinatorOptions& options) {
       {{"listen", options.listen}});
 }
 
+absl::Status Purge() {
+  TANGRAM_ASSIGN_OR_RETURN(const int64_t num_deleted,
+                           PurgeStoredAnswers(PlaceFromFlags()));
+  std::printf("%s\n", absl::StrCat("deleted ", num_deleted,
+                                   num_deleted == 1 ? " answer" : " answers")
+                          .c_str());
+  return absl::OkStatus();
+}
+
+// Why the coordinator stops without having been told to.
+class Failure {
+ public:
+  void Set(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+  }
+  absl::Status Get() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  absl::Status status_;
+};
+
 absl::Status RunCoordinator() {
   TANGRAM_RETURN_IF_ERROR(CheckFlags());
-  const CoordinatorOptions options = OptionsFromFlags();
+  if (absl::GetFlag(FLAGS_purge_answers)) return Purge();
+  Failure failure;
+  CoordinatorOptions options = OptionsFromFlags();
+  options.on_failure = [&failure](const absl::Status& status) {
+    Log(LogLevel::kError, "cannot go on", {{"reason", status.ToString()}});
+    failure.Set(status);
+    RequestTermination();
+  };
   Metrics metrics;
   TANGRAM_ASSIGN_OR_RETURN(const int metrics_port,
                            metrics.Serve(absl::GetFlag(FLAGS_metrics)));
@@ -192,10 +238,12 @@ absl::Status RunCoordinator() {
 
   const int signal = WaitForTermination();
   Log(LogLevel::kInfo, "draining", {{"signal", signal}});
-  const bool finished = server->Drain(absl::GetFlag(FLAGS_drain_s));
+  // Without its jobs it has nothing to wait for.
+  const bool finished =
+      server->Drain(failure.Get().ok() ? absl::GetFlag(FLAGS_drain_s) : 0);
   Log(LogLevel::kInfo, "coordinator stopped",
       {{"plans_ended", finished ? "no" : "yes"}});
-  return absl::OkStatus();
+  return failure.Get();
 }
 
 }  // namespace

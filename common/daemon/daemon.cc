@@ -27,6 +27,16 @@ bool HasOurFlags(absl::string_view file) {
   return absl::EndsWith(file, "/main.cc") || absl::EndsWith(file, "/daemon.cc");
 }
 
+// --drain-s=5 means --drain_s=5: the command `tangram` writes its options so.
+void AllowDashesInNames(int argc, char** argv) {
+  for (int i = 1; i < argc && absl::string_view(argv[i]) != "--"; ++i) {
+    if (!absl::StartsWith(argv[i], "--")) continue;
+    for (char* c = argv[i] + 2; *c != '\0' && *c != '='; ++c) {
+      if (*c == '-') *c = '_';
+    }
+  }
+}
+
 absl::Status StartLogFromFlags() {
   TANGRAM_ASSIGN_OR_RETURN(const LogFormat format,
                            ParseLogFormat(absl::GetFlag(FLAGS_log_format)));
@@ -56,6 +66,7 @@ int RunDaemon(int argc, char** argv, const Daemon& daemon) {
   };
   absl::SetFlagsUsageConfig(config);
   absl::SetProgramUsageMessage(daemon.usage);
+  AllowDashesInNames(argc, argv);
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   HoldTerminationSignals();
   const absl::Status status = Run(daemon, arguments);

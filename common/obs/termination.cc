@@ -1,6 +1,7 @@
 #include "common/obs/termination.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 namespace tangram {
 namespace {
@@ -26,5 +27,7 @@ int WaitForTermination() {
   sigwait(&signals, &signal);
   return signal;
 }
+
+void RequestTermination() { kill(getpid(), SIGTERM); }
 
 }  // namespace tangram

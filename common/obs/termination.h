@@ -10,6 +10,9 @@ void HoldTerminationSignals();
 // Waits for one of them and returns its number.
 int WaitForTermination();
 
+// Ends the wait as SIGTERM does, from any thread.
+void RequestTermination();
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COMMON_OBS_TERMINATION_H_

@@ -1,5 +1,7 @@
 #include "coordinator/dispatch/adapter_census.h"
 
+#include "coordinator/dispatch/canonical_bytes.h"
+
 namespace tangram {
 
 void AdapterCensus::Add(absl::Span<const AdapterInfo> adapters, int slots) {
@@ -33,12 +35,13 @@ std::vector<std::string> AdapterCensus::Names() const {
   return names;
 }
 
-Fingerprint AdapterCensus::FingerprintOfBest() const {
-  Fingerprinter fp;
+Digest AdapterCensus::DigestOfBest() const {
+  std::string bytes;
   for (const auto& [name, versions] : by_name_) {
-    fp.Add(name).Add(BestOf(versions).id.version);
+    AppendCanonical(bytes, name);
+    AppendCanonical(bytes, BestOf(versions).id.version);
   }
-  return fp.Finish();
+  return Sha256()(bytes);
 }
 
 const AdapterInfo& AdapterCensus::BestOf(const Versions& versions) {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/base/fingerprint.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/sha256.h"
 
 namespace tangram {
 
@@ -24,7 +24,7 @@ class AdapterCensus {
   std::optional<AdapterInfo> Best(absl::string_view name) const;
   std::vector<std::string> Names() const;  // Sorted.
   // Of the best of each name: equal ones plan alike.
-  Fingerprint FingerprintOfBest() const;
+  Digest DigestOfBest() const;
 
  private:
   struct Version {

@@ -29,8 +29,8 @@ struct ByteCounter {
   static int64_t Size(size_t bytes) { return static_cast<int64_t>(bytes); }
 };
 
-// List node, map node, allocator.
-constexpr int64_t kOverheadBytes = 200;
+// List node, map node, key in both, allocator.
+constexpr int64_t kOverheadBytes = 250;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ int64_t ApproximateBytes(const Answer& answer) {
   return kOverheadBytes + std::visit(ByteCounter(), answer);
 }
 
-void AnswerCache::Insert(Fingerprint key, const Answer& answer) {
+void AnswerCache::Insert(const QueryKey& key, const Answer& answer) {
   if (!IsReproducible(answer)) return;
   answers_.Insert(key, answer, ApproximateBytes(answer));
 }

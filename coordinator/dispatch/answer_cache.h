@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "common/base/fingerprint.h"
 #include "common/parallelizer/query.h"
 #include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/dispatch/query_key.h"
 
 namespace tangram {
 
@@ -13,21 +13,21 @@ namespace tangram {
 bool IsReproducible(const Answer& answer);
 
 // Answers by the key of their query; the least recently used go first. Holds
-// what is a function of the key alone: truncated answers are not kept.
+// only functions of the key: truncated answers are not kept.
 // Not thread-safe.
 class AnswerCache {
  public:
   explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
 
   // Null if there is none. Valid until the next Insert.
-  const Answer* Find(Fingerprint key) { return answers_.Find(key); }
-  void Insert(Fingerprint key, const Answer& answer);
+  const Answer* Find(const QueryKey& key) { return answers_.Find(key); }
+  void Insert(const QueryKey& key, const Answer& answer);
 
   int64_t num_entries() const { return answers_.num_entries(); }
   int64_t num_bytes() const { return answers_.num_bytes(); }
 
  private:
-  LruCache<Fingerprint, Answer> answers_;
+  LruCache<QueryKey, Answer> answers_;
 };
 
 // Memory that `answer` takes, roughly.

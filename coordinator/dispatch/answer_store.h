@@ -3,30 +3,39 @@
 
 #include <functional>
 #include <optional>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "common/base/fingerprint.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/query_key.h"
 
 namespace tangram {
 
-using KeyedAnswer = std::pair<Fingerprint, Answer>;
+struct AnsweredQuestion {
+  Question question;
+  Answer answer;
+};
 
-// Answers by the key of their query, beyond the life of the process. A cache:
-// it may forget, and says nothing where it cannot read or write. Thread-safe.
+// Answers to questions, beyond the life of the process. A cache: it may forget,
+// and says nothing where it cannot read or write. It may also have been
+// tampered with: an answer that it returns was kept for that question as far as
+// a checksum without a secret can tell, and has yet to be checked against it.
+// Thread-safe.
 class AnswerStore {
  public:
   virtual ~AnswerStore() = default;
 
-  // In the order of the keys.
+  // In the order of the questions.
   virtual std::vector<std::optional<Answer>> Find(
-      absl::Span<const Fingerprint> keys) = 0;
+      absl::Span<const Question> questions) = 0;
   // May take as long as it takes to write them. `on_settled` is called once,
   // now or later, from any thread: when they are kept, or cannot be for now.
-  virtual void Insert(const std::vector<KeyedAnswer>& answers,
+  virtual void Insert(const std::vector<AnsweredQuestion>& answers,
                       std::function<void()> on_settled) = 0;
+  // Forgets an answer that Find returned and that does not answer its question,
+  // as `reason` says.
+  virtual void Drop(const QueryKey& key, const absl::Status& reason) = 0;
 };
 
 }  // namespace tangram

@@ -51,11 +51,12 @@ class CachingSource : public SlicePlanSource {
                                      absl::Span<const PlacedQuery> queries,
                                      const AskSource& ask_source) {
     const QueryContext named(context);
+    QuestionWriter questions(QueryScope{}, &named);
     std::vector<std::optional<T>> known;
-    std::vector<Fingerprint> unknown_keys;
+    std::vector<QueryKey> unknown_keys;
     std::vector<PlacedQuery> unknown;
     for (const PlacedQuery& query : queries) {
-      const Fingerprint key = KeyOf(AdapterId{}, &named, query);
+      const QueryKey key = questions.KeyOf(query);
       const Answer* answer = cache_.Find(key);
       known.emplace_back();
       if (answer != nullptr) {

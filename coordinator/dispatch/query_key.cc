@@ -1,63 +1,105 @@
 #include "coordinator/dispatch/query_key.h"
 
 #include <utility>
+#include <variant>
+
+#include "coordinator/dispatch/canonical_bytes.h"
 
 namespace tangram {
 namespace {
 
-Fingerprint FingerprintOf(const PairContext& context) {
-  Fingerprinter fp;
-  fp.Add(tangram::FingerprintOf(context.training));
-  fp.Add(static_cast<int64_t>(context.slices.size()));
-  for (const ModelSlice& slice : context.slices) {
-    fp.Add(slice.atoms.begin).Add(slice.atoms.end).Add(slice.fingerprint);
-  }
-  for (const IslandSpec& island : context.islands) {
-    fp.Add(tangram::FingerprintOf(island));
-  }
-  return fp.Finish();
-}
+// Change it whenever the bytes of a question change: answers that are kept
+// under other bytes are not found any more.
+constexpr absl::string_view kQuestionFormat = "tangram question 1";
 
-std::vector<Fingerprint> FingerprintsOf(
-    const std::vector<IslandSpec>& islands) {
-  std::vector<Fingerprint> ids;
-  for (const IslandSpec& island : islands) {
-    ids.push_back(tangram::FingerprintOf(island));
+std::vector<Digest> IdsOf(absl::Span<const ModelSlice> slices) {
+  Sha256 sha256;
+  std::vector<Digest> ids;
+  ids.reserve(slices.size());
+  std::string bytes;
+  for (const ModelSlice& slice : slices) {
+    bytes.clear();
+    AppendCanonicalRuns(bytes, slice);
+    ids.push_back(sha256(bytes));
   }
   return ids;
 }
 
-// Adds the content of one query.
-struct ContentHasher {
+template <typename Part>
+Digest IdOf(const Part& part) {
+  std::string bytes;
+  AppendCanonical(bytes, part);
+  return Sha256()(bytes);
+}
+
+std::vector<Digest> IdsOf(absl::Span<const IslandSpec> islands) {
+  std::vector<Digest> ids;
+  for (const IslandSpec& island : islands) ids.push_back(IdOf(island));
+  return ids;
+}
+
+void AppendDigest(std::string& bytes, const Digest& digest) {
+  bytes.append(digest.view().data(), digest.view().size());
+}
+
+Digest IdOf(const QueryContext& context) {
+  std::string bytes;
+  AppendDigest(bytes, context.training_id);
+  AppendCanonical(bytes, static_cast<int64_t>(context.slice_ids.size()));
+  for (size_t i = 0; i < context.slice_ids.size(); ++i) {
+    AppendCanonical(bytes, context.pairs.slices[i].atoms);
+    AppendDigest(bytes, context.slice_ids[i]);
+  }
+  for (const Digest& island : context.island_ids) AppendDigest(bytes, island);
+  return Sha256()(bytes);
+}
+
+std::string PrefixOf(const QueryScope& scope) {
+  std::string bytes;
+  AppendCanonical(bytes, kQuestionFormat);
+  AppendCanonical(bytes, scope.tenant);
+  AppendCanonical(bytes, scope.adapter.name);
+  AppendCanonical(bytes, scope.adapter.version);
+  return bytes;
+}
+
+// Appends the content of one query.
+struct ContentWriter {
   const QueryContext* context;
-  Fingerprinter& fp;
+  Sha256& sha256;
+  std::string& bytes;
 
   void operator()(const SliceModelQuery& query) {
-    for (const LayerSpec& layer : query.model.layers) {
-      fp.Add(FingerprintOf(layer));
-    }
+    std::string model;
+    AppendCanonical(model, query.model);
+    AppendDigest(bytes, sha256(model));
   }
   void operator()(const ConcatenateQuery& query) {
     for (const ModelSlice* slice : {&query.head, &query.tail}) {
-      fp.Add(slice->atoms.begin).Add(slice->atoms.end).Add(slice->fingerprint);
+      std::string runs;
+      AppendCanonicalRuns(runs, *slice);
+      AppendCanonical(bytes, slice->atoms);
+      AppendDigest(bytes, sha256(runs));
     }
   }
   void operator()(const ProfileQuery& query) {
-    AddPlace(query.slice, query.island);
-    fp.Add(query.pipeline_microbatch_size);
+    const auto& [slice, island, pipeline_microbatch_size] = query;
+    AppendPlace(slice, island);
+    AppendCanonical(bytes, pipeline_microbatch_size);
   }
   void operator()(const PairQuery& query) {
-    AddPlace(query.slice, query.island);
-    fp.Add(query.pipeline_microbatch_size)
-        .Add(query.trailing_stages)
-        .Add(query.max_search_steps);
+    const auto& [slice, island, pipeline_microbatch_size, trailing_stages,
+                 max_search_steps] = query;
+    AppendPlace(slice, island);
+    AppendCanonical(bytes, pipeline_microbatch_size);
+    AppendCanonical(bytes, trailing_stages);
+    AppendCanonical(bytes, max_search_steps);
   }
 
-  // Where the slice stands in the model changes no answer.
-  void AddPlace(int slice, int island) {
-    fp.Add(context->pairs.slices[slice].fingerprint)
-        .Add(context->island_ids[island])
-        .Add(context->training_id);
+  void AppendPlace(int slice, int island) {
+    AppendDigest(bytes, context->slice_ids[slice]);
+    AppendDigest(bytes, context->island_ids[island]);
+    AppendDigest(bytes, context->training_id);
   }
 };
 
@@ -65,18 +107,41 @@ struct ContentHasher {
 
 QueryContext::QueryContext(PairContext context)
     : pairs(std::move(context)),
-      id(FingerprintOf(pairs)),
-      island_ids(FingerprintsOf(pairs.islands)),
-      training_id(tangram::FingerprintOf(pairs.training)) {}
+      slice_ids(IdsOf(pairs.slices)),
+      island_ids(IdsOf(pairs.islands)),
+      training_id(IdOf(pairs.training)),
+      id(IdOf(*this)) {}
 
-Fingerprint KeyOf(const AdapterId& adapter, const QueryContext* context,
-                  const Query& query) {
-  Fingerprinter fp;
-  fp.Add(adapter.name)
-      .Add(adapter.version)
-      .Add(static_cast<int64_t>(query.index()));
-  std::visit(ContentHasher{context, fp}, query);
-  return fp.Finish();
+QuestionWriter::QuestionWriter(const QueryScope& scope,
+                               const QueryContext* context)
+    : context_(context),
+      bytes_(PrefixOf(scope)),
+      prefix_bytes_(bytes_.size()) {}
+
+Question QuestionWriter::Write(const Query& query) {
+  const absl::string_view bytes = Encode(query);
+  return {.key = sha256_(bytes), .bytes = std::string(bytes)};
+}
+
+QueryKey QuestionWriter::KeyOf(const Query& query) {
+  return sha256_(Encode(query));
+}
+
+absl::string_view QuestionWriter::Encode(const Query& query) {
+  bytes_.resize(prefix_bytes_);
+  AppendCanonical(bytes_, static_cast<int32_t>(query.index()));
+  std::visit(ContentWriter{context_, sha256_, bytes_}, query);
+  return bytes_;
+}
+
+std::vector<QueryKey> KeysOf(const QueryScope& scope,
+                             const QueryContext* context,
+                             absl::Span<const Query> queries) {
+  QuestionWriter writer(scope, context);
+  std::vector<QueryKey> keys;
+  keys.reserve(queries.size());
+  for (const Query& query : queries) keys.push_back(writer.KeyOf(query));
+  return keys;
 }
 
 }  // namespace tangram

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/parallelizer/check_answer.h"
 
 namespace tangram {
 namespace {
@@ -97,7 +98,7 @@ void WorkerPool::Drain(WorkerId worker) {
 }
 
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
-  std::vector<KeyedAnswer> to_keep;
+  std::vector<AnsweredQuestion> to_keep;
   std::vector<TaskId> tasks;
   {
     const Lock lock(mutex_);
@@ -106,7 +107,11 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
       if (options_.store != nullptr && answer.answer.ok() &&
           IsReproducible(*answer.answer)) {
         tasks.push_back(answer.task);
-        to_keep.emplace_back(tasks_.at(answer.task).key, *answer.answer);
+        const Task& task = tasks_.at(answer.task);
+        to_keep.push_back(
+            {QuestionWriter({task.adapter, task.tenant}, task.context.get())
+                 .Write(task.query),
+             *answer.answer});
         being_kept_.emplace(answer.task, *std::move(answer.answer));
       } else {
         Deliver(answer.task, answer.answer);
@@ -169,7 +174,13 @@ void WorkerPool::SetOffer(const Worker& worker, bool is_offered) {
   } else {
     census_.Remove(worker.info.adapters, worker.info.capacity);
   }
-  offered_adapters_ = census_.FingerprintOfBest();
+  const std::lock_guard lock(offered_mutex_);
+  offered_adapters_ = census_.DigestOfBest();
+}
+
+Digest WorkerPool::OfferedAdapters() const {
+  const std::lock_guard lock(offered_mutex_);
+  return offered_adapters_;
 }
 
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
@@ -219,18 +230,15 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const std::function<void(int, int)>& progress,
     const std::function<bool()>& should_stop, QueryLog* log,
     const BatchShare& share) {
-  std::vector<Fingerprint> keys;
-  keys.reserve(queries.size());
-  for (const Query& query : queries) {
-    keys.push_back(KeyOf(adapter, context.get(), query));
-  }
-  LoadStored(keys);
+  const QueryScope scope{adapter, options_.share_answers ? "" : share.key};
+  const std::vector<QueryKey> keys = KeysOf(scope, context.get(), queries);
+  LoadStored(scope, context, queries, keys);
   Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = log};
 
   Lock lock(mutex_);
   const BatchId batch = queue_.OpenBatch(adapter, share);
   BatchResult result;
-  result.cache_hits = Enqueue(batch, adapter, context, queries, keys, waiter);
+  result.cache_hits = Enqueue(batch, scope, context, queries, keys, waiter);
   LeaseToAll();
   const absl::Status status =
       Await(lock, adapter, waiter, progress, should_stop);
@@ -244,21 +252,36 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
   return result;
 }
 
-void WorkerPool::LoadStored(absl::Span<const Fingerprint> keys) {
+void WorkerPool::LoadStored(const QueryScope& scope,
+                            const SharedContext& context,
+                            absl::Span<const Query> queries,
+                            absl::Span<const QueryKey> keys) {
   if (options_.store == nullptr) return;
-  std::vector<Fingerprint> unknown;
+  std::vector<size_t> unknown;
   {
     const Lock lock(mutex_);
-    for (const Fingerprint key : keys) {
-      if (cache_.Find(key) == nullptr) unknown.push_back(key);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (cache_.Find(keys[i]) == nullptr) unknown.push_back(i);
     }
   }
   if (unknown.empty()) return;  // The store may be slow.
+  QuestionWriter writer(scope, context.get());
+  std::vector<Question> questions;
+  for (const size_t i : unknown) questions.push_back(writer.Write(queries[i]));
   const std::vector<std::optional<Answer>> answers =
-      options_.store->Find(unknown);
-  const Lock lock(mutex_);
+      options_.store->Find(questions);
+  const PairContext no_context;
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i].has_value()) cache_.Insert(unknown[i], *answers[i]);
+    if (!answers[i].has_value()) continue;
+    const absl::Status status =
+        CheckAnswer(context ? context->pairs : no_context, queries[unknown[i]],
+                    *answers[i], scope.adapter.name);
+    if (!status.ok()) {
+      options_.store->Drop(questions[i].key, status);
+      continue;
+    }
+    const Lock lock(mutex_);
+    cache_.Insert(questions[i].key, *answers[i]);
   }
 }
 
@@ -295,11 +318,10 @@ std::vector<PoolWorkerStatus> WorkerPool::Workers() {
   return all;
 }
 
-int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
+int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
                             const SharedContext& context,
                             absl::Span<const Query> queries,
-                            absl::Span<const Fingerprint> keys,
-                            Waiter& waiter) {
+                            absl::Span<const QueryKey> keys, Waiter& waiter) {
   int64_t cache_hits = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
     const Answer* known = cache_.Find(keys[i]);
@@ -309,7 +331,7 @@ int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
       ++cache_hits;
       if (waiter.log != nullptr) {
         const double now_s = options_.now_s();
-        waiter.log->OnQuery({.adapter = adapter,
+        waiter.log->OnQuery({.adapter = scope.adapter,
                              .context = context ? &context->pairs : nullptr,
                              .query = queries[i],
                              .is_cached = true,
@@ -322,7 +344,8 @@ int64_t WorkerPool::Enqueue(BatchId batch, const AdapterId& adapter,
     if (is_new) {
       it->second = queue_.AddTask(batch);
       tasks_[it->second] = {.key = keys[i],
-                            .adapter = adapter,
+                            .adapter = scope.adapter,
+                            .tenant = scope.tenant,
                             .context = context,
                             .query = queries[i],
                             .asked_s = options_.now_s()};

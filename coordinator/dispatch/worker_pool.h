@@ -1,7 +1,6 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -85,6 +84,8 @@ struct WorkerPoolOptions {
   // answered once its answer is in there, so that none is asked again that
   // anybody knew to be answered.
   AnswerStore* store = nullptr;
+  // Tenants, who are told apart by BatchShare::key, get each other's answers.
+  bool share_answers = false;
 };
 
 struct WorkerPoolCounts {
@@ -140,7 +141,7 @@ class WorkerPool {
       absl::string_view name, const std::function<bool()>& should_stop);
 
   // Names the adapters that FindAdapter would find now: equal ones plan alike.
-  Fingerprint OfferedAdapters() const { return offered_adapters_; }
+  Digest OfferedAdapters() const;
 
   // Names of the adapters that workers offer, sorted. Waits for the first
   // worker as FindAdapter does for one that offers the adapter.
@@ -186,8 +187,9 @@ class WorkerPool {
     void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
   };
   struct Task {
-    Fingerprint key = 0;
+    QueryKey key;
     AdapterId adapter;
+    std::string tenant;  // Of the QueryScope.
     SharedContext context;
     Query query;
     double asked_s = 0;
@@ -196,13 +198,16 @@ class WorkerPool {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  // Brings stored answers of these keys into the cache. Without the lock.
-  void LoadStored(absl::Span<const Fingerprint> keys);
+  // Brings stored answers to these queries into the cache, if they answer them.
+  // Without the lock.
+  void LoadStored(const QueryScope& scope, const SharedContext& context,
+                  absl::Span<const Query> queries,
+                  absl::Span<const QueryKey> keys);
 
   // All of these expect the lock to be held.
-  int64_t Enqueue(BatchId batch, const AdapterId& adapter,
+  int64_t Enqueue(BatchId batch, const QueryScope& scope,
                   const SharedContext& context, absl::Span<const Query> queries,
-                  absl::Span<const Fingerprint> keys, Waiter& waiter);
+                  absl::Span<const QueryKey> keys, Waiter& waiter);
   absl::Status Await(Lock& lock, const AdapterId& adapter, Waiter& waiter,
                      const std::function<void(int, int)>& progress,
                      const std::function<bool()>& should_stop);
@@ -233,14 +238,16 @@ class WorkerPool {
   WorkQueue queue_;
   AnswerCache cache_;
   AdapterCensus census_;  // Of the workers that are not draining.
-  std::atomic<Fingerprint> offered_adapters_ = 0;
+  // Of its own, so that requests with a known answer wait for nobody.
+  mutable std::mutex offered_mutex_;
+  Digest offered_adapters_;
   std::map<WorkerId, Worker> workers_;
   std::map<TaskId, Task> tasks_;
   // Of these the queue knows nothing any more: they are answered, but the store
   // has yet to say that it has the answers.
   std::map<TaskId, Answer> being_kept_;
   std::condition_variable all_kept_;
-  std::map<Fingerprint, TaskId> in_flight_;
+  std::map<QueryKey, TaskId> in_flight_;
 };
 
 }  // namespace tangram

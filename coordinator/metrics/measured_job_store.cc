@@ -1,6 +1,7 @@
 #include "coordinator/metrics/measured_job_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -26,9 +27,11 @@ std::string EventOf(JobState state) {
 class MeasuredJobStore : public JobStore {
  public:
   MeasuredJobStore(std::unique_ptr<JobStore> store, Metrics& metrics,
-                   std::function<double()> now_s)
+                   std::function<double()> now_s,
+                   std::function<void(const absl::Status&)> on_damage)
       : store_(std::move(store)),
         now_s_(std::move(now_s)),
+        on_damage_(std::move(on_damage)),
         latency_(metrics.AddDurations("tangram_store_duration_seconds",
                                       "Calls of the database of jobs.")),
         failures_(metrics.AddCounter(
@@ -156,6 +159,9 @@ class MeasuredJobStore : public JobStore {
     if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
       failures_.Add({});
     }
+    if (absl::IsDataLoss(status) && on_damage_ && !is_damaged_.exchange(true)) {
+      on_damage_(status);
+    }
     return result;
   }
 
@@ -177,6 +183,8 @@ class MeasuredJobStore : public JobStore {
 
   const std::unique_ptr<JobStore> store_;
   const std::function<double()> now_s_;
+  const std::function<void(const absl::Status&)> on_damage_;
+  std::atomic<bool> is_damaged_ = false;
   DurationHistogram latency_;
   Counter failures_;
   Counter events_;
@@ -190,9 +198,10 @@ class MeasuredJobStore : public JobStore {
 
 std::unique_ptr<JobStore> CreateMeasuredJobStore(
     std::unique_ptr<JobStore> store, Metrics& metrics,
-    std::function<double()> now_s) {
-  return std::make_unique<MeasuredJobStore>(std::move(store), metrics,
-                                            std::move(now_s));
+    std::function<double()> now_s,
+    std::function<void(const absl::Status&)> on_damage) {
+  return std::make_unique<MeasuredJobStore>(
+      std::move(store), metrics, std::move(now_s), std::move(on_damage));
 }
 
 }  // namespace tangram

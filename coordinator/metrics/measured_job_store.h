@@ -4,16 +4,19 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "common/obs/metrics.h"
 #include "coordinator/store/job_store.h"
 
 namespace tangram {
 
 // `store`, with its latency and what becomes of jobs in `metrics`. `now_s`
-// never goes back.
+// never goes back. `on_damage` is called when a call first returns kDataLoss;
+// null: nobody is told.
 std::unique_ptr<JobStore> CreateMeasuredJobStore(
     std::unique_ptr<JobStore> store, Metrics& metrics,
-    std::function<double()> now_s);
+    std::function<double()> now_s,
+    std::function<void(const absl::Status&)> on_damage = nullptr);
 
 }  // namespace tangram
 

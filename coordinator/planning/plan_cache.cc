@@ -4,14 +4,17 @@
 
 #include <vector>
 
+#include "coordinator/dispatch/canonical_bytes.h"
+
 namespace tangram {
 namespace {
 
 // List node, hash slot, gRPC's slices.
 constexpr int64_t kOverheadBytes = 300;
 
-std::string KeyOf(Fingerprint adapters, const grpc::ByteBuffer& request) {
-  std::string key(reinterpret_cast<const char*>(&adapters), sizeof(adapters));
+std::string KeyOf(const PlanScope& scope, const grpc::ByteBuffer& request) {
+  std::string key(scope.adapters.view());
+  AppendCanonical(key, scope.tenant);
   std::vector<grpc::Slice> slices;
   request.Dump(&slices);
   key.reserve(key.size() + request.Length());
@@ -24,17 +27,17 @@ std::string KeyOf(Fingerprint adapters, const grpc::ByteBuffer& request) {
 }  // namespace
 
 std::optional<grpc::ByteBuffer> PlanCache::Find(
-    Fingerprint adapters, const grpc::ByteBuffer& request) {
-  const std::string key = KeyOf(adapters, request);
+    const PlanScope& scope, const grpc::ByteBuffer& request) {
+  const std::string key = KeyOf(scope, request);
   const MutexLock lock(mutex_);
   const grpc::ByteBuffer* answer = answers_.Find(key);
   if (answer == nullptr) return std::nullopt;
   return *answer;
 }
 
-void PlanCache::Insert(Fingerprint adapters, const grpc::ByteBuffer& request,
+void PlanCache::Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
                        const grpc::ByteBuffer& answer) {
-  std::string key = KeyOf(adapters, request);
+  std::string key = KeyOf(scope, request);
   // The key is in the list and in the index.
   const auto bytes =
       static_cast<int64_t>(2 * key.size() + answer.Length()) + kOverheadBytes;

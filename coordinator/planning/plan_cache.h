@@ -8,11 +8,17 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "common/base/fingerprint.h"
 #include "common/sync/mutex.h"
 #include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/dispatch/sha256.h"
 
 namespace tangram {
+
+// What the answer to a request depends on besides the request.
+struct PlanScope {
+  Digest adapters;     // WorkerPool::OfferedAdapters when it was worked out.
+  std::string tenant;  // Whose answers may be returned; empty: everybody's.
+};
 
 // Answers to planning requests as they went over the wire, so that the same
 // request again costs no more than the network. Compares whole requests:
@@ -21,10 +27,9 @@ class PlanCache {
  public:
   explicit PlanCache(int64_t max_bytes) : answers_(max_bytes) {}
 
-  // `adapters`: WorkerPool::OfferedAdapters when the answer was worked out.
-  std::optional<grpc::ByteBuffer> Find(Fingerprint adapters,
+  std::optional<grpc::ByteBuffer> Find(const PlanScope& scope,
                                        const grpc::ByteBuffer& request);
-  void Insert(Fingerprint adapters, const grpc::ByteBuffer& request,
+  void Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
               const grpc::ByteBuffer& answer);
 
  private:

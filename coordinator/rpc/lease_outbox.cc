@@ -1,7 +1,7 @@
 #include "coordinator/rpc/lease_outbox.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "common/wire/parallelizer_wire.h"
@@ -30,20 +30,19 @@ void LeaseOutbox::Cancel(TaskId task) {
 }
 
 void LeaseOutbox::MoveTo(v1::CoordinatorMessage& message) {
-  std::set<Fingerprint> used;
+  std::map<Digest, uint64_t> used;  // With their numbers.
   for (const LeasedQuery& lease : leases_) {
     v1::Lease& encoded = *message.add_leases();
     encoded.set_id(lease.task);
     encoded.set_adapter(lease.adapter.name);
     EncodeQuery(lease.query, encoded);
     if (lease.context == nullptr) continue;
-    encoded.set_context(lease.context->id);
-    if (used.insert(lease.context->id).second) {
-      SendContext(*lease.context, message);
-    }
+    const auto [it, is_new] = used.try_emplace(lease.context->id);
+    if (is_new) it->second = SendContext(*lease.context, message);
+    encoded.set_context(it->second);
   }
   while (contexts_.size() > std::max(kKeptContexts, used.size())) {
-    message.add_dropped_contexts(contexts_.front());
+    message.add_dropped_contexts(contexts_.front().number);
     contexts_.pop_front();
   }
   message.mutable_cancelled()->Assign(cancelled_.begin(), cancelled_.end());
@@ -52,17 +51,23 @@ void LeaseOutbox::MoveTo(v1::CoordinatorMessage& message) {
   must_write_ = false;
 }
 
-void LeaseOutbox::SendContext(const QueryContext& context,
-                              v1::CoordinatorMessage& message) {
-  const auto it = std::find(contexts_.begin(), contexts_.end(), context.id);
+uint64_t LeaseOutbox::SendContext(const QueryContext& context,
+                                  v1::CoordinatorMessage& message) {
+  const auto it =
+      std::find_if(contexts_.begin(), contexts_.end(),
+                   [&](const SentContext& s) { return s.id == context.id; });
+  SentContext sent;
   if (it != contexts_.end()) {
+    sent = *it;
     contexts_.erase(it);
   } else {
+    sent = {.id = context.id, .number = ++last_number_};
     v1::PairContext& encoded = *message.add_contexts();
     encoded = ToProto(context.pairs);
-    encoded.set_id(context.id);
+    encoded.set_id(sent.number);
   }
-  contexts_.push_back(context.id);
+  contexts_.push_back(sent);
+  return sent.number;
 }
 
 }  // namespace tangram

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_RPC_LEASE_OUTBOX_H_
 #define TANGRAM_COORDINATOR_RPC_LEASE_OUTBOX_H_
 
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -29,14 +30,22 @@ class LeaseOutbox {
   void MoveTo(v1::CoordinatorMessage& message);
 
  private:
-  void SendContext(const QueryContext& context,
-                   v1::CoordinatorMessage& message);
+  // A context that the worker has, or is about to have. Its number is this
+  // stream's own: contexts of two tenants never have the same one.
+  struct SentContext {
+    Digest id;
+    uint64_t number = 0;
+  };
+
+  // Returns the context's number.
+  uint64_t SendContext(const QueryContext& context,
+                       v1::CoordinatorMessage& message);
 
   std::vector<LeasedQuery> leases_;
   std::vector<TaskId> cancelled_;
   bool must_write_ = false;
-  // Contexts that the worker has, the last used last.
-  std::deque<Fingerprint> contexts_;
+  std::deque<SentContext> contexts_;  // The last used last.
+  uint64_t last_number_ = 0;
 };
 
 }  // namespace tangram

@@ -77,7 +77,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return Refuse(absl::UnavailableError("the coordinator is shutting down"));
     }
     request_ = request;
-    adapters_ = parts_.pool.OfferedAdapters();
+    scope_.adapters = parts_.pool.OfferedAdapters();
     if (const absl::Status status = Admit(); !status.ok()) {
       return Refuse(status);
     }
@@ -130,6 +130,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (!caller.name.empty()) client_ = absl::StrCat(caller.name, " at ");
     absl::StrAppend(&client_, context_.peer());
     tenant_ = caller.tenant;
+    if (!parts_.share_answers) scope_.tenant = tenant_;
     TANGRAM_ASSIGN_OR_RETURN(place_, parts_.quota.BeginCall(tenant_));
     return absl::OkStatus();
   }
@@ -161,8 +162,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Keep(const PlanFile& file, const grpc::ByteBuffer& result) {
     // Planned with what was offered at the beginning only if that holds still.
     if (!file.result.stats.truncated &&
-        adapters_ == parts_.pool.OfferedAdapters()) {
-      parts_.cache.Insert(adapters_, request_, result);
+        scope_.adapters == parts_.pool.OfferedAdapters()) {
+      parts_.cache.Insert(scope_, request_, result);
     }
   }
 
@@ -212,7 +213,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   SparseKinds& refusals_;  // In the log, by their codes.
   PlanOrder order_;
   grpc::ByteBuffer request_;
-  Fingerprint adapters_ = 0;
+  PlanScope scope_;     // Of the answer.
   std::string client_;  // For the log.
   std::string tenant_;
   std::shared_ptr<void> place_;  // Among the calls of its tenant.
@@ -239,8 +240,7 @@ class PlannerService
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Plan(
       grpc::CallbackServerContext* context,
       const grpc::ByteBuffer* request) override {
-    if (auto known =
-            parts_.cache.Find(parts_.pool.OfferedAdapters(), *request)) {
+    if (auto known = FindKnown(*context, *request)) {
       parts_.metrics.OnKnownPlan();
       return new KnownPlanCall(*std::move(known));
     }
@@ -250,6 +250,19 @@ class PlannerService
   }
 
  private:
+  std::optional<grpc::ByteBuffer> FindKnown(
+      const grpc::CallbackServerContext& context,
+      const grpc::ByteBuffer& request) {
+    PlanScope scope{.adapters = parts_.pool.OfferedAdapters()};
+    if (!parts_.share_answers) {
+      absl::StatusOr<Caller> caller = CallerOf(parts_.authenticator, context);
+      // The call that plans refuses the caller.
+      if (!caller.ok()) return std::nullopt;
+      scope.tenant = std::move(caller->tenant);
+    }
+    return parts_.cache.Find(scope, request);
+  }
+
   const PlannerServiceParts parts_;
   SparseKinds refusals_;
 };

@@ -29,6 +29,7 @@ struct PlannerServiceParts {
   std::function<bool()> must_stop;    // Ends plans under way.
   Authenticator& authenticator;
   TenantQuota& quota;
+  bool share_answers = false;  // Among tenants.
 };
 
 // The service that clients call (proto/tangram/v1/planner_service.proto).

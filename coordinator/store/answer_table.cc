@@ -1,6 +1,7 @@
 #include "coordinator/store/answer_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -10,7 +11,8 @@
 namespace tangram {
 namespace {
 
-constexpr char kTables[] = R"(
+// Version 1: answers under a 64-bit fingerprint, without their questions.
+constexpr char kFingerprints[] = R"(
   CREATE TABLE answers (
     sequence {sequence},
     version TEXT NOT NULL,
@@ -18,6 +20,23 @@ constexpr char kTables[] = R"(
     answer {blob} NOT NULL,
     UNIQUE (version, key));
 )";
+// Version 2. What was kept before cannot be checked against its question.
+// `sequence` orders the rows by age.
+constexpr char kQuestions[] = R"(
+  DROP TABLE answers;
+  CREATE TABLE answers (
+    sequence {sequence},
+    version TEXT NOT NULL,
+    key {blob} NOT NULL,
+    question {blob} NOT NULL,
+    answer {blob} NOT NULL,
+    checksum {blob} NOT NULL,
+    UNIQUE (version, key));
+)";
+// Fails for a table of the right name with other columns.
+constexpr char kProbe[] =
+    "SELECT sequence, version, key, question, answer, checksum FROM answers "
+    "LIMIT 1";
 // Rows of one statement: few sizes, so that few statements are prepared.
 constexpr size_t kChunks[] = {128, 16, 1};
 
@@ -32,82 +51,170 @@ absl::Status InChunks(absl::Span<const T> all, const Handle& handle) {
   return absl::OkStatus();
 }
 
+// Errors that pass: the database is in use, away or full.
+bool IsPassing(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
+
 }  // namespace
 
-AnswerTable::AnswerTable(std::unique_ptr<SqlDatabase> database,
-                         std::string version)
-    : database_(std::move(database)), version_(std::move(version)) {}
+AnswerTable::AnswerTable(AnswerPlace place, std::string version,
+                         OnSetAside on_set_aside)
+    : place_(std::move(place)),
+      version_(std::move(version)),
+      on_set_aside_(std::move(on_set_aside)) {}
 
-absl::Status AnswerTable::Create() {
-  // What the system has outlives the process; answers that are lost with the
-  // machine are asked again.
-  TANGRAM_RETURN_IF_ERROR(database_->RelaxDurability());
-  const SqlDialect& dialect = database_->dialect();
-  const std::string tables = absl::StrReplaceAll(
-      kTables, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}});
-  return Migrate(*database_, "answers", {&tables, 1});
+absl::Status AnswerTable::Open() {
+  const absl::Status status = OpenOnce();
+  if (status.ok() || IsPassing(status) || !place_.set_aside) return status;
+  TANGRAM_RETURN_IF_ERROR(SetAside(status));
+  return OpenOnce();
 }
 
-absl::Status AnswerTable::Ping() { return database_->Run("SELECT 1"); }
+absl::Status AnswerTable::Ping() {
+  return Use([](SqlDatabase& database) { return database.Run("SELECT 1"); });
+}
 
-absl::Status AnswerTable::Find(absl::Span<const Fingerprint> keys,
-                               std::map<Fingerprint, std::string>& found) {
-  return InChunks(keys, [&](absl::Span<const Fingerprint> chunk) {
-    return FindChunk(chunk, found);
+absl::Status AnswerTable::Find(absl::Span<const absl::string_view> keys,
+                               std::vector<Row>& found) {
+  return Use([&](SqlDatabase& database) {
+    return InChunks(keys, [&](absl::Span<const absl::string_view> chunk) {
+      return FindChunk(database, chunk, found);
+    });
   });
 }
 
-absl::Status AnswerTable::Insert(std::vector<Row> rows) {
+absl::Status AnswerTable::Insert(std::vector<const StoredAnswer*> rows) {
   // So that coordinators that write the same do not wait for each other in a
   // circle.
-  std::sort(rows.begin(), rows.end());
-  return database_->Transact([&] {
-    return InChunks(
-        absl::MakeConstSpan(rows),
-        [&](absl::Span<const Row> chunk) { return InsertChunk(chunk); });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto* a, const auto* b) { return a->key < b->key; });
+  return Use([&](SqlDatabase& database) {
+    return database.Transact([&] {
+      return InChunks(absl::MakeConstSpan(rows),
+                      [&](absl::Span<const StoredAnswer* const> chunk) {
+                        return InsertChunk(database, chunk);
+                      });
+    });
   });
+}
+
+absl::Status AnswerTable::Delete(int64_t sequence) {
+  return Use([&](SqlDatabase& database) {
+    return database.Run("DELETE FROM answers WHERE sequence = ?1", {sequence});
+  });
+}
+
+absl::Status AnswerTable::Delete(absl::string_view key) {
+  return Use([&](SqlDatabase& database) {
+    return database.Run("DELETE FROM answers WHERE version = ?1 AND key = ?2",
+                        {version_, Blob{key}});
+  });
+}
+
+absl::StatusOr<int64_t> AnswerTable::DeleteAll() {
+  int64_t num_deleted = 0;
+  TANGRAM_RETURN_IF_ERROR(Use([&](SqlDatabase& database) {
+    // With a condition, SQLite counts the rows.
+    absl::Status status = database.Run("DELETE FROM answers WHERE 1 = 1");
+    num_deleted = database.num_changed();
+    return status;
+  }));
+  return num_deleted;
 }
 
 absl::Status AnswerTable::Trim(int64_t max_bytes) {
-  while (true) {
-    int64_t bytes = 0;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT CAST(COALESCE(SUM(LENGTH(answer)), 0) AS BIGINT) FROM answers",
-        {}, [&](const SqlRow& row) { bytes = row.Int(0); }));
-    if (bytes <= max_bytes) return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "DELETE FROM answers WHERE sequence <= (SELECT MIN(sequence) + "
-        "(MAX(sequence) - MIN(sequence)) / 10 FROM answers)"));
-    if (database_->num_changed() == 0) return absl::OkStatus();
-  }
-}
-
-absl::Status AnswerTable::FindChunk(absl::Span<const Fingerprint> keys,
-                                    std::map<Fingerprint, std::string>& found) {
-  std::string sql =
-      "SELECT key, answer FROM answers WHERE version = ?1 AND key IN (";
-  std::vector<SqlValue> values = {version_};
-  for (const Fingerprint key : keys) {
-    values.push_back(static_cast<int64_t>(key));
-    absl::StrAppend(&sql, values.size() > 2 ? ", ?" : "?", values.size());
-  }
-  sql += ")";
-  return database_->Run(sql, values, [&](const SqlRow& row) {
-    found[static_cast<Fingerprint>(row.Int(0))] = row.String(1);
+  return Use([&](SqlDatabase& database) {
+    while (true) {
+      int64_t bytes = 0;
+      TANGRAM_RETURN_IF_ERROR(database.Run(
+          "SELECT CAST(COALESCE(SUM(LENGTH(question) + LENGTH(answer)), 0) "
+          "AS BIGINT) FROM answers",
+          {}, [&](const SqlRow& row) { bytes = row.Int(0); }));
+      if (bytes <= max_bytes) return absl::OkStatus();
+      TANGRAM_RETURN_IF_ERROR(database.Run(
+          "DELETE FROM answers WHERE sequence <= (SELECT MIN(sequence) + "
+          "(MAX(sequence) - MIN(sequence)) / 10 FROM answers)"));
+      if (database.num_changed() == 0) return absl::OkStatus();
+    }
   });
 }
 
-absl::Status AnswerTable::InsertChunk(absl::Span<const Row> chunk) {
-  std::string sql = "INSERT INTO answers (version, key, answer) VALUES ";
+absl::Status AnswerTable::OpenOnce() {
+  TANGRAM_ASSIGN_OR_RETURN(auto database, place_.open());
+  const SqlDialect& dialect = database->dialect();
+  is_shared_ = dialect.is_shared;
+  // What the system has outlives the process; answers that are lost with the
+  // machine are asked again.
+  TANGRAM_RETURN_IF_ERROR(database->RelaxDurability());
+  std::vector<std::string> steps;
+  for (const char* step : {kFingerprints, kQuestions}) {
+    steps.push_back(absl::StrReplaceAll(
+        step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const int64_t found_version,
+                           Migrate(*database, "answers", steps));
+  has_dropped_old_format_ = found_version == 1;
+  TANGRAM_RETURN_IF_ERROR(database->Run(kProbe));
+  database_ = std::move(database);
+  return absl::OkStatus();
+}
+
+absl::Status AnswerTable::SetAside(const absl::Status& reason) {
+  // Closing it later would touch the log of the new one.
+  database_ = nullptr;
+  TANGRAM_ASSIGN_OR_RETURN(const std::string path, place_.set_aside());
+  on_set_aside_(path, reason);
+  return absl::OkStatus();
+}
+
+absl::Status AnswerTable::Use(
+    absl::FunctionRef<absl::Status(SqlDatabase&)> use) {
+  if (database_ == nullptr) TANGRAM_RETURN_IF_ERROR(Open());
+  const absl::Status status = use(*database_);
+  if (!absl::IsDataLoss(status) || !place_.set_aside) return status;
+  TANGRAM_RETURN_IF_ERROR(SetAside(status));
+  TANGRAM_RETURN_IF_ERROR(OpenOnce());
+  return use(*database_);
+}
+
+absl::Status AnswerTable::FindChunk(SqlDatabase& database,
+                                    absl::Span<const absl::string_view> keys,
+                                    std::vector<Row>& found) const {
+  std::string sql =
+      "SELECT sequence, key, question, answer, checksum FROM answers "
+      "WHERE version = ?1 AND key IN (";
   std::vector<SqlValue> values = {version_};
-  for (const auto& [key, bytes] : chunk) {
-    values.push_back(static_cast<int64_t>(key));
-    values.push_back(Blob{bytes});
-    absl::StrAppend(&sql, values.size() > 3 ? ", " : "", "(?1, ?",
-                    values.size() - 1, ", ?", values.size(), ")");
+  for (const absl::string_view key : keys) {
+    values.push_back(Blob{key});
+    absl::StrAppend(&sql, values.size() > 2 ? ", ?" : "?", values.size());
+  }
+  sql += ")";
+  return database.Run(sql, values, [&](const SqlRow& row) {
+    found.push_back({.sequence = row.Int(0),
+                     .stored = {.key = row.String(1),
+                                .question = row.String(2),
+                                .answer = row.String(3),
+                                .checksum = row.String(4)}});
+  });
+}
+
+absl::Status AnswerTable::InsertChunk(
+    SqlDatabase& database, absl::Span<const StoredAnswer* const> chunk) const {
+  std::string sql =
+      "INSERT INTO answers (version, key, question, answer, checksum) VALUES ";
+  std::vector<SqlValue> values = {version_};
+  for (const StoredAnswer* row : chunk) {
+    const size_t first = values.size() + 1;
+    for (const std::string* column :
+         {&row->key, &row->question, &row->answer, &row->checksum}) {
+      values.push_back(Blob{*column});
+    }
+    absl::StrAppend(&sql, first > 2 ? ", " : "", "(?1, ?", first, ", ?",
+                    first + 1, ", ?", first + 2, ", ?", first + 3, ")");
   }
   sql += " ON CONFLICT (version, key) DO NOTHING";
-  return database_->Run(sql, values);
+  return database.Run(sql, values);
 }
 
 }  // namespace tangram

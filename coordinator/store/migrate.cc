@@ -8,25 +8,30 @@
 namespace tangram {
 namespace {
 
+// Sets `version` to the one that was there.
 absl::Status RunSteps(SqlDatabase& database, const std::string& name,
-                      absl::Span<const std::string> steps) {
+                      absl::Span<const std::string> steps, int64_t& version) {
   TANGRAM_RETURN_IF_ERROR(database.Run(database.dialect().lock_schema));
   TANGRAM_RETURN_IF_ERROR(
       database.Run("CREATE TABLE IF NOT EXISTS tangram_schema ("
                    "name TEXT PRIMARY KEY, version BIGINT NOT NULL)"));
-  int64_t version = 0;
+  version = 0;
   TANGRAM_RETURN_IF_ERROR(
       database.Run("SELECT version FROM tangram_schema WHERE name = ?1", {name},
                    [&](const SqlRow& row) { version = row.Int(0); }));
   const int64_t newest = static_cast<int64_t>(steps.size());
   if (version == newest) return absl::OkStatus();
+  if (version < 0) {
+    return absl::DataLossError(
+        absl::StrCat("database: ", name, " has the format ", version));
+  }
   if (version > newest) {
     return absl::FailedPreconditionError(
         absl::StrCat("database: ", name, " made by a later version (format ",
                      version, "; expected ", newest, ")"));
   }
-  for (; version < newest; ++version) {
-    TANGRAM_RETURN_IF_ERROR(database.RunScript(steps[version]));
+  for (int64_t step = version; step < newest; ++step) {
+    TANGRAM_RETURN_IF_ERROR(database.RunScript(steps[step]));
   }
   return database.Run(
       "INSERT INTO tangram_schema (name, version) VALUES (?1, ?2) "
@@ -36,9 +41,12 @@ absl::Status RunSteps(SqlDatabase& database, const std::string& name,
 
 }  // namespace
 
-absl::Status Migrate(SqlDatabase& database, const std::string& name,
-                     absl::Span<const std::string> steps) {
-  return database.Transact([&] { return RunSteps(database, name, steps); });
+absl::StatusOr<int64_t> Migrate(SqlDatabase& database, const std::string& name,
+                                absl::Span<const std::string> steps) {
+  int64_t version = 0;
+  TANGRAM_RETURN_IF_ERROR(database.Transact(
+      [&] { return RunSteps(database, name, steps, version); }));
+  return version;
 }
 
 }  // namespace tangram

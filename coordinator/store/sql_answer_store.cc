@@ -10,10 +10,12 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
-#include "common/wire/worker_pool_wire.h"
 #include "coordinator/store/answer_table.h"
+#include "coordinator/store/stored_answer.h"
 
 namespace tangram {
 namespace {
@@ -32,10 +34,12 @@ constexpr std::chrono::milliseconds kQuickWrite(500);
 
 class SqlAnswerStore : public AnswerStore {
  public:
-  SqlAnswerStore(std::unique_ptr<SqlDatabase> database, int64_t max_bytes,
-                 std::string version)
-      : table_(std::move(database), std::move(version)),
-        max_bytes_(max_bytes) {}
+  SqlAnswerStore(AnswerPlace place, AnswerStoreOptions options)
+      : options_(std::move(options)),
+        table_(std::move(place), options_.version,
+               [this](const std::string& path, const absl::Status& reason) {
+                 OnSetAside(path, reason);
+               }) {}
 
   ~SqlAnswerStore() override {
     if (!writer_.joinable()) return;
@@ -48,34 +52,49 @@ class SqlAnswerStore : public AnswerStore {
   }
 
   absl::Status Start() {
-    TANGRAM_RETURN_IF_ERROR(table_.Create());
+    TANGRAM_RETURN_IF_ERROR(table_.Open());
+    if (table_.has_dropped_old_format()) {
+      Log(LogLevel::kInfo,
+          "stored answers of an earlier format were deleted; they will be "
+          "asked again",
+          {});
+    }
     writer_ = std::thread([this] { Write(); });
     return absl::OkStatus();
   }
 
+  // Instead of Start.
+  absl::StatusOr<int64_t> Purge() {
+    TANGRAM_RETURN_IF_ERROR(table_.Open());
+    return table_.DeleteAll();
+  }
+
   std::vector<std::optional<Answer>> Find(
-      absl::Span<const Fingerprint> keys) override {
-    std::map<Fingerprint, std::string> found;
-    const absl::Status status = FindAll(keys, found);
+      absl::Span<const Question> questions) override {
+    std::vector<std::optional<Answer>> answers(questions.size());
+    const absl::Status status = FindAll(questions, answers);
     if (!status.ok()) cannot_read_.Tell(status.ToString());
     if (IsAway(status)) {
       const std::lock_guard lock(waiting_mutex_);
       Note(status);
       wake_.notify_all();
     }
-    std::vector<std::optional<Answer>> answers;
-    for (const Fingerprint key : keys) {
-      const auto it = found.find(key);
-      answers.push_back(it == found.end() ? std::nullopt : Decode(it->second));
-    }
     return answers;
   }
 
-  void Insert(const std::vector<KeyedAnswer>& answers,
+  void Drop(const QueryKey& key, const absl::Status& reason) override {
+    NoteDropped(kWrongAnswer, reason.message());
+    if (is_away_) return;
+    const std::lock_guard lock(table_mutex_);
+    const absl::Status status = table_.Delete(key.view());
+    if (!status.ok()) cannot_write_.Tell(status.ToString());
+  }
+
+  void Insert(const std::vector<AnsweredQuestion>& answers,
               std::function<void()> on_settled) override {
     Inserted inserted;
-    for (const auto& [key, answer] : answers) {
-      inserted.rows.emplace_back(key, SerializeAnswer(answer));
+    for (const AnsweredQuestion& answered : answers) {
+      inserted.rows.push_back(Seal(options_.version, answered));
     }
     std::unique_lock lock(waiting_mutex_);
     if (waiting_bytes_ + NumBytes(inserted) > kMaxWaitingBytes) {
@@ -96,25 +115,30 @@ class SqlAnswerStore : public AnswerStore {
   }
 
  private:
-  using Encoded = std::pair<Fingerprint, std::string>;
   struct Inserted {
-    std::vector<Encoded> rows;
+    std::vector<StoredAnswer> rows;
     std::function<void()> on_settled;  // Empty: it was called.
   };
 
   static int64_t NumBytes(const Inserted& inserted) {
     int64_t bytes = 0;
-    for (const auto& [key, answer] : inserted.rows) {
-      bytes += static_cast<int64_t>(sizeof(Encoded) + answer.size());
+    for (const StoredAnswer& row : inserted.rows) {
+      bytes += static_cast<int64_t>(sizeof(row) + row.num_bytes());
     }
     return bytes;
   }
 
-  // Empty for what was damaged.
-  static std::optional<Answer> Decode(const std::string& bytes) {
-    absl::StatusOr<Answer> answer = ParseAnswer(bytes);
-    if (!answer.ok()) return std::nullopt;
-    return *std::move(answer);
+  void OnSetAside(const std::string& path, const absl::Status& reason) {
+    Log(LogLevel::kWarning,
+        "the database of answers is damaged and was set aside; answers are "
+        "asked again",
+        {{"file", path}, {"reason", reason.ToString()}});
+    if (options_.observer != nullptr) options_.observer->OnSetAside();
+  }
+
+  void NoteDropped(absl::string_view reason, absl::string_view detail) {
+    dropped_.Tell(absl::StrCat(reason, ": ", detail));
+    if (options_.observer != nullptr) options_.observer->OnDropped(reason);
   }
 
   // A file may be hard to write, but is there.
@@ -124,12 +148,40 @@ class SqlAnswerStore : public AnswerStore {
 
   // Those who look do not wait for a database that is away: the writer finds
   // out when it is back.
-  absl::Status FindAll(absl::Span<const Fingerprint> keys,
-                       std::map<Fingerprint, std::string>& found) {
+  absl::Status FindAll(absl::Span<const Question> questions,
+                       std::vector<std::optional<Answer>>& answers) {
+    std::map<absl::string_view, size_t> index;  // By key.
+    std::vector<absl::string_view> keys;
+    for (size_t i = 0; i < questions.size(); ++i) {
+      const bool is_new = index.try_emplace(questions[i].key.view(), i).second;
+      if (is_new) keys.push_back(questions[i].key.view());
+    }
     if (is_away_) return absl::OkStatus();
     const std::lock_guard lock(table_mutex_);
     if (is_away_) return absl::OkStatus();
-    return table_.Find(keys, found);
+    std::vector<AnswerTable::Row> rows;
+    const absl::Status status = table_.Find(keys, rows);
+    for (const AnswerTable::Row& row : rows) {
+      const auto it = index.find(row.stored.key);
+      // Without one, an index of the database is damaged.
+      if (it != index.end())
+        TakeRow(row, questions[it->second], answers[it->second]);
+    }
+    return status;
+  }
+
+  // Deletes a row that is not what was written. Expects the table's lock to be
+  // held.
+  void TakeRow(const AnswerTable::Row& row, const Question& question,
+               std::optional<Answer>& answer) {
+    absl::StatusOr<Answer> found =
+        Unseal(options_.version, question, row.stored);
+    if (found.ok()) {
+      answer = *std::move(found);
+      return;
+    }
+    NoteDropped(found.status().message(), "the row is not as it was written");
+    table_.Delete(row.sequence).IgnoreError();  // It is not served either way.
   }
 
   // Expects the lock to be held, as do the next two.
@@ -211,9 +263,9 @@ class SqlAnswerStore : public AnswerStore {
 
   // Without any, it looks whether the database is there.
   absl::Status WriteRows(const std::deque<Inserted>& all) {
-    std::vector<AnswerTable::Row> rows;
+    std::vector<const StoredAnswer*> rows;
     for (const Inserted& inserted : all) {
-      rows.insert(rows.end(), inserted.rows.begin(), inserted.rows.end());
+      for (const StoredAnswer& row : inserted.rows) rows.push_back(&row);
     }
     const std::lock_guard lock(table_mutex_);
     return rows.empty() ? table_.Ping() : table_.Insert(std::move(rows));
@@ -236,12 +288,12 @@ class SqlAnswerStore : public AnswerStore {
 
   absl::Status Trim() {
     const std::lock_guard lock(table_mutex_);
-    return table_.Trim(max_bytes_);
+    return table_.Trim(options_.max_bytes);
   }
 
+  const AnswerStoreOptions options_;
   std::mutex table_mutex_;
   AnswerTable table_;
-  const int64_t max_bytes_;
 
   std::mutex waiting_mutex_;
   std::condition_variable wake_;
@@ -256,18 +308,23 @@ class SqlAnswerStore : public AnswerStore {
   bool stopping_ = false;
   SparseWarning cannot_read_{"answers cannot be read"};
   SparseWarning cannot_write_{"answers are not kept"};
+  SparseWarning dropped_{"a stored answer was dropped"};
   std::thread writer_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AnswerStore>> CreateSqlAnswerStore(
-    std::unique_ptr<SqlDatabase> database, int64_t max_bytes,
-    const std::string& version) {
-  auto store =
-      std::make_unique<SqlAnswerStore>(std::move(database), max_bytes, version);
+    AnswerPlace place, const AnswerStoreOptions& options) {
+  auto store = std::make_unique<SqlAnswerStore>(std::move(place), options);
   TANGRAM_RETURN_IF_ERROR(store->Start());
   return store;
+}
+
+absl::StatusOr<int64_t> PurgeAnswers(AnswerPlace place,
+                                     const AnswerStoreOptions& options) {
+  SqlAnswerStore store(std::move(place), options);
+  return store.Purge();
 }
 
 }  // namespace tangram

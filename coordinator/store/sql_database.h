@@ -44,7 +44,7 @@ struct SqlDialect {
 
 // A connection to a database. Errors: kResourceExhausted where its disk is
 // full, kUnavailable where it cannot be reached, read, written or locked,
-// kInternal for the rest. Not thread-safe.
+// kDataLoss where it is damaged, kInternal for the rest. Not thread-safe.
 class SqlDatabase {
  public:
   virtual ~SqlDatabase() = default;

@@ -130,7 +130,11 @@ class SqlJobStore : public JobStore {
 
   absl::Status Initialise() {
     const SqlDialect& dialect = database_->dialect();
-    TANGRAM_RETURN_IF_ERROR(Migrate(*database_, "jobs", Steps(dialect)));
+    TANGRAM_RETURN_IF_ERROR(
+        Migrate(*database_, "jobs", Steps(dialect)).status());
+    // Fails for a table of the right name with other columns.
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT " WHOLE_JOB_COLUMNS " FROM jobs LIMIT 1"));
     if (dialect.is_shared) return absl::OkStatus();
     return database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1");
   }

@@ -1,6 +1,7 @@
 #include "coordinator/store/sqlite_database.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <map>
 #include <utility>
@@ -26,6 +27,9 @@ absl::StatusCode CodeOf(int code) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return absl::StatusCode::kUnavailable;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::StatusCode::kDataLoss;
     default:
       return absl::StatusCode::kInternal;
   }
@@ -161,6 +165,12 @@ class SqliteDatabase : public SqlDatabase {
   std::map<std::string, sqlite3_stmt*> statements_;
 };
 
+// Whether the header of the file, and not its permissions, forbids writing.
+bool SaysReadOnly(sqlite3* handle, const std::string& path) {
+  return sqlite3_db_readonly(handle, "main") == 1 &&
+         access(path.c_str(), W_OK) == 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
@@ -172,13 +182,27 @@ absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
   auto database = std::make_unique<SqliteDatabase>(handle);
   if (code != SQLITE_OK) return database->ErrorOf(code, path);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
-  TANGRAM_RETURN_IF_ERROR(
-      database->RunScript("PRAGMA locking_mode = EXCLUSIVE;"
-                          "PRAGMA journal_mode = WAL;"
-                          "PRAGMA synchronous = FULL;"
-                          // Takes the lock.
-                          "BEGIN EXCLUSIVE; COMMIT;"));
+  const absl::Status status = database->RunScript(
+      "PRAGMA locking_mode = EXCLUSIVE;"
+      "PRAGMA journal_mode = WAL;"
+      "PRAGMA synchronous = FULL;"
+      // Takes the lock.
+      "BEGIN EXCLUSIVE; COMMIT;");
+  if (SaysReadOnly(handle, path)) {
+    return absl::DataLossError(
+        "database: the header of the file forbids writing");
+  }
+  TANGRAM_RETURN_IF_ERROR(status);
   return database;
+}
+
+absl::Status CheckSqliteStructure(SqlDatabase& database) {
+  std::string found;
+  TANGRAM_RETURN_IF_ERROR(
+      database.Run("PRAGMA quick_check(1)", {},
+                   [&](const SqlRow& row) { found = row.String(0); }));
+  if (found == "ok") return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("database: ", found));
 }
 
 }  // namespace tangram

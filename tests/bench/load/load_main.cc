@@ -195,7 +195,7 @@ void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
 void AskSliceQueries() {
   Metrics metrics;
   auto server = CoordinatorServer::Start(
-      {.state_dir = absl::GetFlag(FLAGS_state_dir)}, metrics);
+      {.state = {.state_dir = absl::GetFlag(FLAGS_state_dir)}}, metrics);
   TANGRAM_CHECK(server.ok());
   WorkerPool& pool = (*server)->pool();
   SayReady((*server)->port());

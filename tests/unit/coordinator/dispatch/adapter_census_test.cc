@@ -43,16 +43,16 @@ TEST(AdapterCensusTest, NamesAreSorted) {
   EXPECT_THAT(census.Names(), ElementsAre("alpa", "mist"));
 }
 
-TEST(AdapterCensusTest, TheFingerprintIsOfWhatIsUsed) {
+TEST(AdapterCensusTest, TheDigestIsOfWhatIsUsed) {
   AdapterCensus census;
   census.Add({Adapter("mist", "1")}, 2);
-  const Fingerprint before = census.FingerprintOfBest();
+  const Digest before = census.DigestOfBest();
   census.Add({Adapter("mist", "2")}, 1);  // Not used.
-  EXPECT_EQ(census.FingerprintOfBest(), before);
+  EXPECT_EQ(census.DigestOfBest(), before);
   census.Add({Adapter("mist", "2")}, 2);
-  EXPECT_NE(census.FingerprintOfBest(), before);
+  EXPECT_NE(census.DigestOfBest(), before);
   census.Remove({Adapter("mist", "2")}, 2);
-  EXPECT_EQ(census.FingerprintOfBest(), before);
+  EXPECT_EQ(census.DigestOfBest(), before);
 }
 
 }  // namespace

@@ -205,11 +205,12 @@ TEST_F(WorkerPoolTest, ABatchThatIsInFlightIsShared) {
 class SlowStore : public AnswerStore {
  public:
   std::vector<std::optional<Answer>> Find(
-      absl::Span<const Fingerprint> keys) override {
+      absl::Span<const Question> questions) override {
     ++num_finds_;
-    return {keys.size(), std::nullopt};
+    return {questions.size(), std::nullopt};
   }
-  void Insert(const std::vector<KeyedAnswer>&,
+  void Drop(const QueryKey&, const absl::Status&) override {}
+  void Insert(const std::vector<AnsweredQuestion>&,
               std::function<void()> on_settled) override {
     unsettled_.push_back(std::move(on_settled));
   }

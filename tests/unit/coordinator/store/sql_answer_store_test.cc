@@ -7,21 +7,22 @@
 #include <future>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/store/test_answers.h"
 #include "tests/unit/coordinator/store/test_database.h"
 
 namespace tangram {
 namespace {
 
+using testing::Answered;
+using testing::AnswerWith;
+using testing::CountingObserver;
 using testing::IsOk;
-
-Answer AnswerWith(int64_t steps, size_t reason_bytes = 0) {
-  return SlicePlanSet{
-      .infeasible = Infeasible{.reason = std::string(reason_bytes + 1, 'x')},
-      .search_steps = steps};
-}
+using testing::QuestionOf;
+using testing::StepsIn;
 
 class SqlAnswerStoreTest : public testing::DatabaseTest {
  protected:
@@ -31,24 +32,27 @@ class SqlAnswerStoreTest : public testing::DatabaseTest {
     store_ = NewStore(max_bytes, version);
   }
   std::unique_ptr<AnswerStore> NewStore(int64_t max_bytes,
-                                        const std::string& version) const {
-    auto store = CreateSqlAnswerStore(Open(), max_bytes, version);
+                                        const std::string& version) {
+    auto store = CreateSqlAnswerStore(
+        Place(),
+        {.max_bytes = max_bytes, .version = version, .observer = &observer_});
     EXPECT_THAT(store, IsOk());
     return *std::move(store);
+  }
+  AnswerPlace Place() const {
+    return is_shared() ? AnswersInPostgres(connection())
+                       : AnswersInFile(file());
   }
   void TearDown() override {
     store_.reset();
     DatabaseTest::TearDown();
   }
-  void Insert(Fingerprint key, const Answer& answer) {
-    store_->Insert({{key, answer}}, [] {});
+  void Insert(uint64_t number, const Answer& answer) {
+    store_->Insert({Answered(number, answer)}, [] {});
   }
-  // −1: unknown.
-  int64_t Steps(Fingerprint key) {
-    const std::optional<Answer> answer = store_->Find({&key, 1}).front();
-    return answer ? std::get<SlicePlanSet>(*answer).search_steps : -1;
-  }
+  int64_t Steps(uint64_t number) { return StepsIn(*store_, number); }
 
+  CountingObserver observer_;
   std::unique_ptr<AnswerStore> store_;
 };
 
@@ -58,15 +62,13 @@ INSTANTIATE_TEST_SUITE_P(All, SqlAnswerStoreTest,
 
 TEST_P(SqlAnswerStoreTest, AnswersOutliveTheProcess) {
   Reopen();
-  // Keys use all 64 bits.
-  const Fingerprint high = ~Fingerprint{0};
   Insert(1, AnswerWith(10));
-  Insert(high, AnswerWith(20));
+  Insert(2, AnswerWith(20));
   Reopen();
 
   EXPECT_EQ(Steps(1), 10);
-  EXPECT_EQ(Steps(high), 20);
-  EXPECT_EQ(Steps(2), -1);
+  EXPECT_EQ(Steps(2), 20);
+  EXPECT_EQ(Steps(3), -1);
 }
 
 TEST_P(SqlAnswerStoreTest, AnotherVersionStartsAnew) {
@@ -80,13 +82,14 @@ TEST_P(SqlAnswerStoreTest, AnotherVersionStartsAnew) {
   EXPECT_EQ(Steps(2), 20);
 }
 
-TEST_P(SqlAnswerStoreTest, AnswersComeInTheOrderOfTheKeys) {
+TEST_P(SqlAnswerStoreTest, AnswersComeInTheOrderOfTheQuestions) {
   Reopen();
   Insert(1, AnswerWith(10));
   Insert(2, PerformanceProfile{.min_gpu_seconds = 3});
   Reopen();
 
-  const auto answers = store_->Find({2, 9, 1});
+  const auto answers =
+      store_->Find({QuestionOf(2), QuestionOf(9), QuestionOf(1)});
   ASSERT_EQ(answers.size(), 3u);
   EXPECT_EQ(std::get<PerformanceProfile>(*answers[0]).min_gpu_seconds, 3);
   EXPECT_EQ(answers[1], std::nullopt);
@@ -96,7 +99,7 @@ TEST_P(SqlAnswerStoreTest, AnswersComeInTheOrderOfTheKeys) {
 TEST_P(SqlAnswerStoreTest, SaysWhenAnswersAreKept) {
   Reopen();
   std::promise<void> kept;
-  store_->Insert({{1, AnswerWith(10)}, {2, AnswerWith(20)}},
+  store_->Insert({Answered(1, AnswerWith(10)), Answered(2, AnswerWith(20))},
                  [&] { kept.set_value(); });
   kept.get_future().wait();
 
@@ -126,9 +129,10 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
   Insert(3, AnswerWith(30));
   {
     const FullDisk disk;
-    for (Fingerprint key = 1; key <= 2; ++key) {
+    for (uint64_t key = 1; key <= 2; ++key) {
       std::promise<void> settled;
-      store_->Insert({{key, AnswerWith(10)}}, [&] { settled.set_value(); });
+      store_->Insert({Answered(key, AnswerWith(10))},
+                     [&] { settled.set_value(); });
       settled.get_future().wait();
       EXPECT_EQ(Steps(key), -1);
     }
@@ -145,7 +149,7 @@ TEST_P(SqlAnswerStoreTest, OfManyBytesThatWaitTheLastAreDropped) {
   Reopen(1 << 30);
   {
     const FullDisk disk;
-    for (Fingerprint key = 1; key <= 3; ++key) {
+    for (uint64_t key = 1; key <= 3; ++key) {
       Insert(key, AnswerWith(10, 30 << 20));
     }
     Insert(4, AnswerWith(10));
@@ -200,7 +204,7 @@ TEST_P(SqlAnswerStoreTest, AfterASlowWriteNobodyWaitsUntilOneIsQuick) {
   {
     LockedAnswers answers(Open());
     std::promise<void> kept;
-    store_->Insert({{2, AnswerWith(20)}}, [&] { kept.set_value(); });
+    store_->Insert({Answered(2, AnswerWith(20))}, [&] { kept.set_value(); });
     auto future = kept.get_future();
     EXPECT_EQ(future.wait_for(std::chrono::seconds(0)),
               std::future_status::timeout);
@@ -211,7 +215,7 @@ TEST_P(SqlAnswerStoreTest, AfterASlowWriteNobodyWaitsUntilOneIsQuick) {
   std::thread::id writer;
   while (writer != std::this_thread::get_id()) {
     std::promise<std::thread::id> settled;
-    store_->Insert({{3, AnswerWith(30)}},
+    store_->Insert({Answered(3, AnswerWith(30))},
                    [&] { settled.set_value(std::this_thread::get_id()); });
     writer = settled.get_future().get();
   }
@@ -224,10 +228,10 @@ TEST_P(SqlAnswerStoreTest, WhatHasGatheredIsWrittenInParts) {
   LockedAnswers answers(Open());
   std::thread first([&] { Insert(5000, AnswerWith(10)); });
   answers.AwaitWaiting();
-  for (Fingerprint i = 0; i < 25; ++i) {
-    std::vector<KeyedAnswer> hundred;
-    for (Fingerprint key = 0; key < 100; ++key) {
-      hundred.emplace_back(100 * i + key, AnswerWith(20));
+  for (uint64_t i = 0; i < 25; ++i) {
+    std::vector<AnsweredQuestion> hundred;
+    for (uint64_t key = 0; key < 100; ++key) {
+      hundred.push_back(Answered(100 * i + key, AnswerWith(20)));
     }
     store_->Insert(hundred, [] {});
   }
@@ -272,12 +276,11 @@ class HungBackend {
 
 TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
   if (!is_shared()) GTEST_SKIP() << "not applicable: has no server";
-  ASSERT_OK_AND_ASSIGN(
-      auto hanging,
-      OpenPostgresDatabase(connection() + " application_name=hung",
-                           std::chrono::milliseconds(500)));
-  ASSERT_OK_AND_ASSIGN(store_,
-                       CreateSqlAnswerStore(std::move(hanging), 1 << 20, "1"));
+  const AnswerPlace hanging{.open = [this] {
+    return OpenPostgresDatabase(connection() + " application_name=hung",
+                                std::chrono::milliseconds(500));
+  }};
+  ASSERT_OK_AND_ASSIGN(store_, CreateSqlAnswerStore(hanging, {.version = "1"}));
   Insert(1, AnswerWith(10));
   const auto database = Open();
   {
@@ -288,7 +291,7 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
   {
     const HungBackend backend(*database);
     std::promise<void> settled;
-    store_->Insert({{2, AnswerWith(20)}}, [&] { settled.set_value(); });
+    store_->Insert({Answered(2, AnswerWith(20))}, [&] { settled.set_value(); });
     settled.get_future().wait();
     while (Steps(2) != 20) std::this_thread::yield();
   }
@@ -297,7 +300,7 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
 // 12 MB in answers of 100 kB into a database that may hold 6 MB.
 TEST_P(SqlAnswerStoreTest, TheOldestGoFirst) {
   Reopen(6 << 20);
-  for (Fingerprint key = 0; key < 120; ++key) {
+  for (uint64_t key = 0; key < 120; ++key) {
     Insert(key, AnswerWith(1, 100'000));
   }
   Reopen(6 << 20);
@@ -319,17 +322,17 @@ TEST_P(SqlAnswerStoreTest, WhereNothingIsLeftToDropItEnds) {
 // 300 = 2 · 128 + 2 · 16 + 12.
 TEST_P(SqlAnswerStoreTest, ManyAreWrittenAndFoundAtOnce) {
   Reopen();
-  std::vector<Fingerprint> keys;
-  for (Fingerprint key = 300; key > 0; --key) {
+  std::vector<Question> questions;
+  for (uint64_t key = 300; key > 0; --key) {
     Insert(key, AnswerWith(static_cast<int64_t>(key)));
-    keys.push_back(key);
+    questions.push_back(QuestionOf(key));
   }
   Reopen();
 
-  const auto answers = store_->Find(keys);
-  ASSERT_EQ(answers.size(), keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    ASSERT_TRUE(answers[i].has_value()) << keys[i];
+  const auto answers = store_->Find(questions);
+  ASSERT_EQ(answers.size(), questions.size());
+  for (size_t i = 0; i < questions.size(); ++i) {
+    ASSERT_TRUE(answers[i].has_value()) << i;
     EXPECT_EQ(std::get<SlicePlanSet>(*answers[i]).search_steps, 300 - i);
   }
 }
@@ -339,16 +342,12 @@ TEST_P(SqlAnswerStoreTest, CoordinatorsShareAnswersOfTheirVersion) {
   Reopen();
   const auto newer = NewStore(1 << 20, "2");
   Insert(1, AnswerWith(10));
-  newer->Insert({{1, AnswerWith(20)}}, [] {});
+  newer->Insert({Answered(1, AnswerWith(20))}, [] {});
   Reopen();  // Writes them.
-  const Fingerprint key = 1;
-  while (!newer->Find({&key, 1}).front().has_value()) {
-    std::this_thread::yield();
-  }
+  while (StepsIn(*newer, 1) == -1) std::this_thread::yield();
 
   EXPECT_EQ(Steps(1), 10);
-  EXPECT_EQ(
-      std::get<SlicePlanSet>(*newer->Find({&key, 1}).front()).search_steps, 20);
+  EXPECT_EQ(StepsIn(*newer, 1), 20);
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+#include "coordinator/coordinator_state.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/obs/build_info.h"
+#include "coordinator/store/answer_place.h"
+#include "coordinator/store/postgres_database.h"
+#include "coordinator/store/sql_answer_store.h"
+#include "coordinator/store/sql_job_store.h"
+#include "coordinator/store/sqlite_database.h"
+
+namespace tangram {
+namespace {
+
+std::string JobFile(const StatePlace& place) {
+  return absl::StrCat(place.state_dir, "/jobs.db");
+}
+
+AnswerPlace AnswersOf(const StatePlace& place) {
+  return place.database.empty()
+             ? AnswersInFile(absl::StrCat(place.state_dir, "/answers.db"))
+             : AnswersInPostgres(place.database);
+}
+
+AnswerStoreOptions StoreOptions(const StatePlace& place,
+                                AnswerStoreObserver* observer) {
+  return {.max_bytes = place.stored_answers_bytes,
+          .version = Version(),
+          .observer = observer};
+}
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("--state_dir: ", folder, ": ", error.message()));
+}
+
+absl::StatusOr<std::unique_ptr<JobStore>> OpenCheckedJobs(
+    const std::string& file) {
+  TANGRAM_ASSIGN_OR_RETURN(auto database, OpenSqliteDatabase(file));
+  TANGRAM_RETURN_IF_ERROR(CheckSqliteStructure(*database));
+  return CreateSqlJobStore(std::move(database));
+}
+
+absl::StatusOr<std::unique_ptr<JobStore>> OpenJobFile(const std::string& file) {
+  auto jobs = OpenCheckedJobs(file);
+  if (jobs.ok()) return jobs;
+  const absl::Status& status = jobs.status();
+  // In use or full, or written by a later version, which the message says.
+  const bool is_sound = absl::IsUnavailable(status) ||
+                        absl::IsResourceExhausted(status) ||
+                        absl::IsFailedPrecondition(status);
+  if (is_sound) {
+    return absl::Status(status.code(),
+                        absl::StrCat(file, ": ", status.message()));
+  }
+  return JobsAreDamaged(file, status);
+}
+
+}  // namespace
+
+absl::Status JobsAreDamaged(const std::string& jobs_at,
+                            const absl::Status& reason) {
+  return absl::DataLossError(absl::StrCat(
+      jobs_at, ": the database of jobs is damaged: ", reason.message(),
+      "; restore it from a backup, or move it away to start without jobs"));
+}
+
+absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,
+                                           Metrics& metrics) {
+  CoordinatorState state;
+  if (!place.database.empty()) {
+    state.jobs_at = "--database";
+    TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenPostgresDatabase(place.database));
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
+  } else if (!place.state_dir.empty()) {
+    TANGRAM_RETURN_IF_ERROR(MakeFolder(place.state_dir));
+    state.jobs_at = JobFile(place);
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs, OpenJobFile(state.jobs_at));
+  } else {
+    state.jobs_at = "memory";
+    TANGRAM_ASSIGN_OR_RETURN(auto memory, OpenSqliteDatabase(":memory:"));
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(memory)));
+    return state;
+  }
+  state.answer_metrics = std::make_unique<AnswerStoreMetrics>(metrics);
+  TANGRAM_ASSIGN_OR_RETURN(
+      state.answers,
+      CreateSqlAnswerStore(AnswersOf(place),
+                           StoreOptions(place, state.answer_metrics.get())));
+  return state;
+}
+
+absl::StatusOr<int64_t> PurgeStoredAnswers(const StatePlace& place) {
+  if (place.state_dir.empty() && place.database.empty()) {
+    return absl::InvalidArgumentError(
+        "--purge_answers: nothing is kept; expected --state_dir or --database");
+  }
+  if (place.database.empty()) {
+    TANGRAM_RETURN_IF_ERROR(MakeFolder(place.state_dir));
+  }
+  return PurgeAnswers(AnswersOf(place), StoreOptions(place, nullptr));
+}
+
+}  // namespace tangram

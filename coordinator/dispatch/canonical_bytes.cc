@@ -1,0 +1,216 @@
+#include "coordinator/dispatch/canonical_bytes.h"
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "common/base/check.h"
+
+namespace tangram {
+namespace {
+
+template <typename Unsigned>
+void AppendLittleEndian(std::string& bytes, Unsigned value) {
+  std::array<char, sizeof(Unsigned)> encoded;
+  for (size_t i = 0; i < encoded.size(); ++i) {
+    encoded[i] = static_cast<char>(value >> (8 * i));
+  }
+  bytes.append(encoded.data(), encoded.size());
+}
+
+void AppendCount(std::string& bytes, size_t count) {
+  TANGRAM_CHECK(count <= std::numeric_limits<uint32_t>::max());
+  AppendLittleEndian(bytes, static_cast<uint32_t>(count));
+}
+
+// Overloads of Append: one for each type of field.
+
+void Append(std::string& bytes, bool value) { bytes.push_back(value ? 1 : 0); }
+void Append(std::string& bytes, int32_t value) {
+  AppendLittleEndian(bytes, static_cast<uint32_t>(value));
+}
+void Append(std::string& bytes, uint64_t value) {
+  AppendLittleEndian(bytes, value);
+}
+void Append(std::string& bytes, double value) {
+  AppendLittleEndian(bytes, std::bit_cast<uint64_t>(value));
+}
+void Append(std::string& bytes, const std::string& text) {
+  AppendCount(bytes, text.size());
+  bytes += text;
+}
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void Append(std::string& bytes, Enum value) {
+  Append(bytes, static_cast<int32_t>(value));
+}
+void Append(std::string& bytes, const std::optional<double>& value) {
+  Append(bytes, value.has_value());
+  if (value.has_value()) Append(bytes, *value);
+}
+
+void Append(std::string& bytes, const LayerSpec& layer);
+void Append(std::string& bytes, const LayerRun& run);
+void Append(std::string& bytes, const Link& link);
+void Append(std::string& bytes, const StageLimits& limits);
+void Append(std::string& bytes, const PeakFlops& flops);
+void Append(std::string& bytes, const DeviceEfficiency& efficiency);
+void Append(std::string& bytes, const MeasuredOperator& measured);
+void Append(std::string& bytes, const MeasuredLayer& measured);
+void Append(std::string& bytes, const CollectivePoint& point);
+void Append(std::string& bytes, const MeasuredCollective& collective);
+void Append(std::string& bytes, const HostLink& host);
+void Append(std::string& bytes, const DeviceSpec& device);
+
+template <typename T>
+void Append(std::string& bytes, const std::vector<T>& list) {
+  AppendCount(bytes, list.size());
+  for (const T& value : list) Append(bytes, value);
+}
+
+template <typename... Fields>
+void AppendAll(std::string& bytes, const Fields&... fields) {
+  (Append(bytes, fields), ...);
+}
+
+// Structured bindings name every field, or do not compile.
+
+void Append(std::string& bytes, const LayerSpec& layer) {
+  const auto& [kind, hidden_size, num_heads, num_kv_heads, head_dim,
+               value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
+               rope_head_dim, ffn_hidden_size, gated_mlp, num_experts,
+               experts_per_token, expert_ffn_hidden_size,
+               shared_expert_ffn_hidden_size, vocab_size,
+               max_position_embeddings, tied_embeddings, linear_bias, norm_bias,
+               qkv_bias, qk_norm] = layer;
+  AppendAll(bytes, kind, hidden_size, num_heads, num_kv_heads, head_dim,
+            value_head_dim, sliding_window, q_lora_rank, kv_lora_rank,
+            rope_head_dim, ffn_hidden_size, gated_mlp, num_experts,
+            experts_per_token, expert_ffn_hidden_size,
+            shared_expert_ffn_hidden_size, vocab_size, max_position_embeddings,
+            tied_embeddings, linear_bias, norm_bias, qkv_bias, qk_norm);
+}
+
+void Append(std::string& bytes, const LayerRun& run) {
+  const auto& [layer, count] = run;
+  AppendAll(bytes, layer, count);
+}
+
+void Append(std::string& bytes, const Link& link) {
+  const auto& [bandwidth, pair_bandwidth, latency_s] = link;
+  AppendAll(bytes, bandwidth, pair_bandwidth, latency_s);
+}
+
+void Append(std::string& bytes, const StageLimits& limits) {
+  const auto& [tp, cp, dp, gpus_per_stage, max_stages, max_zero_stage,
+               no_sequence_parallel, no_offload] = limits;
+  AppendAll(bytes, tp, cp, dp, gpus_per_stage, max_stages, max_zero_stage,
+            no_sequence_parallel, no_offload);
+}
+
+void Append(std::string& bytes, const PeakFlops& flops) {
+  const auto& [fp32, fp16, bf16, fp8] = flops;
+  AppendAll(bytes, fp32, fp16, bf16, fp8);
+}
+
+void Append(std::string& bytes, const DeviceEfficiency& efficiency) {
+  const auto& [gemm_max_fraction, gemm_half_flops, attention_fraction,
+               memory_fraction, kernel_launch_s, host_launch_s,
+               unaligned_penalty, odd_penalty, overlap_penalty, copy_penalty,
+               duplex_penalty, reserved_bytes, fragmentation] = efficiency;
+  AppendAll(bytes, gemm_max_fraction, gemm_half_flops, attention_fraction,
+            memory_fraction, kernel_launch_s, host_launch_s, unaligned_penalty,
+            odd_penalty, overlap_penalty, copy_penalty, duplex_penalty,
+            reserved_bytes, fragmentation);
+}
+
+void Append(std::string& bytes, const MeasuredOperator& measured) {
+  const auto& [key, forward_s, backward_s] = measured;
+  AppendAll(bytes, key, forward_s, backward_s);
+}
+
+void Append(std::string& bytes, const MeasuredLayer& measured) {
+  const auto& [key, samples, forward_s, backward_s, collectives_included,
+               saved_bytes, optimizer_s, state_bytes] = measured;
+  AppendAll(bytes, key, samples, forward_s, backward_s, collectives_included,
+            saved_bytes, optimizer_s, state_bytes);
+}
+
+void Append(std::string& bytes, const CollectivePoint& point) {
+  const auto& [size_bytes, seconds] = point;
+  AppendAll(bytes, size_bytes, seconds);
+}
+
+void Append(std::string& bytes, const MeasuredCollective& collective) {
+  const auto& [op, ranks, nodes, points] = collective;
+  AppendAll(bytes, op, ranks, nodes, points);
+}
+
+void Append(std::string& bytes, const HostLink& host) {
+  const auto& [bandwidth, memory_bytes] = host;
+  AppendAll(bytes, bandwidth, memory_bytes);
+}
+
+void Append(std::string& bytes, const DeviceSpec& device) {
+  const auto& [type, peak_flops, memory_bytes, memory_bandwidth,
+               supports_flash_attention, host, efficiency, measured,
+               measured_layers, collectives] = device;
+  AppendAll(bytes, type, peak_flops, memory_bytes, memory_bandwidth,
+            supports_flash_attention, host, efficiency, measured,
+            measured_layers, collectives);
+}
+
+}  // namespace
+
+void AppendCanonical(std::string& bytes, int32_t value) {
+  Append(bytes, value);
+}
+
+void AppendCanonical(std::string& bytes, int64_t value) {
+  Append(bytes, static_cast<uint64_t>(value));
+}
+
+void AppendCanonical(std::string& bytes, absl::string_view text) {
+  AppendCount(bytes, text.size());
+  bytes.append(text.data(), text.size());
+}
+
+void AppendCanonical(std::string& bytes, AtomRange atoms) {
+  const auto& [begin, end] = atoms;
+  AppendAll(bytes, begin, end);
+}
+
+void AppendCanonicalRuns(std::string& bytes, const ModelSlice& slice) {
+  // The fingerprint is computed from the runs.
+  const auto& [atoms, runs, fingerprint] = slice;
+  Append(bytes, runs);
+}
+
+void AppendCanonical(std::string& bytes, const ModelSpec& model) {
+  const auto& [name, layers] = model;
+  Append(bytes, name);
+  AppendCanonicalRuns(bytes, MakeSlice({0, model.num_layers()}, layers));
+}
+
+void AppendCanonical(std::string& bytes, const IslandSpec& island) {
+  const auto& [device, num_nodes, gpus_per_node, intra_node, inter_node,
+               limits] = island;
+  AppendAll(bytes, device, num_nodes, gpus_per_node, intra_node, inter_node,
+            limits);
+}
+
+void AppendCanonical(std::string& bytes, const TrainingOptions& training) {
+  const auto& [global_batch_size, sequence_length, precision, optimizer,
+               flash_attention, dropout, fp32_gradients, overlap_grad_reduce,
+               blocking_transfers, buffered_sends, gradient_copy, bf16_moments,
+               fused_loss] = training;
+  AppendAll(bytes, global_batch_size, sequence_length, precision, optimizer,
+            flash_attention, dropout, fp32_gradients, overlap_grad_reduce,
+            blocking_transfers, buffered_sends, gradient_copy, bf16_moments,
+            fused_loss);
+}
+
+}  // namespace tangram

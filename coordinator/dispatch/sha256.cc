@@ -1,0 +1,38 @@
+#include "coordinator/dispatch/sha256.h"
+
+#include <openssl/evp.h>
+
+#include "common/base/check.h"
+
+namespace tangram {
+namespace {
+
+// Fetched once: looking an algorithm up takes longer than hashing a question.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const algorithm =
+      EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return algorithm;
+}
+
+}  // namespace
+
+void Sha256::FreeContext::operator()(EVP_MD_CTX* context) const {
+  EVP_MD_CTX_free(context);
+}
+
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  TANGRAM_CHECK(context_ != nullptr && Algorithm() != nullptr);
+}
+
+Digest Sha256::operator()(absl::string_view bytes) {
+  Digest digest;
+  unsigned size = 0;
+  TANGRAM_CHECK(
+      EVP_DigestInit_ex2(context_.get(), Algorithm(), nullptr) == 1 &&
+      EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1 &&
+      EVP_DigestFinal_ex(context_.get(), digest.bytes.data(), &size) == 1 &&
+      size == digest.bytes.size());
+  return digest;
+}
+
+}  // namespace tangram

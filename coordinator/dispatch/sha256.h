@@ -1,0 +1,51 @@
+#ifndef TANGRAM_COORDINATOR_DISPATCH_SHA256_H_
+#define TANGRAM_COORDINATOR_DISPATCH_SHA256_H_
+
+#include <openssl/types.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// A SHA-256 digest. Nobody can make two texts with the same one.
+struct Digest {
+  std::array<uint8_t, 32> bytes = {};
+
+  absl::string_view view() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  auto operator<=>(const Digest&) const = default;
+
+  // A part of a digest is as good a hash as any.
+  template <typename H>
+  friend H AbslHashValue(H state, const Digest& digest) {
+    uint64_t part = 0;
+    std::memcpy(&part, digest.bytes.data(), sizeof(part));
+    return H::combine(std::move(state), part);
+  }
+};
+
+// Computes digests, one after another, without setting the library up anew for
+// each. Not thread-safe.
+class Sha256 {
+ public:
+  Sha256();
+
+  Digest operator()(absl::string_view bytes);
+
+ private:
+  struct FreeContext {
+    void operator()(EVP_MD_CTX* context) const;
+  };
+  std::unique_ptr<EVP_MD_CTX, FreeContext> context_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_DISPATCH_SHA256_H_

@@ -1,0 +1,45 @@
+#ifndef TANGRAM_COORDINATOR_STORE_STORED_ANSWER_H_
+#define TANGRAM_COORDINATOR_STORE_STORED_ANSWER_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "coordinator/dispatch/answer_store.h"
+
+namespace tangram {
+
+// One answer as a database keeps it.
+struct StoredAnswer {
+  std::string key;       // The 32 bytes of QueryKey.
+  std::string question;  // Question::bytes.
+  std::string answer;    // SerializeAnswer.
+  std::string checksum;  // SHA-256 of the version and the other columns.
+
+  size_t num_bytes() const {
+    return key.size() + question.size() + answer.size() + checksum.size();
+  }
+};
+
+// Why a row is dropped; the labels of a metric.
+inline constexpr char kBadChecksum[] = "checksum";
+inline constexpr char kOtherQuestion[] = "question";
+inline constexpr char kUndecodable[] = "encoding";
+inline constexpr char kWrongAnswer[] = "answer";  // CheckAnswer refuses it.
+inline constexpr const char* kDropReasons[] = {kBadChecksum, kOtherQuestion,
+                                               kUndecodable, kWrongAnswer};
+
+StoredAnswer Seal(absl::string_view version, const AnsweredQuestion& answered);
+
+// Returns the answer of a row if all bytes are those that Seal returned for
+// this version and question. The message of an error is one of kDropReasons.
+// The checksum holds no secret: whoever can write the database can make a row
+// that passes, so the answer has yet to be checked against the question.
+absl::StatusOr<Answer> Unseal(absl::string_view version,
+                              const Question& question,
+                              const StoredAnswer& row);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_STORE_STORED_ANSWER_H_
