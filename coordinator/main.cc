@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/daemon/daemon.h"
 #include "common/daemon/flag_checks.h"
@@ -109,8 +110,8 @@ std::string StateDir() {
 absl::Status CheckMegabytes(absl::string_view flag, int64_t value) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 20;
   if (value >= 0 && value <= kMost) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, ": ", value, "; expected 0 to ", kMost));
+  return FieldError(absl::StrCat("--", flag), value,
+                    absl::StrCat("0 to ", kMost));
 }
 
 absl::Status CheckFlags() {
@@ -134,15 +135,13 @@ absl::Status CheckFlags() {
   TANGRAM_RETURN_IF_ERROR(
       CheckFlagAtMost("drain_s", absl::GetFlag(FLAGS_drain_s), kLongestWaitS));
   if (const int plans = absl::GetFlag(FLAGS_max_concurrent_plans); plans < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--max_concurrent_plans: ", plans, "; expected a positive integer"));
+    return FieldError("--max_concurrent_plans", plans, "a positive integer");
   }
   const std::string dir = absl::GetFlag(FLAGS_state_dir);
   if (dir.empty() || absl::GetFlag(FLAGS_database).empty()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--state_dir: ", dir, "; expected nothing beside --database"));
+  return FieldError("--state_dir", dir, "nothing beside --database");
 }
 
 StatePlace PlaceFromFlags() {

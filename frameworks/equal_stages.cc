@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "frameworks/lower_plan.h"
 
 namespace tangram {
@@ -13,9 +14,11 @@ absl::Status CheckSizes(const PipelinePlan& plan) {
   for (int i = 1; i < plan.num_stages(); ++i) {
     const size_t other = plan.stages[i].gpus.size();
     if (other == size) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "stages[", i, "].gpus: ", other, " GPUs; expected ", size,
-        " as in the first stage: one mesh of degrees covers all stages"));
+    return FieldError(
+        absl::StrCat("stages[", i, "].gpus"), absl::StrCat(other, " GPUs"),
+        absl::StrCat(
+            size,
+            " as in the first stage: one mesh of degrees covers all stages"));
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/losses.h"
 #include "frameworks/lower_plan.h"
@@ -38,12 +39,13 @@ absl::StatusOr<const ExportTarget*> FindTarget(absl::string_view name) {
   for (const ExportTarget& target : kTargets) {
     if (target.name == name) return &target;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "target: ", name, "; expected one of ",
-      absl::StrJoin(kTargets, ", ",
-                    [](std::string* out, const ExportTarget& target) {
-                      absl::StrAppend(out, target.name);
-                    })));
+  return FieldError(
+      "target", name,
+      absl::StrCat("one of ", absl::StrJoin(kTargets, ", ",
+                                            [](std::string* out,
+                                               const ExportTarget& target) {
+                                              absl::StrAppend(out, target.name);
+                                            })));
 }
 
 absl::Status InTarget(absl::string_view name, const absl::Status& status) {

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/import_parts.h"
 #include "frameworks/lower_plan.h"
@@ -126,9 +127,9 @@ absl::Status SetStage(const LayerLists& lists, int first, int last,
   TANGRAM_ASSIGN_OR_RETURN(const int replica,
                            Multiply("tp x cp", p.tp_degree, p.cp_degree));
   if (replica == 0 || num_gpus % replica != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "tp_sizes_enc: ", p.tp_degree, " and cp ", p.cp_degree,
-        "; expected divisors of the ", num_gpus, " GPUs of a stage"));
+    return FieldError(
+        "tp_sizes_enc", absl::StrCat(p.tp_degree, " and cp ", p.cp_degree),
+        absl::StrCat("divisors of the ", num_gpus, " GPUs of a stage"));
   }
   p.dp_degree = num_gpus / replica;
   return absl::OkStatus();

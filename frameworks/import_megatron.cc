@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/import_parts.h"
 #include "frameworks/lower_plan.h"
@@ -54,8 +55,8 @@ class Options {
     if (absl::SimpleAtoi(text, &value) && value > 0 && value <= kMaxNumber) {
       return value;
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        source_, ": --", name, ": ", text, "; expected a positive integer"));
+    return FieldError(absl::StrCat(source_, ": --", name), text,
+                      "a positive integer");
   }
 
  private:
@@ -71,9 +72,8 @@ struct LayoutStage {
 };
 
 absl::Status BadLayout(absl::string_view layout, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--pipeline-model-parallel-layout: ", layout,
-                   "; expected stages of E, t, t*N and L between |", why));
+  return FieldError("--pipeline-model-parallel-layout", layout,
+                    absl::StrCat("stages of E, t, t*N and L between |", why));
 }
 
 // Parses a layout. Nested repetition, "(tt|)*3", and multi-token prediction are
@@ -150,9 +150,8 @@ absl::StatusOr<StageParallelism> ReadParallelism(const Options& options,
   TANGRAM_ASSIGN_OR_RETURN(replica,
                            Multiply("tp x cp x pp", replica, num_devices));
   if (world % replica != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("host file: ", world,
-                     " GPUs; expected a multiple of tp x cp x pp, ", replica));
+    return FieldError("host file", absl::StrCat(world, " GPUs"),
+                      absl::StrCat("a multiple of tp x cp x pp, ", replica));
   }
   p.dp_degree = world / replica;
   p.sequence_parallel = options.Has("sequence-parallel");

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/rank_order.h"
@@ -27,9 +28,9 @@ absl::Status CheckLayers(const ImportRequest& request,
   for (const LayerStage& stage : stages) num_layers += stage.num_layers;
   const int expected = request.model.num_layers() - 2;
   if (num_layers == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("layers: ", num_layers, "; expected the ", expected,
-                   " transformer layers of ", request.model.name));
+  return FieldError("layers", num_layers,
+                    absl::StrCat("the ", expected, " transformer layers of ",
+                                 request.model.name));
 }
 
 StagePlan StageOf(const ModelSpec& model, const LayerStage& layers, int begin,
@@ -56,8 +57,7 @@ StagePlan StageOf(const ModelSpec& model, const LayerStage& layers, int begin,
 absl::StatusOr<int> Multiply(absl::string_view what, int a, int b) {
   const int64_t product = int64_t{a} * b;
   if (product <= kMaxNumber) return static_cast<int>(product);
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": ", product, "; expected at most ", kMaxNumber));
+  return FieldError(what, product, absl::StrCat("at most ", kMaxNumber));
 }
 
 absl::StatusOr<const FrameworkFile*> FindConfig(const ImportRequest& request,
@@ -157,9 +157,9 @@ absl::Status PlaceStages(const ImportRequest& request, ImportedPlan& imported) {
   TANGRAM_ASSIGN_OR_RETURN(const GpuList list, FindGpus(request));
   const int found = static_cast<int>(list.gpus.size());
   if (found < count || (found > count && !list.source.empty())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(list.source.empty() ? "cluster" : list.source, ": ", found,
-                     " GPUs; expected the ", count, " of the configuration"));
+    return FieldError(list.source.empty() ? "cluster" : list.source,
+                      absl::StrCat(found, " GPUs"),
+                      absl::StrCat("the ", count, " of the configuration"));
   }
   if (list.source.empty()) {
     imported.notes.emplace_back(

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/targets.h"
@@ -36,8 +37,9 @@ absl::StatusOr<ImportedPlan> ImportPlan(absl::string_view format,
     imported.plan = CanonicalPlan(request.model, std::move(imported.plan));
     return imported;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("format: ", format, "; expected one of ",
+  return FieldError(
+      "format", format,
+      absl::StrCat("one of ",
                    absl::StrJoin(kFormats, ", ",
                                  [](std::string* out, const PlanFormat& known) {
                                    absl::StrAppend(out, known.name);

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -136,9 +137,10 @@ absl::Status AddWindows(const ModelSpec& model, OptionList& options) {
     all &= layer.sliding_window > 0;
     if (layer.sliding_window == 0) continue;
     if (window > 0 && layer.sliding_window != window) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "model.layers[", l, "].sliding_window: ", layer.sliding_window,
-          "; expected one window, ", window, " in the layers before"));
+      return FieldError(
+          absl::StrCat("model.layers[", l, "].sliding_window"),
+          layer.sliding_window,
+          absl::StrCat("one window, ", window, " in the layers before"));
     }
     window = layer.sliding_window;
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/substitute.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -41,10 +42,12 @@ absl::Status CheckTensorParallelGroups(const PlacedStage& stage,
       const size_t on_host = i + 1 - first_of_host;
       const Node& node = cluster.nodes[stage.gpus[i].node];
       if (on_host != tp && static_cast<int>(on_host) != node.num_gpus) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            field, ".gpus: ", on_host, " of the ", tp,
-            " ranks of a tensor-parallel group on host ", node.name,
-            "; expected all of them, or all GPUs of the host"));
+        return FieldError(
+            absl::StrCat(field, ".gpus"),
+            absl::StrCat(on_host, " of the ", tp,
+                         " ranks of a tensor-parallel group on host ",
+                         node.name),
+            "all of them, or all GPUs of the host");
       }
       first_of_host = i + 1;
     }

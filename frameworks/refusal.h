@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 
@@ -13,8 +14,7 @@ namespace tangram {
 template <typename Value>
 absl::Status Refuse(absl::string_view field, const Value& found,
                     absl::string_view wanted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", found, "; expected ", wanted));
+  return FieldError(field, found, wanted);
 }
 
 inline std::string StageField(int stage, absl::string_view field) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/targets.h"
@@ -210,12 +211,13 @@ absl::StatusOr<const RuntimeRules*> FindRuntimeRules(absl::string_view name) {
   for (const RuntimeRules& rules : kRules) {
     if (rules.name == name) return &rules;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "constraints.runtime: ", name, "; expected one of ",
-      absl::StrJoin(kRules, ", ",
-                    [](std::string* out, const RuntimeRules& rules) {
-                      absl::StrAppend(out, rules.name);
-                    })));
+  return FieldError(
+      "constraints.runtime", name,
+      absl::StrCat("one of ", absl::StrJoin(kRules, ", ",
+                                            [](std::string* out,
+                                               const RuntimeRules& rules) {
+                                              absl::StrAppend(out, rules.name);
+                                            })));
 }
 
 std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,

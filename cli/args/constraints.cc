@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/hostlist.h"
 
@@ -17,8 +18,7 @@ namespace {
 
 absl::Status Bad(const char* option, absl::string_view text,
                  absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      option, ": ", absl::Utf8SafeCEscape(text), "; expected ", expected));
+  return FieldError(option, absl::Utf8SafeCEscape(text), expected);
 }
 
 // "a100=4" or "4".

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/args/constraints.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/attach_profile_files.h"
@@ -31,9 +32,10 @@ absl::StatusOr<int> SequenceLength(const PlanOptions& options,
   }
   const int length = *options.training.sequence_length;
   if (learned_positions > 0 && length > learned_positions) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--seq: ", length, "; expected at most the ", learned_positions,
-        " positions that ", model.name, " has learned"));
+    return FieldError(
+        "--seq", length,
+        absl::StrCat("at most the ", learned_positions, " positions that ",
+                     model.name, " has learned"));
   }
   return length;
 }
@@ -46,10 +48,9 @@ absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
                            SequenceLength(options, model));
   const int microbatch = options.pipeline_microbatch_size;
   if (microbatch > 0 && training.global_batch_size % microbatch != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--microbatch: ", microbatch,
-                     "; expected a divisor of the global batch, ",
-                     training.global_batch_size));
+    return FieldError("--microbatch", microbatch,
+                      absl::StrCat("a divisor of the global batch, ",
+                                   training.global_batch_size));
   }
   return training;
 }

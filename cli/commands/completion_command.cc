@@ -1,8 +1,8 @@
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "cli/args/command_line.h"
 #include "cli/args/complete.h"
 #include "cli/commands/commands.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 namespace {
@@ -61,8 +61,7 @@ CommandResult Run(const CompletionOptions& options, Console& console) {
   } else if (options.shell == "fish") {
     console.out << kFish;
   } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shell: ", options.shell, "; expected bash, fish or zsh"));
+    return FieldError("shell", options.shell, "bash, fish or zsh");
   }
   return ExitCode::kOk;
 }

@@ -17,6 +17,7 @@
 #include "cli/print/format.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/sim/stage_labels.h"
 #include "formats/config/text_file.h"
@@ -67,10 +68,10 @@ absl::StatusOr<ClusterSource> ReadSource(const ClusterInput& input) {
   if (!source.format.has_value()) {
     source.format = expected.front();
   } else if (!absl::c_linear_search(expected, *source.format)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(input.flag, ": ", source.name,
-                     " looks like the output of ", CommandOf(*source.format),
-                     "; expected that of ", CommandOf(expected.front())));
+    return FieldError(input.flag,
+                      absl::StrCat(source.name, " looks like the output of ",
+                                   CommandOf(*source.format)),
+                      absl::StrCat("that of ", CommandOf(expected.front())));
   }
   return source;
 }
@@ -111,8 +112,7 @@ absl::StatusOr<ClusterImportOptions> MakeOptions(
   for (const std::string& entry : given.gpu_types) {
     const size_t equals = entry.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--gpu: ", entry, "; expected NAME=TYPE"));
+      return FieldError("--gpu", entry, "NAME=TYPE");
     }
     options.gpu_types[entry.substr(0, equals)] = entry.substr(equals + 1);
   }

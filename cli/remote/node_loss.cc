@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/remote/remote_planning.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/config/limit_nodes.h"
 
@@ -32,9 +33,9 @@ absl::StatusOr<std::vector<ReducedRequest>> WithoutANode(
     const PlanRequest& request) {
   const Cluster& cluster = request.cluster;
   if (cluster.groups.size() > kMaxGroups) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--prepare-node-loss: ", cluster.groups.size(),
-                     " groups of nodes; expected at most ", kMaxGroups));
+    return FieldError("--prepare-node-loss",
+                      absl::StrCat(cluster.groups.size(), " groups of nodes"),
+                      absl::StrCat("at most ", kMaxGroups));
   }
   std::vector<ReducedRequest> reduced;
   if (cluster.nodes.size() < 2) return reduced;

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -103,9 +104,10 @@ absl::StatusOr<CsvTable> ParseCsv(absl::string_view text,
       continue;
     }
     if (cells.size() != table.columns.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          source_name, ": line ", line, ": ", cells.size(), " cells; expected ",
-          table.columns.size(), ", as in the header"));
+      return FieldError(
+          absl::StrCat(source_name, ": line ", line),
+          absl::StrCat(cells.size(), " cells"),
+          absl::StrCat(table.columns.size(), ", as in the header"));
     }
     table.rows.push_back({line, std::move(cells)});
   }

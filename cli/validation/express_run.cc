@@ -15,6 +15,7 @@
 #include "cli/validation/run_parts.h"
 #include "cli/validation/run_stages.h"
 #include "cli/validation/runtime_habits.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/config/group_fields.h"
 #include "formats/config/model_limits.h"
@@ -62,8 +63,8 @@ absl::Status CheckSizes(const MeasuredRun& run) {
                {"vp", run.virtual_stages, kMaxModelLayers}};
   for (const auto& size : sizes) {
     if (size.value > size.most) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          size.column, ": ", size.value, "; expected at most ", size.most));
+      return FieldError(size.column, size.value,
+                        absl::StrCat("at most ", size.most));
     }
   }
   int64_t gpus = 1;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/validation/csv_table.h"
 #include "cli/validation/text_match.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -66,9 +67,8 @@ class RowReader {
  private:
   absl::Status Error(absl::string_view column,
                      absl::string_view expected) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source_name_, ": line ", row_.line, ": ", column, ": ",
-                     Text(column), "; expected ", expected));
+    return FieldError(absl::StrCat(source_name_, ": line ", row_.line),
+                      absl::StrCat(column, ": ", Text(column)), expected);
   }
 
   const CsvTable& table_;

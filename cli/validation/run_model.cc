@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "cli/validation/run_parts.h"
 #include "cli/validation/text_match.h"
+#include "common/base/field_error.h"
 #include "formats/catalogue/assemble_model.h"
 #include "formats/catalogue/models.h"
 
@@ -111,8 +112,8 @@ absl::StatusOr<ModelSpec> ModelOfRun(const MeasuredRun& run) {
     if (known.ok() && known->num_layers() == run.num_layers + 2) return known;
   }
   if (run.hidden_size % HeadsOf(run) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "heads: ", run.num_heads, "; expected a divisor of ", run.hidden_size));
+    return FieldError("heads", run.num_heads,
+                      absl::StrCat("a divisor of ", run.hidden_size));
   }
   absl::StatusOr<LayerSpec> layer = LayerOf(run);
   if (!layer.ok()) return layer.status();

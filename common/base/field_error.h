@@ -7,7 +7,8 @@
 
 namespace tangram {
 
-// "slice.runs[1].count: 0; expected a positive integer"
+// Returns the error of all bad input, kInvalidArgument:
+//   slice.runs[1].count: 0; expected a positive integer
 inline absl::Status FieldError(absl::string_view field,
                                const absl::AlphaNum& found,
                                absl::string_view expected) {

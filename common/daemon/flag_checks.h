@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 
@@ -12,24 +13,23 @@ inline constexpr double kLongestWaitS = 1e6;
 
 inline absl::Status CheckFlagNotNegative(absl::string_view flag, double value) {
   if (value >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, ": ", value, "; expected at least 0"));
+  return FieldError(absl::StrCat("--", flag), value, "at least 0");
 }
 
 // 0 to `max`.
 inline absl::Status CheckFlagAtMost(absl::string_view flag, double value,
                                     double max) {
   if (value >= 0 && value <= max) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, ": ", value, "; expected 0 to ", max));
+  return FieldError(absl::StrCat("--", flag), value,
+                    absl::StrCat("0 to ", max));
 }
 
 // More than 0, and at most `max`.
 inline absl::Status CheckFlagPositive(absl::string_view flag, double value,
                                       double max) {
   if (value > 0 && value <= max) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", flag, ": ", value, "; expected more than 0 and at most ", max));
+  return FieldError(absl::StrCat("--", flag), value,
+                    absl::StrCat("more than 0 and at most ", max));
 }
 
 }  // namespace tangram

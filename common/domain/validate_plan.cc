@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/domain/pipeline_plan.h"
 
@@ -15,8 +16,7 @@ namespace {
 // "field: found; expected wanted".
 absl::Status Bad(const std::string& field, const std::string& found,
                  const std::string& wanted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", found, "; expected ", wanted));
+  return FieldError(field, found, wanted);
 }
 
 absl::Status CheckDivides(const std::string& field, int divisor, int dividend,

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 namespace {
@@ -16,8 +17,7 @@ static_assert(std::size(kKinds) == std::variant_size_v<Answer>);
 
 absl::Status CheckIndex(const char* field, int index, size_t size) {
   if (index >= 0 && index < static_cast<int>(size)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", index, "; expected an index below ", size));
+  return FieldError(field, index, absl::StrCat("an index below ", size));
 }
 
 struct IndexChecker {

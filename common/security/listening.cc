@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/security/channel.h"
 #include "common/security/refresh.h"
@@ -46,10 +47,10 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
   } else if (gate == nullptr) {
     return grpc::InsecureServerCredentials();
   } else if (!IsLoopback(address)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--listen: ", address,
-        ": callers would send tokens in plain text; expected --tls_cert_file "
-        "or an address of this machine alone"));
+    return FieldError(
+        "--listen",
+        absl::StrCat(address, ": callers would send tokens in plain text"),
+        "--tls_cert_file or an address of this machine alone");
   } else {
     // Local credentials are plain text too, but accept a gate.
     credentials = grpc::experimental::LocalServerCredentials(

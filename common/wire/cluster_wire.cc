@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "tangram/v1/cluster.pb.h"
@@ -122,8 +123,8 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
           InField("nodes", i, CheckLength("names", name, kMaxNameBytes)));
       if (name.empty() || !names.insert(name).second) {
         return InField("nodes", i,
-                       InvalidField("names", absl::StrCat("\"", name, "\""),
-                                    "names that are unique in the cluster"));
+                       FieldError("names", absl::StrCat("\"", name, "\""),
+                                  "names that are unique in the cluster"));
       }
       node.name = name;
       cluster.nodes.push_back(node);
@@ -143,18 +144,17 @@ absl::Status DecodeLinks(const v1::Cluster& message, Cluster& cluster) {
   }
   const int num_groups = message.groups_size();
   if (message.links_size() != num_groups) {
-    return InvalidField(
-        "links", absl::StrCat(message.links_size(), " rows"),
-        absl::StrCat("one for each of ", num_groups, " groups"));
+    return FieldError("links", absl::StrCat(message.links_size(), " rows"),
+                      absl::StrCat("one for each of ", num_groups, " groups"));
   }
   for (int a = 0; a < num_groups; ++a) {
     const v1::LinkRow& row = message.links(a);
     if (row.link_types_size() != num_groups) {
       return InField(
           "links", a,
-          InvalidField("link_types",
-                       absl::StrCat(row.link_types_size(), " links"),
-                       absl::StrCat("one to each of ", num_groups, " groups")));
+          FieldError("link_types",
+                     absl::StrCat(row.link_types_size(), " links"),
+                     absl::StrCat("one to each of ", num_groups, " groups")));
     }
     std::vector<Link>& links = cluster.links.emplace_back();
     for (const int type : row.link_types()) {
@@ -338,10 +338,10 @@ absl::StatusOr<Island> FromProto(const v1::Island& message,
     }
   }
   if (static_cast<int>(island.nodes.size()) != message.nodes_size()) {
-    return InvalidField("nodes", absl::StrCat(message.nodes_size(), " names"),
-                        absl::StrCat("different nodes of the cluster, which "
-                                     "has ",
-                                     island.nodes.size(), " of them"));
+    return FieldError("nodes", absl::StrCat(message.nodes_size(), " names"),
+                      absl::StrCat("different nodes of the cluster, which "
+                                   "has ",
+                                   island.nodes.size(), " of them"));
   }
   TANGRAM_ASSIGN_OR_RETURN(island.spec,
                            InField("spec", FromProto(message.spec())));

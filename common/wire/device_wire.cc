@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/field_checks.h"
@@ -94,8 +95,8 @@ absl::Status AddMeasured(const v1::MeasuredOperator& message,
       FirstError({CheckNotNegative("forward_s", message.forward_s()),
                   CheckNotNegative("backward_s", message.backward_s())}));
   if (!measured.empty() && message.key() <= measured.back().key) {
-    return InvalidField("key", std::to_string(message.key()),
-                        "keys in ascending order");
+    return FieldError("key", std::to_string(message.key()),
+                      "keys in ascending order");
   }
   measured.push_back({.key = message.key(),
                       .forward_s = message.forward_s(),
@@ -143,7 +144,7 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
       device.peak_flops,
       InField("peak_flops", FromProto(message.peak_flops())));
   if (device.peak_flops == PeakFlops{}) {
-    return InvalidField("peak_flops", "all 0", "a positive one");
+    return FieldError("peak_flops", "all 0", "a positive one");
   }
   TANGRAM_ASSIGN_OR_RETURN(
       device.efficiency,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -14,69 +15,63 @@ std::string Number(double value) { return absl::StrFormat("%.17g", value); }
 
 }  // namespace
 
-absl::Status InvalidField(absl::string_view field, absl::string_view value,
-                          absl::string_view expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", value, "; expected ", expected));
-}
-
 absl::Status CheckPositive(absl::string_view field, double value) {
   if (std::isfinite(value) && value > 0) return absl::OkStatus();
-  return InvalidField(field, Number(value), "a positive number");
+  return FieldError(field, Number(value), "a positive number");
 }
 
 absl::Status CheckNotNegative(absl::string_view field, double value) {
   if (std::isfinite(value) && value >= 0) return absl::OkStatus();
-  return InvalidField(field, Number(value), "a number of at least 0");
+  return FieldError(field, Number(value), "a number of at least 0");
 }
 
 absl::Status CheckFraction(absl::string_view field, double value) {
   if (value >= 0 && value <= 1) return absl::OkStatus();
-  return InvalidField(field, Number(value), "a fraction from 0 to 1");
+  return FieldError(field, Number(value), "a fraction from 0 to 1");
 }
 
 absl::Status CheckFinite(absl::string_view field, double value) {
   if (std::isfinite(value)) return absl::OkStatus();
-  return InvalidField(field, Number(value), "a finite number");
+  return FieldError(field, Number(value), "a finite number");
 }
 
 absl::Status CheckPositive(absl::string_view field, int64_t value,
                            int64_t max) {
   if (value >= 1 && value <= max) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(value),
-                      value < 1 ? "a positive integer"
-                                : absl::StrCat("an integer of at most ", max));
+  return FieldError(field, absl::StrCat(value),
+                    value < 1 ? "a positive integer"
+                              : absl::StrCat("an integer of at most ", max));
 }
 
 absl::Status CheckNotNegative(absl::string_view field, int64_t value,
                               int64_t max) {
   if (value >= 0 && value <= max) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(value),
-                      absl::StrCat("an integer from 0 to ", max));
+  return FieldError(field, absl::StrCat(value),
+                    absl::StrCat("an integer from 0 to ", max));
 }
 
 absl::Status CheckIndex(absl::string_view field, int64_t value, int64_t size) {
   if (value >= 0 && value < size) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(value),
-                      absl::StrCat("an index below ", size));
+  return FieldError(field, absl::StrCat(value),
+                    absl::StrCat("an index below ", size));
 }
 
 absl::Status CheckCount(absl::string_view field, int64_t count, int64_t max) {
   if (count <= max) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(count, " elements"),
-                      absl::StrCat("at most ", max));
+  return FieldError(field, absl::StrCat(count, " elements"),
+                    absl::StrCat("at most ", max));
 }
 
 absl::Status CheckLength(absl::string_view field, absl::string_view text,
                          int max_bytes) {
   if (text.size() <= static_cast<size_t>(max_bytes)) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat(text.size(), " bytes"),
-                      absl::StrCat("at most ", max_bytes));
+  return FieldError(field, absl::StrCat(text.size(), " bytes"),
+                    absl::StrCat("at most ", max_bytes));
 }
 
 absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value) {
   if (!value.empty()) return absl::OkStatus();
-  return InvalidField(field, "empty", "a name");
+  return FieldError(field, "empty", "a name");
 }
 
 absl::Status CheckName(absl::string_view field, absl::string_view value) {
@@ -86,7 +81,7 @@ absl::Status CheckName(absl::string_view field, absl::string_view value) {
 
 absl::Status CheckPresent(absl::string_view field, bool present) {
   if (present) return absl::OkStatus();
-  return InvalidField(field, "missing", "a value");
+  return FieldError(field, "missing", "a value");
 }
 
 absl::Status FirstError(std::initializer_list<absl::Status> checks) {

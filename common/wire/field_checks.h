@@ -27,9 +27,6 @@ inline constexpr int kMaxMeasurements = 1 << 22;
 inline constexpr int kMaxNameBytes = 256;
 inline constexpr int kMaxTextBytes = 1 << 12;
 
-absl::Status InvalidField(absl::string_view field, absl::string_view value,
-                          absl::string_view expected);
-
 absl::Status CheckPositive(absl::string_view field, double value);
 absl::Status CheckNotNegative(absl::string_view field, double value);
 // 0 … 1.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 
@@ -42,7 +43,7 @@ absl::StatusOr<CollectiveOp> FromProto(v1::CollectiveOp op) {
     case v1::COLLECTIVE_OP_POINT_TO_POINT:
       return CollectiveOp::kPointToPoint;
     default:
-      return InvalidField("op", std::to_string(op), "a known operation");
+      return FieldError("op", std::to_string(op), "a known operation");
   }
 }
 
@@ -101,8 +102,8 @@ absl::StatusOr<MeasuredCollective> FromProto(
                   CheckPositive("nodes", table.nodes, kMaxCount)}));
   if (message.bytes_size() == 0 ||
       message.bytes_size() != message.seconds_size()) {
-    return InvalidField("bytes", std::to_string(message.bytes_size()),
-                        "as many as seconds, at least one");
+    return FieldError("bytes", std::to_string(message.bytes_size()),
+                      "as many as seconds, at least one");
   }
   double least = 0;
   for (int i = 0; i < message.bytes_size(); ++i) {
@@ -110,8 +111,8 @@ absl::StatusOr<MeasuredCollective> FromProto(
         FirstError({CheckPositive("bytes", message.bytes(i)),
                     CheckPositive("seconds", message.seconds(i))}));
     if (message.bytes(i) <= least) {
-      return InvalidField("bytes", std::to_string(message.bytes(i)),
-                          "rising sizes");
+      return FieldError("bytes", std::to_string(message.bytes(i)),
+                        "rising sizes");
     }
     least = message.bytes(i);
     table.points.push_back({message.bytes(i), message.seconds(i)});
@@ -126,7 +127,7 @@ absl::Status AddInOrder(const Message& message, absl::string_view key,
                         std::vector<T>& all) {
   TANGRAM_ASSIGN_OR_RETURN(T next, FromProto(message));
   if (!all.empty() && !ComesBefore(all.back(), next)) {
-    return InvalidField(key, "out of order", "ascending entries");
+    return FieldError(key, "out of order", "ascending entries");
   }
   all.push_back(std::move(next));
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "tangram/v1/model.pb.h"
@@ -31,8 +32,8 @@ absl::StatusOr<LayerKind> FromProto(v1::LayerSpec::Kind kind) {
        {LayerKind::kEmbedding, LayerKind::kTransformer, LayerKind::kHead}) {
     if (ToProto(known) == kind) return known;
   }
-  return InvalidField("kind", absl::StrCat(static_cast<int>(kind)),
-                      "EMBEDDING, TRANSFORMER or HEAD");
+  return FieldError("kind", absl::StrCat(static_cast<int>(kind)),
+                    "EMBEDDING, TRANSFORMER or HEAD");
 }
 
 // Writes runs that refer to a table of the distinct layers.
@@ -103,8 +104,8 @@ absl::StatusOr<ModelSlice> DecodeSlice(const v1::ModelSlice& message,
   TANGRAM_RETURN_IF_ERROR(
       CheckNotNegative("begin_atom", slice.atoms.begin, kMaxLayers));
   if (slice.atoms.end <= slice.atoms.begin || slice.atoms.end > kMaxLayers) {
-    return InvalidField("end_atom", absl::StrCat(slice.atoms.end),
-                        absl::StrCat("an atom after ", slice.atoms.begin));
+    return FieldError("end_atom", absl::StrCat(slice.atoms.end),
+                      absl::StrCat("an atom after ", slice.atoms.begin));
   }
   TANGRAM_ASSIGN_OR_RETURN(slice.runs,
                            DecodeRuns("runs", message.runs(), types));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/slice_plan_wire.h"
@@ -49,8 +50,8 @@ absl::Status DecodeRun(const v1::GpuRun& run, const NodeIndex& nodes,
                        std::vector<GpuId>& gpus) {
   const auto node = nodes.find(run.node());
   if (node == nodes.end()) {
-    return InvalidField("node", absl::StrCat("\"", run.node(), "\""),
-                        "a node of the cluster");
+    return FieldError("node", absl::StrCat("\"", run.node(), "\""),
+                      "a node of the cluster");
   }
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckNotNegative("first", run.first(), kMaxGpusPerNode),
@@ -128,12 +129,12 @@ absl::Status DecodeSchedule(const v1::PipelinePlan& message,
     const std::optional<PipelineSchedule> known =
         FindSchedule(message.schedule());
     if (!known.has_value()) {
-      return InvalidField("schedule",
-                          absl::StrCat("\"", message.schedule(), "\""),
-                          absl::StrJoin(kPipelineSchedules, " or ",
-                                        [](std::string* out, auto schedule) {
-                                          *out += ScheduleName(schedule);
-                                        }));
+      return FieldError("schedule",
+                        absl::StrCat("\"", message.schedule(), "\""),
+                        absl::StrJoin(kPipelineSchedules, " or ",
+                                      [](std::string* out, auto schedule) {
+                                        *out += ScheduleName(schedule);
+                                      }));
     }
     plan.schedule = *known;
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/constraints_wire.h"
@@ -149,8 +150,8 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
 absl::Status DecodeAnswer(const v1::PlanFile& message, const Cluster& cluster,
                           PlanResult& result) {
   if (message.has_plan() == message.has_infeasible()) {
-    return InvalidField("plan", message.has_plan() ? "present" : "missing",
-                        "either plan or infeasible");
+    return FieldError("plan", message.has_plan() ? "present" : "missing",
+                      "either plan or infeasible");
   }
   if (message.has_infeasible()) {
     TANGRAM_ASSIGN_OR_RETURN(
@@ -226,9 +227,9 @@ v1::PlanFile ToProto(const PlanFile& file) {
 
 absl::StatusOr<PlanFile> FromProto(const v1::PlanFile& message) {
   if (message.format_version() != kPlanFileFormat) {
-    return InvalidField("format_version",
-                        absl::StrCat("\"", message.format_version(), "\""),
-                        absl::StrCat("\"", kPlanFileFormat, "\""));
+    return FieldError("format_version",
+                      absl::StrCat("\"", message.format_version(), "\""),
+                      absl::StrCat("\"", kPlanFileFormat, "\""));
   }
   PlanFile file{.explanation = {message.explanation().begin(),
                                 message.explanation().end()},

@@ -1,6 +1,7 @@
 #include "common/wire/training_wire.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "tangram/v1/training.pb.h"
@@ -39,16 +40,16 @@ absl::StatusOr<Precision> FromProto(Wire::Precision precision) {
                                 Precision::kBf16, Precision::kFp8}) {
     if (ToProto(known) == precision) return known;
   }
-  return InvalidField("precision", absl::StrCat(static_cast<int>(precision)),
-                      "FP32, FP16, BF16 or FP8");
+  return FieldError("precision", absl::StrCat(static_cast<int>(precision)),
+                    "FP32, FP16, BF16 or FP8");
 }
 
 absl::StatusOr<Optimizer> FromProto(Wire::Optimizer optimizer) {
   for (const Optimizer known : {Optimizer::kAdam, Optimizer::kSgd}) {
     if (ToProto(known) == optimizer) return known;
   }
-  return InvalidField("optimizer", absl::StrCat(static_cast<int>(optimizer)),
-                      "ADAM or SGD");
+  return FieldError("optimizer", absl::StrCat(static_cast<int>(optimizer)),
+                    "ADAM or SGD");
 }
 
 }  // namespace

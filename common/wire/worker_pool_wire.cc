@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
@@ -53,8 +54,8 @@ absl::StatusOr<std::vector<ModelSlice>> DecodeSlices(
     const v1::SliceList& message, int expected) {
   TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> slices, FromProto(message));
   if (static_cast<int>(slices.size()) == expected) return slices;
-  return InvalidField("slices", absl::StrCat(slices.size()),
-                      absl::StrCat(expected));
+  return FieldError("slices", absl::StrCat(slices.size()),
+                    absl::StrCat(expected));
 }
 
 absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {

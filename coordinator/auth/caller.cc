@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/wire/field_checks.h"
 
 namespace tangram {
@@ -42,7 +43,7 @@ absl::StatusOr<Role> ParseRole(absl::string_view text) {
   for (const auto& [role, name] : kRoles) {
     if (text == name) return role;
   }
-  return InvalidField("roles", Quoted(text), "plan, operate or work");
+  return FieldError("roles", Quoted(text), "plan, operate or work");
 }
 
 std::string ToString(Roles roles) {
@@ -55,18 +56,18 @@ std::string ToString(Roles roles) {
 
 absl::Status CheckCaller(absl::string_view name_field, const Caller& caller) {
   if (!IsMadeOf(caller.name, absl::ascii_isgraph, kMaxNameLength)) {
-    return InvalidField(
+    return FieldError(
         name_field, Quoted(caller.name),
         absl::StrCat("1 to ", kMaxNameLength, " printable characters"));
   }
   if (caller.tenant.empty()) {
     if (!caller.roles.Has(Role::kPlan)) return absl::OkStatus();
-    return InvalidField("tenant", "missing", "one beside the role plan");
+    return FieldError("tenant", "missing", "one beside the role plan");
   }
   if (IsMadeOf(caller.tenant, IsTenantCharacter, kMaxTenantLength)) {
     return absl::OkStatus();
   }
-  return InvalidField(
+  return FieldError(
       "tenant", Quoted(caller.tenant),
       absl::StrCat("1 to ", kMaxTenantLength, " letters, digits and ._@-"));
 }

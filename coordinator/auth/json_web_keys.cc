@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "nlohmann/json.hpp"
@@ -61,7 +62,7 @@ absl::StatusOr<std::string> Decode(const Json& object, const char* name) {
       !bytes.empty()) {
     return bytes;
   }
-  return InvalidField(name, "missing or malformed", "base64url");
+  return FieldError(name, "missing or malformed", "base64url");
 }
 
 // Null if OpenSSL does not take the numbers for a key.
@@ -87,8 +88,8 @@ absl::StatusOr<KeyPointer> RsaKey(const Json& object) {
   OSSL_PARAM_BLD_push_BN(numbers.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
   KeyPointer key = MakeKey("RSA", numbers.get());
   if (key != nullptr && EVP_PKEY_get_bits(key.get()) >= kMinRsaBits) return key;
-  return InvalidField("n", absl::StrCat(8 * n.size(), " bits"),
-                      absl::StrCat("an RSA key of at least ", kMinRsaBits));
+  return FieldError("n", absl::StrCat(8 * n.size(), " bits"),
+                    absl::StrCat("an RSA key of at least ", kMinRsaBits));
 }
 
 absl::StatusOr<KeyPointer> EllipticKey(const Json& object) {
@@ -102,7 +103,7 @@ absl::StatusOr<KeyPointer> EllipticKey(const Json& object) {
                                    point.data(), point.size());
   KeyPointer key = MakeKey("EC", numbers.get());
   if (key != nullptr) return key;
-  return InvalidField("x", "no point", "a point of the curve P-256");
+  return FieldError("x", "no point", "a point of the curve P-256");
 }
 
 // The algorithm that the key is for; empty: not one of ours.
@@ -159,8 +160,7 @@ absl::StatusOr<JsonWebKeys> JsonWebKeys::Parse(absl::string_view json) {
   for (const Json& object : document["keys"]) {
     ++index;
     if (!object.is_object()) {
-      return InField("keys", index,
-                     InvalidField("kty", "missing", "an object"));
+      return InField("keys", index, FieldError("kty", "missing", "an object"));
     }
     Key key{.id = Text(object, "kid"), .algorithm = AlgorithmOf(object)};
     if (key.algorithm.empty()) continue;
@@ -171,8 +171,8 @@ absl::StatusOr<JsonWebKeys> JsonWebKeys::Parse(absl::string_view json) {
     set.keys_.push_back(std::move(key));
   }
   if (!set.keys_.empty()) return set;
-  return InvalidField("keys", "none that can be used",
-                      "RSA keys for RS256 or P-256 keys for ES256");
+  return FieldError("keys", "none that can be used",
+                    "RSA keys for RS256 or P-256 keys for ES256");
 }
 
 absl::Status JsonWebKeys::Verify(absl::string_view algorithm,

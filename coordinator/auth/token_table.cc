@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 
@@ -40,9 +41,9 @@ absl::StatusOr<std::string> DigestOf(absl::string_view token) {
       std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) {
     return Sha256(token);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("token: ", token.size(), " characters; expected at least ",
-                   kMinTokenLength, ", all of them printable"));
+  return FieldError(
+      "token", absl::StrCat(token.size(), " characters"),
+      absl::StrCat("at least ", kMinTokenLength, ", all of them printable"));
 }
 
 absl::StatusOr<Caller> ParseCaller(
@@ -69,8 +70,8 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
     if (line.empty() || line.front() == '#') continue;
     std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
     if (fields.size() != kNumFields) {
-      return InvalidField(where, absl::StrCat(fields.size(), " fields"),
-                          "token,name,tenant,roles");
+      return FieldError(where, absl::StrCat(fields.size(), " fields"),
+                        "token,name,tenant,roles");
     }
     for (absl::string_view& field : fields) {
       field = absl::StripAsciiWhitespace(field);
@@ -83,7 +84,7 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
     TANGRAM_RETURN_IF_ERROR(InField(where, key.status()));
     auto& callers = is_certificate ? table.by_certificate_ : table.by_digest_;
     if (!callers.emplace(*std::move(key), std::move(caller)).second) {
-      return InvalidField(where, "a token of an earlier line", "a new one");
+      return FieldError(where, "a token of an earlier line", "a new one");
     }
   }
   return table;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
 #include "coordinator/planning/plan_request_wire.h"
@@ -42,8 +43,7 @@ absl::StatusOr<JobState> FromProto(int state) {
         JobState::kFailed, JobState::kCancelled}) {
     if (ToProto(known) == state) return known;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("states: ", state, "; expected states of jobs"));
+  return FieldError("states", state, "states of jobs");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/config/profile_file.h"
 #include "formats/profile/attach_profile.h"
@@ -24,8 +25,7 @@ std::string TypesOf(const Cluster& cluster) {
 
 absl::Status WrongDevice(const std::string& path, const Profile& profile,
                          absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": device: ", profile.device, "; expected ", expected));
+  return FieldError(absl::StrCat(path, ": device"), profile.device, expected);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 namespace {
@@ -33,9 +34,9 @@ int PeriodOf(absl::Span<const LayerSpec> layers) {
 
 absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers) {
   if (num_layers < 1 || num_layers > kMaxModelLayers) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "num_layers: ", num_layers, "; expected a positive integer, at most ",
-        kMaxModelLayers));
+    return FieldError(
+        "num_layers", num_layers,
+        absl::StrCat("a positive integer, at most ", kMaxModelLayers));
   }
   std::vector<LayerSpec> layers(model.layers.begin() + 1,
                                 model.layers.end() - 1);

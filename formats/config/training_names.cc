@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 
 namespace tangram {
 
@@ -37,9 +37,8 @@ absl::StatusOr<Precision> ParsePrecision(absl::string_view text) {
       return precision;
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("precision: ", absl::Utf8SafeCEscape(text),
-                   "; expected fp32, fp16, bf16 or fp8"));
+  return FieldError("precision", absl::Utf8SafeCEscape(text),
+                    "fp32, fp16, bf16 or fp8");
 }
 
 absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text) {
@@ -48,8 +47,7 @@ absl::StatusOr<Optimizer> ParseOptimizer(absl::string_view text) {
     return Optimizer::kAdam;
   }
   if (absl::EqualsIgnoreCase(text, "sgd")) return Optimizer::kSgd;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "optimizer: ", absl::Utf8SafeCEscape(text), "; expected adam or sgd"));
+  return FieldError("optimizer", absl::Utf8SafeCEscape(text), "adam or sgd");
 }
 
 absl::string_view OptimizerName(Optimizer optimizer) {

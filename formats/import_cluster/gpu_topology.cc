@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/config/group_fields.h"
 #include "formats/import_cluster/text_parts.h"
@@ -77,9 +78,8 @@ absl::Status AddRow(const Words& titles, const Words& words,
     const std::string& cell = words[i + 1];
     const int links = NvLinksOf(cell);
     if (links < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          titles[i], " of ", words[0], ": ", Shown(cell),
-          "; expected X, NV1 and so on, PIX, PXB, PHB, NODE or SYS"));
+      return FieldError(absl::StrCat(titles[i], " of ", words[0]), Shown(cell),
+                        "X, NV1 and so on, PIX, PXB, PHB, NODE or SYS");
     }
     if (!IsGpu(titles[i])) continue;
     row.push_back(links);

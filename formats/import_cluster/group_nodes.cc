@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/natural_order.h"
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/choose_gpu.h"
@@ -181,8 +182,7 @@ absl::StatusOr<std::vector<InventoryNode>> Wanted(
   for (const InventoryNode& node : wanted) names.erase(node.name);
   for (const std::string& name : *listed) {
     if (!names.contains(name)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--nodes: ", Shown(name), "; expected a node of the inventory"));
+    return FieldError("--nodes", Shown(name), "a node of the inventory");
   }
   return wanted;
 }

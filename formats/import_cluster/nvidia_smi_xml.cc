@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "formats/config/group_fields.h"
 #include "formats/config/units.h"
 #include "formats/import_cluster/text_parts.h"
@@ -80,9 +81,8 @@ absl::StatusOr<InventoryNode> ParseNvidiaSmiXml(absl::string_view text) {
   const pugi::xml_parse_result result =
       document.load_buffer(text.data(), text.size());
   if (!result) {
-    return absl::InvalidArgumentError(absl::StrCat("offset ", result.offset,
-                                                   ": ", result.description(),
-                                                   "; expected XML"));
+    return FieldError(absl::StrCat("offset ", result.offset),
+                      result.description(), "XML");
   }
   InventoryNode node;
   int count = 0;

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/import_profile/text_table.h"
 
@@ -200,8 +201,7 @@ absl::Status ReadTransfers(const ImportedFile& file, const TextTable& table,
     for (const std::string& size : table.columns()) {
       double mib = 0;
       if (!absl::SimpleAtod(size, &mib)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(file.name, ": ", size, "; expected a size in MiB"));
+        return FieldError(file.name, size, "a size in MiB");
       }
       TANGRAM_ASSIGN_OR_RETURN(const double rate, table.Number(row, size));
       AddTransfer(mib, rate, nodes, {}, rows);

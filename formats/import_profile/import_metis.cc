@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
@@ -132,10 +133,9 @@ absl::Status AddTimes(const MetisTimes& times, const std::string& file,
                       Profile& profile) {
   const int num_layers = model.num_layers() - 2;
   if (static_cast<int>(times.layer_ms.size()) <= num_layers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ": ", times.layer_ms.size(),
-                     " layers; expected an embedding and the ", num_layers,
-                     " transformer layers of ", model.name));
+    return FieldError(file, absl::StrCat(times.layer_ms.size(), " layers"),
+                      absl::StrCat("an embedding and the ", num_layers,
+                                   " transformer layers of ", model.name));
   }
   const auto first = times.layer_ms.begin() + 1;
   const double seconds =

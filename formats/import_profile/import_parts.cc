@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/catalogue/assemble_model.h"
 #include "formats/config/device_catalogue.h"
@@ -90,9 +91,8 @@ absl::Status SetDevice(absl::string_view found, absl::string_view file,
   const std::string device = KnownDevice(found);
   if (profile.device.empty()) profile.device = device;
   if (profile.device == device) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(file, ": device: ", device,
-                                                 "; expected ", profile.device,
-                                                 ", as in the files before"));
+  return FieldError(absl::StrCat(file, ": device"), device,
+                    absl::StrCat(profile.device, ", as in the files before"));
 }
 
 int AddModel(ModelSpec model, Profile& profile) {

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
@@ -61,8 +62,8 @@ absl::StatusOr<ImportResult> ImportProfile(absl::string_view format,
     }
     return result;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--from: ", absl::CEscape(format), "; expected one of ", Names()));
+  return FieldError("--from", absl::CEscape(format),
+                    absl::StrCat("one of ", Names()));
 }
 
 }  // namespace tangram

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/import_profile/formats.h"
 #include "formats/import_profile/import_parts.h"
@@ -218,11 +219,11 @@ absl::StatusOr<Numbering> NumberingOf(const SailorProfile& sailor,
   for (const auto& [key, seconds] : sailor.seconds) {
     if (static_cast<int>(seconds.forward.size()) != num_layers ||
         num_layers <= numbering.num_transformer_layers) {
-      return absl::InvalidArgumentError(
+      return FieldError(
           absl::StrCat(file.name, ": tp ", key.first, ", ", key.second,
-                       " samples: ", seconds.forward.size(),
-                       " layers; expected the same everywhere, and "
-                       "an embedding with the ",
+                       " samples"),
+          absl::StrCat(seconds.forward.size(), " layers"),
+          absl::StrCat("the same everywhere, and an embedding with the ",
                        numbering.num_transformer_layers,
                        " transformer layers of ", model.name));
     }
@@ -245,10 +246,10 @@ absl::Status CheckParameters(const SailorProfile& sailor,
     }
     const double counted = tp * MedianTransformer(floats.parameters, numbering);
     if (std::abs(counted / expected - 1) <= kTolerance) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.name, ": params_floats: ", counted,
-                     " in a transformer layer; expected about ", expected,
-                     " as in ", model.name, ", or another --model"));
+    return FieldError(absl::StrCat(file.name, ": params_floats"),
+                      absl::StrCat(counted, " in a transformer layer"),
+                      absl::StrCat("about ", expected, " as in ", model.name,
+                                   ", or another --model"));
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -41,10 +42,10 @@ absl::StatusOr<TextTable> TextTable::Parse(absl::string_view text,
       continue;
     }
     if (cells.size() != table.columns_.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(source_name, ": line ", line_number, ": ", cells.size(),
-                       " cells; expected ", table.columns_.size(),
-                       ", as in line ", header_line));
+      return FieldError(
+          absl::StrCat(source_name, ": line ", line_number),
+          absl::StrCat(cells.size(), " cells"),
+          absl::StrCat(table.columns_.size(), ", as in line ", header_line));
     }
     table.rows_.push_back({line_number, std::move(cells)});
   }
@@ -67,9 +68,10 @@ std::string TextTable::Text(int row, absl::string_view column) const {
 
 absl::Status TextTable::Error(int row, absl::string_view column,
                               absl::string_view expected) const {
-  return absl::InvalidArgumentError(absl::StrCat(
-      source_name_, ": line ", rows_[row].line, ": ", column, ": ",
-      absl::Utf8SafeCEscape(Text(row, column)), "; expected ", expected));
+  return FieldError(
+      absl::StrCat(source_name_, ": line ", rows_[row].line),
+      absl::StrCat(column, ": ", absl::Utf8SafeCEscape(Text(row, column))),
+      expected);
 }
 
 absl::StatusOr<double> TextTable::Number(int row,

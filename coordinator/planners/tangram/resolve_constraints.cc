@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -16,10 +17,9 @@ namespace {
 
 absl::Status Bad(absl::string_view field, absl::string_view found,
                  absl::string_view expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("constraints.", field, ": ",
-                   found.empty() ? "\"\"" : absl::Utf8SafeCEscape(found),
-                   "; expected ", expected));
+  return FieldError(absl::StrCat("constraints.", field),
+                    found.empty() ? "\"\"" : absl::Utf8SafeCEscape(found),
+                    expected);
 }
 
 std::string FieldAt(const char* field, size_t index) {

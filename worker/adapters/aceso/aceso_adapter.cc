@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "worker/adapters/aceso/aceso_answer.h"
 #include "worker/adapters/aceso/aceso_profile.h"
@@ -25,8 +26,7 @@ absl::Status CheckDense(absl::Span<const LayerRun> runs) {
 
 absl::Status CheckPositive(absl::string_view field, int value) {
   if (value > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", value, "; expected a positive integer"));
+  return FieldError(field, value, "a positive integer");
 }
 
 // Checks the question itself. The search behind it assumes a well-formed query.
@@ -49,10 +49,9 @@ absl::Status CheckQuery(const ModelSlice& slice, const IslandSpec& island,
   TANGRAM_RETURN_IF_ERROR(CheckPositive("options.training.sequence_length",
                                         training.sequence_length));
   if (training.global_batch_size % microbatch_size != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("options.pipeline_microbatch_size: ", microbatch_size,
-                     "; expected a divisor of the global batch ",
-                     training.global_batch_size));
+    return FieldError("options.pipeline_microbatch_size", microbatch_size,
+                      absl::StrCat("a divisor of the global batch ",
+                                   training.global_batch_size));
   }
   return CheckDense(slice.runs);
 }
@@ -84,9 +83,8 @@ class AcesoParallelizer : public Parallelizer {
   absl::StatusOr<ModelSlice> Concatenate(
       const ModelSlice& head, const ModelSlice& tail) const override {
     if (tail.atoms.begin != head.atoms.end) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tail.atoms.begin: ", tail.atoms.begin, "; expected ",
-                       head.atoms.end, ", where head ends"));
+      return FieldError("tail.atoms.begin", tail.atoms.begin,
+                        absl::StrCat(head.atoms.end, ", where head ends"));
     }
     return JoinSlices(head, tail);
   }
@@ -105,14 +103,12 @@ class AcesoParallelizer : public Parallelizer {
     TANGRAM_RETURN_IF_ERROR(CheckQuery(slice, island, options.training,
                                        options.pipeline_microbatch_size));
     if (options.trailing_stages < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("options.trailing_stages: ", options.trailing_stages,
-                       "; expected no negative number"));
+      return FieldError("options.trailing_stages", options.trailing_stages,
+                        "no negative number");
     }
     if (options.max_search_steps < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("options.max_search_steps: ", options.max_search_steps,
-                       "; expected no negative number"));
+      return FieldError("options.max_search_steps", options.max_search_steps,
+                        "no negative number");
     }
     return aceso::SearchAllStageCounts(slice, island, options);
   }
