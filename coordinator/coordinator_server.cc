@@ -40,9 +40,11 @@
 namespace tangram {
 namespace {
 
+// How late an expired lease of a query is noticed, at most.
 constexpr std::chrono::milliseconds kTickInterval(250);
 // For the answers of ended plans to reach their callers.
 constexpr std::chrono::seconds kShutdownGrace(1);
+// How long plans that are told to stop are waited for.
 constexpr double kStopTimeoutS = 5;
 // Other coordinators' doings are noticed about once a second.
 constexpr int kTicksBetweenLooks = 4;

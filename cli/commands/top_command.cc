@@ -25,7 +25,9 @@
 namespace tangram {
 namespace {
 
+// A coordinator that does not answer by then counts as gone.
 constexpr std::chrono::seconds kCallTimeout(10);
+// So that jobs and some workers fit a terminal of 24 lines.
 constexpr int kShownJobs = 10;
 // Cursor home, and clear all below it.
 constexpr char kClearScreen[] = "\x1b[H\x1b[J";

@@ -14,6 +14,8 @@ namespace {
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// A plan stops within a second of a cancel. After that the signal ends the
+// process.
 constexpr unsigned kGraceSeconds = 1;
 
 void OnInterrupt(int /*signal*/) {

@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/parallelizer/parallelizer_list.h"
+#include "common/wire/answered_request.h"
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
@@ -93,14 +94,10 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
     tracer->Finish(result.ok() ? "" : result.status().ToString());
   if (!result.ok()) return std::move(result).status();
 
-  PlanFile file{.cluster = request.cluster,
-                .model = request.model,
-                .training = result->training.value_or(request.training),
-                .constraints = request.constraints,
-                .result = *std::move(result),
-                .provenance = {.tool_version = Version(),
-                               .parallelizer = VersionsOf(members),
-                               .num_workers = NumThreads(setup)}};
+  PlanFile file = AnsweredRequest(request, *std::move(result));
+  file.provenance = {.tool_version = Version(),
+                     .parallelizer = VersionsOf(members),
+                     .num_workers = NumThreads(setup)};
   for (const PhaseTime& phase : phases) file.provenance.wall_s += phase.wall_s;
   file.provenance.phases = std::move(phases);
   return file;

@@ -14,6 +14,7 @@
 namespace tangram {
 namespace {
 
+// People wait for it; a coordinator that runs answers within milliseconds.
 constexpr std::chrono::seconds kConnectTimeout(5);
 // A coordinator whose machine is gone is noticed by the second unanswered ping.
 constexpr int kKeepaliveMs = 30'000;

@@ -29,6 +29,7 @@ constexpr std::chrono::seconds kCallTimeout(30);
 // watched.
 constexpr std::chrono::seconds kAbsence(60);
 constexpr std::chrono::milliseconds kRetryInterval(500);
+// The most that a coordinator puts on a page.
 constexpr int kPageSize = 100;
 
 using Stub = v1::Jobs::Stub;

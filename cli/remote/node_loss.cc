@@ -15,6 +15,7 @@
 namespace tangram {
 namespace {
 
+// Each group is a whole plan.
 constexpr size_t kMaxGroups = 32;
 // Below the job that they are for. Each step halves their share of the workers.
 constexpr int kPrioritySteps = 5;

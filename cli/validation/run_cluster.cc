@@ -27,6 +27,7 @@ constexpr double kEthernetDelivered = 0.5;
 constexpr double kOmniPathDelivered = 0.25;
 // Nodes with a lower rate are taken to be on plain Ethernet.
 constexpr double kLeastRdmaGbit_per_s = 200;
+// Far above the 8 network cards of any published node.
 constexpr int kMaxLinksPerNode = 64;
 constexpr double kRdmaLatency_s = 20e-6;
 constexpr double kEthernetLatency_s = 50e-6;

@@ -8,7 +8,11 @@
 namespace tangram {
 namespace {
 
+// A peer that does not finish a handshake in this time is tried again.
 constexpr int kConnectTimeoutMs = 5'000;
+// Pauses between attempts: short after a restart, and never so long that a
+// worker stays away from a coordinator that is back. gRPC's default grows to
+// two minutes.
 constexpr int kMinReconnectMs = 200;
 constexpr int kMaxReconnectMs = 5'000;
 

@@ -7,7 +7,9 @@
 namespace tangram {
 namespace {
 
+// Deeper than any message nests. The scanner recurses once a level.
 constexpr int kMaxDepth = 64;
+// Columns of a terminal.
 constexpr size_t kLineWidth = 80;
 constexpr int kIndent = 2;
 

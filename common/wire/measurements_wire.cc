@@ -12,6 +12,7 @@
 namespace tangram {
 namespace {
 
+// Samples, ranks and nodes of a measurement; far above any that exists.
 constexpr int kMaxCount = 1 << 24;
 
 v1::CollectiveOp ToProto(CollectiveOp op) {

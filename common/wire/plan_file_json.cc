@@ -14,6 +14,7 @@ namespace {
 
 namespace json = google::protobuf::util;
 
+// Plan files of 1,024 GPUs take some megabytes. Larger files are no plans.
 constexpr size_t kMaxFileBytes = 256 << 20;
 
 absl::Status InSource(absl::string_view source_name,

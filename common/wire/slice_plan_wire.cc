@@ -11,7 +11,7 @@ namespace tangram {
 namespace {
 
 constexpr int kMaxOpsPerLayer = 32;  // Bits of an OpMask.
-constexpr int kMaxZeroStage = 3;
+constexpr int kMaxZeroStage = 3;     // ZeRO (1910.02054) has three stages.
 
 v1::OperatorCut ToProto(OperatorCut cut) {
   v1::OperatorCut message;

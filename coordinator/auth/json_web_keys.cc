@@ -24,9 +24,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+// NIST SP 800-131A refuses shorter keys; so does RFC 7518, 3.3.
 constexpr int kMinRsaBits = 2048;
-constexpr size_t kP256Bytes = 32;
-constexpr char kUncompressedPoint = 4;
+constexpr size_t kP256Bytes = 32;       // Of a coordinate (RFC 7518, 3.4).
+constexpr char kUncompressedPoint = 4;  // SEC 1, 2.3.3.
 
 struct Freer {
   void operator()(BIGNUM* number) const { BN_free(number); }

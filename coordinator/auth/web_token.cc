@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kNumParts = 3;
+// Twice the metadata that gRPC takes with its default settings.
 constexpr size_t kMaxBytes = 1 << 14;
 // How far clocks may be apart.
 constexpr double kLeewayS = 30;

@@ -8,6 +8,7 @@
 namespace tangram {
 namespace {
 
+// Five lines of progress a second are as many as people can follow.
 constexpr double kReportIntervalS = 0.2;
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/parallelizer/parallelizer_list.h"
-#include "common/sim/explain_plan.h"
+#include "common/wire/answered_request.h"
 #include "coordinator/dispatch/remote_slice_plan_source.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
@@ -63,16 +63,7 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
       PlanResult result, CreatePortfolioPlanner(members.members, order.options)
                              ->Plan(order.request, monitor));
 
-  const PlanRequest& request = order.request;
-  PlanFile file{.cluster = request.cluster,
-                .model = request.model,
-                .training = result.training.value_or(request.training),
-                .constraints = request.constraints,
-                .result = std::move(result)};
-  if (file.result.plan.has_value()) {
-    file.explanation = ExplainPlan(request.model, request.cluster,
-                                   *file.result.plan, file.result.evaluation);
-  }
+  PlanFile file = AnsweredRequest(order.request, std::move(result));
   file.provenance = {.tool_version = Version(),
                      .parallelizer = members.versions,
                      .phases = monitor.Finish(),

@@ -23,6 +23,7 @@
 namespace tangram {
 namespace {
 
+// Far above the adapters that exist; a worker that offers more is broken.
 constexpr int kMaxAdapters = 1 << 8;
 
 absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {

@@ -19,6 +19,7 @@
 namespace tangram {
 namespace {
 
+// As many as a page of ListJobs holds.
 constexpr int kNewestJobs = 100;
 constexpr absl::string_view kReports = "/api/reports/";
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxNameLength = 128;
 constexpr size_t kMaxNoteLength = 2000;
+// As much of a bad value as an error message quotes.
 constexpr size_t kMaxShownLength = 60;
 
 // Escapes and shortens untrusted text for a message.

@@ -16,6 +16,7 @@
 namespace tangram {
 namespace {
 
+// Deeper than any file nests. The reader recurses once a level.
 constexpr int kMaxDepth = 32;
 // Twice the number of values in a cluster of 100,000 named nodes.
 constexpr int kMaxValues = 200'000;

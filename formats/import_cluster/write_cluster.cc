@@ -16,7 +16,9 @@
 namespace tangram {
 namespace {
 
+// Columns of a terminal, less one for the line break.
 constexpr size_t kWidth = 79;
+// More names of nodes than these make a list that nobody reads.
 constexpr size_t kMostNames = 50;
 
 // Fills lines with `words`; the first begins with `first`, others with `rest`.

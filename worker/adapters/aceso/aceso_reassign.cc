@@ -14,6 +14,7 @@ namespace tangram::aceso {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// Bounds the time. Each round must improve the score to be followed by another.
 constexpr int kMaxRounds = 2;
 // Fraction by which each round lowers its bound.
 constexpr double kLeastGain = 0.005;

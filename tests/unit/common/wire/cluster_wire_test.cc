@@ -8,6 +8,7 @@
 #include "tangram/v1/cluster.pb.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/common/wire/every_field.h"
 #include "tests/unit/common/wire/random_values.h"
 
 namespace tangram {
@@ -41,6 +42,34 @@ TEST(ClusterWireTest, ClustersSurviveTheRoundTrip) {
     ASSERT_OK_AND_ASSIGN(const Cluster decoded, FromProto(ToProto(cluster)));
     ExpectEqual(cluster, decoded);
   }
+}
+
+TEST(ClusterWireTest, NoFieldIsLost) {
+  EXPECT_THAT(
+      testing::LostFields<v1::Cluster>(
+          [](uint32_t seed) {
+            return ToProto(testing::RandomValues(seed).Cluster());
+          },
+          [](const v1::Cluster& message) -> absl::StatusOr<v1::Cluster> {
+            auto decoded = FromProto(message);
+            if (!decoded.ok()) return decoded.status();
+            return ToProto(*decoded);
+          }),
+      ::testing::IsEmpty());
+}
+
+TEST(ClusterWireTest, NoFieldOfAnIslandIsLost) {
+  EXPECT_THAT(
+      testing::LostFields<v1::IslandSpec>(
+          [](uint32_t seed) {
+            return ToProto(testing::RandomValues(seed).Island());
+          },
+          [](const v1::IslandSpec& message) -> absl::StatusOr<v1::IslandSpec> {
+            auto decoded = FromProto(message);
+            if (!decoded.ok()) return decoded.status();
+            return ToProto(*decoded);
+          }),
+      ::testing::IsEmpty());
 }
 
 TEST(ClusterWireTest, IslandsSurviveTheRoundTrip) {

@@ -5,6 +5,7 @@
 #include "tangram/v1/model.pb.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/common/wire/every_field.h"
 #include "tests/unit/common/wire/random_values.h"
 
 namespace tangram {
@@ -24,6 +25,19 @@ TEST(ModelWireTest, ModelsSurviveTheRoundTrip) {
     EXPECT_EQ(decoded.name, model.name);
     EXPECT_EQ(decoded.layers, model.layers);
   }
+}
+
+TEST(ModelWireTest, NoFieldIsLost) {
+  EXPECT_THAT(testing::LostFields<v1::Model>(
+                  [](uint32_t seed) {
+                    return ToProto(testing::RandomValues(seed).Model());
+                  },
+                  [](const v1::Model& message) -> absl::StatusOr<v1::Model> {
+                    auto decoded = FromProto(message);
+                    if (!decoded.ok()) return decoded.status();
+                    return ToProto(*decoded);
+                  }),
+              ::testing::IsEmpty());
 }
 
 TEST(ModelWireTest, SlicesSurviveTheRoundTrip) {

@@ -5,6 +5,7 @@
 #include "tangram/v1/training.pb.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/common/wire/every_field.h"
 #include "tests/unit/common/wire/random_values.h"
 
 namespace tangram {
@@ -20,6 +21,20 @@ TEST(TrainingWireTest, OptionsSurviveTheRoundTrip) {
     const TrainingOptions training = testing::RandomValues(seed).Training();
     EXPECT_THAT(FromProto(ToProto(training)), IsOkAndHolds(training));
   }
+}
+
+TEST(TrainingWireTest, NoFieldIsLost) {
+  EXPECT_THAT(testing::LostFields<v1::TrainingOptions>(
+                  [](uint32_t seed) {
+                    return ToProto(testing::RandomValues(seed).Training());
+                  },
+                  [](const v1::TrainingOptions& message)
+                      -> absl::StatusOr<v1::TrainingOptions> {
+                    auto decoded = FromProto(message);
+                    if (!decoded.ok()) return decoded.status();
+                    return ToProto(*decoded);
+                  }),
+              ::testing::IsEmpty());
 }
 
 TEST(TrainingWireTest, WhatIsMissingIsRefused) {

@@ -1,0 +1,22 @@
+#include "common/wire/answered_request.h"
+
+#include <utility>
+
+#include "common/sim/explain_plan.h"
+
+namespace tangram {
+
+PlanFile AnsweredRequest(const PlanRequest& request, PlanResult result) {
+  PlanFile file{.cluster = request.cluster,
+                .model = request.model,
+                .training = result.training.value_or(request.training),
+                .constraints = request.constraints,
+                .result = std::move(result)};
+  if (file.result.plan.has_value()) {
+    file.explanation = ExplainPlan(file.model, file.cluster, *file.result.plan,
+                                   file.result.evaluation);
+  }
+  return file;
+}
+
+}  // namespace tangram
