@@ -23,8 +23,8 @@ constexpr AnnealingSchedule kSchedule = {
 constexpr double kDoesNotFit = 2;
 constexpr double kPerMemoryMissing = 10;
 
-// Target of a walk: the fastest plan with nothing behind the slice, or with room
-// for any number of stages behind it.
+// Target of a walk: the fastest plan with nothing behind the slice, or with
+// room for any number of stages behind it.
 enum Goal { kNothingBehind, kAnythingBehind };
 constexpr Goal kGoals[] = {kNothingBehind, kAnythingBehind};
 

@@ -1,5 +1,6 @@
 #include "common/wire/trace_wire.h"
 
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tangram/v1/trace.pb.h"
