@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<int>> HostOrder(const Cluster& cluster,
                                    cluster.nodes[node].name),
                       absl::StrCat("stages that fill host ",
                                    cluster.nodes[hosts.back()].name,
-                                   " first, as Alpa gives out hosts by size"));
+                                   " first, as Alpa assigns hosts by size"));
       }
       if (!shares) {
         if (!seen.insert(node).second) {
@@ -197,7 +197,7 @@ absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
           "start Ray on the hosts in the order of hostfile, then "
           "alpa.parallelize(method=alpa_stages.method)",
       .training = TrainingUnderAlpa(in.training),
-      .guards = {"hosts are in the order in which Alpa gives them out, which "
+      .guards = {"hosts are in the order in which Alpa assigns them, which "
                  "is not that of the stages",
                  "parts of a host fill it", "every host has as many GPUs"}};
   result.plan = std::move(plan);

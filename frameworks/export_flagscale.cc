@@ -269,11 +269,12 @@ std::string TrainYaml(const PlannedTraining& in, const PipelinePlan& plan,
                     "  max_position_embeddings: ", in.training.sequence_length,
                     "\n");
   }
-  absl::StrAppend(&yaml, "  seq_length: ", in.training.sequence_length,
-                  "\n  global_batch_size: ", in.training.global_batch_size,
-                  "\n  # Of a replica of the first mesh; FlagScale gives the "
-                  "others theirs.\n  micro_batch_size: ",
-                  plan.pipeline_microbatch_size / dp, "\n");
+  absl::StrAppend(
+      &yaml, "  seq_length: ", in.training.sequence_length,
+      "\n  global_batch_size: ", in.training.global_batch_size,
+      "\n  # Samples of a replica of the first mesh; FlagScale derives "
+      "the others.\n  micro_batch_size: ",
+      plan.pipeline_microbatch_size / dp, "\n");
   yaml += R"(  train_samples: ${oc.decode:${oc.env:TRAIN_SAMPLES,100000}}
   lr: ${oc.decode:${oc.env:LEARNING_RATE,0.0001}}
 

@@ -172,7 +172,7 @@ absl::Status CheckForFlashFlex(const ModelSpec& model,
   TANGRAM_RETURN_IF_ERROR(CheckModel(model));
   if (training.sequence_length != kSequenceLength) {
     return Refuse("training.sequence_length", training.sequence_length,
-                  "4096, which FlashFlex trains with whatever it is given");
+                  "4096, with which FlashFlex always trains");
   }
   if (training.precision != Precision::kFp8) return absl::OkStatus();
   return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");

@@ -143,8 +143,8 @@ class PlanReader {
     if (partly_recomputed_ > 0) {
       notes.push_back(absl::StrCat(
           partly_recomputed_,
-          " attention cores are recomputed in part; all of it is from half "
-          "of it on"));
+          " attention cores are recomputed in part; from half of its "
+          "operators on, a core is recomputed whole"));
     }
     return notes;
   }

@@ -89,7 +89,7 @@ absl::StatusOr<LayerSpec> LayerOf(const MeasuredRun& run) {
   if (run.num_experts <= 1) return layer;
   if (run.ffn_hidden_size == 0 || run.experts_per_token == 0) {
     return absl::UnimplementedError(
-        "experts: the row does not say how wide or how many a token");
+        "experts: the row does not state their width or the number a token");
   }
   layer.num_experts = run.num_experts;
   layer.experts_per_token = run.experts_per_token;

@@ -67,7 +67,7 @@ bool IsOfOtherNodes(const absl::Status& found, absl::string_view source,
                     ClusterDraft& draft) {
   if (!draft.is_part || !absl::IsNotFound(found)) return false;
   draft.notes.push_back(absl::StrCat(
-      Shown(source), " is not used: none of its nodes was asked for"));
+      Shown(source), " is not used: none of its nodes was chosen"));
   return true;
 }
 

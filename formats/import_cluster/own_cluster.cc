@@ -118,7 +118,7 @@ void NoteUnused(const OwnFile& own, const std::string& path,
                 const std::string& group, ClusterDraft& draft) {
   draft.notes.push_back(absl::StrCat(Shown(own.name), ": ", path,
                                      " is not used: no node of ", Shown(group),
-                                     " was asked for"));
+                                     " was chosen"));
 }
 
 // Returns the groups of the draft that `entry` is about. An entry with nodes of

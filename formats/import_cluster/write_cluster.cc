@@ -164,8 +164,9 @@ std::string WriteCluster(const ClusterDraft& draft,
                          absl::Span<const Assumption> assumptions) {
   std::string text = Comment(
       "", absl::StrCat("Made by tangram import cluster from ", draft.sources,
-                       ". Comments say where each value is from. What is "
-                       "assumed is not in the file, so that a plan lists it."));
+                       ". Comments name the source of each value. Assumed "
+                       "values are not in the file, so that a plan lists "
+                       "them."));
   absl::StrAppend(&text, "tangram_cluster: ", kClusterFileVersion,
                   "\nname: ", YamlScalar(draft.name), "\ngroups:\n");
   for (size_t i = 0; i < draft.groups.size(); ++i) {

@@ -305,12 +305,12 @@ absl::Status AddOperators(const std::map<BatchKey, Batch>& batches,
   if (add_weight_gradients) {
     result.notes.push_back(
         "backward of the products takes about as long as forward, so it lacks "
-        "the weights' gradients: their time is added, but for the head's");
+        "the weights' gradients: their time is added, except the head's");
   }
   if (!batches.empty()) {
     result.notes.push_back(
-        "activations: left out; they are what operators write, whether it is "
-        "kept for the backward pass or not");
+        "activations: left out; they include outputs that are not kept for "
+        "the backward pass");
   }
   AllReduceSamples all_reduces;
   // Keys are names of models; dimensions are from the first batch of each.
@@ -348,8 +348,8 @@ void AddCollectives(const AcesoRows& rows, Selection& selection,
   }
   if (!result.profile.collectives.empty()) {
     result.notes.push_back(
-        "collectives: taken to have run inside one node, as upstream's "
-        "profiler does");
+        "collectives: assumed to have run inside one node, as in upstream's "
+        "profiler");
   }
 }
 

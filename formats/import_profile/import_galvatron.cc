@@ -117,8 +117,8 @@ absl::Status ReadMemory(const ConfigField& root, GalvatronProfile& profile) {
     }
   }
   Note(
-      "memory of embedding, head and model state: left out; it is of whole "
-      "stages",
+      "memory of embedding, head and model state: left out; it is that of "
+      "whole stages",
       profile.notes);
   return absl::OkStatus();
 }
@@ -219,9 +219,9 @@ absl::Status AddTimes(const ImportedFile& file, const ImportOptions& options,
   for (const LayerTime& time : galvatron.times) {
     AddTime(time, galvatron, shape, result);
   }
-  Note("backward is not measured: taken for twice the forward time",
+  Note("backward is not measured: twice the forward time is assumed",
        result.notes);
-  Note("taken to have run flash attention, as upstream does", result.notes);
+  Note("flash attention is assumed, as upstream runs it", result.notes);
   return absl::OkStatus();
 }
 

@@ -188,9 +188,9 @@ absl::StatusOr<ImportResult> ImportMetis(Files files,
   }
   result.notes = {
       "forward and backward are measured together: split 1 to 2",
-      "embedding and head: left out; what they hold is not said",
-      "optimizer and memory: left out; they are of the whole model, and with "
-      "its state"};
+      "embedding and head: left out; the file does not say what they contain",
+      "optimizer and memory: left out; they are those of the whole model, "
+      "including its state"};
   if (chosen.size() < all.size()) {
     result.notes.push_back(absl::StrCat(all.size() - chosen.size(),
                                         " times of other GPUs: left out"));

@@ -157,7 +157,7 @@ absl::Status ReadHardware(const ImportedFile& file, const ConfigField& list,
   }
   if (!result.profile.collectives.empty()) {
     result.notes.push_back(
-        "collectives: written down from a fitted line, with upstream's "
+        "collectives: sampled from a fitted line, with upstream's "
         "factors for all-reduce (2.1) and reduce-scatter (1.1)");
   }
   return absl::OkStatus();

@@ -27,8 +27,8 @@ absl::StatusOr<MeasuredCollective> ShapeOf(const ImportedFile& file,
   }
   if (!run.op.has_value()) {
     return error(
-        "which collective it is, is not in the output; expected a file name "
-        "with all_reduce, all_gather, reduce_scatter, alltoall or sendrecv");
+        "no collective in the output; expected a file name with all_reduce, "
+        "all_gather, reduce_scatter, alltoall or sendrecv");
   }
   if (run.gpus.size() > 1) {
     return error(absl::StrCat("ranks on ", absl::StrJoin(run.gpus, ", "),

@@ -22,7 +22,7 @@ constexpr ProfileFormat kFormats[] = {
      ImportGalvatron},
     {"metis", "DeviceType.<type>_tp<n>_bs<n>.json", ImportMetis},
     {"mist", "operator latencies and hardware parameters", ImportMist},
-    {"nccl-tests", "standard output of all_reduce_perf and its kin",
+    {"nccl-tests", "standard output of nccl-tests, such as all_reduce_perf",
      ImportNccl},
     {"sailor", "layer profiles (profile.json) with llm_info.json",
      ImportSailor},

@@ -142,7 +142,7 @@ class SailorImporter {
     if (const auto shares = UpdateShares(seconds, floats)) {
       Note(
           "update: read as the mean over the embedding, two transformer "
-          "layers and what follows, and shared out by parameters");
+          "layers and the layers after them, divided by parameters");
       entry.optimizer_s = shares->transformer * RunUpdateSeconds(seconds);
     }
     AddPoint(entry, point, result_.profile);

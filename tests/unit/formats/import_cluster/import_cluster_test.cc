@@ -193,10 +193,9 @@ links:
   EXPECT_DOUBLE_EQ(imported.cluster.links[0][0].bandwidth_bytes_per_s, 90e9);
   EXPECT_THAT(
       imported.notes,
-      IsSupersetOf(
-          {"own.yaml: groups[0] is not used: no node of T4 was asked for",
-           "own.yaml: links[0] is not used: no node of T4 was asked for",
-           "nccl.txt is not used: none of its nodes was asked for"}));
+      IsSupersetOf({"own.yaml: groups[0] is not used: no node of T4 was chosen",
+                    "own.yaml: links[0] is not used: no node of T4 was chosen",
+                    "nccl.txt is not used: none of its nodes was chosen"}));
 }
 
 TEST(ImportClusterTest, TakesTypesThatAreTold) {

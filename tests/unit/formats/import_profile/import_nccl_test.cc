@@ -87,7 +87,7 @@ TEST(ImportNcclTest, ErrorsSayWhatIsMissing) {
                      "# size count type redop root time algbw busbw\n"
                      "1000 250 float none -1 10 40 35\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("which collective")));
+                       HasSubstr("no collective in the output")));
 }
 
 }  // namespace
