@@ -56,6 +56,8 @@ std::vector<int> PerOperator(int num_ops, int value) {
   return std::vector<int>(num_ops, value);
 }
 
+// Returns 0 or 1 for each FlexPipe operator of the stage. The four operators of
+// an attention core share the bit of ours.
 std::vector<int> RecomputedOps(const ModelSpec& model, const StagePlan& stage) {
   std::vector<OpMask> masks;
   for (const RecomputeRun& run : stage.recompute) {
@@ -71,8 +73,11 @@ std::vector<int> RecomputedOps(const ModelSpec& model, const StagePlan& stage) {
   return recomputed;
 }
 
+// Returns whether either degree divides the other.
 bool Divide(int a, int b) { return a % b == 0 || b % a == 0; }
 
+// Refuses what FlexPipe cannot run in a stage, and degrees of the next stage
+// that it cannot exchange with.
 absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
                         int index) {
   const StagePlan& stage = plan.stages[index].plan;
@@ -122,6 +127,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   return absl::OkStatus();
 }
 
+// Changes training to what FlexPipe does.
 TrainingOptions LowerTraining(const PlannedTraining& in) {
   TrainingOptions training = TrainingUnderAceso(in.training);
   const bool any_flash =
@@ -134,6 +140,8 @@ TrainingOptions LowerTraining(const PlannedTraining& in) {
   return training;
 }
 
+// Drops sequence parallelism, ZeRO, 2-D tensor parallelism, sharded experts and
+// offloading, which FlexPipe lacks.
 void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
   plan.schedule = PipelineSchedule::kOneFOneB;
   for (PlacedStage& stage : plan.stages) {
@@ -154,6 +162,8 @@ void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
   }
 }
 
+// Writes flexpipe.json: lists with one entry a stage, some of them with one
+// entry an operator.
 std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
   const LayerSpec& layer = in.model.layers[1];
   Json config = {

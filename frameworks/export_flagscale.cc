@@ -117,6 +117,8 @@ bool SameDegrees(const StageParallelism& a, const StageParallelism& b) {
          a.ep_degree == b.ep_degree && a.dp_degree == b.dp_degree;
 }
 
+// Joins neighbouring stages with equal degrees on one label to a mesh. Refuses
+// a stage with GPUs of two labels.
 absl::StatusOr<std::vector<Mesh>> MeshesOf(
     const PipelinePlan& plan, const std::vector<RankedHost>& hosts) {
   std::vector<Mesh> meshes;
@@ -139,6 +141,7 @@ absl::StatusOr<std::vector<Mesh>> MeshesOf(
   return meshes;
 }
 
+// Writes a mesh as FlagScale does: tp, cp, ep, dp, number of stages.
 std::string MeshText(const Mesh& mesh) {
   const StageParallelism& p = mesh.parallelism;
   return absl::StrCat(p.tp_degree, ", ", p.cp_degree, ", ", p.ep_degree, ", ",
@@ -199,6 +202,8 @@ void AppendOptions(const std::vector<MegatronOption>& options,
   }
 }
 
+// Writes the section of parallelism, with one list entry for each mesh or
+// stage.
 std::string SystemSection(const ModelSpec& model, const PipelinePlan& plan,
                           const std::vector<Mesh>& meshes) {
   const StageParallelism& first = plan.stages.front().plan.parallelism;

@@ -45,6 +45,8 @@ void LowerSharding(PipelinePlan& plan) {
   }
 }
 
+// Makes equal what Galvatron sets once, drops what it lacks, and recomputes
+// whole layers.
 void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
   bool sequence_parallel = false;
   for (const PlacedStage& stage : plan.stages) {
@@ -75,6 +77,7 @@ int VocabularyTp(const PipelinePlan& plan) {
                   plan.stages.back().plan.parallelism.tp_degree);
 }
 
+// Returns the losses that the common tp of embedding and head causes.
 std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
   const int tp = VocabularyTp(plan);
   std::vector<std::string> losses;
@@ -88,6 +91,8 @@ std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
   return losses;
 }
 
+// Refuses stages of different sizes, different cp at the ends, and a batch that
+// the replicas of the least divided layer do not divide.
 absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const PlacedStage& first = plan.stages.front();
   const StageParallelism& last = plan.stages.back().plan.parallelism;
@@ -130,6 +135,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
                              " replicas of the least divided layer"));
 }
 
+// Writes the strategy: lists with one entry for each transformer layer.
 std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
   std::vector<int> tp, cp, ep, zero3, recompute, division;
   bool any_zero2 = false;

@@ -41,6 +41,7 @@ std::vector<std::string> ExpertLosses(const PipelinePlan& plan) {
                        " alone, whose ranks are those of tp first")};
 }
 
+// Writes the module names of each stage, one list for each model part.
 std::string ModelParts(const ModelSpec& model, const PipelinePlan& plan) {
   std::string parts;
   for (const PlacedStage& stage : plan.stages) {
@@ -62,6 +63,8 @@ std::string ModelParts(const ModelSpec& model, const PipelinePlan& plan) {
   return parts;
 }
 
+// Writes degrees and schedule. ZeRO becomes FSDP, without it weights are
+// replicated.
 std::string ParallelismText(const PlannedTraining& in,
                             const PipelinePlan& plan) {
   const StageParallelism& p = plan.stages.front().plan.parallelism;

@@ -24,6 +24,7 @@ struct FlexPipeStages {
   std::vector<std::vector<int>> recomputed;  // Empty: nothing.
 };
 
+// Reads a list for each stage, with a number for each of its operators.
 absl::StatusOr<std::vector<std::vector<int>>> ReadPerOperator(
     const ConfigField& root, absl::string_view key, int min,
     const std::vector<int>& num_ops) {
@@ -45,6 +46,8 @@ absl::StatusOr<std::vector<std::vector<int>>> ReadPerOperator(
   return values;
 }
 
+// Reads all lists. Operators of a stage without checkpoint_activations are not
+// recomputed.
 absl::StatusOr<FlexPipeStages> ReadStages(const ConfigField& root,
                                           const ModelSpec& model) {
   FlexPipeStages stages;
@@ -106,6 +109,7 @@ OperatorCut NearestCut(const ModelSpec& model,
   return {cut.layer, cut.op + 1};
 }
 
+// Converts stages to ours, and counts the settings that had to change.
 class PlanReader {
  public:
   explicit PlanReader(const ModelSpec& model)

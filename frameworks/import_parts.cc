@@ -22,6 +22,7 @@ bool IsHostFile(const FrameworkFile& file) {
   return absl::StrContains(BaseName(file.name), "hostfile");
 }
 
+// Requires the stages to have all transformer layers of the model.
 absl::Status CheckLayers(const ImportRequest& request,
                          absl::Span<const LayerStage> stages) {
   int64_t num_layers = 0;
@@ -33,6 +34,7 @@ absl::Status CheckLayers(const ImportRequest& request,
                                  request.model.name));
 }
 
+// Returns the stage with layers [begin, end) and the recomputation of `layers`.
 StagePlan StageOf(const ModelSpec& model, const LayerStage& layers, int begin,
                   int end) {
   StagePlan stage{.begin = {begin, 0},

@@ -65,6 +65,8 @@ absl::StatusOr<LayerKinds> FindKinds(const ModelSpec& model) {
       "model.layers: no transformer layer; expected at least one");
 }
 
+// Adds heads and latent ranks. Megatron-LM's qk_head_dim excludes the rotary
+// part.
 void AddAttention(const LayerSpec& layer, OptionList& options) {
   options.Add("num_attention_heads", layer.num_heads);
   if (layer.kv_lora_rank > 0) {
@@ -128,6 +130,8 @@ void AddExperts(const ModelSpec& model, const LayerKinds& kinds,
   options.Add("moe_token_dispatcher_type", "alltoall");
 }
 
+// Adds the sliding window. Megatron-LM knows one window size, for all layers or
+// for those of a pattern.
 absl::Status AddWindows(const ModelSpec& model, OptionList& options) {
   int window = 0;
   bool all = true;

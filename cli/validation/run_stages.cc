@@ -46,6 +46,8 @@ absl::StatusOr<std::vector<int>> SplitLayers(const MeasuredRun& run,
   return layers;
 }
 
+// Cuts the layers evenly into pp · vp chunks. The first one also has the
+// embedding, the last one the head.
 absl::StatusOr<RunStages> EvenStages(const MeasuredRun& run,
                                      const ModelSpec& model) {
   const StageParallelism parallelism = ParallelismOf(run);
@@ -65,6 +67,7 @@ absl::StatusOr<RunStages> EvenStages(const MeasuredRun& run,
   return result;
 }
 
+// Reads the stages of plan_json, or cuts the layers evenly.
 absl::StatusOr<RunStages> StagesWithoutBatch(const MeasuredRun& run,
                                              const ModelSpec& model) {
   if (run.plan_json.empty()) {

@@ -93,6 +93,8 @@ void SetFields(const ConfigValue& mapping, const std::string& source,
   }
 }
 
+// Lays one key of an own group over the draft's. A link is merged key by key;
+// any other value is replaced.
 void SetGroupField(const OwnFile& own, const std::string& key,
                    ConfigValue value, DraftGroup& group) {
   const std::string source = Shown(own.name);
@@ -108,6 +110,7 @@ void SetGroupField(const OwnFile& own, const std::string& key,
   }
 }
 
+// Returns whether the entry describes nodes of its own.
 bool HasNodes(const ConfigValue& group) {
   return Child(group, "nodes") != nullptr ||
          Child(group, "node_names") != nullptr;
@@ -157,6 +160,7 @@ absl::StatusOr<std::vector<int>> Targets(const OwnFile& own,
   return std::vector<int>{static_cast<int>(draft.groups.size()) - 1};
 }
 
+// Lays each own group over the groups that it is about.
 absl::Status MergeGroups(const OwnFile& own, ClusterDraft& draft) {
   const std::vector<ConfigValue>& entries = ListOf(own, "groups");
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -196,6 +200,7 @@ bool Joins(const DraftLink& link, const std::string& a, const std::string& b) {
   return (link.from == a && link.to == b) || (link.from == b && link.to == a);
 }
 
+// Expands own links over GPU types to pairs of groups, and puts them first.
 void MergeLinks(const OwnFile& own, ClusterDraft& draft) {
   std::vector<DraftLink> links;
   const std::vector<ConfigValue>& entries = ListOf(own, "links");

@@ -29,6 +29,7 @@ bool SaysMore(const std::string& product, const std::string& name) {
          (by_product.device != by_name.device || !by_name.others.empty());
 }
 
+// Parses sources one by one, and joins them in Finish().
 class Reader {
  public:
   absl::Status Read(const ClusterSource& source, InventoryFormat format) {
@@ -121,6 +122,8 @@ class Reader {
     bool is_only = true;
   };
 
+  // Records that GPUs of that name are that product, unless another one is
+  // known.
   void Learn(const std::string& name, const std::string& product,
              const std::string& source) {
     const auto [it, inserted] =
@@ -128,6 +131,7 @@ class Reader {
     if (!inserted && it->second.name != product) it->second.is_only = false;
   }
 
+  // Learns from a run of nccl-tests, which prints the product of its GPUs.
   void LearnFrom(const ScopedRun& run) {
     if (run.run.gpus.size() != 1) return;
     for (const std::string& host : run.run.hosts) {
@@ -138,6 +142,7 @@ class Reader {
     }
   }
 
+  // Gives the learned products to all GPUs of those names.
   void NameProducts() {
     for (const auto& [name, product] : products_) {
       if (!product.is_only || !SaysMore(product.name, name)) continue;
@@ -154,6 +159,7 @@ class Reader {
     }
   }
 
+  // Adds a driver's report to its node, which is new if no scheduler named it.
   void JoinDriver(InventoryNode driver) {
     InventoryNode* node = nodes_.Find(driver.name);
     if (node == nullptr) {

@@ -99,6 +99,7 @@ std::string AssumptionComments(const std::string& prefix,
   return text;
 }
 
+// Writes the number and names of the nodes, below the GPU.
 std::string NodeLines(const DraftGroup& group) {
   if (group.node_names.empty()) return "";
   return absl::StrCat("    nodes: ", group.node_names.size(), "\n",
