@@ -1,6 +1,6 @@
-// Mist's search by our kernels on what its own tuner was asked, from the same
-// tables, under its own cost formula. Prints a line for each recorded run and
-// one for all of its inter-stage programmes.
+// Times Mist's search with our kernels on the questions that its own tuner was
+// asked, with the same tables and its own cost formula. Prints a line for each
+// recorded run and one for all of its inter-stage programs.
 //
 // Usage: TANGRAM_REFERENCE_DATA=<folder> mist_bench
 
@@ -67,7 +67,7 @@ int Main() {
   }
   const std::vector<InterStageMilp> milps = ReadMilps(*archive);
   const double seconds = Seconds([&] { SolveAll(milps); });
-  std::printf("%-34s %10.5f\n", "28 inter-stage programmes", seconds);
+  std::printf("%-34s %10.5f\n", "28 inter-stage programs", seconds);
   return 0;
 }
 
