@@ -103,18 +103,19 @@ class Server : public CoordinatorServer {
         plan_cache_(options.plan_cache_bytes),
         executor_(options.max_concurrent_plans, options.max_queued_plans),
         store_executor_(kStoreThreads, kMaxWaitingCalls),
-        runner_(
-            *state_.jobs,
-            {.owner = OwnerName(),
-             .num_threads = options.max_concurrent_plans,
-             .lease_s = options.job_lease_s,
-             .work = PlanJobs(
-                 {.pool = pool_, .metrics = metrics_, .now_s = SteadySeconds},
-                 traces_),
-             .is_able = [this] { return pool_.HasWorkers(); },
-             .on_change =
-                 [this](const std::string& id) { watchers_.Notify(id); },
-             .on_note = LogNote}),
+        runner_(*state_.jobs,
+                {.owner = OwnerName(),
+                 .num_threads = options.max_concurrent_plans,
+                 .lease_s = options.job_lease_s,
+                 .work = PlanJobs({.pool = pool_,
+                                   .metrics = metrics_,
+                                   .now_s = SteadySeconds,
+                                   .cost_limits = options.cost_limits},
+                                  traces_),
+                 .is_able = [this] { return pool_.HasWorkers(); },
+                 .on_change =
+                     [this](const std::string& id) { watchers_.Notify(id); },
+                 .on_note = LogNote}),
         job_service_(CreateJobService({.store = *state_.jobs,
                                        .watchers = watchers_,
                                        .traces = traces_,
@@ -139,7 +140,8 @@ class Server : public CoordinatorServer {
              .must_stop = [this] { return stopping_.load(); },
              .authenticator = *authenticator_,
              .quota = quota_,
-             .share_answers = options.share_answers})) {}
+             .share_answers = options.share_answers,
+             .cost_limits = options.cost_limits})) {}
 
   ~Server() override {
     http_server_.reset();

@@ -12,6 +12,7 @@
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/coordinator_state.h"
 #include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/planning/recorded_plan.h"
 #include "coordinator/rpc/tenant_quota.h"
 
 namespace tangram {
@@ -28,6 +29,7 @@ struct CoordinatorOptions {
   double worker_wait_s = 30;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
+  CostLimits cost_limits;                        // Of one plan.
   int64_t cache_bytes = int64_t{256} << 20;      // Answers of workers.
   int64_t plan_cache_bytes = int64_t{64} << 20;  // Answers to plan requests.
   // Tenants get each other's answers. Otherwise none can affect, or learn of,

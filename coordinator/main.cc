@@ -56,6 +56,11 @@ ABSL_FLAG(double, worker_wait_s, 30,
 ABSL_FLAG(int, max_concurrent_plans, 4, "Plans under way at once.");
 ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
+ABSL_FLAG(int64_t, max_plan_pairs, 0,
+          "Most pairs of a slice and an island that one plan may have; more "
+          "are refused. 0: any number.");
+ABSL_FLAG(int64_t, max_plan_mb, 0,
+          "Most memory that one plan may take; more is refused. 0: any.");
 ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
 ABSL_FLAG(int64_t, plan_cache_mb, 64,
           "Memory for answers to planning requests, for equal ones; 0: every "
@@ -121,12 +126,15 @@ absl::Status CheckFlags() {
       {"max_jobs_per_tenant", absl::GetFlag(FLAGS_max_jobs_per_tenant)},
       {"max_calls_per_tenant", absl::GetFlag(FLAGS_max_calls_per_tenant)},
       {"max_watches_per_tenant", absl::GetFlag(FLAGS_max_watches_per_tenant)},
+      {"max_plan_pairs",
+       static_cast<double>(absl::GetFlag(FLAGS_max_plan_pairs))},
       {"keep_jobs_days", absl::GetFlag(FLAGS_keep_jobs_days)}};
   for (const auto& [flag, value] : counts_and_times) {
     TANGRAM_RETURN_IF_ERROR(CheckFlagNotNegative(flag, value));
   }
   const std::pair<const char*, int64_t> megabytes[] = {
       {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
+      {"max_plan_mb", absl::GetFlag(FLAGS_max_plan_mb)},
       {"plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)},
       {"stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)}};
   for (const auto& [flag, value] : megabytes) {
@@ -171,6 +179,8 @@ CoordinatorOptions OptionsFromFlags() {
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
+      .cost_limits = {.max_pairs = absl::GetFlag(FLAGS_max_plan_pairs),
+                      .max_bytes = absl::GetFlag(FLAGS_max_plan_mb) << 20},
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
       .plan_cache_bytes = absl::GetFlag(FLAGS_plan_cache_mb) << 20,
       .share_answers = absl::GetFlag(FLAGS_share_answers),

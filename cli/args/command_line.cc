@@ -287,6 +287,8 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
                  "Plan nothing; write as JSON what a coordinator would be "
                  "asked; -: to standard output")
       ->type_name("FILE");
+  app.add_flag("--dry-run", plan.dry_run,
+               "Plan nothing; print what planning would cost at most");
   app.add_option("--timeline", plan.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");

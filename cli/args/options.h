@@ -74,6 +74,7 @@ struct PlanOptions {
   std::optional<double> timeout_s;  // Empty: none.
   std::string output_file;          // "-": standard output.
   std::string request_file;         // Write what would be asked, plan nothing.
+  bool dry_run = false;             // Print the cost at most, plan nothing.
   std::string timeline_file;
   std::string trace_file;  // Of planning; empty: none.
   TraceFormat trace_format = TraceFormat::kChrome;

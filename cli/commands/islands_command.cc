@@ -1,4 +1,5 @@
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "cli/args/request.h"
@@ -14,8 +15,11 @@ CommandResult Run(const IslandsOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(options.cluster));
   TANGRAM_ASSIGN_OR_RETURN(const Precision precision,
                            ParsePrecision(options.precision));
-  const std::vector<Island> islands =
-      BuildIslands(cluster, precision, options.tolerances);
+  // As the planner makes them: at most so many, the most alike merged.
+  TANGRAM_ASSIGN_OR_RETURN(
+      const IslandSet set,
+      BuildIslandsWithin(cluster, precision, options.tolerances, {}, {}));
+  const std::vector<Island>& islands = set.islands;
 
   console.out << Styled(console, Style::kBold, cluster.name) << ": "
               << FormatItems(cluster.num_gpus(), "GPU") << " in "
@@ -23,6 +27,7 @@ CommandResult Run(const IslandsOptions& options, Console& console) {
               << "\n\n";
   PrintIslandTable(cluster, islands, /*uses=*/{}, console);
   PrintIslandReasons(islands, console);
+  for (const std::string& note : set.notes) console.out << note << "\n";
   PrintAssumptions(cluster, std::numeric_limits<int>::max(), console);
   return ExitCode::kOk;
 }

@@ -175,6 +175,12 @@ CommandResult Run(const PlanOptions& options, Console& console) {
   if (!options.request_file.empty()) {
     return WriteRequest(options, request, setup, console);
   }
+  if (options.dry_run) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string cost,
+                             DescribeCost(request, setup));
+    console.out << cost << "\n";
+    return ExitCode::kOk;
+  }
   std::vector<ReducedRequest> spares;
   if (options.prepare_node_loss) {
     TANGRAM_ASSIGN_OR_RETURN(spares, WithoutANode(request));

@@ -16,6 +16,7 @@
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "coordinator/planners/tangram/estimate_cost.h"
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
@@ -101,6 +102,13 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   for (const PhaseTime& phase : phases) file.provenance.wall_s += phase.wall_s;
   file.provenance.phases = std::move(phases);
   return file;
+}
+
+absl::StatusOr<std::string> DescribeCost(const PlanRequest& request,
+                                         const PlanningSetup& setup) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
+                           EstimateCost(request, setup.search));
+  return Describe(cost);
 }
 
 }  // namespace tangram

@@ -29,6 +29,11 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      ProgressLine& line,
                                      PlanTracer* tracer = nullptr);
 
+// What planning `request` costs at most, with each parallelizer; for people.
+// kInvalidArgument for a request beyond the limits of a plan.
+absl::StatusOr<std::string> DescribeCost(const PlanRequest& request,
+                                         const PlanningSetup& setup);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_CLI_PLANNING_LOCAL_PLANNING_H_

@@ -17,8 +17,8 @@
 #include "cli/validation/runtime_habits.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "formats/config/group_fields.h"
-#include "formats/config/model_limits.h"
 #include "formats/profile/attach_profile.h"
 
 namespace tangram {
@@ -43,14 +43,13 @@ absl::StatusOr<Precision> PrecisionOf(const MeasuredRun& run) {
 // Keeps sizes within the limits of clusters and models, so that no computation
 // with them overflows.
 absl::Status CheckSizes(const MeasuredRun& run) {
-  constexpr int kMaxGpus = 1 << 20;
   const struct {
     const char* column;
     int value;
     int most;
   } sizes[] = {{"num_gpus", run.num_gpus, kMaxGpus},
                {"gpus_per_node", run.gpus_per_node, kMaxGpusPerNode},
-               {"layers", run.num_layers, kMaxModelLayers},
+               {"layers", run.num_layers, kMaxTransformerLayers},
                {"hidden", run.hidden_size, kMaxHiddenSize},
                {"heads", run.num_heads, kMaxHeads},
                {"kv_heads", run.num_kv_heads, kMaxHeads},
@@ -59,8 +58,8 @@ absl::Status CheckSizes(const MeasuredRun& run) {
                {"seq", run.sequence_length, kMaxPositions},
                {"experts", run.num_experts, kMaxExperts},
                {"topk", run.experts_per_token, kMaxExperts},
-               {"pp", run.pp_degree, kMaxModelLayers},
-               {"vp", run.virtual_stages, kMaxModelLayers}};
+               {"pp", run.pp_degree, kMaxTransformerLayers},
+               {"vp", run.virtual_stages, kMaxTransformerLayers}};
   for (const auto& size : sizes) {
     if (size.value > size.most) {
       return FieldError(size.column, size.value,

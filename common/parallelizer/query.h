@@ -19,11 +19,6 @@ struct SliceModelQuery {
   ModelSpec model;
 };
 
-struct ConcatenateQuery {
-  ModelSlice head;
-  ModelSlice tail;
-};
-
 // The alternatives of a query and of its answer are in the same order.
 using Query =
     std::variant<SliceModelQuery, ConcatenateQuery, ProfileQuery, PairQuery>;

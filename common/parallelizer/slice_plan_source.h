@@ -11,6 +11,12 @@
 
 namespace tangram {
 
+// `tail` starts where `head` ends.
+struct ConcatenateQuery {
+  ModelSlice head;
+  ModelSlice tail;
+};
+
 struct ProfileQuery {
   int slice = 0;   // Index into PairContext::slices.
   int island = 0;  // Index into PairContext::islands.
@@ -50,8 +56,9 @@ class SlicePlanSource {
   virtual absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) = 0;
 
-  virtual absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                                 const ModelSlice& tail) = 0;
+  // One batch is one round trip, however many joins it holds.
+  virtual absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> queries) = 0;
 
   virtual absl::StatusOr<std::vector<PerformanceProfile>> Profile(
       const PairContext& context, absl::Span<const ProfileQuery> queries) = 0;

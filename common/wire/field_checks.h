@@ -8,24 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/domain/limits.h"
 
 // What decoding checks. Every error is kInvalidArgument and reads
 //   cluster.nodes[3].num_gpus: 0; expected a positive integer
 // Paths are put together on the way out, so that a good message costs nothing.
 namespace tangram {
-
-// Sizes beyond which a message is refused rather than worked on.
-inline constexpr int kMaxNodes = 1 << 17;
-inline constexpr int kMaxGroups = 1 << 11;
-inline constexpr int kMaxGpusPerNode = 1 << 10;
-inline constexpr int kMaxGpus = 1 << 20;
-inline constexpr int kMaxLayers = 1 << 14;
-inline constexpr int kMaxDimension = 1 << 24;
-inline constexpr int kMaxBatch = 1 << 24;
-// Every node has its own copy of what was measured of its device.
-inline constexpr int kMaxMeasurements = 1 << 22;
-inline constexpr int kMaxNameBytes = 256;
-inline constexpr int kMaxTextBytes = 1 << 12;
 
 absl::Status CheckPositive(absl::string_view field, double value);
 absl::Status CheckNotNegative(absl::string_view field, double value);

@@ -172,39 +172,48 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
   LayerSpec layer;
   TANGRAM_ASSIGN_OR_RETURN(layer.kind, FromProto(message.kind()));
   TANGRAM_RETURN_IF_ERROR(
-      CheckPositive("hidden_size", message.hidden_size(), kMaxDimension));
+      CheckPositive("hidden_size", message.hidden_size(), kMaxHiddenSize));
   layer.hidden_size = message.hidden_size();
 
   struct Dimension {
     const char* field;
     int value;
     int LayerSpec::*member;
+    int most;
   };
   const Dimension dimensions[] = {
-      {"num_heads", message.num_heads(), &LayerSpec::num_heads},
-      {"num_kv_heads", message.num_kv_heads(), &LayerSpec::num_kv_heads},
-      {"head_dim", message.head_dim(), &LayerSpec::head_dim},
-      {"value_head_dim", message.value_head_dim(), &LayerSpec::value_head_dim},
-      {"sliding_window", message.sliding_window(), &LayerSpec::sliding_window},
-      {"q_lora_rank", message.q_lora_rank(), &LayerSpec::q_lora_rank},
-      {"kv_lora_rank", message.kv_lora_rank(), &LayerSpec::kv_lora_rank},
-      {"rope_head_dim", message.rope_head_dim(), &LayerSpec::rope_head_dim},
+      {"num_heads", message.num_heads(), &LayerSpec::num_heads, kMaxHeads},
+      {"num_kv_heads", message.num_kv_heads(), &LayerSpec::num_kv_heads,
+       kMaxHeads},
+      {"head_dim", message.head_dim(), &LayerSpec::head_dim, kMaxHeadDim},
+      {"value_head_dim", message.value_head_dim(), &LayerSpec::value_head_dim,
+       kMaxHeadDim},
+      {"sliding_window", message.sliding_window(), &LayerSpec::sliding_window,
+       kMaxPositions},
+      {"q_lora_rank", message.q_lora_rank(), &LayerSpec::q_lora_rank,
+       kMaxHiddenSize},
+      {"kv_lora_rank", message.kv_lora_rank(), &LayerSpec::kv_lora_rank,
+       kMaxHiddenSize},
+      {"rope_head_dim", message.rope_head_dim(), &LayerSpec::rope_head_dim,
+       kMaxHeadDim},
       {"ffn_hidden_size", message.ffn_hidden_size(),
-       &LayerSpec::ffn_hidden_size},
-      {"num_experts", message.num_experts(), &LayerSpec::num_experts},
+       &LayerSpec::ffn_hidden_size, kMaxFfnHiddenSize},
+      {"num_experts", message.num_experts(), &LayerSpec::num_experts,
+       kMaxExperts},
       {"experts_per_token", message.experts_per_token(),
-       &LayerSpec::experts_per_token},
+       &LayerSpec::experts_per_token, kMaxExperts},
       {"expert_ffn_hidden_size", message.expert_ffn_hidden_size(),
-       &LayerSpec::expert_ffn_hidden_size},
+       &LayerSpec::expert_ffn_hidden_size, kMaxFfnHiddenSize},
       {"shared_expert_ffn_hidden_size", message.shared_expert_ffn_hidden_size(),
-       &LayerSpec::shared_expert_ffn_hidden_size},
-      {"vocab_size", message.vocab_size(), &LayerSpec::vocab_size},
+       &LayerSpec::shared_expert_ffn_hidden_size, kMaxFfnHiddenSize},
+      {"vocab_size", message.vocab_size(), &LayerSpec::vocab_size,
+       kMaxVocabulary},
       {"max_position_embeddings", message.max_position_embeddings(),
-       &LayerSpec::max_position_embeddings},
+       &LayerSpec::max_position_embeddings, kMaxPositions},
   };
   for (const Dimension& dimension : dimensions) {
     TANGRAM_RETURN_IF_ERROR(
-        CheckNotNegative(dimension.field, dimension.value, kMaxDimension));
+        CheckNotNegative(dimension.field, dimension.value, dimension.most));
     layer.*dimension.member = dimension.value;
   }
   layer.gated_mlp = message.gated_mlp();
@@ -215,8 +224,8 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
   layer.qk_norm = message.qk_norm();
   if (layer.kind == LayerKind::kTransformer) {
     TANGRAM_RETURN_IF_ERROR(
-        FirstError({CheckPositive("num_heads", layer.num_heads, kMaxDimension),
-                    CheckPositive("head_dim", layer.head_dim, kMaxDimension)}));
+        FirstError({CheckPositive("num_heads", layer.num_heads, kMaxHeads),
+                    CheckPositive("head_dim", layer.head_dim, kMaxHeadDim)}));
   }
   return layer;
 }

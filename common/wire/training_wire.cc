@@ -77,7 +77,7 @@ absl::StatusOr<TrainingOptions> FromProto(const v1::TrainingOptions& message) {
       FirstError({CheckPositive("global_batch_size",
                                 message.global_batch_size(), kMaxBatch),
                   CheckPositive("sequence_length", message.sequence_length(),
-                                kMaxDimension)}));
+                                kMaxPositions)}));
   TrainingOptions training{.global_batch_size = message.global_batch_size(),
                            .sequence_length = message.sequence_length(),
                            .flash_attention = message.flash_attention(),

@@ -15,6 +15,8 @@ class SliceTable {
  public:
   // With `merge_equal` false every run is a class of its own.
   SliceTable(absl::Span<const ModelSlice> atoms, bool merge_equal);
+  // The same from the fingerprints of the atoms.
+  SliceTable(absl::Span<const Fingerprint> atoms, bool merge_equal);
 
   int num_atoms() const { return num_atoms_; }
   int num_classes() const { return static_cast<int>(members_.size()); }

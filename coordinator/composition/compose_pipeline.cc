@@ -1,11 +1,13 @@
 #include "coordinator/composition/compose_pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <tuple>
 
 #include "absl/types/span.h"
+#include "common/base/insert_non_dominated.h"
 #include "coordinator/composition/prefix_bounds.h"
 
 namespace tangram {
@@ -29,6 +31,13 @@ struct Tail {
   ComposedSlice head;
   int rest = -1;  // Index of the tail after the head; -1: none.
 };
+
+// Units of work (a candidate put in front of a tail) between two polls: less
+// than a millisecond.
+constexpr int kWorkBetweenPolls = 1 << 14;
+// The first beam, and by how much each that is still too wide is narrowed.
+constexpr int kFirstBeam = 4096;
+constexpr int kBeamShrink = 4;
 
 // A tail as those in front of it and beside it look at it, again and again.
 struct Rest {
@@ -60,25 +69,30 @@ class Pass {
  public:
   Pass(const ComposeProblem& problem, const PrefixBounds& bounds,
        absl::Span<const std::vector<int>> ending_at, double stage_bound_s,
-       double best_s)
+       double best_s, int beam_width)
       : problem_(problem),
         bounds_(bounds),
         ending_at_(ending_at),
         stage_bound_s_(stage_bound_s),
         best_s_(best_s),
+        beam_width_(beam_width),
         tables_(problem.num_atoms + 1) {}
+
+  enum class Outcome { kDone, kStopped, kTooManyTails };
 
   // The best J found, or the one known before.
   double best_s() const { return best_s_; }
 
-  // False if it was stopped.
-  bool Run() {
+  Outcome Run() {
     for (const int pair : ending_at_[problem_.num_atoms]) {
       PrependPair(pair, TailKey{}, {});
     }
     for (int atom = problem_.num_atoms - 1; atom > 0; --atom) {
+      if (beam_width_ < kUnlimitedBeam) KeepBeam(atom);
       for (auto& [key, rests] : tables_[atom]) {
-        if (problem_.should_stop && problem_.should_stop()) return false;
+        if (problem_.should_stop && problem_.should_stop()) {
+          return Outcome::kStopped;
+        }
         std::stable_sort(rests.begin(), rests.end(),
                          [](const Rest& a, const Rest& b) {
                            return a.latency_s < b.latency_s;
@@ -86,11 +100,17 @@ class Pass {
         for (const int pair : ending_at_[atom]) {
           if (key.islands & IslandBit(pair)) continue;
           PrependPair(pair, key, rests);
+          if (stopped_) return Outcome::kStopped;
+          // The narrowest beam must do: it keeps a tail for each atom.
+          if (static_cast<int>(tails_.size()) > problem_.max_tails &&
+              beam_width_ > 1) {
+            return Outcome::kTooManyTails;
+          }
         }
       }
       tables_[atom].clear();
     }
-    return true;
+    return Outcome::kDone;
   }
 
   // Complete pipelines within the cut-off, best first.
@@ -114,6 +134,57 @@ class Pass {
  private:
   uint32_t IslandBit(int pair) const {
     return uint32_t{1} << problem_.pairs[pair].island;
+  }
+
+  // Counts work, and polls now and then. False once the search must stop.
+  bool GoOn() {
+    if (stopped_) return false;
+    if (++work_ % kWorkBetweenPolls != 0 || !problem_.should_stop) return true;
+    stopped_ = problem_.should_stop();
+    return !stopped_;
+  }
+
+  // A lower bound on the whole pipelines that end with `rest`, apart from
+  // exposed synchronisation.
+  double LeastSeconds(int atom, const TailKey& key, const Rest& rest) const {
+    const uint32_t unused =
+        ((uint32_t{1} << problem_.num_islands) - 1) & ~key.islands;
+    return rest.latency_s + bounds_.LatencySeconds(atom, unused) +
+           (problem_.num_microbatches - 1) * rest.slowest_s;
+  }
+
+  // Drops all but the beam_width_ tails at `atom` with the least lower bound:
+  // an equal share of those that use one island, two islands and so on. The
+  // bounds know nothing of memory, so tails that leave many islands must stay.
+  void KeepBeam(int atom) {
+    std::vector<std::vector<std::pair<double, int>>> by_islands(
+        problem_.num_islands + 1);  // Lower bound, index of the tail.
+    size_t num_tails = 0;
+    for (const auto& [key, rests] : tables_[atom]) {
+      for (const Rest& rest : rests) {
+        by_islands[std::popcount(key.islands)].push_back(
+            {LeastSeconds(atom, key, rest), rest.tail});
+      }
+      num_tails += rests.size();
+    }
+    if (num_tails <= static_cast<size_t>(beam_width_)) return;
+    const int share = std::max(beam_width_ / problem_.num_islands, 1);
+    std::vector<std::pair<double, int>> last(by_islands.size(), {kInfinity, 0});
+    for (size_t n = 0; n < by_islands.size(); ++n) {
+      auto& tails = by_islands[n];
+      if (static_cast<int>(tails.size()) <= share) continue;
+      std::nth_element(tails.begin(), tails.begin() + share - 1, tails.end());
+      last[n] = tails[share - 1];
+    }
+    for (auto& [key, rests] : tables_[atom]) {
+      std::erase_if(rests, [&, &key = key](const Rest& rest) {
+        return std::pair(LeastSeconds(atom, key, rest), rest.tail) >
+               last[std::popcount(key.islands)];
+      });
+    }
+    // A key without tails would mean the end of the pipeline.
+    std::erase_if(tables_[atom],
+                  [](const auto& entry) { return entry.second.empty(); });
   }
 
   double Cutoff() const { return best_s_ * (1 + problem_.slack + kRounding); }
@@ -171,6 +242,7 @@ class Pass {
                              (problem_.num_microbatches - 1) * slowest_s;
       for (const Rest& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
+        if (!GoOn()) return;
         Prepend(placed, head, &rest, rest_latency_s, new_key, tail);
       }
     }
@@ -213,13 +285,7 @@ class Pass {
                         .num_stages = tail.num_stages,
                         .optimistic = tail.optimistic,
                         .tail = static_cast<int>(tails_.size())};
-    for (const Rest& other : set) {
-      if (Dominates(other, added)) return;
-    }
-    std::erase_if(set,
-                  [&](const Rest& other) { return Dominates(added, other); });
-    set.push_back(added);
-    tails_.push_back(tail);
+    if (InsertNonDominated(added, Dominates, set)) tails_.push_back(tail);
   }
 
   Composition Unwind(double seconds, int tail) const {
@@ -236,6 +302,9 @@ class Pass {
   const absl::Span<const std::vector<int>> ending_at_;
   const double stage_bound_s_;
   double best_s_;
+  const int beam_width_;
+  int64_t work_ = 0;
+  bool stopped_ = false;
   std::vector<Tail> tails_;
   // tables_[a]: Pareto sets of tails that start at atom a. Ordered, so that
   // ties do not depend on hashing.
@@ -271,20 +340,48 @@ StageRange StagesOf(const ComposeProblem& problem) {
 }  // namespace
 
 absl::StatusOr<std::vector<Composition>> ComposePipelines(
-    const ComposeProblem& problem) {
+    const ComposeProblem& problem, ComposeEffort* effort) {
+  ComposeEffort unused;
+  if (effort == nullptr) effort = &unused;
+  *effort = {};
   const std::vector<std::vector<int>> ending_at = PairsByEnd(problem);
   const PrefixBounds bounds(problem);
   const StageRange range = StagesOf(problem);
   double best_s = problem.incumbent_s;
+  // With a beam: the last pass that found something better. A later one, with
+  // another bound, may not find it again.
+  std::vector<Composition> found;
   double bound_s = range.fastest_s;
   while (true) {
     // Every stage slower than this makes the iteration too long.
     const double last_bound_s =
         best_s * (1 + problem.slack + kRounding) / problem.num_microbatches;
     if (best_s < kInfinity || bound_s > range.slowest_s) bound_s = last_bound_s;
-    Pass pass(problem, bounds, ending_at, bound_s, best_s);
-    if (!pass.Run()) return absl::CancelledError("composition stopped");
-    if (bound_s == last_bound_s) return pass.Compositions();
+    Pass pass(problem, bounds, ending_at, bound_s, best_s, effort->beam_width);
+    const Pass::Outcome outcome = pass.Run();
+    if (outcome == Pass::Outcome::kStopped) {
+      return absl::CancelledError("composition stopped");
+    }
+    if (outcome == Pass::Outcome::kTooManyTails) {
+      // Again with the same bound.
+      *effort = {
+          .is_exact = false,
+          .beam_width = effort->is_exact
+                            ? kFirstBeam
+                            : std::max(effort->beam_width / kBeamShrink, 1)};
+      continue;
+    }
+    if (!effort->is_exact && pass.best_s() < best_s) {
+      found = pass.Compositions();
+    }
+    if (bound_s == last_bound_s) {
+      std::vector<Composition> compositions = pass.Compositions();
+      const bool found_better =
+          !found.empty() &&
+          (compositions.empty() ||
+           found.front().closed_form_s < compositions.front().closed_form_s);
+      return found_better ? found : compositions;
+    }
     best_s = pass.best_s();
     bound_s *= kBoundGrowth;
   }

@@ -44,6 +44,9 @@ struct ComposeProblem {
   std::function<bool(int num_gpus)> accepts_gpus;
   // Polled now and then; true ends the search.
   std::function<bool()> should_stop;
+  // Partial pipelines that a pass may keep, 100 bytes each with their place in
+  // a table; see ComposePipelines.
+  int max_tails = 1'000'000;
 };
 
 struct ComposedSlice {
@@ -59,6 +62,13 @@ struct Composition {
   double closed_form_s = 0;
   std::vector<ComposedSlice> slices;  // In execution order.
   bool optimistic = false;            // Some slice is.
+};
+
+inline constexpr int kUnlimitedBeam = std::numeric_limits<int>::max();
+
+struct ComposeEffort {
+  bool is_exact = true;
+  int beam_width = kUnlimitedBeam;
 };
 
 // Pipeline composition (paper §5.2). Chooses slices that cover the model in
@@ -81,11 +91,16 @@ struct Composition {
 // stages, it stands in optimistically; the caller asks for those and composes
 // again until none is left (plans are reused until memory runs out).
 //
+// A pass that would keep more than `max_tails` partial pipelines is repeated
+// with a beam: of those that start at an atom, only the `beam_width` with the
+// least lower bound go on. The answer is then a good pipeline, not provably the
+// best; `effort`, which may be null, says so. Memory stays below 110 MB.
+//
 // Returns the compositions within `slack` of the best (or of the incumbent),
 // best first, at most kMaxCompositions; empty if there is none. Deterministic.
 // The one error is kCancelled, when `should_stop` says so.
 absl::StatusOr<std::vector<Composition>> ComposePipelines(
-    const ComposeProblem& problem);
+    const ComposeProblem& problem, ComposeEffort* effort = nullptr);
 
 inline constexpr int kMaxCompositions = 64;
 

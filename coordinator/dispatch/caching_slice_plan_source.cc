@@ -22,9 +22,9 @@ class CachingSource : public SlicePlanSource {
     return source_.SliceModel(model);
   }
 
-  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                         const ModelSlice& tail) override {
-    return source_.Concatenate(head, tail);
+  absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> queries) override {
+    return source_.Concatenate(queries);
   }
 
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(

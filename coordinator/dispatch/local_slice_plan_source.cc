@@ -72,9 +72,19 @@ class LocalSlicePlanSource : public SlicePlanSource {
     return parallelizer_.SliceModel(model);
   }
 
-  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                         const ModelSlice& tail) override {
-    return parallelizer_.Concatenate(head, tail);
+  absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> queries) override {
+    std::vector<ModelSlice> joined;
+    joined.reserve(queries.size());
+    for (const ConcatenateQuery& query : queries) {
+      if (should_stop_ && should_stop_()) {
+        return absl::CancelledError("stopped by the caller");
+      }
+      TANGRAM_ASSIGN_OR_RETURN(
+          joined.emplace_back(),
+          parallelizer_.Concatenate(query.head, query.tail));
+    }
+    return joined;
   }
 
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(

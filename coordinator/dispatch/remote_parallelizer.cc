@@ -26,7 +26,10 @@ class RemoteParallelizer : public Parallelizer {
 
   absl::StatusOr<ModelSlice> Concatenate(
       const ModelSlice& head, const ModelSlice& tail) const override {
-    return Source()->Concatenate(head, tail);
+    const ConcatenateQuery query{head, tail};
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> joined,
+                             Source()->Concatenate({&query, 1}));
+    return std::move(joined.front());
   }
 
   absl::StatusOr<PerformanceProfile> Profile(

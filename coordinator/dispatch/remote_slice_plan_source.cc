@@ -25,17 +25,23 @@ class PooledSource : public RemoteSlicePlanSource {
     return AskOne<std::vector<ModelSlice>>(SliceModelQuery{model});
   }
 
-  // Asked as if the head began at atom 0, so that the answer, which depends on
-  // the position in nothing else, is in the cache for every other position.
-  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                         const ModelSlice& tail) override {
-    const int position = head.atoms.begin;
-    ConcatenateQuery query{head, tail};
-    Move(query.head, -position);
-    Move(query.tail, -position);
-    TANGRAM_ASSIGN_OR_RETURN(ModelSlice joined,
-                             AskOne<ModelSlice>(std::move(query)));
-    Move(joined, position);
+  // Asks as if each head began at atom 0. The answer depends on the position in
+  // nothing else, so one cached answer serves every position.
+  absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> queries) override {
+    std::vector<Query> moved;
+    moved.reserve(queries.size());
+    for (const ConcatenateQuery& query : queries) {
+      ConcatenateQuery at_zero = query;
+      Move(at_zero.head, -query.head.atoms.begin);
+      Move(at_zero.tail, -query.head.atoms.begin);
+      moved.push_back(std::move(at_zero));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> joined,
+                             Ask<ModelSlice>(nullptr, moved, nullptr));
+    for (size_t i = 0; i < joined.size(); ++i) {
+      Move(joined[i], queries[i].head.atoms.begin);
+    }
     return joined;
   }
 

@@ -35,15 +35,16 @@ struct Dendron {
 // every link from the group to the rest of the class: complete linkage would
 // merge them first. It keeps large clusters of few groups cheap.
 std::vector<Block> MakeBlocks(const Cluster& cluster,
-                              absl::Span<const int> nodes) {
+                              absl::Span<const int> nodes, bool whole_groups) {
   std::vector<int> block_of(cluster.groups.size(), kNodesApart);
   std::vector<double> inner(cluster.groups.size(), kNoLink);
   const std::vector<GroupShare> groups = GroupsOf(cluster, nodes);
   for (const GroupShare& share : groups) {
     const double link = PairBandwidth(cluster, share.group, share.group);
-    const bool tight = absl::c_all_of(groups, [&](const GroupShare& other) {
-      return PairBandwidth(cluster, share.group, other.group) <= link;
-    });
+    const bool tight =
+        whole_groups || absl::c_all_of(groups, [&](const GroupShare& other) {
+          return PairBandwidth(cluster, share.group, other.group) <= link;
+        });
     if (!tight || share.num_nodes == 1) continue;
     block_of[share.group] = kNoBlockYet;
     inner[share.group] = link;
@@ -83,9 +84,11 @@ class CompleteLinkage {
     for (int i = 0; i < size_; ++i) best_.push_back(FindPartner(i));
   }
 
-  // Clusters in order of creation: all blocks first, the root last.
-  std::vector<Dendron> Run() {
+  // Clusters in order of creation: all blocks first, the root last. Empty if it
+  // was stopped.
+  std::vector<Dendron> Run(const std::function<bool()>& should_stop) {
     for (int merges = 1; merges < size_; ++merges) {
+      if (should_stop && should_stop()) return {};
       const int row = RowToMerge();
       Merge(row, best_[row].row);
     }
@@ -261,12 +264,15 @@ class DendrogramCut {
 
 }  // namespace
 
-std::vector<std::vector<int>> AgglomerateByLinks(const Cluster& cluster,
-                                                 absl::Span<const int> nodes,
-                                                 double tolerance) {
+std::vector<std::vector<int>> AgglomerateByLinks(
+    const Cluster& cluster, absl::Span<const int> nodes, double tolerance,
+    const std::function<bool()>& should_stop) {
   if (nodes.empty()) return {};
-  const std::vector<Block> blocks = MakeBlocks(cluster, nodes);
-  const std::vector<Dendron> tree = CompleteLinkage(cluster, blocks).Run();
+  std::vector<Block> blocks = MakeBlocks(cluster, nodes, false);
+  if (blocks.size() > kMaxBlocks) blocks = MakeBlocks(cluster, nodes, true);
+  const std::vector<Dendron> tree =
+      CompleteLinkage(cluster, blocks).Run(should_stop);
+  if (tree.empty()) return {};
   return DendrogramCut(cluster, blocks, tree,
                        FastestLeavingClass(cluster, nodes, blocks), tolerance)
       .Run();

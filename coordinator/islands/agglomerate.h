@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_ISLANDS_AGGLOMERATE_H_
 #define TANGRAM_COORDINATOR_ISLANDS_AGGLOMERATE_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -16,9 +17,17 @@ namespace tangram {
 //
 // where links leave to any other node of `cluster` and a link is as fast as
 // its slower direction. Ties merge in the order of `nodes`.
-std::vector<std::vector<int>> AgglomerateByLinks(const Cluster& cluster,
-                                                 absl::Span<const int> nodes,
-                                                 double tolerance);
+//
+// Takes O(b²) bytes and mostly O(b²) steps for b blocks: a block is one node,
+// or all nodes of a group whose inner link is its fastest. Beyond kMaxBlocks
+// blocks all nodes of a group are one block, so they are kept together or each
+// on its own. `should_stop`, which may be empty, is polled at every merge; the
+// result is empty if it says so.
+std::vector<std::vector<int>> AgglomerateByLinks(
+    const Cluster& cluster, absl::Span<const int> nodes, double tolerance,
+    const std::function<bool()>& should_stop = nullptr);
+
+inline constexpr int kMaxBlocks = 2048;  // Linkages take 32 MB.
 
 }  // namespace tangram
 

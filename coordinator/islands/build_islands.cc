@@ -1,19 +1,23 @@
 #include "coordinator/islands/build_islands.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/natural_order.h"
 #include "common/domain/weaker.h"
 #include "coordinator/islands/agglomerate.h"
 #include "coordinator/islands/homogeneous_classes.h"
 #include "coordinator/islands/island_reasons.h"
 #include "coordinator/islands/island_spec.h"
+#include "coordinator/islands/merge_parts.h"
 #include "coordinator/islands/node_links.h"
 
 namespace tangram {
@@ -34,26 +38,27 @@ std::vector<int> NodesByName(const Cluster& cluster,
   return nodes;
 }
 
-struct Part {
-  std::vector<int> nodes;
-  int homogeneous_class = 0;
-};
-
-// Each part's nodes, and the parts by their first nodes, in the order of
-// `by_name`.
-std::vector<Part> PartsByName(const Cluster& cluster,
-                              absl::Span<const HomogeneousClass> classes,
-                              absl::Span<const int> by_name,
-                              double link_tolerance) {
+// By node: its place in `by_name`.
+std::vector<int> RanksOf(const Cluster& cluster,
+                         absl::Span<const int> by_name) {
   std::vector<int> rank(cluster.nodes.size());
   for (size_t i = 0; i < by_name.size(); ++i) {
     rank[by_name[i]] = static_cast<int>(i);
   }
+  return rank;
+}
+
+// Each part's nodes, and the parts by their first nodes, by `rank`.
+std::vector<Part> PartsByName(const Cluster& cluster,
+                              absl::Span<const HomogeneousClass> classes,
+                              absl::Span<const int> rank, double link_tolerance,
+                              const std::function<bool()>& should_stop) {
   const auto before = [&](int a, int b) { return rank[a] < rank[b]; };
   std::vector<Part> parts;
   for (size_t c = 0; c < classes.size(); ++c) {
-    for (std::vector<int>& nodes :
-         AgglomerateByLinks(cluster, classes[c].nodes, link_tolerance)) {
+    if (should_stop && should_stop()) return {};
+    for (std::vector<int>& nodes : AgglomerateByLinks(
+             cluster, classes[c].nodes, link_tolerance, should_stop)) {
       std::sort(nodes.begin(), nodes.end(), before);
       parts.push_back({.nodes = std::move(nodes),
                        .homogeneous_class = static_cast<int>(c)});
@@ -65,28 +70,81 @@ std::vector<Part> PartsByName(const Cluster& cluster,
   return parts;
 }
 
+Island IslandOf(const Cluster& cluster, std::vector<int> nodes, int id) {
+  Island island{.id = id, .nodes = std::move(nodes)};
+  island.spec = WeakestSpec(cluster, island.nodes);
+  island.name =
+      absl::StrCat(island.spec.device.type, " x", island.spec.num_gpus());
+  return island;
+}
+
+// Why an island of `num_parts` parts is one, and what that costs.
+std::string MergedReason(const Cluster& cluster, const Island& island,
+                         int num_parts, int max_islands) {
+  int num_gpus = 0;
+  for (const int node : island.nodes) num_gpus += cluster.nodes[node].num_gpus;
+  std::string reason =
+      absl::StrCat(num_parts, " islands merged, since at most ", max_islands,
+                   " are planned for: every GPU counts as the weakest of them");
+  if (num_gpus > island.spec.num_gpus()) {
+    absl::StrAppend(&reason, ", and ", num_gpus - island.spec.num_gpus(),
+                    " GPUs of nodes with more than ", island.spec.gpus_per_node,
+                    " are not used");
+  }
+  return reason;
+}
+
 }  // namespace
 
 std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
                                  const IslandTolerances& tolerances,
                                  absl::Span<const int> left_out) {
+  return BuildIslandsWithin(cluster, precision, tolerances, left_out,
+                            {.max_islands = std::numeric_limits<int>::max()})
+      ->islands;  // Nothing cancels it.
+}
+
+absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
+                                             Precision precision,
+                                             const IslandTolerances& tolerances,
+                                             absl::Span<const int> left_out,
+                                             const IslandLimits& limits) {
   const std::vector<int> by_name = NodesByName(cluster, left_out);
   const std::vector<HomogeneousClass> classes =
       SplitIntoClasses(cluster, by_name, precision, tolerances);
-  std::vector<Island> islands;
+  const std::vector<int> rank = RanksOf(cluster, by_name);
+  std::vector<Part> parts = PartsByName(
+      cluster, classes, rank, tolerances.inter_node, limits.should_stop);
+  const size_t num_parts = parts.size();
+  parts = MergeParts(cluster, precision, limits, std::move(parts));
+  if (limits.should_stop && limits.should_stop()) {
+    return absl::CancelledError("planning stopped");
+  }
+  IslandSet set;
   std::vector<int> class_of;
-  for (Part& part :
-       PartsByName(cluster, classes, by_name, tolerances.inter_node)) {
-    Island island{.id = static_cast<int>(islands.size()),
-                  .nodes = std::move(part.nodes)};
-    island.spec = WeakestSpec(cluster, island.nodes);
-    island.name =
-        absl::StrCat(island.spec.device.type, " x", island.spec.num_gpus());
-    islands.push_back(std::move(island));
+  for (Part& part : parts) {
+    std::sort(part.nodes.begin(), part.nodes.end(),
+              [&](int a, int b) { return rank[a] < rank[b]; });
+    set.islands.push_back(IslandOf(cluster, std::move(part.nodes),
+                                   static_cast<int>(set.islands.size())));
     class_of.push_back(part.homogeneous_class);
   }
-  ExplainIslands(cluster, classes, class_of, precision, tolerances, islands);
-  return islands;
+  ExplainIslands(cluster, classes, class_of, precision, tolerances,
+                 set.islands);
+  if (parts.size() == num_parts) return set;
+  std::vector<std::string> merged;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].num_merged == 1) continue;
+    Island& island = set.islands[i];
+    island.reason =
+        MergedReason(cluster, island, parts[i].num_merged, limits.max_islands);
+    merged.push_back(absl::StrCat(island.name, " of ", parts[i].num_merged));
+  }
+  set.notes.push_back(absl::StrCat(
+      num_parts, " islands were merged into ", parts.size(), ", the most that ",
+      "are planned for, those first whose union loses least compute, memory ",
+      "and link speed: ", absl::StrJoin(merged, ", ")));
+  return set;
 }
 
 Link LinkBetweenIslands(const Cluster& cluster, const Island& from,

@@ -1,5 +1,6 @@
 #include "coordinator/islands/island_spec.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,7 @@ IslandSpec WeakestSpec(const Cluster& cluster, absl::Span<const int> nodes) {
                   .intra_node = first.intra_node};
   for (const int index : nodes) {
     const Node& node = cluster.nodes[index];
+    spec.gpus_per_node = std::min(spec.gpus_per_node, node.num_gpus);
     spec.device = Weaker(spec.device, node.device);
     spec.intra_node = Weaker(spec.intra_node, node.intra_node);
   }

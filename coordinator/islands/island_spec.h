@@ -7,9 +7,9 @@
 
 namespace tangram {
 
-// What a parallelizer is told of `nodes`, which have the same number of GPUs:
-// of every field the weakest node's value, of the links between them the
-// slowest.
+// What a parallelizer is told of `nodes`: the weakest node's value of every
+// field, the number of GPUs included, and the slowest of the links between
+// them.
 IslandSpec WeakestSpec(const Cluster& cluster, absl::Span<const int> nodes);
 
 }  // namespace tangram

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "coordinator/planning/run_plan.h"
 #include "tangram/v1/planner_service.pb.h"
@@ -29,13 +30,29 @@ v1::PlanProgress::Phase ToProto(PlanPhase phase) {
   return v1::PlanProgress::QUEUED;
 }
 
-void LogStart(const PlanOrder& order, const PlanningClient& client) {
+void LogStart(const PlanOrder& order, const PlanningClient& client,
+              const PlanCost& cost) {
   Log(LogLevel::kInfo, "plan started",
       {{client.kind, client.name},
        {"model", order.request.model.name},
        {"layers", order.request.model.num_layers()},
        {"gpus", order.request.cluster.num_gpus()},
-       {"parallelizer", order.parallelizer}});
+       {"parallelizer", order.parallelizer},
+       {"most_pairs", cost.num_pairs},
+       {"most_mb", cost.bytes >> 20}});
+}
+
+// Refuses what is beyond the limits before anything large is allocated.
+absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts,
+                                   const PlanOrder& order,
+                                   const PlanningClient& client,
+                                   PlanningMonitor& monitor, QueryLog& log) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
+                           EstimateCost(order.request, order.options));
+  LogStart(order, client, cost);
+  TANGRAM_RETURN_IF_ERROR(CheckCost(cost, parts.cost_limits));
+  return RunPlan(parts.pool, order, monitor, client.should_stop, &log,
+                 client.share);
 }
 
 void LogEnd(const PlanningClient& client, const absl::StatusOr<PlanFile>& file,
@@ -106,9 +123,8 @@ absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
   PlanningMonitor monitor(parts.now_s, client.report, client.should_stop,
                           client.tracer);
   QueryLogger logger(client);
-  LogStart(order, client);
-  absl::StatusOr<PlanFile> file = RunPlan(
-      parts.pool, order, monitor, client.should_stop, &logger, client.share);
+  absl::StatusOr<PlanFile> file =
+      RunWithin(parts, order, client, monitor, logger);
   if (absl::IsCancelled(file.status())) file = client.why_stopped();
   parts.metrics.OnPlan(file.status(),
                        file.ok() ? file->result.stats : PlanningStats{},

@@ -8,6 +8,7 @@
 #include "common/wire/plan_file.h"
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/metrics/service_metrics.h"
+#include "coordinator/planners/tangram/estimate_cost.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/planning_monitor.h"
 
@@ -22,6 +23,7 @@ struct PlanningParts {
   WorkerPool& pool;
   ServiceMetrics& metrics;
   std::function<double()> now_s;
+  CostLimits cost_limits;  // Orders beyond them are refused.
 };
 
 // Whom a plan is for, and how he is told.
@@ -37,7 +39,8 @@ struct PlanningClient {
   BatchShare share;
 };
 
-// RunPlan, in the log and in the metrics.
+// RunPlan, in the log and in the metrics. kResourceExhausted, before anything
+// is planned, for an order beyond the limits of `parts`.
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                                          const PlanOrder& order,
                                          const PlanningClient& client);

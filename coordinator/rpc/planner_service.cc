@@ -139,7 +139,10 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void Run() {
     const absl::StatusOr<PlanFile> file = RunRecordedPlan(
-        {.pool = parts_.pool, .metrics = parts_.metrics, .now_s = parts_.now_s},
+        {.pool = parts_.pool,
+         .metrics = parts_.metrics,
+         .now_s = parts_.now_s,
+         .cost_limits = parts_.cost_limits},
         order_,
         {.name = client_,
          .report = [this](const PlanningProgress& now) { Report(now); },

@@ -10,6 +10,7 @@
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_cache.h"
+#include "coordinator/planning/recorded_plan.h"
 #include "coordinator/rpc/tenant_quota.h"
 
 namespace grpc {
@@ -30,6 +31,7 @@ struct PlannerServiceParts {
   Authenticator& authenticator;
   TenantQuota& quota;
   bool share_answers = false;  // Among tenants.
+  CostLimits cost_limits;
 };
 
 // The service that clients call (proto/tangram/v1/planner_service.proto).

@@ -18,9 +18,6 @@
 namespace tangram {
 namespace {
 
-// Keeps the table of links, one for every ordered pair of groups, small.
-constexpr size_t kMaxGroups = 1000;
-
 constexpr int kMaxVersion = 1 << 30;
 
 // Runs before CheckKeys: a newer file may have keys that are not known here.

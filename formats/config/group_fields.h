@@ -6,12 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/domain/cluster.h"
+#include "common/domain/limits.h"
 #include "formats/config/config_field.h"
 
 namespace tangram {
-
-inline constexpr int kMaxNodes = 100'000;
-inline constexpr int kMaxGpusPerNode = 1024;
 
 // One entry of `groups` or of `nodes`: identical nodes and the links between
 // them.

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
 #include "formats/config/hf_experts.h"
 #include "formats/config/hf_family.h"
 #include "formats/config/hf_sliding_window.h"
-#include "formats/config/model_limits.h"
 
 namespace tangram {
 namespace {
@@ -163,7 +163,7 @@ absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& file,
   TANGRAM_ASSIGN_OR_RETURN(
       const int num_layers,
       ReadAny(root, {"num_hidden_layers", "n_layer", "num_layers"},
-              kMaxModelLayers));
+              kMaxTransformerLayers));
   LayerSpec layer;
   TANGRAM_ASSIGN_OR_RETURN(
       layer.hidden_size,

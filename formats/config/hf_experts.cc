@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "formats/config/model_limits.h"
+#include "common/domain/limits.h"
 
 namespace tangram {
 namespace {
@@ -65,8 +65,9 @@ absl::Status ReadSizes(const ConfigField& root, ExpertRule rule,
 absl::Status MarkSparseSteps(const ConfigField& root,
                              std::vector<bool>& is_moe_layer) {
   const int num_layers = static_cast<int>(is_moe_layer.size());
-  TANGRAM_ASSIGN_OR_RETURN(const int step, ReadInt(root, "decoder_sparse_step",
-                                                   1, 1, kMaxModelLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int step,
+      ReadInt(root, "decoder_sparse_step", 1, 1, kMaxTransformerLayers));
   for (int i = 0; i < num_layers; ++i) is_moe_layer[i] = (i + 1) % step == 0;
   const std::optional<ConfigField> dense = root.Find("mlp_only_layers");
   if (!dense.has_value()) return absl::OkStatus();
@@ -88,9 +89,10 @@ absl::Status MarkAfterFirstDense(const ConfigField& root,
       const ConfigField first_moe,
       root.Require("first_k_dense_replace", "a non-negative integer"));
   TANGRAM_ASSIGN_OR_RETURN(const int first,
-                           first_moe.AsInt(0, kMaxModelLayers));
-  TANGRAM_ASSIGN_OR_RETURN(const int frequency, ReadInt(root, "moe_layer_freq",
-                                                        1, 1, kMaxModelLayers));
+                           first_moe.AsInt(0, kMaxTransformerLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const int frequency,
+      ReadInt(root, "moe_layer_freq", 1, 1, kMaxTransformerLayers));
   for (int i = first; i < num_layers; ++i) is_moe_layer[i] = i % frequency == 0;
   return absl::OkStatus();
 }

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "formats/config/model_limits.h"
+#include "common/domain/limits.h"
 
 namespace tangram {
 namespace {
@@ -37,7 +37,7 @@ absl::StatusOr<size_t> FirstEnabledLayer(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(
       const int first,
       ReadOr(root, "max_window_layers", 0, [](const ConfigField& field) {
-        return field.AsInt(0, kMaxModelLayers);
+        return field.AsInt(0, kMaxTransformerLayers);
       }));
   return static_cast<size_t>(first);
 }

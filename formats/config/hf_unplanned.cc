@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "formats/config/hf_config.h"
-#include "formats/config/model_limits.h"
 
 namespace tangram {
 namespace {
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<UnplannedPart>> HfUnplannedParts(
   }
   if (const auto field = text.Find("num_nextn_predict_layers")) {
     TANGRAM_ASSIGN_OR_RETURN(const int layers,
-                             field->AsInt(0, kMaxModelLayers));
+                             field->AsInt(0, kMaxTransformerLayers));
     if (layers > 0) {
       parts.push_back(
           {"multi-token prediction modules, which published totals "

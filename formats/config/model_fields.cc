@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
-#include "formats/config/model_limits.h"
 
 namespace tangram {
 namespace {
@@ -118,10 +118,11 @@ absl::StatusOr<Experts> ReadExperts(const ConfigField& field,
   TANGRAM_ASSIGN_OR_RETURN(
       moe.shared_expert_ffn_hidden_size,
       ReadInt(field, "shared_ffn_hidden_size", 0, 0, kMaxFfnHiddenSize));
-  TANGRAM_ASSIGN_OR_RETURN(experts.first_layer, ReadInt(field, "first_layer", 0,
-                                                        0, kMaxModelLayers));
-  TANGRAM_ASSIGN_OR_RETURN(experts.every,
-                           ReadInt(field, "every", 1, 1, kMaxModelLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      experts.first_layer,
+      ReadInt(field, "first_layer", 0, 0, kMaxTransformerLayers));
+  TANGRAM_ASSIGN_OR_RETURN(
+      experts.every, ReadInt(field, "every", 1, 1, kMaxTransformerLayers));
   return experts;
 }
 
@@ -139,9 +140,9 @@ absl::Status ReadSlidingWindow(const ConfigField& root,
     TANGRAM_ASSIGN_OR_RETURN(tokens,
                              RequireInt(*field, "tokens", kMaxPositions));
     TANGRAM_ASSIGN_OR_RETURN(
-        first, ReadInt(*field, "first_layer", 0, 0, kMaxModelLayers));
-    TANGRAM_ASSIGN_OR_RETURN(every,
-                             ReadInt(*field, "every", 1, 1, kMaxModelLayers));
+        first, ReadInt(*field, "first_layer", 0, 0, kMaxTransformerLayers));
+    TANGRAM_ASSIGN_OR_RETURN(
+        every, ReadInt(*field, "every", 1, 1, kMaxTransformerLayers));
   } else {
     TANGRAM_ASSIGN_OR_RETURN(tokens, field->AsInt(0, kMaxPositions));
   }
@@ -154,7 +155,7 @@ absl::Status ReadSlidingWindow(const ConfigField& root,
 absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
                                                   const LayerSpec& attention) {
   TANGRAM_ASSIGN_OR_RETURN(const int num_layers,
-                           RequireInt(root, "layers", kMaxModelLayers));
+                           RequireInt(root, "layers", kMaxTransformerLayers));
   Experts experts{.first_layer = num_layers};
   if (const auto field = root.Find("experts")) {
     TANGRAM_ASSIGN_OR_RETURN(experts, ReadExperts(*field, attention));

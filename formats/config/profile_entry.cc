@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "formats/config/model_limits.h"
+#include "common/domain/limits.h"
 #include "formats/config/training_names.h"
 
 namespace tangram {

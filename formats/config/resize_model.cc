@@ -33,10 +33,10 @@ int PeriodOf(absl::Span<const LayerSpec> layers) {
 }  // namespace
 
 absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers) {
-  if (num_layers < 1 || num_layers > kMaxModelLayers) {
+  if (num_layers < 1 || num_layers > kMaxTransformerLayers) {
     return FieldError(
         "num_layers", num_layers,
-        absl::StrCat("a positive integer, at most ", kMaxModelLayers));
+        absl::StrCat("a positive integer, at most ", kMaxTransformerLayers));
   }
   std::vector<LayerSpec> layers(model.layers.begin() + 1,
                                 model.layers.end() - 1);

@@ -7,9 +7,14 @@ absl::StatusOr<std::vector<ModelSlice>> FakeSlicePlanSource::SliceModel(
   return SliceByLayer(model);
 }
 
-absl::StatusOr<ModelSlice> FakeSlicePlanSource::Concatenate(
-    const ModelSlice& head, const ModelSlice& tail) {
-  return JoinSlices(head, tail);
+absl::StatusOr<std::vector<ModelSlice>> FakeSlicePlanSource::Concatenate(
+    absl::Span<const ConcatenateQuery> joins) {
+  ++concatenations;
+  std::vector<ModelSlice> joined;
+  for (const ConcatenateQuery& query : joins) {
+    joined.push_back(JoinSlices(query.head, query.tail));
+  }
+  return joined;
 }
 
 absl::StatusOr<std::vector<PerformanceProfile>> FakeSlicePlanSource::Profile(

@@ -25,13 +25,14 @@ class FakeSlicePlanSource : public SlicePlanSource {
   // Nothing fits.
   bool infeasible = false;
 
+  int concatenations = 0;  // Batches of joins so far.
   std::vector<PairQuery> queries;
   std::vector<StageLimits> limits;  // Of the islands asked about last.
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override;
-  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                         const ModelSlice& tail) override;
+  absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> joins) override;
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(
       const PairContext& context,
       absl::Span<const ProfileQuery> profile_queries) override;

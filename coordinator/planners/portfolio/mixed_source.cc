@@ -61,9 +61,9 @@ class MixedSource : public SlicePlanSource {
     return members_.front()->SliceModel(model);
   }
 
-  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                         const ModelSlice& tail) override {
-    return members_.front()->Concatenate(head, tail);
+  absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> queries) override {
+    return members_.front()->Concatenate(queries);
   }
 
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(

@@ -55,8 +55,10 @@ class RuntimeSearch {
   const PlanRequest& request() const { return request_; }
 
   absl::StatusOr<PlanResult> Run(absl::Span<const PortfolioMember> members) {
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             IslandsOf(request_, options_));
+    TANGRAM_ASSIGN_OR_RETURN(
+        IslandSet set, IslandsOf(request_, options_,
+                                 [this] { return observer_.ShouldStop(); }));
+    std::vector<Island> islands = std::move(set.islands);
     const absl::Status known =
         rules_.check == nullptr
             ? absl::OkStatus()

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
 #include "common/parallelizer/keep_within.h"
+#include "coordinator/planners/tangram/planning_limits.h"
 #include "coordinator/planners/tangram/seed_pairs.h"
 
 namespace tangram {
@@ -60,7 +63,7 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
 
 absl::Status PairSearch::Run() {
   observer_.OnPhase(PlanPhase::kEnumeration);
-  std::vector<PairId> open = EnumeratePairs();
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<PairId> open, EnumeratePairs());
   if (options_.pruning.imbalance) {
     std::vector<PairId> seeds;
     const std::vector<PairId> wanted = SeedPairs(space_);
@@ -86,21 +89,29 @@ absl::Status PairSearch::Run() {
 
 // Counts every slice with every island and microbatch size, and keeps what the
 // policies leave. Each pruned pair is counted once, by the first policy.
-std::vector<PairId> PairSearch::EnumeratePairs() {
+absl::StatusOr<std::vector<PairId>> PairSearch::EnumeratePairs() {
   const PruningOptions& pruning = options_.pruning;
   const auto num_sizes = static_cast<int64_t>(space_.microbatch_sizes.size());
   const auto num_classes = static_cast<int64_t>(space_.island_classes.size());
   stats_.pairs = space_.slices.num_slices() * num_sizes * space_.num_islands();
   stats_.pruned_redundant =
       stats_.pairs - space_.slices.num_classes() * num_sizes * num_classes;
+  // Places and constraints do not depend on the microbatch size.
+  std::vector<bool> allowed;  // [slice class · island classes + island class]
+  for (int s = 0; s < space_.slices.num_classes(); ++s) {
+    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
+    const bool fits_nowhere = pruning.incompatibility && !space_.HasPosition(s);
+    for (int i = 0; i < num_classes; ++i) {
+      allowed.push_back(!fits_nowhere && space_.Allows(PairId{0, s, i}));
+    }
+  }
   std::vector<PairId> open;
   for (int m = 0; m < num_sizes; ++m) {
+    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     for (int s = 0; s < space_.slices.num_classes(); ++s) {
-      const bool fits_nowhere =
-          pruning.incompatibility && !space_.HasPosition(s);
       for (int i = 0; i < num_classes; ++i) {
         const PairId pair{m, s, i};
-        if (fits_nowhere || !space_.Allows(pair)) {
+        if (!allowed[s * num_classes + i]) {
           ++stats_.pruned_incompatible;
         } else if (pruning.infeasibility && space_.ExceedsMemory(pair)) {
           ++stats_.pruned_infeasible;
@@ -113,10 +124,25 @@ std::vector<PairId> PairSearch::EnumeratePairs() {
   return open;
 }
 
-absl::Status PairSearch::Ask(const std::vector<Question>& questions) {
+absl::Status PairSearch::Ask(absl::Span<const Question> questions) {
   if (questions.empty()) return absl::OkStatus();
-  if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
   observer_.OnPhase(PlanPhase::kSlicePlans);
+  for (size_t asked = 0; asked < questions.size();) {
+    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
+    if (store_.is_full()) {
+      stats_.truncated = true;
+      return absl::OkStatus();
+    }
+    const auto batch = questions.subspan(asked, kMaxBatchQueries);
+    TANGRAM_RETURN_IF_ERROR(AskBatch(batch, asked, questions.size()));
+    asked += batch.size();
+  }
+  return absl::OkStatus();
+}
+
+// Asks `questions`, of which `done` of `total` were asked in earlier batches.
+absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
+                                  size_t done, size_t total) {
   std::vector<PairQuery> queries;
   for (const Question& question : questions) {
     const PairId& pair = question.pair;
@@ -137,9 +163,11 @@ absl::Status PairSearch::Ask(const std::vector<Question>& questions) {
   }
   TANGRAM_ASSIGN_OR_RETURN(
       std::vector<SlicePlanSet> answers,
-      source_.Parallelize(space_.context, queries, [this](int done, int total) {
-        observer_.OnPairs(done, total);
-      }));
+      source_.Parallelize(space_.context, queries,
+                          [this, done, total](int of_batch, int) {
+                            observer_.OnPairs(static_cast<int>(done) + of_batch,
+                                              static_cast<int>(total));
+                          }));
   for (size_t i = 0; i < answers.size(); ++i) {
     const Question& question = questions[i];
     stats_.incompatible_plans += KeepWithin(
@@ -165,14 +193,28 @@ absl::Status PairSearch::AskFirst(const std::vector<PairId>& pairs) {
 }
 
 absl::Status PairSearch::AskWave(double limit_s, std::vector<PairId>& open) {
-  std::vector<PairId> wave;
+  std::vector<std::pair<double, PairId>> matter;  // With their lower bounds.
   std::vector<PairId> rest;
   for (const PairId& pair : open) {
-    const bool matters = !options_.pruning.imbalance ||
-                         space_.PairIterationSeconds(pair) <= limit_s;
-    (matters ? wave : rest).push_back(pair);
+    if ((matter.size() + rest.size()) % kMaxBatchQueries == 0 &&
+        observer_.ShouldStop()) {
+      return absl::CancelledError("planning stopped");
+    }
+    const double least_s = space_.PairIterationSeconds(pair);
+    if (!options_.pruning.imbalance || least_s <= limit_s) {
+      // Without a bound (profiles of zero make it NaN) it may be the best.
+      matter.push_back({std::isnan(least_s) ? 0 : least_s, pair});
+    } else {
+      rest.push_back(pair);
+    }
   }
   open = std::move(rest);
+  // The answers may take more memory than there is: the promising ones first.
+  if (matter.size() > kMaxBatchQueries) {
+    std::sort(matter.begin(), matter.end());
+  }
+  std::vector<PairId> wave;
+  for (const auto& [least_s, pair] : matter) wave.push_back(pair);
   TANGRAM_RETURN_IF_ERROR(AskFirst(wave));
   return ComposeAll();
 }
@@ -186,9 +228,28 @@ absl::Status PairSearch::ComposeAll() {
       TANGRAM_ASSIGN_OR_RETURN(changed, ComposeChanged());
     }
     const std::vector<Question> questions = OpenQuestions();
-    if (questions.empty()) return absl::OkStatus();
+    if (questions.empty() || store_.is_full()) return absl::OkStatus();
     TANGRAM_RETURN_IF_ERROR(Ask(questions));
   }
+}
+
+// A beam may miss what was composed of fewer answers: whether `earlier` has a
+// pipeline that fits and beats `compositions`. Keeps only what fits of it then.
+bool PairSearch::KeepsEarlier(const std::vector<Composition>& compositions,
+                              std::vector<Composition>& earlier) const {
+  if (narrowest_beam_ == kUnlimitedBeam) return false;
+  const auto best = std::find_if(
+      earlier.begin(), earlier.end(),
+      [](const Composition& composition) { return !composition.optimistic; });
+  if (best == earlier.end() ||
+      (!compositions.empty() &&
+       compositions.front().closed_form_s <= best->closed_form_s)) {
+    return false;
+  }
+  std::erase_if(earlier, [](const Composition& composition) {
+    return composition.optimistic;
+  });
+  return true;
 }
 
 // Composes one microbatch size that has new answers; false if there is none.
@@ -196,11 +257,14 @@ absl::StatusOr<bool> PairSearch::ComposeChanged() {
   for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
     Composed& composed = composed_[m];
     if (!composed.changed) continue;
+    if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     composed.changed = false;
     ComposeProblem problem = ProblemFor(m);
-    ++stats_.compositions;
-    TANGRAM_ASSIGN_OR_RETURN(composed.compositions, ComposePipelines(problem));
-    composed.pairs = std::move(problem.pairs);
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<Composition> compositions,
+                             Compose(problem));
+    if (KeepsEarlier(compositions, composed.compositions)) return true;
+    composed.pairs = KeepUsed(std::move(problem.pairs), compositions);
+    composed.compositions = std::move(compositions);
     for (const Composition& composition : composed.compositions) {
       if (composition.optimistic || composition.closed_form_s >= best_s_) {
         continue;
@@ -211,6 +275,56 @@ absl::StatusOr<bool> PairSearch::ComposeChanged() {
     return true;
   }
   return false;
+}
+
+absl::StatusOr<std::vector<Composition>> PairSearch::Compose(
+    const ComposeProblem& problem) {
+  ++stats_.compositions;
+  ComposeEffort effort;
+  absl::StatusOr<std::vector<Composition>> compositions =
+      ComposePipelines(problem, &effort);
+  if (!effort.is_exact)
+    narrowest_beam_ = std::min(narrowest_beam_, effort.beam_width);
+  return compositions;
+}
+
+// The pairs that `compositions` use, in the same order; their indices are
+// changed to match. A problem has a pair for every slice and island, of which
+// compositions use a few.
+std::vector<PlacedPair> PairSearch::KeepUsed(
+    std::vector<PlacedPair> pairs, std::vector<Composition>& compositions) {
+  std::map<int, int> kept;  // Old index to new.
+  for (const Composition& composition : compositions) {
+    for (const ComposedSlice& slice : composition.slices) kept[slice.pair] = 0;
+  }
+  std::vector<PlacedPair> used;
+  for (auto& [old_index, new_index] : kept) {
+    new_index = static_cast<int>(used.size());
+    used.push_back(pairs[old_index]);
+  }
+  for (Composition& composition : compositions) {
+    for (ComposedSlice& slice : composition.slices) {
+      slice.pair = kept[slice.pair];
+    }
+  }
+  return used;
+}
+
+std::vector<std::string> PairSearch::Notes() const {
+  std::vector<std::string> notes;
+  if (store_.is_full()) {
+    notes.push_back(absl::StrCat(
+        "slice plans took ", kMaxAnswerBytes >> 20,
+        " MiB: no more were asked for, so a better plan may exist; fewer "
+        "microbatch sizes or layers leave room"));
+  }
+  if (narrowest_beam_ < kUnlimitedBeam) {
+    notes.push_back(absl::StrCat(
+        "composition kept the best ", narrowest_beam_,
+        " partial pipelines of each slice boundary, so a better plan may "
+        "exist"));
+  }
+  return notes;
 }
 
 double PairSearch::Limit() const {
@@ -328,9 +442,8 @@ absl::StatusOr<double> PairSearch::BestWithIsland(int island, int microbatch,
   problem.required_islands = uint32_t{1} << island;
   problem.slack = 0;
   problem.incumbent_s = limit_s;
-  ++stats_.compositions;
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<Composition> compositions,
-                           ComposePipelines(problem));
+                           Compose(problem));
   return compositions.empty() ? kInfinity : compositions.front().closed_form_s;
 }
 

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
 #include "coordinator/composition/compose_pipeline.h"
@@ -49,6 +51,8 @@ class PairSearch {
   const std::vector<Finalist>& finalists() const { return finalists_; }
   const PairStore& store() const { return store_; }
   const PlanningStats& stats() const { return stats_; }
+  // What the search left out to stay within its limits; for people.
+  std::vector<std::string> Notes() const;
 
   // The best closed form of any pipeline of the answers that uses `island` with
   // that microbatch size, optimistic where a plan does not bear its trailing
@@ -66,8 +70,10 @@ class PairSearch {
     int trailing_stages = 0;
   };
 
-  std::vector<PairId> EnumeratePairs();
-  absl::Status Ask(const std::vector<Question>& questions);
+  absl::StatusOr<std::vector<PairId>> EnumeratePairs();
+  absl::Status Ask(absl::Span<const Question> questions);
+  absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
+                        size_t total);
   absl::Status AskFirst(const std::vector<PairId>& pairs);
   // Asks those of `open` whose lower bound is at most `limit_s`; the others
   // stay.
@@ -76,6 +82,12 @@ class PairSearch {
   // made of plans that fit.
   absl::Status ComposeAll();
   absl::StatusOr<bool> ComposeChanged();
+  absl::StatusOr<std::vector<Composition>> Compose(
+      const ComposeProblem& problem);
+  bool KeepsEarlier(const std::vector<Composition>& compositions,
+                    std::vector<Composition>& earlier) const;
+  static std::vector<PlacedPair> KeepUsed(
+      std::vector<PlacedPair> pairs, std::vector<Composition>& compositions);
   std::vector<Question> OpenQuestions() const;
   ComposeProblem ProblemFor(int microbatch) const;
   double TransferSecondsBetween(int microbatch, int atom, int from_island,
@@ -100,11 +112,12 @@ class PairSearch {
   // since.
   struct Composed {
     bool changed = false;
-    std::vector<PlacedPair> pairs;
+    std::vector<PlacedPair> pairs;  // Those that `compositions` use.
     std::vector<Composition> compositions;
   };
   std::vector<Composed> composed_;
   double best_s_;
+  int narrowest_beam_ = kUnlimitedBeam;
   std::vector<Finalist> finalists_;
 };
 

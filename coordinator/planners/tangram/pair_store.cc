@@ -3,7 +3,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordinator/planners/tangram/planning_limits.h"
+
 namespace tangram {
+namespace {
+
+// What a plan takes, with its candidate.
+int64_t BytesOf(const SlicePlan& plan) {
+  int64_t bytes = sizeof(SlicePlan) + sizeof(Candidate);
+  for (const SliceStage& stage : plan.stages) {
+    bytes += static_cast<int64_t>(sizeof(SliceStage) +
+                                  stage.plan.recompute.size() *
+                                      sizeof(stage.plan.recompute.front()));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool PairStore::is_full() const { return bytes_ >= kMaxAnswerBytes; }
 
 PairStore::PairStore(int num_microbatch_sizes, int num_slice_classes,
                      int num_island_classes)
@@ -14,13 +32,18 @@ PairStore::PairStore(int num_microbatch_sizes, int num_slice_classes,
 
 void PairStore::Add(const PairId& id, int trailing_stages,
                     SlicePlanSet answer) {
-  Entry& entry = entries_[Index(id)];
-  entry.asked = true;
+  std::unique_ptr<Entry>& place = entries_[Index(id)];
+  if (place == nullptr) {
+    place = std::make_unique<Entry>();
+    bytes_ += sizeof(Entry);
+  }
+  Entry& entry = *place;
   // A plan is reused for as many trailing stages as it bears; only when the
   // first of the set stops fitting is there reason to ask again.
   int covers = kUnlimitedTrailingStages;  // Nothing fits, nor will later.
   for (SlicePlan& plan : answer.plans) {
     covers = std::min(covers, plan.max_trailing_stages);
+    bytes_ += BytesOf(plan);
     entry.candidates.candidates.push_back(MakeCandidate(plan));
     entry.plans.push_back(std::move(plan));
   }

@@ -1,6 +1,9 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_STORE_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PAIR_STORE_H_
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -20,31 +23,33 @@ struct PairId {
 };
 
 // Everything the parallelizer has answered, by pair. References stay valid.
+// A pair that was not asked takes the size of a pointer.
 class PairStore {
  public:
   PairStore(int num_microbatch_sizes, int num_slice_classes,
             int num_island_classes);
 
-  bool Asked(const PairId& id) const { return entries_[Index(id)].asked; }
+  bool Asked(const PairId& id) const { return entries_[Index(id)] != nullptr; }
+  // Whether the answers have reached kMaxAnswerBytes: no more should be asked.
+  bool is_full() const;
 
   // The answer to asking with `trailing_stages`. Plans add to those of earlier
   // answers for the same pair.
   void Add(const PairId& id, int trailing_stages, SlicePlanSet answer);
 
   const PairCandidates& CandidatesOf(const PairId& id) const {
-    return entries_[Index(id)].candidates;
+    return EntryOf(id).candidates;
   }
   // In the order of CandidatesOf(id).candidates.
   absl::Span<const SlicePlan> PlansOf(const PairId& id) const {
-    return entries_[Index(id)].plans;
+    return EntryOf(id).plans;
   }
   const std::optional<Infeasible>& InfeasibleOf(const PairId& id) const {
-    return entries_[Index(id)].infeasible;
+    return EntryOf(id).infeasible;
   }
 
  private:
   struct Entry {
-    bool asked = false;
     PairCandidates candidates;
     std::vector<SlicePlan> plans;
     std::optional<Infeasible> infeasible;
@@ -57,9 +62,16 @@ class PairStore {
            id.island_class;
   }
 
+  const Entry& EntryOf(const PairId& id) const {
+    const std::unique_ptr<Entry>& entry = entries_[Index(id)];
+    return entry == nullptr ? not_asked_ : *entry;
+  }
+
   int num_slice_classes_;
   int num_island_classes_;
-  std::vector<Entry> entries_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  const Entry not_asked_;
+  int64_t bytes_ = 0;  // Of all entries, about.
 };
 
 }  // namespace tangram

@@ -1,10 +1,13 @@
 #include "coordinator/planners/tangram/resolve_constraints.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -161,6 +164,34 @@ absl::StatusOr<std::vector<int>> ExcludedNodes(
   }
   if (nodes.size() < cluster.nodes.size()) return nodes;
   return Bad("exclude_nodes", "every node", "at least one to be left");
+}
+
+std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
+                                 const Cluster& cluster) {
+  std::set<std::string> names;  // In lower case.
+  const auto add = [&](const std::string& name) {
+    if (!name.empty()) names.insert(absl::AsciiStrToLower(name));
+  };
+  for (const std::string& name : constraints.exclude_islands) add(name);
+  for (const auto* values : {&constraints.tp_degrees, &constraints.dp_degrees,
+                             &constraints.max_stages}) {
+    for (const IslandValue& value : *values) add(value.island);
+  }
+  for (const LayerPin& pin : constraints.pins) add(pin.island);
+  if (names.empty()) return {};
+  // A node is named by its type, by its group, by both or not at all.
+  std::map<std::pair<std::string, std::string>, int> mark_of;
+  std::vector<int> marks;
+  for (const Node& node : cluster.nodes) {
+    std::pair<std::string, std::string> named;
+    const std::string type = absl::AsciiStrToLower(node.device.type);
+    const std::string group = absl::AsciiStrToLower(cluster.groups[node.group]);
+    if (names.contains(type)) named.first = type;
+    if (names.contains(group)) named.second = group;
+    marks.push_back(mark_of.try_emplace(named, static_cast<int>(mark_of.size()))
+                        .first->second);
+  }
+  return marks;
 }
 
 absl::StatusOr<IslandRules> ResolveConstraints(

@@ -46,6 +46,11 @@ struct IslandRules {
 absl::StatusOr<std::vector<int>> ExcludedNodes(
     const PlanConstraints& constraints, const Cluster& cluster);
 
+// By node of the cluster: equal for nodes that the constraints name alike, by
+// type of GPU or group. Empty if they name none.
+std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
+                                 const Cluster& cluster);
+
 // kInvalidArgument naming field, value and the islands there are, for an island
 // or layer that is not there, and if no island is left.
 absl::StatusOr<IslandRules> ResolveConstraints(

@@ -5,36 +5,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/tangram/atom_groups.h"
+#include "coordinator/planners/tangram/estimate_cost.h"
+#include "coordinator/planners/tangram/microbatch_sizes.h"
+#include "coordinator/planners/tangram/planning_limits.h"
+#include "coordinator/planners/tangram/slice_model.h"
 
 namespace tangram {
 namespace {
-
-// The composition keeps a bit for each island and may look at every subset.
-constexpr int kMaxIslands = 16;
-
-absl::StatusOr<std::vector<int>> MicrobatchSizes(const PlanRequest& request) {
-  const int batch = request.training.global_batch_size;
-  if (batch <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("training.global_batch_size: ", batch,
-                     "; expected a positive number of sequences"));
-  }
-  std::vector<int> sizes;
-  for (int size = 1; size <= batch; ++size) {
-    if (batch % size == 0) sizes.push_back(size);
-  }
-  const int wanted = request.pipeline_microbatch_size;
-  if (wanted == 0) return sizes;
-  if (wanted < 0 || batch % wanted != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pipeline_microbatch_size: ", wanted,
-                     "; expected a divisor of the global batch size ", batch,
-                     " (", absl::StrJoin(sizes, ", "), ") or 0 to try all"));
-  }
-  return std::vector<int>{wanted};
-}
 
 std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
                                    const IslandRules& rules, bool merge_equal) {
@@ -93,36 +72,27 @@ void AddIslandsOfEnds(const StageLimits& ends,
   }
 }
 
-// One slice of each class, built from the left with the parallelizer's own
-// concatenation: a chain from each atom at which some class's first member
-// begins, as far as one of them reaches.
-absl::StatusOr<std::vector<ModelSlice>> RepresentativeSlices(
-    const SliceTable& table, absl::Span<const ModelSlice> atoms,
-    SlicePlanSource& source) {
-  std::vector<ModelSlice> slices(table.num_classes());
-  std::vector<int> last_end(table.num_atoms(), 0);
-  for (int c = 0; c < table.num_classes(); ++c) {
-    const AtomRange range = table.MembersOf(c).front();
-    last_end[range.begin] = std::max(last_end[range.begin], range.end);
+// The answers to `queries`, asked a bounded number at a time.
+absl::StatusOr<std::vector<PerformanceProfile>> AskProfiles(
+    const PairContext& context, absl::Span<const ProfileQuery> queries,
+    SlicePlanSource& source, PlanObserver& observer) {
+  std::vector<PerformanceProfile> profiles;
+  profiles.reserve(queries.size());
+  while (profiles.size() < queries.size()) {
+    if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::vector<PerformanceProfile> some,
+        source.Profile(context,
+                       queries.subspan(profiles.size(), kMaxBatchQueries)));
+    profiles.insert(profiles.end(), some.begin(), some.end());
   }
-  for (int begin = 0; begin < table.num_atoms(); ++begin) {
-    if (last_end[begin] == 0) continue;
-    ModelSlice slice = atoms[begin];
-    for (int end = begin + 1;; ++end) {
-      const int slice_class = table.ClassOf({begin, end});
-      if (table.MembersOf(slice_class).front().begin == begin) {
-        slices[slice_class] = slice;
-      }
-      if (end == last_end[begin]) break;
-      TANGRAM_ASSIGN_OR_RETURN(slice, source.Concatenate(slice, atoms[end]));
-    }
-  }
-  return slices;
+  return profiles;
 }
 
 // Profiles of every distinct atom on every island class, per microbatch size.
 absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
-                                                      SlicePlanSource& source) {
+                                                      SlicePlanSource& source,
+                                                      PlanObserver& observer) {
   const int num_atoms = space.num_atoms();
   std::vector<int> atom_class(num_atoms);
   std::vector<int> distinct;
@@ -143,8 +113,9 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
       }
     }
   }
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<PerformanceProfile> answers,
-                           source.Profile(space.context, queries));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<PerformanceProfile> answers,
+      AskProfiles(space.context, queries, source, observer));
 
   std::vector<IslandCapacity> capacities;
   for (const Island& island : space.islands) {
@@ -159,6 +130,7 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
   const size_t num_distinct = distinct.size();
   std::vector<WorkBounds> bounds;
   for (size_t m = 0; m < space.microbatch_sizes.size(); ++m) {
+    if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
     std::vector<std::vector<PerformanceProfile>> profiles(space.num_islands());
     for (int i = 0; i < space.num_islands(); ++i) {
       const size_t first =
@@ -227,23 +199,18 @@ bool SearchSpace::ExceedsMemory(const PairId& pair) const {
       island_classes[pair.island_class].islands.front());
 }
 
-absl::StatusOr<std::vector<Island>> IslandsOf(const PlanRequest& request,
-                                              const TangramOptions& options) {
+absl::StatusOr<IslandSet> IslandsOf(const PlanRequest& request,
+                                    const TangramOptions& options,
+                                    const std::function<bool()>& should_stop) {
   if (request.cluster.nodes.empty()) {
     return absl::InvalidArgumentError("cluster.nodes: none; expected a node");
   }
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> left_out,
                            ExcludedNodes(request.constraints, request.cluster));
-  std::vector<Island> islands =
-      BuildIslands(request.cluster, request.training.precision,
-                   options.tolerances, left_out);
-  if (islands.size() > kMaxIslands) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cluster: ", islands.size(), " islands; expected at most ", kMaxIslands,
-        " (raise the tolerances so that more nodes are alike)"));
-  }
-
-  return islands;
+  return BuildIslandsWithin(
+      request.cluster, request.training.precision, options.tolerances, left_out,
+      {.marks = ConstraintMarks(request.constraints, request.cluster),
+       .should_stop = should_stop});
 }
 
 absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
@@ -251,25 +218,43 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
                                              const PipelineRules& rules,
                                              SlicePlanSource& source,
                                              PlanObserver& observer) {
+  TANGRAM_RETURN_IF_ERROR(EstimateCost(request, options).status());
   TANGRAM_ASSIGN_OR_RETURN(std::vector<int> microbatch_sizes,
                            MicrobatchSizes(request));
   observer.OnPhase(PlanPhase::kIslands);
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                           IslandsOf(request, options));
+  TANGRAM_ASSIGN_OR_RETURN(IslandSet set, IslandsOf(request, options, [&] {
+                             return observer.ShouldStop();
+                           }));
+  std::vector<Island> islands = std::move(set.islands);
   TANGRAM_ASSIGN_OR_RETURN(IslandRules island_rules,
                            LimitIslands(request, rules, islands));
+
+  std::vector<IslandClass> island_classes =
+      ClassesOf(islands, island_rules, options.pruning.redundancy);
 
   observer.OnPhase(PlanPhase::kProfiling);
   TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> atoms,
                            source.SliceModel(request.model));
+  const AtomGroups grouped = GroupAtoms(
+      OutlinesOf(atoms), options.pruning.redundancy,
+      static_cast<int64_t>(island_classes.size() * microbatch_sizes.size()));
+  const size_t num_cut = atoms.size();
+  TANGRAM_ASSIGN_OR_RETURN(
+      atoms, JoinGroups(std::move(atoms), grouped.groups, source, observer));
   SliceTable slices(atoms, options.pruning.redundancy);
   SearchSpace space{.islands = std::move(islands),
                     .rules = std::move(island_rules),
+                    .island_classes = std::move(island_classes),
                     .atoms = std::move(atoms),
                     .slices = std::move(slices),
-                    .microbatch_sizes = std::move(microbatch_sizes)};
-  space.island_classes =
-      ClassesOf(space.islands, space.rules, options.pruning.redundancy);
+                    .microbatch_sizes = std::move(microbatch_sizes),
+                    .notes = std::move(set.notes)};
+  if (grouped.atoms_per_group > 1) {
+    space.notes.push_back(absl::StrCat(
+        "the model has ", num_cut, " atoms: planned in ", space.num_atoms(),
+        " groups of up to ", grouped.atoms_per_group,
+        ", so stages begin and end only between groups"));
+  }
   space.class_of_island.resize(space.islands.size());
   space.context.training = request.training;
   for (size_t c = 0; c < space.island_classes.size(); ++c) {
@@ -286,8 +271,9 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
   }
   TANGRAM_ASSIGN_OR_RETURN(
       space.context.slices,
-      RepresentativeSlices(space.slices, space.atoms, source));
-  TANGRAM_ASSIGN_OR_RETURN(space.bounds, ProfileBounds(space, source));
+      RepresentativeSlices(space.slices, space.atoms, source, observer));
+  TANGRAM_ASSIGN_OR_RETURN(space.bounds,
+                           ProfileBounds(space, source, observer));
   return space;
 }
 

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SEARCH_SPACE_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SEARCH_SPACE_H_
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -37,6 +39,7 @@ struct SearchSpace {
   // Slices by slice class, islands by island class; then the islands again, as
   // slices at the ends of the model see them, if rules make a difference.
   PairContext context;
+  std::vector<std::string> notes;  // How the request was made smaller.
 
   int num_atoms() const { return slices.num_atoms(); }
   int num_islands() const { return static_cast<int>(islands.size()); }
@@ -60,10 +63,12 @@ struct SearchSpace {
   bool ExceedsMemory(const PairId& pair) const;
 };
 
-// The islands of the cluster without the nodes that are excluded.
-// kInvalidArgument if there are none or too many.
-absl::StatusOr<std::vector<Island>> IslandsOf(const PlanRequest& request,
-                                              const TangramOptions& options);
+// The islands of the cluster without the nodes that are excluded, at most
+// kMaxIslands. kInvalidArgument if there are none; kCancelled when
+// `should_stop`, which may be empty, says so.
+absl::StatusOr<IslandSet> IslandsOf(
+    const PlanRequest& request, const TangramOptions& options,
+    const std::function<bool()>& should_stop = nullptr);
 
 // Islands, atoms, classes and profiles of `request`. Errors: kInvalidArgument
 // for a bad request, and what `source` returns.

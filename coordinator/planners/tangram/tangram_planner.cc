@@ -197,7 +197,10 @@ class TangramPlanner : public ClusterPlanner {
     PairSearch search(space, request, options_, rules_, source_, observer);
     TANGRAM_RETURN_IF_ERROR(search.Run());
 
-    PlanResult result{.islands = space.islands};
+    PlanResult result{.islands = space.islands, .notes = space.notes};
+    for (std::string& note : search.Notes()) {
+      result.notes.push_back(std::move(note));
+    }
     for (Island& island : result.islands) island.spec.limits = {};
     if (search.finalists().empty()) {
       result.infeasible = WhyNothingFits(space, search.store());

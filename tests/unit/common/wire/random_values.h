@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/domain/cluster.h"
 #include "common/domain/island.h"
+#include "common/domain/limits.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/slice_plan.h"
 #include "common/domain/stage_plan.h"
@@ -134,7 +135,7 @@ class RandomValues {
           &LayerSpec::expert_ffn_hidden_size,
           &LayerSpec::shared_expert_ffn_hidden_size, &LayerSpec::vocab_size,
           &LayerSpec::max_position_embeddings}) {
-      layer.*dimension = Int(1, 100000);
+      layer.*dimension = Int(1, kMaxExperts);  // The least of their limits.
     }
     for (bool LayerSpec::*flag :
          {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,

@@ -304,5 +304,67 @@ TEST(ComposePipelinesTest, AgreesWithBruteForceUnderACapOnTheStages) {
   }
 }
 
+// Every pair of an instance with random candidates for each.
+void FillAtRandom(Instance& instance, int per_pair, std::mt19937& rng) {
+  const int num_atoms = instance.problem.num_atoms;
+  for (int i = 0; i < instance.problem.num_islands; ++i) {
+    for (int begin = 0; begin < num_atoms; ++begin) {
+      for (int end = begin + 1; end <= num_atoms; ++end) {
+        std::vector<Candidate> candidates;
+        for (int c = 0; c < per_pair; ++c) {
+          candidates.push_back(RandomCandidate(rng, end - begin));
+        }
+        instance.Add({begin, end}, i, candidates);
+      }
+    }
+  }
+}
+
+TEST(ComposePipelinesTest, ABeamFindsAPipelineThatIsNoBetterThanTheBest) {
+  int narrowed = 0;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    Instance instance(8, 4, 8);
+    FillAtRandom(instance, 3, rng);
+    ComposeEffort effort;
+    const auto exact = ComposePipelines(instance.problem, &effort).value();
+    EXPECT_TRUE(effort.is_exact);
+    EXPECT_EQ(effort.beam_width, kUnlimitedBeam);
+    ASSERT_FALSE(exact.empty());
+
+    instance.problem.max_tails = 30;
+    const auto beam = ComposePipelines(instance.problem, &effort).value();
+    if (effort.is_exact) continue;
+    ++narrowed;
+    EXPECT_LT(effort.beam_width, kUnlimitedBeam);
+    ASSERT_FALSE(beam.empty());
+    EXPECT_GE(beam[0].closed_form_s, exact[0].closed_form_s);
+    const auto again = ComposePipelines(instance.problem).value();
+    EXPECT_EQ(again[0].closed_form_s, beam[0].closed_form_s);
+  }
+  EXPECT_GT(narrowed, 10);
+}
+
+TEST(ComposePipelinesTest, BetweenTwoPollsIsABoundedAmountOfWork) {
+  std::mt19937 rng(1);
+  Instance instance(20, 4, 8);
+  FillAtRandom(instance, 4, rng);
+  // A transfer is asked for with every candidate in front of a set of tails.
+  int64_t since_poll = 0;
+  int64_t longest = 0;
+  instance.problem.transfer_s = [&](int, int, int, int, int) {
+    longest = std::max(longest, ++since_poll);
+    return 0.0;
+  };
+  instance.problem.should_stop = [&] {
+    since_poll = 0;
+    return false;
+  };
+  ASSERT_FALSE(ComposePipelines(instance.problem).value().empty());
+  EXPECT_GT(longest, 0);
+  EXPECT_LT(longest, 20'000);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -82,8 +82,11 @@ TEST_P(LocalSlicePlanSourceTest, PassesTheOtherFunctionsOn) {
   ASSERT_OK_AND_ASSIGN(const std::vector<ModelSlice> atoms,
                        source->SliceModel(testing::TestModel(2)));
   ASSERT_EQ(atoms.size(), 4u);
-  EXPECT_THAT(source->Concatenate(atoms[0], atoms[1]),
-              testing::IsOkAndHolds(JoinSlices(atoms[0], atoms[1])));
+  EXPECT_THAT(
+      source->Concatenate(std::vector<ConcatenateQuery>{{atoms[0], atoms[1]},
+                                                        {atoms[2], atoms[3]}}),
+      testing::IsOkAndHolds(::testing::ElementsAre(
+          JoinSlices(atoms[0], atoms[1]), JoinSlices(atoms[2], atoms[3]))));
   ASSERT_OK_AND_ASSIGN(
       const std::vector<PerformanceProfile> profiles,
       source->Profile(context_, std::vector<ProfileQuery>{

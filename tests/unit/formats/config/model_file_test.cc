@@ -104,7 +104,7 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
   };
   const Case cases[] = {
       {"layers: 6", "layers: 0", "f: layers: 0; expected a positive integer"},
-      {"layers: 6", "layers: 10001", "at most 10000"},
+      {"layers: 6", "layers: 16383", "at most 16382"},
       {"layers: 6", "layer: 6", "layer: unknown key; did you mean layers?"},
       {"hidden_size: 64\n", "\n", "f: hidden_size: missing"},
       {"hidden_size: 64", "hidden_size: -1", "-1; expected a positive integer"},

@@ -26,9 +26,13 @@ class SameAnswer : public SlicePlanSource {
       const ModelSpec& model) override {
     return SliceByLayer(model);
   }
-  absl::StatusOr<ModelSlice> Concatenate(const ModelSlice& head,
-                                         const ModelSlice& tail) override {
-    return JoinSlices(head, tail);
+  absl::StatusOr<std::vector<ModelSlice>> Concatenate(
+      absl::Span<const ConcatenateQuery> queries) override {
+    std::vector<ModelSlice> joined;
+    for (const ConcatenateQuery& query : queries) {
+      joined.push_back(JoinSlices(query.head, query.tail));
+    }
+    return joined;
   }
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(
       const PairContext&, absl::Span<const ProfileQuery> queries) override {

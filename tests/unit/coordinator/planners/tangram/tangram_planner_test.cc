@@ -1,7 +1,10 @@
 #include "coordinator/planners/tangram/tangram_planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -319,6 +322,118 @@ TEST(ConstraintsTest, BadNamesListWhatThereIs) {
           "5, the head");
   refuses({.pins = {{0, 1, "0"}, {2, 3, "x"}}},
           "constraints.pins[1]: x; expected an island");
+}
+
+// More islands than are searched, each of one GPU of a speed of its own.
+PlanRequest ManyIslands(int count) {
+  std::vector<testing::TestGroup> groups;
+  for (int i = 0; i < count; ++i) {
+    DeviceSpec device = testing::TestDevice("D" + std::to_string(i));
+    const double flops = 100e12 * std::pow(1.06, i);
+    device.peak_flops = {.fp32 = flops, .fp16 = flops, .bf16 = flops};
+    groups.push_back({.name = "g" + std::to_string(i),
+                      .gpus_per_node = 1,
+                      .device = device});
+  }
+  return {.cluster = testing::TestCluster(groups, 1e15),
+          .model = testing::TestModel(4),
+          .training = testing::TestTraining(8)};
+}
+
+TEST(TangramPlannerTest, MoreIslandsThanAreSearchedAreMergedWithANote) {
+  FakeSlicePlanSource source;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(ManyIslands(20), source));
+  ASSERT_TRUE(result.plan.has_value());
+  EXPECT_THAT(result.islands, SizeIs(16));
+  EXPECT_THAT(result.notes,
+              ::testing::Contains(HasSubstr("20 islands were merged into 16")));
+  EXPECT_THAT(result.evaluation.violations, IsEmpty());
+}
+
+TEST(TangramPlannerTest, PruningChangesNoPlanOfMergedIslands) {
+  PlanRequest request = ManyIslands(18);
+  request.model = testing::TestModel(2);
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = [](const IslandSpec& island) {
+    return 1e14 / island.device.peak_flops.fp16;
+  };
+  ASSERT_OK_AND_ASSIGN(const PlanResult pruned, Plan(request, source));
+  ASSERT_OK_AND_ASSIGN(const PlanResult naive,
+                       Plan(request, source,
+                            {.pruning = {.redundancy = false,
+                                         .imbalance = false,
+                                         .infeasibility = false,
+                                         .incompatibility = false}}));
+  ASSERT_TRUE(pruned.plan.has_value());
+  EXPECT_LT(pruned.stats.queries, naive.stats.queries);
+  EXPECT_EQ(pruned.lower_bound_s, naive.lower_bound_s);
+  EXPECT_EQ(pruned.evaluation.iteration_time_s,
+            naive.evaluation.iteration_time_s);
+}
+
+TEST(TangramPlannerTest, IslandsThatConstraintsNameStayApart) {
+  // The two slowest are the most alike of all by what a merge loses.
+  PlanRequest request = ManyIslands(17);
+  request.constraints.exclude_islands = {"g0"};
+  FakeSlicePlanSource source;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
+  ASSERT_TRUE(result.plan.has_value());
+  EXPECT_THAT(result.islands[0].nodes, ::testing::ElementsAre(0));
+  for (const PlacedStage& stage : result.plan->stages) {
+    EXPECT_NE(stage.island, 0);
+  }
+}
+
+TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
+  PlanRequest request = FastAndSlow();
+  request.model = testing::TestModel(3000);
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
+  EXPECT_THAT(result.notes,
+              ::testing::Contains(HasSubstr("the model has 3002 atoms")));
+  EXPECT_LE(source.queries.size(), 2u * 4 * 800);
+  ASSERT_TRUE(result.plan.has_value());
+  // The fast GPU has two thirds of the layers, to a group of 12.
+  ASSERT_THAT(result.plan->stages, SizeIs(2));
+  EXPECT_EQ(result.plan->stages.back().plan.end.layer, 3002);
+  int on_fast = 0;
+  for (const PlacedStage& stage : result.plan->stages) {
+    if (result.islands[stage.island].name != "FAST x1") continue;
+    on_fast = stage.plan.end.layer - stage.plan.begin.layer;
+  }
+  EXPECT_NEAR(on_fast, 2 * 3002 / 3, 12);
+}
+
+TEST(TangramPlannerTest, PollsBetweenBatchesOfQuestions) {
+  class Counting : public Observer {
+   public:
+    explicit Counting(const FakeSlicePlanSource& source) : source_(source) {}
+    bool ShouldStop() override {
+      most_between_ = std::max(most_between_, source_.queries.size() - seen_);
+      seen_ = source_.queries.size();
+      return false;
+    }
+    size_t most_between() const { return most_between_; }
+
+   private:
+    const FakeSlicePlanSource& source_;
+    size_t seen_ = 0;
+    size_t most_between_ = 0;
+  };
+  // Without pruning every pair is asked in one wave: 1,711 slices twice.
+  PlanRequest request = FastAndSlow();
+  request.model = testing::TestModel(56);
+  FakeSlicePlanSource source;
+  Counting observer(source);
+  EXPECT_THAT(
+      CreateTangramPlanner(source, {.pruning = {.redundancy = false,
+                                                .imbalance = false,
+                                                .incompatibility = false}})
+          ->Plan(request, observer),
+      testing::IsOk());
+  EXPECT_GT(source.queries.size(), 10'000u);
+  EXPECT_LE(observer.most_between(), 1024u);
 }
 
 }  // namespace

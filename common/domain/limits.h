@@ -1,0 +1,58 @@
+#ifndef TANGRAM_COMMON_DOMAIN_LIMITS_H_
+#define TANGRAM_COMMON_DOMAIN_LIMITS_H_
+
+#include <cstdint>
+
+// The largest input that Tangram accepts. Files, messages, the command line and
+// the planner all check these limits, so a request that passes in one place
+// passes in the others. A limit is several times beyond anything that exists.
+// It keeps products of sizes inside their types, and it keeps one request below
+// 300 MB in the coordinator.
+namespace tangram {
+
+// ---- Models ----
+
+// The deepest trained networks have about 1,000 layers. A message spells a
+// model in a few bytes (a layer and a count), so this bounds what it unfolds
+// to: 2 MB.
+inline constexpr int kMaxLayers = 1 << 14;
+// The same, without the embedding and the head.
+inline constexpr int kMaxTransformerLayers = kMaxLayers - 2;
+// The widest models have 2^16 features.
+inline constexpr int kMaxHiddenSize = 1 << 20;
+inline constexpr int kMaxFfnHiddenSize = 1 << 20;
+inline constexpr int kMaxHeads = 1 << 12;
+inline constexpr int kMaxHeadDim = 1 << 14;
+inline constexpr int kMaxExperts = 1 << 11;
+// The largest vocabularies have 2^18 tokens.
+inline constexpr int kMaxVocabulary = 1 << 24;
+// Tokens of one sequence; the longest contexts have 10^7.
+inline constexpr int kMaxPositions = 1 << 24;
+
+// ---- Training ----
+
+// Sequences of one iteration. Published runs use at most 2^16. Every divisor is
+// a microbatch size to try: a number below this limit has at most 504.
+inline constexpr int kMaxBatch = 1 << 24;
+
+// ---- Clusters ----
+
+// Nodes of the largest clusters: 25,000. A node takes 400 bytes.
+inline constexpr int kMaxNodes = 100'000;
+// Links are kept for every pair of groups, 24 bytes each: 24 MB.
+inline constexpr int kMaxGroups = 1000;
+inline constexpr int kMaxGpusPerNode = 1 << 10;
+// GPUs of a cluster, of a stage, and any degree of parallelism.
+inline constexpr int kMaxGpus = 1 << 20;
+// Every node has its own copy of the measurements of its device, 80 bytes each:
+// 42 MB.
+inline constexpr int kMaxMeasurements = 1 << 19;
+
+// ---- Texts ----
+
+inline constexpr int kMaxNameBytes = 256;
+inline constexpr int kMaxTextBytes = 1 << 12;
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_DOMAIN_LIMITS_H_

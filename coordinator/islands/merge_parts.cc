@@ -1,0 +1,258 @@
+#include "coordinator/islands/merge_parts.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "coordinator/islands/agglomerate.h"
+#include "coordinator/islands/homogeneous_classes.h"
+#include "coordinator/islands/node_links.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// w: what a link that becomes useless costs, relative to a GPU that does. About
+// a tenth of an iteration is communication between nodes in the plans of the
+// paper's clusters.
+constexpr double kLinkWeight = 0.1;
+// More than any other loss: compute, memory and links lose at most 2.1.
+constexpr double kLossOfMark = 10;
+
+// What the loss of a merge depends on.
+struct Figures {
+  int num_nodes = 0;
+  int gpus_per_node = 0;              // The fewest of any node.
+  double flops = 0;                   // Of the weakest GPU.
+  double bytes = 0;                   // Likewise.
+  double slowest_inside = kInfinity;  // Bytes per second; one node: infinite.
+  int mark = 0;
+
+  double num_gpus() const { return double{1} * num_nodes * gpus_per_node; }
+};
+
+class Merger {
+ public:
+  Merger(const Cluster& cluster, Precision precision,
+         const IslandLimits& limits, std::vector<Part> parts)
+      : limits_(limits), parts_(std::move(parts)), size_(parts_.size()) {
+    for (const std::vector<Link>& row : cluster.links) {
+      for (const Link& link : row) {
+        fastest_link_ = std::max(fastest_link_, link.bandwidth_bytes_per_s);
+      }
+    }
+    std::vector<std::vector<GroupShare>> groups;
+    for (const Part& part : parts_) {
+      groups.push_back(GroupsOf(cluster, part.nodes));
+      figures_.push_back(FiguresOf(cluster, precision, part, groups.back()));
+      const Figures& own = figures_.back();
+      all_gpus_ += own.num_gpus();
+      all_flops_ += own.num_gpus() * own.flops;
+      all_bytes_ += own.num_gpus() * own.bytes;
+    }
+    between_.resize(size_ * size_);
+    for (size_t i = 0; i < size_; ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        Between(i, j) = Between(j, i) =
+            SlowestBetween(cluster, groups[i], groups[j]);
+      }
+    }
+    is_live_.assign(size_, true);
+    best_.resize(size_);
+    for (size_t i = 0; i < size_; ++i) FindPartner(i);
+  }
+
+  std::vector<Part> Run() {
+    for (size_t left = size_; left > Most(); --left) {
+      if (limits_.should_stop && limits_.should_stop()) break;
+      MergeBest();
+    }
+    std::vector<Part> merged;
+    for (size_t i = 0; i < size_; ++i) {
+      if (is_live_[i]) merged.push_back(std::move(parts_[i]));
+    }
+    return merged;
+  }
+
+ private:
+  struct Partner {
+    size_t part = 0;
+    double loss = kInfinity;
+  };
+
+  size_t Most() const {
+    return static_cast<size_t>(std::max(limits_.max_islands, 1));
+  }
+
+  static double Share(double part, double all) {
+    return all > 0 ? part / all : 0;
+  }
+
+  double& Between(size_t i, size_t j) { return between_[i * size_ + j]; }
+
+  Figures FiguresOf(const Cluster& cluster, Precision precision,
+                    const Part& part,
+                    const std::vector<GroupShare>& groups) const {
+    Figures figures{.num_nodes = static_cast<int>(part.nodes.size()),
+                    .gpus_per_node = std::numeric_limits<int>::max(),
+                    .flops = kInfinity,
+                    .bytes = kInfinity};
+    for (const int index : part.nodes) {
+      const Node& node = cluster.nodes[index];
+      figures.gpus_per_node = std::min(figures.gpus_per_node, node.num_gpus);
+      figures.flops =
+          std::min(figures.flops, ComputeOf(node.device, precision));
+      figures.bytes = std::min(figures.bytes, node.device.memory_bytes);
+    }
+    for (const GroupShare& a : groups) {
+      for (const GroupShare& b : groups) {
+        if (a.group == b.group && a.num_nodes == 1) continue;
+        figures.slowest_inside = std::min(
+            figures.slowest_inside, PairBandwidth(cluster, a.group, b.group));
+      }
+    }
+    if (!limits_.marks.empty()) {
+      figures.mark = limits_.marks[part.nodes.front()];
+    }
+    return figures;
+  }
+
+  static double SlowestBetween(const Cluster& cluster,
+                               const std::vector<GroupShare>& a,
+                               const std::vector<GroupShare>& b) {
+    double slowest = kInfinity;
+    for (const GroupShare& from : a) {
+      for (const GroupShare& to : b) {
+        slowest =
+            std::min(slowest, PairBandwidth(cluster, from.group, to.group));
+      }
+    }
+    return slowest;
+  }
+
+  Figures Union(const Figures& a, const Figures& b, double between) const {
+    return {.num_nodes = a.num_nodes + b.num_nodes,
+            .gpus_per_node = std::min(a.gpus_per_node, b.gpus_per_node),
+            .flops = std::min(a.flops, b.flops),
+            .bytes = std::min(a.bytes, b.bytes),
+            .slowest_inside =
+                std::min({a.slowest_inside, b.slowest_inside, between}),
+            .mark = a.mark};
+  }
+
+  // The formula in the header.
+  double Loss(size_t i, size_t j) {
+    const Figures& a = figures_[i];
+    const Figures& b = figures_[j];
+    const Figures joined = Union(a, b, Between(i, j));
+    const double flops = a.num_gpus() * a.flops + b.num_gpus() * b.flops -
+                         joined.num_gpus() * joined.flops;
+    const double bytes = a.num_gpus() * a.bytes + b.num_gpus() * b.bytes -
+                         joined.num_gpus() * joined.bytes;
+    double links = 0;
+    for (const Figures* own : {&a, &b}) {
+      const double before = std::min(own->slowest_inside, fastest_link_);
+      if (before <= 0) continue;
+      links += own->num_gpus() * (1 - joined.slowest_inside / before);
+    }
+    return Share(flops, all_flops_) + Share(bytes, all_bytes_) +
+           kLinkWeight * Share(links, all_gpus_) +
+           (a.mark == b.mark ? 0 : kLossOfMark);
+  }
+
+  void FindPartner(size_t i) {
+    best_[i] = {};
+    for (size_t j = 0; j < size_; ++j) {
+      if (j == i || !is_live_[j]) continue;
+      const double loss = Loss(i, j);
+      if (loss < best_[i].loss) best_[i] = {.part = j, .loss = loss};
+    }
+  }
+
+  void MergeBest() {
+    size_t row = size_;
+    for (size_t i = 0; i < size_; ++i) {
+      if (!is_live_[i]) continue;
+      if (row == size_ || best_[i].loss < best_[row].loss) row = i;
+    }
+    // Its partner comes after it: the same loss stands in both rows.
+    const size_t other = best_[row].part;
+    figures_[row] = Union(figures_[row], figures_[other], Between(row, other));
+    Part& into = parts_[row];
+    into.nodes.insert(into.nodes.end(), parts_[other].nodes.begin(),
+                      parts_[other].nodes.end());
+    into.num_merged += parts_[other].num_merged;
+    is_live_[other] = false;
+    for (size_t k = 0; k < size_; ++k) {
+      Between(row, k) = Between(k, row) =
+          std::min(Between(row, k), Between(other, k));
+    }
+    FindPartner(row);
+    for (size_t k = 0; k < size_; ++k) {
+      if (!is_live_[k] || k == row) continue;
+      if (best_[k].part == row || best_[k].part == other) {
+        FindPartner(k);
+        continue;
+      }
+      const double loss = Loss(k, row);
+      if (loss < best_[k].loss) best_[k] = {.part = row, .loss = loss};
+    }
+  }
+
+  const IslandLimits& limits_;
+  std::vector<Part> parts_;
+  const size_t size_;
+  double fastest_link_ = 0;
+  double all_gpus_ = 0;
+  double all_flops_ = 0;
+  double all_bytes_ = 0;
+  std::vector<Figures> figures_;  // By part, like what follows.
+  std::vector<double> between_;   // Slowest links; rows × rows, symmetric.
+  std::vector<bool> is_live_;
+  std::vector<Partner> best_;
+};
+
+// Parts of one class, mark and group of their first node as one.
+std::vector<Part> MergeGroups(const Cluster& cluster,
+                              const IslandLimits& limits,
+                              std::vector<Part> parts) {
+  struct Key {
+    int homogeneous_class;
+    int group;
+    int mark;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, size_t> place_of;
+  std::vector<Part> merged;
+  for (Part& part : parts) {
+    const int first = part.nodes.front();
+    const Key key{part.homogeneous_class, cluster.nodes[first].group,
+                  limits.marks.empty() ? 0 : limits.marks[first]};
+    const auto [place, is_new] = place_of.try_emplace(key, merged.size());
+    if (is_new) {
+      merged.push_back(std::move(part));
+      continue;
+    }
+    Part& into = merged[place->second];
+    into.nodes.insert(into.nodes.end(), part.nodes.begin(), part.nodes.end());
+    into.num_merged += part.num_merged;
+  }
+  return merged;
+}
+
+}  // namespace
+
+std::vector<Part> MergeParts(const Cluster& cluster, Precision precision,
+                             const IslandLimits& limits,
+                             std::vector<Part> parts) {
+  if (parts.size() <= static_cast<size_t>(std::max(limits.max_islands, 1))) {
+    return parts;
+  }
+  if (parts.size() > kMaxBlocks) {
+    parts = MergeGroups(cluster, limits, std::move(parts));
+  }
+  return Merger(cluster, precision, limits, std::move(parts)).Run();
+}
+
+}  // namespace tangram
