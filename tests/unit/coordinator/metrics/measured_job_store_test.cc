@@ -65,5 +65,53 @@ TEST_F(MeasuredJobStoreTest, WhoeverRunsAJobCountsItsCancelling) {
       HasSubstr("tangram_job_duration_seconds_sum{state=\"cancelled\"} 7"));
 }
 
+// A database that turns out to be damaged.
+class DamageableDatabase : public SqlDatabase {
+ public:
+  DamageableDatabase(std::unique_ptr<SqlDatabase> database, const bool& damaged)
+      : database_(std::move(database)), damaged_(damaged) {}
+
+  const SqlDialect& dialect() const override { return database_->dialect(); }
+  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
+                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
+    if (damaged_) return absl::DataLossError("malformed");
+    return database_->Run(sql, values, on_row);
+  }
+  absl::Status RunScript(const std::string& sql) override {
+    return database_->RunScript(sql);
+  }
+  absl::Status Transact(absl::FunctionRef<absl::Status()> body) override {
+    return database_->Transact(body);
+  }
+  int64_t num_changed() const override { return database_->num_changed(); }
+  absl::Status RelaxDurability() override { return absl::OkStatus(); }
+
+ private:
+  const std::unique_ptr<SqlDatabase> database_;
+  const bool& damaged_;
+};
+
+TEST(DamagedJobStoreTest, TheFirstSignOfDamageIsTold) {
+  Metrics metrics;
+  bool damaged = false;
+  int told = 0;
+  ASSERT_OK_AND_ASSIGN(auto database, OpenSqliteDatabase(":memory:"));
+  ASSERT_OK_AND_ASSIGN(auto jobs,
+                       CreateSqlJobStore(std::make_unique<DamageableDatabase>(
+                           std::move(database), damaged)));
+  const auto store = CreateMeasuredJobStore(
+      std::move(jobs), metrics, [] { return 0; },
+      [&](const absl::Status& status) {
+        EXPECT_TRUE(absl::IsDataLoss(status));
+        ++told;
+      });
+  EXPECT_THAT(store->CountWaiting(), IsOk());
+  EXPECT_EQ(told, 0);
+  damaged = true;
+  EXPECT_FALSE(store->CountWaiting().ok());
+  EXPECT_FALSE(store->Get("a").ok());
+  EXPECT_EQ(told, 1);
+}
+
 }  // namespace
 }  // namespace tangram
