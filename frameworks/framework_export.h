@@ -23,7 +23,7 @@ struct PlannedTraining {
 struct ExportedFile {
   std::string name;
   std::string content;
-  bool executable = false;
+  bool executable = false;  // A script.
 };
 
 // A plan as the configuration of a training framework.

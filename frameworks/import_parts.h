@@ -38,7 +38,7 @@ struct LayerStage {
   int num_layers = 0;  // Transformer layers.
   StageParallelism parallelism;
   int recomputed = 0;  // Number of leading layers that are recomputed wholly.
-  bool recomputes_attention_core = false;
+  bool recomputes_attention_core = false;  // In every layer.
 };
 
 // Places the stages on the GPUs of the host file among the files, or on the

@@ -39,8 +39,8 @@ void SetLayerMasks(const std::vector<OpMask>& masks, PipelinePlan& plan);
 
 // The transformer layers [first, last) of a stage of whole layers.
 struct LayerSpan {
-  int first = 0;
-  int last = 0;
+  int first = 0;  // Index into the model's layers.
+  int last = 0;   // One after the last layer.
   int size() const { return last - first; }
 };
 // Returns the transformer layers of the stage.

@@ -14,9 +14,9 @@ namespace tangram {
 // A host with the GPUs that training uses there, in rank order.
 struct RankedHost {
   std::string name;
-  std::string type;  // GPU type, without blanks.
-  int node = 0;
-  std::vector<int> gpus;
+  std::string type;       // GPU type, without blanks.
+  int node = 0;           // Index into Cluster::nodes.
+  std::vector<int> gpus;  // Indices of its GPUs, in rank order.
 };
 
 // Returns the hosts in rank order. Frameworks number ranks stage by stage,

@@ -12,15 +12,15 @@ namespace tangram {
 // A constant of the cost model that measurements may change: a property of the
 // GPU type, or of the links of its nodes.
 enum class Constant {
-  kGemmMaxFraction,
-  kGemmHalfFlops,
-  kAttentionFraction,
-  kMemoryFraction,
-  kHostLaunch,
-  kIntraNodeBandwidth,
-  kIntraNodeLatency,
-  kInterNodeBandwidth,
-  kInterNodeLatency,
+  kGemmMaxFraction,     // DeviceEfficiency::gemm_max_fraction.
+  kGemmHalfFlops,       // DeviceEfficiency::gemm_half_flops.
+  kAttentionFraction,   // DeviceEfficiency::attention_fraction.
+  kMemoryFraction,      // DeviceEfficiency::memory_fraction.
+  kHostLaunch,          // DeviceEfficiency::host_launch_s.
+  kIntraNodeBandwidth,  // Both bandwidths of Node::intra_node.
+  kIntraNodeLatency,    // Latency of Node::intra_node.
+  kInterNodeBandwidth,  // Both bandwidths of links between nodes.
+  kInterNodeLatency,    // Latency of links between nodes.
 };
 
 const char* ConstantName(Constant constant);  // "gemm_max_fraction"

@@ -40,11 +40,11 @@ struct MeasuredRun {
   int ep_degree = 0;
   std::optional<bool> sequence_parallel;
 
-  std::string zero;
-  std::string recompute;
-  std::string offload;
+  std::string zero;  // "0" to "3", "none", or a text such as "optimizer+grad".
+  std::string recompute;  // "full...", "selective..." or "none".
+  std::string offload;    // "none", "optimizer 0.5", "per-stage".
   std::string precision;
-  std::string attention;
+  std::string attention;  // Contains "flash", or does not.
   // Per-stage plan as JSON, if degrees alone do not describe it.
   std::string plan_json;
 
@@ -57,7 +57,7 @@ struct MeasuredRun {
 
   // Reason why the source or its reader doubts the row.
   std::string flag;
-  std::string notes;
+  std::string notes;  // Free text.
 
   // Returns whether the run did not finish, as far as is known for lack of
   // memory.

@@ -30,10 +30,10 @@ absl::StatusOr<const CatalogueDevice*> FindRunDevice(absl::string_view gpu,
 // "4x Omni-Path links per node (100 Gbps each)", "800 Gbps per node". Empty if
 // the text has no rate.
 struct NodeNetwork {
-  double gbit_per_s = 0;  // Nominal rate of the node.
-  int num_links = 1;
-  bool rdma = false;
-  bool omni_path = false;
+  double gbit_per_s = 0;   // Nominal rate of the node.
+  int num_links = 1;       // Links of the node; a pair uses one.
+  bool rdma = false;       // InfiniBand or RoCE.
+  bool omni_path = false;  // Omni-Path, without GPUDirect.
 };
 std::optional<NodeNetwork> ParseNodeNetwork(absl::string_view text);
 

@@ -28,8 +28,8 @@ struct RunStage {
 // All stages of a run.
 struct RunStages {
   std::vector<RunStage> stages;
-  int pipeline_microbatch_size = 0;
-  int virtual_stages = 1;
+  int pipeline_microbatch_size = 0;  // Samples of all replicas.
+  int virtual_stages = 1;            // Chunks on each device.
 };
 
 // Returns the stages of a run: from its plan_json, in the formats that Sailor,

@@ -10,14 +10,14 @@ namespace tangram {
 struct RuntimeHabits {
   absl::string_view precision;  // Empty: the GPU's usual training precision.
   bool flash_attention = true;
-  bool fp32_gradients = true;
+  bool fp32_gradients = true;  // Gradients are summed in fp32.
   // Gradients of bf16 training stay in bf16. Megatron-LM refuses this.
   bool bf16_gradients = false;
-  bool overlap_grad_reduce = true;
-  bool blocking_transfers = false;
-  bool sequence_parallel = true;  // Applies if tp_degree > 1.
+  bool overlap_grad_reduce = true;  // Reduction overlaps the backward pass.
+  bool blocking_transfers = false;  // Stages wait for their transfers.
+  bool sequence_parallel = true;    // Applies if tp_degree > 1.
   bool dropout = false;
-  bool fused_loss = false;
+  bool fused_loss = false;  // See TrainingOptions::fused_loss.
   // The 16-bit gradients are kept beside their fp32 sums.
   bool gradient_copy = false;
   bool tf32 = false;  // fp32 products run in TF32 on GPUs that have it.

@@ -15,7 +15,7 @@ namespace tangram {
 
 // One constant of DeviceEfficiency as files spell it (docs/devices.md).
 struct EfficiencyField {
-  absl::string_view key;
+  absl::string_view key;  // Key in files.
   double DeviceEfficiency::*value;
   std::optional<Dimension> dimension;  // Empty: a number from min to max.
   double min = 0;

@@ -48,7 +48,7 @@ struct DraftGroup {
 struct DraftLink {
   std::string from;
   std::string to;
-  bool both = true;
+  bool both = true;  // The link holds in both directions.
   DraftFields fields;
 };
 

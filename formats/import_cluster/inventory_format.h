@@ -9,14 +9,14 @@ namespace tangram {
 
 // The outputs that can be imported; CommandOf() names the commands.
 enum class InventoryFormat {
-  kScontrolNodes,
-  kScontrolTopology,
-  kSinfo,
-  kSlurmJson,
-  kKubernetes,
-  kNvidiaSmiXml,
-  kGpuTopology,
-  kNcclTests,
+  kScontrolNodes,     // scontrol show node
+  kScontrolTopology,  // scontrol show topology
+  kSinfo,             // sinfo with -o or -O
+  kSlurmJson,         // sinfo --json, scontrol show nodes --json
+  kKubernetes,        // kubectl get nodes -o json
+  kNvidiaSmiXml,      // nvidia-smi -q -x
+  kGpuTopology,       // nvidia-smi topo -m
+  kNcclTests,         // all_reduce_perf and the other nccl-tests
 };
 
 // Detects the command that printed the text; empty if it is none of these.

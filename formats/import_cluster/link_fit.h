@@ -14,8 +14,8 @@ struct FittedLink {
   double bandwidth_bytes_per_s = 0;  // Bus bandwidth of large messages.
   std::optional<double> latency_s;   // Per hop; empty: too few sizes.
   int ranks = 0;
-  int nodes = 0;  // 0: not reported.
-  int num_sizes = 0;
+  int nodes = 0;      // 0: not reported.
+  int num_sizes = 0;  // Message sizes that were measured.
 
   // Describes the run: "all_reduce over 8 GPUs of 2 nodes, 20 sizes".
   std::string what;

@@ -20,7 +20,7 @@ enum class ReducedPass { kNone, kForward, kBackward };
 struct SplitTimes {
   double forward_s = 0;  // Compute only.
   double backward_s = 0;
-  double all_reduce_s = 0;
+  double all_reduce_s = 0;  // 0: the operator has none.
 };
 
 // Estimates the compute of the reduced pass from the other pass and

@@ -22,13 +22,13 @@ struct AcesoOperator {
   std::string gpu;    // Empty: not in the file.
   std::string dtype;  // Empty: not in the file.
   std::string model;
-  int samples = 0;
-  int tp = 0;
-  int algo = 0;  // 0: products split by columns, then rows; 1: rows first.
+  int samples = 0;  // Sequences of a batch.
+  int tp = 0;       // GPUs that the operator was split over.
+  int algo = 0;     // 0: products split by columns, then rows; 1: rows first.
   std::string op;
-  double forward_s = 0;
-  double backward_s = 0;
-  double input_bytes = 0;
+  double forward_s = 0;    // Includes the tp collective, if any.
+  double backward_s = 0;   // Includes the tp collective, if any.
+  double input_bytes = 0;  // On one GPU, as are the next two.
   double weight_bytes = 0;
   double activation_bytes = 0;
   bool ran = false;  // False: out of memory or not measured.

@@ -13,11 +13,11 @@ namespace tangram {
 
 // The output of one program of nccl-tests.
 struct NcclRun {
-  std::optional<CollectiveOp> op;  // Empty: cannot be told.
-  int num_ranks = 0;               // 0: the output does not list them.
-  std::set<std::string> hosts;
-  std::set<std::string> gpus;  // Product names.
-  std::vector<CollectivePoint> points;
+  std::optional<CollectiveOp> op;       // Empty: cannot be told.
+  int num_ranks = 0;                    // 0: the output does not list them.
+  std::set<std::string> hosts;          // Names of the nodes.
+  std::set<std::string> gpus;           // Product names.
+  std::vector<CollectivePoint> points;  // One for each message size.
   bool adds = false;      // It sums, and each byte crosses the bus once.
   double bus_factor = 0;  // Bus over algorithm bandwidth of the last point.
   int num_wrong = 0;      // Sizes left out because their results were wrong.

@@ -31,7 +31,7 @@ namespace tangram {
 struct SailorSeconds {
   std::vector<double> forward;
   std::vector<double> backward;
-  std::vector<double> update;
+  std::vector<double> update;  // Optimizer step; see import_sailor.cc.
 };
 
 // Numbers of fp32 values of each layer on one GPU, embedding first.

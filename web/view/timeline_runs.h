@@ -14,7 +14,7 @@ namespace tangram {
 // p = starts_ns.size(). Synchronisation and optimizer have microbatch −1.
 struct EventRun {
   int first_microbatch = 0;
-  int count = 0;
+  int count = 0;  // Number of events.
   int64_t duration_ns = 0;
   double period_ns = 0;
   std::vector<int64_t> starts_ns;
