@@ -82,6 +82,7 @@ void LogNote(const JobNote& note) {
 WorkerPoolOptions PoolOptions(const CoordinatorOptions& options,
                               AnswerStore* answers) {
   return {.queue = options.queue,
+          .quarantine = options.quarantine,
           .worker_wait_s = options.worker_wait_s,
           .cache_bytes = options.cache_bytes,
           .now_s = SteadySeconds,
@@ -130,6 +131,7 @@ class Server : public CoordinatorServer {
                  .now_s = SteadySeconds,
                  .began_s = SteadySeconds()}),
         status_service_(CreateStatusService(status_)),
+        workers_service_(CreateWorkersService(pool_)),
         planner_service_(CreatePlannerService(
             {.pool = pool_,
              .executor = executor_,
@@ -179,6 +181,7 @@ class Server : public CoordinatorServer {
     builder.RegisterService(planner_service_.get());
     builder.RegisterService(job_service_.get());
     builder.RegisterService(status_service_.get());
+    builder.RegisterService(workers_service_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
@@ -294,6 +297,7 @@ class Server : public CoordinatorServer {
   std::unique_ptr<grpc::Service> worker_service_;
   const StatusServiceParts status_;
   std::unique_ptr<grpc::Service> status_service_;
+  std::unique_ptr<grpc::Service> workers_service_;
   std::unique_ptr<grpc::Service> planner_service_;
   std::unique_ptr<grpc::Server> health_server_;
   int health_port_ = 0;

@@ -27,6 +27,7 @@ struct CoordinatorOptions {
   // Serves a page with jobs and workers, in plain text; empty: nowhere.
   std::string http_listen;
   double worker_wait_s = 30;
+  QuarantineOptions quarantine;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
   CostLimits cost_limits;                        // Of one plan.

@@ -53,6 +53,10 @@ ABSL_FLAG(int, max_watches_per_tenant, 1000,
 ABSL_FLAG(double, worker_wait_s, 30,
           "How long a plan waits for a worker that offers its parallelizer; "
           "0: not at all.");
+ABSL_FLAG(int, quarantine_after, 3,
+          "Wrong answers within --quarantine_window_s after which a worker is "
+          "not asked any more; 0: it always is.");
+ABSL_FLAG(double, quarantine_window_s, 600, "See --quarantine_after.");
 ABSL_FLAG(int, max_concurrent_plans, 4, "Plans under way at once.");
 ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
@@ -122,6 +126,8 @@ absl::Status CheckMegabytes(absl::string_view flag, int64_t value) {
 absl::Status CheckFlags() {
   const std::pair<const char*, double> counts_and_times[] = {
       {"worker_wait_s", absl::GetFlag(FLAGS_worker_wait_s)},
+      {"quarantine_after", absl::GetFlag(FLAGS_quarantine_after)},
+      {"quarantine_window_s", absl::GetFlag(FLAGS_quarantine_window_s)},
       {"max_queued_plans", absl::GetFlag(FLAGS_max_queued_plans)},
       {"max_jobs_per_tenant", absl::GetFlag(FLAGS_max_jobs_per_tenant)},
       {"max_calls_per_tenant", absl::GetFlag(FLAGS_max_calls_per_tenant)},
@@ -177,6 +183,8 @@ CoordinatorOptions OptionsFromFlags() {
       .health_listen = absl::GetFlag(FLAGS_health),
       .http_listen = absl::GetFlag(FLAGS_http),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
+      .quarantine = {.max_rejections = absl::GetFlag(FLAGS_quarantine_after),
+                     .window_s = absl::GetFlag(FLAGS_quarantine_window_s)},
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
       .cost_limits = {.max_pairs = absl::GetFlag(FLAGS_max_plan_pairs),

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/args/coordinator_options.h"
 #include "cli/args/exit_code.h"
 #include "cli/args/framework_command_line.h"
 #include "cli/args/import_command_line.h"
@@ -189,39 +190,6 @@ void AddProfiles(CLI::App& app, ClusterChoice& cluster) {
                  "several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
-}
-
-void AddCoordinator(CLI::App& app, CoordinatorAccess& coordinator,
-                    bool required = true,
-                    const std::string& help = "Whom to ask") {
-  app.add_option("--coordinator", coordinator.address, help)
-      ->required(required)
-      ->check(HostAndPort())
-      ->type_name("HOST:PORT");
-  const auto add_file = [&app](const char* name, std::string& file,
-                               const char* variable, const char* what) {
-    app.add_option(name, file, what)
-        ->envname(variable)
-        ->type_name("FILE")
-        ->group("Access to the coordinator");
-  };
-  add_file("--tls-ca", coordinator.tls.ca_file, "TANGRAM_TLS_CA",
-           "Encrypt; its certificate must be of one of these authorities");
-  add_file("--tls-cert", coordinator.tls.cert_file, "TANGRAM_TLS_CERT",
-           "Certificate to show");
-  add_file("--tls-key", coordinator.tls.key_file, "TANGRAM_TLS_KEY",
-           "Key of the certificate");
-  add_file("--token-file", coordinator.token_file, "TANGRAM_TOKEN_FILE",
-           "Token to show");
-  app.add_flag("--allow-plaintext-token", coordinator.allow_plaintext_token,
-               "Send the token to other machines without --tls-ca")
-      ->group("Access to the coordinator");
-}
-
-void AddJob(CLI::App& app, CoordinatorAccess& coordinator,
-            std::string& job_id) {
-  AddCoordinator(app, coordinator);
-  app.add_option("job", job_id, "Its name")->required()->type_name("ID");
 }
 
 void AddOutput(CLI::App& app, std::string& file) {
@@ -425,6 +393,7 @@ class Parser {
         ->capture_default_str()
         ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
     AddJobs();
+    AddWorkers();
     CLI::App* top =
         Add("top", "Show what a coordinator and its workers do", top_);
     AddCoordinator(*top, top_.coordinator);
@@ -524,6 +493,18 @@ class Parser {
     AddJob(*cancel, cancel_job_.coordinator, cancel_job_.job_id);
   }
 
+  void AddWorkers() {
+    CLI::App* worker =
+        app_.add_subcommand("worker", "Workers of a coordinator");
+    worker->require_subcommand(1);
+    CLI::App* list = Add(*worker, "list",
+                         "List workers and those in quarantine", list_workers_);
+    AddCoordinator(*list, list_workers_.coordinator);
+    CLI::App* release = Add(*worker, "release",
+                            "Take a worker out of quarantine", release_worker_);
+    AddWorker(*release, release_worker_.coordinator, release_worker_.name);
+  }
+
   // CLI11 looks for what is missing before what is misspelt, which is seldom
   // the better answer.
   absl::Status UsageError(const std::string& message) const {
@@ -575,6 +556,8 @@ class Parser {
   WatchJobOptions watch_job_;
   TraceJobOptions trace_job_;
   CancelJobOptions cancel_job_;
+  ListWorkersOptions list_workers_;
+  ReleaseWorkerOptions release_worker_;
   TopOptions top_;
   CompletionOptions completion_;
   ManualOptions manual_;

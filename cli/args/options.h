@@ -218,6 +218,15 @@ struct CancelJobOptions {
   std::string job_id;
 };
 
+struct ListWorkersOptions {
+  CoordinatorAccess coordinator;
+};
+
+struct ReleaseWorkerOptions {
+  CoordinatorAccess coordinator;
+  std::string name;
+};
+
 struct TopOptions {
   CoordinatorAccess coordinator;
   bool once = false;
@@ -243,14 +252,16 @@ struct HelpOptions {
   std::string text;
 };
 
-using Command = std::variant<
-    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions,
-    ReportOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
-    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
-    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
-    HealthOptions, ListJobsOptions, ShowJobOptions, WatchJobOptions,
-    TraceJobOptions, TopOptions, CancelJobOptions, CompletionOptions,
-    CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
+using Command =
+    std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
+                 DiffOptions, ReportOptions, ExportOptions, ImportPlanOptions,
+                 ImportClusterOptions, ImportModelOptions, ImportProfileOptions,
+                 ShowProfileOptions, ValidateOptions, ModelsOptions,
+                 DevicesOptions, ParallelizersOptions, HealthOptions,
+                 ListJobsOptions, ShowJobOptions, WatchJobOptions,
+                 TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
+                 TopOptions, CancelJobOptions, CompletionOptions,
+                 CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -34,6 +34,8 @@ CommandResult Run(const ListJobsOptions& options, Console& console);
 CommandResult Run(const ShowJobOptions& options, Console& console);
 CommandResult Run(const WatchJobOptions& options, Console& console);
 CommandResult Run(const TraceJobOptions& options, Console& console);
+CommandResult Run(const ListWorkersOptions& options, Console& console);
+CommandResult Run(const ReleaseWorkerOptions& options, Console& console);
 CommandResult Run(const TopOptions& options, Console& console);
 CommandResult Run(const CancelJobOptions& options, Console& console);
 CommandResult Run(const CompletionOptions& options, Console& console);

@@ -17,6 +17,7 @@
 #include "cli/print/format.h"
 #include "cli/print/job_text.h"
 #include "cli/print/table.h"
+#include "cli/print/worker_text.h"
 #include "cli/remote/coordinator_channel.h"
 #include "cli/remote/job_calls.h"
 #include "common/base/status_macros.h"
@@ -55,7 +56,7 @@ void PrintSummary(const std::string& coordinator,
                   const v1::CoordinatorStatus& status, Console& console) {
   int slots = 0;
   for (const v1::WorkerStatus& worker : status.workers()) {
-    if (!worker.draining()) slots += worker.slots();
+    if (!worker.draining() && !worker.quarantined()) slots += worker.slots();
   }
   console.out << coordinator << ", version " << status.version() << ", up "
               << FormatSeconds(status.uptime_s()) << "\n"
@@ -125,9 +126,9 @@ void PrintWorkers(const v1::CoordinatorStatus& status,
     const Pace pace =
         PaceOf(worker, it == before.end() ? nullptr : &it->second);
     table.AddRow(
-        {worker.name(), worker.draining() ? "draining" : "ready",
-         absl::StrCat(worker.slots()), absl::StrCat(worker.leased()),
-         FormatPercent(pace.busy), absl::StrFormat("%.1f", pace.answers_per_s),
+        {worker.name(), WorkerStateText(worker), absl::StrCat(worker.slots()),
+         absl::StrCat(worker.leased()), FormatPercent(pace.busy),
+         absl::StrFormat("%.1f", pace.answers_per_s),
          FormatThousands(worker.answered()), FormatSeconds(worker.silent_s()),
          absl::StrJoin(worker.adapters(), ", ")});
   }

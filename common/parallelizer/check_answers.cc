@@ -166,6 +166,13 @@ class StageCheck {
       return FieldError("parallelism.tp_degree", p.tp_degree,
                         "one that divides the heads of all its layers");
     }
+    const bool has_experts =
+        std::any_of(slice_.runs.begin(), slice_.runs.end(),
+                    [](const LayerRun& run) { return run.layer.is_moe(); });
+    if (p.ep_degree > 1 && !has_experts) {
+      return FieldError("parallelism.ep_degree", p.ep_degree,
+                        "1, as the slice has no experts");
+    }
     const bool experts_split = AllLayers(
         slice_, begin_, end_,
         [&p](auto& layer) { return layer.num_experts % p.ep_degree == 0; });

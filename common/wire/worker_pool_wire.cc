@@ -1,9 +1,12 @@
 #include "common/wire/worker_pool_wire.h"
 
+#include <openssl/sha.h>
+
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
@@ -78,7 +81,33 @@ absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
   return CheckPresent("answer", false);
 }
 
+constexpr size_t kDigestBytes = 16;
+
+// Fields that this version does not know are serialized behind the others, so
+// messages of later versions have the digest that their sender gave them.
+std::string DigestOf(v1::Answer message) {
+  message.clear_digest();
+  const std::string bytes = message.SerializeAsString();
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+         digest);
+  return std::string(reinterpret_cast<const char*>(digest), kDigestBytes);
+}
+
 }  // namespace
+
+void SealAnswer(v1::Answer& message) { message.set_digest(DigestOf(message)); }
+
+absl::Status CheckSeal(const v1::Answer& message) {
+  const std::string expected = DigestOf(message);
+  if (message.digest() == expected) return absl::OkStatus();
+  return FieldError("digest",
+                    message.digest().empty()
+                        ? "none"
+                        : absl::BytesToHexString(message.digest()),
+                    absl::StrCat(absl::BytesToHexString(expected),
+                                 ": the answer is not what the worker sent"));
+}
 
 void EncodeQuery(const Query& query, v1::Lease& lease) {
   std::visit(QueryEncoder{lease}, query);
@@ -128,9 +157,13 @@ void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message) {
   }
 }
 
-absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message) {
+bool IsError(const v1::Answer& message) {
   // Code 0 would be an error that is none.
-  if (message.has_error() && message.error().code() != 0) {
+  return message.has_error() && message.error().code() != 0;
+}
+
+absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message) {
+  if (IsError(message)) {
     return absl::Status(static_cast<absl::StatusCode>(message.error().code()),
                         message.error().message());
   }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/parallelizer/query.h"
 
@@ -23,6 +24,13 @@ absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease);
 // that was encoded, or kInternal for what is not an answer.
 void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message);
 absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message);
+// Whether the message says that the call returned an error.
+bool IsError(const v1::Answer& message);
+
+// Sets the digest of a message that is complete otherwise.
+void SealAnswer(v1::Answer& message);
+// Not OK if a field has changed since the message was sealed.
+absl::Status CheckSeal(const v1::Answer& message);
 
 // An answer as bytes, for keeping.
 std::string SerializeAnswer(const Answer& answer);

@@ -25,6 +25,10 @@ const auto& Table() {
       // Names of workers and what they do are no tenant's.
       Entry{"/tangram.v1.Status/GetStatus",
             {.any_of = Roles() | Role::kOperate}},
+      Entry{"/tangram.v1.Workers/ListWorkers",
+            {.any_of = Roles() | Role::kOperate}},
+      Entry{"/tangram.v1.Workers/ReleaseWorker",
+            {.any_of = Roles() | Role::kOperate}},
       Entry{"/tangram.v1.WorkerPool/Work", {.any_of = Roles() | Role::kWork}},
       // That it serves is no secret, and probes have no tokens.
       Entry{"/grpc.health.v1.Health/Check", {.is_public = true}},

@@ -20,6 +20,8 @@ const char* NameOf(QueryEvent event) {
       return "cancelled";
     case QueryEvent::kGivenUp:
       return "given_up";
+    case QueryEvent::kRejected:
+      return "rejected";
   }
   return "unknown";
 }

@@ -19,18 +19,20 @@ enum class QueryEvent {
   kHandedBack,
   kCancelled,
   kGivenUp,
+  kRejected,  // The answer was wrong; see CheckAnswer.
 };
 inline constexpr QueryEvent kQueryEvents[] = {
-    QueryEvent::kLeased,    QueryEvent::kHedged, QueryEvent::kAnswered,
-    QueryEvent::kFailed,    QueryEvent::kLost,   QueryEvent::kHandedBack,
-    QueryEvent::kCancelled, QueryEvent::kGivenUp};
+    QueryEvent::kLeased,    QueryEvent::kHedged,  QueryEvent::kAnswered,
+    QueryEvent::kFailed,    QueryEvent::kLost,    QueryEvent::kHandedBack,
+    QueryEvent::kCancelled, QueryEvent::kGivenUp, QueryEvent::kRejected};
 
 // "handed_back"; as used in metrics and traces.
 const char* NameOf(QueryEvent event);
 
 // One worker's hold on a query.
 struct QueryAttempt {
-  std::string worker;
+  std::string worker;     // Its name, for people: two may have the same.
+  int64_t worker_id = 0;  // The pool's number for it; 0: a thread.
   double leased_s = 0;
   double ended_s = 0;
   QueryEvent outcome = QueryEvent::kLeased;  // As long as it lasts.

@@ -37,9 +37,34 @@ void WorkQueue::Heard(WorkerId worker, double now_s) {
 
 void WorkQueue::Drain(WorkerId worker) {
   const auto it = workers_.find(worker);
-  if (it == workers_.end() || it->second.draining) return;
-  it->second.draining = true;
-  num_slots_ -= it->second.capacity;
+  if (it == workers_.end()) return;
+  SetTakesLeases(worker, /*draining=*/true, it->second.suspended);
+}
+
+std::vector<TaskId> WorkQueue::Suspend(WorkerId worker) {
+  const auto it = workers_.find(worker);
+  if (it == workers_.end()) return {};
+  SetTakesLeases(worker, it->second.draining, /*suspended=*/true);
+  const std::vector<TaskId> leases = it->second.leases;
+  // The oldest is queued last, and so comes first.
+  for (auto task = leases.rbegin(); task != leases.rend(); ++task) {
+    HandBack(worker, *task);
+  }
+  return leases;
+}
+
+void WorkQueue::Resume(WorkerId worker) {
+  const auto it = workers_.find(worker);
+  if (it == workers_.end()) return;
+  SetTakesLeases(worker, it->second.draining, /*suspended=*/false);
+}
+
+void WorkQueue::SetTakesLeases(WorkerId id, bool draining, bool suspended) {
+  Worker& worker = workers_.at(id);
+  if (worker.takes_leases()) num_slots_ -= worker.capacity;
+  worker.draining = draining;
+  worker.suspended = suspended;
+  if (worker.takes_leases()) num_slots_ += worker.capacity;
 }
 
 WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
@@ -54,7 +79,10 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
     Release(worker, leases[i]);
     // Tasks that were only waiting in the worker are not to blame.
     if (i < num_started) ++task.num_losses;
-    if (!task.holders.empty()) continue;
+    if (!task.holders.empty()) {
+      lost.hedged.push_back(leases[i]);
+      continue;
+    }
     if (task.num_losses >= options_.max_losses) {
       lost.given_up.push_back(leases[i]);
     } else {
@@ -131,10 +159,10 @@ WorkQueue::ClosedBatch WorkQueue::CloseBatch(BatchId batch) {
 std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   std::vector<TaskId> leased;
   const auto it = workers_.find(worker);
-  if (it == workers_.end() || it->second.draining) return leased;
+  if (it == workers_.end() || !it->second.takes_leases()) return leased;
   const size_t limit = LeaseLimit(it->second);
   TaskId task = 0;
-  while (it->second.leases.size() < limit && TakePending(it->second, &task)) {
+  while (it->second.leases.size() < limit && TakePending(worker, &task)) {
     Hold(worker, task, now_s);
     leased.push_back(task);
   }
@@ -168,14 +196,51 @@ bool WorkQueue::HandBack(WorkerId worker, TaskId task) {
   return true;
 }
 
+bool WorkQueue::Refuse(WorkerId worker, TaskId task) {
+  if (!HandBack(worker, task)) return false;
+  tasks_.at(task).refused.insert(worker);
+  return true;
+}
+
+void WorkQueue::GiveUp(TaskId task) {
+  for (const BatchId batch : tasks_.at(task).batches) {
+    num_pending_ -=
+        static_cast<int64_t>(std::erase(batches_.at(batch).pending, task));
+  }
+  Forget(task);
+}
+
+bool WorkQueue::Holds(WorkerId worker, TaskId task) const {
+  const auto it = workers_.find(worker);
+  if (it == workers_.end()) return false;
+  const std::vector<TaskId>& leases = it->second.leases;
+  return std::find(leases.begin(), leases.end(), task) != leases.end();
+}
+
 bool WorkQueue::CanServe(const AdapterId& adapter) const {
   for (const auto& [id, worker] : workers_) {
     if (worker.adapters.count(adapter) > 0 &&
-        (!worker.draining || !worker.leases.empty())) {
+        (worker.takes_leases() || !worker.leases.empty())) {
       return true;
     }
   }
   return false;
+}
+
+bool WorkQueue::CanServe(TaskId task) const {
+  if (!tasks_.at(task).holders.empty()) return true;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.takes_leases() && MayHave(id, task)) return true;
+  }
+  return false;
+}
+
+// Whether `worker` offers the adapter of `task` and has not been refused it.
+bool WorkQueue::MayHave(WorkerId worker, TaskId task) const {
+  const Task& wanted = tasks_.at(task);
+  return workers_.at(worker).adapters.count(
+             batches_.at(wanted.batches.front()).adapter) > 0 &&
+         wanted.refused.count(worker) == 0;
 }
 
 int64_t WorkQueue::num_leased() const {
@@ -215,20 +280,30 @@ size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
-bool WorkQueue::TakePending(const Worker& worker, TaskId* task) {
+// Takes the task of the batch whose turn it is. Tasks that the worker must not
+// have are passed over; they are rare.
+bool WorkQueue::TakePending(WorkerId worker, TaskId* task) {
+  const std::set<AdapterId>& adapters = workers_.at(worker).adapters;
   Batch* next = nullptr;
+  std::deque<TaskId>::iterator first;
   for (auto& [id, batch] : batches_) {
-    if (batch.pending.empty() || worker.adapters.count(batch.adapter) == 0) {
+    if (batch.pending.empty() || adapters.count(batch.adapter) == 0 ||
+        (next != nullptr && batch.next_turn >= next->next_turn)) {
       continue;
     }
-    if (next == nullptr || batch.next_turn < next->next_turn) next = &batch;
+    const auto allowed =
+        std::find_if(batch.pending.begin(), batch.pending.end(),
+                     [&](TaskId pending) { return MayHave(worker, pending); });
+    if (allowed == batch.pending.end()) continue;
+    next = &batch;
+    first = allowed;
   }
   if (next == nullptr) return false;
   // Turns that it missed, as no worker was there for it, are gone.
   turn_ = std::max(turn_, next->next_turn);
   next->next_turn = turn_ + Stride(*next);
-  *task = next->pending.front();
-  next->pending.pop_front();
+  *task = *first;
+  next->pending.erase(first);
   --num_pending_;
   return true;
 }
@@ -248,10 +323,7 @@ bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
                               TaskId* task) const {
   for (const auto& [since_s, id] : held_once_) {
     if (since_s >= now_s - options_.hedge_after_s) return false;
-    const Task& candidate = tasks_.at(id);
-    const Batch& batch = batches_.at(candidate.batches.front());
-    if (candidate.holders.front().worker != worker &&
-        workers_.at(worker).adapters.count(batch.adapter) > 0) {
+    if (tasks_.at(id).holders.front().worker != worker && MayHave(worker, id)) {
       *task = id;
       return true;
     }
@@ -345,7 +417,7 @@ void WorkQueue::CheckInvariants() const {
   int num_slots = 0;
   for (const auto& [id, worker] : workers_) {
     num_held -= worker.leases.size();
-    if (!worker.draining) num_slots += worker.capacity;
+    if (worker.takes_leases()) num_slots += worker.capacity;
   }
   TANGRAM_CHECK(num_held == 0);
   TANGRAM_CHECK(num_slots == num_slots_);

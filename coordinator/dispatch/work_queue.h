@@ -57,8 +57,14 @@ class WorkQueue {
   struct LostLeases {
     std::vector<TaskId> requeued;  // At the front of their batches.
     std::vector<TaskId> given_up;  // Gone.
+    std::vector<TaskId> hedged;    // Another worker holds them still.
   };
   LostLeases RemoveWorker(WorkerId worker);
+  // Leases nothing to `worker` until it is resumed. Returns the tasks that it
+  // held: each is at the front of its batch, or with another worker. They are
+  // not counted as lost with it.
+  std::vector<TaskId> Suspend(WorkerId worker);
+  void Resume(WorkerId worker);
   std::vector<WorkerId> SilentWorkers(double now_s) const;
 
   BatchId OpenBatch(const AdapterId& adapter, const BatchShare& share = {});
@@ -86,14 +92,23 @@ class WorkQueue {
   bool Complete(WorkerId worker, TaskId task, std::vector<WorkerId>* others);
   // False likewise. The task goes back to the front of its batch.
   bool HandBack(WorkerId worker, TaskId task);
+  // The same, and `worker` is never leased the task again.
+  bool Refuse(WorkerId worker, TaskId task);
+  // Ends a task that no worker holds, unanswered.
+  void GiveUp(TaskId task);
 
+  bool Holds(WorkerId worker, TaskId task) const;
+  bool IsHeld(TaskId task) const { return !tasks_.at(task).holders.empty(); }
   // Whether tasks for `adapter` can be hoped to be answered.
   bool CanServe(const AdapterId& adapter) const;
+  // Whether a worker holds `task`, or one could be leased it.
+  bool CanServe(TaskId task) const;
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
   int num_leased_to(WorkerId worker) const;
   double last_heard_s(WorkerId worker) const;
-  int num_slots() const { return num_slots_; }  // Of who is not draining.
+  // Slots of the workers that take leases.
+  int num_slots() const { return num_slots_; }
 
   // Aborts if the state is inconsistent.
   void CheckInvariants() const;
@@ -106,6 +121,7 @@ class WorkQueue {
   struct Task {
     std::vector<BatchId> batches;  // The first one has it in its queue.
     std::vector<Holder> holders;   // Empty: pending.
+    std::set<WorkerId> refused;    // Workers that must not have it again.
     int num_losses = 0;
   };
   struct Batch {
@@ -121,14 +137,19 @@ class WorkQueue {
     int capacity = 0;
     double last_heard_s = 0;
     bool draining = false;
+    bool suspended = false;
     double last_answer_s = 0;
     std::optional<double> pace_s;  // What a task takes it, of late.
     std::vector<TaskId> leases;    // In order of leasing, so of starting.
+
+    bool takes_leases() const { return !draining && !suspended; }
   };
 
   static void NotePace(Worker& worker, const Task& task, WorkerId id);
   size_t LeaseLimit(const Worker& worker) const;
-  bool TakePending(const Worker& worker, TaskId* task);
+  bool TakePending(WorkerId id, TaskId* task);
+  bool MayHave(WorkerId worker, TaskId task) const;
+  void SetTakesLeases(WorkerId worker, bool draining, bool suspended);
   double Stride(const Batch& batch) const;
   bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
   void Hold(WorkerId worker, TaskId task, double now_s);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/parallelizer/check_answer.h"
 
 namespace tangram {
@@ -13,6 +14,9 @@ namespace {
 
 // How often waiting calls look at the clock and at should_stop.
 constexpr std::chrono::milliseconds kPollInterval(50);
+// Workers dial again at least every 5 s: for so long after one has joined,
+// others may be about to.
+constexpr double kJoiningS = 6;
 
 bool IsSet(const std::function<bool()>& should_stop) {
   return should_stop && should_stop();
@@ -24,6 +28,20 @@ double Within(double most, double said) {
 }
 
 }  // namespace
+
+const char* NameOf(RejectionReason reason) {
+  switch (reason) {
+    case RejectionReason::kNone:
+      return "";
+    case RejectionReason::kDigest:
+      return "digest";
+    case RejectionReason::kMessage:
+      return "message";
+    case RejectionReason::kLaw:
+      return "law";
+  }
+  return "unknown";
+}
 
 bool WorkerPool::Waiter::Failed() const {
   return prefix < slots.size() && slots[prefix].has_value() &&
@@ -51,66 +69,81 @@ WorkerPool::WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer)
     : options_(std::move(options)),
       observer_(observer),
       queue_(options_.queue),
-      cache_(options_.cache_bytes) {}
+      cache_(options_.cache_bytes),
+      quarantine_(options_.quarantine) {}
 
 WorkerPool::~WorkerPool() {
-  Lock lock(mutex_);
-  all_kept_.wait(lock, [this] { return being_kept_.empty(); });
+  const MutexLock lock(mutex_);
+  all_kept_.Wait(mutex_, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return being_kept_.empty();
+  });
 }
 
 WorkerId WorkerPool::Connect(const WorkerInfo& info,
                              WorkerConnection& connection) {
   std::set<AdapterId> adapters;
   for (const AdapterInfo& adapter : info.adapters) adapters.insert(adapter.id);
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (observer_ != nullptr) {
     for (const AdapterInfo& adapter : info.adapters) {
       observer_->OnAdapter(adapter.id.name);
     }
   }
+  last_join_s_ = options_.now_s();
   const WorkerId id =
-      queue_.AddWorker(std::move(adapters), info.capacity, options_.now_s());
-  workers_[id] = {
-      .info = info, .connection = &connection, .since_s = options_.now_s()};
-  SetOffer(workers_.at(id), /*is_offered=*/true);
+      queue_.AddWorker(std::move(adapters), info.capacity, last_join_s_);
+  Worker& worker = workers_[id];
+  worker = {.info = info, .connection = &connection, .since_s = last_join_s_};
+  for (const AdapterInfo& adapter : info.adapters) {
+    ever_offered_.insert(adapter.id.name);
+  }
+  worker.quarantined = quarantine_.Holds(worker.identity());
+  if (worker.quarantined) queue_.Suspend(id);
+  UpdateOffer(worker);
   LeaseTo(id);
-  changed_.notify_all();
+  changed_.NotifyAll();
   return id;
 }
 
 void WorkerPool::Disconnect(WorkerId worker) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   Remove(worker);
 }
 
 void WorkerPool::Heard(WorkerId worker) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.Heard(worker, options_.now_s());
 }
 
 void WorkerPool::Drain(WorkerId worker) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.Drain(worker);
   const auto it = workers_.find(worker);
-  if (it == workers_.end() || it->second.draining) return;
+  if (it == workers_.end()) return;
   it->second.draining = true;
-  SetOffer(it->second, /*is_offered=*/false);
+  UpdateOffer(it->second);
+  FailDisputed();
 }
 
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
+  Check(worker, answers);
   std::vector<AnsweredQuestion> to_keep;
   std::vector<TaskId> tasks;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (WorkerAnswer& answer : answers) {
+      if (answer.rejection != RejectionReason::kNone) {
+        Reject(worker, answer);
+        continue;
+      }
       if (!Accept(worker, answer)) continue;
       if (options_.store != nullptr && answer.answer.ok() &&
           IsReproducible(*answer.answer)) {
         tasks.push_back(answer.task);
-        const Task& task = tasks_.at(answer.task);
+        const Asked& asked = *tasks_.at(answer.task).asked;
         to_keep.push_back(
-            {QuestionWriter({task.adapter, task.tenant}, task.context.get())
-                 .Write(task.query),
+            {QuestionWriter({asked.adapter, asked.tenant}, asked.context.get())
+                 .Write(asked.query),
              *answer.answer});
         being_kept_.emplace(answer.task, *std::move(answer.answer));
       } else {
@@ -124,74 +157,73 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
 }
 
 void WorkerPool::OnKept(const std::vector<TaskId>& tasks) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const TaskId task : tasks) {
     const auto kept = being_kept_.extract(task);
     Deliver(task, kept.mapped());
   }
-  if (being_kept_.empty()) all_kept_.notify_all();
+  if (being_kept_.empty()) all_kept_.NotifyAll();
 }
 
 bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
   std::vector<WorkerId> others;
   if (!queue_.Complete(worker, given.task, &others)) return false;
+  disputed_.erase(given.task);
   Task& task = tasks_.at(given.task);
   for (const WorkerId other : others) {
     workers_.at(other).connection->Cancel(given.task);
-    EndAttempt(given.task, workers_.at(other).info.name,
-               QueryEvent::kCancelled);
+    EndAttempt(given.task, other, QueryEvent::kCancelled);
   }
-  absl::StatusOr<Answer>& answer = given.answer;
-  if (answer.ok() && answer->index() != task.query.index()) {
-    answer = absl::InternalError(
-        absl::StrCat("worker ", workers_.at(worker).info.name,
-                     " answered another question than it was asked"));
-  }
-  const std::string& name = workers_.at(worker).info.name;
   ++workers_.at(worker).answered;
-  if (QueryAttempt* attempt = FindAttempt(task, name)) {
-    const double held_s = options_.now_s() - attempt->leased_s;
+  const double now_s = options_.now_s();
+  if (QueryAttempt* attempt = task.attempts.FindOpen(worker)) {
+    const double held_s = now_s - attempt->leased_s;
     attempt->waited_s = Within(held_s, given.waited_s);
     attempt->search_s = Within(held_s, given.search_s);
     workers_.at(worker).busy_s += attempt->search_s;
   }
-  StampAttempt(given.task, name,
-               answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
+  task.attempts.End(
+      worker, given.answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed,
+      now_s);
   return true;
 }
 
 void WorkerPool::Deliver(TaskId id, const absl::StatusOr<Answer>& answer) {
   const Task& task = tasks_.at(id);
-  Report(task.adapter,
+  Report(task.asked->adapter,
          answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
   if (answer.ok()) cache_.Insert(task.key, *answer);
   Finish(id, answer);
 }
 
-void WorkerPool::SetOffer(const Worker& worker, bool is_offered) {
+void WorkerPool::UpdateOffer(Worker& worker) {
+  const bool is_offered = !worker.draining && !worker.quarantined;
+  if (is_offered == worker.is_offered) return;
+  worker.is_offered = is_offered;
   if (is_offered) {
     census_.Add(worker.info.adapters, worker.info.capacity);
   } else {
     census_.Remove(worker.info.adapters, worker.info.capacity);
   }
-  const std::lock_guard lock(offered_mutex_);
+  const MutexLock lock(offered_mutex_);
   offered_adapters_ = census_.DigestOfBest();
 }
 
 Digest WorkerPool::OfferedAdapters() const {
-  const std::lock_guard lock(offered_mutex_);
+  const MutexLock lock(offered_mutex_);
   return offered_adapters_;
 }
 
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!queue_.HandBack(worker, task)) return;
-  EndAttempt(task, workers_.at(worker).info.name, QueryEvent::kHandedBack);
+  EndAttempt(task, worker, QueryEvent::kHandedBack);
+  FailDisputed();
   LeaseToAll();
 }
 
 void WorkerPool::Tick() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const WorkerId silent : queue_.SilentWorkers(options_.now_s())) {
     workers_.at(silent).connection->Close();
     Remove(silent);
@@ -201,27 +233,39 @@ void WorkerPool::Tick() {
 
 absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
     absl::string_view name, const std::function<bool()>& should_stop) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const double give_up_s = options_.now_s() + options_.worker_wait_s;
   while (true) {
     if (const auto adapter = census_.Best(name)) return *adapter;
-    if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
-    changed_.wait_for(lock, kPollInterval);
+    if (options_.now_s() >= give_up_s || !QuarantinedFor(name).empty()) {
+      return NoWorkerFor(name);
+    }
+    if (IsUnknown(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
+                       absl::StrJoin(ever_offered_, ", ")));
+    }
+    changed_.WaitFor(mutex_, kPollInterval);
     if (IsSet(should_stop)) return absl::CancelledError("stopped");
   }
 }
 
 absl::StatusOr<std::vector<std::string>> WorkerPool::AdapterNames(
     const std::function<bool()>& should_stop) {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const double give_up_s = options_.now_s() + options_.worker_wait_s;
   while (true) {
     std::vector<std::string> names = census_.Names();
     if (!names.empty()) return names;
     if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
-    changed_.wait_for(lock, kPollInterval);
+    changed_.WaitFor(mutex_, kPollInterval);
     if (IsSet(should_stop)) return absl::CancelledError("stopped");
   }
+}
+
+bool WorkerPool::IsUnknown(absl::string_view adapter) const {
+  return !workers_.empty() && ever_offered_.count(std::string(adapter)) == 0 &&
+         options_.now_s() - last_join_s_ >= kJoiningS;
 }
 
 absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
@@ -235,16 +279,16 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
   LoadStored(scope, context, queries, keys);
   Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = log};
 
-  Lock lock(mutex_);
-  const BatchId batch = queue_.OpenBatch(adapter, share);
   BatchResult result;
-  result.cache_hits = Enqueue(batch, scope, context, queries, keys, waiter);
-  LeaseToAll();
-  const absl::Status status =
-      Await(lock, adapter, waiter, progress, should_stop);
-  Abandon(batch, waiter);
-  lock.unlock();
-
+  absl::Status status;
+  {
+    const MutexLock lock(mutex_);
+    const BatchId batch = queue_.OpenBatch(adapter, share);
+    result.cache_hits = Enqueue(batch, scope, context, queries, keys, waiter);
+    LeaseToAll();
+    status = Await(adapter, waiter, progress, should_stop);
+    Abandon(batch, waiter);
+  }
   if (!status.ok()) return status;
   if (waiter.Failed()) return waiter.slots[waiter.prefix]->status();
   result.answers.reserve(waiter.slots.size());
@@ -259,7 +303,7 @@ void WorkerPool::LoadStored(const QueryScope& scope,
   if (options_.store == nullptr) return;
   std::vector<size_t> unknown;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (size_t i = 0; i < keys.size(); ++i) {
       if (cache_.Find(keys[i]) == nullptr) unknown.push_back(i);
     }
@@ -280,42 +324,33 @@ void WorkerPool::LoadStored(const QueryScope& scope,
       options_.store->Drop(questions[i].key, status);
       continue;
     }
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     cache_.Insert(questions[i].key, *answers[i]);
   }
 }
 
 WorkerPoolCounts WorkerPool::Counts() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   WorkerPoolCounts counts{.workers = static_cast<int>(workers_.size()),
                           .slots = queue_.num_slots(),
                           .pending = queue_.num_pending(),
                           .leased = queue_.num_leased(),
                           .cache_entries = cache_.num_entries(),
                           .cache_bytes = cache_.num_bytes()};
-  for (const auto& [id, worker] : workers_) counts.draining += worker.draining;
+  std::set<WorkerIdentity> connected;
+  for (const auto& [id, worker] : workers_) {
+    counts.draining += worker.draining && !worker.quarantined;
+    counts.quarantined += worker.quarantined;
+    if (worker.quarantined) connected.insert(worker.identity());
+  }
+  counts.quarantined_away =
+      quarantine_.num_held() - static_cast<int>(connected.size());
   return counts;
 }
 
 bool WorkerPool::HasWorkers() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return queue_.num_slots() > 0;
-}
-
-std::vector<PoolWorkerStatus> WorkerPool::Workers() {
-  const Lock lock(mutex_);
-  const double now_s = options_.now_s();
-  std::vector<PoolWorkerStatus> all;
-  for (const auto& [id, worker] : workers_) {
-    all.push_back({.info = worker.info,
-                   .draining = worker.draining,
-                   .leased = queue_.num_leased_to(id),
-                   .answered = worker.answered,
-                   .busy_s = worker.busy_s,
-                   .connected_s = now_s - worker.since_s,
-                   .silent_s = now_s - queue_.last_heard_s(id)});
-  }
-  return all;
 }
 
 int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
@@ -343,12 +378,13 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
     const auto [it, is_new] = in_flight_.try_emplace(keys[i]);
     if (is_new) {
       it->second = queue_.AddTask(batch);
-      tasks_[it->second] = {.key = keys[i],
-                            .adapter = scope.adapter,
-                            .tenant = scope.tenant,
-                            .context = context,
-                            .query = queries[i],
-                            .asked_s = options_.now_s()};
+      Task& task = tasks_[it->second];
+      task.key = keys[i];
+      task.asked = std::make_shared<const Asked>(Asked{.adapter = scope.adapter,
+                                                       .tenant = scope.tenant,
+                                                       .context = context,
+                                                       .query = queries[i]});
+      task.asked_s = options_.now_s();
     } else if (being_kept_.count(it->second) == 0) {
       queue_.JoinTask(batch, it->second);
     }
@@ -357,8 +393,7 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
   return cache_hits;
 }
 
-absl::Status WorkerPool::Await(Lock& lock, const AdapterId& adapter,
-                               Waiter& waiter,
+absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
                                const std::function<void(int, int)>& progress,
                                const std::function<bool()>& should_stop) {
   const int total = static_cast<int>(waiter.slots.size());
@@ -368,22 +403,24 @@ absl::Status WorkerPool::Await(Lock& lock, const AdapterId& adapter,
     const double now_s = options_.now_s();
     if (queue_.CanServe(adapter)) {
       served_s = now_s;
-    } else if (now_s - served_s >= options_.worker_wait_s) {
+    } else if (now_s - served_s >= options_.worker_wait_s ||
+               !QuarantinedFor(adapter.name).empty()) {
       return NoWorkerFor(adapter.name);
     }
-    changed_.wait_for(lock, kPollInterval);
+    changed_.WaitFor(mutex_, kPollInterval);
     const int done = waiter.num_done;
-    lock.unlock();
-    if (progress && done != reported) progress(done, total);
+    bool stop = false;
+    {
+      const MutexUnlock unlock(mutex_);
+      if (progress && done != reported) progress(done, total);
+      stop = IsSet(should_stop);
+    }
     reported = done;
-    const bool stop = IsSet(should_stop);
-    lock.lock();
     if (stop && !waiter.Finished()) return absl::CancelledError("stopped");
   }
   if (progress && !waiter.Failed() && reported != total) {
-    lock.unlock();
+    const MutexUnlock unlock(mutex_);
     progress(total, total);
-    lock.lock();
   }
   return absl::OkStatus();
 }
@@ -392,11 +429,12 @@ void WorkerPool::Abandon(BatchId batch, const Waiter& waiter) {
   const WorkQueue::ClosedBatch closed = queue_.CloseBatch(batch);
   for (const auto& [worker, task] : closed.revoked) {
     workers_.at(worker).connection->Cancel(task);
-    Report(tasks_.at(task).adapter, QueryEvent::kCancelled);
+    Report(tasks_.at(task).asked->adapter, QueryEvent::kCancelled);
   }
   for (const TaskId id : closed.dropped) {
     in_flight_.erase(tasks_.at(id).key);
     tasks_.erase(id);
+    disputed_.erase(id);
   }
   if (waiter.num_done == static_cast<int>(waiter.slots.size())) return;
   for (auto& [id, task] : tasks_) {
@@ -416,11 +454,11 @@ void WorkerPool::LeaseTo(WorkerId id) {
   std::vector<LeasedQuery> leases;
   for (const TaskId task_id : queue_.LeaseTo(id, options_.now_s())) {
     Task& task = tasks_.at(task_id);
-    BeginAttempt(task, workers_.at(id).info.name);
+    BeginAttempt(task, id);
     leases.push_back({.task = task_id,
-                      .adapter = task.adapter,
-                      .context = task.context,
-                      .query = task.query});
+                      .adapter = task.asked->adapter,
+                      .context = task.asked->context,
+                      .query = task.asked->query});
   }
   if (!leases.empty()) workers_.at(id).connection->Lease(std::move(leases));
 }
@@ -431,87 +469,64 @@ void WorkerPool::Remove(WorkerId id) {
   if (observer_ != nullptr && !it->second.draining) {
     observer_->OnWorkerLost(it->second.info.name);
   }
-  if (!it->second.draining) SetOffer(it->second, /*is_offered=*/false);
+  it->second.draining = true;
+  UpdateOffer(it->second);
   const std::string name = it->second.info.name;
   workers_.erase(it);
   const WorkQueue::LostLeases lost = queue_.RemoveWorker(id);
-  for (const TaskId task : lost.requeued) {
-    EndAttempt(task, name, QueryEvent::kLost);
+  for (const std::vector<TaskId>* tasks : {&lost.requeued, &lost.hedged}) {
+    for (const TaskId task : *tasks) EndAttempt(task, id, QueryEvent::kLost);
   }
   for (const TaskId task : lost.given_up) {
-    EndAttempt(task, name, QueryEvent::kGivenUp);
+    EndAttempt(task, id, QueryEvent::kGivenUp);
     Finish(task, absl::InternalError(absl::StrCat(
-                     "parallelizer ", tasks_.at(task).adapter.name,
+                     "parallelizer ", tasks_.at(task).asked->adapter.name,
                      ": a query was given up after ", options_.queue.max_losses,
                      " workers were lost while working on it (the last one: ",
                      name, ")")));
   }
+  FailDisputed();
   LeaseToAll();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void WorkerPool::Finish(TaskId id, const absl::StatusOr<Answer>& answer) {
   const Task task = std::move(tasks_.at(id));
   tasks_.erase(id);
   in_flight_.erase(task.key);
+  disputed_.erase(id);
   bool finished = false;
   for (const auto& [waiter, slot] : task.waiting) {
     if (waiter->log != nullptr) {
-      waiter->log->OnQuery(
-          {.id = id,
-           .adapter = task.adapter,
-           .context = task.context ? &task.context->pairs : nullptr,
-           .query = task.query,
-           .asked_s = task.asked_s,
-           .ended_s = options_.now_s(),
-           .code = answer.status().code(),
-           .attempts = task.attempts});
+      waiter->log->OnQuery({.id = id,
+                            .adapter = task.asked->adapter,
+                            .context = task.asked->pairs(),
+                            .query = task.asked->query,
+                            .asked_s = task.asked_s,
+                            .ended_s = options_.now_s(),
+                            .code = answer.status().code(),
+                            .attempts = task.attempts.attempts()});
     }
     waiter->Deliver(slot, answer);
     finished = finished || waiter->Finished();
   }
-  if (finished) changed_.notify_all();
+  if (finished) changed_.NotifyAll();
 }
 
-absl::Status WorkerPool::NoWorkerFor(absl::string_view adapter) const {
-  return absl::UnavailableError(absl::StrCat("no worker offers adapter \"",
-                                             adapter, "\" (", workers_.size(),
-                                             " workers connected)"));
-}
-
-void WorkerPool::BeginAttempt(Task& task, const std::string& worker) {
-  const bool is_first = task.attempts.empty();
-  const bool is_hedge = std::any_of(
-      task.attempts.begin(), task.attempts.end(),
-      [](const QueryAttempt& a) { return a.outcome == QueryEvent::kLeased; });
+void WorkerPool::BeginAttempt(Task& task, WorkerId worker) {
+  const bool is_first = task.attempts.attempts().empty();
   const double now_s = options_.now_s();
-  task.attempts.push_back({.worker = worker, .leased_s = now_s});
-  Report(task.adapter, QueryEvent::kLeased);
-  if (is_hedge) Report(task.adapter, QueryEvent::kHedged);
+  const bool is_hedge =
+      task.attempts.Begin(worker, workers_.at(worker).info.name, now_s);
+  Report(task.asked->adapter, QueryEvent::kLeased);
+  if (is_hedge) Report(task.asked->adapter, QueryEvent::kHedged);
   if (is_first && observer_ != nullptr) observer_->OnWait(now_s - task.asked_s);
 }
 
-QueryAttempt* WorkerPool::FindAttempt(Task& task, const std::string& worker) {
-  for (QueryAttempt& attempt : task.attempts) {
-    if (attempt.worker == worker && attempt.outcome == QueryEvent::kLeased) {
-      return &attempt;
-    }
-  }
-  return nullptr;
-}
-
-void WorkerPool::StampAttempt(TaskId id, const std::string& worker,
-                              QueryEvent outcome) {
-  if (QueryAttempt* attempt = FindAttempt(tasks_.at(id), worker)) {
-    attempt->ended_s = options_.now_s();
-    attempt->outcome = outcome;
-  }
-}
-
-void WorkerPool::EndAttempt(TaskId id, const std::string& worker,
-                            QueryEvent outcome) {
-  StampAttempt(id, worker, outcome);
-  Report(tasks_.at(id).adapter, outcome);
+void WorkerPool::EndAttempt(TaskId id, WorkerId worker, QueryEvent outcome) {
+  Task& task = tasks_.at(id);
+  task.attempts.End(worker, outcome, options_.now_s());
+  Report(task.asked->adapter, outcome);
 }
 
 void WorkerPool::Report(const AdapterId& adapter, QueryEvent event) {

@@ -1,33 +1,39 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/parallelizer/query.h"
+#include "common/sync/mutex.h"
 #include "coordinator/dispatch/adapter_census.h"
 #include "coordinator/dispatch/answer_cache.h"
 #include "coordinator/dispatch/answer_store.h"
+#include "coordinator/dispatch/attempt_log.h"
 #include "coordinator/dispatch/query_key.h"
 #include "coordinator/dispatch/query_log.h"
 #include "coordinator/dispatch/work_queue.h"
+#include "coordinator/dispatch/worker_quarantine.h"
 
 namespace tangram {
 
 // How a worker introduces itself.
 struct WorkerInfo {
   std::string name;
-  int capacity = 1;  // Queries at once.
+  std::string version;  // Of Tangram; empty: not told.
+  int capacity = 1;     // Queries at once.
   std::vector<AdapterInfo> adapters;
 };
 
@@ -38,12 +44,35 @@ struct LeasedQuery {
   Query query;
 };
 
+// Why an answer is not accepted. Every one is the worker's fault.
+enum class RejectionReason {
+  kNone,
+  kDigest,   // Not the bytes that the worker sent.
+  kMessage,  // Cannot be read.
+  kLaw,      // CheckAnswer refuses it.
+};
+inline constexpr RejectionReason kRejectionReasons[] = {
+    RejectionReason::kDigest, RejectionReason::kMessage, RejectionReason::kLaw};
+
+// "digest"; as used in metrics. "" for kNone.
+const char* NameOf(RejectionReason reason);
+
 struct WorkerAnswer {
   TaskId task = 0;
+  // The worker's error, or what is wrong with the answer if it is rejected.
   absl::StatusOr<Answer> answer;
   // In the worker: before the search and in it.
   double waited_s = 0;
   double search_s = 0;
+  RejectionReason rejection = RejectionReason::kNone;  // By whoever read it.
+};
+
+// An answer that was rejected.
+struct Rejection {
+  WorkerIdentity worker;
+  std::string adapter;  // Empty: the answer is to no question.
+  RejectionReason reason = RejectionReason::kNone;
+  std::string fault;  // Names worker, adapter, field and what was expected.
 };
 
 // The pool's way to one worker. Calls come one at a time and with the pool
@@ -70,10 +99,14 @@ class WorkerPoolObserver {
   virtual void OnWait(double seconds) = 0;
   virtual void OnCacheLookup(bool hit) = 0;
   virtual void OnWorkerLost(const std::string& name) = 0;
+  virtual void OnRejection(const Rejection& rejection) = 0;
+  // The worker is not asked any more, for the fault told last, or is again.
+  virtual void OnQuarantine(const WorkerIdentity& worker, bool held) = 0;
 };
 
 struct WorkerPoolOptions {
   WorkQueueOptions queue;
+  QuarantineOptions quarantine;
   // How long to wait for a worker that can serve a query before failing.
   // 0: fail at once.
   double worker_wait_s = 30;
@@ -91,6 +124,8 @@ struct WorkerPoolOptions {
 struct WorkerPoolCounts {
   int workers = 0;
   int draining = 0;
+  int quarantined = 0;       // Connected ones.
+  int quarantined_away = 0;  // Those that are not connected.
   int slots = 0;
   int64_t pending = 0;
   int64_t leased = 0;
@@ -101,7 +136,12 @@ struct WorkerPoolCounts {
 // One worker, for people.
 struct PoolWorkerStatus {
   WorkerInfo info;
+  bool connected = true;  // False only in quarantine.
   bool draining = false;
+  bool quarantined = false;
+  double quarantined_s = 0;  // For how long.
+  int64_t rejected = 0;      // Wrong answers, over all its connections.
+  std::string last_fault;
   int leased = 0;
   int64_t answered = 0;
   double busy_s = 0;  // Σ of its searches.
@@ -136,7 +176,10 @@ class WorkerPool {
 
   // The adapter of that name; where workers offer several versions, the one
   // with most slots. Waits as long as the options say: kUnavailable, or
-  // kCancelled once `should_stop` says so.
+  // kCancelled once `should_stop` says so. Does not wait for what no worker
+  // ever offered (kInvalidArgument, with the names there are) unless workers
+  // may still be dialing in, nor if only workers in quarantine offer it
+  // (kUnavailable).
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop);
 
@@ -163,17 +206,25 @@ class WorkerPool {
       const BatchShare& share = {});
 
   WorkerPoolCounts Counts();
-  bool HasWorkers();  // That are not draining.
+  bool HasWorkers();  // That take leases.
+  // The connected workers, then those in quarantine that are not.
   std::vector<PoolWorkerStatus> Workers();
+
+  // Asks the workers of that name again. kNotFound if none is in quarantine.
+  absl::Status ReleaseWorker(absl::string_view name);
 
  private:
   struct Worker {
     WorkerInfo info;
     WorkerConnection* connection = nullptr;
     bool draining = false;
+    bool quarantined = false;
+    bool is_offered = false;  // In the census.
     double since_s = 0;
     int64_t answered = 0;
     double busy_s = 0;
+
+    WorkerIdentity identity() const { return {info.name, info.version}; }
   };
   // A batch while Run waits for it.
   struct Waiter {
@@ -186,68 +237,109 @@ class WorkerPool {
     bool Finished() const { return prefix == slots.size() || Failed(); }
     void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
   };
-  struct Task {
-    QueryKey key;
+  // What is asked. Never changes, so it is read without the lock.
+  struct Asked {
     AdapterId adapter;
     std::string tenant;  // Of the QueryScope.
     SharedContext context;
     Query query;
+
+    const PairContext* pairs() const {
+      return context == nullptr ? nullptr : &context->pairs;
+    }
+    absl::Status Check(const Answer& answer) const;
+  };
+  struct Task {
+    QueryKey key;
+    std::shared_ptr<const Asked> asked;
     double asked_s = 0;
     std::vector<std::pair<Waiter*, size_t>> waiting;  // And the slot there.
-    std::vector<QueryAttempt> attempts;
+    AttemptLog attempts;
+    int num_rejections = 0;
+    std::string last_fault;  // Of a rejected answer.
   };
-  using Lock = std::unique_lock<std::mutex>;
 
   // Brings stored answers to these queries into the cache, if they answer them.
-  // Without the lock.
   void LoadStored(const QueryScope& scope, const SharedContext& context,
                   absl::Span<const Query> queries,
-                  absl::Span<const QueryKey> keys);
+                  absl::Span<const QueryKey> keys) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Marks the wrong ones among `answers` as rejected. This takes time, so it is
+  // done without the lock.
+  void Check(WorkerId worker, std::vector<WorkerAnswer>& answers)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnKept(const std::vector<TaskId>& tasks) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // All of these expect the lock to be held.
   int64_t Enqueue(BatchId batch, const QueryScope& scope,
                   const SharedContext& context, absl::Span<const Query> queries,
-                  absl::Span<const QueryKey> keys, Waiter& waiter);
-  absl::Status Await(Lock& lock, const AdapterId& adapter, Waiter& waiter,
+                  absl::Span<const QueryKey> keys, Waiter& waiter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Await(const AdapterId& adapter, Waiter& waiter,
                      const std::function<void(int, int)>& progress,
-                     const std::function<bool()>& should_stop);
-  void Abandon(BatchId batch, const Waiter& waiter);
+                     const std::function<bool()>& should_stop)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Abandon(BatchId batch, const Waiter& waiter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False if the answer comes too late.
-  bool Accept(WorkerId worker, WorkerAnswer& answer);
-  void OnKept(const std::vector<TaskId>& tasks);  // Takes the lock itself.
-  void SetOffer(const Worker& worker, bool is_offered);
-  void LeaseToAll();
-  void LeaseTo(WorkerId id);
-  void Remove(WorkerId id);
+  bool Accept(WorkerId worker, WorkerAnswer& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Blames the worker and has the query asked elsewhere.
+  void Reject(WorkerId worker, const WorkerAnswer& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the queries whose answers were rejected and that nobody else can
+  // answer.
+  void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the leases of `worker` back.
+  void TakeBack(WorkerId worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Quarantine(const WorkerIdentity& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Keeps the census in step with whether the worker takes leases.
+  void UpdateOffer(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LeaseToAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LeaseTo(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remove(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // An answer of a worker.
-  void Deliver(TaskId id, const absl::StatusOr<Answer>& answer);
-  void Finish(TaskId id, const absl::StatusOr<Answer>& answer);
-  absl::Status NoWorkerFor(absl::string_view adapter) const;
+  void Deliver(TaskId id, const absl::StatusOr<Answer>& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(TaskId id, const absl::StatusOr<Answer>& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status NoWorkerFor(absl::string_view adapter) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Names of the connected workers in quarantine that offer `adapter`.
+  std::vector<std::string> QuarantinedFor(absl::string_view adapter) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether no worker will offer `adapter`, as far as can be told.
+  bool IsUnknown(absl::string_view adapter) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Report(const AdapterId& adapter, QueryEvent event);
-  void BeginAttempt(Task& task, const std::string& worker);
-  // The last one of `worker`, if it goes on; null: there is none.
-  static QueryAttempt* FindAttempt(Task& task, const std::string& worker);
-  void StampAttempt(TaskId task, const std::string& worker, QueryEvent outcome);
-  void EndAttempt(TaskId task, const std::string& worker, QueryEvent outcome);
+  void BeginAttempt(Task& task, WorkerId worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndAttempt(TaskId task, WorkerId worker, QueryEvent outcome)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const WorkerPoolOptions options_;
   WorkerPoolObserver* const observer_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;  // A batch or the set of workers.
-  WorkQueue queue_;
-  AnswerCache cache_;
-  AdapterCensus census_;  // Of the workers that are not draining.
+  Mutex mutex_;
+  ConditionVariable changed_;  // A batch or the set of workers.
+  WorkQueue queue_ ABSL_GUARDED_BY(mutex_);
+  AnswerCache cache_ ABSL_GUARDED_BY(mutex_);
+  WorkerQuarantine quarantine_ ABSL_GUARDED_BY(mutex_);
+  // Of the workers that take leases.
+  AdapterCensus census_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
+  double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // Of its own, so that requests with a known answer wait for nobody.
-  mutable std::mutex offered_mutex_;
-  Digest offered_adapters_;
-  std::map<WorkerId, Worker> workers_;
-  std::map<TaskId, Task> tasks_;
+  mutable Mutex offered_mutex_;
+  Digest offered_adapters_ ABSL_GUARDED_BY(offered_mutex_);
+  std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
+  std::map<TaskId, Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  // Tasks of which an answer was rejected.
+  std::set<TaskId> disputed_ ABSL_GUARDED_BY(mutex_);
   // Of these the queue knows nothing any more: they are answered, but the store
   // has yet to say that it has the answers.
-  std::map<TaskId, Answer> being_kept_;
-  std::condition_variable all_kept_;
-  std::map<QueryKey, TaskId> in_flight_;
+  std::map<TaskId, Answer> being_kept_ ABSL_GUARDED_BY(mutex_);
+  ConditionVariable all_kept_;
+  std::map<QueryKey, TaskId> in_flight_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

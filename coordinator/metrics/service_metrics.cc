@@ -45,6 +45,12 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       workers_lost_(
           metrics.AddCounter("tangram_workers_lost_total",
                              "Workers that went away without being told to.")),
+      rejected_answers_(metrics.AddCounter(
+          "tangram_rejected_answers_total",
+          "Wrong answers of workers, by adapter and by what was wrong.")),
+      quarantined_workers_(metrics.AddGauge(
+          "tangram_quarantined_workers",
+          "Workers that are not asked because their answers were wrong.")),
       queue_depth_(metrics.AddGauge("tangram_queue_depth",
                                     "Queries that wait for a worker.")),
       leased_(metrics.AddGauge("tangram_leased_queries",
@@ -76,6 +82,10 @@ void ServiceMetrics::OnAdapter(const std::string& adapter) {
   for (const QueryEvent event : kQueryEvents) {
     queries_.Add({{"adapter", adapter}, {"state", NameOf(event)}}, 0);
   }
+  for (const RejectionReason reason : kRejectionReasons) {
+    rejected_answers_.Add({{"adapter", adapter}, {"reason", NameOf(reason)}},
+                          0);
+  }
 }
 
 void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
@@ -96,6 +106,27 @@ void ServiceMetrics::OnCacheLookup(bool hit) {
 void ServiceMetrics::OnWorkerLost(const std::string& name) {
   workers_lost_.Add({});
   Log(LogLevel::kWarning, "worker lost", {{"worker", name}});
+}
+
+void ServiceMetrics::OnRejection(const Rejection& rejection) {
+  rejected_answers_.Add(
+      {{"adapter", rejection.adapter.empty() ? "unknown" : rejection.adapter},
+       {"reason", NameOf(rejection.reason)}});
+  if (const auto times = rejections_.Note(rejection.worker.name)) {
+    Log(LogLevel::kWarning, "worker answered wrongly",
+        {{"worker", rejection.worker.name},
+         {"version", rejection.worker.version},
+         {"adapter", rejection.adapter},
+         {"reason", NameOf(rejection.reason)},
+         {"fault", rejection.fault},
+         {"times", *times}});
+  }
+}
+
+void ServiceMetrics::OnQuarantine(const WorkerIdentity& worker, bool held) {
+  Log(held ? LogLevel::kError : LogLevel::kInfo,
+      held ? "worker quarantined" : "worker released",
+      {{"worker", worker.name}, {"version", worker.version}});
 }
 
 void ServiceMetrics::OnPlan(const absl::Status& status,
@@ -126,7 +157,10 @@ void ServiceMetrics::OnKnownPlan() {
 void ServiceMetrics::SetPool(const WorkerPoolCounts& counts) {
   queue_depth_.Set({}, static_cast<double>(counts.pending));
   leased_.Set({}, static_cast<double>(counts.leased));
-  workers_.Set({{"state", "ready"}}, counts.workers - counts.draining);
+  workers_.Set({{"state", "ready"}},
+               counts.workers - counts.draining - counts.quarantined);
+  workers_.Set({{"state", "quarantined"}}, counts.quarantined);
+  quarantined_workers_.Set({}, counts.quarantined + counts.quarantined_away);
   workers_.Set({{"state", "draining"}}, counts.draining);
   worker_slots_.Set({}, counts.slots);
   cache_bytes_.Set({}, static_cast<double>(counts.cache_bytes));

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/obs/metrics.h"
+#include "common/obs/sparse_warning.h"
 #include "common/planner/cluster_planner.h"
 #include "common/wire/plan_file.h"
 #include "coordinator/dispatch/worker_pool.h"
@@ -22,6 +23,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   void OnWait(double seconds) override;
   void OnCacheLookup(bool hit) override;
   void OnWorkerLost(const std::string& name) override;
+  // Also logs it, once a minute for each worker.
+  void OnRejection(const Rejection& rejection) override;
+  void OnQuarantine(const WorkerIdentity& worker, bool held) override;
 
   void OnPlan(const absl::Status& status, const PlanningStats& stats,
               const std::vector<PhaseTime>& phases, double wall_s);
@@ -43,6 +47,8 @@ class ServiceMetrics : public WorkerPoolObserver {
   Counter cache_hits_;
   Counter cache_misses_;
   Counter workers_lost_;
+  Counter rejected_answers_;
+  Gauge quarantined_workers_;
   Gauge queue_depth_;
   Gauge leased_;
   Gauge workers_;
@@ -51,6 +57,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge active_plans_;
   Gauge running_jobs_;
   Gauge queued_jobs_;
+  SparseKinds rejections_;
 };
 
 }  // namespace tangram

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/obs/build_info.h"
+#include "common/wire/field_checks.h"
+#include "common/wire/grpc_status.h"
 #include "tangram/v1/status_service.grpc.pb.h"
 
 namespace tangram {
@@ -26,6 +28,21 @@ void Encode(const PoolWorkerStatus& worker, v1::WorkerStatus& message) {
   message.set_connected_s(worker.connected_s);
   message.set_silent_s(worker.silent_s);
   message.set_draining(worker.draining);
+  message.set_quarantined(worker.quarantined);
+  message.set_quarantined_s(worker.quarantined_s);
+  message.set_rejected(worker.rejected);
+  message.set_last_fault(worker.last_fault);
+  message.set_away(!worker.connected);
+  message.set_version(worker.info.version);
+}
+
+std::vector<PoolWorkerStatus> WorkersByName(WorkerPool& pool) {
+  std::vector<PoolWorkerStatus> workers = pool.Workers();
+  std::stable_sort(workers.begin(), workers.end(),
+                   [](const PoolWorkerStatus& a, const PoolWorkerStatus& b) {
+                     return a.info.name < b.info.name;
+                   });
+  return workers;
 }
 
 class StatusService : public v1::Status::CallbackService {
@@ -45,6 +62,36 @@ class StatusService : public v1::Status::CallbackService {
   const StatusServiceParts parts_;
 };
 
+class WorkersService : public v1::Workers::CallbackService {
+ public:
+  explicit WorkersService(WorkerPool& pool) : pool_(pool) {}
+
+  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
+                                        const v1::ListWorkersRequest*,
+                                        v1::WorkerList* list) override {
+    for (const PoolWorkerStatus& worker : WorkersByName(pool_)) {
+      Encode(worker, *list->add_workers());
+    }
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+  grpc::ServerUnaryReactor* ReleaseWorker(
+      grpc::CallbackServerContext* context,
+      const v1::ReleaseWorkerRequest* request,
+      v1::ReleaseWorkerResponse*) override {
+    absl::Status status = CheckName("name", request->name());
+    if (status.ok()) status = pool_.ReleaseWorker(request->name());
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(ToGrpc(status));
+    return reactor;
+  }
+
+ private:
+  WorkerPool& pool_;
+};
+
 }  // namespace
 
 v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts) {
@@ -59,13 +106,8 @@ v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts) {
   status.set_running_plans(parts.executor.num_running());
   status.set_waiting_plans(parts.executor.num_waiting());
   status.set_running_jobs(parts.runner.num_running());
-  std::vector<PoolWorkerStatus> workers = parts.pool.Workers();
-  std::stable_sort(workers.begin(), workers.end(),
-                   [](const PoolWorkerStatus& a, const PoolWorkerStatus& b) {
-                     return a.info.name < b.info.name;
-                   });
-  for (const PoolWorkerStatus& worker : workers) {
-    Encode(worker, *status.add_workers());
+  for (const PoolWorkerStatus& worker : WorkersByName(parts.pool)) {
+    if (worker.connected) Encode(worker, *status.add_workers());
   }
   return status;
 }
@@ -73,6 +115,10 @@ v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts) {
 std::unique_ptr<grpc::Service> CreateStatusService(
     const StatusServiceParts& parts) {
   return std::make_unique<StatusService>(parts);
+}
+
+std::unique_ptr<grpc::Service> CreateWorkersService(WorkerPool& pool) {
+  return std::make_unique<WorkersService>(pool);
 }
 
 }  // namespace tangram

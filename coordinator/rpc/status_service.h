@@ -28,9 +28,12 @@ struct StatusServiceParts {
 
 v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts);
 
-// The service of proto/tangram/v1/status_service.proto.
+// The service Status of proto/tangram/v1/status_service.proto.
 std::unique_ptr<grpc::Service> CreateStatusService(
     const StatusServiceParts& parts);
+
+// The service Workers of the same file. `pool` must outlive it.
+std::unique_ptr<grpc::Service> CreateWorkersService(WorkerPool& pool);
 
 }  // namespace tangram
 

@@ -35,7 +35,13 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
           {CheckName("name", hello.name()),
            CheckPositive("capacity", hello.capacity(), kMaxWorkerThreads),
            CheckPositive("adapters", hello.adapters_size(), kMaxAdapters)})));
-  WorkerInfo info{.name = hello.name(), .capacity = hello.capacity()};
+  if (!hello.version().empty()) {
+    TANGRAM_RETURN_IF_ERROR(
+        InField("hello", CheckName("version", hello.version())));
+  }
+  WorkerInfo info{.name = hello.name(),
+                  .version = hello.version(),
+                  .capacity = hello.capacity()};
   for (int i = 0; i < hello.adapters_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(
         AdapterInfo adapter,
@@ -43,6 +49,20 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
     info.adapters.push_back(std::move(adapter));
   }
   return info;
+}
+
+WorkerAnswer ReadAnswer(const v1::Answer& message) {
+  WorkerAnswer answer{.task = message.id(),
+                      .answer = DecodeAnswer(message),
+                      .waited_s = message.waited_s(),
+                      .search_s = message.search_s()};
+  if (absl::Status status = CheckSeal(message); !status.ok()) {
+    answer.answer = std::move(status);
+    answer.rejection = RejectionReason::kDigest;
+  } else if (!answer.answer.ok() && !IsError(message)) {
+    answer.rejection = RejectionReason::kMessage;
+  }
+  return answer;
 }
 
 // One worker's stream. Lives until gRPC is done with it.
@@ -118,10 +138,7 @@ class WorkerSession
     std::vector<WorkerAnswer> answers;
     answers.reserve(incoming_.answers_size());
     for (const v1::Answer& answer : incoming_.answers()) {
-      answers.push_back({.task = answer.id(),
-                         .answer = DecodeAnswer(answer),
-                         .waited_s = answer.waited_s(),
-                         .search_s = answer.search_s()});
+      answers.push_back(ReadAnswer(answer));
     }
     if (!answers.empty()) pool_.OnAnswers(*worker_, std::move(answers));
     for (const int64_t task : incoming_.handed_back()) {

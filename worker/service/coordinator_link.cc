@@ -227,6 +227,7 @@ class StreamLink : public CoordinatorLink {
     encoded.set_waited_s(times.waited_s);
     encoded.set_search_s(times.search_s);
     EncodeAnswer(answer, encoded);
+    SealAnswer(encoded);
     Write([&](v1::WorkerMessage& message) {
       *message.add_answers() = std::move(encoded);
     });

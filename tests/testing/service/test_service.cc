@@ -32,10 +32,18 @@ TestService::TestService(CoordinatorOptions options) {
 
 Worker& TestService::AddWorker(std::unique_ptr<Parallelizer> parallelizer,
                                int num_threads) {
-  WorkerOptions options{.coordinators = {{.address = address()}},
-                        .name = absl::StrCat("worker-", workers_.size()),
-                        .num_threads = num_threads};
+  WorkerOptions options{.num_threads = num_threads};
   options.parallelizers.push_back(std::move(parallelizer));
+  return AddWorker(std::move(options));
+}
+
+Worker& TestService::AddWorker(WorkerOptions options) {
+  if (options.coordinators.empty()) {
+    options.coordinators = {{.address = address()}};
+  }
+  if (options.name.empty()) {
+    options.name = absl::StrCat("worker-", workers_.size());
+  }
   worker_metrics_.push_back(std::make_unique<Metrics>());
   const int num_before = server_->pool().Counts().workers;
   auto worker = Worker::Start(std::move(options), *worker_metrics_.back());

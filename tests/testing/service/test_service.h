@@ -30,6 +30,8 @@ class TestService {
   Worker& AddWorker(std::unique_ptr<Parallelizer> parallelizer,
                     int num_threads = 1);
   Worker& AddWorker(const std::string& parallelizer, int num_threads = 1);
+  // Coordinators and name are set if they are not.
+  Worker& AddWorker(WorkerOptions options);
 
   std::string address() const;
   CoordinatorServer& server() { return *server_; }

@@ -242,6 +242,10 @@ INSTANTIATE_TEST_SUITE_P(
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 4; },
              "stages[0].parallelism.ep_degree: 4; expected a divisor of cp x "
              "dp, 2"},
+        Case{"EpWithoutExperts",
+             [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 2; },
+             "stages[0].parallelism.ep_degree: 2; expected 1, as the slice has "
+             "no experts"},
         Case{"TpYZero",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_y_degree = 0; },
              "stages[0].parallelism.tp_y_degree: 0; expected from 1 to"},

@@ -26,6 +26,35 @@ absl::StatusOr<Answer> Sent(const absl::StatusOr<Answer>& answer) {
   return DecodeAnswer(message);
 }
 
+TEST(WorkerPoolWireTest, ASealTellsOfEveryChange) {
+  v1::Answer message;
+  message.set_id(7);
+  message.set_search_s(0.5);
+  EncodeAnswer(Answer(PerformanceProfile{.min_gpu_seconds = 3}), message);
+  EXPECT_THAT(CheckSeal(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("digest: none; expected ")));
+  SealAnswer(message);
+  EXPECT_TRUE(CheckSeal(message).ok());
+
+  v1::Answer other = message;
+  other.set_id(8);
+  EXPECT_FALSE(CheckSeal(other).ok());
+  other = message;
+  other.mutable_profile()->set_min_gpu_seconds(3.5);
+  EXPECT_FALSE(CheckSeal(other).ok());
+  other = message;
+  other.clear_digest();
+  EXPECT_FALSE(CheckSeal(other).ok());
+  // Fields of a later version are under the seal, too.
+  ASSERT_TRUE(other.ParseFromString(message.SerializeAsString() +
+                                    std::string("\xf8\x07\x01", 3)));
+  EXPECT_FALSE(CheckSeal(other).ok());
+  SealAnswer(other);
+  ASSERT_TRUE(other.ParseFromString(other.SerializeAsString()));
+  EXPECT_TRUE(CheckSeal(other).ok());
+}
+
 TEST(WorkerPoolWireTest, QueriesSurviveTheRoundTrip) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

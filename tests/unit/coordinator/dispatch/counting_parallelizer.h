@@ -13,6 +13,12 @@
 
 namespace tangram::testing {
 
+// A right answer to any pair, told from others by its steps.
+inline SlicePlanSet CountedAnswer(int64_t steps) {
+  return {.infeasible = Infeasible{.reason = "only counted"},
+          .search_steps = steps};
+}
+
 // Answers a pair with what tells it from others: its max_search_steps. Counts
 // its calls and fails on demand. Thread-safe if `fail` is.
 class CountingParallelizer : public Parallelizer {
@@ -49,7 +55,7 @@ class CountingParallelizer : public Parallelizer {
       return absl::InvalidArgumentError(
           absl::StrCat("step ", options.max_search_steps));
     }
-    return SlicePlanSet{.search_steps = options.max_search_steps};
+    return CountedAnswer(options.max_search_steps);
   }
 
   mutable std::atomic<int> num_calls = 0;

@@ -287,6 +287,78 @@ TEST(WorkQueueTest, DrainingWorkersFinishButGetNothingNew) {
   EXPECT_FALSE(queue.CanServe(kAceso));
 }
 
+TEST(WorkQueueTest, ARefusedTaskGoesToOthersOnly) {
+  WorkQueue queue(kOptions);
+  const BatchId batch = queue.OpenBatch(kAceso);
+  const std::vector<TaskId> tasks = AddTasks(queue, batch, 2);
+  const WorkerId refused = queue.AddWorker({kAceso}, 1, 0);
+  ASSERT_THAT(queue.LeaseTo(refused, 0), ElementsAre(tasks[0]));
+
+  EXPECT_TRUE(queue.Refuse(refused, tasks[0]));
+  queue.CheckInvariants();
+  EXPECT_FALSE(queue.CanServe(tasks[0]));
+  EXPECT_TRUE(queue.CanServe(tasks[1]));
+  EXPECT_THAT(queue.LeaseTo(refused, 0), ElementsAre(tasks[1]));
+
+  const WorkerId other = queue.AddWorker({kAceso}, 1, 0);
+  EXPECT_TRUE(queue.CanServe(tasks[0]));
+  EXPECT_THAT(queue.LeaseTo(other, 0), ElementsAre(tasks[0]));
+  // Not even as a straggler.
+  EXPECT_TRUE(Complete(queue, refused, tasks[1]));
+  EXPECT_THAT(queue.LeaseTo(refused, 100), IsEmpty());
+  EXPECT_FALSE(queue.Refuse(refused, tasks[0]));  // It does not hold it.
+}
+
+TEST(WorkQueueTest, ATaskIsGivenUpWhereItWaits) {
+  WorkQueue queue(kOptions);
+  const std::vector<TaskId> tasks =
+      AddTasks(queue, queue.OpenBatch(kAceso), 3);
+  queue.GiveUp(tasks[1]);
+  queue.CheckInvariants();
+  EXPECT_EQ(queue.num_pending(), 2);
+  const WorkerId worker = queue.AddWorker({kAceso}, 3, 0);
+  EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0], tasks[2]));
+}
+
+TEST(WorkQueueTest, ASuspendedWorkerHasNothingUntilItIsResumed) {
+  WorkQueue queue(kOptions);
+  const std::vector<TaskId> tasks =
+      AddTasks(queue, queue.OpenBatch(kAceso), 3);
+  const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
+  ASSERT_THAT(queue.LeaseTo(worker, 0), SizeIs(2));
+
+  EXPECT_THAT(queue.Suspend(worker), ElementsAre(tasks[0], tasks[1]));
+  queue.CheckInvariants();
+  EXPECT_EQ(queue.num_slots(), 0);
+  EXPECT_FALSE(queue.CanServe(kAceso));
+  EXPECT_THAT(queue.LeaseTo(worker, 0), IsEmpty());
+  queue.Drain(worker);
+  queue.Resume(worker);
+  EXPECT_EQ(queue.num_slots(), 0);  // It drains still.
+
+  const WorkerId other = queue.AddWorker({kAceso}, 3, 0);
+  EXPECT_THAT(queue.LeaseTo(other, 0),
+              ElementsAre(tasks[0], tasks[1], tasks[2]));
+  queue.Suspend(other);
+  queue.Resume(other);
+  EXPECT_EQ(queue.num_slots(), 3);
+  EXPECT_THAT(queue.LeaseTo(other, 0),
+              ElementsAre(tasks[0], tasks[1], tasks[2]));
+}
+
+TEST(WorkQueueTest, LossesOfDoubledTasksAreTold) {
+  WorkQueue queue(kOptions);
+  const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
+  const WorkerId slow = queue.AddWorker({kAceso}, 1, 0);
+  ASSERT_THAT(queue.LeaseTo(slow, 0), ElementsAre(task));
+  const WorkerId quick = queue.AddWorker({kAceso}, 1, 40);
+  ASSERT_THAT(queue.LeaseTo(quick, 40), ElementsAre(task));
+
+  const WorkQueue::LostLeases lost = queue.RemoveWorker(slow);
+  EXPECT_THAT(lost.hedged, ElementsAre(task));
+  EXPECT_THAT(lost.requeued, IsEmpty());
+}
+
 TEST(WorkQueueTest, WhatIsHandedBackComesFirstAgain) {
   WorkQueue queue(kOptions);
   const BatchId batch = queue.OpenBatch(kAceso);
@@ -305,7 +377,7 @@ class QueueState {
 
   void Step() {
     now_s_ += Int(0, 3);
-    switch (Int(0, 9)) {
+    switch (Int(0, 11)) {
       case 0:
         return Connect();
       case 1:
@@ -318,6 +390,10 @@ class QueueState {
         return Join();
       case 5:
         return HandBack();
+      case 6:
+        return Suspend();
+      case 7:
+        return Int(0, 4) == 0 ? GiveUp() : Lease();
       default:
         return Int(0, 1) == 0 ? Lease() : Answer();
     }
@@ -408,7 +484,23 @@ class QueueState {
   void HandBack() {
     if (leases_.empty()) return;
     const WorkQueue::Lease lease = Any(leases_);
-    queue_.HandBack(lease.worker, lease.task);
+    if (Int(0, 1) == 0) {
+      queue_.HandBack(lease.worker, lease.task);
+    } else {
+      queue_.Refuse(lease.worker, lease.task);
+    }
+  }
+  void Suspend() {
+    if (workers_.empty()) return;
+    const WorkerId worker = Any(workers_);
+    Int(0, 1) == 0 ? queue_.Resume(worker) : void(queue_.Suspend(worker));
+  }
+  void GiveUp() {
+    if (open_.empty()) return;
+    const TaskId task = *open_.begin();
+    if (queue_.IsHeld(task)) return;
+    queue_.GiveUp(task);
+    open_.erase(task);
   }
 
   std::mt19937 rng_;

@@ -10,134 +10,24 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/coordinator/dispatch/counting_parallelizer.h"
-#include "tests/unit/coordinator/dispatch/pool_workers.h"
+#include "tests/unit/coordinator/dispatch/worker_pool_fixture.h"
 
 namespace tangram {
 namespace {
 
 using ::testing::_;
-using testing::CountingParallelizer;
+using testing::CountedAnswer;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::InfoOf;
-using ::testing::IsEmpty;
+using testing::kCounting;
+using testing::Named;
+using testing::RecordingLog;
+using testing::RecordingWorker;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::ThreadWorker;
-
-const AdapterId kCounting{"counting", "1"};
-
-// Keeps what it is told. The pool calls it with its lock held, from whichever
-// thread waits in Run.
-class RecordingWorker : public WorkerConnection {
- public:
-  void Lease(std::vector<LeasedQuery> queries) override {
-    const std::lock_guard lock(mutex_);
-    for (LeasedQuery& query : queries) leases_.push_back(std::move(query));
-    changed_.notify_all();
-  }
-  void Cancel(TaskId task) override {
-    const std::lock_guard lock(mutex_);
-    cancelled_.push_back(task);
-  }
-  void Close() override {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-  }
-
-  // Waits until there are that many.
-  std::vector<TaskId> AwaitLeases(size_t count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return leases_.size() >= count; });
-    std::vector<TaskId> tasks;
-    for (const LeasedQuery& lease : leases_) tasks.push_back(lease.task);
-    return tasks;
-  }
-  std::vector<TaskId> cancelled() {
-    const std::lock_guard lock(mutex_);
-    return cancelled_;
-  }
-  bool is_closed() {
-    const std::lock_guard lock(mutex_);
-    return is_closed_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<LeasedQuery> leases_;
-  std::vector<TaskId> cancelled_;
-  bool is_closed_ = false;
-};
-
-class CountingObserver : public WorkerPoolObserver {
- public:
-  void OnAdapter(const std::string&) override {}
-  void OnQuery(const std::string&, QueryEvent event) override {
-    ++events[event];
-  }
-  void OnWait(double seconds) override { waits_s.push_back(seconds); }
-  void OnCacheLookup(bool hit) override { ++(hit ? hits : misses); }
-  void OnWorkerLost(const std::string&) override { ++workers_lost; }
-
-  std::map<QueryEvent, int> events;
-  std::vector<double> waits_s;
-  std::atomic<int> hits = 0;  // Read while callers wait in the pool.
-  std::atomic<int> misses = 0;
-  int workers_lost = 0;
-};
-
-class WorkerPoolTest : public ::testing::Test {
- protected:
-  explicit WorkerPoolTest(WorkerPoolOptions options = {.worker_wait_s = 1000})
-      : pool_(WithClock(std::move(options)), &observer_) {}
-
-  static std::vector<Query> Queries(int count, int first = 0) {
-    std::vector<Query> queries;
-    for (int i = 0; i < count; ++i) {
-      queries.push_back(PairQuery{.max_search_steps = first + i});
-    }
-    return queries;
-  }
-
-  absl::StatusOr<WorkerPool::BatchResult> Run(
-      const std::vector<Query>& queries) {
-    return pool_.Run(kCounting, context_, queries, nullptr,
-                     [this] { return stop_.load(); });
-  }
-  std::future<absl::StatusOr<WorkerPool::BatchResult>> RunAside(
-      std::vector<Query> queries) {
-    return std::async(std::launch::async, [this, queries = std::move(queries)] {
-      return Run(queries);
-    });
-  }
-
-  static std::vector<int64_t> StepsOf(const WorkerPool::BatchResult& result) {
-    std::vector<int64_t> steps;
-    for (const Answer& answer : result.answers) {
-      steps.push_back(std::get<SlicePlanSet>(answer).search_steps);
-    }
-    return steps;
-  }
-  void AnswerWith(WorkerId worker, TaskId task, int64_t steps) {
-    pool_.OnAnswers(worker,
-                    {{task, Answer(SlicePlanSet{.search_steps = steps})}});
-  }
-
-  WorkerPoolOptions WithClock(WorkerPoolOptions options) {
-    options.now_s = [this] { return now_s_.load(); };
-    return options;
-  }
-
-  std::atomic<double> now_s_ = 0;
-  std::atomic<bool> stop_ = false;
-  CountingParallelizer parallelizer_;
-  const SharedContext context_ =
-      std::make_shared<const QueryContext>(testing::CountingContext());
-  CountingObserver observer_;
-  WorkerPool pool_;
-};
+using testing::WorkerPoolTest;
 
 TEST_F(WorkerPoolTest, AnswersComeInTheOrderOfTheQueries) {
   const ThreadWorker a(pool_, parallelizer_);
@@ -327,24 +217,6 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsClosedAndReplaced) {
   EXPECT_THAT(StepsOf(*run.get()), ElementsAre(5, 5, 5));
 }
 
-class RecordingLog : public QueryLog {
- public:
-  void OnQuery(const QueryRecord& record) override {
-    const std::lock_guard lock(mutex_);
-    for (const QueryAttempt& attempt : record.attempts) {
-      attempts.push_back(attempt);
-    }
-    ++(record.is_cached ? num_cached : num_asked);
-  }
-
-  std::vector<QueryAttempt> attempts;
-  int num_cached = 0;
-  int num_asked = 0;
-
- private:
-  std::mutex mutex_;
-};
-
 TEST_F(WorkerPoolTest, TheLogHasEveryAttemptOfAQuery) {
   RecordingWorker first;
   RecordingWorker second;
@@ -361,7 +233,7 @@ TEST_F(WorkerPoolTest, TheLogHasEveryAttemptOfAQuery) {
       pool_.Connect({.name = "quick", .adapters = {{.id = kCounting}}}, second);
   now_s_ = 42;
   pool_.OnAnswers(quick, {{.task = second.AwaitLeases(1)[0],
-                           .answer = Answer(SlicePlanSet()),
+                           .answer = Answer(CountedAnswer(0)),
                            .waited_s = 0.5,
                            .search_s = 1.5}});
   EXPECT_TRUE(run.get().ok());
@@ -382,6 +254,29 @@ TEST_F(WorkerPoolTest, TheLogHasEveryAttemptOfAQuery) {
       pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log).ok());
   EXPECT_EQ(log.num_asked, 1);
   EXPECT_EQ(log.num_cached, 1);
+}
+
+TEST_F(WorkerPoolTest, AttemptsOfWorkersWithOneNameAreToldApart) {
+  RecordingWorker first;
+  RecordingWorker second;
+  RecordingLog log;
+  const WorkerInfo twin = {.name = "twin", .adapters = {{.id = kCounting}}};
+  const WorkerId slow = pool_.Connect(twin, first);
+  auto run = std::async(std::launch::async, [&] {
+    return pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log);
+  });
+  first.AwaitLeases(1);
+  now_s_ = 40;  // Longer than WorkQueueOptions::hedge_after_s.
+  pool_.Heard(slow);
+  const WorkerId quick = pool_.Connect(twin, second);
+  now_s_ = 42;
+  AnswerWith(quick, second.AwaitLeases(1)[0], 1);
+  EXPECT_TRUE(run.get().ok());
+
+  ASSERT_THAT(log.attempts, SizeIs(2));
+  EXPECT_EQ(log.attempts[0].outcome, QueryEvent::kCancelled);
+  EXPECT_EQ(log.attempts[1].outcome, QueryEvent::kAnswered);
+  EXPECT_EQ(log.attempts[1].worker_id, quick);
 }
 
 TEST_F(WorkerPoolTest, ATaskThatKillsWorkersIsAnError) {
@@ -474,14 +369,21 @@ TEST_F(WorkerPoolTest, VersionsAreNeverMixed) {
   EXPECT_THAT(StepsOf(*old.get()), ElementsAre(0, 1));
 }
 
-TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
-  RecordingWorker worker;
-  const WorkerId id = pool_.Connect(InfoOf(parallelizer_, 1), worker);
+TEST_F(WorkerPoolTest, LostLeasesOfHedgedQueriesAreCounted) {
+  RecordingWorker slow;
+  const WorkerId slow_id = pool_.Connect(Named("twin"), slow);
   auto run = RunAside(Queries(1));
-  pool_.OnAnswers(id,
-                  {{worker.AwaitLeases(1)[0], Answer(PerformanceProfile())}});
-  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInternal,
-                                  HasSubstr("worker test answered another")));
+  const TaskId task = slow.AwaitLeases(1)[0];
+  now_s_ = 40;  // Longer than WorkQueueOptions::hedge_after_s.
+  pool_.Heard(slow_id);
+  RecordingWorker quick;
+  const WorkerId quick_id = pool_.Connect(Named("twin"), quick);
+  quick.AwaitLeases(1);
+
+  pool_.Disconnect(slow_id);
+  EXPECT_EQ(observer_.events[QueryEvent::kLost], 1);
+  AnswerWith(quick_id, task, 3);
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(3));
 }
 
 TEST_F(WorkerPoolTest, ADrainingWorkerHandsBackAndLeaves) {
@@ -517,6 +419,30 @@ TEST_F(WorkerPoolTest, TheVersionWithMostSlotsIsUsed) {
   EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id.version, "1");
   pool_.Connect(info, worker);
   EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id.version, "2");
+}
+
+TEST_F(WorkerPoolTest, WhatNoWorkerEverOfferedIsRefused) {
+  RecordingWorker worker;
+  pool_.Connect(Named("w1"), worker);
+  now_s_ = 10;  // Longer than workers take to dial in.
+  EXPECT_THAT(pool_.FindAdapter("acesoo", nullptr),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "parallelizer: \"acesoo\"; expected one of counting"));
+}
+
+TEST_F(WorkerPoolTest, WhatWasOfferedOnceIsWaitedFor) {
+  RecordingWorker worker;
+  WorkerInfo both = Named("w1");
+  both.adapters.push_back({.id = {"aceso", "1"}});
+  const WorkerId id = pool_.Connect(both, worker);
+  pool_.Connect(Named("w2"), worker);
+  pool_.Disconnect(id);
+  now_s_ = 10;
+  auto found = std::async(std::launch::async, [this] {
+    return pool_.FindAdapter("aceso", nullptr);
+  });
+  pool_.Connect(both, worker);
+  EXPECT_EQ(found.get()->id.name, "aceso");
 }
 
 class ImpatientPoolTest : public WorkerPoolTest {

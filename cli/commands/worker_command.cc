@@ -1,0 +1,79 @@
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands/commands.h"
+#include "cli/print/format.h"
+#include "cli/print/table.h"
+#include "cli/print/worker_text.h"
+#include "cli/remote/coordinator_channel.h"
+#include "common/base/status_macros.h"
+#include "tangram/v1/status_service.grpc.pb.h"
+
+namespace tangram {
+namespace {
+
+constexpr std::chrono::seconds kCallTimeout(10);
+
+using Stub = v1::Workers::Stub;
+
+// One call with a deadline: `method` of the stub.
+template <typename Request, typename Response>
+absl::Status Call(const CoordinatorAccess& coordinator, const Request& request,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                               const Request&, Response*),
+                  Response& response) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const auto channel,
+      ConnectToCoordinator(coordinator, StopCondition(std::nullopt)));
+  const std::unique_ptr<Stub> stub = v1::Workers::NewStub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+  return CallStatus((stub.get()->*method)(&context, request, &response));
+}
+
+void PrintWorkers(const v1::WorkerList& list, Console& console) {
+  Table table({{"worker"},
+               {"state"},
+               {"version"},
+               {"slots", Table::kRight},
+               {"answered", Table::kRight},
+               {"rejected", Table::kRight},
+               {"adapters"},
+               {"last fault"}});
+  for (const v1::WorkerStatus& worker : list.workers()) {
+    table.AddRow({worker.name(), WorkerStateText(worker), worker.version(),
+                  worker.away() ? "" : absl::StrCat(worker.slots()),
+                  worker.away() ? "" : FormatThousands(worker.answered()),
+                  FormatThousands(worker.rejected()),
+                  absl::StrJoin(worker.adapters(), ", "), worker.last_fault()});
+  }
+  console.out << table.ToString();
+}
+
+}  // namespace
+
+CommandResult Run(const ListWorkersOptions& options, Console& console) {
+  v1::WorkerList list;
+  TANGRAM_RETURN_IF_ERROR(Call(options.coordinator, v1::ListWorkersRequest(),
+                               &Stub::ListWorkers, list));
+  PrintWorkers(list, console);
+  return ExitCode::kOk;
+}
+
+CommandResult Run(const ReleaseWorkerOptions& options, Console& console) {
+  v1::ReleaseWorkerRequest request;
+  request.set_name(options.name);
+  v1::ReleaseWorkerResponse response;
+  TANGRAM_RETURN_IF_ERROR(
+      Call(options.coordinator, request, &Stub::ReleaseWorker, response));
+  console.out << options.name << " is asked again\n";
+  return ExitCode::kOk;
+}
+
+}  // namespace tangram
