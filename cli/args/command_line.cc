@@ -108,8 +108,13 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
                  "alone or of their mixes; exec:COMMAND: a program that is one "
                  "[aceso for dense models, uniform for mixtures of experts]")
       ->group("Search");
-  app.add_option("--threads", plan.num_threads,
-                 "Threads that search; 0: one a core")
+  app.add_option("--planner", plan.planner,
+                 "Planner, as tangram planners lists them [tangram]")
+      ->group("Search");
+  app.add_option("--planner-option", plan.planner_options, "One of its options")
+      ->type_name("NAME=VALUE")
+      ->group("Search");
+  app.add_option("--threads", plan.num_threads, "Threads; 0: one a core")
       ->check(WholeNumber(0, 1024, "0 to 1024"))
       ->group("Search");
   app.add_option("--effort", plan.search.max_search_steps,
@@ -365,8 +370,7 @@ class Parser {
                    export_),
               export_);
     AddImports();
-    CLI::App* profile = app_.add_subcommand(
-        "profile", "Measured times that override the cost model");
+    CLI::App* profile = app_.add_subcommand("profile", "Measured times");
     profile->require_subcommand(1);
     Add(*profile, "show", "Say what a profile holds", show_profile_)
         ->add_option("file", show_profile_.file, "Profile file")
@@ -383,8 +387,8 @@ class Parser {
         ->add_option("gpu", devices_.device,
                      "Show this GPU with the source of every value")
         ->type_name("GPU");
-    Add("parallelizers", "List the parallelizers and what they search over",
-        parallelizers_);
+    Add("planners", "List the planners and their options", planners_);
+    Add("parallelizers", "List the parallelizers", parallelizers_);
 
     CLI::App* health =
         Add("health", "Ask whether a coordinator serves", health_);
@@ -404,8 +408,7 @@ class Parser {
     top->add_option("--limit", top_.limit, "At most so many workers")
         ->capture_default_str()
         ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
-    Add("completion", "Print a script that completes this command's line",
-        completion_)
+    Add("completion", "Print a completion script", completion_)
         ->add_option("shell", completion_.shell, "bash, fish or zsh")
         ->required()
         ->type_name("SHELL");
@@ -550,6 +553,7 @@ class Parser {
   ModelsOptions models_;
   DevicesOptions devices_;
   ParallelizersOptions parallelizers_;
+  PlannersOptions planners_;
   HealthOptions health_;
   ListJobsOptions list_jobs_;
   ShowJobOptions show_job_;

@@ -1,9 +1,11 @@
 #include "cli/args/complete.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "coordinator/planners/builtin/builtin_planners.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/device_catalogue.h"
 #include "formats/config/training_names.h"
@@ -29,6 +31,17 @@ std::vector<std::string> DeviceNames() {
   return names;
 }
 
+// "node_order=": the options of all planners, each once.
+std::vector<std::string> PlannerOptionNames() {
+  std::set<std::string> names;
+  for (const PlannerInfo& planner : BuiltinPlanners().planners()) {
+    for (const PlannerOption& option : planner.options) {
+      names.insert(absl::StrCat(option.name, "="));
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 template <typename Entries>
 std::vector<std::string> NamesOf(const Entries& entries) {
   std::vector<std::string> names;
@@ -46,6 +59,8 @@ std::vector<std::string> KnownValues(const std::string& name,
   if (name == "--model") return BuiltinModelNames();
   if (name == "--device" || name == "GPU") return DeviceNames();
   if (name == "--parallelizer") return ParallelizerNames();
+  if (name == "--planner") return NamesOf(BuiltinPlanners().planners());
+  if (name == "--planner-option") return PlannerOptionNames();
   if (name == "--precision") return PrecisionNames();
   if (name == "--optimizer") return OptimizerNames();
   if (name == "--progress") return {"always", "auto", "never"};

@@ -9,7 +9,7 @@
 
 #include "common/security/channel.h"
 #include "coordinator/islands/build_islands.h"
-#include "coordinator/planners/tangram/tangram_planner.h"
+#include "coordinator/planners/tangram/tangram_options.h"
 
 // What each subcommand was asked to do, as plain values. Field comments say
 // what docs/cli.md says at more length.
@@ -62,9 +62,11 @@ struct PlanOptions {
   ModelChoice model;
   TrainingChoice training;
   ConstraintChoice constraints;
-  int pipeline_microbatch_size = 0;  // 0: search.
-  std::string parallelizer;          // Empty: by the model.
-  int num_threads = 0;               // 0: one a core.
+  int pipeline_microbatch_size = 0;          // 0: search.
+  std::string parallelizer;                  // Empty: by the model.
+  std::string planner;                       // Empty: the default.
+  std::vector<std::string> planner_options;  // "NAME=VALUE".
+  int num_threads = 0;                       // 0: one a core.
   TangramOptions search;
   CoordinatorAccess coordinator;  // Without an address: this process.
   std::string job_id;             // Empty: a call, no job.
@@ -183,6 +185,7 @@ struct DevicesOptions {
   std::string device;  // Empty: all.
 };
 struct ParallelizersOptions {};
+struct PlannersOptions {};
 struct VersionOptions {};
 
 struct HealthOptions {
@@ -252,16 +255,15 @@ struct HelpOptions {
   std::string text;
 };
 
-using Command =
-    std::variant<PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions,
-                 DiffOptions, ReportOptions, ExportOptions, ImportPlanOptions,
-                 ImportClusterOptions, ImportModelOptions, ImportProfileOptions,
-                 ShowProfileOptions, ValidateOptions, ModelsOptions,
-                 DevicesOptions, ParallelizersOptions, HealthOptions,
-                 ListJobsOptions, ShowJobOptions, WatchJobOptions,
-                 TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-                 TopOptions, CancelJobOptions, CompletionOptions,
-                 CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
+using Command = std::variant<
+    PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions,
+    ReportOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
+    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
+    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
+    PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
+    WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
+    TopOptions, CancelJobOptions, CompletionOptions, CompleteOptions,
+    ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

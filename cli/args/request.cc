@@ -102,6 +102,24 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
   return request;
 }
 
+absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
+    const std::vector<std::string>& options) {
+  PlannerOptionText parsed;
+  for (const std::string& option : options) {
+    const size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--planner-option: ", option, "; expected NAME=VALUE"));
+    }
+    const std::string name = option.substr(0, equals);
+    if (!parsed.emplace(name, option.substr(equals + 1)).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--planner-option: ", name, " twice; expected each option once"));
+    }
+  }
+  return parsed;
+}
+
 bool HasExperts(const ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(),
                      [](const LayerSpec& layer) { return layer.is_moe(); });

@@ -2,10 +2,12 @@
 #define TANGRAM_CLI_ARGS_REQUEST_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/args/options.h"
 #include "common/planner/cluster_planner.h"
+#include "coordinator/planners/registry/planner_options.h"
 
 // From what was asked for to what can be planned: reads the files, fills what
 // was left out, and checks what concerns several options at once.
@@ -17,6 +19,11 @@ absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
 absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice);
 
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
+
+// "NAME=VALUE", each name once. Whether the planner has such an option is the
+// planner's to say.
+absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
+    const std::vector<std::string>& options);
 
 bool HasExperts(const ModelSpec& model);
 

@@ -29,6 +29,7 @@ CommandResult Run(const ValidateOptions& options, Console& console);
 CommandResult Run(const ModelsOptions& options, Console& console);
 CommandResult Run(const DevicesOptions& options, Console& console);
 CommandResult Run(const ParallelizersOptions& options, Console& console);
+CommandResult Run(const PlannersOptions& options, Console& console);
 CommandResult Run(const HealthOptions& options, Console& console);
 CommandResult Run(const ListJobsOptions& options, Console& console);
 CommandResult Run(const ShowJobOptions& options, Console& console);

@@ -40,11 +40,14 @@ absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
 absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
                                       const ModelSpec& model) {
   PlanningSetup setup{.parallelizer = options.parallelizer,
+                      .planner = options.planner,
                       .search = options.search,
                       .num_threads = options.num_threads,
                       .coordinator = options.coordinator,
                       .job_id = options.job_id,
                       .priority = options.priority};
+  TANGRAM_ASSIGN_OR_RETURN(setup.planner_options,
+                           ParsePlannerOptions(options.planner_options));
   if (setup.parallelizer.empty()) {
     TANGRAM_ASSIGN_OR_RETURN(
         setup.parallelizer,

@@ -15,6 +15,7 @@
 #include "common/wire/answered_request.h"
 #include "coordinator/dispatch/caching_slice_plan_source.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
+#include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -78,6 +79,10 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
                                      ProgressLine& line, PlanTracer* tracer) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const PlannerChoice choice,
+      BuiltinPlanners().Choose(setup.planner, setup.planner_options,
+                               setup.search));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<LocalMember> members,
                            CreateMembers(setup, stop, tracer));
   std::vector<PortfolioMember> portfolio;
@@ -85,8 +90,7 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
     portfolio.push_back({.parallelizer = member.parallelizer->name(),
                          .source = member.source()});
   }
-  const auto planner =
-      CreatePortfolioPlanner(std::move(portfolio), setup.search);
+  const auto planner = CreatePortfolioPlanner(std::move(portfolio), choice);
 
   PlanMonitor monitor(line, stop, tracer);
   absl::StatusOr<PlanResult> result = planner->Plan(request, monitor);
@@ -96,6 +100,8 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
   if (!result.ok()) return std::move(result).status();
 
   PlanFile file = AnsweredRequest(request, *std::move(result));
+  file.planner = choice.planner->name;
+  file.planner_options = setup.planner_options;
   file.provenance = {.tool_version = Version(),
                      .parallelizer = VersionsOf(members),
                      .num_workers = NumThreads(setup)};

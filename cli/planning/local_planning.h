@@ -8,13 +8,16 @@
 #include "common/planner/cluster_planner.h"
 #include "common/security/channel.h"
 #include "common/wire/plan_file.h"
-#include "coordinator/planners/tangram/tangram_planner.h"
+#include "coordinator/planners/registry/planner_options.h"
+#include "coordinator/planners/tangram/tangram_options.h"
 
 namespace tangram {
 
 // How to plan, wherever that happens.
 struct PlanningSetup {
   std::string parallelizer;
+  std::string planner;  // Empty: the default.
+  PlannerOptionText planner_options;
   TangramOptions search;
   int num_threads = 0;            // Here; 0: one a core.
   CoordinatorAccess coordinator;  // Elsewhere, if it has an address.

@@ -67,15 +67,16 @@ std::vector<std::string> IslandUses(const PlanResult& result) {
   return uses;
 }
 
-void PrintCertificate(const PlanResult& result, Console& console) {
-  if (result.lower_bound_s <= 0) return;
-  const double above =
-      std::max(0.0, result.closed_form_s / result.lower_bound_s - 1);
-  console.out << "  certificate      within " << FormatPercent(above)
-              << " of the best composition of any slice plans (closed form: "
-              << FormatSeconds(result.closed_form_s) << ",\n"
-              << "                   lower bound "
-              << FormatSeconds(result.lower_bound_s) << ")\n";
+void PrintLowerBound(const PlanResult& result, Console& console) {
+  if (result.lower_bound_s <= 0 || result.evaluation.iteration_time_s <= 0) {
+    return;
+  }
+  const double above = std::max(
+      0.0, result.evaluation.iteration_time_s / result.lower_bound_s - 1);
+  console.out << "  lower bound      " << FormatSeconds(result.lower_bound_s)
+              << " for any composition of the slice plans asked; this plan is "
+                 "at most\n                   "
+              << FormatPercent(above) << " above the best of them\n";
 }
 
 void PrintUnusedIslands(const PlanResult& result, Console& console) {
@@ -258,7 +259,7 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
     PrintStages(file, console);
     console.out << "\n";
     PrintPrediction(result.evaluation, console);
-    PrintCertificate(result, console);
+    PrintLowerBound(result, console);
   } else {
     PrintNoPlan(result, console);
   }

@@ -37,6 +37,9 @@ v1::PlanRequest ToProto(const PlanRequest& request,
     *message.mutable_constraints() = tangram::ToProto(request.constraints);
   }
   message.set_parallelizer(setup.parallelizer);
+  message.set_planner(setup.planner);
+  message.mutable_planner_options()->insert(setup.planner_options.begin(),
+                                            setup.planner_options.end());
   v1::PlannerOptions& options = *message.mutable_options();
   options.set_pipeline_microbatch_size(request.pipeline_microbatch_size);
   const TangramOptions& search = setup.search;

@@ -1,8 +1,12 @@
 #include "common/parallelizer/keep_within.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace tangram {
 namespace {
@@ -20,7 +24,26 @@ std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
   return "";
 }
 
+absl::string_view WhyNotRunnable(const Runtime& runtime, const SlicePlan& plan,
+                                 const ModelSlice& slice) {
+  for (const SliceStage& stage : plan.stages) {
+    const absl::string_view why =
+        WhyNotRunnable(runtime, stage.plan, slice.runs);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
 }  // namespace
+
+void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer) {
+  int borne = kUnlimitedTrailingStages;
+  for (const SlicePlan& plan : answer.plans) {
+    borne = std::min(borne, plan.max_trailing_stages);
+  }
+  answer.covers_trailing_stages =
+      std::max({answer.covers_trailing_stages, asked_trailing_stages, borne});
+}
 
 int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
   if (limits.none()) return 0;
@@ -35,6 +58,25 @@ int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
     answer.infeasible = Infeasible{.reason = why};
   }
   return static_cast<int>(dropped);
+}
+
+void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,
+                  SlicePlanSet& answer) {
+  absl::string_view why;
+  std::vector<SlicePlan> kept;
+  for (SlicePlan& plan : answer.plans) {
+    const absl::string_view why_not = WhyNotRunnable(runtime, plan, slice);
+    if (why_not.empty()) {
+      kept.push_back(std::move(plan));
+    } else {
+      why = why_not;
+    }
+  }
+  if (kept.empty() && !answer.plans.empty()) {
+    answer.infeasible =
+        Infeasible{.reason = absl::StrCat(runtime.name, " cannot run ", why)};
+  }
+  answer.plans = std::move(kept);
 }
 
 }  // namespace tangram

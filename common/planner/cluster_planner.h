@@ -109,10 +109,13 @@ struct PlanResult {
   // The fastest of those that the evaluator scored, fastest first: what the
   // next-best plan would cost.
   std::vector<RunnerUp> runners_up;
-  // No composition of any slice plans of this parallelizer on these islands
-  // can be faster than this, by the planner's closed form.
+  // A lower bound on the simulated iteration time of every composition of the
+  // slice plans that were asked for, so at most that of `plan`. It says nothing
+  // of slice plans that pruning left unasked, nor of plans that are no such
+  // composition. 0: none was proven.
   double lower_bound_s = 0;
-  // The closed form of `plan`; at least lower_bound_s.
+  // The planner's own estimate of the iteration time of `plan`, by which it
+  // preferred it; see Proposal::predicted_s. 0: none.
   double closed_form_s = 0;
   // Empty where one parallelizer was asked. Figures above are of the best.
   std::vector<PlanAlternative> alternatives;
@@ -120,8 +123,9 @@ struct PlanResult {
   std::vector<std::string> notes;  // For people; deterministic.
 };
 
-// Plans a model on a heterogeneous cluster. Tangram and every rival planner
-// implement it; all answers are scored by EvaluatePlan.
+// Plans a model on a heterogeneous cluster, with a judged answer. Planners do
+// not implement it: they propose plans (see planner.h), and a judge makes
+// this of them.
 //
 // Errors: kInvalidArgument for a bad request (naming field and value),
 // kCancelled, and what the source of slice plans returns.

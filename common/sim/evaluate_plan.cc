@@ -211,14 +211,10 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
   std::vector<StageTimes> times;
   for (int s = 0; s < plan.num_stages(); ++s) {
     const PlacedStage& stage = plan.stages[s];
-    const DeviceSpec device = WeakestDevice(cluster, stage.gpus);
-    StageWiring wiring = WiringOfGpus(cluster, stage.gpus);
-    wiring.measured = device.collectives;
-    const StageEnvironment environment = {
-        .device = device,
-        .training = training,
-        .wiring = wiring,
-        .pipeline_microbatch_size = plan.pipeline_microbatch_size};
+    const PlacedGpus placed = PlacedGpusOf(cluster, stage.gpus);
+    const DeviceSpec& device = placed.device;
+    const StageEnvironment environment =
+        placed.Environment(training, plan.pipeline_microbatch_size);
     costs.push_back(EstimateStage(runs, stage.plan, environment));
     // The runtime's reserve is once a GPU.
     if (s >= plan.num_devices()) {

@@ -92,6 +92,22 @@ StageWiring WiringOfGpus(const Cluster& cluster, absl::Span<const GpuId> gpus) {
   return wiring;
 }
 
+PlacedGpus PlacedGpusOf(const Cluster& cluster, absl::Span<const GpuId> gpus) {
+  return {.device = WeakestDevice(cluster, gpus),
+          .wiring = WiringOfGpus(cluster, gpus)};
+}
+
+StageEnvironment PlacedGpus::Environment(const TrainingOptions& training,
+                                         int pipeline_microbatch_size) const {
+  StageEnvironment environment{
+      .device = device,
+      .training = training,
+      .wiring = wiring,
+      .pipeline_microbatch_size = pipeline_microbatch_size};
+  environment.wiring.measured = device.collectives;
+  return environment;
+}
+
 TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,
                          absl::Span<const GpuId> to) {
   const std::map<int, int> from_counts = CountByNode(from);

@@ -23,6 +23,17 @@ DeviceSpec WeakestDevice(const Cluster& cluster, absl::Span<const GpuId> gpus);
 // part stay inside a node.
 StageWiring WiringOfGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
+// The device and wiring with which the GPUs of a stage are costed.
+struct PlacedGpus {
+  DeviceSpec device;
+  StageWiring wiring;  // Without the device's measured collectives.
+
+  // Refers to `training` and to this.
+  StageEnvironment Environment(const TrainingOptions& training,
+                               int pipeline_microbatch_size) const;
+};
+PlacedGpus PlacedGpusOf(const Cluster& cluster, absl::Span<const GpuId> gpus);
+
 // The path from one stage to another, over the slowest link between them.
 TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,
                          absl::Span<const GpuId> to);

@@ -218,6 +218,9 @@ v1::PlanFile ToProto(const PlanFile& file) {
   if (!file.constraints.none()) {
     *message.mutable_constraints() = ToProto(file.constraints);
   }
+  message.set_planner(file.planner);
+  message.mutable_planner_options()->insert(file.planner_options.begin(),
+                                            file.planner_options.end());
   EncodeResult(file, message);
   message.mutable_explanation()->Assign(file.explanation.begin(),
                                         file.explanation.end());
@@ -231,7 +234,10 @@ absl::StatusOr<PlanFile> FromProto(const v1::PlanFile& message) {
                       absl::StrCat("\"", message.format_version(), "\""),
                       absl::StrCat("\"", kPlanFileFormat, "\""));
   }
-  PlanFile file{.explanation = {message.explanation().begin(),
+  PlanFile file{.planner = message.planner(),
+                .planner_options = {message.planner_options().begin(),
+                                    message.planner_options().end()},
+                .explanation = {message.explanation().begin(),
                                 message.explanation().end()},
                 .provenance = FromProto(message.provenance())};
   TANGRAM_ASSIGN_OR_RETURN(file.cluster,

@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_WIRE_PLAN_FILE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct PlanFile {
   ModelSpec model;
   TrainingOptions training;
   PlanConstraints constraints;
+  std::string
+      planner;  // Empty in files from before there were others: tangram.
+  std::map<std::string, std::string> planner_options;  // That were given.
   PlanResult result;
   std::vector<std::string> explanation;
   Provenance provenance;

@@ -41,6 +41,12 @@ WorkBounds::WorkBounds(
   }
 }
 
+double WorkBounds::SliceSeconds(AtomRange range, int island) const {
+  const int num_gpus = islands_[island].num_gpus;
+  if (num_gpus == 0) return std::numeric_limits<double>::infinity();
+  return (work_[island][range.end] - work_[island][range.begin]) / num_gpus;
+}
+
 double WorkBounds::Capacity(uint32_t islands) const {
   double capacity = 0;
   for (size_t i = 0; i < capacity_.size(); ++i) {
@@ -51,7 +57,9 @@ double WorkBounds::Capacity(uint32_t islands) const {
 
 double WorkBounds::RestSeconds(double mean_work, uint32_t usable) const {
   if (usable == 0) return std::numeric_limits<double>::infinity();
-  return mean_work / Capacity(usable);
+  // No work takes no time, also where the capacity is zero or unbounded: 0/0
+  // would be no number and no bound.
+  return mean_work <= 0 ? 0 : mean_work / Capacity(usable);
 }
 
 double WorkBounds::PrefixSeconds(int num_prefix, uint32_t usable) const {

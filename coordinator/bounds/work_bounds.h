@@ -37,10 +37,8 @@ class WorkBounds {
   uint32_t all_islands() const { return all_islands_; }
 
   // Lower bound on the slowest stage of `range` on `island`.
-  double SliceSeconds(AtomRange range, int island) const {
-    return (work_[island][range.end] - work_[island][range.begin]) /
-           islands_[island].num_gpus;
-  }
+  // Infinite on an island that must not be used.
+  double SliceSeconds(AtomRange range, int island) const;
 
   // Lower bound on the slowest stage, and on the latency, of atoms
   // [0, num_prefix) on the islands of `usable` (a bit each). Infinite where

@@ -46,7 +46,8 @@ struct Rest {
   double exposed_s = 0;
   int num_stages = 0;
   bool optimistic = false;
-  int tail = 0;  // Its index.
+  int num_better = 0;  // Tails of its set that dominate it.
+  int tail = 0;        // Its index.
 };
 
 // What a slice in front of the tail must know of it.
@@ -123,7 +124,8 @@ class Pass {
       }
     }
     std::sort(order.begin(), order.end());
-    if (order.size() > kMaxCompositions) order.resize(kMaxCompositions);
+    const auto most = static_cast<size_t>(problem_.max_compositions);
+    if (order.size() > most) order.resize(most);
     std::vector<Composition> compositions;
     for (const auto& [seconds, tail] : order) {
       compositions.push_back(Unwind(seconds, tail));
@@ -278,14 +280,34 @@ class Pass {
     Insert(tail, tables_[placed.atoms.begin][key]);
   }
 
+  // Adds a tail to its Pareto set, and drops every tail that `keep` others
+  // dominate: however the pipeline goes on, those others do so at least as
+  // well. Dominance is transitive, so it does not matter that some of them are
+  // dropped later. Of equal tails, the later counts as dominated.
   void Insert(const Tail& tail, std::vector<Rest>& set) {
-    const Rest added = {.latency_s = tail.latency_s,
-                        .slowest_s = tail.slowest_s,
-                        .exposed_s = tail.exposed_s,
-                        .num_stages = tail.num_stages,
-                        .optimistic = tail.optimistic,
-                        .tail = static_cast<int>(tails_.size())};
-    if (InsertNonDominated(added, Dominates, set)) tails_.push_back(tail);
+    Rest added = {.latency_s = tail.latency_s,
+                  .slowest_s = tail.slowest_s,
+                  .exposed_s = tail.exposed_s,
+                  .num_stages = tail.num_stages,
+                  .optimistic = tail.optimistic,
+                  .tail = static_cast<int>(tails_.size())};
+    if (problem_.keep == 1) {
+      if (InsertNonDominated(added, Dominates, set)) tails_.push_back(tail);
+      return;
+    }
+    for (const Rest& other : set) {
+      added.num_better += Dominates(other, added) ? 1 : 0;
+      if (added.num_better >= problem_.keep) return;
+    }
+    for (Rest& other : set) {
+      const bool better = Dominates(added, other) && !Dominates(other, added);
+      other.num_better += better ? 1 : 0;
+    }
+    std::erase_if(set, [&](const Rest& other) {
+      return other.num_better >= problem_.keep;
+    });
+    set.push_back(added);
+    tails_.push_back(tail);
   }
 
   Composition Unwind(double seconds, int tail) const {

@@ -12,6 +12,8 @@
 
 namespace tangram {
 
+inline constexpr int kMaxCompositions = 64;
+
 // The candidates of one pair at one place in the model.
 struct PlacedPair {
   AtomRange atoms;
@@ -29,11 +31,18 @@ struct ComposeProblem {
   std::function<double(int atom, int from_island, int from_gpus, int to_island,
                        int to_gpus)>
       transfer_s;
-  // How much work each atom is, in any unit; every value positive. The better
-  // stage times follow it, the sooner the composition sees what is hopeless.
+  // How much work each atom is, in any unit; 0 where nothing is known. The
+  // better stage times follow it, the sooner the composition sees what is
+  // hopeless.
   std::vector<double> atom_work;
   // Compositions within this fraction of the best are returned too.
   double slack = 0;
+  // At most so many are returned.
+  int max_compositions = kMaxCompositions;
+  // How many partial pipelines that are at least as good in every respect it
+  // takes to drop one. 1 finds the best composition. k finds the k best, for
+  // callers that may have to refuse some (ties aside).
+  int keep = 1;
   // A time that is known to be reachable: nothing slower is looked for.
   double incumbent_s = std::numeric_limits<double>::infinity();
   // Only compositions that use all of these islands.
@@ -97,12 +106,10 @@ struct ComposeEffort {
 // best; `effort`, which may be null, says so. Memory stays below 110 MB.
 //
 // Returns the compositions within `slack` of the best (or of the incumbent),
-// best first, at most kMaxCompositions; empty if there is none. Deterministic.
+// best first, at most max_compositions; empty if there is none. Deterministic.
 // The one error is kCancelled, when `should_stop` says so.
 absl::StatusOr<std::vector<Composition>> ComposePipelines(
     const ComposeProblem& problem, ComposeEffort* effort = nullptr);
-
-inline constexpr int kMaxCompositions = 64;
 
 }  // namespace tangram
 

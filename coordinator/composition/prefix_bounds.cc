@@ -2,14 +2,27 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tangram {
+
+namespace {
+
+// The share of all work that an atom without work counts as. Any value bounds;
+// a small one leaves the other atoms' bounds as tight as they are.
+constexpr double kSliver = 1e-9;
+
+}  // namespace
 
 PrefixBounds::PrefixBounds(const ComposeProblem& problem)
     : work_(problem.num_atoms + 1) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double total_work =
+      std::accumulate(problem.atom_work.begin(), problem.atom_work.end(), 0.0);
+  const double least_work = total_work > 0 ? kSliver * total_work : 1;
   for (int atom = 0; atom < problem.num_atoms; ++atom) {
-    work_[atom + 1] = work_[atom] + problem.atom_work[atom];
+    const double work = problem.atom_work[atom];
+    work_[atom + 1] = work_[atom] + (work > 0 ? work : least_work);
   }
   std::vector<double> rate(problem.num_islands);  // 1/κ_i
   std::vector<double> latency(problem.num_islands, kInfinity);

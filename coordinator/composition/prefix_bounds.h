@@ -16,6 +16,9 @@ namespace tangram {
 // T/κ_i of it without exceeding T), and a latency of at least W·min λ_i.
 class PrefixBounds {
  public:
+  // The bounds hold for any positive work of the atoms. Profiles that say
+  // nothing have none: such atoms count as a sliver of the others, or as one
+  // unit each.
   explicit PrefixBounds(const ComposeProblem& problem);
 
   // Of atoms [0, num_prefix) on the islands of `usable` (a bit each); infinite

@@ -8,6 +8,7 @@
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
+#include "coordinator/planners/builtin/builtin_planners.h"
 #include "tangram/v1/planner_service.pb.h"
 
 namespace tangram {
@@ -45,7 +46,7 @@ absl::StatusOr<TangramOptions> FromProto(const v1::PlannerOptions& message) {
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckPositive("max_search_steps", options.max_search_steps,
                      std::numeric_limits<int64_t>::max()),
-       CheckNotNegative("finalist_slack", options.finalist_slack),
+       CheckFraction("finalist_slack", options.finalist_slack),
        CheckNotNegative("min_island_gain", options.min_island_gain),
        CheckNotNegative("compute_tolerance", options.tolerances.compute),
        CheckNotNegative("memory_tolerance", options.tolerances.memory),
@@ -77,8 +78,13 @@ absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
   TANGRAM_ASSIGN_OR_RETURN(
       order.request.constraints,
       InField("constraints", tangram::FromProto(message.constraints())));
-  TANGRAM_ASSIGN_OR_RETURN(order.options,
+  TANGRAM_ASSIGN_OR_RETURN(const TangramOptions search,
                            InField("options", FromProto(message.options())));
+  order.planner_options = {message.planner_options().begin(),
+                           message.planner_options().end()};
+  TANGRAM_ASSIGN_OR_RETURN(
+      order.planner, BuiltinPlanners().Choose(message.planner(),
+                                              order.planner_options, search));
   return order;
 }
 

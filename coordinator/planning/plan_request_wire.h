@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/planner/cluster_planner.h"
-#include "coordinator/planners/tangram/tangram_planner.h"
+#include "coordinator/planners/registry/planner_registry.h"
 
 namespace tangram::v1 {
 class PlanRequest;
@@ -16,7 +16,8 @@ namespace tangram {
 // All that a coordinator is asked.
 struct PlanOrder {
   PlanRequest request;
-  TangramOptions options;
+  PlannerChoice planner;
+  PlannerOptionText planner_options;  // As they were given.
   std::string parallelizer;
 };
 

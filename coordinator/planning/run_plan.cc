@@ -60,10 +60,12 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
       const Members members,
       FindMembers(pool, order.parallelizer, should_stop, log, share));
   TANGRAM_ASSIGN_OR_RETURN(
-      PlanResult result, CreatePortfolioPlanner(members.members, order.options)
+      PlanResult result, CreatePortfolioPlanner(members.members, order.planner)
                              ->Plan(order.request, monitor));
 
   PlanFile file = AnsweredRequest(order.request, std::move(result));
+  file.planner = order.planner.planner->name;
+  file.planner_options = order.planner_options;
   file.provenance = {.tool_version = Version(),
                      .parallelizer = members.versions,
                      .phases = monitor.Finish(),

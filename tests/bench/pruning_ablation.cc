@@ -1,5 +1,7 @@
 // The pruning ablation of the paper's §6.4: GPT-3 6.7B on 8 T4 and 8 V100, the
-// policies switched on one after another. Exits 1 if a policy changes the plan.
+// policies switched on one after another. Exits 1 if a pruning policy changes
+// the plan. Early stop, the last row, is none: it spends less effort on small
+// slices, so parallelizers that search by steps may find other slice plans.
 
 #include <chrono>
 #include <cstdio>
@@ -82,7 +84,7 @@ int Main(int64_t effort) {
     const int64_t pairs = stats.pairs - stats.pruned_redundant -
                           stats.pruned_imbalanced - stats.pruned_infeasible -
                           stats.pruned_incompatible;
-    same = same && *result->plan == first;
+    if (!row.pruning.early_stop) same = same && *result->plan == first;
     std::printf("%-16s %8lld %8lld %10lld %9.3f %9.3f s %s\n", row.name,
                 static_cast<long long>(pairs),
                 static_cast<long long>(stats.queries),

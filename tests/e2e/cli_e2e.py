@@ -31,7 +31,7 @@ class PlanTest(Folder):
 
     def test_shows_the_plan(self):
         for word in ("T4 x4", "V100-16 x4", "iteration time", "tokens/s",
-                     "bubble", "certificate", "Assumed", "aceso"):
+                     "bubble", "lower bound", "Assumed", "aceso"):
             self.assertIn(word, self.shown)
         self.assertNotIn("\x1b", self.shown)
         self.assertLessEqual(max(map(len, self.shown.splitlines())), 100)

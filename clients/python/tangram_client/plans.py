@@ -70,6 +70,11 @@ class Plan:
     def __init__(self, message):
         self.message = message  # The whole answer, tangram.v1.PlanFile.
 
+    @property
+    def planner(self):
+        """The planner that made the plan; files that name none are Tangram's."""
+        return self.message.planner or "tangram"
+
     @classmethod
     def load(cls, path):
         """Reads a plan file."""

@@ -15,7 +15,8 @@ def request(*, program=None, **options):
     """Returns a tangram.v1.PlanRequest for cluster and model files.
 
     `options` are those of `tangram plan`, with _ for -: cluster="c1.yaml",
-    model="gpt3-1.3b", global_batch=32, nodes="t4=1,v100=1", bf16_moments=True.
+    model="gpt3-1.3b", global_batch=32, nodes="t4=1,v100=1", bf16_moments=True,
+    planner="whole-cluster", planner_option=["node_order=fastest-first"].
     A list repeats an option. The command reads and checks the files. It is
     `program`, else $TANGRAM, else `tangram` in the PATH.
     """
@@ -35,13 +36,20 @@ def request(*, program=None, **options):
     return json_format.Parse(run.stdout, planner_service_pb2.PlanRequest())
 
 
-def request_like(plan, parallelizer=None):
+def request_like(plan, parallelizer=None, planner=None, planner_options=None):
     """Returns a request for the cluster, model and training of `plan`. Does not
-    need the command."""
+    need the command. `planner` and its options are those of `tangram planners`;
+    left out, they are those of `plan`."""
+    if planner is None:
+        planner = plan.message.planner
+        planner_options = planner_options or plan.message.planner_options
     maker = plan.message.provenance.parallelizer.partition(" ")[0]
     return planner_service_pb2.PlanRequest(
         cluster=plan.message.cluster, model=plan.message.model,
-        training=plan.message.training, parallelizer=parallelizer or maker)
+        training=plan.message.training, parallelizer=parallelizer or maker,
+        planner=planner,
+        planner_options={name: str(value) for name, value in
+                         (planner_options or {}).items()})
 
 
 def _option(name, value):

@@ -10,8 +10,8 @@ namespace tangram {
 
 void AddStats(const PlanningStats& more, PlanningStats& sum);
 
-// A plan is better than none, a faster one than a slower one, less memory
-// missing than more.
+// A plan is better than none, one that fits than one that does not, a faster
+// one than a slower one, less memory missing than more.
 bool IsBetter(const PlanResult& a, const PlanResult& b);
 
 // Keeps in `lower_bound_s` the least bound of those that have a plan; 0: none

@@ -4,42 +4,12 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/parallelizer/keep_within.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 
 namespace tangram {
 namespace {
-
-absl::string_view WhyNotRunnable(const Runtime& runtime, const SlicePlan& plan,
-                                 const ModelSlice& slice) {
-  for (const SliceStage& stage : plan.stages) {
-    const absl::string_view why =
-        WhyNotRunnable(runtime, stage.plan, slice.runs);
-    if (!why.empty()) return why;
-  }
-  return "";
-}
-
-// Drops what `runtime` cannot run.
-void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,
-                  SlicePlanSet& answer) {
-  absl::string_view why;
-  std::vector<SlicePlan> kept;
-  for (SlicePlan& plan : answer.plans) {
-    const absl::string_view why_not = WhyNotRunnable(runtime, plan, slice);
-    if (why_not.empty()) {
-      kept.push_back(std::move(plan));
-    } else {
-      why = why_not;
-    }
-  }
-  if (kept.empty() && !answer.plans.empty()) {
-    answer.infeasible =
-        Infeasible{.reason = absl::StrCat(runtime.name, " cannot run ", why)};
-  }
-  answer.plans = std::move(kept);
-}
 
 void Merge(SlicePlanSet other, SlicePlanSet& answer) {
   std::move(other.plans.begin(), other.plans.end(),
@@ -53,8 +23,8 @@ void Merge(SlicePlanSet other, SlicePlanSet& answer) {
 
 class MixedSource : public SlicePlanSource {
  public:
-  MixedSource(std::vector<SlicePlanSource*> members, const Runtime& runtime)
-      : members_(std::move(members)), runtime_(runtime) {}
+  explicit MixedSource(std::vector<SlicePlanSource*> members)
+      : members_(std::move(members)) {}
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override {
@@ -99,7 +69,7 @@ class MixedSource : public SlicePlanSource {
           std::vector<SlicePlanSet> own,
           members_[m]->Parallelize(context, queries, of_all));
       for (size_t i = 0; i < queries.size(); ++i) {
-        KeepRunnable(runtime_, context.slices[queries[i].slice], own[i]);
+        SettleCoverage(queries[i].trailing_stages, own[i]);
         Merge(std::move(own[i]), answers[i]);
       }
     }
@@ -111,14 +81,13 @@ class MixedSource : public SlicePlanSource {
 
  private:
   const std::vector<SlicePlanSource*> members_;
-  const Runtime& runtime_;
 };
 
 }  // namespace
 
 std::unique_ptr<SlicePlanSource> CreateMixedSource(
-    std::vector<SlicePlanSource*> members, const Runtime& runtime) {
-  return std::make_unique<MixedSource>(std::move(members), runtime);
+    std::vector<SlicePlanSource*> members) {
+  return std::make_unique<MixedSource>(std::move(members));
 }
 
 }  // namespace tangram

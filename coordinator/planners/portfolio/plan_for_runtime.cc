@@ -8,11 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/planner/pipeline_rules.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
-#include "coordinator/planners/tangram/pipeline_rules.h"
-#include "coordinator/planners/tangram/search_space.h"
 #include "frameworks/losses.h"
 #include "frameworks/runtime_rules.h"
 
@@ -41,12 +40,9 @@ absl::StatusOr<std::vector<PortfolioMember>> Mixable(
 
 class RuntimeSearch {
  public:
-  RuntimeSearch(const RuntimeRules& rules, const TangramOptions& options,
+  RuntimeSearch(const RuntimeRules& rules, const PlannerChoice& choice,
                 const PlanRequest& request, PlanObserver& observer)
-      : rules_(rules),
-        options_(options),
-        request_(request),
-        observer_(observer) {
+      : rules_(rules), choice_(choice), request_(request), observer_(observer) {
     if (rules.train != nullptr) {
       request_.training = rules.train(request.training);
     }
@@ -56,9 +52,8 @@ class RuntimeSearch {
 
   absl::StatusOr<PlanResult> Run(absl::Span<const PortfolioMember> members) {
     TANGRAM_ASSIGN_OR_RETURN(
-        IslandSet set, IslandsOf(request_, options_,
-                                 [this] { return observer_.ShouldStop(); }));
-    std::vector<Island> islands = std::move(set.islands);
+        std::vector<Island> islands,
+        choice_.Create(*members.front().source, {})->Islands(request_));
     const absl::Status known =
         rules_.check == nullptr
             ? absl::OkStatus()
@@ -75,7 +70,7 @@ class RuntimeSearch {
     for (const PortfolioMember& member : mixable) {
       sources.push_back(member.source);
     }
-    const auto source = CreateMixedSource(sources, rules_.stage);
+    const auto source = CreateMixedSource(sources);
     const std::vector<RuntimeVariant> variants = Variants(islands);
     for (const RuntimeVariant& variant : variants) {
       TANGRAM_RETURN_IF_ERROR(Try(variant, *source));
@@ -106,6 +101,7 @@ class RuntimeSearch {
 
   absl::Status Try(const RuntimeVariant& variant, SlicePlanSource& source) {
     PipelineRules rules{
+        .runtime = &rules_.stage,
         .stages = variant.stages,
         .ends = variant.ends,
         .gpus_per_node = variant.gpus_per_node,
@@ -119,9 +115,9 @@ class RuntimeSearch {
     if (best_.has_value() && best_->plan.has_value()) {
       rules.incumbent_s = best_->closed_form_s;
     }
-    TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                             CreateTangramPlanner(source, options_, rules)
-                                 ->Plan(request_, observer_));
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanResult result,
+        CreateJudgedPlanner(choice_, source, rules)->Plan(request_, observer_));
     AddStats(result.stats, stats_);
     KeepLeastBound(result, lower_bound_s_);
     KeepClosest(result.infeasible, closest_);
@@ -132,7 +128,7 @@ class RuntimeSearch {
   }
 
   const RuntimeRules& rules_;
-  const TangramOptions& options_;
+  const PlannerChoice& choice_;
   PlanRequest request_;
   PlanObserver& observer_;
   std::optional<PlanResult> best_;
@@ -157,11 +153,11 @@ void NoteTraining(const PlanRequest& request, const TrainingOptions& training,
 }  // namespace
 
 absl::StatusOr<PlanResult> PlanForRuntime(
-    absl::Span<const PortfolioMember> members, const TangramOptions& options,
+    absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
     const PlanRequest& request, PlanObserver& observer) {
   TANGRAM_ASSIGN_OR_RETURN(const RuntimeRules* rules,
                            FindRuntimeRules(request.constraints.runtime));
-  RuntimeSearch search(*rules, options, request, observer);
+  RuntimeSearch search(*rules, choice, request, observer);
   TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run(members));
   NoteTraining(request, search.request().training, result);
   return result;

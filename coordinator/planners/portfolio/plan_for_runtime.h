@@ -5,7 +5,7 @@
 #include "absl/types/span.h"
 #include "common/planner/cluster_planner.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
-#include "coordinator/planners/tangram/tangram_planner.h"
+#include "coordinator/planners/registry/planner_registry.h"
 
 namespace tangram {
 
@@ -15,7 +15,7 @@ namespace tangram {
 // found is exported without loss, with the training options of
 // PlanResult::training. kInvalidArgument for a runtime that is not known.
 absl::StatusOr<PlanResult> PlanForRuntime(
-    absl::Span<const PortfolioMember> members, const TangramOptions& options,
+    absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
     const PlanRequest& request, PlanObserver& observer);
 
 }  // namespace tangram

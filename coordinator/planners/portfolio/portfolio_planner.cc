@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
+#include "coordinator/planners/judge/judged_planner.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
@@ -44,16 +45,15 @@ PlanAlternative AlternativeOf(const PlanResult& result,
 
 class PortfolioPlanner : public ClusterPlanner {
  public:
-  PortfolioPlanner(std::vector<PortfolioMember> members,
-                   const TangramOptions& options)
-      : members_(std::move(members)), options_(options) {}
+  PortfolioPlanner(std::vector<PortfolioMember> members, PlannerChoice choice)
+      : members_(std::move(members)), choice_(std::move(choice)) {}
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
     const auto plan = [&](const PlanRequest& asked) {
       return asked.constraints.runtime.empty()
                  ? PlanFreely(asked, observer)
-                 : PlanForRuntime(members_, options_, asked, observer);
+                 : PlanForRuntime(members_, choice_, asked, observer);
     };
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(request));
     if (!result.plan.has_value()) {
@@ -73,7 +73,7 @@ class PortfolioPlanner : public ClusterPlanner {
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
                                         PlanObserver& observer) {
     if (members_.size() == 1) {
-      return CreateTangramPlanner(*members_.front().source, options_)
+      return CreateJudgedPlanner(choice_, *members_.front().source)
           ->Plan(request, observer);
     }
     Answer answer;
@@ -84,7 +84,7 @@ class PortfolioPlanner : public ClusterPlanner {
           absl::StrCat("parallelizer: no member knows the model: ",
                        answer.alternatives.front().reason));
     }
-    if (mixable.size() > 1) {
+    if (mixable.size() > 1 && choice_.planner->features.mixes_parallelizers) {
       TANGRAM_RETURN_IF_ERROR(PlanMixes(mixable, request, observer, answer));
     }
     PlanResult result = *std::move(answer.best);
@@ -120,7 +120,7 @@ class PortfolioPlanner : public ClusterPlanner {
       TANGRAM_RETURN_IF_ERROR(atoms.status());
       mixable.Add(member, *std::move(atoms));
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                               CreateTangramPlanner(*member.source, options_)
+                               CreateJudgedPlanner(choice_, *member.source)
                                    ->Plan(request, observer));
       PlanAlternative alternative =
           AlternativeOf(result, {member.parallelizer}, "");
@@ -139,10 +139,11 @@ class PortfolioPlanner : public ClusterPlanner {
       names.push_back(member.parallelizer);
     }
     for (const Runtime* runtime : WidestRuntimes()) {
-      const auto source = CreateMixedSource(sources, *runtime);
+      const auto source = CreateMixedSource(sources);
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,
-          CreateTangramPlanner(*source, options_)->Plan(request, observer));
+          CreateJudgedPlanner(choice_, *source, {.runtime = runtime})
+              ->Plan(request, observer));
       PlanAlternative alternative = AlternativeOf(result, names, runtime->name);
       Take(std::move(result), std::move(alternative), answer);
     }
@@ -150,14 +151,23 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
   const std::vector<PortfolioMember> members_;
-  const TangramOptions options_;
+  const PlannerChoice choice_;
 };
 
 }  // namespace
 
+std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
+    const PlannerChoice& choice, SlicePlanSource& source,
+    const PipelineRules& rules) {
+  return CreateJudgedPlanner(
+      choice.Create(source, rules),
+      {.min_island_gain = choice.search.min_island_gain, .rules = rules});
+}
+
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
-    std::vector<PortfolioMember> members, const TangramOptions& options) {
-  return std::make_unique<PortfolioPlanner>(std::move(members), options);
+    std::vector<PortfolioMember> members, PlannerChoice choice) {
+  return std::make_unique<PortfolioPlanner>(std::move(members),
+                                            std::move(choice));
 }
 
 }  // namespace tangram

@@ -7,7 +7,8 @@
 
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
-#include "coordinator/planners/tangram/tangram_planner.h"
+#include "common/planner/pipeline_rules.h"
+#include "coordinator/planners/registry/planner_registry.h"
 
 namespace tangram {
 
@@ -16,15 +17,21 @@ struct PortfolioMember {
   SlicePlanSource* source = nullptr;  // Must outlive the planner.
 };
 
-// The paper's planner with each member alone, then with mixes of their slice
-// plans, one for each runtime that can run a mix which no other runs too. The
-// best plan by the evaluator is the answer, so several parallelizers are never
-// worse than the best of them. A member that does not know the model is left
-// out, and so is one that cuts it into other atoms than the first from mixes.
+// A judged planner on one source of slice plans, which must outlive it.
+std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
+    const PlannerChoice& choice, SlicePlanSource& source,
+    const PipelineRules& rules = {});
+
+// The chosen planner with each member alone, then, if it mixes parallelizers,
+// with mixes of their slice plans, one for each runtime that can run a mix
+// which no other runs too. The fastest plan is the answer, so several
+// parallelizers are never worse than the best of them. A member that does not
+// know the model is left out, and so is one that cuts it into other atoms than
+// the first from mixes.
 //
 // Questions are asked again in every mix: sources should remember answers.
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
-    std::vector<PortfolioMember> members, const TangramOptions& options);
+    std::vector<PortfolioMember> members, PlannerChoice choice);
 
 }  // namespace tangram
 

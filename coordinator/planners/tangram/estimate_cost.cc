@@ -8,8 +8,8 @@
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
 #include "coordinator/composition/compose_pipeline.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/tangram/atom_groups.h"
-#include "coordinator/planners/tangram/microbatch_sizes.h"
 #include "coordinator/planners/tangram/planning_limits.h"
 
 namespace tangram {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,6 +20,20 @@ namespace tangram {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// How far the search looks for finalists: within which fraction of the best,
+// how many, and how many partial pipelines it takes to drop a worse one. The
+// first is the usual one, whose slack is the caller's. The others follow when
+// all finalists were refused for what the search cannot learn from, as a
+// runtime's export refuses whole plans. Each is some ten times the work of the
+// one before it; the last ends the search.
+struct Window {
+  double slack;
+  int max_compositions;
+  int keep;
+};
+constexpr Window kWindows[] = {
+    {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, 1024, 16}};
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
@@ -63,14 +78,15 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
 
 absl::Status PairSearch::Run() {
   observer_.OnPhase(PlanPhase::kEnumeration);
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<PairId> open, EnumeratePairs());
+  TANGRAM_ASSIGN_OR_RETURN(open_, EnumeratePairs());
   if (options_.pruning.imbalance) {
     std::vector<PairId> seeds;
     const std::vector<PairId> wanted = SeedPairs(space_);
-    std::set_intersection(open.begin(), open.end(), wanted.begin(),
+    std::set_intersection(open_.begin(), open_.end(), wanted.begin(),
                           wanted.end(), std::back_inserter(seeds));
     TANGRAM_RETURN_IF_ERROR(AskFirst(seeds));
-    std::erase_if(open, [&](const PairId& pair) { return store_.Asked(pair); });
+    std::erase_if(open_,
+                  [&](const PairId& pair) { return store_.Asked(pair); });
     TANGRAM_RETURN_IF_ERROR(ComposeAll());
     // Half way between what cannot be beaten and what is known, first: its
     // answers often lower the limit for the rest.
@@ -78,13 +94,57 @@ absl::Status PairSearch::Run() {
     for (const WorkBounds& bounds : space_.bounds) {
       least_s = std::min(least_s, bounds.IterationSeconds());
     }
-    TANGRAM_RETURN_IF_ERROR(AskWave((least_s + Limit()) / 2, open));
+    TANGRAM_RETURN_IF_ERROR(AskWave((least_s + Limit()) / 2));
   }
+  return AskTheRest();
+}
+
+// Asks what the best pipeline leaves open, and collects what can be proposed.
+absl::Status PairSearch::AskTheRest() {
   TANGRAM_RETURN_IF_ERROR(
-      AskWave(options_.pruning.imbalance ? Limit() : kInfinity, open));
-  stats_.pruned_imbalanced = static_cast<int64_t>(open.size());
+      AskWave(options_.pruning.imbalance ? Limit() : kInfinity));
+  stats_.pruned_imbalanced = static_cast<int64_t>(open_.size());
   CollectFinalists();
   return absl::OkStatus();
+}
+
+// Starts over from what is known of the pairs: what was refused no longer
+// bounds the others, so pairs that were pruned beside it may matter now.
+absl::Status PairSearch::Resume() {
+  best_s_ = rules_.incumbent_s;
+  for (Composed& composed : composed_) {
+    composed.changed = true;
+    composed.compositions.clear();
+  }
+  TANGRAM_RETURN_IF_ERROR(ComposeAll());
+  return AskTheRest();
+}
+
+absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
+  finalists_.clear();
+  for (const Lesson& lesson : lessons) {
+    int& most = borne_[{lesson.pair, lesson.island}]
+                    .try_emplace(lesson.plan, lesson.trailing_stages)
+                    .first->second;
+    most = std::min(most, lesson.trailing_stages - 1);
+  }
+  if (!lessons.empty()) {
+    TANGRAM_RETURN_IF_ERROR(Resume());
+    if (!finalists_.empty() || best_s_ == kInfinity) return absl::OkStatus();
+  }
+  // Another search has a plan that fits and is about as fast as the best that
+  // this one could find: slower ones are of no use.
+  if (rules_.incumbent_s < kInfinity) return absl::OkStatus();
+  while (finalists_.empty() && window_ + 1 < std::size(kWindows)) {
+    ++window_;
+    TANGRAM_RETURN_IF_ERROR(Resume());
+  }
+  return absl::OkStatus();
+}
+
+bool PairSearch::exhausted() const {
+  return best_s_ == kInfinity && narrowest_beam_ == kUnlimitedBeam &&
+         !store_.is_full();
 }
 
 // Counts every slice with every island and microbatch size, and keeps what the
@@ -170,6 +230,11 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
                           }));
   for (size_t i = 0; i < answers.size(); ++i) {
     const Question& question = questions[i];
+    SettleCoverage(question.trailing_stages, answers[i]);
+    if (rules_.runtime != nullptr) {
+      KeepRunnable(*rules_.runtime, space_.context.slices[queries[i].slice],
+                   answers[i]);
+    }
     stats_.incompatible_plans += KeepWithin(
         space_.context.islands[queries[i].island].limits, answers[i]);
     ++stats_.queries;
@@ -179,7 +244,7 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
     stats_.search_steps += answers[i].search_steps;
     stats_.truncated |= answers[i].truncated;
     composed_[question.pair.microbatch].changed = true;
-    store_.Add(question.pair, question.trailing_stages, std::move(answers[i]));
+    store_.Add(question.pair, std::move(answers[i]));
   }
   return absl::OkStatus();
 }
@@ -192,10 +257,10 @@ absl::Status PairSearch::AskFirst(const std::vector<PairId>& pairs) {
   return Ask(questions);
 }
 
-absl::Status PairSearch::AskWave(double limit_s, std::vector<PairId>& open) {
+absl::Status PairSearch::AskWave(double limit_s) {
   std::vector<std::pair<double, PairId>> matter;  // With their lower bounds.
   std::vector<PairId> rest;
-  for (const PairId& pair : open) {
+  for (const PairId& pair : open_) {
     if ((matter.size() + rest.size()) % kMaxBatchQueries == 0 &&
         observer_.ShouldStop()) {
       return absl::CancelledError("planning stopped");
@@ -208,7 +273,7 @@ absl::Status PairSearch::AskWave(double limit_s, std::vector<PairId>& open) {
       rest.push_back(pair);
     }
   }
-  open = std::move(rest);
+  open_ = std::move(rest);
   // The answers may take more memory than there is: the promising ones first.
   if (matter.size() > kMaxBatchQueries) {
     std::sort(matter.begin(), matter.end());
@@ -327,9 +392,13 @@ std::vector<std::string> PairSearch::Notes() const {
   return notes;
 }
 
+double PairSearch::Slack() const {
+  return std::max(options_.finalist_slack, kWindows[window_].slack);
+}
+
 double PairSearch::Limit() const {
   // A little more, so that rounding does not decide.
-  return best_s_ * (1 + options_.finalist_slack) * (1 + 1e-9);
+  return best_s_ * (1 + Slack()) * (1 + 1e-9);
 }
 
 // The plans of promising compositions that do not bear their trailing stages.
@@ -359,7 +428,22 @@ PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
           .island_class = space_.class_of_island[placed.island]};
 }
 
-ComposeProblem PairSearch::ProblemFor(int microbatch) const {
+// The candidates of a pair on an island: those of the store, less what lessons
+// tell of this island.
+const PairCandidates& PairSearch::CandidatesOn(const PairId& pair, int island) {
+  const PairCandidates& answered = store_.CandidatesOf(pair);
+  const auto lessons = borne_.find({pair, island});
+  if (lessons == borne_.end()) return answered;
+  PairCandidates& corrected = corrected_[{pair, island}];
+  corrected = answered;
+  for (const auto& [plan, most] : lessons->second) {
+    int& claimed = corrected.candidates[plan].max_trailing_stages;
+    claimed = std::min(claimed, most);
+  }
+  return corrected;
+}
+
+ComposeProblem PairSearch::ProblemFor(int microbatch) {
   const WorkBounds& bounds = space_.bounds[microbatch];
   ComposeProblem problem{
       .num_atoms = space_.num_atoms(),
@@ -371,7 +455,9 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) const {
             return TransferSecondsBetween(microbatch, atom, from, from_gpus, to,
                                           to_gpus);
           },
-      .slack = options_.finalist_slack,
+      .slack = Slack(),
+      .max_compositions = kWindows[window_].max_compositions,
+      .keep = kWindows[window_].keep,
       .incumbent_s = best_s_,
       .max_stages = space_.rules.max_stages,
       .accepts_gpus = rules_.accepts_gpus,
@@ -386,7 +472,7 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) const {
         PlacedPair placed{.atoms = {begin, end}, .island = island};
         if (!space_.Allows(placed.atoms, island)) continue;
         const PairId pair = PairOf(microbatch, placed);
-        placed.pair = &store_.CandidatesOf(pair);
+        placed.pair = &CandidatesOn(pair, island);
         if (!placed.pair->candidates.empty()) problem.pairs.push_back(placed);
       }
     }
@@ -410,20 +496,29 @@ double PairSearch::TransferSecondsBetween(int microbatch, int atom,
   return forward_s + TransferSeconds(bytes, path);
 }
 
+Finalist PairSearch::FinalistOf(int microbatch,
+                                const Composition& composition) const {
+  const Composed& composed = composed_[microbatch];
+  Finalist finalist{.closed_form_s = composition.closed_form_s,
+                    .microbatch = microbatch};
+  for (const ComposedSlice& slice : composition.slices) {
+    const PlacedPair& placed = composed.pairs[slice.pair];
+    finalist.slices.push_back({.pair = PairOf(microbatch, placed),
+                               .atoms = placed.atoms,
+                               .island = placed.island,
+                               .plan = slice.candidate});
+  }
+  return finalist;
+}
+
+// Takes the compositions within the window that were no finalists before.
 void PairSearch::CollectFinalists() {
   for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
-    const Composed& composed = composed_[m];
-    for (const Composition& composition : composed.compositions) {
+    for (const Composition& composition : composed_[m].compositions) {
       if (composition.closed_form_s > Limit()) continue;
-      Finalist& finalist = finalists_.emplace_back(Finalist{
-          .closed_form_s = composition.closed_form_s, .microbatch = m});
-      for (const ComposedSlice& slice : composition.slices) {
-        const PlacedPair& placed = composed.pairs[slice.pair];
-        finalist.slices.push_back({.pair = PairOf(m, placed),
-                                   .atoms = placed.atoms,
-                                   .island = placed.island,
-                                   .plan = slice.candidate});
-      }
+      Finalist finalist = FinalistOf(m, composition);
+      if (collected_.contains(finalist.slices)) continue;
+      finalists_.push_back(std::move(finalist));
     }
   }
   std::stable_sort(finalists_.begin(), finalists_.end(),
@@ -431,8 +526,11 @@ void PairSearch::CollectFinalists() {
                      return std::tie(a.closed_form_s, a.microbatch) <
                             std::tie(b.closed_form_s, b.microbatch);
                    });
-  if (finalists_.size() > kMaxCompositions) {
-    finalists_.resize(kMaxCompositions);
+  const auto most = static_cast<size_t>(kWindows[window_].max_compositions);
+  if (finalists_.size() > most) finalists_.resize(most);
+  stats_.finalists += static_cast<int64_t>(finalists_.size());
+  for (const Finalist& finalist : finalists_) {
+    collected_.insert(finalist.slices);
   }
 }
 

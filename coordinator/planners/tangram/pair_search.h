@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,6 +14,7 @@
 #include "absl/types/span.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
 #include "coordinator/composition/compose_pipeline.h"
 #include "coordinator/planners/tangram/pair_store.h"
 #include "coordinator/planners/tangram/search_space.h"
@@ -24,6 +28,17 @@ struct ChosenSlice {
   AtomRange atoms;
   int island = 0;
   int plan = 0;  // Index into PairStore::PlansOf(pair).
+  auto operator<=>(const ChosenSlice&) const = default;
+};
+
+// What a refused finalist teaches: with so many stages after its slice, the
+// plan of the pair does not fit in the memory of the island, whatever its maker
+// claims. It will not fit with more either.
+struct Lesson {
+  PairId pair;
+  int island = 0;
+  int plan = 0;  // Index into PairStore::PlansOf(pair).
+  int trailing_stages = 0;
 };
 
 // A whole pipeline by the planner's closed form.
@@ -47,7 +62,18 @@ class PairSearch {
 
   absl::Status Run();
 
-  // After Run: pipelines within the slack of the best, best first.
+  // Looks for other finalists after all so far were refused. With lessons, the
+  // search goes on without the plans that they are about, so it ends only when
+  // no composition is left. Without, the window widens, a fixed number of
+  // times.
+  absl::Status Widen(absl::Span<const Lesson> lessons);
+
+  // Whether the finalists ran out because no composition is left, and not at
+  // the widest window.
+  bool exhausted() const;
+
+  // After Run and Widen: pipelines within the slack of the best that were not
+  // finalists before, best first. Empty: none is left.
   const std::vector<Finalist>& finalists() const { return finalists_; }
   const PairStore& store() const { return store_; }
   const PlanningStats& stats() const { return stats_; }
@@ -75,9 +101,11 @@ class PairSearch {
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
   absl::Status AskFirst(const std::vector<PairId>& pairs);
-  // Asks those of `open` whose lower bound is at most `limit_s`; the others
+  // Asks those of open_ whose lower bound is at most `limit_s`; the others
   // stay.
-  absl::Status AskWave(double limit_s, std::vector<PairId>& open);
+  absl::Status AskWave(double limit_s);
+  absl::Status AskTheRest();
+  absl::Status Resume();
   // Composes, and asks for more trailing stages, until the compositions are
   // made of plans that fit.
   absl::Status ComposeAll();
@@ -89,12 +117,15 @@ class PairSearch {
   static std::vector<PlacedPair> KeepUsed(
       std::vector<PlacedPair> pairs, std::vector<Composition>& compositions);
   std::vector<Question> OpenQuestions() const;
-  ComposeProblem ProblemFor(int microbatch) const;
+  const PairCandidates& CandidatesOn(const PairId& pair, int island);
+  ComposeProblem ProblemFor(int microbatch);
   double TransferSecondsBetween(int microbatch, int atom, int from_island,
                                 int from_gpus, int to_island,
                                 int to_gpus) const;
   PairId PairOf(int microbatch, const PlacedPair& placed) const;
+  double Slack() const;
   double Limit() const;
+  Finalist FinalistOf(int microbatch, const Composition& composition) const;
   void CollectFinalists();
 
   const SearchSpace& space_;
@@ -118,7 +149,15 @@ class PairSearch {
   std::vector<Composed> composed_;
   double best_s_;
   int narrowest_beam_ = kUnlimitedBeam;
+  std::vector<PairId> open_;  // Not asked yet, nor pruned for good.
+  size_t window_ = 0;         // Index into the windows.
   std::vector<Finalist> finalists_;
+  std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.
+  // By pair and island: what lessons say that a plan bears at most, and the
+  // candidates with that in place of the claims.
+  using PlacedPairId = std::pair<PairId, int>;
+  std::map<PlacedPairId, std::map<int, int>> borne_;
+  std::map<PlacedPairId, PairCandidates> corrected_;
 };
 
 }  // namespace tangram

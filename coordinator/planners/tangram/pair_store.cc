@@ -30,26 +30,20 @@ PairStore::PairStore(int num_microbatch_sizes, int num_slice_classes,
       entries_(static_cast<size_t>(num_microbatch_sizes) * num_slice_classes *
                num_island_classes) {}
 
-void PairStore::Add(const PairId& id, int trailing_stages,
-                    SlicePlanSet answer) {
+void PairStore::Add(const PairId& id, SlicePlanSet answer) {
   std::unique_ptr<Entry>& place = entries_[Index(id)];
   if (place == nullptr) {
     place = std::make_unique<Entry>();
     bytes_ += sizeof(Entry);
   }
   Entry& entry = *place;
-  // A plan is reused for as many trailing stages as it bears; only when the
-  // first of the set stops fitting is there reason to ask again.
-  int covers = kUnlimitedTrailingStages;  // Nothing fits, nor will later.
   for (SlicePlan& plan : answer.plans) {
-    covers = std::min(covers, plan.max_trailing_stages);
     bytes_ += BytesOf(plan);
     entry.candidates.candidates.push_back(MakeCandidate(plan));
     entry.plans.push_back(std::move(plan));
   }
-  entry.candidates.covers_trailing_stages =
-      std::max({covers, answer.covers_trailing_stages, trailing_stages,
-                entry.candidates.covers_trailing_stages});
+  entry.candidates.covers_trailing_stages = std::max(
+      answer.covers_trailing_stages, entry.candidates.covers_trailing_stages);
   if (entry.plans.empty()) entry.infeasible = std::move(answer.infeasible);
 }
 

@@ -33,9 +33,9 @@ class PairStore {
   // Whether the answers have reached kMaxAnswerBytes: no more should be asked.
   bool is_full() const;
 
-  // The answer to asking with `trailing_stages`. Plans add to those of earlier
-  // answers for the same pair.
-  void Add(const PairId& id, int trailing_stages, SlicePlanSet answer);
+  // An answer whose coverage is settled (SettleCoverage). Plans add to those of
+  // earlier answers for the same pair.
+  void Add(const PairId& id, SlicePlanSet answer);
 
   const PairCandidates& CandidatesOf(const PairId& id) const {
     return EntryOf(id).candidates;

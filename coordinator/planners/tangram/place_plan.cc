@@ -2,6 +2,16 @@
 
 namespace tangram {
 
+std::vector<GpuId> GpusOfIsland(const Island& island, int first, int count) {
+  const int per_node = island.spec.gpus_per_node;
+  std::vector<GpuId> gpus;
+  for (int gpu = first; gpu < first + count; ++gpu) {
+    gpus.push_back(
+        {.node = island.nodes[gpu / per_node], .index = gpu % per_node});
+  }
+  return gpus;
+}
+
 PipelinePlan PlacePlan(const SearchSpace& space, const PairStore& store,
                        const Finalist& finalist) {
   PipelinePlan pipeline{.pipeline_microbatch_size =
@@ -16,12 +26,9 @@ PipelinePlan PlacePlan(const SearchSpace& space, const PairStore& store,
           .plan = stage.plan, .island = island.id, .made_by = plan.made_by});
       placed.plan.begin.layer += first_layer;
       placed.plan.end.layer += first_layer;
-      for (int i = stage.plan.parallelism.num_gpus(); i > 0; --i) {
-        const int per_node = island.spec.gpus_per_node;
-        placed.gpus.push_back({.node = island.nodes[next_gpu / per_node],
-                               .index = next_gpu % per_node});
-        ++next_gpu;
-      }
+      const int num_gpus = stage.plan.parallelism.num_gpus();
+      placed.gpus = GpusOfIsland(island, next_gpu, num_gpus);
+      next_gpu += num_gpus;
     }
   }
   return pipeline;

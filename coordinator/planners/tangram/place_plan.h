@@ -1,12 +1,19 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLACE_PLAN_H_
 #define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLACE_PLAN_H_
 
+#include <vector>
+
 #include "common/domain/cluster.h"
+#include "common/domain/island.h"
 #include "common/domain/pipeline_plan.h"
 #include "coordinator/planners/tangram/pair_search.h"
 #include "coordinator/planners/tangram/search_space.h"
 
 namespace tangram {
+
+// GPUs [first, first + count) of an island, in the order in which stages take
+// them: node by node.
+std::vector<GpuId> GpusOfIsland(const Island& island, int first, int count);
 
 // The pipeline of `finalist` on the GPUs of the cluster: the stages of a slice
 // take the GPUs of their island in order.

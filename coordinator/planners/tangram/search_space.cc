@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/tangram/atom_groups.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
-#include "coordinator/planners/tangram/microbatch_sizes.h"
 #include "coordinator/planners/tangram/planning_limits.h"
 #include "coordinator/planners/tangram/slice_model.h"
 

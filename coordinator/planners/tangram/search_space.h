@@ -10,11 +10,11 @@
 #include "common/domain/island.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
 #include "coordinator/bounds/slice_table.h"
 #include "coordinator/bounds/work_bounds.h"
+#include "coordinator/planners/constraints/resolve_constraints.h"
 #include "coordinator/planners/tangram/pair_store.h"
-#include "coordinator/planners/tangram/pipeline_rules.h"
-#include "coordinator/planners/tangram/resolve_constraints.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 
 namespace tangram {

@@ -27,8 +27,8 @@ absl::StatusOr<std::vector<ModelSlice>> JoinGroups(
 //
 // whose two halves are representatives of their own classes at another place.
 // All classes with the same h(n) are one batch, so the number of round trips is
-// the binary logarithm of the number of atoms. CheckJoined holds every answer to
-// "head followed by tail", so any order of joins gives the same slice.
+// the binary logarithm of the number of atoms. CheckJoined holds every answer
+// to "head followed by tail", so any order of joins gives the same slice.
 absl::StatusOr<std::vector<ModelSlice>> RepresentativeSlices(
     const SliceTable& table, absl::Span<const ModelSlice> atoms,
     SlicePlanSource& source, PlanObserver& observer);

@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer_list.h"
 #include "coordinator/dispatch/local_slice_plan_source.h"
+#include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
@@ -15,7 +16,9 @@ namespace tangram::testing {
 absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
                                        const std::string& parallelizers,
                                        const TangramOptions& options,
-                                       int num_threads) {
+                                       int num_threads,
+                                       const std::string& planner,
+                                       const PlannerOptionText& text) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                            SplitParallelizerList(parallelizers));
   std::vector<std::unique_ptr<Parallelizer>> adapters;
@@ -29,7 +32,9 @@ absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
     members.push_back({.parallelizer = name, .source = sources.back().get()});
   }
   SilentObserver observer;
-  return CreatePortfolioPlanner(std::move(members), options)
+  TANGRAM_ASSIGN_OR_RETURN(PlannerChoice choice,
+                           BuiltinPlanners().Choose(planner, text, options));
+  return CreatePortfolioPlanner(std::move(members), std::move(choice))
       ->Plan(request, observer);
 }
 

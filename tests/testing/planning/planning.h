@@ -6,7 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "common/planner/cluster_planner.h"
-#include "coordinator/planners/tangram/tangram_planner.h"
+#include "coordinator/planners/registry/planner_options.h"
+#include "coordinator/planners/tangram/tangram_options.h"
 #include "tests/testing/builders.h"
 
 namespace tangram::testing {
@@ -20,11 +21,14 @@ class SilentObserver : public PlanObserver {
   bool ShouldStop() override { return false; }
 };
 
-// Plans in this process with built-in parallelizers: "aceso,mist".
+// Plans in this process with built-in parallelizers: "aceso,mist". An empty
+// planner is the default one.
 absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
                                        const std::string& parallelizers,
                                        const TangramOptions& options = {},
-                                       int num_threads = 1);
+                                       int num_threads = 1,
+                                       const std::string& planner = "",
+                                       const PlannerOptionText& text = {});
 
 // TestModel(6, 2048), batch 16.
 PlanRequest TestRequest(const std::vector<TestGroup>& groups);

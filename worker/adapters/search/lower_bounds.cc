@@ -15,13 +15,29 @@ constexpr double kRounding = 1 - 1e-9;
 // No plan seen yet.
 constexpr double kNothingYet = std::numeric_limits<double>::infinity();
 
-// Returns the layer's bytes summed over all GPUs of a stage, under ZeRO 3.
-double StageBytes(const LayerCost& cost, StageParallelism parallelism,
-                  const StageEnvironment& environment) {
-  parallelism.zero_stage = 3;
-  const double on_gpu =
-      cost.activation_bytes +
+// The least bytes of the layer's model state on a GPU: under ZeRO 3, and scaled
+// by the measured share of the model's figure where a profile has measured
+// less. A stage that cuts the layer has the model's figure, so a measurement
+// above it does not raise the bound.
+double LeastStateBytes(const LayerCost& cost,
+                       const StageParallelism& parallelism,
+                       const StageEnvironment& environment) {
+  const double modelled =
       ModelStateBytes(cost.parameters, parallelism, environment.training);
+  if (modelled <= 0) return 0;
+  const double measured_share =
+      std::clamp(1 + cost.state_beyond_model_bytes / modelled, 0.0, 1.0);
+  StageParallelism sharded = parallelism;
+  sharded.zero_stage = 3;
+  return measured_share *
+         ModelStateBytes(cost.parameters, sharded, environment.training);
+}
+
+// Returns the layer's bytes summed over all GPUs of a stage, under ZeRO 3.
+double StageBytes(const LayerCost& cost, const StageParallelism& parallelism,
+                  const StageEnvironment& environment) {
+  const double on_gpu =
+      cost.activation_bytes + LeastStateBytes(cost, parallelism, environment);
   return parallelism.num_gpus() * on_gpu *
          (1 + environment.device.efficiency.fragmentation);
 }

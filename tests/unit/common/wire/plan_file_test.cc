@@ -57,6 +57,8 @@ PlanFile ExampleFile() {
                   .gpus = {{1, 2}, {1, 3}, {1, 0}, {1, 1}},
                   .island = 0,
                   .made_by = "aceso"}};
+  file.planner = "whole-cluster";
+  file.planner_options = {{"node_order", "listed"}};
   file.result = {
       .islands = {{.id = 0,
                    .name = "T4 x8",
@@ -86,6 +88,8 @@ TEST(PlanFileTest, SurvivesTheRoundTrip) {
   ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
   ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
   EXPECT_EQ(decoded.constraints, file.constraints);
+  EXPECT_EQ(decoded.planner, "whole-cluster");
+  EXPECT_EQ(decoded.planner_options, file.planner_options);
 
   EXPECT_EQ(decoded.result.plan, file.result.plan);
   EXPECT_EQ(decoded.model.layers, file.model.layers);

@@ -61,5 +61,17 @@ TEST(WorkBoundsTest, WorkShareIsRelativeToTheModel) {
   EXPECT_DOUBLE_EQ(FastAndSlow().WorkShare({0, 4}), 1);
 }
 
+TEST(WorkBoundsTest, ProfilesThatSayNothingBoundNothing) {
+  const std::vector<IslandCapacity> islands = {{4, 35}, {0, 0}};
+  const std::vector<std::vector<PerformanceProfile>> profiles(
+      2, std::vector<PerformanceProfile>(3));
+  const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
+  EXPECT_EQ(bounds.PairIterationSeconds({0, 1}, 0), 0);
+  EXPECT_EQ(bounds.IterationSeconds(), 0);
+  EXPECT_EQ(bounds.PrefixSeconds(2, 0b10), 0);
+  // Not even nothing runs on an island that must not be used.
+  EXPECT_TRUE(std::isinf(bounds.SliceSeconds({0, 1}, 1)));
+}
+
 }  // namespace
 }  // namespace tangram

@@ -146,6 +146,36 @@ TEST(ComposePipelinesTest, NothingToCoverTheModelIsNoComposition) {
   EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
 }
 
+// Ten single-island pipelines, each slower than the one before in every
+// respect.
+TEST(ComposePipelinesTest, KeepingMoreFindsTheNextBest) {
+  Instance instance(2, 2, 2);
+  std::vector<Candidate> candidates;
+  for (int i = 0; i < 10; ++i) candidates.push_back(OneStage(1 + i));
+  instance.Add({0, 1}, 0, candidates);
+  instance.Add({1, 2}, 1, {OneStage(1)});
+  instance.problem.slack = 100;
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), SizeIs(1));
+  instance.problem.keep = 4;
+  const auto compositions = ComposePipelines(instance.problem).value();
+  ASSERT_THAT(compositions, SizeIs(4));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(compositions[i].slices[0].candidate, i);
+  }
+  instance.problem.max_compositions = 2;
+  EXPECT_THAT(ComposePipelines(instance.problem).value(), SizeIs(2));
+}
+
+TEST(ComposePipelinesTest, AtomsWithoutWorkStillCompose) {
+  Instance instance = FourAtomsTwoIslands();
+  for (const double first : {0.0, 5.0}) {
+    instance.problem.atom_work = {first, 0, 0, 0};
+    const auto compositions = ComposePipelines(instance.problem).value();
+    ASSERT_THAT(compositions, SizeIs(1));
+    EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 5.4);
+  }
+}
+
 TEST(ComposePipelinesTest, StopsWhenAsked) {
   Instance instance = FourAtomsTwoIslands();
   instance.problem.should_stop = [] { return true; };

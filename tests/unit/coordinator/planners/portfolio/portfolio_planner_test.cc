@@ -1,5 +1,6 @@
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
+#include "coordinator/planners/builtin/builtin_planners.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -59,7 +60,8 @@ class NoSuchModel : public FakeSlicePlanSource {
 
 absl::StatusOr<PlanResult> Plan(std::vector<PortfolioMember> members) {
   Observer observer;
-  return CreatePortfolioPlanner(std::move(members), {})
+  return CreatePortfolioPlanner(std::move(members),
+                                *BuiltinPlanners().Choose("", {}, {}))
       ->Plan(LeftAndRight(), observer);
 }
 

@@ -2,6 +2,8 @@
 
 #include "common/domain/limits.h"
 #include "coordinator/islands/build_islands.h"
+#include "coordinator/planners/judge/judged_planner.h"
+#include "coordinator/planners/tangram/tangram_planner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -35,7 +37,8 @@ TEST(EstimateCostTest, CountsWhatTheSearchHasAtMost) {
   testing::SilentObserver observer;
   ASSERT_OK_AND_ASSIGN(
       const PlanResult result,
-      CreateTangramPlanner(source, {})->Plan(request, observer));
+      CreateJudgedPlanner(CreateTangramPlanner(source, {}), {})
+          ->Plan(request, observer));
   EXPECT_LE(result.stats.pairs - result.stats.pruned_redundant, cost.num_pairs);
   EXPECT_LE(result.stats.finalists, cost.num_evaluations);
 }

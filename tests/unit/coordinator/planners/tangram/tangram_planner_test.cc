@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "coordinator/planners/judge/judged_planner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -53,11 +55,19 @@ double SlowIsHalfAsFast(const IslandSpec& island) {
   return island.device.type == "SLOW" ? 2 : 1;
 }
 
+std::unique_ptr<ClusterPlanner> Judged(SlicePlanSource& source,
+                                       const TangramOptions& options = {},
+                                       const PipelineRules& rules = {}) {
+  return CreateJudgedPlanner(
+      CreateTangramPlanner(source, options, rules),
+      {.min_island_gain = options.min_island_gain, .rules = rules});
+}
+
 absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                 FakeSlicePlanSource& source,
                                 const TangramOptions& options = {}) {
   Observer observer;
-  return CreateTangramPlanner(source, options)->Plan(request, observer);
+  return Judged(source, options)->Plan(request, observer);
 }
 
 TEST(TangramPlannerTest, TheFasterGpuGetsMoreLayers) {
@@ -67,7 +77,7 @@ TEST(TangramPlannerTest, TheFasterGpuGetsMoreLayers) {
   ASSERT_TRUE(result.plan.has_value());
   // 6 layers: 4 at 1 s on the fast GPU and 2 at 2 s on the slow one, and one
   // sample at a time: 4 + 4 + 7 · 4 = 36.
-  EXPECT_NEAR(result.lower_bound_s, 36, 1e-6);
+  EXPECT_NEAR(result.closed_form_s, 36, 1e-6);
   EXPECT_THAT(result.plan->stages, SizeIs(2));
   EXPECT_THAT(result.unused_islands, IsEmpty());
 }
@@ -80,7 +90,7 @@ TEST(TangramPlannerTest, AUselessIslandIsLeftOutWithItsReason) {
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
   ASSERT_TRUE(result.plan.has_value());
   EXPECT_THAT(result.plan->stages, SizeIs(1));
-  EXPECT_NEAR(result.lower_bound_s, 48, 1e-6);  // 6 + 7 · 6
+  EXPECT_NEAR(result.closed_form_s, 48, 1e-6);  // 6 + 7 · 6
   ASSERT_THAT(result.unused_islands, SizeIs(1));
   EXPECT_THAT(result.islands[result.unused_islands[0].island].name,
               HasSubstr("SLOW"));
@@ -112,7 +122,7 @@ TEST(TangramPlannerTest, AsksAgainOnlyWhereTrailingStagesDoNotFit) {
   // Slices that may stand last are asked with no stage behind them first.
   source.bears = [](int trailing) { return trailing; };
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(FastAndSlow(), source));
-  EXPECT_NEAR(result.lower_bound_s, 36, 1e-6);
+  EXPECT_NEAR(result.closed_form_s, 36, 1e-6);
   EXPECT_EQ(result.stats.requeries, 0);  // Two slices: never more than one.
 }
 
@@ -129,7 +139,7 @@ TEST(TangramPlannerTest, ReusesPlansUntilTheyStopFitting) {
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
   // 2 + 2 + 2 layers: 6 + 7 · 2 = 20. The first of three slices was asked for
   // one trailing stage and is asked again for two.
-  EXPECT_NEAR(result.lower_bound_s, 20, 1e-6);
+  EXPECT_NEAR(result.closed_form_s, 20, 1e-6);
   EXPECT_GT(result.stats.requeries, 0);
 }
 
@@ -174,7 +184,7 @@ TEST(TangramPlannerTest, StopsWhenTold) {
   FakeSlicePlanSource source;
   Observer observer;
   observer.stop = true;
-  EXPECT_THAT(CreateTangramPlanner(source, {})->Plan(FastAndSlow(), observer),
+  EXPECT_THAT(Judged(source)->Plan(FastAndSlow(), observer),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
 }
 
@@ -230,7 +240,7 @@ TEST(ConstraintsTest, AnIslandThatIsKeptOutIsNotUsed) {
     ASSERT_OK_AND_ASSIGN(const PlanResult result,
                          PlanWithin({.exclude_islands = {name}}));
     ASSERT_TRUE(result.plan.has_value());
-    EXPECT_NEAR(result.lower_bound_s, 96, 1e-6);  // 12 + 7 · 12
+    EXPECT_NEAR(result.closed_form_s, 96, 1e-6);  // 12 + 7 · 12
     ASSERT_THAT(result.unused_islands, SizeIs(1));
     EXPECT_EQ(result.unused_islands[0].reason, "kept out by the request");
   }
@@ -242,7 +252,7 @@ TEST(ConstraintsTest, ANodeThatIsExcludedIsInNoIsland) {
                          PlanWithin({.exclude_nodes = {name}}));
     ASSERT_THAT(result.islands, SizeIs(1));
     EXPECT_EQ(result.islands[0].name, "SLOW x1");
-    EXPECT_NEAR(result.lower_bound_s, 96, 1e-6);
+    EXPECT_NEAR(result.closed_form_s, 96, 1e-6);
   }
 }
 
@@ -252,7 +262,7 @@ TEST(ConstraintsTest, PinnedLayersRunWhereTheyArePinned) {
   ASSERT_OK_AND_ASSIGN(const PlanResult result,
                        PlanWithin({.pins = {{0, 2, "slow"}}}));
   ASSERT_TRUE(result.plan.has_value());
-  EXPECT_NEAR(result.lower_bound_s, 51, 1e-6);
+  EXPECT_NEAR(result.closed_form_s, 51, 1e-6);
   const PlacedStage& first = result.plan->stages.front();
   EXPECT_EQ(result.islands[first.island].name, "SLOW x1");
   EXPECT_GE(first.plan.end.layer, 3);
@@ -263,7 +273,7 @@ TEST(ConstraintsTest, DepthIsCapped) {
                        PlanWithin({.max_stages = {{"", 1}}}));
   ASSERT_TRUE(result.plan.has_value());
   EXPECT_THAT(result.plan->stages, SizeIs(1));
-  EXPECT_NEAR(result.lower_bound_s, 48, 1e-6);  // 6 + 7 · 6
+  EXPECT_NEAR(result.closed_form_s, 48, 1e-6);  // 6 + 7 · 6
 }
 
 TEST(ConstraintsTest, PlansOutsideTheLimitsAreDropped) {
@@ -274,7 +284,7 @@ TEST(ConstraintsTest, PlansOutsideTheLimitsAreDropped) {
   ASSERT_OK_AND_ASSIGN(const PlanResult slow,
                        PlanWithin({.tp_degrees = {{"fast", 2}}}));
   ASSERT_TRUE(slow.plan.has_value());
-  EXPECT_NEAR(slow.lower_bound_s, 96, 1e-6);
+  EXPECT_NEAR(slow.closed_form_s, 96, 1e-6);
   EXPECT_GT(slow.stats.incompatible_plans, 0);
   ASSERT_OK_AND_ASSIGN(const PlanResult none,
                        PlanWithin({.tp_degrees = {{"", 2}}}));
@@ -366,7 +376,7 @@ TEST(TangramPlannerTest, PruningChangesNoPlanOfMergedIslands) {
                                          .incompatibility = false}}));
   ASSERT_TRUE(pruned.plan.has_value());
   EXPECT_LT(pruned.stats.queries, naive.stats.queries);
-  EXPECT_EQ(pruned.lower_bound_s, naive.lower_bound_s);
+  EXPECT_EQ(pruned.closed_form_s, naive.closed_form_s);
   EXPECT_EQ(pruned.evaluation.iteration_time_s,
             naive.evaluation.iteration_time_s);
 }
@@ -387,6 +397,7 @@ TEST(TangramPlannerTest, IslandsThatConstraintsNameStayApart) {
 TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
   PlanRequest request = FastAndSlow();
   request.model = testing::TestModel(3000);
+  for (Node& node : request.cluster.nodes) node.device.memory_bytes = 1e15;
   FakeSlicePlanSource source;
   source.seconds_per_layer = SlowIsHalfAsFast;
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
@@ -427,9 +438,9 @@ TEST(TangramPlannerTest, PollsBetweenBatchesOfQuestions) {
   FakeSlicePlanSource source;
   Counting observer(source);
   EXPECT_THAT(
-      CreateTangramPlanner(source, {.pruning = {.redundancy = false,
-                                                .imbalance = false,
-                                                .incompatibility = false}})
+      Judged(source, {.pruning = {.redundancy = false,
+                                  .imbalance = false,
+                                  .incompatibility = false}})
           ->Plan(request, observer),
       testing::IsOk());
   EXPECT_GT(source.queries.size(), 10'000u);

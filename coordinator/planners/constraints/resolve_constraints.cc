@@ -1,4 +1,4 @@
-#include "coordinator/planners/tangram/resolve_constraints.h"
+#include "coordinator/planners/constraints/resolve_constraints.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "coordinator/planners/tangram/choose_islands.h"
+#include "coordinator/planners/judge/choose_islands.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "coordinator/planners/tangram/microbatch_sizes.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 
 #include <limits>
 

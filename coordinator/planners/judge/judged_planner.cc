@@ -1,0 +1,222 @@
+#include "coordinator/planners/judge/judged_planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/judge/choose_islands.h"
+
+namespace tangram {
+namespace {
+
+// Enough to see what else was close.
+constexpr size_t kMaxRunnersUp = 5;
+
+constexpr int kMostIslands = 32;  // JudgedProposal::islands has a bit for each.
+
+uint32_t IslandsOf(const PipelinePlan& plan) {
+  uint32_t islands = 0;
+  for (const PlacedStage& stage : plan.stages) {
+    if (stage.island < 0 || stage.island >= kMostIslands) continue;
+    islands |= uint32_t{1} << stage.island;
+  }
+  return islands;
+}
+
+// All but `chosen` that fit, fastest first.
+std::vector<RunnerUp> RunnersUp(const Judgement& judgement) {
+  std::vector<RunnerUp> runners_up;
+  for (int i = 0; i < static_cast<int>(judgement.proposals.size()); ++i) {
+    const JudgedProposal& judged = judgement.proposals[i];
+    if (i == judgement.chosen || !judged.fits()) continue;
+    const PipelinePlan& plan = judged.proposal.plan;
+    RunnerUp& runner_up = runners_up.emplace_back(
+        RunnerUp{.num_stages = plan.num_stages(),
+                 .pipeline_microbatch_size = plan.pipeline_microbatch_size,
+                 .iteration_time_s = judged.iteration_time_s});
+    for (int island = 0; judged.islands >> island != 0; ++island) {
+      if (judged.islands >> island & 1) runner_up.islands.push_back(island);
+    }
+  }
+  std::stable_sort(runners_up.begin(), runners_up.end(),
+                   [](const RunnerUp& a, const RunnerUp& b) {
+                     return a.iteration_time_s < b.iteration_time_s;
+                   });
+  if (runners_up.size() > kMaxRunnersUp) runners_up.resize(kMaxRunnersUp);
+  return runners_up;
+}
+
+// Judges the proposals of one search.
+class Judge {
+ public:
+  Judge(const PlanRequest& request, const JudgeOptions& options)
+      : request_(request), options_(options) {}
+
+  // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
+  void Add(Proposal proposal, int index, std::vector<Refusal>& refusals) {
+    JudgedProposal judged{.proposal = std::move(proposal)};
+    judged.islands = IslandsOf(judged.proposal.plan);
+    std::optional<Refusal> refusal = Play(judged.proposal.plan);
+    if (!refusal.has_value()) {
+      judged.iteration_time_s = evaluations_.back().iteration_time_s;
+      any_fits_ = true;
+    } else {
+      refusal->proposal = index;
+      KeepClosest(refusal->why);
+      refusals.push_back(*std::move(refusal));
+    }
+    judgement_.proposals.push_back(std::move(judged));
+  }
+
+  // Picks the answer, if any proposal fits.
+  void Choose() {
+    if (!any_fits_) return;
+    std::vector<ScoredPipeline> scored;
+    for (const JudgedProposal& judged : judgement_.proposals) {
+      scored.push_back({judged.islands, judged.iteration_time_s});
+    }
+    judgement_.chosen = ChooseIslands(scored, options_.min_island_gain);
+  }
+
+  bool any_fits() const { return any_fits_; }
+  int num_judged() const {
+    return static_cast<int>(judgement_.proposals.size());
+  }
+  const Judgement& judgement() const { return judgement_; }
+  // Of the proposal that came closest to fitting; empty: nothing was proposed.
+  const std::optional<Infeasible>& closest() const { return closest_; }
+
+  // The plan that was chosen, with all that the judge knows of it.
+  void Fill(PlanResult& result) {
+    JudgedProposal& chosen = judgement_.proposals[judgement_.chosen];
+    result.runners_up = RunnersUp(judgement_);
+    result.closed_form_s = chosen.proposal.predicted_s;
+    if (!chosen.proposal.note.empty()) {
+      result.notes.push_back(std::move(chosen.proposal.note));
+    }
+    result.plan = std::move(chosen.proposal.plan);
+    result.evaluation = std::move(evaluations_[judgement_.chosen]);
+  }
+
+ private:
+  // Replaces `plan` by what the runtime runs of it, and evaluates that. The
+  // evaluator has the last word on memory.
+  std::optional<Refusal> Play(PipelinePlan& plan) {
+    Evaluation& evaluation = evaluations_.emplace_back();
+    if (options_.rules.fit) {
+      absl::StatusOr<PipelinePlan> fitted = options_.rules.fit(request_, plan);
+      if (!fitted.ok()) return RefusalOf(fitted.status());
+      plan = *std::move(fitted);
+    }
+    absl::StatusOr<Evaluation> played =
+        EvaluatePlan(request_.model, request_.cluster, request_.training, plan);
+    if (!played.ok()) return RefusalOf(played.status());
+    evaluation = *std::move(played);
+    if (evaluation.violations.empty()) return std::nullopt;
+    const Violation& violation = evaluation.violations.front();
+    return Refusal{.why = {.reason = violation.reason,
+                           .bytes_short = violation.bytes_short},
+                   .stage = violation.stage};
+  }
+
+  static Refusal RefusalOf(const absl::Status& status) {
+    return {.why = {.reason = std::string(status.message())}};
+  }
+
+  // Fewest bytes short; the first of those that lack no memory.
+  void KeepClosest(const Infeasible& why) {
+    const bool closer =
+        !closest_.has_value() ||
+        (why.bytes_short > 0 && (closest_->bytes_short == 0 ||
+                                 why.bytes_short < closest_->bytes_short));
+    if (closer) closest_ = why;
+  }
+
+  const PlanRequest& request_;
+  const JudgeOptions& options_;
+  Judgement judgement_;
+  std::vector<Evaluation> evaluations_;  // Of each proposal.
+  std::optional<Infeasible> closest_;
+  bool any_fits_ = false;
+};
+
+Infeasible WhyNone(const Judge& judge, const PlanFindings& findings) {
+  if (!judge.closest().has_value()) {
+    return findings.why_none.value_or(
+        Infeasible{.reason = "the planner proposed nothing"});
+  }
+  Infeasible why = *judge.closest();
+  if (!findings.exhausted) {
+    absl::StrAppend(&why.reason, "; all ", judge.num_judged(),
+                    " pipelines judged were refused, and the search stopped "
+                    "before there were no others");
+  }
+  return why;
+}
+
+class JudgedPlanner : public ClusterPlanner {
+ public:
+  JudgedPlanner(std::unique_ptr<Planner> planner, const JudgeOptions& options)
+      : planner_(std::move(planner)), options_(options) {}
+
+  absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
+                                  PlanObserver& observer) override {
+    TANGRAM_ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,
+                             planner_->Start(request, observer));
+    Judge judge(request, options_);
+    TANGRAM_RETURN_IF_ERROR(JudgeAll(*search, observer, judge));
+    judge.Choose();
+    TANGRAM_ASSIGN_OR_RETURN(PlanFindings findings,
+                             search->Conclude(judge.judgement()));
+    findings.exhausted &= judge.num_judged() < kMaxJudged;
+    PlanResult result{.stats = findings.stats};
+    if (judge.any_fits()) {
+      judge.Fill(result);
+      result.lower_bound_s = findings.lower_bound_s;
+    } else {
+      result.infeasible = WhyNone(judge, findings);
+    }
+    result.islands = std::move(findings.islands);
+    result.unused_islands = std::move(findings.unused_islands);
+    result.notes.insert(result.notes.end(), findings.notes.begin(),
+                        findings.notes.end());
+    return result;
+  }
+
+ private:
+  // Judges what the planner proposes, until something fits.
+  static absl::Status JudgeAll(PlanSearch& search, PlanObserver& observer,
+                               Judge& judge) {
+    std::vector<Refusal> refusals;
+    while (!judge.any_fits() && judge.num_judged() < kMaxJudged) {
+      TANGRAM_ASSIGN_OR_RETURN(std::vector<Proposal> proposals,
+                               search.Propose(refusals));
+      if (proposals.empty()) return absl::OkStatus();
+      observer.OnPhase(PlanPhase::kEvaluation);
+      refusals.clear();
+      for (int i = 0; i < static_cast<int>(proposals.size()); ++i) {
+        if (observer.ShouldStop()) {
+          return absl::CancelledError("planning stopped");
+        }
+        judge.Add(std::move(proposals[i]), i, refusals);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::unique_ptr<Planner> planner_;
+  const JudgeOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
+    std::unique_ptr<Planner> planner, const JudgeOptions& options) {
+  return std::make_unique<JudgedPlanner>(std::move(planner), options);
+}
+
+}  // namespace tangram

@@ -1,0 +1,95 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_REGISTRY_PLANNER_REGISTRY_H_
+#define TANGRAM_COORDINATOR_PLANNERS_REGISTRY_PLANNER_REGISTRY_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/parallelizer/slice_plan_source.h"
+#include "common/planner/pipeline_rules.h"
+#include "common/planner/planner.h"
+#include "coordinator/planners/registry/planner_options.h"
+#include "coordinator/planners/tangram/tangram_options.h"
+
+namespace tangram {
+
+// What a planner can do. The conformance suite reads this to decide which
+// behaviour to demand, the portfolio to decide what to try.
+struct PlannerFeatures {
+  // One pipeline may hold slice plans of several parallelizers.
+  bool mixes_parallelizers = false;
+  // Knows what GPUs differ in, so a plan on more GPUs is never slower.
+  bool heterogeneous = false;
+  // Keeps PlanRequest::constraints, apart from the runtime.
+  bool constraints = false;
+  // Keeps PipelineRules, so that it plans for a runtime.
+  bool runtimes = false;
+  // Proves a lower bound (PlanFindings::lower_bound_s).
+  bool lower_bound = false;
+};
+
+// The planner of requests and plan files that name none.
+inline constexpr char kDefaultPlanner[] = "tangram";
+
+struct PlannerInfo {
+  std::string name;         // "whole-cluster": lower case, digits and dashes.
+  std::string description;  // One line.
+  std::string origin;       // Paper or project.
+  PlannerFeatures features;
+  std::vector<PlannerOption> options;
+  // Writes the options that it shares with the typed fields of requests to
+  // `search`, where they are given. Empty: it shares none.
+  std::function<void(const PlannerOptionValues& options,
+                     TangramOptions& search)>
+      apply;
+  // `source` must outlive the planner.
+  std::function<std::unique_ptr<Planner>(
+      SlicePlanSource& source, const TangramOptions& search,
+      const PlannerOptionValues& options, const PipelineRules& rules)>
+      create;
+};
+
+// A planner with all that it is asked with.
+struct PlannerChoice {
+  const PlannerInfo* planner = nullptr;
+  TangramOptions search;
+  PlannerOptionValues options;
+
+  std::unique_ptr<Planner> Create(SlicePlanSource& source,
+                                  const PipelineRules& rules) const {
+    return planner->create(source, search, options, rules);
+  }
+};
+
+// The planners that can be asked for, in the order of registration. Built once,
+// then read by any thread.
+class PlannerRegistry {
+ public:
+  // The name must be new.
+  void Register(PlannerInfo planner);
+
+  absl::Span<const PlannerInfo> planners() const { return planners_; }
+
+  // kDefaultPlanner for an empty name. kInvalidArgument naming the field,
+  // `name` and the planners there are. Pointers stay valid as long as the
+  // registry.
+  absl::StatusOr<const PlannerInfo*> Find(absl::string_view name) const;
+
+  // The planner with its options, of which those in `options` override those of
+  // `search`. kInvalidArgument naming the field, its value and what is
+  // expected.
+  absl::StatusOr<PlannerChoice> Choose(absl::string_view name,
+                                       const PlannerOptionText& options,
+                                       const TangramOptions& search) const;
+
+ private:
+  std::vector<PlannerInfo> planners_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_REGISTRY_PLANNER_REGISTRY_H_

@@ -1,0 +1,94 @@
+#include "coordinator/planners/tangram/bound_slices.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "common/cost/stage_cost.h"
+#include "common/sim/stage_placement.h"
+#include "coordinator/planners/tangram/place_plan.h"
+#include "coordinator/planners/tangram/simulated_bound.h"
+
+namespace tangram {
+namespace {
+
+// Costs slice plans as the evaluator does.
+class SliceCosts {
+ public:
+  SliceCosts(const SearchSpace& space, const PlanRequest& request)
+      : space_(space), request_(request) {}
+
+  // `atoms` is left empty: equal slices cost the same wherever they stand.
+  BoundSlice CostOf(const PairId& pair, int island, const SlicePlan& plan) {
+    std::vector<double> stage_s;
+    double closing_s = 0;
+    int next_gpu = 0;
+    for (const SliceStage& stage : plan.stages) {
+      const int num_gpus = stage.plan.parallelism.num_gpus();
+      const PlacedGpus& placed = PlacedOn(island, next_gpu, num_gpus);
+      next_gpu += num_gpus;
+      const StageCost cost = EstimateStage(
+          space_.context.slices[pair.slice_class].runs, stage.plan,
+          placed.Environment(request_.training,
+                             space_.microbatch_sizes[pair.microbatch]));
+      if (stage_s.empty()) closing_s = cost.sync_s + cost.optimizer_s;
+      stage_s.push_back(cost.forward_s + cost.backward_s);
+    }
+    return MakeBoundSlice({}, island, stage_s, closing_s,
+                          space_.bounds[pair.microbatch].num_microbatches());
+  }
+
+ private:
+  const PlacedGpus& PlacedOn(int island, int first, int count) {
+    const auto [it, is_new] = placed_.try_emplace({island, first, count});
+    if (is_new) {
+      it->second = PlacedGpusOf(
+          request_.cluster, GpusOfIsland(space_.islands[island], first, count));
+    }
+    return it->second;
+  }
+
+  const SearchSpace& space_;
+  const PlanRequest& request_;
+  std::map<std::tuple<int, int, int>, PlacedGpus> placed_;
+};
+
+}  // namespace
+
+absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
+                                           const PairStore& store,
+                                           const PlanRequest& request,
+                                           double limit_s,
+                                           PlanObserver& observer) {
+  const auto should_stop = [&observer] { return observer.ShouldStop(); };
+  SliceCosts costs(space, request);
+  double least_s = limit_s;
+  for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
+    std::vector<BoundSlice> slices;
+    for (int s = 0; s < space.slices.num_classes(); ++s) {
+      if (should_stop()) return absl::CancelledError("planning stopped");
+      for (int island = 0; island < space.num_islands(); ++island) {
+        const PairId pair{m, s, space.class_of_island[island]};
+        for (const SlicePlan& plan : store.PlansOf(pair)) {
+          BoundSlice slice = costs.CostOf(pair, island, plan);
+          if (slice.busiest_s > least_s) continue;
+          for (const AtomRange& range : space.slices.MembersOf(s)) {
+            if (!space.Allows(range, island)) continue;
+            slice.atoms = range;
+            slices.push_back(slice);
+          }
+        }
+      }
+    }
+    TANGRAM_ASSIGN_OR_RETURN(
+        least_s, LeastIterationSeconds(space.num_atoms(), space.num_islands(),
+                                       slices, least_s, should_stop));
+  }
+  return least_s;
+}
+
+}  // namespace tangram

@@ -1,0 +1,147 @@
+#include "coordinator/planners/tangram/explain_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Pipelines that take this much longer need no exact figure.
+constexpr double kMuchLonger = 1.1;
+
+// Bytes that the model lacks even if every island held what it can: the least
+// any microbatch size needs, on the island that needs least for each atom.
+double ClusterBytesShort(const SearchSpace& space) {
+  double least = kInfinity;
+  for (const WorkBounds& bounds : space.bounds) {
+    double needed = 0;
+    for (int a = 0; a < space.num_atoms(); ++a) {
+      needed += bounds.LeastBytes({a, a + 1});
+    }
+    least = std::min(least, needed - bounds.UsableBytes());
+  }
+  return least;
+}
+
+// "3 more A100-80": of the GPUs with most memory, as many as `bytes` need.
+std::string MoreGpus(const SearchSpace& space, double bytes) {
+  const DeviceSpec* largest = nullptr;
+  double most_bytes = 0;
+  for (const Island& island : space.islands) {
+    const DeviceSpec& device = island.spec.device;
+    const double usable_bytes =
+        device.memory_bytes - device.efficiency.reserved_bytes;
+    if (usable_bytes <= most_bytes) continue;
+    largest = &device;
+    most_bytes = usable_bytes;
+  }
+  if (largest == nullptr) return "GPUs with more memory";
+  return absl::StrFormat("%.0f more %s", std::ceil(bytes / most_bytes),
+                         largest->type);
+}
+
+// "1.2 % longer" or "0.3 % shorter" than `reference_s`.
+std::string Compared(double seconds, double reference_s) {
+  const double percent = 100 * (seconds / reference_s - 1);
+  return absl::StrFormat("%.4g s, %.1f %% %s", seconds, std::abs(percent),
+                         percent < 0 ? "shorter" : "longer");
+}
+
+}  // namespace
+
+Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
+  int num_gpus = 0;
+  for (const Island& island : space.islands) {
+    if (space.rules.IsUsable(island.id)) num_gpus += island.spec.num_gpus();
+  }
+  const double bytes_short = ClusterBytesShort(space);
+  if (bytes_short > 0) {
+    return {.reason = absl::StrFormat(
+                "the model does not fit in the memory of the cluster's %d "
+                "GPUs, however it is sharded: %.1f GB short in all, which "
+                "takes at least %s",
+                num_gpus, bytes_short / 1e9, MoreGpus(space, bytes_short)),
+            .bytes_short = bytes_short / num_gpus};
+  }
+  Infeasible closest{.reason = "no slice plans cover the model"};
+  double least = kInfinity;
+  for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
+    for (int s = 0; s < space.slices.num_classes(); ++s) {
+      for (int i = 0; i < static_cast<int>(space.island_classes.size()); ++i) {
+        const auto& infeasible = store.InfeasibleOf({m, s, i});
+        if (!infeasible.has_value() || infeasible->bytes_short >= least) {
+          continue;
+        }
+        least = infeasible->bytes_short;
+        const AtomRange atoms = space.slices.MembersOf(s).front();
+        closest.reason = absl::StrCat(
+            "no slice plans cover the model; closest: ", atoms.size(), " of ",
+            space.num_atoms(), " atoms on ",
+            space.islands[space.island_classes[i].islands.front()].name, ": ",
+            infeasible->reason);
+        closest.bytes_short = least;
+      }
+    }
+  }
+  return closest;
+}
+
+absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
+                                           const Finalist& chosen,
+                                           const Judgement& judgement,
+                                           double min_island_gain,
+                                           PairSearch& search) {
+  UnusedIsland unused{.island = island.id};
+  const double chosen_s =
+      judgement.proposals[judgement.chosen].iteration_time_s;
+  for (const JudgedProposal& pipeline : judgement.proposals) {
+    const bool uses_it = pipeline.islands >> island.id & 1;
+    if (!uses_it || !pipeline.fits()) continue;
+    unused.best_with_it_s = std::min(unused.best_with_it_s.value_or(kInfinity),
+                                     pipeline.iteration_time_s);
+  }
+  if (unused.best_with_it_s.has_value()) {
+    unused.reason = absl::StrCat("the best pipeline found that uses it takes ",
+                                 Compared(*unused.best_with_it_s, chosen_s));
+    if (*unused.best_with_it_s < chosen_s) {
+      absl::StrAppendFormat(&unused.reason,
+                            "; more islands must bring at least %.1f %%",
+                            100 * min_island_gain);
+    }
+    return unused;
+  }
+  const double limit_s = chosen.closed_form_s * kMuchLonger;
+  TANGRAM_ASSIGN_OR_RETURN(
+      const double with_s,
+      search.BestWithIsland(island.id, chosen.microbatch, limit_s));
+  if (with_s < kInfinity) {
+    unused.best_with_it_s = with_s;
+    unused.reason =
+        absl::StrCat("the best pipeline found that uses it takes about ",
+                     Compared(with_s, chosen.closed_form_s));
+    return unused;
+  }
+  const double least_s = search.LeastWithIsland(island.id);
+  if (least_s == kInfinity) {
+    unused.reason = "not even one layer fits in its memory";
+  } else if (least_s > chosen.closed_form_s) {
+    unused.reason = absl::StrCat(
+        "even with perfect balance a pipeline that uses it takes at least ",
+        Compared(least_s, chosen.closed_form_s));
+  } else {
+    unused.reason = absl::StrFormat(
+        "no pipeline found that uses it is less than %.0f %% longer",
+        100 * (kMuchLonger - 1));
+  }
+  return unused;
+}
+
+}  // namespace tangram

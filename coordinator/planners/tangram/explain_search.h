@@ -1,0 +1,28 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_EXPLAIN_SEARCH_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_EXPLAIN_SEARCH_H_
+
+#include "absl/status/statusor.h"
+#include "common/domain/island.h"
+#include "common/domain/slice_plan.h"
+#include "common/planner/planner.h"
+#include "coordinator/planners/tangram/pair_search.h"
+#include "coordinator/planners/tangram/search_space.h"
+
+namespace tangram {
+
+// Why the answers in `store` make no pipeline: the bytes that the cluster
+// lacks, or the answer that came closest to a plan.
+Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store);
+
+// Why the chosen proposal, made of `chosen`, does without `island`. The figure
+// is the judge's for the fastest proposal with the island, else the closed
+// form of the best composition with it. Errors: kCancelled.
+absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
+                                           const Finalist& chosen,
+                                           const Judgement& judgement,
+                                           double min_island_gain,
+                                           PairSearch& search);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_EXPLAIN_SEARCH_H_

@@ -1,0 +1,67 @@
+#include "coordinator/planners/tangram/simulated_bound.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "absl/status/status.h"
+
+namespace tangram {
+namespace {
+
+// 2^10 sets of islands are quick to go through, 2^16 are not.
+constexpr int kMostIslandsTold = 10;
+
+// The evaluator adds the same seconds up in another order.
+constexpr double kRounding = 1 - 1e-9;
+
+}  // namespace
+
+BoundSlice MakeBoundSlice(AtomRange atoms, int island,
+                          absl::Span<const double> stage_s, double closing_s,
+                          int num_microbatches) {
+  BoundSlice slice{.atoms = atoms, .island = island, .closing_s = closing_s};
+  for (const double seconds : stage_s) {
+    slice.busiest_s =
+        std::max(slice.busiest_s, slice.latency_s + num_microbatches * seconds);
+    slice.latency_s += seconds;
+  }
+  return slice;
+}
+
+absl::StatusOr<double> LeastIterationSeconds(
+    int num_atoms, int num_islands, absl::Span<const BoundSlice> slices,
+    double limit_s, absl::FunctionRef<bool()> should_stop) {
+  const bool tells_islands = num_islands <= kMostIslandsTold;
+  std::vector<std::vector<const BoundSlice*>> ending_at(num_atoms + 1);
+  for (const BoundSlice& slice : slices) {
+    ending_at[slice.atoms.end].push_back(&slice);
+  }
+  // least[a]: islands used → the least V of a tail over atoms [a, num_atoms).
+  std::vector<std::map<uint32_t, double>> least(num_atoms + 1);
+  least[num_atoms][0] = 0;
+  double best_s = limit_s;
+  for (int end = num_atoms; end > 0; --end) {
+    for (const auto& [islands, tail_s] : least[end]) {
+      if (should_stop()) return absl::CancelledError("planning stopped");
+      for (const BoundSlice* slice : ending_at[end]) {
+        const uint32_t own =
+            tells_islands ? uint32_t{1} << slice->island : uint32_t{0};
+        if ((islands & own) != 0) continue;
+        const double seconds =
+            std::max(slice->busiest_s, slice->latency_s + tail_s);
+        if (seconds > best_s) continue;
+        if (slice->atoms.begin == 0) {
+          best_s = std::min(best_s, seconds + slice->closing_s);
+          continue;
+        }
+        const auto [it, inserted] =
+            least[slice->atoms.begin].try_emplace(islands | own, seconds);
+        if (!inserted) it->second = std::min(it->second, seconds);
+      }
+    }
+  }
+  return best_s < limit_s ? best_s * kRounding : limit_s;
+}
+
+}  // namespace tangram

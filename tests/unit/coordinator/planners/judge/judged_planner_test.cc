@@ -1,0 +1,219 @@
+#include "coordinator/planners/judge/judged_planner.h"
+
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+class JudgeObserver : public PlanObserver {
+ public:
+  bool stop = false;
+  void OnPhase(PlanPhase) override {}
+  void OnPairs(int, int) override {}
+  void OnBest(double) override {}
+  bool ShouldStop() override { return stop; }
+};
+
+// Two nodes of one GPU each; 4 transformer layers, 8 samples.
+PlanRequest TwoGpus(double memory_bytes) {
+  DeviceSpec device = testing::TestDevice("GPU");
+  device.memory_bytes = memory_bytes;
+  return {.cluster = testing::TestCluster({{.name = "node",
+                                            .num_nodes = 2,
+                                            .gpus_per_node = 1,
+                                            .device = device}}),
+          .model = testing::TestModel(4),
+          .training = testing::TestTraining(8)};
+}
+
+PlacedStage StageOn(int node, int begin, int end, int island) {
+  return {.plan = {.begin = {begin, 0},
+                   .end = {end, 0},
+                   .recompute = {{end - begin, kRecomputeNone}}},
+          .gpus = {{.node = node, .index = 0}},
+          .island = island};
+}
+
+// The whole model on GPU 0, or cut after `cut` layers.
+PipelinePlan WholeModel() {
+  return {.pipeline_microbatch_size = 1, .stages = {StageOn(0, 0, 6, 0)}};
+}
+PipelinePlan CutAfter(int cut) {
+  return {.pipeline_microbatch_size = 1,
+          .stages = {StageOn(0, 0, cut, 0), StageOn(1, cut, 6, 1)}};
+}
+
+double PeakBytes(const PipelinePlan& plan) {
+  const PlanRequest request = TwoGpus(1e15);
+  double most = 0;
+  const auto evaluation =
+      EvaluatePlan(request.model, request.cluster, request.training, plan);
+  for (const StageEvaluation& stage : evaluation->stages) {
+    most = std::max(most, stage.peak_bytes);
+  }
+  return most;
+}
+
+// Proposes the plans of each call in turn, and keeps what it was told.
+struct Script {
+  std::vector<std::vector<Proposal>> calls;
+  bool exhausted = true;
+  std::vector<Refusal> told;
+  int chosen = -2;
+};
+
+class ScriptedSearch : public PlanSearch {
+ public:
+  explicit ScriptedSearch(Script& script) : script_(script) {}
+  absl::StatusOr<std::vector<Proposal>> Propose(
+      absl::Span<const Refusal> refused) override {
+    script_.told.insert(script_.told.end(), refused.begin(), refused.end());
+    if (next_ == script_.calls.size()) return std::vector<Proposal>();
+    return script_.calls[next_++];
+  }
+  absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) override {
+    script_.chosen = judgement.chosen;
+    return PlanFindings{.lower_bound_s = 1e-9,
+                        .why_none = Infeasible{.reason = "nothing to propose"},
+                        .exhausted = script_.exhausted};
+  }
+
+ private:
+  Script& script_;
+  size_t next_ = 0;
+};
+
+class ScriptedPlanner : public Planner {
+ public:
+  explicit ScriptedPlanner(Script& script) : script_(script) {}
+  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest&) override {
+    return std::vector<Island>();
+  }
+  absl::StatusOr<std::unique_ptr<PlanSearch>> Start(const PlanRequest&,
+                                                    PlanObserver&) override {
+    return std::make_unique<ScriptedSearch>(script_);
+  }
+
+ private:
+  Script& script_;
+};
+
+absl::StatusOr<PlanResult> PlanScript(const PlanRequest& request,
+                                      Script& script,
+                                      const JudgeOptions& options = {}) {
+  JudgeObserver observer;
+  return CreateJudgedPlanner(std::make_unique<ScriptedPlanner>(script), options)
+      ->Plan(request, observer);
+}
+
+TEST(JudgedPlannerTest, TheFasterProposalWinsWhateverThePlannerPredicts) {
+  Script script{.calls = {{{.plan = WholeModel(), .predicted_s = 1},
+                           {.plan = CutAfter(3), .predicted_s = 2}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  EXPECT_EQ(result.closed_form_s, 2);
+  EXPECT_EQ(result.runners_up.size(), 1);
+  EXPECT_EQ(script.chosen, 1);
+}
+
+TEST(JudgedPlannerTest, APlanThatFitsBeatsAFasterOneThatDoesNot) {
+  // The balanced cut fits, the whole model on one GPU does not.
+  const double memory = (PeakBytes(WholeModel()) + PeakBytes(CutAfter(3))) / 2;
+  Script script{.calls = {{{.plan = WholeModel()}, {.plan = CutAfter(3)}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(memory), script));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  EXPECT_TRUE(result.evaluation.violations.empty());
+}
+
+TEST(JudgedPlannerTest, AsksForTheNextBestUntilOneFits) {
+  const double memory = (PeakBytes(WholeModel()) + PeakBytes(CutAfter(3))) / 2;
+  Script script{.calls = {{{.plan = WholeModel()}},
+                          {{.plan = CutAfter(5)}},
+                          {{.plan = CutAfter(3)}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(memory), script));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  ASSERT_EQ(script.told.size(), 2);
+  EXPECT_EQ(script.told[0].stage, 0);
+  EXPECT_GT(script.told[0].why.bytes_short, 0);
+}
+
+TEST(JudgedPlannerTest, NoPlanSaysHowManyBytesTheClosestLacks) {
+  const double most = PeakBytes(WholeModel());
+  const double least = PeakBytes(CutAfter(3));
+  Script script{.calls = {{{.plan = WholeModel()}}, {{.plan = CutAfter(3)}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(least - 1e6), script));
+  EXPECT_FALSE(result.plan.has_value());
+  ASSERT_TRUE(result.infeasible.has_value());
+  EXPECT_NEAR(result.infeasible->bytes_short, 1e6, 1);
+  EXPECT_LT(result.infeasible->bytes_short, most - least);
+  EXPECT_EQ(result.lower_bound_s, 0);
+  EXPECT_EQ(script.chosen, -1);
+}
+
+TEST(JudgedPlannerTest, NoPlanSaysThatTheSearchWasCutShort) {
+  Script script{.calls = {{{.plan = WholeModel()}}}, .exhausted = false};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(TwoGpus(1), script));
+  EXPECT_THAT(result.infeasible->reason,
+              HasSubstr("all 1 pipelines judged were refused"));
+}
+
+TEST(JudgedPlannerTest, AnInvalidProposalIsRefusedAndNeverReturned) {
+  PipelinePlan twice = CutAfter(3);
+  twice.stages[1].gpus = twice.stages[0].gpus;
+  Script script{.calls = {{{.plan = twice}}, {{.plan = CutAfter(3)}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  ASSERT_EQ(script.told.size(), 1);
+  EXPECT_EQ(script.told[0].stage, -1);
+  EXPECT_THAT(script.told[0].why.reason, HasSubstr("each GPU at most once"));
+}
+
+TEST(JudgedPlannerTest, NothingProposedIsThePlannersOwnReason) {
+  Script script;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script));
+  EXPECT_EQ(result.infeasible, (Infeasible{.reason = "nothing to propose"}));
+}
+
+TEST(JudgedPlannerTest, JudgesWhatTheRuntimeMakesOfThePlan) {
+  JudgeOptions options;
+  options.rules.fit =
+      [](const PlanRequest&,
+         const PipelinePlan& plan) -> absl::StatusOr<PipelinePlan> {
+    if (plan.num_stages() == 1) {
+      return absl::InvalidArgumentError("needs two stages");
+    }
+    return CutAfter(4);
+  };
+  Script script{.calls = {{{.plan = WholeModel()}, {.plan = CutAfter(3)}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script, options));
+  EXPECT_EQ(result.plan, CutAfter(4));
+}
+
+TEST(JudgedPlannerTest, StopsBetweenProposals) {
+  JudgeObserver observer;
+  observer.stop = true;
+  Script script{.calls = {{{.plan = WholeModel()}}}};
+  EXPECT_THAT(CreateJudgedPlanner(std::make_unique<ScriptedPlanner>(script), {})
+                  ->Plan(TwoGpus(1e15), observer),
+              StatusIs(absl::StatusCode::kCancelled, "planning stopped"));
+}
+
+}  // namespace
+}  // namespace tangram
