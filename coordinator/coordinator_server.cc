@@ -40,20 +40,20 @@
 namespace tangram {
 namespace {
 
-// How late an expired lease of a query is noticed, at most.
+// Expired leases of queries are noticed within this time.
 constexpr std::chrono::milliseconds kTickInterval(250);
-// For the answers of ended plans to reach their callers.
+// Time for the answers of ended plans to reach their callers.
 constexpr std::chrono::seconds kShutdownGrace(1);
-// How long plans that are told to stop are waited for.
+// Time to wait for plans that were told to stop.
 constexpr double kStopTimeoutS = 5;
-// Other coordinators' doings are noticed about once a second.
+// Looks about once a second for changes by other coordinators.
 constexpr int kTicksBetweenLooks = 4;
-// At once; so few that calls of the store hardly wait for it.
+// Jobs deleted at once. So few hardly delay other calls of the store.
 constexpr int kForgottenJobs = 100;
-// Threads that talk to the store, and calls that may wait for them.
+// Threads that use the store, and calls that may wait for them.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
-// Some megabytes each, at most.
+// Number of traces kept. Each takes at most some megabytes.
 constexpr size_t kKeptTraces = 16;
 
 double UnixSeconds() {
@@ -62,7 +62,7 @@ double UnixSeconds() {
       .count();
 }
 
-// Different in every process that ever was.
+// Returns a name that no other process has or had.
 std::string OwnerName() {
   std::random_device random;
   return absl::StrCat("coordinator-", absl::Hex(random()), absl::Hex(random()));
@@ -173,7 +173,7 @@ class Server : public CoordinatorServer {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ApplySettings(builder);
-    // Two coordinators on one port would share it silently otherwise.
+    // Otherwise two coordinators would share one port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
     MeasureCalls(builder, all_metrics_);
@@ -244,7 +244,7 @@ class Server : public CoordinatorServer {
     Mutex mutex;
     StoppableConditionVariable wake;
     const MutexLock lock(mutex);
-    int64_t ticks = -1;  // The gauges are there from the start.
+    int64_t ticks = -1;  // So that the first tick sets the gauges.
     while (!stop.stop_requested()) {
       pool_.Tick();
       if (++ticks % kTicksBetweenLooks == 0) {
@@ -262,13 +262,14 @@ class Server : public CoordinatorServer {
     metrics_.SetJobs(runner_.num_running());
   }
 
-  // Aside, as the database may take its time.
+  // Runs in another thread, because the database may be slow.
   void LookAtJobs() {
     if (is_looking_.exchange(true)) return;
     const auto task = store_executor_.Submit([this] {
       const absl::StatusOr<int> waiting = state_.jobs->CountWaiting();
       if (waiting.ok()) metrics_.SetWaitingJobs(*waiting);
-      // Or later: the store's failures are counted and told elsewhere.
+      // A failure is ignored here. It is counted and logged elsewhere, and a
+      // later look deletes the jobs.
       if (keep_jobs_s_ > 0) {
         state_.jobs->Forget(keep_jobs_s_, kForgottenJobs).IgnoreError();
       }

@@ -22,50 +22,50 @@ struct CoordinatorOptions {
   TlsFiles tls;  // Without a certificate: plain text.
   AuthenticatorOptions auth;
   TenantLimits tenant_limits;
-  // Serves gRPC health alone, in plain text, for probes; empty: nowhere.
+  // Address of gRPC health alone, in plain text, for probes; empty: none.
   std::string health_listen;
-  // Serves a page with jobs and workers, in plain text; empty: nowhere.
+  // Address of a page with jobs and workers, in plain text; empty: none.
   std::string http_listen;
   double worker_wait_s = 30;
   QuarantineOptions quarantine;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
-  CostLimits cost_limits;                        // Of one plan.
-  int64_t cache_bytes = int64_t{256} << 20;      // Answers of workers.
-  int64_t plan_cache_bytes = int64_t{64} << 20;  // Answers to plan requests.
-  // Tenants get each other's answers. Otherwise none can affect, or learn of,
-  // what another one asked.
+  CostLimits cost_limits;                    // Limits of one plan.
+  int64_t cache_bytes = int64_t{256} << 20;  // Cache of workers' answers.
+  // Cache of answers to plan requests.
+  int64_t plan_cache_bytes = int64_t{64} << 20;
+  // Whether tenants get each other's answers. If not, no tenant can affect, or
+  // learn of, the questions of another.
   bool share_answers = false;
   WorkQueueOptions queue;
   StatePlace state;
-  // Called once, from any thread, when the database of jobs turns out to be
-  // damaged: the coordinator cannot go on. Null: nobody is told.
+  // Called once, from any thread, when the database of jobs proves damaged,
+  // after which the coordinator cannot continue. May be null.
   std::function<void(const absl::Status&)> on_failure;
   double job_lease_s = 6;
-  double keep_jobs_s = 30 * 86400.;  // After their end; 0: for ever.
+  double keep_jobs_s = 30 * 86400.;  // Time after their end; 0: for ever.
 };
 
-// The coordinator daemon without its process: all services, health, reflection
-// and metrics on one port. Thread-safe.
+// The coordinator daemon without its process. Serves all services, health and
+// reflection on one port. Thread-safe.
 class CoordinatorServer {
  public:
-  // kUnavailable if a port or the state cannot be had, kDataLoss if the
-  // database of jobs is damaged, kInvalidArgument if a certificate or a file
-  // with tokens is at fault. `metrics` must outlive the
-  // server.
+  // Returns kUnavailable if a port or the state cannot be used, kDataLoss if
+  // the database of jobs is damaged, and kInvalidArgument if a certificate or a
+  // file with tokens is at fault. `metrics` must outlive the server.
   static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(
       const CoordinatorOptions& options, Metrics& metrics);
 
-  virtual ~CoordinatorServer() = default;  // Ends what is under way.
+  virtual ~CoordinatorServer() = default;  // Ends running plans.
 
   virtual int port() const = 0;
   virtual int health_port() const = 0;  // 0: none.
-  virtual int http_port() const = 0;    // Likewise.
+  virtual int http_port() const = 0;    // 0: none.
   virtual WorkerPool& pool() = 0;
 
-  // Says NOT_SERVING, refuses new plans, and waits for those under way, jobs
-  // included. False if some had to be ended because the time was up; such jobs
-  // are queued again.
+  // Reports NOT_SERVING, refuses new plans, and waits for running ones,
+  // including jobs. Returns false if some had to be ended after `timeout_s`
+  // seconds. Such jobs are queued again.
   virtual bool Drain(double timeout_s) = 0;
 };
 

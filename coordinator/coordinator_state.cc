@@ -51,7 +51,7 @@ absl::StatusOr<std::unique_ptr<JobStore>> OpenJobFile(const std::string& file) {
   auto jobs = OpenCheckedJobs(file);
   if (jobs.ok()) return jobs;
   const absl::Status& status = jobs.status();
-  // In use or full, or written by a later version, which the message says.
+  // The file is in use, full, or of a later version. The message says so.
   const bool is_sound = absl::IsUnavailable(status) ||
                         absl::IsResourceExhausted(status) ||
                         absl::IsFailedPrecondition(status);

@@ -13,37 +13,37 @@
 
 namespace tangram {
 
-// Where jobs and answers are.
+// The location of jobs and answers.
 struct StatePlace {
-  // A folder, made if there is none; empty: both end with the process.
+  // Folder, created if it does not exist. Empty: both end with the process.
   std::string state_dir;
-  // Where both are instead, shared with other coordinators: what
-  // OpenPostgresDatabase takes; empty: nowhere.
+  // Database for both instead, shared with other coordinators, as for
+  // OpenPostgresDatabase. Empty: none.
   std::string database;
   int64_t stored_answers_bytes = int64_t{1} << 30;
 };
 
-// What outlives a coordinator.
+// State that outlives a coordinator.
 struct CoordinatorState {
   std::unique_ptr<JobStore> jobs;
-  std::string jobs_at;  // The file, or what stands for it in messages.
+  std::string jobs_at;  // The file, or its name in messages.
   std::unique_ptr<AnswerStoreMetrics> answer_metrics;
   std::unique_ptr<AnswerStore> answers;  // Null: the pool's cache is enough.
 };
 
-// What to say of a database of jobs that is damaged.
+// Returns the error for a damaged database of jobs.
 absl::Status JobsAreDamaged(const std::string& jobs_at,
                             const absl::Status& reason);
 
-// Opens both. A damaged file of answers is set aside, and there are none then:
-// they are asked again. Of a damaged file of jobs the error, kDataLoss, names
-// the file: nothing can bring jobs back but a backup. kUnavailable if something
-// cannot be had now.
+// Opens both. Sets a damaged file of answers aside and starts with none; they
+// are asked again. Returns kDataLoss naming the file if the file of jobs is
+// damaged, because only a backup can restore jobs. Returns kUnavailable if
+// something cannot be used now.
 absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,
                                            Metrics& metrics);
 
-// Deletes all stored answers and returns their number; kInvalidArgument without
-// a place. A file must not be in use: kUnavailable.
+// Deletes all stored answers and returns their number. Returns kInvalidArgument
+// if no place is given, and kUnavailable if a file is in use.
 absl::StatusOr<int64_t> PurgeStoredAnswers(const StatePlace& place);
 
 }  // namespace tangram

@@ -100,7 +100,7 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where services and users keep such things; empty: nowhere.
+// Returns the folder for state by the usual variables; empty: none.
 std::string StateDir() {
   const std::string flag = absl::GetFlag(FLAGS_state_dir);
   if (flag == "none") return "";
@@ -115,7 +115,7 @@ std::string StateDir() {
   return home.empty() ? "" : absl::StrCat(home, "/.local/state/tangram");
 }
 
-// The number of bytes must be one of 64 bits.
+// Checks that the number of bytes fits in 64 bits.
 absl::Status CheckMegabytes(absl::string_view flag, int64_t value) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 20;
   if (value >= 0 && value <= kMost) return absl::OkStatus();
@@ -213,7 +213,7 @@ absl::Status Purge() {
   return absl::OkStatus();
 }
 
-// Why the coordinator stops without having been told to.
+// The reason why the coordinator stops without being told to.
 class Failure {
  public:
   void Set(const absl::Status& status) {
@@ -255,7 +255,7 @@ absl::Status RunCoordinator() {
 
   const int signal = WaitForTermination();
   Log(LogLevel::kInfo, "draining", {{"signal", signal}});
-  // Without its jobs it has nothing to wait for.
+  // After a failure there is nothing to wait for.
   const bool finished =
       server->Drain(failure.Get().ok() ? absl::GetFlag(FLAGS_drain_s) : 0);
   Log(LogLevel::kInfo, "coordinator stopped",

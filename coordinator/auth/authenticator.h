@@ -14,37 +14,39 @@
 namespace tangram {
 
 struct AuthenticatorOptions {
-  std::string tokens_file;    // As TokenTable; empty: none.
-  std::string web_keys_file;  // As JsonWebKeys; empty: no web tokens.
+  std::string tokens_file;    // As for TokenTable; empty: none.
+  std::string web_keys_file;  // As for JsonWebKeys; empty: no web tokens.
   WebTokenRules web_token_rules;
   std::function<double()> unix_now_s;
 
   bool IsOpen() const { return tokens_file.empty() && web_keys_file.empty(); }
 };
 
-// What a call shows of the one who makes it.
+// The part of a call that identifies its caller.
 struct Credentials {
   absl::string_view authorization;  // "Bearer ..."; empty: none.
-  // In the certificate that TLS has verified; empty: none.
+  // Names in the certificate that TLS has verified; empty: none.
   std::vector<std::string> certificate_names;
 };
 
-// Tells who calls. Files are read again when they change. Thread-safe.
+// Identifies callers. Reads its files again when they change. Thread-safe.
 class Authenticator {
  public:
-  // kInvalidArgument names the flag at fault.
+  // Returns kInvalidArgument naming the flag at fault.
   static absl::StatusOr<std::unique_ptr<Authenticator>> Create(
       const AuthenticatorOptions& options);
 
   virtual ~Authenticator() = default;
 
-  // A token, if there is one, otherwise a certificate. Without files everybody
-  // may do everything. kUnauthenticated says what is missing or wrong.
+  // Returns the caller that the token names or, without a token, the
+  // certificate. Without files, everybody has all roles. kUnauthenticated says
+  // what is missing or wrong.
   virtual absl::StatusOr<Caller> Identify(const Credentials& credentials) = 0;
 };
 
-// kUnauthenticated, kPermissionDenied, or kUnimplemented for a method that does
-// not exist.
+// Checks that a caller may call the method of this path. Returns
+// kUnauthenticated, kPermissionDenied, or kUnimplemented if there is no such
+// method.
 absl::Status CheckMayCall(Authenticator& authenticator, absl::string_view path,
                           const Credentials& credentials);
 

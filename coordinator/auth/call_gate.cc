@@ -20,7 +20,8 @@ absl::string_view Find(const Metadata& metadata, const char* name) {
   return {it->second.data(), it->second.size()};
 }
 
-// Of TLS: common name and alternative names of a verified certificate.
+// Returns the common name and alternative names of a certificate that TLS has
+// verified.
 std::vector<std::string> CertificateNames(const grpc::AuthContext& context) {
   std::vector<std::string> names;
   for (const char* property :
@@ -37,7 +38,7 @@ class CallGate : public grpc::AuthMetadataProcessor {
   explicit CallGate(Authenticator& authenticator)
       : authenticator_(authenticator) {}
 
-  // Checking takes microseconds.
+  // Not blocking, because a check takes microseconds.
   bool IsBlocking() const override { return false; }
 
   grpc::Status Process(const InputMetadata& metadata,

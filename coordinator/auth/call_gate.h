@@ -13,12 +13,12 @@ class ServerContextBase;
 
 namespace tangram {
 
-// What every call passes before its service learns of it, whatever the service:
-// CheckMayCall. `authenticator` must outlive the server.
+// Returns a processor that checks every call by CheckMayCall before its service
+// sees it. `authenticator` must outlive the server.
 std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
     Authenticator& authenticator);
 
-// Who makes a call that has passed.
+// Returns the caller of a call that has passed the gate.
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
                                 const grpc::ServerContextBase& context);
 

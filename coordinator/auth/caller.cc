@@ -15,7 +15,8 @@
 namespace tangram {
 namespace {
 
-// Names are in log lines, tenants in keys of the database.
+// Limits, because names appear in log lines and tenants in keys of the
+// database.
 constexpr size_t kMaxNameLength = 128;
 constexpr size_t kMaxTenantLength = 64;
 constexpr std::array<std::pair<Role, const char*>, 3> kRoles = {

@@ -10,9 +10,14 @@
 
 namespace tangram {
 
-// What somebody may do: plan for his tenant, see and end all tenants' jobs, or
-// be a worker.
-enum class Role : unsigned { kPlan = 1, kOperate = 2, kWork = 4 };
+// A right of a caller. Values are bits.
+enum class Role : unsigned {
+  kPlan = 1,     // Plan for the caller's tenant, and see and end its jobs.
+  kOperate = 2,  // See and end the jobs of all tenants; see the workers.
+  kWork = 4      // Be a worker.
+};
+
+// A set of roles.
 
 class Roles {
  public:
@@ -37,18 +42,19 @@ class Roles {
 
 struct Caller {
   std::string name;    // For logs.
-  std::string tenant;  // Whose jobs he sees; empty: none's.
+  std::string tenant;  // Tenant whose jobs the caller sees; empty: no tenant.
   Roles roles;
   bool operator==(const Caller&) const = default;
 };
 
-// "plan", "operate" or "work".
+// Reads "plan", "operate" or "work".
 absl::StatusOr<Role> ParseRole(absl::string_view text);
-std::string ToString(Roles roles);  // "plan or operate"
+std::string ToString(Roles roles);  // E.g. "plan or operate".
 
-// A caller read from a file or a token: a name is up to 128 printable
-// characters, a tenant up to 64 letters, digits and "._@-", and who plans has
-// one. The name's field is `name_field`.
+// Checks a caller read from a file or a token. A name has 1 to 128 printable
+// characters. A tenant has 1 to 64 letters, digits and "._@-". A caller with
+// the role kPlan needs a tenant. Errors call the field of the name
+// `name_field`.
 absl::Status CheckCaller(absl::string_view name_field, const Caller& caller);
 
 }  // namespace tangram

@@ -24,9 +24,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// NIST SP 800-131A refuses shorter keys; so does RFC 7518, 3.3.
+// NIST SP 800-131A and RFC 7518, 3.3, refuse shorter keys.
 constexpr int kMinRsaBits = 2048;
-constexpr size_t kP256Bytes = 32;       // Of a coordinate (RFC 7518, 3.4).
+constexpr size_t kP256Bytes = 32;  // Bytes of a coordinate (RFC 7518, 3.4).
 constexpr char kUncompressedPoint = 4;  // SEC 1, 2.3.3.
 
 struct Freer {
@@ -66,7 +66,7 @@ absl::StatusOr<std::string> Decode(const Json& object, const char* name) {
   return FieldError(name, "missing or malformed", "base64url");
 }
 
-// Null if OpenSSL does not take the numbers for a key.
+// Returns null if OpenSSL refuses the numbers as a key.
 KeyPointer MakeKey(const char* type, OSSL_PARAM_BLD* numbers) {
   const Owned<OSSL_PARAM> params(OSSL_PARAM_BLD_to_param(numbers));
   const Owned<EVP_PKEY_CTX> context(
@@ -107,7 +107,7 @@ absl::StatusOr<KeyPointer> EllipticKey(const Json& object) {
   return FieldError("x", "no point", "a point of the curve P-256");
 }
 
-// The algorithm that the key is for; empty: not one of ours.
+// Returns the algorithm that the key is for; empty if it is not RS256 or ES256.
 std::string AlgorithmOf(const Json& object) {
   const std::string use = Text(object, "use");
   std::string algorithm;
@@ -121,7 +121,8 @@ std::string AlgorithmOf(const Json& object) {
   return is_ours ? algorithm : "";
 }
 
-// JSON Web Signatures have the two numbers side by side, OpenSSL wants DER.
+// Converts a signature to DER, which OpenSSL needs. JSON Web Signatures hold
+// the two numbers side by side.
 std::optional<std::string> DerSignature(absl::string_view raw) {
   if (raw.size() != 2 * kP256Bytes) return std::nullopt;
   const Owned<ECDSA_SIG> signature(ECDSA_SIG_new());

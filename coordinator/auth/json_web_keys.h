@@ -12,17 +12,19 @@ struct evp_pkey_st;
 
 namespace tangram {
 
-// The public keys of an identity provider: a JSON Web Key Set (RFC 7517) with
-// RSA keys for RS256 and P-256 keys for ES256 (RFC 7518). Keys of other kinds
-// or uses are passed over.
+// The public keys of an identity provider, from a JSON Web Key Set (RFC 7517):
+// RSA keys for RS256 and P-256 keys for ES256 (RFC 7518). Ignores keys of other
+// kinds or uses.
 class JsonWebKeys {
  public:
-  // kInvalidArgument names the key at fault: keys[1].n: ...
+  // Reads a key set. Returns kInvalidArgument naming the key at fault:
+  // keys[1].n: ...
   static absl::StatusOr<JsonWebKeys> Parse(absl::string_view json);
 
-  // Whether `signature` of `text` was made with the key of that id; without an
-  // id, with any key. `algorithm` must be the key's own, so that no key is used
-  // as another kind of key. kUnauthenticated says what is wrong.
+  // Checks that `signature` of `text` was made with the key of this id; if
+  // `key_id` is empty, with any key. `algorithm` must be the key's own, so that
+  // no key can be used as another kind of key. kUnauthenticated says what is
+  // wrong.
   absl::Status Verify(absl::string_view algorithm, absl::string_view key_id,
                       absl::string_view text,
                       absl::string_view signature) const;

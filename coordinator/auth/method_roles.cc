@@ -10,7 +10,7 @@ struct Entry {
   MethodAccess access;
 };
 
-// Every method that the coordinator serves; the rest is refused.
+// Every method that the coordinator serves. Others are refused.
 const auto& Table() {
   const Roles plan = Roles() | Role::kPlan;
   const Roles plan_or_operate = plan | Role::kOperate;
@@ -22,7 +22,7 @@ const auto& Table() {
       Entry{"/tangram.v1.Jobs/ListJobs", {.any_of = plan_or_operate}},
       Entry{"/tangram.v1.Jobs/CancelJob", {.any_of = plan_or_operate}},
       Entry{"/tangram.v1.Jobs/GetJobTrace", {.any_of = plan_or_operate}},
-      // Names of workers and what they do are no tenant's.
+      // Operators only: the names and the work of workers belong to no tenant.
       Entry{"/tangram.v1.Status/GetStatus",
             {.any_of = Roles() | Role::kOperate}},
       Entry{"/tangram.v1.Workers/ListWorkers",
@@ -30,7 +30,7 @@ const auto& Table() {
       Entry{"/tangram.v1.Workers/ReleaseWorker",
             {.any_of = Roles() | Role::kOperate}},
       Entry{"/tangram.v1.WorkerPool/Work", {.any_of = Roles() | Role::kWork}},
-      // That it serves is no secret, and probes have no tokens.
+      // Public, because probes have no tokens and health is no secret.
       Entry{"/grpc.health.v1.Health/Check", {.is_public = true}},
       Entry{"/grpc.health.v1.Health/Watch", {.is_public = true}},
       Entry{"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",

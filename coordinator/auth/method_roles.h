@@ -6,14 +6,15 @@
 
 namespace tangram {
 
+// The access rules of a method.
 struct MethodAccess {
-  // Without saying who one is.
+  // Whether callers need no identity.
   bool is_public = false;
-  Roles any_of;  // Empty, of a method that is not public: whoever is known.
+  Roles any_of;  // One of these is needed. Empty: any known caller.
 };
 
-// Who may call the method of that path, "/tangram.v1.Jobs/GetJob". Null: there
-// is no such method.
+// Returns who may call the method of this path, e.g. "/tangram.v1.Jobs/GetJob".
+// Returns null if there is no such method.
 const MethodAccess* FindMethodAccess(absl::string_view path);
 
 }  // namespace tangram

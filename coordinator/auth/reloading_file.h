@@ -20,8 +20,9 @@
 
 namespace tangram {
 
-// What a file says, read again soon after it has changed. A change that cannot
-// be read is logged, and what was said before holds on. Thread-safe.
+// The parsed content of a file, read again within kRefreshIntervalS after the
+// file has changed. If a change cannot be read, logs it and keeps the previous
+// content. Thread-safe.
 template <typename T>
 class ReloadingFile {
  public:
@@ -74,8 +75,8 @@ class ReloadingFile {
   void Refresh() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const FileStamp stamp = Stamp();
     if (stamp == stamp_) return;
-    // Again until it can be read: a mode that is set right later shows in no
-    // stamp.
+    // Tries again until it succeeds: fixing the permissions of the file does
+    // not change the stamp.
     absl::StatusOr<std::shared_ptr<const T>> value = Read();
     const bool was_tried = std::exchange(tried_, stamp) == stamp;
     if (value.ok()) {
@@ -94,8 +95,10 @@ class ReloadingFile {
   const Parser parser_;
   Mutex mutex_;
   std::chrono::steady_clock::time_point next_look_ ABSL_GUARDED_BY(mutex_);
-  FileStamp stamp_ ABSL_GUARDED_BY(mutex_);  // Of what `value_` says.
-  FileStamp tried_ ABSL_GUARDED_BY(mutex_);  // Last read, or not.
+  // Stamp of the content in `value_`.
+  FileStamp stamp_ ABSL_GUARDED_BY(mutex_);
+  // Stamp of the last attempt to read.
+  FileStamp tried_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const T> value_ ABSL_GUARDED_BY(mutex_);
 };
 

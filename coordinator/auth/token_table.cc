@@ -18,7 +18,7 @@
 namespace tangram {
 namespace {
 
-// Fewer can be guessed.
+// Shorter tokens can be guessed.
 constexpr size_t kMinTokenLength = 16;
 constexpr size_t kNumFields = 4;
 

@@ -10,18 +10,18 @@
 
 namespace tangram {
 
-// Callers by what they show. Tokens are kept and looked up by their SHA-256, so
-// that neither the memory nor the time of a look-up tells them.
+// Callers by token or certificate. Stores and finds tokens by their SHA-256, so
+// that neither memory nor the time of a look-up reveals them.
 class TokenTable {
  public:
-  // Lines of "token,name,tenant,roles", the roles separated by "|"; the tenant
-  // may be empty. Instead of a token there may be its digest, as
-  // "sha256:<64 hexadecimal digits>", or the name in a client's certificate, as
-  // "cert:<name>". Empty lines and those that begin with "#" mean nothing.
-  // kInvalidArgument names the line, never the token.
+  // Reads lines of "token,name,tenant,roles", with roles separated by "|". The
+  // tenant may be empty. A line may hold the digest of the token instead,
+  // "sha256:<64 hexadecimal digits>", or the name in a client certificate,
+  // "cert:<name>". Ignores empty lines and lines that begin with "#". Returns
+  // kInvalidArgument naming the line, never the token.
   static absl::StatusOr<TokenTable> Parse(absl::string_view text);
 
-  // Null: nobody's.
+  // Returns the caller; null if there is none.
   const Caller* FindToken(absl::string_view token) const;
   const Caller* FindCertificate(const std::string& name) const;
 

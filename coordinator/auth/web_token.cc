@@ -17,9 +17,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kNumParts = 3;
-// Twice the metadata that gRPC takes with its default settings.
+// Longest token: twice the metadata that gRPC takes by default.
 constexpr size_t kMaxBytes = 1 << 14;
-// How far clocks may be apart.
+// Largest difference between clocks.
 constexpr double kLeewayS = 30;
 
 absl::Status Refuse(absl::string_view why) {
@@ -41,7 +41,7 @@ std::string Text(const Json& object, const char* name) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-// A string, or the strings of a list.
+// Returns a string as a list, or the strings of a list.
 std::vector<std::string> Texts(const Json& object, const char* name) {
   const auto it = object.find(name);
   if (it == object.end()) return {};
@@ -54,7 +54,7 @@ std::vector<std::string> Texts(const Json& object, const char* name) {
   return texts;
 }
 
-// Words that spaces separate, or the strings of a list.
+// Returns the words of a string separated by spaces, or the strings of a list.
 std::vector<std::string> Words(const Json& object, const char* name) {
   const auto it = object.find(name);
   if (it == object.end() || !it->is_string()) return Texts(object, name);
@@ -80,7 +80,7 @@ absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
   if (Text(claims, "iss") != rules.issuer) {
     return Refuse(absl::StrCat("iss: expected ", rules.issuer));
   }
-  // One audience is a string (RFC 7519, 4.1.3). Its spaces are part of it.
+  // A single audience is one string, spaces included (RFC 7519, 4.1.3).
   const std::vector<std::string> audiences = Texts(claims, "aud");
   if (std::find(audiences.begin(), audiences.end(), rules.audience) ==
       audiences.end()) {
@@ -92,7 +92,7 @@ absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
 absl::StatusOr<Caller> CallerOf(const Json& claims) {
   Caller caller{.name = Text(claims, "sub"), .tenant = Text(claims, "tenant")};
   for (const std::string& word : Words(claims, "roles")) {
-    // Providers have roles for others too.
+    // Ignores unknown roles: providers have roles for other services too.
     const absl::StatusOr<Role> role = ParseRole(word);
     if (role.ok()) caller.roles = caller.roles | *role;
   }
@@ -116,10 +116,10 @@ absl::StatusOr<Caller> CallerOfWebToken(absl::string_view token,
   if (parts.size() != kNumParts) return Refuse("not a JSON Web Token");
   TANGRAM_ASSIGN_OR_RETURN(const Json header,
                            DecodeObject(parts[0], "the header"));
-  // Extensions that must be understood are not.
+  // "crit" lists extensions that must be understood. None is.
   if (header.contains("crit")) return Refuse("crit: not supported");
   std::string signature;
-  // Of the ways to write the last bits, only the usual one.
+  // Accepts only the canonical encoding of the last bits.
   if (!absl::WebSafeBase64Unescape(parts[2], &signature) ||
       absl::WebSafeBase64Escape(signature) != parts[2]) {
     return Refuse("the signature is not base64url");

@@ -10,19 +10,19 @@
 
 namespace tangram {
 
-// What tokens must say beside being signed.
+// Claims that tokens must hold, besides being signed.
 struct WebTokenRules {
-  std::string issuer;    // "iss"
-  std::string audience;  // Among "aud".
+  std::string issuer;    // Must equal "iss".
+  std::string audience;  // Must be among "aud".
 };
 
-// Whether it looks like a JSON Web Token at all: three parts.
+// Returns whether a token has the three parts of a JSON Web Token.
 bool IsWebToken(absl::string_view token);
 
-// The caller that a signed JSON Web Token (RFC 7519) speaks of: "sub" is his
-// name, "tenant" his tenant, "roles" a list or words separated by spaces. It
-// must be within "nbf" (if given) and "exp" at `now_s`, seconds since 1970,
-// give or take half a minute. kUnauthenticated says what is wrong.
+// Returns the caller that a signed JSON Web Token (RFC 7519) names. "sub" is
+// the name, "tenant" the tenant, and "roles" a list or words separated by
+// spaces. `now_s`, in seconds since 1970, must lie between "nbf" (if given) and
+// "exp", give or take 30 s. kUnauthenticated says what is wrong.
 absl::StatusOr<Caller> CallerOfWebToken(absl::string_view token,
                                         const JsonWebKeys& keys,
                                         const WebTokenRules& rules,

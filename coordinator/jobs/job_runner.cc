@@ -11,22 +11,24 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// Renewals within the time of a lease, and tries where they fail.
+// Renewals within the time of a lease, and attempts while renewals fail.
 constexpr int kRenewals = 3;
 constexpr int kTries = 12;
-// Looks at the store in which others have not taken a job that they could run.
+// A coordinator that cannot run jobs leaves them to others for this many poll
+// intervals before it takes one.
 constexpr int kLooksOfOthers = 3;
 
 double NowS() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Whether this is the first failure since a success; `failing` remembers.
+// Returns whether this is the first failure since a success. `failing`
+// remembers.
 bool StartsToFail(const absl::Status& status, std::atomic<bool>& failing) {
   return !failing.exchange(!status.ok()) && !status.ok();
 }
 
-// Whether the store may take it later.
+// Returns whether the store may accept the call later.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
@@ -96,6 +98,7 @@ void JobRunner::Work() {
       {
         const MutexUnlock unlock(mutex_);
         RunJob(*job, *running);
+        // A thread of the runner: claims jobs one at a time and runs them.
       }
       running_.erase(job->id);
       changed_.NotifyAll();
@@ -124,8 +127,8 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
     const MutexLock lock(mutex_);
     const auto [it, is_new] = running_.try_emplace(job.id);
     Running& running = it->second;
-    // If it runs here already, its lease had ended without another taking it:
-    // it goes on with the new one, unless it has been told to stop.
+    // The job runs here already: its lease ended, and no other coordinator took
+    // it. It continues with the new lease unless it was told to stop.
     if (is_new || !running.must_stop) {
       running.lease = LeaseOf(job);
       running.held_until_s = claimed_s + options_.lease_s;
@@ -133,12 +136,13 @@ JobRunner::Running* JobRunner::Begin(const Job& job, double claimed_s) {
       return is_new ? &running : nullptr;
     }
   }
-  store_.Release(LeaseOf(job)).IgnoreError();  // Or it ends by itself.
+  // If this fails, the lease expires.
+  store_.Release(LeaseOf(job)).IgnoreError();
   return nullptr;
 }
 
-// A lease that the store calls lost may have been taken here: by a claim whose
-// answer is under way. Afterwards it is known.
+// Waits for the claims under way. A lease that the store calls lost may have
+// been replaced by a claim of this runner whose answer has not arrived yet.
 void JobRunner::AwaitClaims() {
   const int64_t last = num_claims_;
   changed_.Wait(mutex_, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -155,20 +159,24 @@ JobRunner::Running* JobRunner::FindRunning(const JobLease& lease) {
 void JobRunner::KeepLeases() {
   const MutexLock lock(mutex_);
   bool renewed = true;
-  int64_t wakes = 0;  // Not wakes_: one may have come before this thread began.
+  // Starts at 0, not at wakes_, to see wakes from before this thread began.
+  int64_t wakes = 0;
   while (lease_thread_on_) {
     const Seconds wait(options_.lease_s / (renewed ? kRenewals : kTries));
     changed_.WaitFor(mutex_, wait, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return !lease_thread_on_ || wakes_ != wakes;
     });
-    wakes = wakes_;  // Before the renewal, which may miss what wakes it then.
+    // Read before the renewal, so that a wake during it counts.
+    wakes = wakes_;
     if (running_.empty()) continue;
     const MutexUnlock unlock(mutex_);
     renewed = RenewLeases();
   }
 }
 
-// False if the store could not be asked.
+// Renews the leases of all running jobs. Marks jobs as lost whose lease has
+// another owner, or has ended while the store failed. Returns false if the
+// store failed.
 bool JobRunner::RenewLeases() {
   std::vector<JobLease> leases;
   double now_s = 0;
@@ -183,7 +191,8 @@ bool JobRunner::RenewLeases() {
   if (StartsToFail(held.status(), cannot_renew_)) {
     Note(true, "leases of jobs cannot be renewed", "", held.status());
   }
-  // A database that is full takes no claims of others either.
+  // A full database takes no claims of other coordinators either, so the leases
+  // hold.
   const bool is_full = absl::IsResourceExhausted(held.status());
   std::map<std::string, const Job*> by_id;
   if (held.ok()) {
@@ -215,7 +224,8 @@ bool JobRunner::RenewLeases() {
   return held.ok();
 }
 
-// A store that does not answer does not say either that a lease has ended.
+// Returns whether the job must stop. If the store hangs, no renewal tells that
+// the lease has ended, so this looks at the clock itself.
 bool JobRunner::MustStop(Running& running) {
   const MutexLock lock(mutex_);
   const double now_s = NowS();
@@ -242,7 +252,7 @@ absl::StatusOr<std::string> JobRunner::Result(const Job& job,
   std::atomic<bool> loses_progress = false;
   const auto report = [&](std::string progress) {
     absl::Status status = store_.AppendEvent(LeaseFor(running), progress);
-    // That the job is lost is learnt with the lease.
+    // Renewals tell that the job is lost; this is no failure of the store.
     if (absl::IsFailedPrecondition(status)) status = absl::OkStatus();
     if (StartsToFail(status, loses_progress)) {
       Note(true, "progress of a job is not kept", job.id, status);
@@ -268,7 +278,7 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   }
   if (is_lost) {
     Note(true, "job lost", job.id, absl::OkStatus());
-    // In case nobody has taken it yet.
+    // Releases the job in case no other coordinator has taken it.
     store_.Release(LeaseFor(running)).IgnoreError();
   } else if (is_ended) {
     Note(false, "job put back", job.id, store_.Release(LeaseFor(running)));
@@ -280,7 +290,7 @@ void JobRunner::RunJob(const Job& job, Running& running) {
   options_.on_change(job.id);
 }
 
-// Tries until the store has taken it or the job is no longer ours.
+// Tries until the store has accepted the outcome or the job is lost.
 absl::Status JobRunner::Settle(const Running& running, Job outcome) {
   const MutexLock lock(mutex_);
   while (true) {

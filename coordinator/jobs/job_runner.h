@@ -18,73 +18,77 @@
 
 namespace tangram {
 
-// Does the work of one job: returns its result, reports progress (serialised
-// tangram.v1.PlanProgress) and returns soon once `should_stop` says so.
+// Runs one job and returns its result. Reports progress (serialised
+// tangram.v1.PlanProgress). Returns soon after `should_stop` returns true.
 using JobWork = std::function<absl::StatusOr<std::string>(
     const Job& job, const std::function<void(std::string)>& report,
     const std::function<bool()>& should_stop)>;
 
-// Something worth a line in the log.
+// An event for the log.
 struct JobNote {
   bool is_warning = false;
   const char* what = "";
-  std::string job_id;  // Empty: of none.
+  std::string job_id;  // Empty: concerns no job.
   std::string detail;
 };
 
 struct JobRunnerOptions {
-  std::string owner;    // Of the jobs that it runs; no other runner's.
-  int num_threads = 1;  // Jobs at once.
-  // A job whose runner was not heard of for so long is another's.
+  // Owner of the jobs that it runs. No other runner may use it.
+  std::string owner;
+  int num_threads = 1;  // Jobs that run at once.
+  // Duration of a lease. After it, another runner may take the job of a runner
+  // that fell silent.
   double lease_s = 6;
-  // How often the store is asked for jobs that other coordinators got.
+  // How often to ask the store for jobs that other coordinators received.
   double poll_interval_s = 1;
-  // A job that so many coordinators were lost with is given up: it probably
-  // kills them, and with each the jobs beside it. More than the few of an
-  // unlucky one: that a coordinator was lost has mostly other reasons.
+  // A job is given up once this many coordinators were lost with it, because it
+  // probably kills them, and the jobs beside it too. Set high, because most
+  // coordinator losses are not the job's fault.
   int max_losses = 20;
   JobWork work;
-  // Whether it can get anywhere with a job; if not, it leaves them to others
-  // that share the store. From any thread.
+  // Returns whether the runner can make progress with a job. If not, it leaves
+  // jobs to others that share the store. Called from any thread.
   std::function<bool()> is_able = [] { return true; };
-  // Something happened to the job of that id. From any thread.
+  // Called when something happened to the job of this id, from any thread.
   std::function<void(const std::string& id)> on_change;
   std::function<void(const JobNote& note)> on_note;
 };
 
-// Takes jobs from a store that it may share with other coordinators, and runs
-// them. A job whose lease cannot be renewed in time is stopped: it is another's
-// by then. While the store cannot be written, outcomes wait here. Thread-safe.
+// Takes jobs from a store and runs them. Other coordinators may share the
+// store. If the lease of a job cannot be renewed in time, the job is stopped,
+// because another coordinator may run it by then. While the store cannot be
+// written, the runner keeps the outcomes. Thread-safe.
 class JobRunner {
  public:
   // `store` must outlive the runner.
   JobRunner(JobStore& store, JobRunnerOptions options);
-  ~JobRunner();  // As Stop(0).
+  ~JobRunner();  // Like Stop(0).
 
-  // There may be a new job, or one to be cancelled.
+  // Looks for a new job, or for one to cancel, without waiting for the next
+  // poll.
   void Wake();
 
-  // Takes no more jobs, waits for those under way, and puts what is left when
-  // the time is up back into the queue. True if nothing was left.
+  // Takes no more jobs and waits `timeout_s` seconds for running ones. Puts the
+  // rest back into the queue. Returns true if nothing was left.
   bool Stop(double timeout_s);
 
   int num_running();
 
  private:
-  // Guarded by mutex_, which the analysis cannot see through a pointer.
+  // Guarded by mutex_. The analysis cannot see that through a pointer.
   struct Running {
     JobLease lease;
     double held_until_s = 0;
     bool must_stop = false;
-    bool is_lost = false;  // To another owner.
+    bool is_lost = false;  // Another owner may have it.
   };
 
   void Work();
   std::optional<Job> Claim();
-  // Makes `job` one of those that run. Null if it is one already.
+  // Adds `job` to the running jobs. Returns null if it is among them already.
   Running* Begin(const Job& job, double claimed_s);
   void AwaitClaims() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Null if it does not run, or by another lease.
+  // Returns null if the job does not run or has another lease.
   Running* FindRunning(const JobLease& lease)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepLeases();
@@ -94,27 +98,28 @@ class JobRunner {
   bool MustStop(Running& running);
   JobLease LeaseFor(const Running& running);
   absl::Status Settle(const Running& running, Job outcome);
-  // What became of the job; the owner's word for it.
+  // Returns a job with the state, result and error to store.
   static Job Outcome(absl::StatusOr<std::string> result, bool was_cancelled);
   void Note(bool is_warning, const char* what, const std::string& job_id,
             const absl::Status& status) const;
 
   JobStore& store_;
   const JobRunnerOptions options_;
-  // Whether the store last refused; told once, not at every try.
+  // Whether the last call to the store failed. Logged once, not at every
+  // attempt.
   std::atomic<bool> cannot_claim_ = false;
   std::atomic<bool> cannot_renew_ = false;
 
   Mutex mutex_;
   ConditionVariable changed_;
   bool accepting_ ABSL_GUARDED_BY(mutex_) = true;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // Ends jobs under way.
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;  // Ends running jobs.
   bool lease_thread_on_ ABSL_GUARDED_BY(mutex_) = true;
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_claims_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The numbers of the claims under way.
+  // Numbers of the claims under way.
   std::set<int64_t> claiming_ ABSL_GUARDED_BY(mutex_);
-  // When the renewal under way began.
+  // Start of the renewal under way; steady clock.
   std::optional<double> renewing_since_s_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Running> running_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;

@@ -14,7 +14,7 @@ AnswerStoreMetrics::AnswerStoreMetrics(Metrics& metrics)
       set_aside_(metrics.AddCounter(
           "tangram_answer_databases_set_aside_total",
           "Damaged databases of answers that were replaced by new ones.")) {
-  // Counters exist from the start: a rate does not see one appear.
+  // Creates the counters at once: a rate does not see a counter appear.
   for (const char* reason : kDropReasons) dropped_.Add({{"reason", reason}}, 0);
   set_aside_.Add({}, 0);
 }

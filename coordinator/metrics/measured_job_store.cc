@@ -73,7 +73,7 @@ class MeasuredJobStore : public JobStore {
   absl::StatusOr<Job> Cancel(const std::string& id) override {
     const absl::StatusOr<JobPulse> before = Pulse(id);
     auto job = Measure("cancel", [&] { return store_->Cancel(id); });
-    // Of a running one, whoever runs it counts the end.
+    // The runner of a running job counts its end.
     if (job.ok() && job->state == JobState::kCancelled && before.ok() &&
         before->state == JobState::kQueued) {
       events_.Add({{"event", "cancelled"}});
@@ -190,7 +190,7 @@ class MeasuredJobStore : public JobStore {
   Counter events_;
   DurationHistogram durations_;
   Mutex mutex_;
-  // Jobs that run here.
+  // Jobs that run here, by id.
   std::map<std::string, Beginning> began_ ABSL_GUARDED_BY(mutex_);
 };
 

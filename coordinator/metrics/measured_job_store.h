@@ -10,9 +10,9 @@
 
 namespace tangram {
 
-// `store`, with its latency and what becomes of jobs in `metrics`. `now_s`
-// never goes back. `on_damage` is called when a call first returns kDataLoss;
-// null: nobody is told.
+// Returns `store` with metrics of its latency and of the events of jobs.
+// `now_s` never goes back. `on_damage` is called when a call first returns
+// kDataLoss. It may be null.
 std::unique_ptr<JobStore> CreateMeasuredJobStore(
     std::unique_ptr<JobStore> store, Metrics& metrics,
     std::function<double()> now_s,

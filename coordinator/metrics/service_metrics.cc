@@ -6,7 +6,8 @@
 namespace tangram {
 namespace {
 
-// Of plans that went well, and of those that alerts tell of.
+// Codes of plans whose counters exist from the start: success, and the codes
+// that alerts use.
 constexpr absl::StatusCode kPlanCodes[] = {
     absl::StatusCode::kOk, absl::StatusCode::kUnknown,
     absl::StatusCode::kInternal, absl::StatusCode::kUnavailable,
@@ -68,7 +69,7 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
       queued_jobs_(metrics.AddGauge(
           "tangram_jobs_queued",
           "Jobs in the database that wait for a coordinator.")) {
-  // Counters exist from the start: a rate does not see one appear.
+  // Creates the counters at once: a rate does not see a counter appear.
   for (Counter* counter : {&known_plans_, &leases_lost_, &cache_hits_,
                            &cache_misses_, &workers_lost_}) {
     counter->Add({}, 0);

@@ -13,7 +13,7 @@
 
 namespace tangram {
 
-// The coordinator's metrics; docs/operations.md lists them. Thread-safe.
+// The coordinator's metrics. docs/operations.md lists them. Thread-safe.
 class ServiceMetrics : public WorkerPoolObserver {
  public:
   explicit ServiceMetrics(Metrics& metrics);
@@ -29,7 +29,7 @@ class ServiceMetrics : public WorkerPoolObserver {
 
   void OnPlan(const absl::Status& status, const PlanningStats& stats,
               const std::vector<PhaseTime>& phases, double wall_s);
-  // A plan that was answered with what an equal request got.
+  // A request was answered from the plan cache.
   void OnKnownPlan();
   void SetPool(const WorkerPoolCounts& counts);
   void SetPlans(int running, int waiting);

@@ -9,7 +9,7 @@
 namespace tangram {
 namespace {
 
-// List node, hash slot, gRPC's slices.
+// Approximate size of a list node, a hash slot and gRPC's slices.
 constexpr int64_t kOverheadBytes = 300;
 
 std::string KeyOf(const PlanScope& scope, const grpc::ByteBuffer& request) {
@@ -38,7 +38,7 @@ std::optional<grpc::ByteBuffer> PlanCache::Find(
 void PlanCache::Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
                        const grpc::ByteBuffer& answer) {
   std::string key = KeyOf(scope, request);
-  // The key is in the list and in the index.
+  // Twice, because both the list and the index hold the key.
   const auto bytes =
       static_cast<int64_t>(2 * key.size() + answer.Length()) + kOverheadBytes;
   const MutexLock lock(mutex_);

@@ -14,19 +14,20 @@
 
 namespace tangram {
 
-// What the answer to a request depends on besides the request.
+// Everything besides the request on which an answer depends.
 struct PlanScope {
-  Digest adapters;     // WorkerPool::OfferedAdapters when it was worked out.
-  std::string tenant;  // Whose answers may be returned; empty: everybody's.
+  Digest adapters;     // WorkerPool::OfferedAdapters at the time of planning.
+  std::string tenant;  // Tenant whose answers may be returned; empty: all.
 };
 
-// Answers to planning requests as they went over the wire, so that the same
-// request again costs no more than the network. Compares whole requests:
-// nobody can make one that is mistaken for another's. Thread-safe.
+// Answers to planning requests in wire format, so that repeating a request
+// costs no more than the network. Compares whole requests, so no request can be
+// mistaken for another. Thread-safe.
 class PlanCache {
  public:
   explicit PlanCache(int64_t max_bytes) : answers_(max_bytes) {}
 
+  // Returns a copy of the answer to the same request in the same scope.
   std::optional<grpc::ByteBuffer> Find(const PlanScope& scope,
                                        const grpc::ByteBuffer& request);
   void Insert(const PlanScope& scope, const grpc::ByteBuffer& request,

@@ -13,11 +13,11 @@
 namespace tangram {
 namespace {
 
-// Progress is kept, so seldom: when a new phase begins or so many seconds after
-// the last.
+// Progress of jobs is stored, so it is sparse: one report at the start of a
+// phase, and one after at least this many seconds.
 constexpr double kReportIntervalS = 1;
 
-// Lets through what is worth keeping.
+// Selects the reports to store.
 class ProgressFilter {
  public:
   bool IsWorthKeeping(const PlanningProgress& progress, double now_s) {

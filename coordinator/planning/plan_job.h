@@ -7,9 +7,10 @@
 
 namespace tangram {
 
-// Jobs whose request is a serialised tangram.v1.PlanRequest and whose result is
-// a tangram.v1.PlanFile. Their traces are in `traces`, by job id. `parts` and
-// `traces` must outlive the work.
+// Returns the work of jobs whose request is a serialised
+// tangram.v1.PlanRequest. Their result is a serialised tangram.v1.PlanFile.
+// Keeps their traces in `traces` by job id. `parts` and `traces` must outlive
+// the work.
 JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces);
 
 }  // namespace tangram

@@ -13,13 +13,15 @@ class PlanRequest;
 
 namespace tangram {
 
-// All that a coordinator is asked.
+// A planning request with its options.
 struct PlanOrder {
   PlanRequest request;
   PlannerChoice planner;
   PlannerOptionText planner_options;  // As they were given.
   std::string parallelizer;
 };
+// Checks and converts a request. Returns kInvalidArgument naming the field at
+// fault.
 
 absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message);
 

@@ -8,7 +8,7 @@
 namespace tangram {
 namespace {
 
-// Five lines of progress a second are as many as people can follow.
+// People can follow about five lines a second.
 constexpr double kReportIntervalS = 0.2;
 
 }  // namespace

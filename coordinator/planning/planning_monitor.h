@@ -19,8 +19,8 @@ struct PlanningProgress {
   std::optional<double> best_iteration_time_s;
 };
 
-// Measures the phases of one planning run and reports its progress, at most
-// five times a second. `now_s` never goes back.
+// Measures the phases of one planning run. Reports its progress at most five
+// times a second. `now_s` never goes back.
 class PlanningMonitor : public PlanObserver {
  public:
   using Report = std::function<void(const PlanningProgress&)>;
@@ -35,7 +35,8 @@ class PlanningMonitor : public PlanObserver {
   void OnBest(double iteration_time_s) override;
   bool ShouldStop() override { return should_stop_(); }
 
-  // Ends the last phase. The phases in order of their first beginning.
+  // Ends the last phase. Returns the phases in the order in which they first
+  // began.
   std::vector<PhaseTime> Finish();
   double wall_s() const { return now_s_() - started_s_; }
 

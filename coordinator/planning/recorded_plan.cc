@@ -42,7 +42,8 @@ void LogStart(const PlanOrder& order, const PlanningClient& client,
        {"most_mb", cost.bytes >> 20}});
 }
 
-// Refuses what is beyond the limits before anything large is allocated.
+// Estimates the cost of an order and refuses one beyond the limits, before
+// anything large is allocated.
 absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts,
                                    const PlanOrder& order,
                                    const PlanningClient& client,
@@ -73,7 +74,7 @@ void LogEnd(const PlanningClient& client, const absl::StatusOr<PlanFile>& file,
        {"wall_s", wall_s}});
 }
 
-// Writes a line for each query, where anybody reads them, and passes it on.
+// Passes queries to the tracer and, at debug level, logs a line for each.
 class QueryLogger : public QueryLog {
  public:
   explicit QueryLogger(const PlanningClient& client) : client_(client) {}

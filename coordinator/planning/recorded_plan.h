@@ -18,7 +18,7 @@ class PlanProgress;
 
 namespace tangram {
 
-// What plans are made and counted with.
+// The parts of the coordinator that planning needs.
 struct PlanningParts {
   WorkerPool& pool;
   ServiceMetrics& metrics;
@@ -26,21 +26,23 @@ struct PlanningParts {
   CostLimits cost_limits;  // Orders beyond them are refused.
 };
 
-// Whom a plan is for, and how he is told.
+// The client that a plan is for, and how it learns of progress.
 struct PlanningClient {
-  // In the log: "job" and its id, or "peer" and a caller's address.
+  // Key in log lines: "job" with the job's id as `name`, or "peer" with the
+  // caller's address.
   const char* kind = "peer";
   std::string name;
   PlanningMonitor::Report report;
   std::function<bool()> should_stop;
-  // The error to return where planning was stopped.
+  // Returns the error to report when planning was stopped.
   std::function<absl::Status()> why_stopped;
   PlanTracer* tracer = nullptr;  // Null: no trace.
   BatchShare share;
 };
 
-// RunPlan, in the log and in the metrics. kResourceExhausted, before anything
-// is planned, for an order beyond the limits of `parts`.
+// Runs an order like RunPlan, and records it in the log and in the metrics.
+// Returns kResourceExhausted before planning if the order exceeds the limits of
+// `parts`.
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
                                          const PlanOrder& order,
                                          const PlanningClient& client);

@@ -16,11 +16,11 @@
 namespace tangram {
 namespace {
 
-// Sources of the parallelizers that an order names.
+// The parallelizers that an order names, each with its source of slice plans.
 struct Members {
   std::vector<std::unique_ptr<RemoteSlicePlanSource>> sources;
   std::vector<PortfolioMember> members;
-  std::string versions;  // "aceso 1, mist 1"
+  std::string versions;  // E.g. "aceso 1, mist 1".
 
   int64_t cache_hits() const {
     int64_t hits = 0;

@@ -11,10 +11,10 @@
 
 namespace tangram {
 
-// One order from beginning to end, with slice plans from the workers of `pool`,
-// of which it has its part of `share`.
-// Errors: the planner's; kUnavailable, if no worker offers the parallelizer;
-// kCancelled soon after `should_stop` says so. `log` may be null.
+// Plans one order with slice plans from the workers of `pool`, of which it gets
+// its part of `share`. Errors: those of the planner; kUnavailable if no worker
+// offers the parallelizer; kCancelled soon after `should_stop` returns true.
+// `log` may be null.
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,

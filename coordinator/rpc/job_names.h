@@ -8,15 +8,13 @@
 
 namespace tangram {
 
-// What callers call jobs. A caller's name without a slash is a job of his
-// tenant; those who operate may also say "tenant/name".
-
-// The id of the job that `caller` means by `name`. kNotFound for other tenants'
-// jobs, as for those that do not exist.
+// Returns the id of the job that `caller` calls `name`. A name without a slash
+// is a job of the caller's tenant. Operators may also say "tenant/name".
+// Returns kNotFound for jobs of other tenants, as for jobs that do not exist.
 absl::StatusOr<std::string> JobIdOf(const std::string& name,
                                     const Caller& caller);
 
-// The name by which `caller` can ask for the job of that id.
+// Returns the name by which `caller` can ask for the job of this id.
 std::string JobNameFor(const std::string& job_id, const Caller& caller);
 
 }  // namespace tangram

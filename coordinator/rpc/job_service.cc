@@ -106,8 +106,8 @@ class JobService : public v1::Jobs::CallbackService {
     return absl::OkStatus();
   }
 
-  // Calls `task` with the caller, on the executor, and ends the call with the
-  // status that it returns.
+  // Runs `task` with the caller, on the executor. Ends the call with the status
+  // that it returns.
   template <typename Task>
   grpc::ServerUnaryReactor* Run(grpc::CallbackServerContext* context,
                                 Task task) {
@@ -125,7 +125,7 @@ class JobService : public v1::Jobs::CallbackService {
     return reactor;
   }
 
-  // The same for what returns a job.
+  // Like Run, for a task that returns a job.
   template <typename Task>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                    v1::Job* response, Task task) {
@@ -140,9 +140,9 @@ class JobService : public v1::Jobs::CallbackService {
   absl::StatusOr<Job> Submit(Job job, const std::string& tenant) {
     job.id = JobId(tenant, job.id);
     job.share_key = tenant;
-    // So that two calls at once do not both take the last place.
+    // Keeps two calls at once from both taking the last place.
     const MutexLock lock(submit_mutex_);
-    // A job that is there already takes no new place.
+    // A job that exists already takes no new place.
     if (absl::IsNotFound(parts_.store.Pulse(job.id).status())) {
       TANGRAM_ASSIGN_OR_RETURN(const int unfinished,
                                parts_.store.CountUnfinished(tenant));
@@ -170,7 +170,7 @@ class JobService : public v1::Jobs::CallbackService {
   }
 
   const JobServiceParts parts_;
-  Mutex submit_mutex_;  // Guards no field: submissions take turns.
+  Mutex submit_mutex_;  // Guards no field: makes submissions take turns.
 };
 
 }  // namespace

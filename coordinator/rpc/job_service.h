@@ -17,19 +17,20 @@ class Service;
 
 namespace tangram {
 
-// What job calls need; all of it must outlive the service.
+// The parts that job calls need. All must outlive the service.
 struct JobServiceParts {
   JobStore& store;
   JobWatchers& watchers;
   TraceStore& traces;
-  BoundedExecutor& executor;         // Talks to the store.
-  std::function<void()> on_changed;  // A job was submitted or cancelled.
+  BoundedExecutor& executor;  // Runs the calls that use the store.
+  // Called when a job was submitted or cancelled.
+  std::function<void()> on_changed;
   Authenticator& authenticator;
   TenantQuota& quota;
 };
 
-// The service of proto/tangram/v1/job_service.proto. Callers see their tenant's
-// jobs; those who operate see all.
+// Creates the service of proto/tangram/v1/job_service.proto. Callers see the
+// jobs of their tenant; operators see all.
 std::unique_ptr<grpc::Service> CreateJobService(const JobServiceParts& parts);
 
 }  // namespace tangram

@@ -33,7 +33,8 @@ void JobWatchers::SetDue(const std::shared_ptr<Watcher>& watcher) {
   wake_.NotifyOne();
 }
 
-// Forgets those that watch no more.
+// Marks the watchers in a range as due, and removes those whose handle was
+// dropped.
 void JobWatchers::SetDue(Watchers::iterator begin, Watchers::iterator end) {
   while (begin != end) {
     if (const auto watcher = begin->second.lock()) {
@@ -61,10 +62,11 @@ void JobWatchers::Run(const std::stop_token& stop) {
       const MutexUnlock unlock(mutex_);
       const auto began = std::chrono::steady_clock::now();
       watcher->look();
-      watcher.reset();  // Without the lock: it may be the last to hold it.
+      // Dropped without the lock: this may be the last reference.
+      watcher.reset();
       took = std::chrono::steady_clock::now() - began;
     }
-    // So that the store has time for others.
+    // Leaves the store free for other callers as long as the look took.
     wake_.WaitFor(mutex_, stop, took, [] { return false; });
   }
 }

@@ -13,23 +13,25 @@
 
 namespace tangram {
 
-// Who looks when something happened to a job: one after the other, on a thread
-// of their own that rests as long as it looks, so that however many there are,
-// they hold up others little.
+// Calls watchers when something happened to their job. One thread calls them
+// one after the other, and rests after each for as long as it took. So
+// watchers, however many, hardly delay other users of the store.
+//
 // Thread-safe.
 class JobWatchers {
  public:
-  // What happened until it is called is one thing to look at.
+  // Looks at everything that has happened since the last look.
   using Look = std::function<void()>;
 
   JobWatchers();
 
-  // Looks once soon, and whenever told, until the handle is dropped, after
-  // which `look` may still be running.
+  // Calls `look` once soon and after every notification, until the handle is
+  // dropped. `look` may still be running then.
   std::shared_ptr<void> Watch(const std::string& job_id, Look look);
 
   void Notify(const std::string& job_id);
-  // Of all jobs: another coordinator may have done something.
+  // Notifies the watchers of all jobs, since other coordinators may have
+  // changed any.
   void NotifyAll();
 
  private:
@@ -50,7 +52,7 @@ class JobWatchers {
   StoppableConditionVariable wake_;
   Watchers watchers_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::weak_ptr<Watcher>> due_
-      ABSL_GUARDED_BY(mutex_);  // Each once.
+      ABSL_GUARDED_BY(mutex_);  // Each watcher at most once.
   std::jthread thread_;
 };
 

@@ -14,9 +14,9 @@
 namespace tangram {
 namespace {
 
-// Ids are keys of the database, and are shown in tables.
+// Limit, because ids are keys of the database and appear in tables.
 constexpr size_t kMaxIdLength = 128;
-// Results are read from the database for each job of a page.
+// Limit, because results are read from the database for each job of a page.
 constexpr int kMaxPageSize = 100;
 
 bool IsIdCharacter(char c) {

@@ -15,13 +15,13 @@ class SubmitJobRequest;
 
 namespace tangram {
 
-// Up to 128 letters, digits and "._-".
+// Checks that an id has 1 to 128 letters, digits and "._-".
 absl::Status CheckJobId(absl::string_view id);
 
-// The request is checked as a planning call would check it.
+// Converts a request and checks it as a planning call would.
 absl::StatusOr<Job> FromProto(const v1::SubmitJobRequest& message);
 absl::StatusOr<JobFilter> FromProto(const v1::ListJobsRequest& message);
-// With the name by which `caller` knows it.
+// Converts a job, with the name by which `caller` knows it.
 v1::Job ToProto(const Job& job, const Caller& caller);
 
 }  // namespace tangram

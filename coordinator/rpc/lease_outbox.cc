@@ -11,8 +11,8 @@
 namespace tangram {
 namespace {
 
-// Contexts that a worker keeps although nothing it has been sent refers to
-// them: the next batch of the same plan will.
+// Contexts that a worker keeps although no lease sent to it refers to them. The
+// next batch of the same plan will.
 constexpr size_t kKeptContexts = 4;
 
 }  // namespace
@@ -30,7 +30,7 @@ void LeaseOutbox::Cancel(TaskId task) {
 }
 
 void LeaseOutbox::MoveTo(v1::CoordinatorMessage& message) {
-  std::map<Digest, uint64_t> used;  // With their numbers.
+  std::map<Digest, uint64_t> used;  // From context to its number.
   for (const LeasedQuery& lease : leases_) {
     v1::Lease& encoded = *message.add_leases();
     encoded.set_id(lease.task);

@@ -28,7 +28,7 @@ namespace {
 grpc::ByteBuffer Encode(const v1::PlanUpdate& update) {
   grpc::ByteBuffer buffer;
   bool is_owned = false;
-  // Fails for what is beyond 2 GB only.
+  // Serializing fails only beyond 2 GB.
   grpc::SerializationTraits<v1::PlanUpdate>::Serialize(update, &buffer,
                                                        &is_owned);
   return buffer;
@@ -44,7 +44,7 @@ absl::StatusOr<PlanOrder> Decode(grpc::ByteBuffer request) {
   return FromProto(message);
 }
 
-// A call whose answer is known.
+// A call that is answered from the cache.
 class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit KnownPlanCall(grpc::ByteBuffer answer) : answer_(std::move(answer)) {
@@ -53,16 +53,16 @@ class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnDone() override { delete this; }
 
  private:
-  // OnDone is short: it need not be handed to another thread, which would cost
-  // as much as the rest of the call.
+  // Runs OnDone in gRPC's thread: it is short, and another thread would cost as
+  // much as the rest of the call.
   bool InternalInlineable() override { return true; }
 
   const grpc::ByteBuffer answer_;
 };
 
-// One call. The planner runs on the executor; the stream is written to from
-// there and from gRPC's threads. Lives until gRPC is done with it, which is
-// after Finish, so nothing is touched after that.
+// A call that plans. The planner runs on the executor. The executor's thread
+// and gRPC's threads write to the stream. The object lives until gRPC is done
+// with it, which is after Finish, so nothing may touch it after that.
 class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   PlanCall(const PlannerServiceParts& parts,
@@ -81,14 +81,14 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (const absl::Status status = Admit(); !status.ok()) {
       return Refuse(status);
     }
-    // With the lock, so that the job cannot end the call before it has its id.
+    // Locked, so that the job cannot end the call before job_ is set.
     mutex_.lock();
     job_ = parts_.executor.Submit([this] { Run(); });
     if (job_.has_value()) {
       v1::PlanUpdate queued;
       queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
       progress_ = Encode(queued);
-      return WriteNextAndUnlock();  // Queued.
+      return WriteNextAndUnlock();  // The first update: queued.
     }
     mutex_.unlock();
     Refuse(absl::ResourceExhaustedError(
@@ -105,7 +105,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     is_cancelled_ = true;
     mutex_.lock();
     if (!job_.has_value() || !parts_.executor.Remove(*job_)) {
-      return mutex_.unlock();  // The job ends the call.
+      return mutex_.unlock();  // The running job ends the call.
     }
     outcome_ = absl::CancelledError("cancelled");
     WriteNextAndUnlock();
@@ -163,7 +163,8 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void Keep(const PlanFile& file, const grpc::ByteBuffer& result) {
-    // Planned with what was offered at the beginning only if that holds still.
+    // Keeps the answer only if the adapters have not changed since planning
+    // began.
     if (!file.result.stats.truncated &&
         scope_.adapters == parts_.pool.OfferedAdapters()) {
       parts_.cache.Insert(scope_, request_, result);
@@ -188,9 +189,9 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     WriteNextAndUnlock();
   }
 
-  // Writes the result or the latest progress, if the stream is free. The call
-  // ends without the lock, because its end may delete this. Nobody touches
-  // result_ any more by then.
+  // Writes the result or the latest progress if the stream is free. Ends the
+  // call without the lock, because that may delete this. Nothing else touches
+  // result_ by then.
   void WriteNextAndUnlock() ABSL_UNLOCK_FUNCTION(mutex_) {
     if (is_writing_ || (!outcome_.has_value() && !progress_.has_value())) {
       return mutex_.unlock();
@@ -213,13 +214,13 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   const PlannerServiceParts& parts_;
   grpc::CallbackServerContext& context_;
-  SparseKinds& refusals_;  // In the log, by their codes.
+  SparseKinds& refusals_;  // Log of refusals, by status code.
   PlanOrder order_;
   grpc::ByteBuffer request_;
-  PlanScope scope_;     // Of the answer.
+  PlanScope scope_;     // Scope of the answer in the cache.
   std::string client_;  // For the log.
   std::string tenant_;
-  std::shared_ptr<void> place_;  // Among the calls of its tenant.
+  std::shared_ptr<void> place_;  // Place in the quota of the tenant's calls.
   std::atomic<bool> is_cancelled_ = false;
 
   Mutex mutex_;
@@ -227,14 +228,14 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
   // Must live while it is written.
   grpc::ByteBuffer written_ ABSL_GUARDED_BY(mutex_);
-  // The latest, not yet written.
+  // Latest progress, not written yet.
   std::optional<grpc::ByteBuffer> progress_ ABSL_GUARDED_BY(mutex_);
   // Set once the job has ended.
   std::optional<absl::Status> outcome_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::ByteBuffer> result_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Takes requests as bytes, since a known one need not be decoded.
+// Takes requests as bytes, because a known one need not be decoded.
 class PlannerService
     : public v1::Planner::WithRawCallbackMethod_Plan<v1::Planner::Service> {
  public:
@@ -259,7 +260,7 @@ class PlannerService
     PlanScope scope{.adapters = parts_.pool.OfferedAdapters()};
     if (!parts_.share_answers) {
       absl::StatusOr<Caller> caller = CallerOf(parts_.authenticator, context);
-      // The call that plans refuses the caller.
+      // Not known: the planning call then refuses the caller.
       if (!caller.ok()) return std::nullopt;
       scope.tenant = std::move(caller->tenant);
     }

@@ -19,22 +19,23 @@ class Service;
 
 namespace tangram {
 
-// What planning calls need; all of it must outlive the service.
+// The parts that planning calls need. All must outlive the service.
 struct PlannerServiceParts {
   WorkerPool& pool;
   BoundedExecutor& executor;  // Runs the planners.
   ServiceMetrics& metrics;
   PlanCache& cache;
   std::function<double()> now_s;
-  std::function<bool()> is_draining;  // Refuses new plans.
-  std::function<bool()> must_stop;    // Ends plans under way.
+  std::function<bool()> is_draining;  // If true, refuses new plans.
+  std::function<bool()> must_stop;    // If true, ends running plans.
   Authenticator& authenticator;
   TenantQuota& quota;
-  bool share_answers = false;  // Among tenants.
+  bool share_answers = false;  // Shares answers among tenants.
   CostLimits cost_limits;
 };
 
-// The service that clients call (proto/tangram/v1/planner_service.proto).
+// Creates the service that clients call
+// (proto/tangram/v1/planner_service.proto).
 std::unique_ptr<grpc::Service> CreatePlannerService(
     const PlannerServiceParts& parts);
 

@@ -25,7 +25,8 @@ struct CallMetrics {
   Gauge in_flight;
 };
 
-// One call. gRPC makes it when the call comes in and deletes it at its end.
+// Measures one call. gRPC creates it at the start of the call and deletes it at
+// the end.
 class MeasuredCall : public grpc::experimental::Interceptor {
  public:
   MeasuredCall(CallMetrics& metrics, std::string method)
@@ -56,7 +57,7 @@ class MeasuredCall : public grpc::experimental::Interceptor {
   CallMetrics& metrics_;
   const std::string method_;
   const Clock::time_point began_;
-  // Of a call that ends without a status its client has gone.
+  // A call that ends without a status has lost its client.
   absl::StatusCode code_ = absl::StatusCode::kCancelled;
 };
 
@@ -70,8 +71,9 @@ class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
                                  "Calls, from their coming in to their end."),
             metrics.AddGauge("tangram_rpcs_in_flight", "Calls under way.")} {}
 
-  // Methods are those of registered services, so few. Workers' streams have
-  // metrics of their own, and would pay for this with every message.
+  // There are few methods, because only registered services count. Workers'
+  // streams are left out: they have their own metrics, and would pay for this
+  // with every message.
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
     using Type = grpc::experimental::ServerRpcInfo::Type;

@@ -9,8 +9,8 @@ class ServerBuilder;
 
 namespace tangram {
 
-// Counts and times every call that the server of `builder` takes, but workers'
-// streams: rate, errors and duration, by method. `metrics` must outlive the
+// Measures the rate, errors and duration of calls by method, on the server of
+// `builder`. Leaves out the streams of workers. `metrics` must outlive the
 // server.
 void MeasureCalls(grpc::ServerBuilder& builder, Metrics& metrics);
 

@@ -17,10 +17,10 @@ class CoordinatorStatus;
 
 namespace tangram {
 
-// What is asked; all of it must outlive the service.
+// The parts whose status is asked for. All must outlive the service.
 struct StatusServiceParts {
   WorkerPool& pool;
-  BoundedExecutor& executor;  // Of planning calls.
+  BoundedExecutor& executor;  // Runs planning calls.
   JobRunner& runner;
   std::function<double()> now_s;
   double began_s = 0;
@@ -28,7 +28,7 @@ struct StatusServiceParts {
 
 v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts);
 
-// The service Status of proto/tangram/v1/status_service.proto.
+// Creates the service Status of proto/tangram/v1/status_service.proto.
 std::unique_ptr<grpc::Service> CreateStatusService(
     const StatusServiceParts& parts);
 

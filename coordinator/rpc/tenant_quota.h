@@ -13,10 +13,10 @@
 
 namespace tangram {
 
-// What one tenant may have at a time; 0: any number.
+// Limits on what one tenant may have at a time; 0: no limit.
 struct TenantLimits {
   int max_unfinished_jobs = 0;
-  int max_calls = 0;    // Plan calls, waiting or under way.
+  int max_calls = 0;    // Plan calls, waiting or running.
   int max_watches = 0;  // Calls that watch a job.
 };
 
@@ -25,21 +25,25 @@ class TenantQuota {
  public:
   explicit TenantQuota(const TenantLimits& limits) : limits_(limits) {}
 
-  // kResourceExhausted if the tenant has as many calls as it may have. The call
-  // counts until the handle is dropped, which the quota must outlive.
+  // Counts a call until the handle is dropped. The quota must outlive the
+  // handle. Returns kResourceExhausted if the tenant is at its limit.
   absl::StatusOr<std::shared_ptr<void>> BeginCall(const std::string& tenant);
   absl::StatusOr<std::shared_ptr<void>> BeginWatch(const std::string& tenant);
 
-  // kResourceExhausted if a tenant with so many jobs may have no more.
+  // Returns kResourceExhausted if a tenant with this many unfinished jobs may
+  // not submit another.
   absl::Status CheckJobs(const std::string& tenant, int unfinished_jobs) const;
 
  private:
   using Counts = std::map<std::string, int>;  // By tenant.
 
-  // What a tenant has that the quota counts.
-  enum class Kind { kCall, kWatch };
+  // The things counted.
+  enum class Kind {
+    kCall,  // Plan calls.
+    kWatch  // Calls that watch a job.
+  };
 
-  // One more of `kind`, if there were less than `max`.
+  // Counts one more of `kind` if there are fewer than `max`.
   absl::StatusOr<std::shared_ptr<void>> Begin(Kind kind, int max,
                                               const std::string& tenant,
                                               absl::string_view what,

@@ -17,8 +17,9 @@
 namespace tangram {
 namespace {
 
-// One call. It looks at the store when something happened and writes what is
-// new. gRPC owns it until OnDone; a look under way keeps it alive.
+// A call that watches a job. It reads the store when something happened and
+// writes what is new. gRPC owns it until OnDone. A look under way keeps it
+// alive.
 class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
                   public std::enable_shared_from_this<WatchCall> {
  public:
@@ -75,9 +76,9 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
     std::optional<Job> ended;
   };
 
-  // Reads no more than there is to tell: requests and results are large.
+  // Reads only what is new, because requests and results are large.
   absl::StatusOr<News> LookForNews() {
-    // First, so that no event of an ended job is missed.
+    // Read first, so that no event of an ended job is missed.
     TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.store.Pulse(job_id_));
     News news;
     if (pulse.last_event > last_event_) {
@@ -107,14 +108,14 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
     outcome_ = grpc::Status::OK;
   }
 
-  // The caller is gone: what is not written yet is not wanted.
+  // Ends the call of a caller that is gone. Drops the updates not yet written.
   void End(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     outcome_ = status;
     while (updates_.size() > (is_writing_ ? 1u : 0u)) updates_.pop_back();
   }
 
-  // Writes the next update, if the stream is free, or ends the call. Finish
-  // runs without the lock, because it may delete this.
+  // Writes the next update if the stream is free, or ends the call. Calls
+  // Finish without the lock, because that may delete this.
   void WriteNextAndUnlock() ABSL_UNLOCK_FUNCTION(mutex_) {
     std::optional<grpc::Status> status;
     if (!is_writing_ && !is_finished_) {
@@ -135,15 +136,15 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   const Caller caller_;
   std::shared_ptr<WatchCall> self_;
   std::shared_ptr<void> watch_;
-  std::shared_ptr<void> place_;  // Among the watches of its tenant.
-  int64_t last_event_;           // Of the looks, one at a time, alone.
+  std::shared_ptr<void> place_;  // Place in the quota of the tenant's watches.
+  int64_t last_event_;           // Used only by looks, one at a time.
 
   Mutex mutex_;
   std::deque<v1::JobUpdate> updates_
-      ABSL_GUARDED_BY(mutex_);  // The first may be being written.
+      ABSL_GUARDED_BY(mutex_);  // The first may be under way.
   bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;
-  // Once all updates are written.
+  // Status to end with, once all updates are written.
   std::optional<grpc::Status> outcome_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -12,15 +12,15 @@
 
 namespace tangram {
 
-// All of it must outlive the call.
+// The parts that a watch needs. All must outlive the call.
 struct WatchJobParts {
   JobStore& store;
   JobWatchers& watchers;
   TenantQuota& quota;
 };
 
-// Streams the updates of a job until it has ended, as far as the caller may see
-// it. The reactor deletes itself.
+// Streams the updates of a job until it has ended, if the caller may see it.
+// The reactor deletes itself.
 grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
     const WatchJobParts& parts, const v1::WatchJobRequest& request,
     const absl::StatusOr<Caller>& caller);

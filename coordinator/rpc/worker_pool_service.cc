@@ -23,7 +23,7 @@
 namespace tangram {
 namespace {
 
-// Far above the adapters that exist; a worker that offers more is broken.
+// Far more than the adapters that exist. A worker that offers more is broken.
 constexpr int kMaxAdapters = 1 << 8;
 
 absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
@@ -65,7 +65,7 @@ WorkerAnswer ReadAnswer(const v1::Answer& message) {
   return answer;
 }
 
-// One worker's stream. Lives until gRPC is done with it.
+// The stream of one worker. Lives until gRPC is done with it.
 class WorkerSession
     : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>,
       public WorkerConnection {
@@ -95,7 +95,7 @@ class WorkerSession
   void OnWriteDone(bool ok) override {
     const MutexLock lock(mutex_);
     is_writing_ = false;
-    // A stream that cannot be written to cannot be read from for long.
+    // If writing failed, reading fails soon and ends the stream.
     if (ok) Flush();
   }
 
@@ -113,7 +113,7 @@ class WorkerSession
     Flush();
   }
 
-  // Ends the read under way, and with it the stream.
+  // Ends the current read, and with it the stream.
   void Close() override { context_.TryCancel(); }
 
  private:
@@ -146,8 +146,9 @@ class WorkerSession
     }
   }
 
-  // Every message is answered, if with nothing, so that the worker knows that
-  // it is heard. Writing at once spares waking another thread for it.
+  // Answers every message, if only with an empty one, so that the worker knows
+  // that the coordinator lives. Writes in this thread, which saves waking
+  // another.
   void AnswerAtLeast() {
     const MutexLock lock(mutex_);
     if (std::exchange(has_answered_, false)) return;
@@ -177,12 +178,13 @@ class WorkerSession
   std::optional<WorkerId> worker_;  // Set by the first message.
   v1::WorkerMessage incoming_;
 
-  // Taken with the pool locked, so the pool is never called with it held.
+  // May be taken with the pool locked, so the pool must not be called with it
+  // held.
   Mutex mutex_;
   LeaseOutbox outbox_ ABSL_GUARDED_BY(mutex_);
   v1::CoordinatorMessage outgoing_ ABSL_GUARDED_BY(mutex_);
   bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
-  // Since the last message was read.
+  // Whether something was written since the last message was read.
   bool has_answered_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -11,8 +11,9 @@ class Service;
 
 namespace tangram {
 
-// The service that workers dial (proto/tangram/v1/worker_pool_service.proto).
-// Each stream is a worker of `pool`, which must outlive the service.
+// Creates the service that workers dial
+// (proto/tangram/v1/worker_pool_service.proto). Each stream is a worker of
+// `pool`, which must outlive the service.
 std::unique_ptr<grpc::Service> CreateWorkerPoolService(WorkerPool& pool);
 
 }  // namespace tangram

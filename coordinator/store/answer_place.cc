@@ -9,9 +9,10 @@
 
 namespace tangram {
 namespace {
+// Damaged databases that are kept.
 
 constexpr int kMostSetAside = 3;
-// The write-ahead log and its index have the database's name and a suffix.
+// Suffixes of the file itself, its write-ahead log and the index of the log.
 constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};
 
 std::string FreePath(const std::string& path) {
@@ -41,7 +42,7 @@ absl::StatusOr<std::string> SetSqliteFileAside(const std::string& path) {
     const std::string from = absl::StrCat(path, suffix);
     const std::string to = absl::StrCat(aside, suffix);
     std::error_code error;
-    // A log that is left over must not be taken for the new file's.
+    // A log left from an earlier database must not be taken for the new one's.
     std::filesystem::remove(to, error);
     if (!std::filesystem::exists(from, error)) continue;
     std::filesystem::rename(from, to, error);

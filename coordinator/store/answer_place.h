@@ -10,24 +10,26 @@
 
 namespace tangram {
 
-// The database that holds answers, and what to do when it is damaged.
+// A database that holds answers, and what to do when it is damaged.
 struct AnswerPlace {
-  // Opens it; made if there is none. Errors are those of SqlDatabase.
+  // Opens the database and creates it if it does not exist. Errors are those of
+  // SqlDatabase.
   std::function<absl::StatusOr<std::unique_ptr<SqlDatabase>>()> open;
-  // Moves the database, which is closed, out of the way, so that `open` makes a
-  // new one. Returns where it is now. Null: the database is a server's, which
-  // looks after its files.
+  // Moves the closed database out of the way, so that `open` creates a new one.
+  // Returns the new path. Null for the database of a server, which looks after
+  // its own files.
   std::function<absl::StatusOr<std::string>()> set_aside;
 };
 
-// An SQLite file.
+// Returns the place of an SQLite file.
 AnswerPlace AnswersInFile(const std::string& path);
-// A PostgreSQL database; `connection` as OpenPostgresDatabase takes it.
+// Returns the place of a PostgreSQL database. `connection` is as for
+// OpenPostgresDatabase.
 AnswerPlace AnswersInPostgres(const std::string& connection);
 
-// Renames an SQLite file and its log to PATH.damaged-1, or -2 or -3 if there
-// are such files. A fourth replaces the third: the first damage tells most, and
-// the disk is not filled. Returns the new path.
+// Renames an SQLite file and its log to PATH.damaged-1, or to -2 or -3 if such
+// files exist. A fourth replaces the third: the first damage tells most, and
+// the disk must not fill up. Returns the new path.
 absl::StatusOr<std::string> SetSqliteFileAside(const std::string& path);
 
 }  // namespace tangram

@@ -20,8 +20,8 @@ constexpr char kFingerprints[] = R"(
     answer {blob} NOT NULL,
     UNIQUE (version, key));
 )";
-// Version 2. What was kept before cannot be checked against its question.
-// `sequence` orders the rows by age.
+// Version 2 keeps the questions too. It drops the answers of version 1, which
+// cannot be checked against theirs. `sequence` orders the rows by age.
 constexpr char kQuestions[] = R"(
   DROP TABLE answers;
   CREATE TABLE answers (
@@ -33,14 +33,15 @@ constexpr char kQuestions[] = R"(
     checksum {blob} NOT NULL,
     UNIQUE (version, key));
 )";
-// Fails for a table of the right name with other columns.
+// Fails if a table of the right name has other columns.
 constexpr char kProbe[] =
     "SELECT sequence, version, key, question, answer, checksum FROM answers "
     "LIMIT 1";
-// Rows of one statement: few sizes, so that few statements are prepared.
+// Numbers of rows per statement. There are few sizes, so that few statements
+// are prepared.
 constexpr size_t kChunks[] = {128, 16, 1};
 
-// Calls `handle` with parts of `all`.
+// Calls `handle` with consecutive parts of `all`, whose sizes are in kChunks.
 template <typename T, typename Handle>
 absl::Status InChunks(absl::Span<const T> all, const Handle& handle) {
   for (const size_t size : kChunks) {
@@ -51,7 +52,7 @@ absl::Status InChunks(absl::Span<const T> all, const Handle& handle) {
   return absl::OkStatus();
 }
 
-// Errors that pass: the database is in use, away or full.
+// Returns whether an error is transient: the database is in use, away or full.
 bool IsPassing(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
@@ -85,8 +86,7 @@ absl::Status AnswerTable::Find(absl::Span<const absl::string_view> keys,
 }
 
 absl::Status AnswerTable::Insert(std::vector<const StoredAnswer*> rows) {
-  // So that coordinators that write the same do not wait for each other in a
-  // circle.
+  // Sorted, so that coordinators that write the same rows cannot deadlock.
   std::sort(rows.begin(), rows.end(),
             [](const auto* a, const auto* b) { return a->key < b->key; });
   return Use([&](SqlDatabase& database) {
@@ -115,7 +115,7 @@ absl::Status AnswerTable::Delete(absl::string_view key) {
 absl::StatusOr<int64_t> AnswerTable::DeleteAll() {
   int64_t num_deleted = 0;
   TANGRAM_RETURN_IF_ERROR(Use([&](SqlDatabase& database) {
-    // With a condition, SQLite counts the rows.
+    // SQLite counts the deleted rows only if there is a condition.
     absl::Status status = database.Run("DELETE FROM answers WHERE 1 = 1");
     num_deleted = database.num_changed();
     return status;
@@ -144,8 +144,8 @@ absl::Status AnswerTable::OpenOnce() {
   TANGRAM_ASSIGN_OR_RETURN(auto database, place_.open());
   const SqlDialect& dialect = database->dialect();
   is_shared_ = dialect.is_shared;
-  // What the system has outlives the process; answers that are lost with the
-  // machine are asked again.
+  // A write that the operating system has survives the process. Answers lost
+  // with the machine are asked again.
   TANGRAM_RETURN_IF_ERROR(database->RelaxDurability());
   std::vector<std::string> steps;
   for (const char* step : {kFingerprints, kQuestions}) {
@@ -161,7 +161,7 @@ absl::Status AnswerTable::OpenOnce() {
 }
 
 absl::Status AnswerTable::SetAside(const absl::Status& reason) {
-  // Closing it later would touch the log of the new one.
+  // Closed first: closing it later would touch the log of the new database.
   database_ = nullptr;
   TANGRAM_ASSIGN_OR_RETURN(const std::string path, place_.set_aside());
   on_set_aside_(path, reason);

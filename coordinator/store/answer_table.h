@@ -16,10 +16,11 @@
 
 namespace tangram {
 
-// The table of answers of one version of the program, and of others, in a
-// database. Errors are the database's. A database that turns out to be damaged
-// (kDataLoss) is set aside, and the call goes to a new one; after an error of
-// that, the next call opens it again. Not thread-safe.
+// The table of answers in a database. Finds and deletes by key only rows of its
+// own version of the program. Errors are those of the database. If the database
+// turns out to be damaged (kDataLoss), it is set aside and the call goes to a
+// new one. If that fails, the next call tries to open it again. Not
+// thread-safe.
 class AnswerTable {
  public:
   // Called with the path of a database that was set aside.
@@ -28,37 +29,43 @@ class AnswerTable {
 
   AnswerTable(AnswerPlace place, std::string version, OnSetAside on_set_aside);
 
-  // Before anything else. A database that is there, but cannot be used, is
-  // damaged: no schema, one of another program, or of a later version.
+  // Must be called first. Treats a database as damaged if it exists but cannot
+  // be used: it has no schema, or that of another program or of a later
+  // version.
   absl::Status Open();
-  // Whether other machines use the database, and it may be away.
+  // Returns whether other machines use the database too, so that it may be
+  // away.
   bool is_shared() const { return is_shared_; }
-  // Whether Open dropped answers of an earlier format, which cannot be checked.
+  // Returns whether Open dropped answers of an earlier format, which cannot be
+  // checked.
   bool has_dropped_old_format() const { return has_dropped_old_format_; }
 
-  // Whether the database is there.
+  // Returns OK if the database can be reached.
   absl::Status Ping();
 
   struct Row {
     int64_t sequence = 0;
     StoredAnswer stored;
   };
-  // Rows under these keys, in any order. Nothing of them is verified.
+  // Appends the rows under these keys to `found`, in any order. Verifies
+  // nothing.
   absl::Status Find(absl::Span<const absl::string_view> keys,
                     std::vector<Row>& found);
-  // All or none; rows that are there stay as they are.
+  // Inserts all rows or none. Rows whose key exists stay as they are.
   absl::Status Insert(std::vector<const StoredAnswer*> rows);
   absl::Status Delete(int64_t sequence);
   absl::Status Delete(absl::string_view key);
-  // Deletes the rows of all versions; returns their number.
+  // Deletes the rows of all versions. Returns their number.
   absl::StatusOr<int64_t> DeleteAll();
-  // Drops the oldest tenth while there are more bytes, of all versions.
+  // Deletes the oldest tenth of the rows, of all versions, until questions and
+  // answers take at most `max_bytes`.
   absl::Status Trim(int64_t max_bytes);
 
  private:
   absl::Status OpenOnce();
   absl::Status SetAside(const absl::Status& reason);
-  // Calls `use` with an open database, and once more after a new one was made.
+  // Calls `use` with an open database. If it proves damaged, calls `use` once
+  // more with a new one.
   absl::Status Use(absl::FunctionRef<absl::Status(SqlDatabase&)> use);
   absl::Status FindChunk(SqlDatabase& database,
                          absl::Span<const absl::string_view> keys,
@@ -69,7 +76,7 @@ class AnswerTable {
   const AnswerPlace place_;
   const std::string version_;
   const OnSetAside on_set_aside_;
-  std::unique_ptr<SqlDatabase> database_;  // Null: could not be opened.
+  std::unique_ptr<SqlDatabase> database_;  // Null if it could not be opened.
   bool is_shared_ = false;
   bool has_dropped_old_format_ = false;
 };

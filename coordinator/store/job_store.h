@@ -12,7 +12,13 @@
 
 namespace tangram {
 
-enum class JobState { kQueued, kRunning, kSucceeded, kFailed, kCancelled };
+enum class JobState {
+  kQueued,     // Waits for a coordinator.
+  kRunning,    // A coordinator holds it on a lease.
+  kSucceeded,  // Has a result.
+  kFailed,     // Has an error.
+  kCancelled   // Ended on request.
+};
 
 inline bool IsFinished(JobState state) {
   return state != JobState::kQueued && state != JobState::kRunning;
@@ -20,34 +26,35 @@ inline bool IsFinished(JobState state) {
 
 // A planning request that is kept until it is answered, and its answer.
 struct Job {
-  std::string id;       // Whose it is and the client's choice: JobId.
+  std::string id;       // Tenant and name, as JobId returns it.
   std::string request;  // Serialised tangram.v1.PlanRequest.
-  int priority = 0;     // Of one key, higher runs first, then the older.
-  // Next is a job of the key of which the fewest run.
+  int priority = 0;     // Within a share key, higher runs first, then older.
+  // The next job is of the share key with the fewest running jobs.
   std::string share_key;
   JobState state = JobState::kQueued;
   bool cancel_requested = false;
   int attempts = 0;   // Times that a coordinator began it.
-  int losses = 0;     // Of these, the ones in which the coordinator was lost.
-  std::string owner;  // The coordinator that began it last.
+  int losses = 0;     // Attempts whose coordinator was lost.
+  std::string owner;  // Coordinator that began it last.
   // Seconds since 1970; 0: not yet.
   double submitted_s = 0;
   double started_s = 0;
   double finished_s = 0;
-  std::string result;  // Serialised tangram.v1.PlanFile of kSucceeded.
-  absl::Status error;  // Of kFailed.
+  std::string result;  // Serialised tangram.v1.PlanFile if kSucceeded.
+  absl::Status error;  // Set if kFailed.
   bool operator==(const Job&) const = default;
 };
 
-// Something that happened to a job: serialised tangram.v1.PlanProgress.
+// A step in the progress of a job.
 struct JobEvent {
-  int64_t number = 0;  // From 1 on, in order.
+  int64_t number = 0;  // 1, 2, ... in order.
+  // Serialised tangram.v1.PlanProgress.
   std::string progress;
   bool operator==(const JobEvent&) const = default;
 };
 
-// Someone's right to run a job: the attempt tells it from those that the same
-// coordinator had before.
+// A coordinator's right to run a job. The attempt number distinguishes it from
+// earlier leases of the same coordinator.
 struct JobLease {
   std::string job_id;
   std::string owner;
@@ -59,84 +66,93 @@ inline JobLease LeaseOf(const Job& job) {
   return {.job_id = job.id, .owner = job.owner, .attempt = job.attempts};
 }
 
-// What whoever watches a job looks at again and again.
+// The fields that a watcher of a job polls.
 struct JobPulse {
   JobState state = JobState::kQueued;
-  int64_t last_event = 0;  // 0: none yet.
+  int64_t last_event = 0;  // Number of the newest event; 0: none.
   bool operator==(const JobPulse&) const = default;
 };
 
-// Names of different tenants' jobs never meet, and of a name of nobody's it
-// cannot be told that there are tenants. Neither part has a slash.
+// Returns the id of a tenant's job. Ids of different tenants never collide.
+// Without a tenant, the id is the name, so it does not reveal that there are
+// tenants. Neither part may contain a slash.
 inline std::string JobId(const std::string& tenant, const std::string& name) {
   return tenant.empty() ? name : tenant + "/" + name;
 }
 inline std::string TenantOf(const std::string& job_id) {
+  // Returns the tenant of a job id; empty: none.
   const size_t slash = job_id.find('/');
   return slash == std::string::npos ? "" : job_id.substr(0, slash);
 }
 
 struct JobFilter {
-  std::string tenant;            // Their share_key; empty: all.
+  std::string tenant;            // A share_key; empty: all.
   std::vector<JobState> states;  // Empty: all.
+  // At most this many jobs.
   int limit = 100;
-  // Only jobs submitted before this one, so that pages follow one another;
-  // empty: from the newest on.
+  // Lists only jobs submitted before this one, for the next page. Empty: starts
+  // with the newest.
   std::string before_id;
 };
 
-// Jobs, their progress and results, in a database that outlives the process and
-// that several coordinators may share. A job is run by its owner, who holds it
-// on a lease: whoever fails to renew it loses the job to another, and can write
-// neither progress nor a result from then on.
+// Jobs, their progress and their results, in a database that outlives the
+// process. Several coordinators may share it. The owner of a job runs it and
+// holds it on a lease. An owner that fails to renew the lease loses the job to
+// another, and can then write neither progress nor a result.
 //
 // Every call is atomic and, once it has returned, durable. Errors: kNotFound
-// for an unknown id; kResourceExhausted and kUnavailable where the database
-// cannot be written; nothing is changed then, unless a connection was lost just
-// after the change. Every call may therefore be made again. Thread-safe.
+// for an unknown id; kResourceExhausted or kUnavailable if the database cannot
+// be written. An error means that nothing was changed, unless a connection was
+// lost just after the change. Every call may therefore be repeated.
+// Thread-safe.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Adds a queued job. The same id with the same request is the same job, which
-  // is returned as it is; with another request it is kAlreadyExists.
+  // Adds a queued job. If the id exists with the same request, returns the
+  // stored job unchanged. With another request, returns kAlreadyExists.
   virtual absl::StatusOr<Job> Submit(const Job& job) = 0;
   virtual absl::StatusOr<Job> Get(const std::string& id) = 0;
   virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;
-  // Newest first, without requests and results.
+  // Returns jobs, newest first, without requests and results.
   virtual absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) = 0;
-  // Jobs of a tenant (as share_key; empty: all) that have not ended.
+  // Returns the number of unfinished jobs of a tenant (a share_key; empty:
+  // all).
   virtual absl::StatusOr<int> CountUnfinished(const std::string& tenant) = 0;
-  // Jobs that Claim may take.
+  // Returns the number of jobs that Claim may take.
   virtual absl::StatusOr<int> CountWaiting() = 0;
 
-  // A queued job is cancelled at once; of a running one the owner learns it.
+  // Cancels a queued job at once. The owner of a running job learns of it by
+  // Renew.
   virtual absl::StatusOr<Job> Cancel(const std::string& id) = 0;
 
-  // Takes the next job that is queued, or whose owner's lease has ended. Where
-  // others share the database and `left_s` is positive, only one that they have
-  // left for so long and only while they run none, so have no room to wait for.
+  // Takes the next job that is queued or whose owner's lease has ended. If
+  // others share the database and `left_s` is positive, takes only a job that
+  // has waited for `left_s` seconds, and only while no coordinator runs any
+  // job: one that does may only lack room.
   virtual absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                                    double lease_s,
                                                    double left_s) = 0;
-  // Those of `leases` that still hold, now for so long again. Jobs to be
-  // cancelled say so.
+  // Extends the leases that still hold to `lease_s` seconds from now. Returns
+  // their jobs; `cancel_requested` tells which to cancel.
   virtual absl::StatusOr<std::vector<Job>> Renew(
       absl::Span<const JobLease> leases, double lease_s) = 0;
-  // kFailedPrecondition, and nothing is changed, if the lease is lost.
+  // Adds an event. Returns kFailedPrecondition, and changes nothing, if the
+  // lease is lost.
   virtual absl::Status AppendEvent(const JobLease& lease,
                                    const std::string& progress) = 0;
-  // State, result and error are taken from `outcome`; likewise.
+  // Ends a job with the state, result and error of `outcome`. Errors as
+  // AppendEvent.
   virtual absl::Status Finish(const JobLease& lease, const Job& outcome) = 0;
-  // Puts it back into the queue; likewise.
+  // Puts a job back into the queue. Errors as AppendEvent.
   virtual absl::Status Release(const JobLease& lease) = 0;
 
-  // Events of a job with a number above `after`, in order.
+  // Returns the events of a job with a number above `after`, in order.
   virtual absl::StatusOr<std::vector<JobEvent>> EventsAfter(
       const std::string& id, int64_t after) = 0;
 
-  // Deletes up to `limit` jobs that ended more than `age_s` ago, with their
-  // events; how many.
+  // Deletes up to `limit` jobs that ended more than `age_s` seconds ago, with
+  // their events. Returns the number of jobs deleted.
   virtual absl::StatusOr<int> Forget(double age_s, int limit) = 0;
 };
 

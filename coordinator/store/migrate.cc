@@ -8,7 +8,7 @@
 namespace tangram {
 namespace {
 
-// Sets `version` to the one that was there.
+// Runs the missing steps. Sets `version` to the version found.
 absl::Status RunSteps(SqlDatabase& database, const std::string& name,
                       absl::Span<const std::string> steps, int64_t& version) {
   TANGRAM_RETURN_IF_ERROR(database.Run(database.dialect().lock_schema));

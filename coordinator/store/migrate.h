@@ -10,10 +10,11 @@
 
 namespace tangram {
 
-// Brings the tables called `name` to the newest version, by the steps that are
-// missing: steps[i] is a script that makes version i + 1 of version i. Several
-// processes may do so at once. kFailedPrecondition if a later version of the
-// program has been here. Returns the version that was there before; 0: none.
+// Brings the tables called `name` to the newest version by running the missing
+// steps. steps[i] is a script that makes version i + 1 from version i. Several
+// processes may call this at once. Returns the version found; 0: there were no
+// tables. Returns kFailedPrecondition if a later version of the program made
+// the tables.
 absl::StatusOr<int64_t> Migrate(SqlDatabase& database, const std::string& name,
                                 absl::Span<const std::string> steps);
 

@@ -23,19 +23,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Between attempts to connect, doubling. Short against the lease of a job, so
-// that a database that restarts costs nobody his jobs.
+// Time between attempts to connect, which doubles. Short compared with the
+// lease of a job, so that no job is lost while a database restarts.
 constexpr std::chrono::milliseconds kMinBackoff(100);
 constexpr std::chrono::milliseconds kMaxBackoff(1000);
 
-// A client that is stopped in the middle of a transaction must not keep what it
-// has locked.
+// A client that stops in the middle of a transaction must not keep its locks.
 constexpr char kIdleInTransaction[] = "2s";
-// Of the time that a statement may take: where the server lives, it gives up
-// first, and the connection stays.
+// The server's statement timeout as a fraction of ours. A server that is alive
+// gives up first, and the connection stays.
 constexpr double kServersShare = 0.8;
 
-// Object ids of types, from pg_type.dat of PostgreSQL; they never change.
+// Object ids of types, from pg_type.dat of PostgreSQL. They never change.
 constexpr Oid kBytes = 17;
 constexpr Oid kInt64 = 20;
 constexpr Oid kText = 25;
@@ -43,7 +42,7 @@ constexpr Oid kDouble = 701;
 constexpr int kAsText = 0;
 constexpr int kAsBytes = 1;
 
-// "TNGR" in ASCII: nobody else's advisory lock, with luck.
+// The number of the advisory lock is "TNGR" in ASCII, which others hardly use.
 constexpr SqlDialect kDialect = {
     .sequence = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     .blob = "BYTEA",
@@ -52,17 +51,17 @@ constexpr SqlDialect kDialect = {
     .now = "CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) AS DOUBLE PRECISION)",
     .is_shared = true};
 
-// Errors that pass, by the beginning of their code (appendix A of PostgreSQL's
+// Transient errors, by the beginning of their code (appendix A of PostgreSQL's
 // manual): lost connections, a standby, a transaction that took too long or met
 // another one, a server that goes down or cannot read its files.
 constexpr const char* kPassing[] = {"08",    "25006", "25P03", "40",
                                     "53300", "55P03", "57",    "58"};
-// Space, memory.
+// Lack of disk space or memory.
 constexpr char kExhausted[] = "53";
-// Text that is no UTF-8 or holds a NUL.
+// Text that is not UTF-8 or holds a NUL.
 constexpr char kBadText[] = "22021";
 
-// `sqlstate` is empty where the connection was lost.
+// `sqlstate` is empty if the connection was lost.
 absl::StatusCode CodeOf(absl::string_view sqlstate) {
   if (sqlstate.empty()) return absl::StatusCode::kUnavailable;
   for (const char* passing : kPassing) {
@@ -77,7 +76,7 @@ absl::StatusCode CodeOf(absl::string_view sqlstate) {
                               : absl::StatusCode::kInternal;
 }
 
-// libpq's messages have several lines.
+// Joins the lines of a message of libpq.
 std::string OneLine(absl::string_view message) {
   return absl::StrReplaceAll(absl::StripTrailingAsciiWhitespace(message),
                              {{"\n\t", " "}, {"\n", " "}});
@@ -124,7 +123,7 @@ class PostgresRow : public SqlRow {
   int row_;
 };
 
-// Values as libpq takes them; valid while the values are.
+// Values in the form that libpq takes. They must outlive this object.
 class Parameters {
  public:
   explicit Parameters(absl::Span<const SqlValue> values) {
@@ -153,7 +152,7 @@ class Parameters {
   void Add(Oid type, int format, absl::string_view bytes) {
     types_.push_back(type);
     formats_.push_back(format);
-    // A null pointer would be NULL.
+    // A null pointer would mean NULL.
     values_.push_back(bytes.empty() ? "" : bytes.data());
     lengths_.push_back(static_cast<int>(bytes.size()));
   }
@@ -182,7 +181,7 @@ class PostgresDatabase : public SqlDatabase {
     TANGRAM_ASSIGN_OR_RETURN(const Result result, Receive(sent, sql));
     num_changed_ = 0;
     if (!absl::SimpleAtoi(PQcmdTuples(result.get()), &num_changed_)) {
-      num_changed_ = 0;  // Of what changes no rows.
+      num_changed_ = 0;  // The statement changes no rows.
     }
     for (int row = 0; row < PQntuples(result.get()); ++row) {
       on_row(PostgresRow(result.get(), row));
@@ -201,7 +200,7 @@ class PostgresDatabase : public SqlDatabase {
     absl::Status status = body();
     if (status.ok()) status = Run("COMMIT");
     in_transaction_ = false;
-    // Without a connection there is nothing to roll back any more.
+    // Without a connection there is nothing to roll back.
     if (!status.ok() && PQstatus(connection_) == CONNECTION_OK) {
       Run("ROLLBACK").IgnoreError();
     }
@@ -215,9 +214,10 @@ class PostgresDatabase : public SqlDatabase {
     return RunScript(Session());
   }
 
-  // Connects where there is no connection, unless that has just failed.
+  // Connects if there is no connection, unless the last attempt has just
+  // failed.
   absl::Status MakeReady() {
-    // Of an idle connection nothing is to be read but notices and the end.
+    // On an idle connection, only notices and the end can be read.
     while (PQstatus(connection_) == CONNECTION_OK && IsReadable()) {
       PQconsumeInput(connection_);
     }
@@ -252,7 +252,7 @@ class PostgresDatabase : public SqlDatabase {
   }
 
   absl::Status Connect() {
-    // What the connection string says comes after and counts.
+    // The connection string comes last and so overrides these defaults.
     static constexpr const char* kKeys[] = {
         "connect_timeout",  "tcp_user_timeout",
         "keepalives_idle",  "keepalives_interval",
@@ -272,10 +272,10 @@ class PostgresDatabase : public SqlDatabase {
       return Failed(absl::StatusCode::kUnavailable, PQerrorMessage(connection_),
                     "connecting");
     }
-    // Notices would go to standard error.
+    // libpq prints notices to standard error otherwise.
     PQsetNoticeProcessor(
         connection_, [](void*, const char*) {}, nullptr);
-    // Else sending, and closing, could wait for a server that does not read.
+    // Otherwise sending and closing could block on a server that does not read.
     PQsetnonblocking(connection_, 1);
     return Execute(Session());
   }
@@ -285,8 +285,8 @@ class PostgresDatabase : public SqlDatabase {
     return Receive(sent, sql).status();
   }
 
-  // The last result of what was sent. A server that hangs can live on as far as
-  // TCP can tell, so the time is taken here, and the connection given up.
+  // Returns the last result of what was sent. TCP does not notice that a server
+  // hangs, so a timeout closes the connection.
   absl::StatusOr<Result> Receive(bool sent, const std::string& sql) {
     const Clock::time_point deadline = Clock::now() + timeout_;
     Result last;
@@ -303,8 +303,8 @@ class PostgresDatabase : public SqlDatabase {
     return last;
   }
 
-  // Sends what is left and reads until there is a result, even that the
-  // connection was lost. False: not in time.
+  // Sends the rest and reads until there is a result, which may be that the
+  // connection was lost. Returns false if the deadline passes first.
   bool AwaitResult(Clock::time_point deadline) {
     while (true) {
       const bool is_sending = PQflush(connection_) == 1;
@@ -353,7 +353,7 @@ absl::Status CheckConnectionString(const std::string& connection) {
   }
   std::string reason = error == nullptr ? "no memory" : OneLine(error);
   PQfreemem(error);
-  // libpq repeats what it stumbles over.
+  // libpq's message repeats the offending text.
   if (absl::StrContains(connection, '@') ||
       absl::StrContains(connection, "password")) {
     reason = "cannot be read";

@@ -10,13 +10,15 @@
 
 namespace tangram {
 
-// A connection to PostgreSQL, which many processes may use at once.
-// `connection` is what libpq takes: postgresql://... or "host=... dbname=...";
-// what it leaves out comes from the environment (PGHOST, PGPASSWORD) and from
-// ~/.pgpass. A connection that is lost is made again with the next statement,
-// after a wait where that failed; a statement that was under way is
-// kUnavailable and may have been run or not, and so is one that took longer
-// than `timeout`. kInvalidArgument for what is no connection string.
+// Opens a connection to PostgreSQL, which many processes may use at once.
+// `connection` is what libpq takes: postgresql://... or "host=... dbname=...".
+// Missing parts come from the environment (PGHOST, PGPASSWORD) and from
+// ~/.pgpass.
+//
+// The next statement restores a lost connection, after a wait if the last
+// attempt failed. A statement under way then returns kUnavailable and may or
+// may not have run. So does one that took longer than `timeout`. Returns
+// kInvalidArgument if `connection` cannot be parsed.
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenPostgresDatabase(
     const std::string& connection,
     std::chrono::milliseconds timeout = std::chrono::seconds(10));

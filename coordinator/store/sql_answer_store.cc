@@ -20,16 +20,17 @@
 namespace tangram {
 namespace {
 
-// How many bytes are written between looks at the size.
+// Bytes written between two checks of the size.
 constexpr int64_t kTrimIntervalBytes = 4 << 20;
-// While the database cannot be written, so many bytes of answers wait here; the
-// others are dropped. It is tried again so often.
+// While the database cannot be written, at most this many bytes of answers
+// wait; the rest are dropped. The writer tries again at this interval.
 constexpr int64_t kMaxWaitingBytes = 64 << 20;
 constexpr std::chrono::seconds kRetryInterval(1);
-// Rows of one transaction, about: what an Insert brings is not divided.
+// Aims at this many rows in a transaction. The rows of one Insert stay
+// together.
 constexpr size_t kMaxRows = 1000;
-// After a write that took longer, those who insert do not write themselves:
-// a worker whose stream waits for long would be taken for dead.
+// After a slower write, callers of Insert leave writing to the writer thread: a
+// worker whose stream stalls would be taken for dead.
 constexpr std::chrono::milliseconds kQuickWrite(500);
 
 class SqlAnswerStore : public AnswerStore {
@@ -63,7 +64,7 @@ class SqlAnswerStore : public AnswerStore {
     return absl::OkStatus();
   }
 
-  // Instead of Start.
+  // Called instead of Start.
   absl::StatusOr<int64_t> Purge() {
     TANGRAM_RETURN_IF_ERROR(table_.Open());
     return table_.DeleteAll();
@@ -109,7 +110,8 @@ class SqlAnswerStore : public AnswerStore {
     }
     inserted.on_settled = std::move(on_settled);
     waiting_.push_back(std::move(inserted));
-    // Waking another thread for it takes longer, on a busy machine far longer.
+    // Writes in this thread: waking another takes longer, on a busy machine far
+    // longer.
     if (!is_writing_ && is_quick_) WriteWaiting(lock);
     if (HasWork()) wake_.notify_all();
   }
@@ -117,7 +119,7 @@ class SqlAnswerStore : public AnswerStore {
  private:
   struct Inserted {
     std::vector<StoredAnswer> rows;
-    std::function<void()> on_settled;  // Empty: it was called.
+    std::function<void()> on_settled;  // Null once called.
   };
 
   static int64_t NumBytes(const Inserted& inserted) {
@@ -141,16 +143,17 @@ class SqlAnswerStore : public AnswerStore {
     if (options_.observer != nullptr) options_.observer->OnDropped(reason);
   }
 
-  // A file may be hard to write, but is there.
+  // Returns whether the database cannot be reached. A file is never away.
   bool IsAway(const absl::Status& status) const {
     return table_.is_shared() && absl::IsUnavailable(status);
   }
 
-  // Those who look do not wait for a database that is away: the writer finds
-  // out when it is back.
+  // Finds the answers that are stored. Does not wait for a database that is
+  // away; the writer finds out when it is back.
   absl::Status FindAll(absl::Span<const Question> questions,
                        std::vector<std::optional<Answer>>& answers) {
-    std::map<absl::string_view, size_t> index;  // By key.
+    // From key to the index of the question.
+    std::map<absl::string_view, size_t> index;
     std::vector<absl::string_view> keys;
     for (size_t i = 0; i < questions.size(); ++i) {
       const bool is_new = index.try_emplace(questions[i].key.view(), i).second;
@@ -163,15 +166,16 @@ class SqlAnswerStore : public AnswerStore {
     const absl::Status status = table_.Find(keys, rows);
     for (const AnswerTable::Row& row : rows) {
       const auto it = index.find(row.stored.key);
-      // Without one, an index of the database is damaged.
+      // A row under a key that was not asked for: an index of the database is
+      // damaged.
       if (it != index.end())
         TakeRow(row, questions[it->second], answers[it->second]);
     }
     return status;
   }
 
-  // Deletes a row that is not what was written. Expects the table's lock to be
-  // held.
+  // Sets `answer` from a row, or deletes a row that is not as it was written.
+  // Needs table_mutex_.
   void TakeRow(const AnswerTable::Row& row, const Question& question,
                std::optional<Answer>& answer) {
     absl::StatusOr<Answer> found =
@@ -181,10 +185,12 @@ class SqlAnswerStore : public AnswerStore {
       return;
     }
     NoteDropped(found.status().message(), "the row is not as it was written");
-    table_.Delete(row.sequence).IgnoreError();  // It is not served either way.
+    // It is not served even if this fails.
+    table_.Delete(row.sequence).IgnoreError();
   }
 
-  // Expects the lock to be held, as do the next two.
+  // Keeps what a call to the database showed about its state. This, HasWork and
+  // TakeWaiting need waiting_mutex_.
   void Note(const absl::Status& status) {
     is_failing_ = !status.ok();
     is_away_ = IsAway(status);
@@ -194,7 +200,7 @@ class SqlAnswerStore : public AnswerStore {
     return !is_writing_ && (!waiting_.empty() || must_trim_ || is_failing_);
   }
 
-  // What is written at once.
+  // Takes the answers for one transaction.
   std::deque<Inserted> TakeWaiting() {
     std::deque<Inserted> taken;
     size_t num_rows = 0;
@@ -218,7 +224,8 @@ class SqlAnswerStore : public AnswerStore {
     }
   }
 
-  // Gives the lock up meanwhile. Keeps what cannot be written.
+  // Writes waiting answers and keeps those that cannot be written. Releases the
+  // lock meanwhile. Returns whether they were written.
   bool WriteWaiting(std::unique_lock<std::mutex>& lock) {
     is_writing_ = true;
     std::deque<Inserted> taken = TakeWaiting();
@@ -231,7 +238,7 @@ class SqlAnswerStore : public AnswerStore {
     Note(status);
     is_quick_ = took <= kQuickWrite;
     if (!status.ok()) {
-      // Nobody waits for the next try.
+      // Callers do not wait for the next try.
       std::move(waiting_.begin(), waiting_.end(), std::back_inserter(taken));
       waiting_ = std::move(taken);
       Settle(waiting_, lock);
@@ -247,7 +254,7 @@ class SqlAnswerStore : public AnswerStore {
     return status.ok();
   }
 
-  // Gives the lock up meanwhile.
+  // Calls the callbacks that are left. Releases the lock meanwhile.
   static void Settle(std::deque<Inserted>& all,
                      std::unique_lock<std::mutex>& lock) {
     std::vector<std::function<void()>> to_call;
@@ -261,7 +268,8 @@ class SqlAnswerStore : public AnswerStore {
     lock.lock();
   }
 
-  // Without any, it looks whether the database is there.
+  // Writes the rows. If there are none, checks that the database can be
+  // reached.
   absl::Status WriteRows(const std::deque<Inserted>& all) {
     std::vector<const StoredAnswer*> rows;
     for (const Inserted& inserted : all) {
@@ -271,7 +279,8 @@ class SqlAnswerStore : public AnswerStore {
     return rows.empty() ? table_.Ping() : table_.Insert(std::move(rows));
   }
 
-  // Takes long, so the writer does it. Gives the lock up meanwhile.
+  // Trims the table if enough was written. Only the writer thread calls this,
+  // because it takes long. Releases the lock meanwhile.
   bool TrimIfDue(std::unique_lock<std::mutex>& lock) {
     if (!must_trim_) return true;
     is_writing_ = true;
@@ -298,11 +307,13 @@ class SqlAnswerStore : public AnswerStore {
   std::mutex waiting_mutex_;
   std::condition_variable wake_;
   std::deque<Inserted> waiting_;
-  int64_t waiting_bytes_ = 0;  // With what is being written.
-  bool is_writing_ = false;    // One of the threads.
-  bool is_failing_ = false;    // The last time. Nobody waits for the next.
-  std::atomic<bool> is_away_ = false;  // So the last time, whoever tried.
-  bool is_quick_ = true;               // So was the last write.
+  int64_t waiting_bytes_ = 0;  // Includes what is being written.
+  bool is_writing_ = false;    // A thread is in WriteWaiting or TrimIfDue.
+  // The last write failed; callers do not wait for the next.
+  bool is_failing_ = false;
+  // The last call could not reach the database.
+  std::atomic<bool> is_away_ = false;
+  bool is_quick_ = true;  // The last write took at most kQuickWrite.
   int64_t since_trim_bytes_ = 0;
   bool must_trim_ = false;
   bool stopping_ = false;

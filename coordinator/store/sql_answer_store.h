@@ -12,36 +12,39 @@
 
 namespace tangram {
 
-// Told what happens to stored answers, for metrics. Called from any thread;
-// must be short.
+// Is told what happens to stored answers, for metrics. Called from any thread;
+// must return quickly.
 class AnswerStoreObserver {
  public:
   virtual ~AnswerStoreObserver() = default;
-  // `reason` is one of kDropReasons.
+  // A stored answer was dropped. `reason` is one of kDropReasons.
   virtual void OnDropped(absl::string_view reason) = 0;
-  // A damaged database was.
+  // A damaged database was set aside.
   virtual void OnSetAside() = 0;
 };
 
 struct AnswerStoreOptions {
-  // Of questions and answers, about; the oldest go first.
+  // Approximate limit on the bytes of questions and answers. The oldest go
+  // first.
   int64_t max_bytes = int64_t{1} << 30;
-  // Answers of another version of the program are not found: its cost model may
-  // be another.
+  // Version of the program. Answers of another version are not found, because
+  // its cost model may differ.
   std::string version;
   AnswerStoreObserver* observer = nullptr;  // May be null.
 };
 
-// Answers in a database. Whoever inserts writes them, or a thread all that have
-// gathered while another one wrote, the last write was slow or the database
-// could not be written. While a database is away nothing is found. Rows that
-// are not as they were written are deleted, and a damaged database is set aside
-// where `place` can, now and later: the store goes on with a new one.
-// Errors: those of SqlDatabase and Migrate.
+// Creates a store of answers in a database. The thread that inserts answers
+// writes them. A writer thread takes over while another write is under way,
+// after a slow write, and while the database cannot be written.
+//
+// While a database is away, nothing is found. Rows that are not as they were
+// written are deleted. A damaged database is set aside if `place` can do so,
+// now and later, and the store continues with a new one. Errors are those of
+// SqlDatabase and Migrate.
 absl::StatusOr<std::unique_ptr<AnswerStore>> CreateSqlAnswerStore(
     AnswerPlace place, const AnswerStoreOptions& options);
 
-// Deletes the answers of all versions and tenants; returns their number. Other
+// Deletes the answers of all versions and tenants. Returns their number. Other
 // processes may use a shared database meanwhile.
 absl::StatusOr<int64_t> PurgeAnswers(AnswerPlace place,
                                      const AnswerStoreOptions& options);

@@ -12,13 +12,13 @@
 
 namespace tangram {
 
-// Bytes, as opposed to text.
+// A value of bytes, as opposed to text.
 struct Blob {
   absl::string_view bytes;
 };
 using SqlValue = std::variant<int64_t, double, absl::string_view, Blob>;
 
-// The row that a query has reached; valid while it is looked at.
+// The row that a query has reached. Valid during the callback.
 class SqlRow {
  public:
   virtual ~SqlRow() = default;
@@ -27,31 +27,33 @@ class SqlRow {
   virtual std::string String(int column) const = 0;  // Text or bytes.
 };
 
-// Where the SQL of databases differs.
+// Differences in the SQL of databases.
 struct SqlDialect {
-  const char* sequence = "";  // A column that numbers the rows in order.
-  const char* blob = "";      // The type of a column of bytes.
-  // Behind a SELECT whose rows are to be changed: those that another connection
-  // is changing are passed over.
+  // Type of a column that numbers the rows in order.
+  const char* sequence = "";
+  const char* blob = "";  // Type of a column of bytes.
+  // Suffix of a SELECT of rows to change. Skips rows that another connection is
+  // changing.
   const char* skip_locked = "";
-  // Excludes other connections that do the same until the transaction ends.
+  // Statement that excludes other connections that run it, until the
+  // transaction ends.
   const char* lock_schema = "SELECT 1";
-  // Seconds since 1970 by the database's clock.
+  // Expression for the seconds since 1970 by the database's clock.
   const char* now = "";
   // Whether other processes may use the database at the same time.
   bool is_shared = false;
 };
 
-// A connection to a database. Errors: kResourceExhausted where its disk is
-// full, kUnavailable where it cannot be reached, read, written or locked,
-// kDataLoss where it is damaged, kInternal for the rest. Not thread-safe.
+// A connection to a database. Errors: kResourceExhausted if its disk is full;
+// kUnavailable if it cannot be reached, read, written or locked; kDataLoss if
+// it is damaged; kInternal otherwise. Not thread-safe.
 class SqlDatabase {
  public:
   virtual ~SqlDatabase() = default;
 
   virtual const SqlDialect& dialect() const = 0;
 
-  // One statement, in which ?1, ?2 and so on stand for the values.
+  // Runs one statement. ?1, ?2 and so on stand for the values.
   virtual absl::Status Run(const std::string& sql,
                            absl::Span<const SqlValue> values,
                            absl::FunctionRef<void(const SqlRow&)> on_row) = 0;
@@ -59,16 +61,16 @@ class SqlDatabase {
                    absl::Span<const SqlValue> values = {}) {
     return Run(sql, values, [](const SqlRow&) {});
   }
-  // Several, without values.
+  // Runs several statements, without values.
   virtual absl::Status RunScript(const std::string& sql) = 0;
-  // All of `body` or, where it returns an error, nothing of it.
+  // Runs `body` in a transaction, which is undone if `body` returns an error.
   virtual absl::Status Transact(absl::FunctionRef<absl::Status()> body) = 0;
 
-  // Rows that the last statement changed.
+  // Returns the number of rows that the last statement changed.
   virtual int64_t num_changed() const = 0;
 
-  // From here on, what was committed last may be lost with the machine (not
-  // with the process).
+  // From now on, the last commits may be lost with the machine (not with the
+  // process).
   virtual absl::Status RelaxDurability() = 0;
 };
 

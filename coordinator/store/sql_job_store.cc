@@ -49,8 +49,8 @@ constexpr char kLosses[] = R"(
   ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
 )";
 
-// Lists of a tenant's jobs and the deletion of old ones read no others. Keys of
-// jobs from before there were any: what is left of ids without their names.
+// The indexes serve lists of a tenant's jobs and the deletion of old jobs. Jobs
+// from before there were share keys get the tenant that their id begins with.
 constexpr char kIndexes[] = R"(
   UPDATE jobs SET share_key = rtrim(rtrim(id,
     'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-'), '/')
@@ -68,25 +68,27 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
   return steps;
 }
 
-// In the order that JobOf reads them.
+// Columns in the order in which JobOf reads them.
 #define JOB_COLUMNS                                                       \
   "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
   "started_s, finished_s, error_code, error_message, share_key, losses"
 #define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
 // Jobs that may be taken at the time `now`.
 #define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
-// Jobs that coordinators were lost with again and again run one at a time, so
-// that only the one whose fault it is goes on losing them.
+// Suspects are jobs with three lost coordinators. A coordinator runs at most
+// one of them at a time, so that only the guilty one goes on losing
+// coordinators.
 #define IS_NO_SECOND_SUSPECT(owner)                                         \
   "(losses < 3 OR NOT EXISTS (SELECT 1 FROM jobs AS beside "                \
   "WHERE beside.state = 1 AND beside.losses >= 3 AND beside.owner = " owner \
   "))"
-// Of these, the ones that are there since `before`, if nobody runs any.
+// Those waiting jobs that have waited since `before`, if no coordinator
+// runs a job.
 #define IS_LEFT(now, before)                                        \
   "submitted_s <= " before " AND lease_until_s <= " before          \
   " AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.state " \
   "= 1 AND other.lease_until_s >= " now ")"
-// Of the jobs that ended before ?1, the ?2 that did so first.
+// The first ?2 of the jobs that ended before ?1.
 #define OLD_JOBS                                                      \
   "SELECT id FROM jobs WHERE state > 1 AND finished_s < ?1 ORDER BY " \
   "finished_s LIMIT ?2"
@@ -132,7 +134,7 @@ class SqlJobStore : public JobStore {
     const SqlDialect& dialect = database_->dialect();
     TANGRAM_RETURN_IF_ERROR(
         Migrate(*database_, "jobs", Steps(dialect)).status());
-    // Fails for a table of the right name with other columns.
+    // Fails if a table of the right name has other columns.
     TANGRAM_RETURN_IF_ERROR(
         database_->Run("SELECT " WHOLE_JOB_COLUMNS " FROM jobs LIMIT 1"));
     if (dialect.is_shared) return absl::OkStatus();
@@ -178,7 +180,7 @@ class SqlJobStore : public JobStore {
     if (!filter.before_id.empty()) {
       TANGRAM_ASSIGN_OR_RETURN(before, SequenceOf(filter.before_id));
     }
-    int64_t wanted = 0;  // A bit for each state.
+    int64_t wanted = 0;  // One bit for each state.
     for (const JobState state : filter.states) wanted |= 1 << Number(state);
     if (filter.states.empty()) wanted = -1;
     std::vector<SqlValue> values = {before, wanted, int64_t{filter.limit}};
@@ -233,6 +235,9 @@ class SqlJobStore : public JobStore {
     const bool is_last = database_->dialect().is_shared && left_s > 0;
     std::vector<SqlValue> values = {owner, now_s + lease_s, now_s};
     if (is_last) values.push_back(now_s - left_s);
+    // One statement, so that no two coordinators take the same job. The order
+    // is: the share key with the fewest running jobs, priority, age. A running
+    // job whose lease ended under another owner counts as a loss.
     std::optional<Job> job;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         absl::StrCat("UPDATE jobs SET losses = losses + CASE WHEN state = 1 "
@@ -271,7 +276,7 @@ class SqlJobStore : public JobStore {
                            const std::string& progress) override {
     const std::lock_guard lock(mutex_);
     return database_->Transact([&]() -> absl::Status {
-      // Keeps others from taking the job until the event is there.
+      // Keeps others from taking the job until the event is stored.
       TANGRAM_RETURN_IF_ERROR(database_->Run(
           "UPDATE jobs SET last_event = last_event + 1 WHERE " IS_HELD,
           {lease.job_id, lease.owner, int64_t{lease.attempt}}));
@@ -294,7 +299,7 @@ class SqlJobStore : public JobStore {
          static_cast<int64_t>(outcome.error.code()),
          Blob{outcome.error.message()}}));
     if (database_->num_changed() == 1) return absl::OkStatus();
-    // Perhaps it was done, and only the word of it was lost.
+    // Perhaps an earlier call succeeded and only its reply was lost.
     TANGRAM_ASSIGN_OR_RETURN(const Job job, Find(lease.job_id));
     if (IsFinished(job.state) && LeaseOf(job) == lease) {
       return absl::OkStatus();
@@ -329,7 +334,8 @@ class SqlJobStore : public JobStore {
     const std::lock_guard lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const std::vector<SqlValue> which = {now_s - age_s, int64_t{limit}};
-    // Seldom is there one, and looking needs no lock of the database.
+    // Looks first, because there rarely is one and looking does not lock the
+    // database.
     bool has_old = false;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         OLD_JOBS, which, [&](const SqlRow&) { has_old = true; }));
@@ -380,7 +386,7 @@ class SqlJobStore : public JobStore {
         "job \"", lease.job_id, "\" is not held by ", lease.owner));
   }
 
-  // Of the statement before, which changes one row if the lease holds.
+  // Checks the statement before, which changes one row if the lease holds.
   absl::Status CheckHeld(const JobLease& lease) {
     return database_->num_changed() == 1 ? absl::OkStatus() : IsLost(lease);
   }

@@ -10,10 +10,11 @@
 
 namespace tangram {
 
-// Jobs in a database, whose tables are made if there are none. Leases that a
-// database which nobody shares still holds have ended: their owners are gone.
-// `now_s`: seconds since 1970; null: the database's clock, which is the same
-// for all that share it. Errors: those of Migrate.
+// Creates a store of jobs in a database, and its tables if they do not exist.
+// If nobody shares the database, ends the leases in it, because their owners
+// are gone. `now_s` returns seconds since 1970. If it is null, the database's
+// clock is used, which is the same for all that share it. Errors are those of
+// Migrate.
 absl::StatusOr<std::unique_ptr<JobStore>> CreateSqlJobStore(
     std::unique_ptr<SqlDatabase> database,
     std::function<double()> now_s = nullptr);

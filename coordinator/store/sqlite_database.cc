@@ -13,7 +13,7 @@
 namespace tangram {
 namespace {
 
-// Another process that is just going may still hold the file.
+// Another process that is about to end may still hold the file.
 constexpr int kBusyTimeoutMs = 2000;
 
 absl::StatusCode CodeOf(int code) {
@@ -86,7 +86,7 @@ constexpr SqlDialect kDialect = {
     .now = "(JULIANDAY('now') - 2440587.5) * 86400",
     .is_shared = false};
 
-// Statements are kept once prepared.
+// Keeps prepared statements.
 class SqliteDatabase : public SqlDatabase {
  public:
   explicit SqliteDatabase(sqlite3* handle) : handle_(handle) {}
@@ -136,8 +136,8 @@ class SqliteDatabase : public SqlDatabase {
   int64_t num_changed() const override { return sqlite3_changes64(handle_); }
 
   absl::Status RelaxDurability() override {
-    // Now and then the log is moved into the file, which has to wait for the
-    // disk: seldom, at about 40 MB.
+    // Moving the log into the file waits for the disk, so it is done rarely:
+    // about every 40 MB.
     return RunScript(
         "PRAGMA synchronous = NORMAL;"
         "PRAGMA wal_autocheckpoint = 10000;");
@@ -165,7 +165,7 @@ class SqliteDatabase : public SqlDatabase {
   std::map<std::string, sqlite3_stmt*> statements_;
 };
 
-// Whether the header of the file, and not its permissions, forbids writing.
+// Returns whether the header of the file, not its permissions, forbids writing.
 bool SaysReadOnly(sqlite3* handle, const std::string& path) {
   return sqlite3_db_readonly(handle, "main") == 1 &&
          access(path.c_str(), W_OK) == 0;

@@ -9,15 +9,15 @@
 
 namespace tangram {
 
-// A connection to an SQLite file; made if there is none, with a write-ahead
-// log, so that what was committed survives the process. One process at a time:
-// kUnavailable while another has it open. kDataLoss, then or later, if the file
-// is damaged or no database.
+// Opens an SQLite file and creates it if it does not exist. A write-ahead log
+// lets commits survive the process. Only one process may open the file: returns
+// kUnavailable while another has it open. Returns kDataLoss, now or from later
+// calls, if the file is damaged or not a database.
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
     const std::string& path);
 
-// Reads every page of an SQLite database. kDataLoss if they do not fit
-// together; damage inside of a value is not seen.
+// Reads every page of an SQLite database. Returns kDataLoss if they are
+// inconsistent. Does not see damage inside a value.
 absl::Status CheckSqliteStructure(SqlDatabase& database);
 
 }  // namespace tangram

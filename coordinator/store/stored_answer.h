@@ -10,11 +10,11 @@
 
 namespace tangram {
 
-// One answer as a database keeps it.
+// An answer as a database keeps it.
 struct StoredAnswer {
   std::string key;       // The 32 bytes of QueryKey.
-  std::string question;  // Question::bytes.
-  std::string answer;    // SerializeAnswer.
+  std::string question;  // As Question::bytes.
+  std::string answer;    // As SerializeAnswer returns it.
   std::string checksum;  // SHA-256 of the version and the other columns.
 
   size_t num_bytes() const {
@@ -22,7 +22,7 @@ struct StoredAnswer {
   }
 };
 
-// Why a row is dropped; the labels of a metric.
+// Reasons to drop a row; labels of a metric.
 inline constexpr char kBadChecksum[] = "checksum";
 inline constexpr char kOtherQuestion[] = "question";
 inline constexpr char kUndecodable[] = "encoding";
@@ -30,12 +30,13 @@ inline constexpr char kWrongAnswer[] = "answer";  // CheckAnswer refuses it.
 inline constexpr const char* kDropReasons[] = {kBadChecksum, kOtherQuestion,
                                                kUndecodable, kWrongAnswer};
 
+// Returns the row that stores an answer.
 StoredAnswer Seal(absl::string_view version, const AnsweredQuestion& answered);
 
-// Returns the answer of a row if all bytes are those that Seal returned for
+// Returns the answer in a row if its bytes are those that Seal returned for
 // this version and question. The message of an error is one of kDropReasons.
-// The checksum holds no secret: whoever can write the database can make a row
-// that passes, so the answer has yet to be checked against the question.
+// The checksum is not secret: anyone who can write the database can make a row
+// that passes. The caller must still check the answer against the question.
 absl::StatusOr<Answer> Unseal(absl::string_view version,
                               const Question& question,
                               const StoredAnswer& row);

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kRootSpan = 1;
 constexpr char kPlannerLane[] = "planner";
 
-// Where a query stands in its model and cluster.
+// Position of a query in its model and cluster.
 struct Place {
   AtomRange atoms;
   int island = -1;
@@ -125,7 +125,7 @@ void PlanTracer::EndPhase(double now_s) {
   }
 }
 
-// Phase i is span kRootSpan + 1 + i.
+// Phase i becomes the span kRootSpan + 1 + i.
 void PlanTracer::AddPhases(double end_s, Trace& trace) const {
   for (const Phase& phase : phases_) {
     trace.spans.push_back(
@@ -138,8 +138,9 @@ void PlanTracer::AddPhases(double end_s, Trace& trace) const {
   }
 }
 
-// A span for the query and, in the lanes of the workers, one for each that
-// worked on it: of an answer, the search; otherwise as long as it was held.
+// Adds a span for the query and, in the lanes of the workers, one for each
+// attempt. The span of an answer shows the search. Other attempts last as long
+// as the worker held the query.
 void PlanTracer::AddQuery(const KeptQuery& query, Trace& trace) const {
   Span span{.id = static_cast<int64_t>(trace.spans.size()) + 1,
             .parent = kRootSpan + query.phase,

@@ -17,15 +17,15 @@
 namespace tangram {
 
 struct PlanTracerOptions {
-  std::string name;               // Of the trace: "job nightly-7".
+  std::string name;               // Name of the trace, e.g. "job nightly-7".
   std::function<double()> now_s;  // The clock of the queries.
-  int64_t began_unix_ns = 0;      // The time of the tracer's making.
-  // Kept; what comes later is counted only.
+  int64_t began_unix_ns = 0;      // Time at which the tracer is created.
+  // Limits on what is kept. The rest is only counted.
   size_t max_phases = 1000;
   size_t max_queries = 20'000;
 };
 
-// Watches one plan: its phases, its queries and who worked on them.
+// Records one plan: its phases, its queries and the workers' attempts at them.
 // Thread-safe.
 class PlanTracer : public QueryLog {
  public:
@@ -33,21 +33,21 @@ class PlanTracer : public QueryLog {
 
   double now_s() const { return options_.now_s(); }
 
-  // `name` begins; the phase before it has ended.
+  // Records that phase `name` begins, which ends the phase before it.
   void OnPhase(const std::string& name);
   void OnQuery(const QueryRecord& record) override;
-  // The plan has ended; `error` is empty if it succeeded.
+  // Records that the plan has ended. `error` is empty if it succeeded.
   void Finish(const std::string& error,
               std::vector<std::pair<std::string, SpanValue>> attributes = {});
 
-  // What has happened so far. Spans that go on end now.
+  // Returns the trace so far. Open spans end now.
   Trace ToTrace() const;
 
  private:
   struct Phase {
     std::string name;
     double start_s = 0;
-    double end_s = -1;  // Negative: not yet.
+    double end_s = -1;  // Negative: has not ended.
   };
   struct Attempt {
     const std::string* worker = nullptr;
@@ -57,13 +57,14 @@ class PlanTracer : public QueryLog {
     double search_s = 0;
     QueryEvent outcome = QueryEvent::kLeased;
   };
-  // A QueryRecord without what it refers to; there may be many.
+  // The parts of a QueryRecord to keep, without references to it. Compact,
+  // because there may be many.
   struct KeptQuery {
     int64_t phase = 0;
     const std::string* adapter = nullptr;
     const char* kind = nullptr;
     AtomRange atoms;
-    int island = -1;  // Negative: of none.
+    int island = -1;  // Negative: the query concerns no island.
     int pipeline_microbatch_size = 0;
     int trailing_stages = 0;
     bool is_cached = false;
@@ -73,7 +74,7 @@ class PlanTracer : public QueryLog {
     std::vector<Attempt> attempts;
   };
 
-  // The same string at one place, since there are few.
+  // Returns a stored copy of `text`. There are few different strings.
   const std::string* Intern(const std::string& text)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndPhase(double now_s) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -90,7 +91,7 @@ class PlanTracer : public QueryLog {
   std::vector<Phase> phases_ ABSL_GUARDED_BY(mutex_);
   std::vector<KeptQuery> queries_ ABSL_GUARDED_BY(mutex_);
   int64_t num_dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-  double ended_s_ ABSL_GUARDED_BY(mutex_) = -1;  // Negative: not yet.
+  double ended_s_ ABSL_GUARDED_BY(mutex_) = -1;  // Negative: has not ended.
   std::string error_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::string, SpanValue>> attributes_
       ABSL_GUARDED_BY(mutex_);

@@ -17,16 +17,17 @@ class TraceStore {
  public:
   explicit TraceStore(size_t max_traces) : max_traces_(max_traces) {}
 
-  // A trace for the job of that id, in place of one from an earlier attempt.
+  // Starts a trace for the job of this id. It replaces the trace of an earlier
+  // attempt.
   std::shared_ptr<PlanTracer> Begin(const std::string& id,
                                     PlanTracerOptions options);
-  // Null if there is none, or none any more.
+  // Returns null if there is no trace, or it was dropped.
   std::shared_ptr<const PlanTracer> Find(const std::string& id);
 
  private:
   const size_t max_traces_ ABSL_GUARDED_BY(mutex_);
   Mutex mutex_;
-  // The oldest first.
+  // Oldest first.
   std::deque<std::pair<std::string, std::shared_ptr<PlanTracer>>> traces_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -16,7 +16,7 @@ std::string Header(const mg_connection* connection, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Pages are nobody's to frame or keep, and what they show may change.
+// No other site may frame or cache pages, and their content may change.
 constexpr char kHeaders[] =
     "Cache-Control: no-store\r\n"
     "X-Content-Type-Options: nosniff\r\n"
@@ -64,7 +64,8 @@ class CivetServer : public HttpServer {
   }
 
   bool Listen(const std::string& address) {
-    // Two people may look at once; idle connections end soon.
+    // Two requests at once are enough for people. Idle connections end after 10
+    // s.
     const char* options[] = {
         "listening_ports",    address.c_str(), "num_threads", "2",
         "request_timeout_ms", "10000",         nullptr};

@@ -9,11 +9,11 @@
 
 namespace tangram {
 
-// A GET or HEAD.
+// A GET or HEAD request.
 struct HttpRequest {
-  std::string path;           // Decoded, without a query: "/api/jobs".
-  std::string host;           // Of the header; empty: none.
-  std::string authorization;  // Likewise.
+  std::string path;           // Decoded path without query, e.g. "/api/jobs".
+  std::string host;           // Host header; empty: none.
+  std::string authorization;  // Authorization header; empty: none.
 };
 
 struct HttpResponse {
@@ -22,15 +22,15 @@ struct HttpResponse {
   std::string body;
 };
 
-// From several threads.
+// Called from several threads.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
-// Answers GET requests in plain text; nothing else, and nothing is ever read
-// from disk.
+// Answers GET and HEAD requests in plain HTTP. Reads nothing from disk.
 class HttpServer {
  public:
-  // On `address`, "127.0.0.1:8080"; port 0 takes any free one. kUnavailable if
-  // it cannot be had. Serves until it is destroyed.
+  // Listens on `address`, e.g. "127.0.0.1:8080". Port 0 takes any free one.
+  // Returns kUnavailable if the address cannot be used. Serves until it is
+  // destroyed.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       const std::string& address, HttpHandler handler);
 

@@ -78,7 +78,7 @@ class Page {
   }
 
  private:
-  // Who asks, if he may make the call of that name.
+  // Returns the caller if it may call `method`.
   absl::StatusOr<Caller> CallerFor(absl::string_view method,
                                    const HttpRequest& request) const {
     const Credentials credentials{.authorization = request.authorization};
@@ -111,7 +111,7 @@ class Page {
     return absl::StrCat("{\"jobs\":[", list, "]}");
   }
 
-  // The last there is of a job that runs; otherwise null.
+  // Returns the latest progress of a running job as JSON, otherwise null.
   absl::StatusOr<std::string> Progress(const Job& job) const {
     if (job.state != JobState::kRunning) return "null";
     TANGRAM_ASSIGN_OR_RETURN(const JobPulse pulse, parts_.jobs.Pulse(job.id));

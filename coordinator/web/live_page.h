@@ -13,29 +13,29 @@
 
 namespace tangram {
 
-// What is shown; all of it must outlive the page.
+// The parts that the page shows. All must outlive it.
 struct LivePageParts {
   JobStore& jobs;
   StatusServiceParts status;
   Authenticator& authenticator;
-  // Nobody else's names are served, so that no other site can have itself
-  // resolved to this machine and read what is here (DNS rebinding).
+  // Refuses requests whose Host is another machine, so that no other site can
+  // resolve its name to this machine and read the data (DNS rebinding).
   bool only_as_this_machine = false;
 };
 
 // Answers for the page of web/live, which is read-only:
-//   /                  the page; without data, so that all may have it
+//   /                  the page itself, without data, open to all
 //   /api/status        tangram.v1.CoordinatorStatus
-//   /api/jobs          the newest jobs, with the progress of those that run
-//   /api/reports/NAME  a job's plan, as docs/report.md
-// Data needs what the call of the same name needs (coordinator/auth), by a
-// bearer token: callers see what `tangram job` and `tangram top` show them.
+//   /api/jobs          the newest jobs, with the progress of running ones
+//   /api/reports/NAME  the plan of a job, as docs/report.md
+// Data needs the roles of the call of the same name (coordinator/auth), by a
+// bearer token. Callers see what `tangram job` and `tangram top` show them.
 HttpHandler CreateLivePage(const LivePageParts& parts);
 
-// kInvalidArgument if what is secured elsewhere would not be here: beside TLS
-// or tokens the page, which travels in plain text, listens on this machine
-// alone, and where a certificate is all that lets callers in, none can be shown
-// to it.
+// Returns kInvalidArgument if the page would be less secure than the rest. With
+// TLS or tokens, the page must listen on this machine alone, because it travels
+// in plain text. If certificates are the only way in, there can be no page,
+// because none can be shown to it.
 absl::Status CheckLivePageAddress(const std::string& address,
                                   const TlsFiles& tls,
                                   const AuthenticatorOptions& auth);
