@@ -22,12 +22,14 @@ ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
 namespace tangram {
 namespace {
 
-// Otherwise --help knows only flags of a file named after the program.
+// Returns whether --help lists the flags of a file. By default it knows only a
+// file named after the program.
 bool HasOurFlags(absl::string_view file) {
   return absl::EndsWith(file, "/main.cc") || absl::EndsWith(file, "/daemon.cc");
 }
 
-// --drain-s=5 means --drain_s=5: the command `tangram` writes its options so.
+// Turns --drain-s=5 into --drain_s=5, because the command `tangram` writes its
+// options with dashes.
 void AllowDashesInNames(int argc, char** argv) {
   for (int i = 1; i < argc && absl::string_view(argv[i]) != "--"; ++i) {
     if (!absl::StartsWith(argv[i], "--")) continue;

@@ -5,17 +5,18 @@
 
 namespace tangram {
 
+// A daemon program.
 struct Daemon {
-  const char* program;  // "tangram-worker"
-  const char* usage;    // For --help, above the flags.
-  // Returns once the daemon has been told to stop, and has.
+  const char* program;  // E.g. "tangram-worker".
+  const char* usage;    // Text of --help above the flags.
+  // Runs the daemon and returns after it was told to stop and has stopped.
   absl::Status (*run)();
 };
 
-// The whole of a daemon's main(): reads flags, of which --log_format and
-// --log_level are every daemon's, holds termination signals, starts the log and
-// runs it. Returns the exit code: 2 for what the caller has to mend in the
-// flags, 1 for other errors, which stderr tells.
+// Is the whole main() of a daemon: reads flags, holds termination signals,
+// starts the log and runs it. --log_format and --log_level are flags of every
+// daemon. Returns the exit code: 0, 2 for flags that the caller must correct,
+// or 1 for other errors. Prints errors to stderr.
 int RunDaemon(int argc, char** argv, const Daemon& daemon);
 
 }  // namespace tangram

@@ -8,7 +8,7 @@
 
 namespace tangram {
 
-// Eleven days; clocks can count further than anybody waits.
+// About eleven days: longer than anyone waits, and within the range of clocks.
 inline constexpr double kLongestWaitS = 1e6;
 
 inline absl::Status CheckFlagNotNegative(absl::string_view flag, double value) {
@@ -16,7 +16,7 @@ inline absl::Status CheckFlagNotNegative(absl::string_view flag, double value) {
   return FieldError(absl::StrCat("--", flag), value, "at least 0");
 }
 
-// 0 to `max`.
+// Checks that a flag is from 0 to `max`.
 inline absl::Status CheckFlagAtMost(absl::string_view flag, double value,
                                     double max) {
   if (value >= 0 && value <= max) return absl::OkStatus();
@@ -24,7 +24,7 @@ inline absl::Status CheckFlagAtMost(absl::string_view flag, double value,
                     absl::StrCat("0 to ", max));
 }
 
-// More than 0, and at most `max`.
+// Checks that a flag is more than 0 and at most `max`.
 inline absl::Status CheckFlagPositive(absl::string_view flag, double value,
                                       double max) {
   if (value > 0 && value <= max) return absl::OkStatus();

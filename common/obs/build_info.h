@@ -3,7 +3,7 @@
 
 namespace tangram {
 
-// "0.1.0".
+// Returns the version, e.g. "0.1.0".
 const char* Version();
 
 }  // namespace tangram

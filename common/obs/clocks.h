@@ -6,14 +6,14 @@
 
 namespace tangram {
 
-// Of a clock that never goes back.
+// Returns the seconds of a clock that never goes back.
 inline double SteadySeconds() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// Since 1970.
+// Returns the nanoseconds since 1970.
 inline int64_t UnixNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())

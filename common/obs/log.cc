@@ -39,9 +39,9 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// The bytes of the UTF-8 character at the beginning of `text` (RFC 3629), or 0
-// if there is none: a stray or missing continuation, an overlong form, half of
-// a surrogate pair, or more than U+10FFFF.
+// Returns the bytes of the UTF-8 character at the start of `text` (RFC 3629).
+// Returns 0 if there is none: a stray or missing continuation, an overlong
+// form, half of a surrogate pair, or more than U+10FFFF.
 size_t Utf8Bytes(absl::string_view text) {
   const auto at = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -53,7 +53,7 @@ size_t Utf8Bytes(absl::string_view text) {
                       : lead < 0xF0 ? 3
                       : lead < 0xF5 ? 4
                                     : 0;
-  // The second byte of some leads has a smaller range.
+  // The second byte has a smaller range after some lead bytes.
   const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (size == 0 || at(1) < least || at(1) > most) return 0;
@@ -63,7 +63,7 @@ size_t Utf8Bytes(absl::string_view text) {
   return size;
 }
 
-// `text` in quotes. Bytes that are not UTF-8, which JSON must be, become
+// Returns `text` in quotes. JSON must be UTF-8, so bytes that are not become
 // U+FFFD.
 std::string JsonString(absl::string_view text) {
   std::string out = "\"";
@@ -86,8 +86,9 @@ std::string JsonString(absl::string_view text) {
   return out;
 }
 
-// gRPC's errors are about connections that it will make again, and callers can
-// cause as many as they like: they are told sparsely, by where they arise.
+// Logs gRPC's errors, each place in its code at most once a minute. They are
+// about connections that it will restore, and callers can cause any number of
+// them.
 void LogFromGrpc(gpr_log_func_args* args) {
   if (args->severity != GPR_LOG_SEVERITY_ERROR) {
     Log(LogLevel::kDebug, args->message, {{"source", "grpc"}});
@@ -100,7 +101,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
       {{"source", "grpc"}, {"times", *times}});
 }
 
-// Whether a value would run into its neighbours, or make a line of its own.
+// Returns whether a value would run into its neighbours or start a new line.
 bool NeedsQuotes(absl::string_view value) {
   return std::any_of(value.begin(), value.end(), [](unsigned char c) {
     return c <= ' ' || c == '"' || c == 0x7f;
@@ -116,7 +117,7 @@ LogField::LogField(absl::string_view name, int64_t number)
 LogField::LogField(absl::string_view name, double number)
     : name_(name),
       value_(absl::StrFormat("%.6g", number)),
-      // JSON has no infinity and no NaN: there they are strings.
+      // Infinity and NaN are strings, because JSON has neither.
       is_number_(std::isfinite(number)) {}
 
 absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view text) {

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 
 // Structured log lines on standard error, as text or as one JSON object a line.
-// The process has one log; nothing is written before StartLog.
+// The process has one log. Nothing is written before StartLog.
 namespace tangram {
 
 enum class LogFormat { kText, kJson };
@@ -41,15 +41,16 @@ class LogField {
 };
 using LogFields = std::initializer_list<LogField>;
 
-// Also takes over what gRPC would write to standard error by itself.
+// Starts the log. Also takes over the lines that gRPC would write itself.
 void StartLog(LogFormat format, LogLevel level);
 
-// Whether Log would write it: for what is costly to gather.
+// Returns whether Log writes lines of this level. Callers check it before they
+// gather fields at a cost.
 bool IsLogged(LogLevel level);
 
 void Log(LogLevel level, absl::string_view message, LogFields fields = {});
 
-// A line without its time and level; for Log and tests.
+// Returns a line without time and level. For Log and tests.
 std::string FormatLogLine(LogFormat format, absl::string_view message,
                           LogFields fields);
 

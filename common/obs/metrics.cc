@@ -16,7 +16,7 @@
 namespace tangram {
 namespace {
 
-// One thread is enough for a scraper; each costs memory.
+// One thread is enough for a scraper, and each costs memory.
 constexpr size_t kServerThreads = 1;
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {

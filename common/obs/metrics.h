@@ -21,8 +21,8 @@ namespace tangram {
 
 using MetricLabels = std::map<std::string, std::string>;
 
-// Handles are cheap to copy and live as long as the Metrics that made them.
-// Labels must be few and bounded: never something a user names.
+// Handles are cheap to copy and valid as long as the Metrics that made them.
+// Labels must be few and bounded: never a value that users choose.
 class Counter {
  public:
   explicit Counter(prometheus::Family<prometheus::Counter>& family)
@@ -44,7 +44,7 @@ class Gauge {
   prometheus::Family<prometheus::Gauge>* family_;
 };
 
-// Of durations, with buckets from 0.1 ms to 1 h.
+// A histogram of durations with buckets from 0.1 ms to 1 h.
 class DurationHistogram {
  public:
   explicit DurationHistogram(prometheus::Family<prometheus::Histogram>& family)
@@ -66,9 +66,9 @@ class Metrics {
   DurationHistogram AddDurations(const std::string& name,
                                  const std::string& help);
 
-  // Serves GET /metrics on `address` ("127.0.0.1:9090"; port 0: any free one)
-  // as long as this object lives, and returns the port. Empty: does not, and
-  // returns 0.
+  // Serves GET /metrics on `address` as long as this object lives, and returns
+  // the port. An address is e.g. "127.0.0.1:9090"; port 0 takes any free one.
+  // If `address` is empty, serves nothing and returns 0.
   absl::StatusOr<int> Serve(const std::string& address);
 
  private:

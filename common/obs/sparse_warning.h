@@ -11,11 +11,12 @@
 
 namespace tangram {
 
-// Says when something that happens again and again is worth a line: the first
-// time, and then once a minute. Not thread-safe.
+// Decides when a repeated event is worth a log line: the first time, and then
+// once a minute. Not thread-safe.
 class SparseTimes {
  public:
-  // It happened; how often since the last line, if it is time for one.
+  // Counts an event. If it is time for a line, returns the number of events
+  // since the last line.
   std::optional<int64_t> Note(double now_s);
 
  private:
@@ -23,7 +24,8 @@ class SparseTimes {
   int64_t count_ = 0;
 };
 
-// The same for each of a few kinds of things, by the steady clock. Thread-safe.
+// Like SparseTimes, separately for each of a few kinds of events, by the steady
+// clock. Thread-safe.
 class SparseKinds {
  public:
   std::optional<int64_t> Note(const std::string& kind);
@@ -33,7 +35,7 @@ class SparseKinds {
   std::map<std::string, SparseTimes> times_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A warning about what goes on failing. Thread-safe.
+// A log line about a repeated failure. Thread-safe.
 class SparseWarning {
  public:
   explicit SparseWarning(const char* what) : what_(what) {}

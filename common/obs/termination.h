@@ -3,14 +3,14 @@
 
 namespace tangram {
 
-// SIGTERM and SIGINT stay pending from here on. To be called before the process
-// starts its first other thread, which inherits it.
+// Keeps SIGTERM and SIGINT pending from now on. Must be called before the
+// process starts another thread, because threads inherit this.
 void HoldTerminationSignals();
 
-// Waits for one of them and returns its number.
+// Waits for one of the signals and returns its number.
 int WaitForTermination();
 
-// Ends the wait as SIGTERM does, from any thread.
+// Ends the wait as SIGTERM does. Callable from any thread.
 void RequestTermination();
 
 }  // namespace tangram

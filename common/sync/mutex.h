@@ -8,8 +8,8 @@
 
 #include "absl/base/thread_annotations.h"
 
-// Abseil's ABSL_UNLOCK_FUNCTION leaves open how the mutex was held, so clang
-// would not know how to lock it again at the end of a MutexUnlock.
+// Abseil's ABSL_UNLOCK_FUNCTION does not say how the mutex was held, so clang
+// could not lock it again at the end of a MutexUnlock.
 #ifdef __clang__
 #define TANGRAM_EXCLUSIVE_UNLOCK_FUNCTION(mutex) \
   __attribute__((release_capability(mutex)))
@@ -61,7 +61,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex& mutex_;
 };
 
-// Gives a mutex up, which the thread must hold, until the end of the scope.
+// Releases a mutex, which the thread must hold, until the end of the scope.
 class ABSL_SCOPED_LOCKABLE MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) TANGRAM_EXCLUSIVE_UNLOCK_FUNCTION(mutex)
@@ -77,16 +77,15 @@ class ABSL_SCOPED_LOCKABLE MutexUnlock {
   Mutex& mutex_;
 };
 
-// Lets threads that hold a Mutex wait for one another. The time of a wait runs
-// by the steady clock. A predicate runs with the mutex held; say so to the
-// analysis: `[this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_done_;
-// }`.
+// Lets threads that hold a Mutex wait for one another. Timeouts run by the
+// steady clock. Predicates run with the mutex held. The analysis must be told:
+// `[this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_done_; }`.
 class ConditionVariable {
  public:
   void NotifyOne() { changed_.notify_one(); }
   void NotifyAll() { changed_.notify_all(); }
 
-  // Blocks until notified. May return without having been notified.
+  // Blocks until notified. May return without notification.
   void Wait(Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     Adopted held(mutex);
     changed_.wait(held.lock);
@@ -117,8 +116,8 @@ class ConditionVariable {
   }
 
  private:
-  // std::condition_variable takes a std::unique_lock alone: this one borrows a
-  // mutex that is held before and after.
+  // Lends a mutex, held before and after, as the std::unique_lock that
+  // std::condition_variable needs.
   struct Adopted {
     explicit Adopted(Mutex& mutex) : lock(mutex.mutex_, std::adopt_lock) {}
     ~Adopted() { lock.release(); }
@@ -128,8 +127,8 @@ class ConditionVariable {
   std::condition_variable changed_;
 };
 
-// A ConditionVariable whose waits a std::stop_token ends, too. Costs one mutex
-// more.
+// A ConditionVariable whose waits a std::stop_token can end. Costs one more
+// mutex.
 class StoppableConditionVariable {
  public:
   void NotifyOne() { changed_.notify_one(); }

@@ -6,9 +6,9 @@
 
 namespace tangram {
 
-// Returns the plan file of a planner's answer: what was asked, the result and,
-// if there is a plan, why it takes as long as it does. The training is that of
-// the result, if the planner changed it. The provenance is left empty.
+// Returns the plan file of a planner's answer: the request, the result and, if
+// there is a plan, an explanation of its time. Takes the training options of
+// the result if the planner changed them. Leaves the provenance empty.
 PlanFile AnsweredRequest(const PlanRequest& request, PlanResult result);
 
 }  // namespace tangram

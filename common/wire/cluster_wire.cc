@@ -166,7 +166,7 @@ absl::Status DecodeLinks(const v1::Cluster& message, Cluster& cluster) {
   return absl::OkStatus();
 }
 
-// Every link that some pair of nodes uses must carry data.
+// Checks that every link used by some pair of nodes carries data.
 absl::Status CheckLinksInUse(const Cluster& cluster) {
   std::vector<int> nodes_of_group(cluster.groups.size());
   for (const Node& node : cluster.nodes) ++nodes_of_group[node.group];

@@ -13,15 +13,15 @@ class IslandSpec;
 class Link;
 }  // namespace tangram::v1
 
-// Encoding cannot fail; decoding refuses what no planner could work with, with
-// kInvalidArgument and the path of the field. Decode(Encode(x)) == x.
+// Encoding cannot fail. Decoding returns kInvalidArgument with the path of the
+// field if no planner could work with a value. Decode(Encode(x)) == x.
 namespace tangram {
 
 v1::Link ToProto(const Link& link);
 v1::DeviceSpec ToProto(const DeviceSpec& device);
 v1::Cluster ToProto(const Cluster& cluster);
 v1::IslandSpec ToProto(const IslandSpec& spec);
-// Nodes travel by name.
+// Encodes nodes by name.
 v1::Island ToProto(const Island& island, const Cluster& cluster);
 
 absl::StatusOr<Link> FromProto(const v1::Link& message);

@@ -12,7 +12,7 @@ namespace tangram {
 
 v1::PlanConstraints ToProto(const PlanConstraints& constraints);
 
-// Whether there are such islands and layers is the planner's to say.
+// Does not check that the islands and layers exist; the planner does.
 absl::StatusOr<PlanConstraints> FromProto(const v1::PlanConstraints& message);
 
 }  // namespace tangram

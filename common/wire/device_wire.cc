@@ -88,7 +88,7 @@ absl::StatusOr<HostLink> FromProto(const v1::HostLink& message) {
                   .memory_bytes = message.memory_bytes()};
 }
 
-// Lookups search the list, hence the order.
+// Appends a measurement. Keys must ascend, because lookups use binary search.
 absl::Status AddMeasured(const v1::MeasuredOperator& message,
                          std::vector<MeasuredOperator>& measured) {
   TANGRAM_RETURN_IF_ERROR(

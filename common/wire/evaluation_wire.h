@@ -15,7 +15,8 @@ namespace tangram {
 v1::Evaluation ToProto(const Evaluation& evaluation);
 v1::PlanningStats ToProto(const PlanningStats& stats);
 
-// Refuses numbers that are not finite; nothing else depends on these.
+// Refuses numbers that are not finite. Makes no other checks, because nothing
+// else depends on these values.
 absl::StatusOr<Evaluation> FromProto(const v1::Evaluation& message);
 PlanningStats FromProto(const v1::PlanningStats& message);
 

@@ -8,11 +8,11 @@
 namespace tangram {
 namespace {
 
-// A peer that does not finish a handshake in this time is tried again.
+// A handshake that takes longer is tried again.
 constexpr int kConnectTimeoutMs = 5'000;
-// Pauses between attempts: short after a restart, and never so long that a
-// worker stays away from a coordinator that is back. gRPC's default grows to
-// two minutes.
+// Pauses between attempts to connect: short after a restart, and never so long
+// that a worker stays away from a coordinator that has returned. gRPC's default
+// grows to two minutes.
 constexpr int kMinReconnectMs = 200;
 constexpr int kMaxReconnectMs = 5'000;
 
@@ -28,9 +28,9 @@ void ApplySettings(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       kPingIntervalMs / 2);
-  // Pings that measure the bandwidth, one after each heartbeat, would cost more
-  // than that. Only what a server receives is slower without them, and that is
-  // small; large messages go to workers and clients.
+  // gRPC would send pings that measure the bandwidth, one after each heartbeat.
+  // They cost more than they gain: they speed up only what a server receives,
+  // which is small. Large messages go to workers and clients.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
 }
 

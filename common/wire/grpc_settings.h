@@ -10,25 +10,26 @@ class ChannelArguments;
 class ServerBuilder;
 }  // namespace grpc
 
-// What both ends of a connection must agree on.
+// Settings on which both ends of a connection must agree.
 namespace tangram {
 
-// Large clusters, contexts and plan files are some megabytes; gRPC's default
-// limit is 4.
+// Large clusters, contexts and plan files take some megabytes. gRPC's default
+// limit is 4 MB.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
-// Pings find a dead peer under a call of any length; workers and coordinators
-// find each other dead sooner, by what they say. A server must be told to put
-// up with pings, or it ends the call with "too many pings".
+// Pings find a dead peer during a call of any length. Workers and coordinators
+// notice sooner by their own messages. A server must be set to tolerate pings,
+// or it ends the call with "too many pings".
 inline constexpr int kPingIntervalMs = 30'000;
 inline constexpr int kPingTimeoutMs = 10'000;
 
 void ApplySettings(grpc::ServerBuilder& builder);
 
-// With them a channel's connection is its own.
+// Returns settings under which each channel has its own connection.
 grpc::ChannelArguments ChannelSettings();
 
-// For the same machine: in plain text, without a token. Does not connect yet.
+// Opens a channel to this machine, in plain text and without a token. Does not
+// connect yet.
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address);
 
 }  // namespace tangram

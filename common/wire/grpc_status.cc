@@ -6,7 +6,7 @@
 
 namespace tangram {
 
-// Both enumerations are those of google.rpc.Code.
+// Both enumerations have the codes of google.rpc.Code.
 static_assert(static_cast<int>(absl::StatusCode::kCancelled) ==
               grpc::StatusCode::CANCELLED);
 static_assert(static_cast<int>(absl::StatusCode::kUnauthenticated) ==

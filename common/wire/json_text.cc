@@ -7,7 +7,7 @@
 namespace tangram {
 namespace {
 
-// Deeper than any message nests. The scanner recurses once a level.
+// Deeper than any message nests. The scanner recurses once per level.
 constexpr int kMaxDepth = 64;
 // Columns of a terminal.
 constexpr size_t kLineWidth = 80;
@@ -114,7 +114,7 @@ bool IsContainer(absl::string_view value) {
   return value.front() == '{' || value.front() == '[';
 }
 
-// `value` with a space after ':' and ','; cut short beyond `max_size`.
+// Returns `value` with a space after ':' and ','. Stops after `max_size` bytes.
 std::string OneLine(absl::string_view value, size_t max_size) {
   std::string line;
   for (size_t i = 0; i < value.size() && line.size() <= max_size; ++i) {
@@ -137,7 +137,8 @@ size_t Column(const std::string& out) {
 
 void LayOut(absl::string_view value, int depth, std::string& out);
 
-// The members of a container, one a line; numbers and strings fill the lines.
+// Writes the members of a container, one per line. Numbers and strings of an
+// array share lines.
 void LayOutMembers(absl::string_view value, int depth, std::string& out) {
   const bool is_object = value.front() == '{';
   const std::string line_break =
@@ -172,7 +173,7 @@ void LayOutMembers(absl::string_view value, int depth, std::string& out) {
 
 void LayOut(absl::string_view value, int depth, std::string& out) {
   const std::string line = OneLine(value, kLineWidth);
-  // One column is kept for the comma that may follow.
+  // Leaves one column for a comma.
   if (!IsContainer(value) || Column(out) + line.size() < kLineWidth) {
     out.append(OneLine(value, value.size() * 2));
   } else {

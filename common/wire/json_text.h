@@ -8,13 +8,13 @@
 
 namespace tangram {
 
-// kInvalidArgument with the byte offset if `text` is not one JSON value:
-// "not valid JSON at offset 17: expected ':'".
+// Checks that `text` is one JSON value. Returns kInvalidArgument with the byte
+// offset: "not valid JSON at offset 17: expected ':'".
 absl::Status CheckJsonSyntax(absl::string_view text);
 
-// Lays out JSON for people: what fits on one line of 80 columns stays on one
-// line. `compact` must be valid
-// JSON without white space between tokens. Ends in a newline.
+// Lays out JSON for people. A value that fits on a line of 80 columns stays on
+// one line. `compact` must be valid JSON without white space between tokens.
+// The result ends in a newline.
 std::string LayOutJson(absl::string_view compact);
 
 }  // namespace tangram

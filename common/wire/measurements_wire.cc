@@ -12,7 +12,8 @@
 namespace tangram {
 namespace {
 
-// Samples, ranks and nodes of a measurement; far above any that exists.
+// Limit of samples, ranks and nodes of a measurement, far above any that
+// exists.
 constexpr int kMaxCount = 1 << 24;
 
 v1::CollectiveOp ToProto(CollectiveOp op) {
@@ -121,8 +122,8 @@ absl::StatusOr<MeasuredCollective> FromProto(
   return table;
 }
 
-// Appends, if it comes after what is there: lookups rely on the order, which is
-// that of `key` first.
+// Appends an entry if it comes after the others. Lookups rely on the order, in
+// which `key` counts first.
 template <typename Message, typename T>
 absl::Status AddInOrder(const Message& message, absl::string_view key,
                         std::vector<T>& all) {

@@ -7,7 +7,7 @@
 
 namespace tangram {
 
-// Measured layers and collectives of a device.
+// Convert the measured layers and collectives of a device.
 void MeasurementsToProto(const DeviceSpec& device, v1::DeviceSpec& message);
 absl::Status MeasurementsFromProto(const v1::DeviceSpec& message,
                                    DeviceSpec& device);

@@ -11,7 +11,8 @@ namespace tangram {
 
 enum class DefaultValues { kWrite, kLeaveOut };
 
-// Proto3 JSON on one line, fields by the names that the .proto gives them.
+// Returns a message as Proto3 JSON on one line. Fields have their names in the
+// .proto file.
 absl::StatusOr<std::string> MessageToJson(
     const google::protobuf::Message& message, DefaultValues defaults);
 

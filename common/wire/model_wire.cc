@@ -36,7 +36,7 @@ absl::StatusOr<LayerKind> FromProto(v1::LayerSpec::Kind kind) {
                     "EMBEDDING, TRANSFORMER or HEAD");
 }
 
-// Writes runs that refer to a table of the distinct layers.
+// Encodes runs of layers. They refer to a table of the distinct layers.
 class LayerTable {
  public:
   explicit LayerTable(LayerTypes& types) : types_(types) {}
@@ -109,7 +109,8 @@ absl::StatusOr<ModelSlice> DecodeSlice(const v1::ModelSlice& message,
   }
   TANGRAM_ASSIGN_OR_RETURN(slice.runs,
                            DecodeRuns("runs", message.runs(), types));
-  // Joining to nothing makes the runs canonical and computes the fingerprint.
+  // Joining to an empty slice makes the runs canonical and computes the
+  // fingerprint.
   return JoinSlices({.atoms = {slice.atoms.begin, slice.atoms.begin}}, slice);
 }
 

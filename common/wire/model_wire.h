@@ -22,7 +22,7 @@ v1::SliceList ToProto(absl::Span<const ModelSlice> slices);
 
 absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message);
 absl::StatusOr<ModelSpec> FromProto(const v1::Model& message);
-// Fingerprints are computed, not received.
+// Computes fingerprints; they do not travel.
 absl::StatusOr<std::vector<ModelSlice>> FromProto(const v1::SliceList& message);
 
 }  // namespace tangram

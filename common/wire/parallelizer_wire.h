@@ -17,7 +17,7 @@ namespace tangram {
 v1::Adapter ToProto(const AdapterInfo& adapter);
 absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message);
 
-// Without the id, which is the sender's.
+// Encodes a context without the id, which the sender chooses.
 v1::PairContext ToProto(const PairContext& context);
 absl::StatusOr<PairContext> FromProto(const v1::PairContext& message);
 

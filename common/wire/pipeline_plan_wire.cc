@@ -69,7 +69,8 @@ std::string OperatorAt(const ModelSpec& model, OperatorCut cut) {
   return cut.op < static_cast<int>(ops.size()) ? OpName(ops[cut.op]) : "";
 }
 
-// The names of the recomputed operators of layers [begin, end), each once.
+// Returns the names of the recomputed operators of layers [begin, end), each
+// once.
 std::vector<std::string> RecomputedOperators(const ModelSpec& model, int begin,
                                              int end, OpMask mask) {
   std::vector<std::string> names;
@@ -112,7 +113,7 @@ absl::StatusOr<PlacedStage> DecodeStage(const v1::PlacedStage& message,
   return stage;
 }
 
-// What is as in most plans is left out.
+// Leaves out the values that most plans have.
 void EncodeSchedule(const PipelinePlan& plan, v1::PipelinePlan& message) {
   const PipelinePlan usual;
   if (plan.schedule != usual.schedule) {

@@ -12,13 +12,13 @@ class PipelinePlan;
 
 namespace tangram {
 
-// Nodes travel by name, GPUs as runs. `model` gives operators their names for
-// people, and is not needed to read them back.
+// Encodes nodes by name and GPUs as runs. `model` supplies the names of
+// operators for people, which reading ignores.
 v1::PipelinePlan ToProto(const PipelinePlan& plan, const Cluster& cluster,
                          const ModelSpec& model);
 
-// Checks that every field makes sense alone and that nodes are known. Whether
-// the plan can be run is ValidatePlan's.
+// Checks that every field makes sense alone and that nodes are known.
+// ValidatePlan checks whether the plan can run.
 absl::StatusOr<PipelinePlan> FromProto(const v1::PipelinePlan& message,
                                        const Cluster& cluster);
 

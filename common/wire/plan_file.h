@@ -24,29 +24,29 @@ struct PhaseTime {
   bool operator==(const PhaseTime&) const = default;
 };
 
-// How and where an answer was made: all that may differ between two runs of
-// the same request.
+// How and where an answer was made. Only these fields may differ between two
+// runs of the same request.
 struct Provenance {
   std::string tool_version;
   std::string parallelizer;  // Name and version.
   std::vector<PhaseTime> phases;
   double wall_s = 0;
-  int num_workers = 0;  // Threads, without a coordinator.
+  int num_workers = 0;  // Connected workers; without a coordinator, threads.
   int64_t cache_hits = 0;
-  std::string coordinator;  // Empty: planned in this process.
+  std::string coordinator;  // Address; empty: planned in this process.
   bool operator==(const Provenance&) const = default;
 };
 
-// The public answer: what was planned for, the plan or why there is none, and
-// what it will take.
+// The public answer: the request, the plan or the reason why there is none, and
+// the predicted times and memory.
 struct PlanFile {
   Cluster cluster;
   ModelSpec model;
   TrainingOptions training;
   PlanConstraints constraints;
-  std::string
-      planner;  // Empty in files from before there were others: tangram.
-  std::map<std::string, std::string> planner_options;  // That were given.
+  std::string planner;  // Name of the planner. Empty in old files: tangram.
+  // Options that the request gave.
+  std::map<std::string, std::string> planner_options;
   PlanResult result;
   std::vector<std::string> explanation;
   Provenance provenance;
@@ -55,16 +55,17 @@ struct PlanFile {
 v1::PlanFile ToProto(const PlanFile& file);
 absl::StatusOr<PlanFile> FromProto(const v1::PlanFile& message);
 
-// Proto3 JSON laid out for people, ending in a newline. Deterministic.
+// Returns a plan file as Proto3 JSON laid out for people, ending in a newline.
+// Deterministic.
 absl::StatusOr<std::string> PlanFileToJson(const PlanFile& file);
 
-// kInvalidArgument starting with `source_name` for text that is truncated, not
-// a plan file, or of another format version. Whether the plan can be run is
-// ValidatePlan's.
+// Reads a plan file. Returns kInvalidArgument starting with `source_name` if
+// the text is truncated, is not a plan file or has another format version.
+// ValidatePlan checks whether the plan can run.
 absl::StatusOr<PlanFile> PlanFileFromJson(absl::string_view text,
                                           absl::string_view source_name);
 
-// "slice_plans"; as used in Provenance and metrics.
+// Returns the name in Provenance and metrics, e.g. "slice_plans".
 const char* PhaseName(PlanPhase phase);
 
 }  // namespace tangram

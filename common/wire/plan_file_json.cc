@@ -14,7 +14,7 @@ namespace {
 
 namespace json = google::protobuf::util;
 
-// Plan files of 1,024 GPUs take some megabytes. Larger files are no plans.
+// Plan files of 1,024 GPUs take some megabytes. A larger file is no plan.
 constexpr size_t kMaxFileBytes = 256 << 20;
 
 absl::Status InSource(absl::string_view source_name,
@@ -40,7 +40,7 @@ absl::StatusOr<PlanFile> FromJson(absl::string_view text) {
         absl::StrCat(text.size(), " bytes; expected at most ", kMaxFileBytes));
   }
   TANGRAM_RETURN_IF_ERROR(CheckJsonSyntax(text));
-  // The version first: a newer file may well have fields that are not known.
+  // Checks the version first, because a newer file may have unknown fields.
   v1::PlanFile lenient;
   TANGRAM_RETURN_IF_ERROR(Parse(text, /*ignore_unknown_fields=*/true, lenient));
   if (lenient.format_version() != kPlanFileFormat) {

@@ -52,7 +52,7 @@ absl::StatusOr<StageParallelism> FromProto(
        CheckPositive("ep_degree", message.ep_degree(), kMaxGpus),
        CheckPositive("tp_y_degree", tp_y_degree, kMaxGpus),
        CheckNotNegative("zero_stage", message.zero_stage(), kMaxZeroStage)}));
-  // Two steps, so that the product does not overflow before it is checked.
+  // In two steps, so that the product does not overflow before it is checked.
   const int64_t tp_cp = int64_t{message.tp_degree()} * message.cp_degree();
   TANGRAM_RETURN_IF_ERROR(
       CheckPositive("tp_degree * cp_degree", tp_cp, kMaxGpus));

@@ -10,7 +10,7 @@ class Trace;
 namespace tangram {
 
 v1::Trace ToProto(const Trace& trace);
-// Takes whatever it gets: a trace is only looked at.
+// Accepts any trace, because traces are only displayed.
 Trace FromProto(const v1::Trace& message);
 
 }  // namespace tangram

@@ -83,8 +83,9 @@ absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
 
 constexpr size_t kDigestBytes = 16;
 
-// Fields that this version does not know are serialized behind the others, so
-// messages of later versions have the digest that their sender gave them.
+// Returns the digest of a message without its digest field. Fields unknown to
+// this version are serialized after the others, so messages of later versions
+// keep the digest of their sender.
 std::string DigestOf(v1::Answer message) {
   message.clear_digest();
   const std::string bytes = message.SerializeAsString();
@@ -158,7 +159,7 @@ void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message) {
 }
 
 bool IsError(const v1::Answer& message) {
-  // Code 0 would be an error that is none.
+  // An error with code 0 would be no error.
   return message.has_error() && message.error().code() != 0;
 }
 

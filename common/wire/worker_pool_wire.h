@@ -14,25 +14,27 @@ class Lease;
 
 namespace tangram {
 
-inline constexpr int kMaxWorkerThreads = 1 << 12;  // Queries at once.
+// Limit on the queries that a worker runs at once.
+inline constexpr int kMaxWorkerThreads = 1 << 12;
 
-// The query of a lease. Indices are not checked: see CheckIndices.
+// Convert the query of a lease. Indices are not checked here; CheckIndices
+// does.
 void EncodeQuery(const Query& query, v1::Lease& lease);
 absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease);
 
-// What a call returned, be it an answer or an error. Decoding returns the error
-// that was encoded, or kInternal for what is not an answer.
+// Convert what a call returned, an answer or an error. Decoding returns the
+// encoded error, or kInternal if the message is not an answer.
 void EncodeAnswer(const absl::StatusOr<Answer>& answer, v1::Answer& message);
 absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message);
-// Whether the message says that the call returned an error.
+// Returns whether the message holds an error.
 bool IsError(const v1::Answer& message);
 
-// Sets the digest of a message that is complete otherwise.
+// Sets the digest of a message. No other field may change afterwards.
 void SealAnswer(v1::Answer& message);
-// Not OK if a field has changed since the message was sealed.
+// Returns an error if a field has changed since the message was sealed.
 absl::Status CheckSeal(const v1::Answer& message);
 
-// An answer as bytes, for keeping.
+// Convert an answer to bytes for storage, and back.
 std::string SerializeAnswer(const Answer& answer);
 absl::StatusOr<Answer> ParseAnswer(const std::string& bytes);
 

@@ -23,7 +23,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   void OnWait(double seconds) override;
   void OnCacheLookup(bool hit) override;
   void OnWorkerLost(const std::string& name) override;
-  // Also logs it, once a minute for each worker.
+  // Counts the wrong answer. Logs it, for each worker at most once a minute.
   void OnRejection(const Rejection& rejection) override;
   void OnQuarantine(const WorkerIdentity& worker, bool held) override;
 

@@ -17,7 +17,7 @@ namespace tangram {
 struct PlanOrder {
   PlanRequest request;
   PlannerChoice planner;
-  PlannerOptionText planner_options;  // As they were given.
+  PlannerOptionText planner_options;  // As given in the request.
   std::string parallelizer;
 };
 // Checks and converts a request. Returns kInvalidArgument naming the field at

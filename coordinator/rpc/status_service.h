@@ -32,7 +32,7 @@ v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts);
 std::unique_ptr<grpc::Service> CreateStatusService(
     const StatusServiceParts& parts);
 
-// The service Workers of the same file. `pool` must outlive it.
+// Creates the service Workers of the same file. `pool` must outlive it.
 std::unique_ptr<grpc::Service> CreateWorkersService(WorkerPool& pool);
 
 }  // namespace tangram
