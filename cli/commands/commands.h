@@ -6,9 +6,9 @@
 #include "cli/args/options.h"
 #include "cli/print/console.h"
 
-// The subcommands, one <name>_command.cc each. What they were asked for goes
-// to console.out; an error is returned, not printed. "No plan fits" is no
-// error: kNoPlan.
+// The subcommands, each in its <name>_command.cc. Run prints the answer to
+// console.out and returns the exit code. It returns errors and does not print
+// them. "No plan fits" is an answer, kNoPlan, and no error.
 namespace tangram {
 
 using CommandResult = absl::StatusOr<ExitCode>;

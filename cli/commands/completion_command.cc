@@ -7,8 +7,9 @@
 namespace tangram {
 namespace {
 
-// Each shell asks `tangram __complete WORD...`, which answers a line a
-// candidate, "text<tab>help"; the line ":files" stands for names of files.
+// The script of each shell calls `tangram __complete WORD...`. Each line of the
+// answer is a candidate, "text<tab>help". The line ":files" asks the shell to
+// add file names.
 constexpr char kBash[] = R"(_tangram() {
   local IFS=$'\n' line
   COMPREPLY=()

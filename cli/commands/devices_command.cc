@@ -17,7 +17,7 @@
 namespace tangram {
 namespace {
 
-// Empty for a precision that the device has no units for.
+// Returns TFLOP/s; empty for a precision that the device has no units for.
 std::string Teraflops(double flops_per_s) {
   return flops_per_s > 0 ? absl::StrFormat("%.0f", flops_per_s / 1e12) : "";
 }
@@ -55,8 +55,8 @@ void PrintCatalogue(Console& console) {
                  "value.\n";
 }
 
-// Rows of key, value and the number of the source, which is listed below:
-// sources are long, and most are those of several values.
+// A table of key, value and number of the source. The sources follow below the
+// table, because they are long and most of them give several values.
 class SourcedTable {
  public:
   void Add(absl::string_view key, std::string value,
@@ -81,7 +81,7 @@ class SourcedTable {
   std::vector<std::string> sources_;
 };
 
-// All that is known of a device, by the names that cluster files use.
+// Prints every value of a device under the name that cluster files use.
 void PrintDevice(const CatalogueDevice& entry, Console& console) {
   const DeviceSpec& device = entry.device;
   SourcedTable table;

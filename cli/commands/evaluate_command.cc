@@ -26,7 +26,8 @@ absl::StatusOr<int> FindNode(const Cluster& cluster, const std::string& name) {
                    "cluster with the plan's nodes"));
 }
 
-// The same nodes, by name, in another cluster.
+// Moves the stages of `plan` from cluster `from` to the nodes of the same names
+// in cluster `to`. Islands are forgotten, because `to` may have others.
 absl::Status MovePlan(const Cluster& from, const Cluster& to,
                       PipelinePlan& plan) {
   std::vector<int> moved(from.nodes.size(), -1);
@@ -43,7 +44,8 @@ absl::Status MovePlan(const Cluster& from, const Cluster& to,
   return absl::OkStatus();
 }
 
-// What was found out about the old cluster and model says nothing about others.
+// Drops the islands, notes and statistics of a result: they describe the old
+// cluster and model, not the new ones.
 PlanResult PlanAlone(PipelinePlan plan) {
   PlanResult result;
   result.plan = std::move(plan);

@@ -23,6 +23,7 @@ void PrintSentences(const std::string& title,
   if (sentences.empty()) console.out << "  nothing to tell apart\n";
 }
 
+// OK if both plans are for the same model and training; names do not count.
 absl::Status CheckComparable(const ExplainOptions& options,
                              const PlanFile& file, const PlanFile& other) {
   if (!other.result.plan) {

@@ -54,8 +54,8 @@ void PrintList(const std::string& title, const std::vector<std::string>& lines,
   }
 }
 
-// What the evaluator says of the plan that the framework will run, where it is
-// not the one that was made.
+// Prints the evaluation of the plan that the framework will run, if that is not
+// the plan that was made.
 absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
                            const FrameworkExport& exported, Console& console) {
   if (exported.losses.empty()) return absl::OkStatus();

@@ -19,8 +19,8 @@ namespace tangram {
 namespace {
 
 constexpr char kCheckMethod[] = "/grpc.health.v1.Health/Check";
-// A HealthCheckResponse of status SERVING, encoded: field 1, varint 1. Debian
-// ships no generated code for the health protocol.
+// The encoding of a HealthCheckResponse with status SERVING: field 1, varint 1.
+// It is spelt out because Debian ships no generated code for the protocol.
 constexpr char kServing[] = "\x08\x01";
 
 std::string ToString(grpc::ByteBuffer& buffer) {

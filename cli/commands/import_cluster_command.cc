@@ -27,14 +27,15 @@
 namespace tangram {
 namespace {
 
-// `kubectl get nodes -o json` has tens of kilobytes for each node.
+// Fits thousands of nodes: `kubectl get nodes -o json` has tens of kilobytes
+// for each.
 constexpr int64_t kMaxInventoryBytes = int64_t{256} << 20;
 
 constexpr int kAssumptionPartsShown = 12;
 
 using Formats = std::vector<InventoryFormat>;
 
-// What a flag takes; nothing: all there is.
+// Returns the formats that files of `flag` may have; empty: all formats.
 Formats FormatsOf(absl::string_view flag) {
   if (flag == "--slurm") {
     return {InventoryFormat::kScontrolNodes, InventoryFormat::kSinfo,
@@ -47,7 +48,8 @@ Formats FormatsOf(absl::string_view flag) {
   return {};
 }
 
-// "a100-1=smi.xml" is a file of that node, unless it is the name of a file.
+// Splits "a100-1=smi.xml" into scope "a100-1" and file "smi.xml", unless a file
+// has the whole name.
 ClusterSource SplitScope(const std::string& argument) {
   const size_t equals = argument.find('=');
   if (equals == std::string::npos || std::filesystem::exists(argument)) {
@@ -165,7 +167,8 @@ bool IsOfLink(const Assumption& assumption) {
          absl::StrContains(assumption.field, "inter_node");
 }
 
-// Links alone: what GPUs can do is in comments of the file, and seldom wrong.
+// Prints assumed links only. Assumptions about GPUs are in comments of the
+// written file and are seldom wrong.
 void PrintAssumedLinks(Cluster cluster, std::ostream& out) {
   std::vector<Assumption>& all = cluster.assumptions;
   all.erase(std::remove_if(all.begin(), all.end(), std::not_fn(IsOfLink)),

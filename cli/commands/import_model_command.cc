@@ -71,7 +71,7 @@ CommandResult Run(const ImportModelOptions& options, Console& console) {
   TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
   if (!IsHfConfig(root)) return root.MissingError("model_type", "a model type");
   TANGRAM_ASSIGN_OR_RETURN(ModelSpec model, ParseModel(text, name));
-  // Every download has the same name; the folder here may say nothing.
+  // Every download is called config.json, so name the model after the output.
   if (model.name == kDownloadName && !to_standard_output) {
     model.name = std::filesystem::path(options.output_file).stem().string();
   }

@@ -14,7 +14,8 @@
 namespace tangram {
 namespace {
 
-// Cluster, model and training that the configuration belongs to.
+// Returns a plan file that holds the cluster, model and training which the
+// configuration belongs to, and no plan.
 absl::StatusOr<PlanFile> ReadFrame(const ImportPlanOptions& options) {
   if (!options.like_file.empty()) return ReadPlanFile(options.like_file);
   if (options.cluster.file.empty() || options.model.name_or_file.empty()) {

@@ -15,7 +15,8 @@ CommandResult Run(const IslandsOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(options.cluster));
   TANGRAM_ASSIGN_OR_RETURN(const Precision precision,
                            ParsePrecision(options.precision));
-  // As the planner makes them: at most so many, the most alike merged.
+  // The planner makes islands in the same way: beyond the limit on their
+  // number, the most alike are merged.
   TANGRAM_ASSIGN_OR_RETURN(
       const IslandSet set,
       BuildIslandsWithin(cluster, precision, options.tolerances, {}, {}));

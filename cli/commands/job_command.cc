@@ -34,7 +34,7 @@ void PrintJobs(const std::vector<v1::Job>& jobs, Console& console) {
   console.out << table.ToString();
 }
 
-// The plan of a job that has succeeded.
+// Prints and writes the plan of a job that has succeeded.
 CommandResult PrintResult(const v1::Job& job, const std::string& output_file,
                           Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file, ResultOf(job));

@@ -18,7 +18,7 @@ CommandResult Run(const ModelsOptions& /*options*/, Console& console) {
                {"sequence", Table::kRight}});
   for (const std::string& name : BuiltinModelNames()) {
     TANGRAM_ASSIGN_OR_RETURN(const ModelSpec model, BuiltinModel(name));
-    // Experts may begin after a few dense layers.
+    // The last transformer layer: some models begin with a few dense layers.
     const LayerSpec& last = model.layers[model.num_layers() - 2];
     table.AddRow({name, FormatCount(ParameterCount(model)),
                   absl::StrCat(model.num_layers() - 2),

@@ -26,7 +26,8 @@
 namespace tangram {
 namespace {
 
-// Whoever stopped the search, this is why it was stopped.
+// Returns the error of a search that was stopped: kDeadlineExceeded if its time
+// has passed, else kCancelled.
 absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
   if (stop.DeadlinePassed()) {
     return absl::DeadlineExceededError(
@@ -56,13 +57,14 @@ absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
   return setup;
 }
 
-// Whose default it is.
+// Returns what the default parallelizer was chosen by: the runtime, or the kind
+// of model.
 std::string DefaultFor(const PlanOptions& options, const ModelSpec& model) {
   if (!options.constraints.runtime.empty()) return options.constraints.runtime;
   return HasExperts(model) ? "mixtures of experts" : "dense models";
 }
 
-// A tracer for planning in this process.
+// Returns a tracer for planning in this process.
 std::unique_ptr<PlanTracer> MakeTracer() {
   return std::make_unique<PlanTracer>(
       PlanTracerOptions{.name = "tangram plan",
@@ -84,6 +86,8 @@ absl::Status CheckTrace(const PlanOptions& options) {
   return CheckTraceOutput(options.trace_file);
 }
 
+// Plans in this process or on a coordinator. If no parallelizer was named, a
+// note in the answer says which was used.
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request,
                                   const PlanningSetup& setup, Console& console,
@@ -109,6 +113,7 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   return file;
 }
 
+// Submits the jobs of --prepare-node-loss and prints their names.
 absl::Status Prepare(const PlanOptions& options,
                      absl::Span<const ReducedRequest> spares,
                      const PlanningSetup& setup, Console& console) {
@@ -124,6 +129,7 @@ absl::Status Prepare(const PlanOptions& options,
   return absl::OkStatus();
 }
 
+// Carries out --detach: submits the job and does not wait for it.
 CommandResult Submit(const PlanOptions& options, const PlanRequest& request,
                      absl::Span<const ReducedRequest> spares,
                      const PlanningSetup& setup, Console& console) {
@@ -148,6 +154,7 @@ CommandResult WriteRequest(const PlanOptions& options,
   return ExitCode::kOk;
 }
 
+// Writes the trace of this process, or that of the job on the coordinator.
 absl::Status WritePlanTrace(const PlanOptions& options,
                             const PlanTracer& tracer, Console& console) {
   if (options.coordinator.address.empty()) {

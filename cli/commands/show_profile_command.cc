@@ -25,6 +25,7 @@ std::string NameOf(const Profile& profile, const ProfileEntry& entry) {
   return "";
 }
 
+// Returns the degrees under which the entry was measured: "tp 4 cp 2".
 std::string CutOf(const ProfileEntry& entry) {
   const StageParallelism& p = entry.parallelism;
   std::string cut = absl::StrCat("tp ", p.tp_degree);

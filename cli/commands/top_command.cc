@@ -26,16 +26,16 @@
 namespace tangram {
 namespace {
 
-// A coordinator that does not answer by then counts as gone.
+// A coordinator that does not answer within this time counts as gone.
 constexpr std::chrono::seconds kCallTimeout(10);
-// So that jobs and some workers fit a terminal of 24 lines.
+// Lets jobs and a few workers fit a terminal of 24 lines.
 constexpr int kShownJobs = 10;
-// Cursor home, and clear all below it.
+// Moves the cursor home and clears everything below it.
 constexpr char kClearScreen[] = "\x1b[H\x1b[J";
 
 struct Snapshot {
   v1::CoordinatorStatus status;
-  std::vector<v1::Job> jobs;  // The latest.
+  std::vector<v1::Job> jobs;  // The latest kShownJobs.
 };
 
 absl::StatusOr<Snapshot> TakeSnapshot(const CoordinatorAccess& coordinator,
@@ -83,12 +83,16 @@ void PrintLatestJobs(const std::vector<v1::Job>& jobs, Console& console) {
   console.out << "\n" << table.ToString();
 }
 
-// What a worker did since it was last looked at, or since it joined.
+// Work completed since the previous sample, or since the worker joined.
 struct Pace {
-  double busy = 0;  // Of its slots.
+  double busy = 0;  // Mean fraction of its slots that were busy, at most 1.
   double answers_per_s = 0;
 };
 
+// Returns the worker's pace between samples `before` and `now`:
+//   busy = (busy_s now - busy_s before) / (elapsed_s x slots)
+// Counts from the time the worker joined if `before` is null, or if the worker
+// has connected again since.
 Pace PaceOf(const v1::WorkerStatus& now, const v1::WorkerStatus* before) {
   const v1::WorkerStatus none;
   if (before == nullptr || before->connected_s() >= now.connected_s()) {
@@ -156,7 +160,7 @@ CommandResult Run(const TopOptions& options, Console& console) {
     const absl::StatusOr<Snapshot> snapshot =
         TakeSnapshot(options.coordinator, stop);
     if (stop.ShouldStop()) return ExitCode::kOk;
-    // One that was there may come back.
+    // A coordinator that answered before may come back, so keep asking.
     if (!snapshot.ok() && (is_first || options.once)) return snapshot.status();
     if (console.color) console.out << kClearScreen;
     if (snapshot.ok()) {

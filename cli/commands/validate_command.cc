@@ -28,7 +28,7 @@ std::string ErrorCell(const ErrorSummary& errors) {
   return errors.n > 0 ? FormatPercent(errors.mean_abs) : "";
 }
 
-// How many measurements the errors are of.
+// Returns the number of measurements that the errors summarise.
 std::string CountCell(const ErrorSummary& errors) {
   return errors.n > 0 ? absl::StrCat(errors.n) : "";
 }
@@ -120,13 +120,13 @@ void PrintSkipped(const ValidationReport& report, Console& console) {
   }
 }
 
-// As RFC 4180 has it.
+// Quotes a cell of CSV as RFC 4180 defines it.
 std::string Quoted(const std::string& cell) {
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   return absl::StrCat("\"", absl::StrReplaceAll(cell, {{"\"", "\"\""}}), "\"");
 }
 
-// One line a scored row, for spreadsheets.
+// Returns one line for each scored row, for spreadsheets.
 std::string PredictionsCsv(const ValidationReport& report) {
   std::string csv =
       "row_id,iteration_s,predicted_s,memory_bytes,predicted_memory_bytes,"

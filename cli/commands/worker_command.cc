@@ -18,11 +18,12 @@
 namespace tangram {
 namespace {
 
+// A coordinator that does not answer within this time counts as gone.
 constexpr std::chrono::seconds kCallTimeout(10);
 
 using Stub = v1::Workers::Stub;
 
-// One call with a deadline: `method` of the stub.
+// Connects and calls `method` of the stub with a deadline.
 template <typename Request, typename Response>
 absl::Status Call(const CoordinatorAccess& coordinator, const Request& request,
                   grpc::Status (Stub::*method)(grpc::ClientContext*,

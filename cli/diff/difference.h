@@ -11,30 +11,35 @@ namespace tangram {
 
 using DiffValue = std::variant<std::string, int64_t, double, bool>;
 
-// One thing that two plans do not have in common.
+// A field whose value differs between plans a and b.
 struct Difference {
-  std::string field;  // As in plan files, with its unit: "peak_bytes".
+  std::string field;  // Named as in plan files, with its unit: "peak_bytes".
   DiffValue a;
   DiffValue b;
   bool operator==(const Difference&) const = default;
 };
 
-// Collects what differs and leaves out what does not.
+// Collects the fields that differ; equal values are left out.
 class Differences {
  public:
+  // A whole number.
   void Number(std::string field, int64_t a, int64_t b) {
     Add(std::move(field), a, b);
   }
+  // A quantity, in the unit that the field's name ends in.
   void Figure(std::string field, double a, double b) {
     Add(std::move(field), a, b);
   }
+  // A setting that is on or off.
   void Switch(std::string field, bool a, bool b) {
     Add(std::move(field), a, b);
   }
+  // A text.
   void Name(std::string field, std::string a, std::string b) {
     Add(std::move(field), std::move(a), std::move(b));
   }
-  // What differs although the same may be said of both.
+  // A value that differs although its text `a` may equal `b`, such as the same
+  // number of other GPUs. `b` then gets the suffix "(others)".
   void Label(bool differs, std::string field, std::string a, std::string b) {
     if (!differs) return;
     if (a == b) b += " (others)";

@@ -31,7 +31,8 @@ std::vector<GpuId> GpusUsed(const PipelinePlan& plan) {
   return gpus;
 }
 
-// Empty where nobody says, as in plans that were imported.
+// Returns the names of the islands in use; empty if the file does not name
+// them, as in plans that were imported.
 std::string IslandsUsed(const PlanResult& result) {
   std::set<int> used;
   for (const PlacedStage& stage : result.plan->stages) {
@@ -46,7 +47,7 @@ std::string IslandsUsed(const PlanResult& result) {
   });
 }
 
-// The boundaries between stages of `plan` that `other` has not.
+// Returns the boundaries between stages of `plan` that `other` lacks.
 std::string CutsOnlyIn(const ModelSpec& model, const PipelinePlan& plan,
                        const PipelinePlan& other) {
   std::set<OperatorCut> elsewhere;

@@ -9,24 +9,26 @@
 
 namespace tangram {
 
+// Differences between plans a and b.
 struct PlanDiff {
-  // What was planned for.
+  // The request that each plan answers.
   std::vector<Difference> model;
   std::vector<Difference> cluster;
   std::vector<Difference> training;
-  // The pipeline as a whole, and what it will take.
+  // The pipeline as a whole, and its predicted time and memory.
   std::vector<Difference> plan;
   std::vector<Difference> prediction;
-  // All stages, aligned by layers. Empty where a side has no plan, or another
-  // model.
+  // All stages, aligned by layers. Empty if a side has no plan or the models
+  // differ.
   std::vector<StageDifference> stages;
 
+  // True if nothing differs.
   bool same() const;
 };
 
-// What two plans do not have in common; each must have been evaluated. Who made
-// them, how long that took and what else was found does not count, nor do the
-// names of models, clusters and islands alone.
+// Returns the differences between two evaluated plans. Ignores who made them,
+// how long that took, and other findings of the planner. A model, cluster or
+// island under another name is the same.
 PlanDiff DiffPlans(const PlanFile& a, const PlanFile& b);
 
 }  // namespace tangram

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kAbsent = -1;
 
-// All nodes of a group are alike; the first of them, and how many there are.
+// A group of nodes, which are all alike: its first node and their number.
 struct Group {
   const Node* node = nullptr;
   int64_t num_nodes = 0;
@@ -93,7 +93,7 @@ void AddLinksBetweenGroups(const Cluster& a, const Cluster& b,
   }
 }
 
-// The first layer that is another, where both have as many.
+// Adds the first layer that differs, if both models have as many layers.
 void AddFirstOtherLayer(const ModelSpec& a, const ModelSpec& b,
                         Differences& differences) {
   if (a.num_layers() != b.num_layers()) return;

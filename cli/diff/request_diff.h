@@ -8,14 +8,14 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/training_options.h"
 
-// What was planned for, compared. Names of models and clusters are for people:
-// under another name they are the same.
+// Compares the requests that two plans answer. Names of models and clusters are
+// for people and do not count as differences.
 namespace tangram {
 
 std::vector<Difference> DiffModels(const ModelSpec& a, const ModelSpec& b);
 
-// Groups of nodes are compared by name, devices and links by what costs depend
-// on.
+// Matches groups of nodes by name. Compares the fields of devices and links
+// that costs depend on.
 std::vector<Difference> DiffClusters(const Cluster& a, const Cluster& b);
 
 std::vector<Difference> DiffTraining(const TrainingOptions& a,

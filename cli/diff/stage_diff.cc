@@ -11,8 +11,8 @@
 namespace tangram {
 namespace {
 
-// What of `stage` lies in [begin, end), with one mask a layer of the operators
-// that are there.
+// Returns the part of `stage` in [begin, end). Its recompute runs are split
+// into one mask for each layer, which keeps only operators inside the part.
 StagePlan Within(const ModelSpec& model, const StagePlan& stage,
                  OperatorCut begin, OperatorCut end) {
   StagePlan part = stage;
@@ -38,7 +38,8 @@ StagePlan Within(const ModelSpec& model, const StagePlan& stage,
   return part;
 }
 
-// By name, as nodes may stand in another order in another cluster.
+// Returns the GPUs as "node:index". Nodes are named, because another cluster
+// may list them in another order.
 std::vector<std::string> GpuNames(const PlanFile& file,
                                   const PlacedStage& stage) {
   std::vector<std::string> names;
@@ -112,6 +113,8 @@ std::vector<Difference> DiffPart(const PlanFile& a, int stage_a,
 
 }  // namespace
 
+// Merges two sorted lists of boundaries: each step compares the stages that
+// overlap and advances past the one that ends first.
 std::vector<StageDifference> DiffStages(const PlanFile& a, const PlanFile& b) {
   const PipelinePlan& in_a = *a.result.plan;
   const PipelinePlan& in_b = *b.result.plan;

@@ -10,16 +10,16 @@
 
 namespace tangram {
 
-// Layers that one stage of each plan runs, and how they are run otherwise.
+// Layers that one stage of each plan runs, and what differs between the stages.
 struct StageDifference {
-  OperatorCut begin;
-  OperatorCut end;
-  int stage_a = 0;
-  int stage_b = 0;
-  std::vector<Difference> differences;  // Empty: in the same way.
+  OperatorCut begin;                    // First operator.
+  OperatorCut end;                      // Operator after the last.
+  int stage_a = 0;                      // Index of the stage in plan a.
+  int stage_b = 0;                      // Index of the stage in plan b.
+  std::vector<Difference> differences;  // Empty: both run it alike.
 };
 
-// Both plans cut into the layers that no boundary of either crosses, in order.
+// Cuts both plans at the boundaries of either and returns the parts in order.
 // Both must be valid plans of the same layers.
 std::vector<StageDifference> DiffStages(const PlanFile& a, const PlanFile& b);
 

@@ -9,8 +9,8 @@
 
 namespace tangram {
 
-// The plan that a framework's files (frameworks) hold for the cluster,
-// model and training of `frame`, evaluated.
+// Reads a plan from files of framework `format`. `frame` supplies cluster,
+// model and training. Returns the plan with its evaluation.
 absl::StatusOr<PlanFile> ReadFrameworkPlan(
     const std::string& format, const std::vector<std::string>& paths,
     const PlanFile& frame);

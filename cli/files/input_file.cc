@@ -9,7 +9,8 @@
 namespace tangram {
 namespace {
 
-constexpr absl::string_view kGzipStart = "\x1f\x8b";
+constexpr absl::string_view kGzipStart =
+    "\x1f\x8b";  // RFC 1952, section 2.3.1.
 
 }  // namespace
 

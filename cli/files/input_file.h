@@ -8,12 +8,12 @@
 
 namespace tangram {
 
-// The content of a file, or of standard input where it is called "-".
-// kInvalidArgument beyond `max_bytes`, or if it is compressed.
+// Returns the content of the file at `path`, or of standard input for "-".
+// kInvalidArgument for more than `max_bytes` or a compressed file.
 absl::StatusOr<std::string> ReadInputFile(const std::string& path,
                                           int64_t max_bytes);
 
-// The name for messages: "standard input" for "-".
+// Returns the name of `path` for messages: "standard input" for "-".
 std::string InputName(const std::string& path);
 
 }  // namespace tangram

@@ -57,13 +57,15 @@ absl::Status WriteInPlace(const std::string& path, absl::string_view content) {
   return WriteTo(fd, content, path);
 }
 
+// Returns the mode that open(2) would give a new file; mkstemp always uses
+// 0600. The mask can be read only by setting it.
 mode_t DefaultFileMode(bool executable) {
   const mode_t mask = umask(0);
   umask(mask);
   return (executable ? 0777 : 0666) & ~mask;
 }
 
-// Temporary files that are removed unless they get their final name.
+// Temporary files. The destructor removes those that Rename has not reached.
 class TemporaryFiles {
  public:
   ~TemporaryFiles() {

@@ -8,16 +8,18 @@
 
 namespace tangram {
 
-// kNotFound or kPermissionDenied if no file can be made at `path`. Asked before
-// a long computation whose answer goes there.
+// Returns kNotFound or kPermissionDenied if no file can be made at `path`, and
+// kInvalidArgument if it is a folder. Commands call it before a long
+// computation whose answer goes there.
 absl::Status CheckWritable(const std::string& path);
 
-// Writes files whole or not at all: each goes to a temporary name in its own
-// folder, and only when all are written they are renamed. What exists and is
-// not a regular file (/dev/null, a pipe) is written in place.
+// Writes files whole or not at all. Each goes to a temporary name in its own
+// folder; all are renamed once all are written. A path that exists and is not a
+// regular file (/dev/null, a pipe) is written in place.
 class OutputFiles {
  public:
   void Add(std::string path, std::string content, bool executable = false);
+  // Writes all added files. An error names the path.
   absl::Status Write() const;
 
  private:

@@ -13,32 +13,32 @@
 
 namespace tangram {
 
-// "-" as the name of an output file.
+// True for "-", the output file that stands for standard output.
 inline bool IsStandardOutput(const std::string& path) { return path == "-"; }
 
+// Reads the plan file at `path` as it is. Errors begin with `path`.
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 
-// Scores file.result.plan, which must be there, with EvaluatePlan and replaces
-// evaluation and explanation. Errors begin with `source_name`. `timeline` may
-// be null.
+// Evaluates file.result.plan, which must be present, and replaces evaluation
+// and explanation. Errors begin with `source_name`. `timeline` may be null.
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
                               std::vector<TimelineEvent>* timeline);
 
-// The plan file at `path`, evaluated where it has a plan. `timeline` may be
-// null.
+// Reads the plan file at `path` and evaluates its plan, if it has one.
+// `timeline` may be null.
 absl::StatusOr<PlanFile> ReadAndEvaluate(
     const std::string& path, std::vector<TimelineEvent>* timeline = nullptr);
 
-// Where the answer of a command goes besides the console.
+// Files that a command writes besides its answer on the console.
 struct PlanOutputs {
-  std::string plan_file;      // Empty: nowhere; "-": standard output.
-  std::string timeline_file;  // Empty: nowhere.
+  std::string plan_file;      // Empty: none; "-": standard output.
+  std::string timeline_file;  // Empty: none.
 };
 
-// OK if both can be written, so far as can be told before.
+// Returns an error if a file cannot be made, as CheckWritable does.
 absl::Status CheckOutputs(const PlanOutputs& outputs);
 
-// Writes the files, all or none, and the plan to `out` where asked.
+// Writes all files or none; writes a plan for "-" to `out`.
 absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
                           const std::vector<TimelineEvent>& timeline,
                           std::ostream& out);

@@ -10,10 +10,11 @@
 
 namespace tangram {
 
-// OK if a trace can be written to `path`, so far as can be told before.
+// Returns an error if no trace can be written to `path`, as CheckWritable does.
+// OK for "-" and for an empty path.
 absl::Status CheckTraceOutput(const std::string& path);
 
-// Writes the file whole or not at all; "-": to `out`.
+// Writes the file whole or not at all. For "-" it writes to `out`.
 absl::Status WriteTrace(const Trace& trace, TraceFormat format,
                         const std::string& path, std::ostream& out);
 

@@ -10,12 +10,11 @@
 namespace tangram {
 namespace {
 
-// A signal handler has nothing but globals to tell the program with.
+// A global, because a signal handler cannot reach anything else.
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// A plan stops within a second of a cancel. After that the signal ends the
-// process.
+// A plan stops within 1 s of a cancel. Later, the alarm ends the process.
 constexpr unsigned kGraceSeconds = 1;
 
 void OnInterrupt(int /*signal*/) {

@@ -3,11 +3,11 @@
 
 namespace tangram {
 
-// From here on SIGINT and SIGTERM ask the running command to stop. One that
-// has not stopped a second later is ended with exit code 130.
+// Makes SIGINT and SIGTERM ask the running command to stop. A command that has
+// not stopped 1 s later is ended with exit code 130.
 void HandleInterrupts();
 
-// True once such a signal has come. Safe from any thread.
+// True after such a signal. Safe from any thread.
 bool Interrupted();
 
 }  // namespace tangram

@@ -29,15 +29,16 @@ int NumThreads(const PlanningSetup& setup) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// Answers kept for when several parallelizers' slice plans are mixed.
+// Bytes of answers that each parallelizer keeps if several are mixed, since
+// mixing asks for the same slice plans again.
 constexpr int64_t kCacheBytes = int64_t{256} << 20;
 
-// A parallelizer of this process and its threads. Sources refer to each other
-// and to the parallelizer.
+// A parallelizer of this process and its threads. `cache` refers to `threads`,
+// which refer to `parallelizer`.
 struct LocalMember {
   std::unique_ptr<Parallelizer> parallelizer;
   std::unique_ptr<SlicePlanSource> threads;
-  std::unique_ptr<SlicePlanSource> cache;  // Null: nothing is asked twice.
+  std::unique_ptr<SlicePlanSource> cache;  // Null for a single parallelizer.
 
   SlicePlanSource* source() const {
     return cache != nullptr ? cache.get() : threads.get();
@@ -64,7 +65,7 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
   return members;
 }
 
-// "aceso 1, mist 1"
+// Returns names and versions: "aceso 1, mist 1".
 std::string VersionsOf(const std::vector<LocalMember>& members) {
   return absl::StrJoin(members, ", ",
                        [](std::string* out, const LocalMember& member) {

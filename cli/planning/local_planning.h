@@ -13,27 +13,29 @@
 
 namespace tangram {
 
-// How to plan, wherever that happens.
+// How to plan, in this process or on a coordinator.
 struct PlanningSetup {
-  std::string parallelizer;
-  std::string planner;  // Empty: the default.
+  std::string parallelizer;  // Names separated by commas, or "all".
+  std::string planner;       // Empty: the default.
   PlannerOptionText planner_options;
   TangramOptions search;
-  int num_threads = 0;            // Here; 0: one a core.
-  CoordinatorAccess coordinator;  // Elsewhere, if it has an address.
-  std::string job_id;             // There, as this job; empty: as a call.
-  int priority = 0;               // Of the job.
+  int num_threads = 0;            // In this process; 0: one per core.
+  CoordinatorAccess coordinator;  // Without an address: this process.
+  std::string job_id;             // Job of the coordinator; empty: one call.
+  int priority = 0;               // Priority of the job.
 };
 
-// Plans with the threads of this process. kCancelled once `stop` says so.
+// Plans with threads of this process. Returns kCancelled once `stop` says so.
+// `tracer` may be null.
 absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                      const PlanningSetup& setup,
                                      const StopCondition& stop,
                                      ProgressLine& line,
                                      PlanTracer* tracer = nullptr);
 
-// What planning `request` costs at most, with each parallelizer; for people.
-// kInvalidArgument for a request beyond the limits of a plan.
+// Returns an upper bound of what planning `request` costs, with each
+// parallelizer, as text for people. kInvalidArgument for a request beyond the
+// limits of a plan.
 absl::StatusOr<std::string> DescribeCost(const PlanRequest& request,
                                          const PlanningSetup& setup);
 

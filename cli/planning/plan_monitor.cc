@@ -7,7 +7,8 @@
 namespace tangram {
 namespace {
 
-// A year; the clock's own range is not much more than a hundred.
+// One year. The steady clock counts nanoseconds in 64 bits, about 292 years, so
+// a longer timeout could overflow it.
 constexpr double kLongestTimeoutSeconds = 365.0 * 24 * 3600;
 
 double Seconds(std::chrono::steady_clock::duration duration) {

@@ -15,19 +15,23 @@
 
 namespace tangram {
 
-// When a command has to end, and whether it was asked to end before.
+// Tells a command when to stop: after its timeout or a signal. Thread-safe.
 class StopCondition {
  public:
+  // An empty timeout never passes.
   explicit StopCondition(std::optional<double> timeout_s);
-  bool ShouldStop() const;      // Any thread.
-  bool DeadlinePassed() const;  // Any thread.
+  // True after the timeout, and after SIGINT or SIGTERM.
+  bool ShouldStop() const;
+  // True after the timeout.
+  bool DeadlinePassed() const;
 
  private:
   std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
-// Watches planning in this process: draws `line`, measures the phases, and
-// passes on the wish to stop. `line` and `stop` must outlive it.
+// Observes planning in this process: draws `line`, measures the phases, and
+// tells the planner when to stop. `line` and `stop` must outlive it.
+// Thread-safe.
 class PlanMonitor : public PlanObserver {
  public:
   // `tracer` may be null.
@@ -39,13 +43,14 @@ class PlanMonitor : public PlanObserver {
   void OnBest(double iteration_time_s) override;
   bool ShouldStop() override;
 
-  // Ends the last phase and clears the line. Phases in the order in which they
-  // first began.
+  // Ends the last phase and clears the line. Returns the phases in the order in
+  // which they first began.
   std::vector<PhaseTime> Finish();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  // Adds the time since phase_began_ to the current phase.
   void EndPhase() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

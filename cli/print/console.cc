@@ -10,8 +10,8 @@
 namespace tangram {
 namespace {
 
-// https://no-color.org: set and not empty, whatever the value. Asked before
-// there are threads.
+// True unless NO_COLOR is set and not empty (https://no-color.org) or the
+// terminal is dumb. Called before there are threads, as getenv requires.
 bool ColorIsWelcome() {
   const char* no_color =
       std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe)

@@ -16,17 +16,23 @@ struct Console {
   std::ostream& err;
   bool color = false;            // `out` understands colour.
   bool err_is_terminal = false;  // A progress line makes sense on `err`.
-  // Of errors, and of answers that have a JSON form.
+  // Format of errors, and of answers that have a JSON form.
   OutputFormat format = OutputFormat::kText;
 };
 
-// The console of this process: colour and progress only where a person looks
-// (a terminal), colour never with NO_COLOR set or a dumb terminal.
+// Returns the console of this process. Colour and progress are on for terminals
+// only. NO_COLOR or a dumb terminal turns colour off.
 Console ProcessConsole();
 
-enum class Style { kPlain, kBold, kDim, kGood, kBad };
+enum class Style {
+  kPlain,
+  kBold,  // Headings.
+  kDim,   // Details.
+  kGood,  // Green.
+  kBad    // Red.
+};
 
-// `text` in that style where `console` shows colour, else as it is.
+// Returns `text` in `style` if `console` shows colour, else unchanged.
 std::string Styled(const Console& console, Style style, absl::string_view text);
 
 }  // namespace tangram

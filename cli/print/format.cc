@@ -14,12 +14,12 @@ struct Unit {
   const char* name;
 };
 
-// `value` in the largest of `units` (descending) that it fills, with three
-// significant digits.
+// Formats `value` with three significant digits in the largest of `units` that
+// is not above it. `units` are in descending order.
 template <size_t kNumUnits>
 std::string InUnits(double value, const Unit (&units)[kNumUnits]) {
   const Unit* unit = std::begin(units);
-  // 0.9995 of a unit would print as 1000 of the smaller one.
+  // From 0.9995 of a unit on, the smaller unit would print as 1000.
   while (unit + 1 != std::end(units) && std::abs(value) < 0.9995 * unit->size) {
     ++unit;
   }

@@ -6,7 +6,9 @@
 
 namespace tangram {
 
-// Quantities for people: three or four significant digits and a fitting unit.
+// Formats quantities for people, with about three significant digits and a
+// fitting unit. FormatPercent prints one decimal. FormatThousands and
+// FormatItems are exact.
 std::string FormatSeconds(double seconds);             // "431 ms", "12.3 s"
 std::string FormatBytes(double bytes);                 // "15.8 GB", SI units
 std::string FormatBandwidth(double bytes_per_s);       // "12.0 GB/s"

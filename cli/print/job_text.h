@@ -5,12 +5,12 @@
 
 #include "tangram/v1/job_service.pb.h"
 
-// What a job's cells in a table say.
+// The text of a job's cells in a table.
 namespace tangram {
 
 std::string JobStateText(const v1::Job& job);  // "being cancelled"
-std::string JobTimeText(const v1::Job& job);   // When it was submitted, here.
-std::string JobTookText(const v1::Job& job);   // Empty: it has not ended.
+std::string JobTimeText(const v1::Job& job);   // Submission, in local time.
+std::string JobTookText(const v1::Job& job);   // Empty if it has not ended.
 
 }  // namespace tangram
 

@@ -22,7 +22,7 @@ bool IsShare(const std::string& field) {
          absl::EndsWith(field, "utilization");
 }
 
-// A figure in the unit that the name of its field ends in.
+// Formats a figure in the unit that its field's name ends in.
 std::string FormatFigure(const std::string& field, double value) {
   if (absl::EndsWith(field, "bytes_per_s")) return FormatBandwidth(value);
   if (absl::EndsWith(field, "tokens_per_s")) {
@@ -45,7 +45,8 @@ std::string FormatValue(const std::string& field, const DiffValue& value) {
   return FormatFigure(field, std::get<double>(value));
 }
 
-// "peak_bytes" -> "peak": the unit stands with the value.
+// Returns the field's name as words, without the unit, which stands with the
+// value: "peak_bytes" -> "peak".
 std::string Words(const std::string& field) {
   absl::string_view name = field;
   for (const char* unit : {"_bytes_per_s", "_bytes", "_fraction"}) {
@@ -57,7 +58,8 @@ std::string Words(const std::string& field) {
                       is_rate ? "/s" : "");
 }
 
-// "+12.3 %"; empty where it says nothing.
+// Returns the relative change from a to b, "+12.3 %". Empty for values without
+// one: names, fractions, and changes from 0.
 std::string Change(const Difference& difference) {
   const auto* a = std::get_if<double>(&difference.a);
   const auto* b = std::get_if<double>(&difference.b);
@@ -66,10 +68,10 @@ std::string Change(const Difference& difference) {
   return absl::StrFormat("%+.1f %%", 100 * (*b / *a - 1));
 }
 
-// Longer values have lines of their own.
+// Longer values are printed on lines of their own, below the table.
 constexpr size_t kMaxCell = 32;
 
-// What differs as a whole, one line a field.
+// Prints one line for each field that differs as a whole.
 void PrintFields(const ComparedPlans& plans, Console& console) {
   Table table({{""}, {plans.name_a}, {plans.name_b}, {"", Table::kRight}});
   std::string long_values;
@@ -95,7 +97,8 @@ void PrintFields(const ComparedPlans& plans, Console& console) {
   console.out << table.ToString() << long_values;
 }
 
-// A column of the tables of stages. Where a stage runs says on which GPUs.
+// A column of the tables of stages. There is none for "gpus", because "where"
+// names the GPUs.
 struct StageField {
   const char* field;
   const char* title;
@@ -123,7 +126,8 @@ std::string Both(const std::string& a, const std::string& b) {
   return a == b ? a : absl::StrCat(a, " -> ", b);
 }
 
-// Empty where stages do not differ, or by less than is shown.
+// Returns "a -> b" for one field of a stage. Empty if the values are equal or
+// print alike.
 std::string Cell(const StageDifference& stage, const char* field) {
   for (const Difference& difference : stage.differences) {
     if (difference.field != field) continue;
@@ -134,8 +138,8 @@ std::string Cell(const StageDifference& stage, const char* field) {
   return "";
 }
 
-// Only what differs: stages that do not have no line, and what is the same in
-// all stages has no column.
+// Prints only differences: a stage without any has no line, and a field that is
+// equal in all stages has no column.
 void PrintStages(const ComparedPlans& plans, const char* title,
                  absl::Span<const StageField> fields, Console& console) {
   std::vector<Table::Column> columns = {{"layers"}, {"stage"}};

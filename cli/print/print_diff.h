@@ -8,19 +8,20 @@
 
 namespace tangram {
 
-// Two plans with what they do not have in common. `diff` is theirs.
+// Two plans and their differences.
 struct ComparedPlans {
-  std::string name_a;  // Of their files.
+  std::string name_a;  // Name of the file.
   std::string name_b;
   const PlanFile& a;
   const PlanFile& b;
   PlanDiff diff;
 };
 
-// What differs as a whole, and tables of stages, aligned by layers.
+// Prints the fields that differ as a whole, then tables of stages, aligned by
+// layers.
 void PrintDiff(const ComparedPlans& plans, Console& console);
 
-// The same in the format tangram.diff/v1 (docs/cli.md).
+// Prints the differences in the format tangram.diff/v1 (docs/cli.md).
 void PrintDiffAsJson(const ComparedPlans& plans, Console& console);
 
 }  // namespace tangram

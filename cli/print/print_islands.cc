@@ -13,8 +13,8 @@
 namespace tangram {
 namespace {
 
-// "groups[0] (catalogue: T4): memory 15.8 GB, ..."; neighbours of one part of
-// the file and one source share a sentence.
+// Returns sentences such as "groups[0] (catalogue: T4): memory 15.8 GB, ...".
+// Consecutive assumptions of one part and one source share a sentence.
 std::vector<std::string> AssumptionsByPart(const Cluster& cluster) {
   std::vector<std::string> sentences;
   std::string last_opening;

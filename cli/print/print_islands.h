@@ -10,16 +10,16 @@
 
 namespace tangram {
 
-// A table of `islands` with their nodes, memory and links. `uses` says what a
-// plan makes of each ("stages 0-3"); empty where there is no plan.
+// Prints a table of `islands` with their nodes, memory and links. `uses` says
+// how a plan uses each island ("stages 0-3"); empty without a plan.
 void PrintIslandTable(const Cluster& cluster, absl::Span<const Island> islands,
                       absl::Span<const std::string> uses, Console& console);
 
-// Why each island is apart from the others, a sentence each.
+// Prints for each island why it is apart from the others, in one sentence.
 void PrintIslandReasons(absl::Span<const Island> islands, Console& console);
 
-// What the cluster file left out and the values used, by part of the file and
-// source. At most `limit` parts, then how many more there are.
+// Prints the values used for fields that the cluster file left out, by part of
+// the file and source. Prints at most `limit` parts and the number of others.
 void PrintAssumptions(const Cluster& cluster, int limit, Console& console);
 
 }  // namespace tangram

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kAssumptionPartsShown = 6;
 
-// Equal in all stages, or empty.
+// Returns the parallelizer that made all stages; empty if they differ.
 std::string CommonMaker(const PipelinePlan& plan) {
   const std::string& maker = plan.stages.front().made_by;
   const bool common =
@@ -35,7 +35,7 @@ std::string DegreeLabel(int degree) {
   return degree == 1 ? "" : absl::StrCat(degree);
 }
 
-// "2/3": second of three stages in a row on one island.
+// Returns "2/3" for the second of three consecutive stages on one island.
 std::string PipelineLabel(const PipelinePlan& plan, int stage) {
   const auto& stages = plan.stages;
   int first = stage;
@@ -53,7 +53,7 @@ std::vector<std::string> IslandUses(const PlanResult& result) {
   std::vector<std::set<int>> stages(result.islands.size());
   for (int s = 0; s < result.plan->num_stages(); ++s) {
     const int island = result.plan->stages[s].island;
-    // A file that was not written here may say anything.
+    // A file from elsewhere may name an island that does not exist.
     if (island >= 0 && island < static_cast<int>(stages.size())) {
       stages[island].insert(s);
     }
@@ -135,7 +135,7 @@ void PrintConstraints(const PlanConstraints& constraints, Console& console) {
       /*indent=*/2, kOutputWidth);
 }
 
-// One line a stage that offloads.
+// Prints one line for each stage that offloads.
 void PrintOffload(const PlanResult& result, Console& console) {
   for (int s = 0; s < result.plan->num_stages(); ++s) {
     const HostOffload& offload = result.plan->stages[s].plan.offload;

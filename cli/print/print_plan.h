@@ -4,28 +4,29 @@
 #include "cli/print/console.h"
 #include "common/wire/plan_file.h"
 
-// The answer of `tangram plan` and `tangram evaluate` for people. A plan that
-// is printed must be valid on its cluster.
+// Prints the answers of `tangram plan` and `tangram evaluate` for people. A
+// plan that is printed must be valid on its cluster.
 namespace tangram {
 
-// What is planned, on what, and how it is trained.
+// Prints model, cluster and training options.
 void PrintRequest(const Cluster& cluster, const ModelSpec& model,
                   const TrainingOptions& training, Console& console);
 
-// One line a stage: where it runs, what, how, and what it takes.
+// Prints one line for each stage: its GPUs, layers, degrees, time and memory.
 void PrintStages(const PlanFile& file, Console& console);
 
-// Iteration time, throughput, idle time and what does not fit.
+// Prints iteration time, throughput, idle time and violations.
 void PrintPrediction(const Evaluation& evaluation, Console& console);
 
-// All of it: islands, stages, prediction, certificate, what was left out and
-// why, assumptions and notes; or why no plan fits.
+// Prints the whole answer: islands, stages, prediction, lower bound, unused
+// islands with the reason, assumptions and notes; or why no plan fits.
 void PrintPlanFile(const PlanFile& file, Console& console);
 
-// What the next-best plans would have cost; nothing where none was found.
+// Prints the iteration times of the next-best plans; nothing if there are none.
 void PrintRunnersUp(const PlanResult& result, Console& console);
 
-// Where planning time went, and how many pairs each step left.
+// Prints the time of each planning phase and the number of pairs that each step
+// left.
 void PrintPlanningCost(const PlanFile& file, Console& console);
 
 }  // namespace tangram

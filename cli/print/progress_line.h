@@ -8,21 +8,23 @@
 
 namespace tangram {
 
-// How far planning has come.
+// The progress of planning.
 struct ProgressState {
   std::string phase;  // A PhaseName.
   int pairs_done = 0;
-  int pairs_total = 0;  // 0: nothing to count in this phase.
-  std::optional<double> best_iteration_time_s;
-  int num_workers = 0;    // 0: not planned by workers.
-  double in_phase_s = 0;  // Since the phase began.
+  int pairs_total = 0;  // 0: this phase does not count pairs.
+  std::optional<double> best_iteration_time_s;  // Empty: none found yet.
+  int num_workers = 0;                          // 0: planned in this process.
+  double in_phase_s = 0;                        // Time since the phase began.
 };
 
-// "slice plans 120/480, best 12.3 s, 4 s left"; time left by the pairs so far.
+// Returns "slice plans 120/480, best 12.3 s, 4 s left". The time left assumes
+// that the remaining pairs take as long as those done:
+//   left_s = in_phase_s x (pairs_total - pairs_done) / pairs_done
 std::string ProgressText(const ProgressState& state);
 
-// One line that is rewritten in place, at most ten times a second. Does nothing
-// unless it is enabled. Thread-compatible.
+// One line that is rewritten in place, at most ten times a second. It does
+// nothing unless enabled. Thread-compatible.
 class ProgressLine {
  public:
   ProgressLine(std::ostream& out, bool enabled)
@@ -32,7 +34,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Show(const ProgressState& state);
-  // Leaves an empty line for others to write on.
+  // Clears the line, so that other output can use it.
   void Clear();
 
  private:

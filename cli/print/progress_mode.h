@@ -6,7 +6,8 @@
 
 namespace tangram {
 
-// Whether to draw a progress line: on a terminal, unless told otherwise.
+// True if a progress line is drawn. With kAuto, it is drawn on a terminal
+// unless `quiet`.
 inline bool ShowsProgress(ProgressMode mode, const Console& console,
                           bool quiet = false) {
   if (mode != ProgressMode::kAuto) return mode == ProgressMode::kAlways;

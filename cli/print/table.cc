@@ -14,7 +14,8 @@ namespace {
 constexpr int kIndent = 2;
 constexpr int kGap = 2;
 
-// Code points rather than bytes, so that "µs" is two wide.
+// Returns the number of code points, so that "µs" is two columns wide. Counts
+// every byte that does not continue a UTF-8 sequence (10xxxxxx).
 int DisplayWidth(absl::string_view text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

@@ -21,14 +21,14 @@ class Table {
 
   explicit Table(std::vector<Column> columns);
 
-  // One cell a column.
+  // Adds a row with one cell for each column.
   void AddRow(std::vector<std::string> cells);
 
-  // The same as a table in Markdown.
+  // Returns the table in Markdown, with all columns.
   std::string ToMarkdown() const;
 
-  // Title line and rows, each indented by two spaces and without trailing
-  // blanks. A column without a single filled cell is left out.
+  // Returns the title line and the rows, each indented by two spaces and
+  // without trailing blanks. Columns whose cells are all empty are left out.
   std::string ToString() const;
 
  private:
@@ -36,12 +36,12 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// `text` broken between words into lines of at most `width` characters, each
-// ended by a newline. The first is indented by `indent` spaces, the others by
-// two more. Longer words stay whole.
+// Breaks `text` between words into lines of at most `width` characters, each
+// ended by a newline. The first line is indented by `indent` spaces, the others
+// by two more. Words longer than a line stay whole.
 std::string WrapText(const std::string& text, int indent, int width);
 
-// Everything that is printed for people fits in this many columns.
+// Width in columns of everything that is printed for people.
 inline constexpr int kOutputWidth = 100;
 
 }  // namespace tangram

@@ -7,8 +7,8 @@
 
 namespace tangram {
 
-// "ready", "draining", "quarantined", or "away" for a worker in quarantine that
-// is not connected.
+// Returns "ready", "draining", "quarantined", or "away" for a worker in
+// quarantine that is not connected.
 std::string WorkerStateText(const v1::WorkerStatus& worker);
 
 }  // namespace tangram

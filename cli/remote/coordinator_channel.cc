@@ -14,9 +14,11 @@
 namespace tangram {
 namespace {
 
-// People wait for it; a coordinator that runs answers within milliseconds.
+// Short, because people wait. A running coordinator answers within
+// milliseconds.
 constexpr std::chrono::seconds kConnectTimeout(5);
-// A coordinator whose machine is gone is noticed by the second unanswered ping.
+// A coordinator whose machine is gone is noticed at most 40 s after its last
+// answer: one ping every 30 s, answered within 10 s.
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 
@@ -32,7 +34,7 @@ grpc::ChannelArguments Arguments() {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
     const CoordinatorAccess& access, const StopCondition& stop) {
-  // What goes wrong is said once, by us.
+  // Errors are printed once, by this program, and not by gRPC's log as well.
   gpr_set_log_function([](gpr_log_func_args*) {});
   TANGRAM_ASSIGN_OR_RETURN(const auto channel,
                            OpenChannel(access, kAccessOptions, Arguments()));

@@ -15,9 +15,10 @@ class Status;
 
 namespace tangram {
 
-// How often whoever waits for a coordinator looks whether to stop.
+// Interval in ms at which a wait for a coordinator checks whether to stop.
 inline constexpr int kPollMilliseconds = 50;
 
+// Names of the access options, for error messages.
 inline constexpr AccessFlags kAccessOptions = {
     .tls = {.cert_file = "--tls-cert",
             .key_file = "--tls-key",
@@ -25,14 +26,14 @@ inline constexpr AccessFlags kAccessOptions = {
     .token_file = "--token-file",
     .allow_plaintext_token = "--allow-plaintext-token"};
 
-// A channel to the coordinator, connected. kUnavailable if nobody listens there
-// or no answer comes in time, kInvalidArgument if a file of `access` is at
-// fault, kCancelled if `stop` says so before.
+// Returns a connected channel to the coordinator. kUnavailable if it does not
+// answer within 5 s, kInvalidArgument if a file of `access` is at fault,
+// kCancelled if `stop` says so first.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
     const CoordinatorAccess& access, const StopCondition& stop);
 
-// What a call came to that this side did not cancel. A server that stops
-// cancels the calls it still has: that is kUnavailable.
+// Returns the status of a call that this side did not cancel. kCancelled
+// becomes kUnavailable: a server that stops cancels its open calls.
 absl::Status CallStatus(const grpc::Status& status);
 
 }  // namespace tangram

@@ -25,16 +25,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kCallTimeout(30);
-// How long a coordinator may be away while it is asked for a job or a job is
-// watched.
+// How long a coordinator may be away while a job is submitted or watched.
 constexpr std::chrono::seconds kAbsence(60);
 constexpr std::chrono::milliseconds kRetryInterval(500);
-// The most that a coordinator puts on a page.
+// Jobs per page; the coordinator returns no more.
 constexpr int kPageSize = 100;
 
 using Stub = v1::Jobs::Stub;
 
-// One call with a deadline: `method` of the stub.
+// Connects and calls `method` of the stub with a deadline.
 template <typename Request, typename Response>
 absl::StatusOr<Response> Call(const CoordinatorAccess& coordinator,
                               const Request& request, const StopCondition& stop,
@@ -52,8 +51,8 @@ absl::StatusOr<Response> Call(const CoordinatorAccess& coordinator,
   return response;
 }
 
-// Watches from the update after `event` on, until the job or the connection
-// ends.
+// Watches from the update after `event` until the job or the connection ends.
+// Sets `event` to the last update seen, so that the next call goes on there.
 absl::StatusOr<v1::Job> Watch(const CoordinatorAccess& coordinator,
                               const std::string& job_id,
                               const StopCondition& stop,
@@ -85,7 +84,7 @@ absl::StatusOr<v1::Job> Watch(const CoordinatorAccess& coordinator,
 absl::StatusOr<v1::Job> SubmitJob(const CoordinatorAccess& coordinator,
                                   const v1::SubmitJobRequest& request,
                                   const StopCondition& stop) {
-  // Who was never there is not waited for.
+  // Do not wait for a coordinator that does not answer to begin with.
   TANGRAM_RETURN_IF_ERROR(ConnectToCoordinator(coordinator, stop).status());
   const auto give_up = Clock::now() + kAbsence;
   while (true) {
@@ -156,7 +155,7 @@ absl::StatusOr<v1::Job> AwaitJob(const CoordinatorAccess& coordinator,
         Watch(coordinator, job_id, stop, follower, event);
     line.Clear();
     if (!absl::IsUnavailable(job.status()) || stop.ShouldStop()) return job;
-    // It was there a while ago.
+    // The coordinator answered during this attempt, so the wait begins again.
     if (event > seen || Clock::now() - began > kCallTimeout) {
       give_up = Clock::now() + kAbsence;
     }

@@ -12,12 +12,13 @@
 #include "common/wire/plan_file.h"
 #include "tangram/v1/job_service.pb.h"
 
-// The calls of proto/tangram/v1/job_service.proto. Errors are the
-// coordinator's, kUnavailable if it cannot be reached, kCancelled once `stop`
-// says so.
+// The calls of proto/tangram/v1/job_service.proto. Each returns the
+// coordinator's error, kUnavailable if it cannot be reached, or kCancelled once
+// `stop` says so.
 namespace tangram {
 
-// A coordinator that goes away meanwhile is waited for, for a minute.
+// Submits a job. If the coordinator goes away meanwhile, tries again for at
+// most a minute. Submitting the same job again returns the same job.
 absl::StatusOr<v1::Job> SubmitJob(const CoordinatorAccess& coordinator,
                                   const v1::SubmitJobRequest& request,
                                   const StopCondition& stop);
@@ -30,17 +31,18 @@ absl::StatusOr<v1::Job> CancelJob(const CoordinatorAccess& coordinator,
 absl::StatusOr<Trace> GetJobTrace(const CoordinatorAccess& coordinator,
                                   const std::string& job_id,
                                   const StopCondition& stop);
-// All pages, up to `limit` jobs.
+// Returns the newest jobs, at most `limit`, from as many pages as that takes.
 absl::StatusOr<std::vector<v1::Job>> ListJobs(
     const CoordinatorAccess& coordinator, int limit, const StopCondition& stop);
 
-// Waits until the job has ended and shows its progress. A coordinator that goes
-// away is waited for, for a minute.
+// Waits until the job has ended and shows its progress on `line`. Waits at most
+// a minute for a coordinator that goes away.
 absl::StatusOr<v1::Job> AwaitJob(const CoordinatorAccess& coordinator,
                                  const std::string& job_id,
                                  const StopCondition& stop, ProgressLine& line);
 
-// The plan of a job that has ended, or the error with which it did.
+// Returns the plan of a job that has ended, or the error that it ended with.
+// kFailedPrecondition for a job that has not ended.
 absl::StatusOr<PlanFile> ResultOf(const v1::Job& job);
 
 }  // namespace tangram

@@ -15,12 +15,13 @@
 namespace tangram {
 namespace {
 
-// Each group is a whole plan.
+// Bounds the work: each group costs a whole plan.
 constexpr size_t kMaxGroups = 32;
-// Below the job that they are for. Each step halves their share of the workers.
+// Steps below the priority of the job that they prepare for. Each step halves
+// their share of the workers.
 constexpr int kPrioritySteps = 5;
 
-// A group's name may have characters that a job's may not.
+// Replaces characters that a group's name may have and a job's may not.
 std::string AsJobId(std::string name) {
   for (char& c : name) {
     if (!absl::ascii_isalnum(c) && !absl::StrContains("._-", c)) c = '-';

@@ -10,21 +10,20 @@
 
 namespace tangram {
 
-// A request for what is left of a cluster.
+// A request for a cluster that has lost one node.
 struct ReducedRequest {
-  std::string lost;  // The group that has a node less.
+  std::string lost;  // The group that lost a node.
   PlanRequest request;
 };
 
-// The cluster without a node of each group in turn; nodes of one group are
-// alike. None where no node would be left. kInvalidArgument for more groups
-// than anybody wants to wait for.
+// Returns one request for each group, for the cluster without a node of that
+// group; nodes of a group are alike. Empty for a cluster of one node.
+// kInvalidArgument for more than 32 groups.
 absl::StatusOr<std::vector<ReducedRequest>> WithoutANode(
     const PlanRequest& request);
 
-// Leaves those to the coordinator as jobs of low priority, named after
-// setup.job_id and the group, so that its workers know the answers by the time
-// a node is lost. Returns the names.
+// Submits the requests as jobs of lower priority, named after setup.job_id and
+// the group, so that the answers exist when a node is lost. Returns the names.
 absl::StatusOr<std::vector<std::string>> PrepareForNodeLoss(
     absl::Span<const ReducedRequest> spares, const PlanningSetup& setup,
     const StopCondition& stop);

@@ -12,8 +12,8 @@ class PlanProgress;
 
 namespace tangram {
 
-// Shows the progress that a coordinator tells of on a line. Follows the phases
-// for their times, which updates do not carry.
+// Shows the progress that a coordinator reports on a line. It measures how long
+// the current phase has run, because updates do not carry that.
 class ProgressFollower {
  public:
   explicit ProgressFollower(ProgressLine& line) : line_(line) {}

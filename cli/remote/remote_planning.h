@@ -9,19 +9,19 @@
 
 namespace tangram {
 
-// Plans on the workers of setup.coordinator, as a job if it has an id;
-// otherwise as PlanLocally. kUnavailable if it cannot be reached or has no
-// worker for the parallelizer.
+// Plans on the workers of setup.coordinator: as a job if setup.job_id is set,
+// else in one call. Returns the same plan as PlanLocally. kUnavailable if the
+// coordinator cannot be reached or has no worker for the parallelizer.
 absl::StatusOr<PlanFile> PlanRemotely(const PlanRequest& request,
                                       const PlanningSetup& setup,
                                       const StopCondition& stop,
                                       ProgressLine& line);
 
-// What a coordinator would be asked: a tangram.v1.PlanRequest as JSON.
+// Returns the request to a coordinator, a tangram.v1.PlanRequest, as JSON.
 absl::StatusOr<std::string> PlanRequestToJson(const PlanRequest& request,
                                               const PlanningSetup& setup);
 
-// Leaves the plan to the coordinator: setup.job_id names it from then on.
+// Submits the request as job setup.job_id and does not wait for it.
 absl::StatusOr<v1::Job> SubmitPlanJob(const PlanRequest& request,
                                       const PlanningSetup& setup,
                                       const StopCondition& stop);

@@ -18,8 +18,8 @@
 
 namespace tangram {
 
-// A call that streams updates, driven by hand so that it can be given up at any
-// moment.
+// A call that streams updates. It uses the asynchronous API, so that a wait can
+// be given up at any moment.
 template <typename Update>
 class StreamCall {
  public:
@@ -35,7 +35,7 @@ class StreamCall {
 
   ~StreamCall() { queue_.Shutdown(); }
 
-  // The next update; empty at the end of the stream.
+  // Waits for the next update; empty at the end of the stream.
   std::optional<Update> Next() {
     Update update;
     if (!started_) return std::nullopt;
@@ -44,6 +44,7 @@ class StreamCall {
     return update;
   }
 
+  // Returns the status of the call; call it after Next has returned empty.
   absl::Status Finish() {
     grpc::Status status;
     reader_->Finish(&status, /*tag=*/nullptr);
@@ -52,11 +53,11 @@ class StreamCall {
   }
 
  private:
-  // Every call has a deadline; no plan is worth more.
+  // Longer than any plan takes; every call has a deadline.
   static constexpr std::chrono::hours kLongestCall = std::chrono::hours(24);
 
-  // Waits for the one operation under way and cancels the call when it is time
-  // to stop, upon which the operation ends. True if it succeeded.
+  // Waits for the one operation under way. Cancels the call when it is time to
+  // stop, which ends the operation. True if the operation succeeded.
   bool Wait() {
     void* tag = nullptr;
     bool ok = false;

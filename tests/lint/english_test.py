@@ -28,6 +28,12 @@ COINED = {
 # Files and folders that are held to it.
 FOLDERS = [
     "CONTRIBUTING.md",
+    "cli/commands",
+    "cli/diff",
+    "cli/files",
+    "cli/planning",
+    "cli/print",
+    "cli/remote",
     "cli/validation",
     "clients",
     "common/base",
