@@ -57,6 +57,11 @@ absl::StatusOr<FrameworkExport> Write(const ExportTarget& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
+  if (!planned.plan.warm_up_passes.empty()) {
+    return absl::UnimplementedError(
+        "plan.warm_up: given; expected none, as the runtime decides "
+        "itself how many passes its stages run ahead");
+  }
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));
   std::vector<std::string> losses =
       ListLosses(planned, result.training, result.plan);
@@ -72,6 +77,21 @@ absl::StatusOr<FrameworkExport> Write(const ExportTarget& target,
 }  // namespace
 
 absl::Span<const ExportTarget> ExportTargets() { return kTargets; }
+
+absl::Status WhyNotReplicated(absl::string_view target) {
+  const absl::Status known = FindTarget(target).status();
+  if (!known.ok()) return known;
+  // HexiScale runs pipelines of unlike stages, but its loss is divided by each
+  // pipeline's own number of microbatches (heterogeneous_pipeline.py) and the
+  // sum of gradients by the number of pipelines (fsdp_comm_utils.py).
+  const char* why =
+      target == "flashflex"
+          ? "one pipeline, as the runtime averages the means of its pipelines "
+            "and so weighs samples of small shares more"
+          : "one pipeline, as the runtime runs no more";
+  return absl::UnimplementedError(absl::StrCat(
+      target, ": replicated_plan: several pipelines; expected ", why));
+}
 
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned) {

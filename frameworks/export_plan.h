@@ -26,6 +26,9 @@ absl::Span<const ExportTarget> ExportTargets();
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned);
 
+// Returns why the target takes no plan of several pipelines: never OK.
+absl::Status WhyNotReplicated(absl::string_view target);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_FRAMEWORKS_EXPORT_PLAN_H_

@@ -44,11 +44,20 @@ absl::Status MovePlan(const Cluster& from, const Cluster& to,
   return absl::OkStatus();
 }
 
-// Drops the islands, notes and statistics of a result: they describe the old
-// cluster and model, not the new ones.
-PlanResult PlanAlone(PipelinePlan plan) {
+absl::Status MovePlan(const Cluster& from, const Cluster& to,
+                      PlanResult& result) {
+  if (result.plan) return MovePlan(from, to, *result.plan);
+  for (PipelineReplica& replica : result.replicated_plan->pipelines) {
+    TANGRAM_RETURN_IF_ERROR(MovePlan(from, to, replica.plan));
+  }
+  return absl::OkStatus();
+}
+
+// What was found out about the old cluster and model says nothing about others.
+PlanResult PlanAlone(PlanResult found) {
   PlanResult result;
-  result.plan = std::move(plan);
+  result.plan = std::move(found.plan);
+  result.replicated_plan = std::move(found.replicated_plan);
   return result;
 }
 
@@ -57,17 +66,17 @@ absl::Status Override(const EvaluateOptions& options, PlanFile& file) {
   if (!options.model.name_or_file.empty()) {
     TANGRAM_ASSIGN_OR_RETURN(file.model,
                              LoadModel(options.model.name_or_file, overrides));
-    file.result = PlanAlone(*std::move(file.result.plan));
+    file.result = PlanAlone(std::move(file.result));
   }
   if (!options.cluster.file.empty()) {
     TANGRAM_ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(options.cluster));
-    TANGRAM_RETURN_IF_ERROR(MovePlan(file.cluster, cluster, *file.result.plan));
+    TANGRAM_RETURN_IF_ERROR(MovePlan(file.cluster, cluster, file.result));
     file.cluster = std::move(cluster);
-    file.result = PlanAlone(*std::move(file.result.plan));
+    file.result = PlanAlone(std::move(file.result));
   } else if (!options.cluster.profiles.empty()) {
     TANGRAM_RETURN_IF_ERROR(
         AttachProfileFiles(options.cluster.profiles, file.cluster));
-    file.result = PlanAlone(*std::move(file.result.plan));
+    file.result = PlanAlone(std::move(file.result));
   }
   return absl::OkStatus();
 }
@@ -90,7 +99,8 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
   TANGRAM_RETURN_IF_ERROR(CheckOverrides(options));
   TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
   TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(options.plan_file));
-  if (!file.result.plan) {
+  const bool is_replicated = file.result.replicated_plan.has_value();
+  if (!file.result.plan && !is_replicated) {
     PrintPlanFile(file, console);
     return ExitCode::kNoPlan;
   }
@@ -102,12 +112,15 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
   if (!IsStandardOutput(options.output_file)) {
     PrintRequest(file.cluster, file.model, file.training, console);
     console.out << "\n";
-    PrintStages(file, console);
-    console.out << "\n";
-    PrintPrediction(file.result.evaluation, console);
+    if (is_replicated) {
+      PrintPipelines(file, console);
+    } else {
+      PrintStages(file, console);
+      console.out << "\n";
+      PrintPrediction(file.result.evaluation, console);
+    }
   }
-  return file.result.evaluation.violations.empty() ? ExitCode::kOk
-                                                   : ExitCode::kNoPlan;
+  return Fits(file) ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 
 }  // namespace tangram

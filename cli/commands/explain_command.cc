@@ -46,14 +46,20 @@ CommandResult Run(const ExplainOptions& options, Console& console) {
                            ReadAndEvaluate(options.plan_file));
   PrintPlanFile(file, console);
   console.out << "\n";
-  if (file.result.plan) {
+  const bool has_plan = file.result.plan || file.result.replicated_plan;
+  if (has_plan) {
     PrintSentences("Why it is this fast", file.explanation, console);
     console.out << "\n";
   }
   PrintRunnersUp(file.result, console);
   PrintPlanningCost(file, console);
-  if (!file.result.plan) return ExitCode::kNoPlan;
+  if (!has_plan) return ExitCode::kNoPlan;
   if (options.against_file.empty()) return ExitCode::kOk;
+  if (!file.result.plan) {
+    return absl::InvalidArgumentError(
+        "--against: several pipelines; expected a plan of one (tangram diff "
+        "compares others)");
+  }
 
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile other,
                            ReadAndEvaluate(options.against_file));

@@ -72,6 +72,9 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
 CommandResult Run(const ExportOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadPlanFile(options.plan_file));
+  if (file.result.replicated_plan) {
+    return WhyNotReplicated(options.target);
+  }
   if (!file.result.plan) {
     PrintPlanFile(file, console);
     return ExitCode::kNoPlan;

@@ -2,9 +2,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "common/base/status_macros.h"
+#include "common/wire/pipeline_files.h"
 #include "web/view/report.h"
 
 namespace tangram {
@@ -14,11 +16,35 @@ std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-absl::StatusOr<ReportedPlan> ReadReported(const std::string& path) {
+// A plan of several pipelines becomes a page for each.
+absl::Status AddPipelines(const std::string& path, const PlanFile& file,
+                          std::vector<ReportedPlan>& plans) {
+  std::vector<PlanFile> pipelines = PipelineFiles(file);
+  for (size_t r = 0; r < pipelines.size(); ++r) {
+    ReportedPlan reported{.name =
+                              absl::StrCat(FileName(path), ", pipeline ", r)};
+    PlanFile& pipeline = pipelines[r];
+    TANGRAM_RETURN_IF_ERROR(
+        EvaluatePlan(pipeline.model, pipeline.cluster, pipeline.training,
+                     *pipeline.result.plan, &reported.timeline)
+            .status());
+    pipeline.explanation = file.explanation;
+    reported.file = std::move(pipeline);
+    plans.push_back(std::move(reported));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddReported(const std::string& path,
+                         std::vector<ReportedPlan>& plans) {
   ReportedPlan reported{.name = FileName(path)};
   TANGRAM_ASSIGN_OR_RETURN(reported.file,
                            ReadAndEvaluate(path, &reported.timeline));
-  return reported;
+  if (reported.file.result.replicated_plan) {
+    return AddPipelines(path, reported.file, plans);
+  }
+  plans.push_back(std::move(reported));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -30,7 +56,7 @@ CommandResult Run(const ReportOptions& options, Console& console) {
   }
   std::vector<ReportedPlan> plans;
   for (const std::string& path : options.plan_files) {
-    TANGRAM_ASSIGN_OR_RETURN(plans.emplace_back(), ReadReported(path));
+    TANGRAM_RETURN_IF_ERROR(AddReported(path, plans));
   }
   std::string page = ReportPage(plans);
   if (to_standard_output) {

@@ -11,12 +11,17 @@
 #include "common/sim/compare_plans.h"
 #include "common/sim/describe.h"
 #include "common/sim/stage_labels.h"
+#include "common/wire/pipeline_files.h"
 
 namespace tangram {
 namespace {
 
 std::string Answer(const PlanResult& result) {
   if (result.plan) return "a plan";
+  if (result.replicated_plan) {
+    return absl::StrCat("a plan of ", result.replicated_plan->pipelines.size(),
+                        " pipelines");
+  }
   return absl::StrCat(
       "no plan fits",
       result.infeasible ? absl::StrCat(": ", result.infeasible->reason) : "");
@@ -120,10 +125,60 @@ bool PlanDiff::same() const {
                      });
 }
 
+namespace {
+
+// Two plans of as many pipelines, compared pair by pair.
+PlanDiff DiffReplicated(const PlanFile& a, const PlanFile& b, PlanDiff diff) {
+  Differences differences;
+  differences.Name("sync", ReplicaSyncName(a.result.replicated_plan->sync),
+                   ReplicaSyncName(b.result.replicated_plan->sync));
+  diff.plan = std::move(differences).Take();
+  const std::vector<PlanFile> in_a = PipelineFiles(a);
+  const std::vector<PlanFile> in_b = PipelineFiles(b);
+  for (size_t r = 0; r < in_a.size(); ++r) {
+    const auto add = [&](const std::string& prefix,
+                         const std::vector<Difference>& found) {
+      for (Difference difference : found) {
+        difference.field =
+            absl::StrCat("pipelines[", r, "].", prefix, difference.field);
+        diff.plan.push_back(std::move(difference));
+      }
+    };
+    Differences share;
+    share.Number("samples", in_a[r].training.global_batch_size,
+                 in_b[r].training.global_batch_size);
+    share.Figure("state_fraction",
+                 a.result.replicated_plan->pipelines[r].state_fraction,
+                 b.result.replicated_plan->pipelines[r].state_fraction);
+    add("", std::move(share).Take());
+    const PlanDiff pipeline = DiffPlans(in_a[r], in_b[r]);
+    add("", pipeline.plan);
+    for (const StageDifference& stage : pipeline.stages) {
+      add(absl::StrCat("stages[", stage.stage_a, "]."), stage.differences);
+    }
+  }
+  Differences figures;
+  figures.Figure("iteration_time_s",
+                 a.result.replicated_evaluation.iteration_time_s,
+                 b.result.replicated_evaluation.iteration_time_s);
+  figures.Figure("exposed_replica_sync_s",
+                 a.result.replicated_evaluation.exposed_replica_sync_s,
+                 b.result.replicated_evaluation.exposed_replica_sync_s);
+  diff.prediction = std::move(figures).Take();
+  return diff;
+}
+
+}  // namespace
+
 PlanDiff DiffPlans(const PlanFile& a, const PlanFile& b) {
   PlanDiff diff{.model = DiffModels(a.model, b.model),
                 .cluster = DiffClusters(a.cluster, b.cluster),
                 .training = DiffTraining(a.training, b.training)};
+  if (a.result.replicated_plan && b.result.replicated_plan &&
+      a.result.replicated_plan->pipelines.size() ==
+          b.result.replicated_plan->pipelines.size()) {
+    return DiffReplicated(a, b, std::move(diff));
+  }
   if (!a.result.plan || !b.result.plan) {
     Differences differences;
     differences.Name("answer", Answer(a.result), Answer(b.result));

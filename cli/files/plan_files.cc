@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/sim/chrome_trace.h"
 #include "common/sim/explain_plan.h"
+#include "common/sim/explain_replicated_plan.h"
 #include "common/sim/play_pipeline.h"
 #include "formats/config/text_file.h"
 
@@ -17,8 +18,31 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   return PlanFileFromJson(text, path);
 }
 
+namespace {
+
+absl::Status EvaluateReplicated(const std::string& source_name,
+                                PlanFile& file) {
+  const ReplicatedPlan& plan = *file.result.replicated_plan;
+  absl::StatusOr<ReplicatedEvaluation> evaluation =
+      EvaluateReplicatedPlan(file.model, file.cluster, file.training, plan);
+  if (!evaluation.ok()) {
+    return absl::Status(evaluation.status().code(),
+                        absl::StrCat(source_name, ": replicated_plan.",
+                                     evaluation.status().message()));
+  }
+  file.result.replicated_evaluation = *std::move(evaluation);
+  file.explanation = ExplainReplicatedPlan(file.model, file.cluster, plan,
+                                           file.result.replicated_evaluation);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
                               std::vector<TimelineEvent>* timeline) {
+  if (file.result.replicated_plan) {
+    return EvaluateReplicated(source_name, file);
+  }
   const PipelinePlan& plan = *file.result.plan;
   absl::StatusOr<Evaluation> evaluation =
       EvaluatePlan(file.model, file.cluster, file.training, plan, timeline);
@@ -36,7 +60,7 @@ absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
 absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path,
                                          std::vector<TimelineEvent>* timeline) {
   TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
-  if (file.result.plan) {
+  if (file.result.plan || file.result.replicated_plan) {
     TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, timeline));
   }
   return file;
@@ -55,6 +79,11 @@ absl::Status CheckOutputs(const PlanOutputs& outputs) {
 absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
                           const std::vector<TimelineEvent>& timeline,
                           std::ostream& out) {
+  if (!outputs.timeline_file.empty() && file.result.replicated_plan) {
+    return absl::InvalidArgumentError(
+        "--timeline: several pipelines; expected a plan of one, or a report, "
+        "which draws each");
+  }
   if (!outputs.timeline_file.empty() && file.result.plan && timeline.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--timeline: more than ", kMaxTimelineEvents,
@@ -77,6 +106,12 @@ absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
   TANGRAM_RETURN_IF_ERROR(files.Write());
   out << to_standard_output;
   return absl::OkStatus();
+}
+
+bool Fits(const PlanFile& file) {
+  return file.result.replicated_plan
+             ? file.result.replicated_evaluation.fits()
+             : file.result.evaluation.violations.empty();
 }
 
 }  // namespace tangram

@@ -15,6 +15,7 @@
 #include "cli/print/table.h"
 #include "common/sim/describe.h"
 #include "common/sim/stage_labels.h"
+#include "common/wire/pipeline_files.h"
 #include "formats/config/training_names.h"
 
 namespace tangram {
@@ -149,6 +150,16 @@ void PrintOffload(const PlanResult& result, Console& console) {
   }
 }
 
+void PrintViolations(const Evaluation& evaluation, Console& console) {
+  for (const Violation& violation : evaluation.violations) {
+    console.out << WrapText(
+        absl::StrCat(Styled(console, Style::kBad, "violation:"), " stage ",
+                     violation.stage, ": ", violation.reason, ", ",
+                     FormatBytes(violation.bytes_short), " short per GPU"),
+        /*indent=*/2, kOutputWidth);
+  }
+}
+
 }  // namespace
 
 void PrintRequest(const Cluster& cluster, const ModelSpec& model,
@@ -217,6 +228,10 @@ void PrintStages(const PlanFile& file, Console& console) {
   if (plan.schedule != PipelineSchedule::kOneFOneB) {
     console.out << ", schedule " << ScheduleName(plan.schedule);
   }
+  if (!plan.warm_up_passes.empty()) {
+    console.out << ", warm-up of " << absl::StrJoin(plan.warm_up_passes, ", ")
+                << " passes";
+  }
   if (!common_maker.empty()) console.out << ", made by " << common_maker;
   console.out << "\n" << table.ToString();
   PrintOffload(file.result, console);
@@ -238,13 +253,40 @@ void PrintPrediction(const Evaluation& evaluation, Console& console) {
               << " of the GPUs' peak (model FLOPs)\n  measured         "
               << FormatPercent(evaluation.measured_fraction)
               << " of compute time; the rest is modelled\n";
-  for (const Violation& violation : evaluation.violations) {
-    console.out << WrapText(
-        absl::StrCat(Styled(console, Style::kBad, "violation:"), " stage ",
-                     violation.stage, ": ", violation.reason, ", ",
-                     FormatBytes(violation.bytes_short), " short per GPU"),
-        /*indent=*/2, kOutputWidth);
+  PrintViolations(evaluation, console);
+}
+
+void PrintPipelines(const PlanFile& file, Console& console) {
+  const ReplicatedEvaluation& evaluation = file.result.replicated_evaluation;
+  const std::vector<PlanFile> pipelines = PipelineFiles(file);
+  for (size_t r = 0; r < pipelines.size(); ++r) {
+    const int samples = pipelines[r].training.global_batch_size;
+    console.out
+        << Styled(console, Style::kBold, absl::StrCat("Pipeline ", r, ": "))
+        << FormatItems(samples, "sample") << " of the batch ("
+        << FormatPercent(1.0 * samples / file.training.global_batch_size)
+        << "), alone "
+        << FormatSeconds(evaluation.pipelines[r].iteration_time_s) << "\n";
+    PrintStages(pipelines[r], console);
+    PrintViolations(evaluation.pipelines[r], console);
+    console.out << "\n";
   }
+  console.out << Styled(console, Style::kBold, "Prediction") << "\n"
+              << "  iteration time   "
+              << Styled(console, Style::kGood,
+                        FormatSeconds(evaluation.iteration_time_s))
+              << "\n  throughput       "
+              << FormatThousands(std::llround(evaluation.tokens_per_s))
+              << " tokens/s, "
+              << absl::StrFormat("%.2f", evaluation.samples_per_s)
+              << " samples/s\n  gradient exchange "
+              << ReplicaSyncName(file.result.replicated_plan->sync) << ", "
+              << FormatSeconds(evaluation.exposed_replica_sync_s)
+              << " after the last pass\n  bubble           "
+              << FormatPercent(evaluation.bubble_fraction)
+              << " of the GPUs' time is idle\n  utilisation      "
+              << FormatPercent(evaluation.model_flops_utilization)
+              << " of the GPUs' peak (model FLOPs)\n";
 }
 
 void PrintPlanFile(const PlanFile& file, Console& console) {
@@ -260,6 +302,8 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
     console.out << "\n";
     PrintPrediction(result.evaluation, console);
     PrintLowerBound(result, console);
+  } else if (result.replicated_plan) {
+    PrintPipelines(file, console);
   } else {
     PrintNoPlan(result, console);
   }

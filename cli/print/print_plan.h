@@ -18,6 +18,10 @@ void PrintStages(const PlanFile& file, Console& console);
 // Prints iteration time, throughput, idle time and violations.
 void PrintPrediction(const Evaluation& evaluation, Console& console);
 
+// Prints a plan of several pipelines: the stages and share of each, then the
+// prediction for all.
+void PrintPipelines(const PlanFile& file, Console& console);
+
 // Prints the whole answer: islands, stages, prediction, lower bound, unused
 // islands with the reason, assumptions and notes; or why no plan fits.
 void PrintPlanFile(const PlanFile& file, Console& console);

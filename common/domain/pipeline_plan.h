@@ -33,7 +33,11 @@ struct PipelinePlan {
   // d-th part.
   int pipeline_microbatch_size = 0;
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
-  int virtual_stages = 1;           // Chunks of the model on each device.
+  int virtual_stages = 1;  // Chunks of the model on each device.
+  // For each device, the forward passes before its first backward pass, with
+  // 1F1B alone; empty: its p − s. More of them hide transfers behind passes
+  // (H-1F1B), and hold as many more microbatches.
+  std::vector<int> warm_up_passes;
   std::vector<PlacedStage> stages;  // In execution order.
 
   int num_stages() const { return static_cast<int>(stages.size()); }

@@ -245,6 +245,37 @@ absl::Status CheckOffload(const Cluster& cluster, const PlacedStage& stage,
   return absl::OkStatus();
 }
 
+// A device needs no fewer passes than the next one, which waits for them.
+absl::Status CheckWarmUp(const TrainingOptions& training,
+                         const PipelinePlan& plan) {
+  const std::vector<int>& passes = plan.warm_up_passes;
+  if (passes.empty()) return absl::OkStatus();
+  if (plan.schedule != PipelineSchedule::kOneFOneB) {
+    return Bad("warm_up.passes", "given",
+               absl::StrCat("none, as the schedule is ",
+                            ScheduleName(plan.schedule), " and not 1f1b"));
+  }
+  if (training.blocking_transfers && !training.buffered_sends) {
+    return Bad("warm_up.passes", "given",
+               "none, as with blocking_transfers stages would wait for each "
+               "other in a ring");
+  }
+  if (static_cast<int>(passes.size()) != plan.num_devices()) {
+    return Bad("warm_up.passes", absl::StrCat(passes.size(), " numbers"),
+               absl::StrCat(plan.num_devices(), ", one for each stage"));
+  }
+  for (size_t d = 0; d < passes.size(); ++d) {
+    const bool is_last = d + 1 == passes.size();
+    const int least = is_last ? 1 : passes[d + 1];
+    if (passes[d] >= std::max(least, 1)) continue;
+    return Bad(absl::StrCat("warm_up.passes[", d, "]"), absl::StrCat(passes[d]),
+               is_last ? "a positive integer"
+                       : absl::StrCat("at least those of the next stage, ",
+                                      std::max(least, 1)));
+  }
+  return absl::OkStatus();
+}
+
 // Megatron-LM's interleaved schedule takes the microbatches in groups of as
 // many as there are devices (2104.04473 §2.2).
 absl::Status CheckSchedule(const TrainingOptions& training,
@@ -341,6 +372,7 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
   TANGRAM_RETURN_IF_ERROR(CheckBatch(training, plan.pipeline_microbatch_size));
   TANGRAM_RETURN_IF_ERROR(CheckCoverage(model, plan.stages));
   TANGRAM_RETURN_IF_ERROR(CheckSchedule(training, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckWarmUp(training, plan));
   GpuOwners owners(cluster);
   for (int i = 0; i < plan.num_stages(); ++i) {
     const PlacedStage& stage = plan.stages[i];

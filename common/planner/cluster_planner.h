@@ -14,7 +14,9 @@
 #include "common/domain/slice_plan.h"
 #include "common/domain/training_options.h"
 #include "common/planner/plan_constraints.h"
+#include "common/domain/replicated_plan.h"
 #include "common/sim/evaluate_plan.h"
+#include "common/sim/evaluate_replicated_plan.h"
 
 namespace tangram {
 
@@ -103,6 +105,10 @@ struct PlanResult {
   std::optional<TrainingOptions> training;
   // Empty: no plan fits, and `infeasible` says why.
   std::optional<PipelinePlan> plan;
+  // In place of `plan` and its evaluation: several pipelines. No planner
+  // returns it; a plan file may hold it.
+  std::optional<ReplicatedPlan> replicated_plan;
+  ReplicatedEvaluation replicated_evaluation;
   std::optional<Infeasible> infeasible;
   Evaluation evaluation;  // Of `plan`.
   std::vector<UnusedIsland> unused_islands;

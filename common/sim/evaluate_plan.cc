@@ -109,21 +109,6 @@ void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
   }
 }
 
-void AddViolations(int s, Evaluation& evaluation) {
-  const StageEvaluation& stage = evaluation.stages[s];
-  const auto check = [&](double needed, double capacity, const char* where) {
-    if (needed <= capacity) return;
-    evaluation.violations.push_back(
-        {.stage = s,
-         .reason = absl::StrFormat("needs %.2f GB %s, which has %.2f GB",
-                                   needed / 1e9, where, capacity / 1e9),
-         .bytes_short = needed - capacity});
-  };
-  check(stage.peak_bytes, stage.capacity_bytes, "on each GPU");
-  check(stage.host_bytes, stage.host_capacity_bytes,
-        "of each GPU's share of host memory");
-}
-
 double MeasuredFraction(const PipelinePlan& plan,
                         absl::Span<const StageCost> costs) {
   double measured_gpu_s = 0;
@@ -136,18 +121,6 @@ double MeasuredFraction(const PipelinePlan& plan,
                                  costs[s].backward_copy_s - costs[s].comm_s);
   }
   return measured_gpu_s / compute_gpu_s;
-}
-
-double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
-                   const PipelinePlan& plan) {
-  double total = 0;
-  for (int d = 0; d < plan.num_devices(); ++d) {
-    for (const GpuId& gpu : plan.stages[d].gpus) {
-      total += MatmulPeakFlops(cluster.nodes[gpu.node].device.peak_flops,
-                               training.precision);
-    }
-  }
-  return total;
 }
 
 // The time in which no stage of device `d` has anything to do.
@@ -170,6 +143,8 @@ void SetTotals(const ModelSpec& model, const Cluster& cluster,
   evaluation.iteration_time_s = iteration_s;
   for (int s = 0; s < plan.num_stages(); ++s) {
     evaluation.stages[s].busy_s = run.busy_s[s];
+    evaluation.stages[s].passes_end_s =
+        run.passes_end_s[s % plan.num_devices()];
   }
   double gpu_s = 0;
   double idle_gpu_s = 0;
@@ -191,6 +166,38 @@ void SetTotals(const ModelSpec& model, const Cluster& cluster,
 
 }  // namespace
 
+std::vector<Violation> ViolationsOf(absl::Span<const StageEvaluation> stages,
+                                    int num_devices) {
+  std::vector<Violation> violations;
+  for (int s = 0; s < num_devices; ++s) {
+    const StageEvaluation& stage = stages[s];
+    const auto check = [&](double needed, double capacity, const char* where) {
+      if (needed <= capacity) return;
+      violations.push_back(
+          {.stage = s,
+           .reason = absl::StrFormat("needs %.2f GB %s, which has %.2f GB",
+                                     needed / 1e9, where, capacity / 1e9),
+           .bytes_short = needed - capacity});
+    };
+    check(stage.peak_bytes, stage.capacity_bytes, "on each GPU");
+    check(stage.host_bytes, stage.host_capacity_bytes,
+          "of each GPU's share of host memory");
+  }
+  return violations;
+}
+
+double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
+                   const PipelinePlan& plan) {
+  double total = 0;
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    for (const GpuId& gpu : plan.stages[d].gpus) {
+      total += MatmulPeakFlops(cluster.nodes[gpu.node].device.peak_flops,
+                               training.precision);
+    }
+  }
+  return total;
+}
+
 absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
                                         const Cluster& cluster,
                                         const TrainingOptions& training,
@@ -204,7 +211,8 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
       .num_devices = plan.num_devices(),
       .virtual_stages = plan.virtual_stages,
       .num_microbatches =
-          training.global_batch_size / plan.pipeline_microbatch_size};
+          training.global_batch_size / plan.pipeline_microbatch_size,
+      .warm_up_passes = plan.warm_up_passes};
 
   Evaluation evaluation;
   std::vector<StageCost> costs;
@@ -226,7 +234,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
         StaticEvaluation(costs.back(), times.back(), device));
   }
   SetMemory(shape, costs, evaluation);
-  for (int d = 0; d < plan.num_devices(); ++d) AddViolations(d, evaluation);
+  evaluation.violations = ViolationsOf(evaluation.stages, plan.num_devices());
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
   SetTotals(model, cluster, training, plan,
             PlayPipeline(shape, times, timeline), evaluation);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
@@ -33,8 +34,9 @@ struct StageEvaluation {
   double sync_s = 0;       // Gradient reduction, once.
   double optimizer_s = 0;  // Once.
   double busy_s = 0;       // Whole iteration, forward and backward.
-  double idle_s = 0;       // iteration − busy − sync − optimizer.
-  int in_flight = 0;       // Microbatches held at the device's peak.
+  double passes_end_s = 0;  // The device's last pass, before synchronisation.
+  double idle_s = 0;        // iteration − busy − sync − optimizer.
+  int in_flight = 0;        // Microbatches held at the device's peak.
   double static_bytes = 0;  // The runtime's reserve: in a device's first stage.
   // Shares of static_bytes; what is left is the reserve.
   double weight_bytes = 0;
@@ -76,6 +78,15 @@ struct TimelineEvent {
   double start_s = 0;
   double end_s = 0;
 };
+
+// The violations of the first `num_devices` stages by their peaks and
+// capacities.
+std::vector<Violation> ViolationsOf(absl::Span<const StageEvaluation> stages,
+                                    int num_devices);
+
+// The FLOP/s of the GPUs that a plan uses, at the peak of matrix products.
+double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
+                   const PipelinePlan& plan);
 
 // The one judge. Plays the schedule of `plan` event by event: warm-up,
 // steady state, cool-down, transfers on the actual links between the stages'

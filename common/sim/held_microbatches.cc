@@ -52,11 +52,16 @@ class Held {
 };
 
 // Returns a pipeline whose devices reach the same peaks. After its warm-up,
-// which takes less than three microbatches a device, a device holds the same
-// again after each round of num_devices microbatches.
+// which takes less than three microbatches a device unless the plan says how
+// long it is, a device holds the same again after each round of num_devices
+// microbatches.
 PipelineShape ShortestWithSamePeaks(PipelineShape shape) {
-  shape.num_microbatches = static_cast<int>(std::min<int64_t>(
-      shape.num_microbatches, int64_t{4} * shape.num_devices));
+  int64_t enough = int64_t{4} * shape.num_devices;
+  if (!shape.warm_up_passes.empty()) {
+    enough = std::max(enough, int64_t{shape.warm_up_passes.front()} + 2);
+  }
+  shape.num_microbatches =
+      static_cast<int>(std::min<int64_t>(shape.num_microbatches, enough));
   return shape;
 }
 

@@ -6,6 +6,7 @@ namespace tangram {
 namespace {
 
 int WarmUpOf(const PipelineShape& shape, int device) {
+  if (!shape.warm_up_passes.empty()) return shape.warm_up_passes[device] - 1;
   const int behind = shape.num_devices - device - 1;
   switch (shape.schedule) {
     case PipelineSchedule::kGpipe:

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "common/domain/pipeline_schedule.h"
 
@@ -15,6 +16,8 @@ struct PipelineShape {
   int num_devices = 1;
   int virtual_stages = 1;  // Stages on each device.
   int num_microbatches = 1;
+  // By device; empty: those of the schedule (PipelinePlan::warm_up_passes).
+  std::vector<int> warm_up_passes = {};
 
   int num_stages() const { return num_devices * virtual_stages; }
   // Whether the backward pass leaves weight gradients to a pass of their own.

@@ -93,6 +93,7 @@ class PipelinePlayer {
                            (stage.forward_s + stage.backward_s));
     }
     for (int d = 0; d < shape_.num_devices; ++d) {
+      run.passes_end_s.push_back(clock_.ToSeconds(devices_[d].free));
       run.iteration_time_s =
           std::max(run.iteration_time_s, clock_.ToSeconds(FinishDevice(d)));
     }

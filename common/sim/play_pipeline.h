@@ -37,6 +37,8 @@ inline constexpr int64_t kMaxTimelineEvents = 1 << 21;
 struct PipelineRun {
   double iteration_time_s = 0;
   std::vector<double> busy_s;  // Per stage: forward + backward.
+  // Per device: the end of its last pass, before synchronisation.
+  std::vector<double> passes_end_s;
 };
 
 // Plays the passes of every device in the order of its PassSequence. A device

@@ -202,7 +202,8 @@ PipelineRun PlaySteadyPipeline(const PipelineShape& shape,
   // One duration that is not finite makes the iteration so.
   if (!std::isfinite(latest_s)) {
     return {.iteration_time_s = latest_s,
-            .busy_s = std::vector<double>(stages.size(), latest_s)};
+            .busy_s = std::vector<double>(stages.size(), latest_s),
+            .passes_end_s = std::vector<double>(shape.num_devices, latest_s)};
   }
   SteadyPlayer player(shape, stages, latest_s);
   const PipelineRun run = player.Play();

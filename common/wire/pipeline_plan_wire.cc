@@ -122,6 +122,10 @@ void EncodeSchedule(const PipelinePlan& plan, v1::PipelinePlan& message) {
   if (plan.virtual_stages != usual.virtual_stages) {
     message.set_virtual_stages(plan.virtual_stages);
   }
+  if (!plan.warm_up_passes.empty()) {
+    message.mutable_warm_up()->mutable_passes()->Assign(
+        plan.warm_up_passes.begin(), plan.warm_up_passes.end());
+  }
 }
 
 absl::Status DecodeSchedule(const v1::PipelinePlan& message,
@@ -138,6 +142,10 @@ absl::Status DecodeSchedule(const v1::PipelinePlan& message,
                                       }));
     }
     plan.schedule = *known;
+  }
+  for (const int passes : message.warm_up().passes()) {
+    TANGRAM_RETURN_IF_ERROR(CheckPositive("warm_up.passes", passes, kMaxBatch));
+    plan.warm_up_passes.push_back(passes);
   }
   if (!message.has_virtual_stages()) return absl::OkStatus();
   plan.virtual_stages = message.virtual_stages();

@@ -11,6 +11,7 @@
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/pipeline_plan_wire.h"
+#include "common/wire/replicated_plan_wire.h"
 #include "common/wire/slice_plan_wire.h"
 #include "common/wire/training_wire.h"
 #include "tangram/v1/plan.pb.h"
@@ -129,6 +130,12 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
     *message.mutable_plan() = ToProto(*result.plan, file.cluster, file.model);
     *message.mutable_evaluation() = ToProto(result.evaluation);
   }
+  if (result.replicated_plan.has_value()) {
+    *message.mutable_replicated_plan() =
+        ToProto(*result.replicated_plan, file.cluster, file.model);
+    *message.mutable_replicated_evaluation() =
+        ToProto(result.replicated_evaluation);
+  }
   if (result.infeasible.has_value()) {
     *message.mutable_infeasible() = ToProto(*result.infeasible);
   }
@@ -149,14 +156,27 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
 
 absl::Status DecodeAnswer(const v1::PlanFile& message, const Cluster& cluster,
                           PlanResult& result) {
-  if (message.has_plan() == message.has_infeasible()) {
+  if (int{message.has_plan()} + int{message.has_replicated_plan()} +
+          int{message.has_infeasible()} !=
+      1) {
     return FieldError("plan", message.has_plan() ? "present" : "missing",
-                      "either plan or infeasible");
+                      "either plan or infeasible, or replicated_plan alone");
   }
   if (message.has_infeasible()) {
     TANGRAM_ASSIGN_OR_RETURN(
         result.infeasible,
         InField("infeasible", tangram::FromProto(message.infeasible())));
+    return absl::OkStatus();
+  }
+  if (message.has_replicated_plan()) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        result.replicated_plan,
+        InField("replicated_plan",
+                tangram::FromProto(message.replicated_plan(), cluster)));
+    TANGRAM_ASSIGN_OR_RETURN(
+        result.replicated_evaluation,
+        InField("replicated_evaluation",
+                tangram::FromProto(message.replicated_evaluation())));
     return absl::OkStatus();
   }
   TANGRAM_ASSIGN_OR_RETURN(

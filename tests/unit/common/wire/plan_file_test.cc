@@ -110,6 +110,40 @@ TEST(PlanFileTest, KindsOfMemoryAndRunnersUpSurviveTheRoundTrip) {
   EXPECT_EQ(decoded.result.runners_up, ExampleFile().result.runners_up);
 }
 
+TEST(PlanFileTest, SeveralPipelinesSurviveTheRoundTrip) {
+  PlanFile file = ExampleFile();
+  PipelinePlan pipeline = *file.result.plan;
+  pipeline.warm_up_passes = {3, 1};
+  file.result.plan.reset();
+  file.result.replicated_plan = ReplicatedPlan{
+      .pipelines =
+          {{.plan = pipeline, .num_microbatches = 5, .state_fraction = 0.75},
+           {.plan = pipeline, .num_microbatches = 3, .state_fraction = 0.25}},
+      .sync = ReplicaSync::kZero1};
+  file.result.replicated_evaluation = {
+      .iteration_time_s = 2.5,
+      .samples_per_s = 3,
+      .tokens_per_s = 4,
+      .model_flops_utilization = 0.5,
+      .bubble_fraction = 0.25,
+      .replica_sync_start_s = 1,
+      .replica_sync_end_s = 2,
+      .exposed_replica_sync_s = 0.5,
+      .pipelines = {file.result.evaluation, {}}};
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
+  ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+  EXPECT_EQ(decoded.result.replicated_plan, file.result.replicated_plan);
+  EXPECT_FALSE(decoded.result.plan.has_value());
+  EXPECT_EQ(decoded.result.replicated_evaluation.pipelines.size(), 2u);
+  EXPECT_EQ(*PlanFileToJson(decoded), text);
+}
+
+TEST(PlanFileTest, OnePipelineIsWrittenWithoutTheFieldsOfSeveral) {
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(ExampleFile()));
+  EXPECT_THAT(text, Not(HasSubstr("replicated")));
+  EXPECT_THAT(text, Not(HasSubstr("warm_up")));
+}
+
 TEST(PlanFileTest, NoPlanSurvivesTheRoundTrip) {
   PlanFile file = ExampleFile();
   file.result.plan.reset();

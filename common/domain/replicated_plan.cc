@@ -1,0 +1,131 @@
+#include "common/domain/replicated_plan.h"
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/field_error.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+// Fractions that are written with few digits do not add up to 1 exactly.
+constexpr double kFractionTolerance = 1e-6;
+
+std::string FieldOf(size_t pipeline) {
+  return absl::StrCat("pipelines[", pipeline, "]");
+}
+
+absl::Status CheckShares(const TrainingOptions& training,
+                         const ReplicatedPlan& plan) {
+  int64_t samples = 0;
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelineReplica& replica = plan.pipelines[r];
+    if (replica.num_microbatches <= 0) {
+      return FieldError(FieldOf(r) + ".num_microbatches",
+                        absl::StrCat(replica.num_microbatches),
+                        "a positive integer");
+    }
+    if (replica.plan.pipeline_microbatch_size <= 0) {
+      return FieldError(FieldOf(r) + ".plan.pipeline_microbatch_size",
+                        absl::StrCat(replica.plan.pipeline_microbatch_size),
+                        "a positive integer");
+    }
+    samples += int64_t{replica.num_microbatches} *
+               replica.plan.pipeline_microbatch_size;
+    if (samples > training.global_batch_size) break;
+  }
+  if (samples == training.global_batch_size) return absl::OkStatus();
+  return FieldError(
+      "pipelines.num_microbatches", absl::StrCat(samples, " samples"),
+      absl::StrCat("the global batch size, ", training.global_batch_size));
+}
+
+absl::Status CheckStateFractions(const ReplicatedPlan& plan) {
+  double sum = 0;
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const double fraction = plan.pipelines[r].state_fraction;
+    const bool is_sharded = plan.sync == ReplicaSync::kZero1;
+    // Written so that NaN fails.
+    if (!(is_sharded ? fraction > 0 && fraction <= 1 : fraction == 0)) {
+      return FieldError(FieldOf(r) + ".state_fraction", absl::StrCat(fraction),
+                        is_sharded ? "a fraction above 0, at most 1"
+                                   : "none with all-reduce");
+    }
+    sum += fraction;
+  }
+  if (plan.sync != ReplicaSync::kZero1 ||
+      std::abs(sum - 1) <= kFractionTolerance) {
+    return absl::OkStatus();
+  }
+  return FieldError("pipelines.state_fraction", absl::StrCat("a sum of ", sum),
+                    "a sum of 1");
+}
+
+absl::Status CheckDisjoint(const Cluster& cluster, const ReplicatedPlan& plan) {
+  std::map<GpuId, size_t> owners;
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelinePlan& pipeline = plan.pipelines[r].plan;
+    for (int s = 0; s < pipeline.num_stages(); ++s) {
+      for (size_t g = 0; g < pipeline.stages[s].gpus.size(); ++g) {
+        const GpuId gpu = pipeline.stages[s].gpus[g];
+        const auto [owner, is_new] = owners.try_emplace(gpu, r);
+        if (is_new || owner->second == r) continue;
+        return FieldError(
+            absl::StrFormat("pipelines[%d].plan.stages[%d].gpus[%d]", r, s, g),
+            absl::StrFormat("GPU %d of node %s, which pipelines[%d] uses",
+                            gpu.index, cluster.nodes[gpu.node].name,
+                            owner->second),
+            "each GPU in one pipeline at most");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const char* ReplicaSyncName(ReplicaSync sync) {
+  switch (sync) {
+    case ReplicaSync::kAllReduce:
+      return "all-reduce";
+    case ReplicaSync::kZero1:
+      return "zero1";
+  }
+  return "";
+}
+
+TrainingOptions ShareOf(const TrainingOptions& training,
+                        const PipelineReplica& replica) {
+  TrainingOptions share = training;
+  share.global_batch_size =
+      replica.num_microbatches * replica.plan.pipeline_microbatch_size;
+  return share;
+}
+
+absl::Status ValidateReplicatedPlan(const ModelSpec& model,
+                                    const Cluster& cluster,
+                                    const TrainingOptions& training,
+                                    const ReplicatedPlan& plan) {
+  if (plan.pipelines.empty()) {
+    return FieldError("pipelines", "none", "at least one");
+  }
+  TANGRAM_RETURN_IF_ERROR(CheckShares(training, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckStateFractions(plan));
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelineReplica& replica = plan.pipelines[r];
+    const absl::Status status =
+        ValidatePlan(model, cluster, ShareOf(training, replica), replica.plan);
+    if (status.ok()) continue;
+    return absl::Status(status.code(),
+                        absl::StrCat(FieldOf(r), ".plan.", status.message()));
+  }
+  return CheckDisjoint(cluster, plan);
+}
+
+}  // namespace tangram

@@ -1,0 +1,23 @@
+#ifndef TANGRAM_COMMON_SIM_EXPLAIN_REPLICATED_PLAN_H_
+#define TANGRAM_COMMON_SIM_EXPLAIN_REPLICATED_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/replicated_plan.h"
+#include "common/sim/evaluate_replicated_plan.h"
+
+namespace tangram {
+
+// Short sentences on a plan of several pipelines: when each ends its share,
+// what the exchange of gradients adds, how a runtime must weigh the gradients;
+// then what ExplainPlan says of each pipeline, after its number.
+std::vector<std::string> ExplainReplicatedPlan(
+    const ModelSpec& model, const Cluster& cluster, const ReplicatedPlan& plan,
+    const ReplicatedEvaluation& evaluation);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_EXPLAIN_REPLICATED_PLAN_H_

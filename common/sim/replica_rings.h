@@ -1,0 +1,55 @@
+#ifndef TANGRAM_COMMON_SIM_REPLICA_RINGS_H_
+#define TANGRAM_COMMON_SIM_REPLICA_RINGS_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/replicated_plan.h"
+#include "common/domain/training_options.h"
+
+namespace tangram {
+
+// A part of the model that one stage holds in each pipeline, so that its
+// gradients go through rings of the same members.
+struct ReplicaSegment {
+  OperatorCut begin;
+  OperatorCut end;
+  std::vector<int> stages;  // By pipeline: the stage that holds it.
+  std::vector<int> nodes;   // All nodes of these stages, ascending.
+  double reduce_s = 0;      // Gradients; with kZero1, reduce-scatter alone.
+  double gather_s = 0;      // New weights; 0 with all-reduce.
+};
+
+// The segments between the cuts of all pipelines, in model order; none with one
+// pipeline. `plan` has passed ValidateReplicatedPlan.
+//
+// A ring over R pipelines carries 2(R−1)/R of the segment's gradients over each
+// of its hops, R−1 of the largest fraction with unlike fractions, at the rate
+// of the slowest hop. Stage r holds the segment in t_r shards, which makes
+// q = lcm(t_r) pieces, each with a ring of its own. The rings run at once, but
+// a GPU of pipeline r is in q/t_r of them and pays the latency of each.
+std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
+                                            const Cluster& cluster,
+                                            const TrainingOptions& training,
+                                            const ReplicatedPlan& plan);
+
+// One ring that runs once, on the links of some nodes.
+struct RingTask {
+  double release_s = 0;
+  double duration_s = 0;
+  std::vector<int> nodes;
+};
+
+// Plays tasks, earliest release first (of equal ones, the last in the list): a
+// node runs one at a time. Returns the end of each. `node_free_s`, by node, is
+// when the links of a node are free, before and after. With one shared node the
+// last end is the least possible: max_j (R_(j) + Σ_{k ≥ j} d_(k)), tasks in
+// order of release R.
+std::vector<double> PlayRings(absl::Span<const RingTask> tasks,
+                              std::vector<double>& node_free_s);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_REPLICA_RINGS_H_

@@ -1,0 +1,37 @@
+#ifndef TANGRAM_COMMON_SIM_SHARE_BATCH_H_
+#define TANGRAM_COMMON_SIM_SHARE_BATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace tangram {
+
+// The time of a pipeline as a line over its microbatches B:
+//   J(B) = fill_s + B · microbatch_s.
+struct PipelinePace {
+  double fill_s = 0;
+  double microbatch_s = 0;  // Positive.
+};
+
+// Shares `num_microbatches` among pipelines so that the last one ends as early
+// as possible: minimises max_r J_r(B_r) over integers B_r ≥ 0 with Σ B_r =
+// num_microbatches. Each next microbatch goes to the pipeline that would then
+// end first, which is optimal; of equal ones, to the first. A pipeline that
+// gets 0 is not worth its fill. Starts from shares below the optimum that are
+// computed at once, so the effort does not grow with the microbatches.
+std::vector<int64_t> ShareMicrobatches(absl::Span<const PipelinePace> pipelines,
+                                       int64_t num_microbatches);
+
+// The end of the same with fractional shares (the water level): with U the
+// pipelines whose fill is below the level,
+//   L = (num_microbatches + Σ_U fill/microbatch) / Σ_U 1/microbatch.
+// A lower bound of the end with integer shares, at most the largest
+// microbatch_s below it.
+double WaterLevelSeconds(absl::Span<const PipelinePace> pipelines,
+                         int64_t num_microbatches);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_SHARE_BATCH_H_

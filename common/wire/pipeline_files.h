@@ -1,0 +1,17 @@
+#ifndef TANGRAM_COMMON_WIRE_PIPELINE_FILES_H_
+#define TANGRAM_COMMON_WIRE_PIPELINE_FILES_H_
+
+#include <vector>
+
+#include "common/wire/plan_file.h"
+
+namespace tangram {
+
+// Each pipeline of file.result.replicated_plan, which must be there, as a plan
+// file of its own: the plan, its share of the batch, and its figures within the
+// iteration of all pipelines. For readers that show one pipeline at a time.
+std::vector<PlanFile> PipelineFiles(const PlanFile& file);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_WIRE_PIPELINE_FILES_H_

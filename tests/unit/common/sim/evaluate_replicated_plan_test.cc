@@ -1,0 +1,413 @@
+#include "common/sim/evaluate_replicated_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/cost/model_state.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/plan_builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using testing::NodeGpus;
+using testing::StageOn;
+
+// Two groups of three nodes: "a" is twice as fast as "b".
+Cluster TwoGroups() {
+  DeviceSpec slow = testing::TestDevice("SLOW");
+  slow.peak_flops.fp16 /= 2;
+  return testing::TestCluster(
+      {{.name = "a", .num_nodes = 3, .device = testing::TestDevice()},
+       {.name = "b", .num_nodes = 3, .device = slow}});
+}
+
+struct Replicated {
+  ModelSpec model = testing::TestModel(6);
+  Cluster cluster = TwoGroups();
+  TrainingOptions training = testing::TestTraining(24);
+  ReplicatedPlan plan;
+
+  ReplicatedEvaluation Evaluate() const {
+    const absl::StatusOr<ReplicatedEvaluation> evaluation =
+        EvaluateReplicatedPlan(model, cluster, training, plan);
+    EXPECT_THAT(evaluation, testing::IsOk());
+    return evaluation.ok() ? *evaluation : ReplicatedEvaluation();
+  }
+};
+
+// 1F1B, GPipe and ZB-H1 by their definitions, as the fixed point of "an event
+// starts when those that it waits for have ended". Returns for each device the
+// end of its passes.
+class NaivePipeline {
+ public:
+  NaivePipeline(const PipelinePlan& plan, const Evaluation& evaluation,
+                int num_microbatches)
+      : plan_(plan), evaluation_(evaluation), b_(num_microbatches) {}
+
+  std::vector<double> Play() {
+    const int p = plan_.num_stages();
+    for (int s = 0; s < p; ++s) orders_.push_back(OrderOf(s));
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (int s = 0; s < p; ++s) changes |= Relax(s);
+    }
+    std::vector<double> ends;
+    for (const auto& order : orders_) ends.push_back(end_s_[order.back()]);
+    return ends;
+  }
+
+ private:
+  // 'F', 'B', 'W'; 'A' and 'G' are transfers to the next and previous stage.
+  using Event = std::tuple<char, int, int>;  // Stage, microbatch.
+
+  std::vector<Event> OrderOf(int s) const {
+    const int p = plan_.num_stages();
+    const bool splits = plan_.schedule == PipelineSchedule::kZeroBubbleH1;
+    int before = plan_.schedule == PipelineSchedule::kGpipe ? b_ : p - s;
+    if (!plan_.warm_up_passes.empty()) before = plan_.warm_up_passes[s];
+    before = std::min(before, b_);
+    std::vector<Event> order;
+    int weights = 0;
+    for (int m = 0; m < before; ++m) order.push_back({'F', s, m});
+    for (int m = 0; m < b_; ++m) {
+      order.push_back({'B', s, m});
+      if (splits && m >= s) order.push_back({'W', s, weights++});
+      if (before + m < b_) order.push_back({'F', s, before + m});
+    }
+    while (splits && weights < b_) order.push_back({'W', s, weights++});
+    return order;
+  }
+
+  double Seconds(char kind, int s) const {
+    const StageEvaluation& stage = evaluation_.stages[s];
+    const bool splits = plan_.schedule == PipelineSchedule::kZeroBubbleH1;
+    // All is matrix products and kernels of equal share, without recomputation
+    // or copies: half of what is left without collectives.
+    const double weight_s =
+        splits ? (stage.backward_s - stage.collective_s / 2) / 2 : 0;
+    switch (kind) {
+      case 'F':
+        return stage.forward_s;
+      case 'B':
+        return stage.backward_s - weight_s;
+      case 'W':
+        return weight_s;
+      case 'A':
+        return stage.send_s / 2;
+      default:
+        return evaluation_.stages[s - 1].send_s / 2;
+    }
+  }
+
+  // An event after those it waits for. Returns whether it moved.
+  bool Put(const Event& event, double start_s) {
+    const auto [kind, s, m] = event;
+    double& end_s = end_s_[event];
+    const double found_s = start_s + Seconds(kind, s);
+    const bool moved = found_s > end_s;
+    end_s = std::max(end_s, found_s);
+    return moved;
+  }
+
+  bool Relax(int s) {
+    const int p = plan_.num_stages();
+    bool moved = false;
+    double free_s = 0;
+    double link_s[2] = {0, 0};
+    for (const Event& event : orders_[s]) {
+      const auto [kind, stage, m] = event;
+      double start_s = free_s;
+      if (kind == 'F' && s > 0) {
+        start_s = std::max(start_s, end_s_[{'A', s - 1, m}]);
+      }
+      if (kind == 'B' && s + 1 < p) {
+        start_s = std::max(start_s, end_s_[{'G', s + 1, m}]);
+      }
+      moved |= Put(event, start_s);
+      free_s = end_s_[event];
+      const bool sends = (kind == 'F' && s + 1 < p) || (kind == 'B' && s > 0);
+      if (!sends) continue;
+      const Event transfer = {kind == 'F' ? 'A' : 'G', s, m};
+      double& link = link_s[kind == 'F' ? 0 : 1];
+      moved |= Put(transfer, std::max(free_s, link));
+      link = end_s_[transfer];
+    }
+    return moved;
+  }
+
+  const PipelinePlan& plan_;
+  const Evaluation& evaluation_;
+  const int b_;
+  std::vector<std::vector<Event>> orders_;
+  std::map<Event, double> end_s_;
+};
+
+// The same plan judged layer by layer, from the definition: the gradients of a
+// layer go when the last pipeline has them, over the links of the nodes that
+// hold it, and each device steps when its layers are there.
+class NaiveReplicas {
+ public:
+  NaiveReplicas(const Replicated& in, const ReplicatedEvaluation& evaluation)
+      : in_(in), evaluation_(evaluation), free_s_(in.cluster.nodes.size()) {}
+
+  double IterationSeconds() {
+    const size_t num_pipelines = in_.plan.pipelines.size();
+    for (size_t r = 0; r < num_pipelines; ++r) {
+      const PipelineReplica& replica = in_.plan.pipelines[r];
+      ready_s_.push_back(NaivePipeline(replica.plan, evaluation_.pipelines[r],
+                                       replica.num_microbatches)
+                             .Play());
+      for (size_t s = 0; s < ready_s_[r].size(); ++s) {
+        ready_s_[r][s] += evaluation_.pipelines[r].stages[s].sync_s;
+      }
+    }
+    const double r = static_cast<double>(num_pipelines);
+    const bool shards = in_.plan.sync == ReplicaSync::kZero1;
+    double largest = 0;
+    for (const PipelineReplica& replica : in_.plan.pipelines) {
+      largest = std::max(largest, replica.state_fraction);
+    }
+    if (num_pipelines > 1) {
+      Exchange(GradientBytes(in_.training) *
+               (shards ? (r - 1) * largest : 2 * (r - 1) / r));
+    }
+    for (size_t p = 0; p < num_pipelines; ++p) {
+      for (size_t s = 0; s < ready_s_[p].size(); ++s) {
+        ready_s_[p][s] += evaluation_.pipelines[p].stages[s].optimizer_s;
+      }
+    }
+    double end_s = 0;
+    if (shards && num_pipelines > 1) end_s = Exchange(2 * (r - 1) * largest);
+    for (const auto& pipeline : ready_s_) {
+      end_s =
+          std::max(end_s, *std::max_element(pipeline.begin(), pipeline.end()));
+    }
+    return end_s;
+  }
+
+ private:
+  int StageOf(size_t r, int layer) const {
+    const PipelinePlan& plan = in_.plan.pipelines[r].plan;
+    int s = 0;
+    while (plan.stages[s].plan.end.layer <= layer) ++s;
+    return s;
+  }
+  int NodeOf(size_t r, int layer) const {
+    return in_.plan.pipelines[r].plan.stages[StageOf(r, layer)].gpus[0].node;
+  }
+
+  // Exchanges `bytes` a parameter of every layer. Returns the end.
+  double Exchange(double bytes) {
+    const int num_layers = in_.model.num_layers();
+    const std::vector<std::vector<double>> released_s = ready_s_;
+    const auto released = [&](int layer) {
+      double at_s = 0;
+      for (size_t r = 0; r < released_s.size(); ++r) {
+        at_s = std::max(at_s, released_s[r][StageOf(r, layer)]);
+      }
+      return at_s;
+    };
+    std::vector<bool> done(num_layers);
+    double last_s = 0;
+    for (int turn = 0; turn < num_layers; ++turn) {
+      int next = -1;
+      for (int layer = num_layers - 1; layer >= 0; --layer) {
+        if (done[layer]) continue;
+        if (next < 0 || released(layer) < released(next)) next = layer;
+      }
+      done[next] = true;
+      double start_s = released(next);
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        start_s = std::max(start_s, free_s_[NodeOf(r, next)]);
+      }
+      const double end_s =
+          start_s + bytes * ParameterCount(in_.model.layers[next]) / Rate(next);
+      last_s = std::max(last_s, end_s);
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        free_s_[NodeOf(r, next)] = end_s;
+        double& ready_s = ready_s_[r][StageOf(r, next)];
+        ready_s = std::max(ready_s, end_s);
+      }
+    }
+    return last_s;
+  }
+
+  // Of the slowest hop of the ring.
+  double Rate(int layer) const {
+    double rate = 1e18;
+    for (size_t r = 0; r < ready_s_.size(); ++r) {
+      const int from = NodeOf(r, layer);
+      const int to = NodeOf((r + 1) % ready_s_.size(), layer);
+      rate = std::min(rate,
+                      in_.cluster.LinkBetween(from, to).bandwidth_bytes_per_s);
+    }
+    return rate;
+  }
+
+  const Replicated& in_;
+  const ReplicatedEvaluation& evaluation_;
+  std::vector<double> free_s_;                // By node.
+  std::vector<std::vector<double>> ready_s_;  // By pipeline and stage.
+};
+
+class RandomReplicated {
+ public:
+  Replicated Next() {
+    Replicated in;
+    std::vector<int> nodes(6);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    std::shuffle(nodes.begin(), nodes.end(), generator_);
+    const int num_pipelines = Integer(1, 3);
+    const bool shards = Integer(0, 2) == 0;
+    in.plan.sync = shards ? ReplicaSync::kZero1 : ReplicaSync::kAllReduce;
+    int samples = 0;
+    double fraction_left = 1;
+    for (int r = 0; r < num_pipelines; ++r) {
+      PipelineReplica replica =
+          NextPipeline(in, nodes[2 * r], nodes[2 * r + 1]);
+      if (shards) {
+        const bool is_last = r + 1 == num_pipelines;
+        replica.state_fraction =
+            is_last ? fraction_left : fraction_left * Integer(1, 9) / 10;
+        fraction_left -= replica.state_fraction;
+      }
+      samples +=
+          replica.num_microbatches * replica.plan.pipeline_microbatch_size;
+      in.plan.pipelines.push_back(std::move(replica));
+    }
+    in.training.global_batch_size = samples;
+    return in;
+  }
+
+ private:
+  // One to four stages on two nodes.
+  PipelineReplica NextPipeline(const Replicated& in, int node, int other) {
+    PipelineReplica replica = {.num_microbatches = Integer(1, 9)};
+    PipelinePlan& plan = replica.plan;
+    const int p = Integer(1, 4);
+    const std::vector<std::pair<int, int>> places = {
+        {node, 0}, {node, 2}, {other, 0}, {other, 2}};
+    std::vector<int> cuts(in.model.num_layers() - 1);
+    std::iota(cuts.begin(), cuts.end(), 1);
+    std::shuffle(cuts.begin(), cuts.end(), generator_);
+    cuts.resize(p - 1);
+    cuts.push_back(in.model.num_layers());
+    std::sort(cuts.begin(), cuts.end());
+    int begin = 0;
+    for (int s = 0; s < p; ++s) {
+      const bool tensor = Integer(0, 1) == 0;
+      plan.stages.push_back(
+          StageOn(begin, cuts[s],
+                  {.tp_degree = tensor ? 2 : 1, .dp_degree = tensor ? 1 : 2},
+                  NodeGpus(places[s].first, 2, places[s].second)));
+      begin = cuts[s];
+    }
+    plan.pipeline_microbatch_size = 2 * Integer(1, 2);
+    constexpr PipelineSchedule kSchedules[] = {
+        PipelineSchedule::kGpipe, PipelineSchedule::kOneFOneB,
+        PipelineSchedule::kOneFOneB, PipelineSchedule::kZeroBubbleH1};
+    plan.schedule = kSchedules[Integer(0, 3)];
+    if (plan.schedule == PipelineSchedule::kOneFOneB && Integer(0, 1) == 0) {
+      plan.warm_up_passes.assign(p, 1);
+      for (int s = p - 2; s >= 0; --s) {
+        plan.warm_up_passes[s] = plan.warm_up_passes[s + 1] + Integer(0, 3);
+      }
+    }
+    return replica;
+  }
+
+  int Integer(int low, int high) {
+    return low + static_cast<int>(generator_() % (high - low + 1));
+  }
+
+  std::mt19937 generator_{6};
+};
+
+TEST(EvaluateReplicatedPlanPropertyTest, EqualsASimulationFromTheDefinition) {
+  RandomReplicated plans;
+  for (int i = 0; i < 1000; ++i) {
+    SCOPED_TRACE(i);
+    const Replicated in = plans.Next();
+    const ReplicatedEvaluation evaluation = in.Evaluate();
+    ASSERT_FALSE(HasFailure());
+    ASSERT_NEAR(NaiveReplicas(in, evaluation).IterationSeconds() /
+                    evaluation.iteration_time_s,
+                1, 1e-9);
+  }
+}
+
+// Four stages on two fast nodes, and one on a slow node.
+Replicated FastAndSlow() {
+  Replicated in;
+  in.plan.pipelines = {
+      {.plan = {.pipeline_microbatch_size = 2,
+                .stages = {StageOn(0, 4, {.dp_degree = 2}, NodeGpus(0, 2)),
+                           StageOn(4, 8, {.dp_degree = 2}, NodeGpus(1, 2))}},
+       .num_microbatches = 8},
+      {.plan = {.pipeline_microbatch_size = 4,
+                .stages = {StageOn(0, 8, {.tp_degree = 4}, NodeGpus(3, 4))}},
+       .num_microbatches = 2}};
+  return in;
+}
+
+TEST(EvaluateReplicatedPlanTest, OnePipelineTakesWhatEvaluatePlanSays) {
+  Replicated in = FastAndSlow();
+  in.plan.pipelines.pop_back();
+  in.training.global_batch_size = 16;
+  ASSERT_OK_AND_ASSIGN(const Evaluation alone,
+                       EvaluatePlan(in.model, in.cluster, in.training,
+                                    in.plan.pipelines[0].plan));
+  const ReplicatedEvaluation evaluation = in.Evaluate();
+  EXPECT_EQ(evaluation.iteration_time_s, alone.iteration_time_s);
+  EXPECT_EQ(evaluation.model_flops_utilization, alone.model_flops_utilization);
+  EXPECT_EQ(evaluation.bubble_fraction, alone.bubble_fraction);
+  EXPECT_EQ(evaluation.replica_sync_end_s, 0);
+  EXPECT_EQ(evaluation.exposed_replica_sync_s, 0);
+}
+
+TEST(EvaluateReplicatedPlanTest, ShardedStateIsHeldInFractions) {
+  Replicated in = FastAndSlow();
+  const ReplicatedEvaluation whole = in.Evaluate();
+  in.plan.sync = ReplicaSync::kZero1;
+  in.plan.pipelines[0].state_fraction = 0.75;
+  in.plan.pipelines[1].state_fraction = 0.25;
+  const ReplicatedEvaluation sharded = in.Evaluate();
+  for (size_t r = 0; r < 2; ++r) {
+    const StageEvaluation& before = whole.pipelines[r].stages[0];
+    const StageEvaluation& after = sharded.pipelines[r].stages[0];
+    const double fraction = in.plan.pipelines[r].state_fraction;
+    EXPECT_DOUBLE_EQ(after.optimizer_bytes, fraction * before.optimizer_bytes);
+    EXPECT_DOUBLE_EQ(before.peak_bytes - after.peak_bytes,
+                     before.optimizer_bytes - after.optimizer_bytes);
+    EXPECT_DOUBLE_EQ(after.optimizer_s, fraction * before.optimizer_s);
+  }
+}
+
+TEST(EvaluateReplicatedPlanTest, ViolationsAreCountedWithTheFractionOfState) {
+  Replicated in = FastAndSlow();
+  in.plan.sync = ReplicaSync::kZero1;
+  in.plan.pipelines[0].state_fraction = 0.9;
+  in.plan.pipelines[1].state_fraction = 0.1;
+  const double needed = in.Evaluate().pipelines[1].stages[0].peak_bytes;
+  in.cluster.nodes[3].device.memory_bytes = 1.01 * needed;
+  EXPECT_TRUE(in.Evaluate().fits());
+  in.plan.pipelines[0].state_fraction = 0.1;
+  in.plan.pipelines[1].state_fraction = 0.9;
+  const ReplicatedEvaluation full = in.Evaluate();
+  EXPECT_FALSE(full.fits());
+  EXPECT_EQ(full.pipelines[1].violations.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tangram

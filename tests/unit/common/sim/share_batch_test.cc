@@ -1,0 +1,86 @@
+#include "common/sim/share_batch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+
+double EndOfShares(const std::vector<PipelinePace>& pipelines,
+                   const std::vector<int64_t>& shares) {
+  double end_s = 0;
+  for (size_t r = 0; r < pipelines.size(); ++r) {
+    if (shares[r] == 0) continue;
+    end_s =
+        std::max(end_s, pipelines[r].fill_s + static_cast<double>(shares[r]) *
+                                                  pipelines[r].microbatch_s);
+  }
+  return end_s;
+}
+
+// The earliest end over all ways to share.
+double BestEnd(const std::vector<PipelinePace>& pipelines, int64_t left,
+               std::vector<int64_t>& shares) {
+  if (shares.size() + 1 == pipelines.size()) {
+    shares.push_back(left);
+    const double end_s = EndOfShares(pipelines, shares);
+    shares.pop_back();
+    return end_s;
+  }
+  double best_s = HUGE_VAL;
+  for (int64_t share = 0; share <= left; ++share) {
+    shares.push_back(share);
+    best_s = std::min(best_s, BestEnd(pipelines, left - share, shares));
+    shares.pop_back();
+  }
+  return best_s;
+}
+
+TEST(ShareMicrobatchesPropertyTest, NoOtherSharesEndEarlier) {
+  std::mt19937 generator(3);
+  for (int i = 0; i < 2000; ++i) {
+    SCOPED_TRACE(i);
+    std::vector<PipelinePace> pipelines(1 + generator() % 4);
+    double slowest_s = 0;
+    for (PipelinePace& pace : pipelines) {
+      pace = {.fill_s = static_cast<double>(generator() % 40) / 4,
+              .microbatch_s = static_cast<double>(1 + generator() % 16) / 4};
+      slowest_s = std::max(slowest_s, pace.microbatch_s);
+    }
+    const int64_t b = 1 + generator() % 12;
+    const std::vector<int64_t> shares = ShareMicrobatches(pipelines, b);
+    ASSERT_EQ(std::accumulate(shares.begin(), shares.end(), int64_t{0}), b);
+    std::vector<int64_t> tried;
+    const double best_s = BestEnd(pipelines, b, tried);
+    const double end_s = EndOfShares(pipelines, shares);
+    ASSERT_EQ(end_s, best_s);
+    // L ≤ T* ≤ L + max τ.
+    const double level_s = WaterLevelSeconds(pipelines, b);
+    ASSERT_LE(level_s, end_s + 1e-9);
+    ASSERT_LE(end_s, level_s + slowest_s + 1e-9);
+  }
+}
+
+TEST(ShareMicrobatchesTest, APipelineThatOnlyFillsGetsNothing) {
+  EXPECT_THAT(ShareMicrobatches({{.fill_s = 1, .microbatch_s = 1},
+                                 {.fill_s = 100, .microbatch_s = 1}},
+                                10),
+              ElementsAre(10, 0));
+}
+
+TEST(ShareMicrobatchesTest, SharesAreInProportionToSpeed) {
+  EXPECT_THAT(ShareMicrobatches({{.microbatch_s = 1}, {.microbatch_s = 3}},
+                                int64_t{1} << 40),
+              ElementsAre(int64_t{3} << 38, int64_t{1} << 38));
+}
+
+}  // namespace
+}  // namespace tangram
