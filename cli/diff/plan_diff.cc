@@ -85,6 +85,8 @@ std::vector<Difference> DiffPipelines(const PlanFile& a, const PlanFile& b,
   differences.Number("stages", in_a.num_stages(), in_b.num_stages());
   differences.Name("schedule", ScheduleName(in_a.schedule),
                    ScheduleName(in_b.schedule));
+  differences.Name("warm_up", absl::StrJoin(in_a.warm_up_passes, ", "),
+                   absl::StrJoin(in_b.warm_up_passes, ", "));
   differences.Number("virtual_stages", in_a.virtual_stages,
                      in_b.virtual_stages);
   differences.Number("pipeline_microbatch_size", in_a.pipeline_microbatch_size,

@@ -1,6 +1,6 @@
 #include "common/sim/one_f_one_b.h"
 
-#include <algorithm>
+#include "common/domain/closed_form.h"
 
 namespace tangram {
 PipelineRun RunOneFOneB(absl::Span<const StageTimes> stages,
@@ -14,20 +14,13 @@ PipelineRun RunOneFOneB(absl::Span<const StageTimes> stages,
 
 double ClosedFormIterationSeconds(absl::Span<const StageTimes> stages,
                                   int num_microbatches) {
-  double sum_s = 0;
-  double slowest_s = 0;
-  double exposed_s = 0;
-  double backward_before_s = 0;
+  ClosedForm form;
   for (const StageTimes& stage : stages) {
-    const double time_s = stage.forward_s + stage.backward_s +
-                          stage.send_forward_s + stage.send_backward_s;
-    sum_s += time_s;
-    slowest_s = std::max(slowest_s, time_s);
-    exposed_s = std::max(exposed_s,
-                         stage.sync_s + stage.optimizer_s - backward_before_s);
-    backward_before_s += stage.backward_s;
+    form.AddStage(stage.forward_s + stage.backward_s + stage.send_forward_s +
+                      stage.send_backward_s,
+                  stage.backward_s, stage.sync_s + stage.optimizer_s);
   }
-  return sum_s + (num_microbatches - 1) * slowest_s + exposed_s;
+  return form.Seconds(num_microbatches);
 }
 
 }  // namespace tangram

@@ -14,7 +14,8 @@ PipelineRun RunOneFOneB(absl::Span<const StageTimes> stages,
                         int num_microbatches,
                         std::vector<TimelineEvent>* timeline = nullptr);
 
-// The closed form of architecture.md §4, which the composition minimises:
+// The closed form (common/domain/closed_form.h) of architecture.md §4, which
+// the composition minimises:
 //   Σ t_s + (B − 1)·max t_s + exposed synchronisation,
 // t_s = forward + backward + both transfers to the next stage, exposed =
 // max_s (sync_s + optimizer_s − Σ_{i<s} backward_i)⁺: a stage that finishes

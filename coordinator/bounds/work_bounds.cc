@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/domain/closed_form.h"
+
 namespace tangram {
 
 WorkBounds::WorkBounds(
@@ -75,7 +77,8 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
                         (mean_work_[range.end] - mean_work_[range.begin]);
     rest_s = RestSeconds(rest, all_islands_ & ~(uint32_t{1} << island));
   }
-  return own_s + rest_s + (num_microbatches_ - 1) * std::max(own_s, rest_s);
+  return ClosedFormSeconds(own_s + rest_s, std::max(own_s, rest_s),
+                           num_microbatches_);
 }
 
 double WorkBounds::IterationSeconds() const {

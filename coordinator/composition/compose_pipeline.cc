@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "common/base/insert_non_dominated.h"
+#include "common/domain/closed_form.h"
 #include "coordinator/composition/prefix_bounds.h"
 
 namespace tangram {
@@ -192,8 +193,8 @@ class Pass {
   double Cutoff() const { return best_s_ * (1 + problem_.slack + kRounding); }
 
   double IterationSeconds(const Tail& tail) const {
-    return tail.latency_s + (problem_.num_microbatches - 1) * tail.slowest_s +
-           tail.exposed_s;
+    return ClosedFormSeconds(tail.latency_s, tail.slowest_s,
+                             problem_.num_microbatches, tail.exposed_s);
   }
 
   // Puts every candidate of a pair in front of every tail of one key; with no
@@ -240,8 +241,9 @@ class Pass {
       if (rests.empty()) {
         Prepend(placed, head, nullptr, rest_latency_s, new_key, tail);
       }
-      const double least_s = tail.latency_s + rest_latency_s +
-                             (problem_.num_microbatches - 1) * slowest_s;
+      const double least_s =
+          ClosedFormSeconds(tail.latency_s + rest_latency_s, slowest_s,
+                            problem_.num_microbatches);
       for (const Rest& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
         if (!GoOn()) return;
@@ -272,9 +274,9 @@ class Pass {
       tail.optimistic = true;
     }
     const bool complete = placed.atoms.begin == 0;
-    const double least_s = tail.latency_s + prefix_latency_s +
-                           (problem_.num_microbatches - 1) * tail.slowest_s +
-                           (complete ? tail.exposed_s : 0);
+    const double least_s = ClosedFormSeconds(
+        tail.latency_s + prefix_latency_s, tail.slowest_s,
+        problem_.num_microbatches, complete ? tail.exposed_s : 0);
     if (least_s > Cutoff()) return;
     if (complete) best_s_ = std::min(best_s_, least_s);
     Insert(tail, tables_[placed.atoms.begin][key]);

@@ -25,9 +25,8 @@ class ReplicatedPlanTest(Folder):
         evaluation = plan["replicated_evaluation"]
         alone = [p["iteration_time_s"] for p in evaluation["pipelines"]]
         self.assertEqual(len(alone), 2)
-        # Both types of GPUs share the batch: sooner than the V100s alone, 8.2
-        # seconds, and later than each share alone.
-        self.assertLess(evaluation["iteration_time_s"], 8.2)
+        # The exchange of gradients over the slow link follows the passes.
+        self.assertGreater(evaluation["exposed_replica_sync_s"], 1)
         self.assertGreater(evaluation["iteration_time_s"], max(alone))
         again = self.run_tangram("evaluate", "out.json", "--output", "-")
         self.assertEqual(again.stdout, self.read("out.json"))
@@ -50,7 +49,8 @@ class ReplicatedPlanTest(Folder):
         self.assertEqual(same.returncode, OK)
         run = self.run_tangram("diff", EXAMPLE, other)
         self.assertEqual(run.returncode, DIFFER)
-        self.assertIn("iteration_time_s", run.stdout)
+        self.assertIn("pipelines[1].stages[0].peak", run.stdout)
+        self.assertIn("pipelines[1].warm_up", run.stdout)
 
     def test_errors_name_the_pipeline(self):
         bad = self.edit("bad.json", lambda plan: plan["pipelines"][1]

@@ -2,25 +2,19 @@
 
 #include <algorithm>
 
+#include "common/domain/closed_form.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
 
 namespace tangram::aceso {
 namespace {
 
-// Computes the score that Complete documents. The backward passes of the stages
-// in front run after a stage's own, so they hide its synchronisation.
+// Computes the score that Complete documents.
 double ScoreSeconds(const Configuration& configuration, int num_microbatches) {
-  double latency_s = 0;
-  double slowest_s = 0;
-  double exposed_sync_s = 0;
-  double backward_before_s = 0;
+  ClosedForm form;
   for (const ConfiguredStage& stage : configuration.stages) {
-    latency_s += stage.time_s();
-    slowest_s = std::max(slowest_s, stage.time_s());
-    exposed_sync_s = std::max(exposed_sync_s, stage.sync_s - backward_before_s);
-    backward_before_s += stage.figures.backward_s;
+    form.AddStage(stage.time_s(), stage.figures.backward_s, stage.sync_s);
   }
-  return latency_s + (num_microbatches - 1) * slowest_s + exposed_sync_s;
+  return form.Seconds(num_microbatches);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/domain/closed_form.h"
 #include "worker/adapters/alpa/alpa_pipeline_bounds.h"
 
 namespace tangram::alpa {
@@ -271,7 +272,8 @@ class Solver {
   }
 
   double TotalSeconds(const Label& label) const {
-    return label.latency_s + (options_.num_microbatches - 1) * label.slowest_s;
+    return ClosedFormSeconds(label.latency_s, label.slowest_s,
+                             options_.num_microbatches);
   }
 
   // Returns whether a whole pipeline of fewer stages beats every pipeline that

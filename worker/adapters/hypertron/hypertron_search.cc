@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/domain/closed_form.h"
 #include "worker/adapters/hypertron/hypertron_space.h"
 #include "worker/adapters/search/annealing.h"
 
@@ -128,9 +129,9 @@ class Search {
     Seen seen = {.merits = evaluator_.Evaluate(space_.at(point))};
     seen.bytes_short = evaluator_.BytesShort(options_.trailing_stages);
     const PlanMerits& merits = seen.merits;
-    const double time_s = merits.latency_s +
-                          (num_microbatches_ - 1) * merits.slowest_stage_s +
-                          merits.most_sync_s;
+    const double time_s =
+        ClosedFormSeconds(merits.latency_s, merits.slowest_stage_s,
+                          num_microbatches_, merits.most_sync_s);
     for (const Goal goal : kGoals) {
       const int trailing_stages =
           goal == kNothingBehind ? 0 : num_microbatches_;

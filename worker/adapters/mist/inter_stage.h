@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "common/domain/closed_form.h"
 
 // Mist's inter-stage tuning (2503.19050). Chooses the layers of each stage of a
 // pipeline and one of its policies so that an iteration of B microbatches,
@@ -61,7 +62,7 @@ struct StagedPipeline {
   std::vector<StageChoice> stages;
 
   double IterationSeconds(int num_microbatches) const {
-    return (num_microbatches - 1) * slowest_s + span_s;
+    return ClosedFormSeconds(span_s, slowest_s, num_microbatches);
   }
 };
 

@@ -76,5 +76,15 @@ TEST(MicrobatchesHeldAtPeakTest, CountsAtThePeakOfTheDevicesBytes) {
               ElementsAre(4, 2, 1, 1));
 }
 
+TEST(MicrobatchesHeldAtPeakTest, AStageHoldsTheMicrobatchesOfItsWarmUp) {
+  const PipelineShape shape = {.num_devices = 3,
+                               .num_microbatches = 1'000'000,
+                               .warm_up_passes = {40, 3, 1}};
+  EXPECT_THAT(MicrobatchesHeldAtPeak(shape, {1, 1, 1}), ElementsAre(40, 3, 1));
+  PipelineShape few = shape;
+  few.num_microbatches = 7;
+  EXPECT_THAT(MicrobatchesHeldAtPeak(few, {1, 1, 1}), ElementsAre(7, 3, 1));
+}
+
 }  // namespace
 }  // namespace tangram

@@ -369,5 +369,74 @@ INSTANTIATE_TEST_SUITE_P(Schedules, PlayPipelinePropertyTest,
                            return "";
                          });
 
+// max over s ≤ u of (Σ (f + b) + 2 Σ c) / (w_s − w_u + 1).
+double PeriodFormula(const std::vector<StageTimes>& stages,
+                     const std::vector<int>& warm_up) {
+  double period_s = 0;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    double ring_s = 0;
+    for (size_t u = s; u < stages.size(); ++u) {
+      ring_s += stages[u].forward_s + stages[u].backward_s;
+      period_s = std::max(period_s, ring_s / (warm_up[s] - warm_up[u] + 1));
+      ring_s += stages[u].send_forward_s + stages[u].send_backward_s;
+    }
+  }
+  return period_s;
+}
+
+double SecondsOf(const std::vector<StageTimes>& stages,
+                 const std::vector<int>& warm_up, int num_microbatches) {
+  return PlayPipeline({.num_devices = static_cast<int>(stages.size()),
+                       .num_microbatches = num_microbatches,
+                       .warm_up_passes = warm_up},
+                      stages)
+      .iteration_time_s;
+}
+
+TEST(WarmUpPropertyTest, ThePeriodIsTheLargestCycleMean) {
+  std::mt19937 generator(8);
+  const auto real = [&](double low, double high) {
+    return low +
+           (high - low) * static_cast<double>(generator() % 10000) / 10000;
+  };
+  for (int i = 0; i < 400; ++i) {
+    const int p = 1 + static_cast<int>(generator() % 6);
+    std::vector<StageTimes> stages(p);
+    std::vector<int> warm_up(p, 1);
+    for (int s = p - 1; s >= 0; --s) {
+      stages[s].forward_s = real(0.5, 1.5);
+      stages[s].backward_s = 2 * stages[s].forward_s;
+      if (s + 1 == p) continue;
+      stages[s].send_forward_s = stages[s].send_backward_s =
+          real(0, 3) * stages[s].forward_s;
+      warm_up[s] = warm_up[s + 1] + 1 + static_cast<int>(generator() % 3);
+    }
+    SCOPED_TRACE(absl::StrFormat("%d: p %d", i, p));
+    constexpr int kMany = 1 << 20;
+    const double period_s = (SecondsOf(stages, warm_up, 2 * kMany) -
+                             SecondsOf(stages, warm_up, kMany)) /
+                            kMany;
+    ASSERT_NEAR(period_s / PeriodFormula(stages, warm_up), 1, 1e-6);
+  }
+}
+
+TEST(WarmUpTest, FurtherPassesHideATransferIffTheyCoverItBothWays) {
+  // Two stages of 3 s: e more passes hide the transfers iff e ≥ 2 c / 3.
+  std::vector<StageTimes> stages(2, {.forward_s = 1, .backward_s = 2});
+  const auto period_s = [&](double transfer_s, int more) {
+    stages[0].send_forward_s = stages[0].send_backward_s = transfer_s;
+    const std::vector<int> warm_up = {2 + more, 1};
+    // Whole periods, of two and of three microbatches.
+    return (SecondsOf(stages, warm_up, 2400) -
+            SecondsOf(stages, warm_up, 1200)) /
+           1200;
+  };
+  EXPECT_NEAR(period_s(0, 0), 3, 1e-9);
+  EXPECT_NEAR(period_s(1.5, 0), 3 + 1.5, 1e-9);
+  EXPECT_NEAR(period_s(1.5, 1), 3, 1e-9);
+  EXPECT_NEAR(period_s(2.1, 1), 3.4, 1e-9);
+  EXPECT_NEAR(period_s(2.1, 2), 3, 1e-9);
+}
+
 }  // namespace
 }  // namespace tangram

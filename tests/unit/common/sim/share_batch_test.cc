@@ -82,5 +82,38 @@ TEST(ShareMicrobatchesTest, SharesAreInProportionToSpeed) {
               ElementsAre(int64_t{3} << 38, int64_t{1} << 38));
 }
 
+TEST(ShareMicrobatchesTest, ZorsesExampleComesOutAndItsSharesCanBeBetter) {
+  // Zorse (2507.10392), example/training_config.json: Llama tiny, 22 layers,
+  // 64 microbatches of 2 on L4, P40, A6000, L4. Milliseconds of a layer from
+  // its data/model_latencies.json (MIT).
+  const std::vector<double> forward = {2.4145606666666675, 25.906081800000003,
+                                       1.7747750666666666, 2.4145606666666675};
+  const std::vector<double> backward = {7.747138199999993, 67.41926666666649,
+                                        4.790269000000006, 7.747138199999993};
+  const std::vector<int64_t> published = {18, 1, 28, 17};
+  std::vector<PipelinePace> gpus;
+  double first = 0;
+  double passes = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const double share = static_cast<double>(published[i]);
+    gpus.push_back({.microbatch_s = forward[i] + backward[i]});
+    first = std::max(first, (share - 1) * forward[i]);
+    passes = std::max(passes, share * (forward[i] + backward[i]));
+  }
+  // Its formula: the slowest GPU's forward pass, the rest of the forward
+  // passes, all passes again, the slowest GPU's last microbatch.
+  EXPECT_NEAR(22 * (forward[1] + first + passes + forward[1] + backward[1]),
+              7721.375000533334, 1e-9);
+  EXPECT_NEAR(passes, 183.82, 0.01);
+  // One microbatch less on the A6000 and one more on an L4 ends 0.9 ms earlier.
+  const std::vector<int64_t> shares = ShareMicrobatches(gpus, 64);
+  EXPECT_THAT(shares, ElementsAre(18, 1, 27, 18));
+  double end = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    end = std::max(end, static_cast<double>(shares[i]) * gpus[i].microbatch_s);
+  }
+  EXPECT_NEAR(end, 182.91, 0.01);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -274,7 +274,7 @@ TEST(PlanFileTest, AFileWithoutAnAnswerIsRefused) {
   EXPECT_THAT(PlanFileFromJson(*PlanFileToJson(file), "plan.json"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "plan.json: plan: missing; expected either plan or "
-                       "infeasible"));
+                       "infeasible, or replicated_plan alone"));
 }
 
 }  // namespace
