@@ -49,7 +49,7 @@ absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts,
                                    const PlanningClient& client,
                                    PlanningMonitor& monitor, QueryLog& log) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
-                           EstimateCost(order.request, order.options));
+                           EstimateCost(order.request, order.planner.search));
   LogStart(order, client, cost);
   TANGRAM_RETURN_IF_ERROR(CheckCost(cost, parts.cost_limits));
   return RunPlan(parts.pool, order, monitor, client.should_stop, &log,
