@@ -53,7 +53,8 @@ absl::Status MovePlan(const Cluster& from, const Cluster& to,
   return absl::OkStatus();
 }
 
-// What was found out about the old cluster and model says nothing about others.
+// Drops the islands, notes and statistics of a result: they describe the old
+// cluster and model, not the new ones.
 PlanResult PlanAlone(PlanResult found) {
   PlanResult result;
   result.plan = std::move(found.plan);
