@@ -68,6 +68,7 @@ FOLDERS = [
     "docs/importing.md",
     "docs/index.md",
     "docs/model-file.md",
+    "docs/operations.md",
     "docs/parallelizers",
     "docs/profile-file.md",
     "docs/report.md",
