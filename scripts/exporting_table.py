@@ -15,7 +15,7 @@ TANGRAM = os.path.join(BIN, "tangram")
 TARGETS = ["flagscale", "aceso", "megatron", "galvatron", "sailor",
            "flashflex", "torchtitan", "alpa"]
 C1, C2, C3 = "c1-compute-het", "c2-modern-het", "c3-full-het"
-# Name: cluster, nodes, model and further options.
+# From name to cluster, nodes, model and further options.
 PLANS = {
     "C1 T4, GPT-3 6.7B": (C1, "t4=4,v100=0", "gpt3-6.7b"),
     "C1 8:8, GPT-3 6.7B": (C1, "t4=2,v100=2", "gpt3-6.7b"),
