@@ -1,6 +1,6 @@
-// No answer with a violation is called a success, by call or as a job, even if
-// a worker's adapter is wrong about memory. tests/property has the same in
-// process, over more cases. TANGRAM_ANSWER_CASES sets the number of cases.
+// A success never has a violation, by call or as a job, even if a worker's
+// adapter is wrong about memory. tests/property tests the same in process, with
+// more cases. TANGRAM_ANSWER_CASES sets the number of cases.
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -32,7 +32,7 @@ int NumServiceCases() {
   return cases == nullptr ? kUsualCases : std::atoi(cases);
 }
 
-// SmallRequest, with a share of its GPUs' memory that falls with the case.
+// Returns SmallRequest with less of its GPUs' memory in later cases.
 PlanRequest TightRequest(int number) {
   PlanRequest request = SmallRequest();
   const double share = 0.6 / (1 + number % 16);
@@ -44,7 +44,7 @@ PlanRequest TightRequest(int number) {
   return request;
 }
 
-// Whether `file` has a plan; checks that it fits.
+// Returns whether `file` has a plan. Expects a plan to fit.
 bool HasPlanThatFits(const PlanRequest& request, const PlanFile& file) {
   EXPECT_NE(file.result.plan.has_value(), file.result.infeasible.has_value());
   if (!file.result.plan.has_value()) {
@@ -86,7 +86,7 @@ absl::StatusOr<PlanFile> PlanJob(v1::Jobs::Stub& jobs,
 
 class AnswersFitTest : public ::testing::TestWithParam<double> {};
 
-TEST_P(AnswersFitTest, ByCallAndAsAJob) {
+TEST_P(AnswersFitTest, PlansByCallAndAsAJobFit) {
   TestService service;
   service.AddWorker(std::make_unique<LyingParallelizer>(
       *CreateBuiltinParallelizer("uniform"), GetParam()));
@@ -99,7 +99,8 @@ TEST_P(AnswersFitTest, ByCallAndAsAJob) {
     const v1::PlanRequest message = Encode(request, "uniform");
     const auto called = CallPlan(service.address(), message);
     const auto kept = PlanJob(*jobs, message, absl::StrCat("case-", number));
-    // A coordinator may refuse the worker's answers, which is no success.
+    // A coordinator may refuse the worker's answers, which is no success
+    // either.
     EXPECT_EQ(called.ok(), kept.ok());
     if (!called.ok() || !kept.ok()) continue;
     num_plans += HasPlanThatFits(request, *called) ? 1 : 0;

@@ -15,15 +15,15 @@
 
 namespace tangram::testing {
 
-// What a test knows of and tells a BlockingParallelizer.
+// Controls a BlockingParallelizer and counts its searches.
 struct Gate {
   std::atomic<bool> is_open = false;
   std::atomic<int> num_waiting = 0;
   std::atomic<int> num_stopped = 0;
 };
 
-// "uniform" behind a gate: searches wait until it is open or they are told to
-// stop.
+// "uniform" behind a gate: searches wait until the gate opens or they are told
+// to stop.
 class BlockingParallelizer : public ForwardingParallelizer {
  public:
   explicit BlockingParallelizer(Gate& gate)

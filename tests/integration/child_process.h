@@ -15,8 +15,8 @@
 
 namespace tangram::testing {
 
-// A daemon from the folder of this program, with its log in a pipe. Killed in
-// the end, if it still runs.
+// A daemon from the folder of this program, with its log in a pipe. The
+// destructor kills it if it still runs.
 class ChildProcess {
  public:
   ChildProcess(const std::string& program, std::vector<std::string> arguments) {
@@ -51,7 +51,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // The next line of its log; empty once it has ended.
+  // Returns the next line of its log; empty once it has ended.
   std::string NextLine() {
     std::string line;
     for (int c = std::fgetc(log_); c != EOF && c != '\n';
@@ -61,7 +61,7 @@ class ChildProcess {
     return line;
   }
 
-  // The next line that has `text`; empty if there is none.
+  // Returns the next line that contains `text`; empty if there is none.
   std::string AwaitLine(const std::string& text) {
     std::string line = NextLine();
     while (!line.empty() && line.find(text) == std::string::npos) {
@@ -70,7 +70,7 @@ class ChildProcess {
     return line;
   }
 
-  // What follows `key` and an equals sign on a line of the log.
+  // Returns the value after `key` and an equals sign on a line of the log.
   static std::string ValueIn(const std::string& line, const std::string& key) {
     const size_t at = line.find(" " + key + "=");
     if (at == std::string::npos) return "";
@@ -80,7 +80,7 @@ class ChildProcess {
 
   void Signal(int signal) { kill(pid_, signal); }
 
-  // Its exit code; −1 if a signal ended it.
+  // Returns its exit code; −1 if a signal ended it.
   int Wait() {
     int status = 0;
     waitpid(std::exchange(pid_, 0), &status, 0);

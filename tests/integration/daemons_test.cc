@@ -37,7 +37,7 @@ class DaemonsTest : public ::testing::Test {
     metrics_port_ = std::stoi(ChildProcess::ValueIn(line, "metrics_port"));
   }
 
-  // Returns once it is connected.
+  // Starts a worker and returns once it is connected.
   std::unique_ptr<ChildProcess> StartWorker() {
     auto worker = std::make_unique<ChildProcess>(
         "tangram-worker",
@@ -52,7 +52,7 @@ class DaemonsTest : public ::testing::Test {
   ChildProcess coordinator_;
 };
 
-// With so much effort, long enough to kill somebody in the middle.
+// Search steps that take long enough to kill a daemon in the middle.
 constexpr int64_t kLongerSearchSteps = 20'000;
 PlanRequest LongerRequest() {
   PlanRequest request = SmallRequest();
@@ -157,8 +157,8 @@ std::string ToString(grpc::ByteBuffer& buffer) {
   return text;
 }
 
-// Sends one encoded message to `method` and returns the first one that comes
-// back. Debian ships no generated code for health and reflection.
+// Sends one encoded message to `method` and returns the first reply. Debian
+// ships no generated code for health and reflection.
 std::string Exchange(const std::string& address, const std::string& method,
                      const std::string& message) {
   grpc::CompletionQueue queue;

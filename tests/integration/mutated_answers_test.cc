@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kAdapters[] = {"aceso", "mist"};
 
-// TANGRAM_MUTATIONS=1000 is for people who have the time.
+// Returns the number of mutations. TANGRAM_MUTATIONS=1000 takes longer.
 int NumMutations() {
   const char* text = std::getenv("TANGRAM_MUTATIONS");
   int count = 150;
@@ -38,7 +38,7 @@ int NumMutations() {
   return count;
 }
 
-// A path without its indices: "plans.stages.time_s".
+// Returns a path without its indices: "plans.stages.time_s".
 std::string FieldOf(const std::string& path) {
   std::string field;
   bool in_index = false;
@@ -50,8 +50,8 @@ std::string FieldOf(const std::string& path) {
   return field;
 }
 
-// Whether both are the same but for the rounding of times, which the law lets
-// pass: searches add layers up in other orders.
+// Returns whether two answers are equal except for rounding of times. The law
+// allows that, because searches add layers up in different orders.
 bool IsSame(Answer found, const Answer& expected) {
   auto* const set = std::get_if<SlicePlanSet>(&found);
   const auto* const other = std::get_if<SlicePlanSet>(&expected);
@@ -75,12 +75,14 @@ bool IsSame(Answer found, const Answer& expected) {
   return found == expected;
 }
 
-// What becomes of an answer once it has been changed.
-enum class Seal { kLeftAsItWas, kMadeAgain };
+// Handling of the digest of a changed answer.
+enum class Seal {
+  kLeftAsItWas,  // As damage on the way leaves it: wrong.
+  kMadeAgain     // As a faulty worker makes it: right.
+};
 
-// A coordinator with a worker behind a man in the middle, who changes one field
-// of an answer now and then, and an honest worker. Nothing is cached, so that
-// every query is asked.
+// A coordinator with an honest worker, and a worker behind a proxy that changes
+// one field of some answers. Nothing is cached, so every query is asked.
 class MutatedAnswersTest : public ::testing::Test {
  protected:
   MutatedAnswersTest() {
@@ -108,14 +110,15 @@ class MutatedAnswersTest : public ::testing::Test {
   static PairContext Context() {
     IslandSpec island = TestIsland(2, 4);
     island.device.host = {.bandwidth_bytes_per_s = 16e9, .memory_bytes = 256e9};
-    // Tight, so that answers recompute, offload and bear few stages.
+    // Little memory, so that answers recompute, offload and allow few trailing
+    // stages.
     island.device.memory_bytes = 3e9;
     return {.training = TestTraining(32),
             .slices = {MakeSlice({0, 8}, TestModel(6).layers)},
             .islands = {island}};
   }
 
-  // One question of every kind; `variant` makes different ones.
+  // Returns a query of each kind. `variant` makes different ones.
   static Query QueryOf(int kind, int variant) {
     const std::vector<ModelSlice> atoms = SliceByLayer(TestModel(6));
     switch (kind % 6) {
@@ -141,7 +144,7 @@ class MutatedAnswersTest : public ::testing::Test {
     return it->second;
   }
 
-  // Changes the next answer that passes, and then no other.
+  // Changes the next answer that passes, and no other.
   void TamperOnce(uint32_t seed, Seal seal) {
     const std::lock_guard lock(mutex_);
     rng_.seed(seed);
@@ -149,7 +152,7 @@ class MutatedAnswersTest : public ::testing::Test {
     changes_left_ = 1;
     path_.clear();
   }
-  // The field that was changed; empty: none yet.
+  // The changed field; empty: none yet.
   std::string path() {
     const std::lock_guard lock(mutex_);
     return path_;
@@ -162,8 +165,8 @@ class MutatedAnswersTest : public ::testing::Test {
     return 0;
   }
 
-  // Asks two questions of two workers, one of whose answers is changed.
-  // Returns whether both answers are those of an honest worker.
+  // Asks two workers two questions and changes one of their answers. Returns
+  // whether both results are those of an honest worker.
   bool AskTwo(int round) {
     const std::string adapter = kAdapters[round % 2];
     const std::vector<Query> queries = {QueryOf(round / 2, 0),
@@ -215,8 +218,7 @@ class MutatedAnswersTest : public ::testing::Test {
   }
 };
 
-// Whatever is changed on the way is noticed, blamed on the worker it comes
-// from, and asked again.
+// Each change on the way is noticed, blamed on its worker, and asked again.
 TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
   const int num_mutations = NumMutations();
   std::map<std::string, int> fields;
@@ -233,7 +235,7 @@ TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
   std::cout << num_mutations << " changes of " << fields.size()
             << " fields: 0 kept, " << NumRejected("victim") << " blamed\n";
 
-  // And no plan is another for it.
+  // The changes do not affect plans either.
   {
     const std::lock_guard lock(mutex_);
     changes_left_ = 1 << 30;
@@ -244,9 +246,9 @@ TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "mist"));
 }
 
-// Fields of which a worker's word is taken: nobody else can tell what a search
-// left out, how hard it searched, or how tight a bound of its own is. See the
-// decision about the border in docs/adr.
+// Fields that are taken at the worker's word. Nobody else can tell which plans
+// a search left out, how hard it searched, or how tight its bound is. docs/adr
+// has the decision on checking answers.
 bool IsTheWorkersWord(const std::string& field) {
   for (const char* prefix :
        {"profile.", "parallelize.plans (dropped)",
@@ -254,7 +256,7 @@ bool IsTheWorkersWord(const std::string& field) {
         "parallelize.covers_trailing_stages", "parallelize.search_steps",
         "parallelize.truncated", "parallelize.infeasible", "error", "id",
         "waited_s", "search_s",
-        // Means nothing where a stage has one replica.
+        // Irrelevant for a stage with one replica.
         "parallelize.plans.stages.plan.parallelism.zero_stage",
         "parallelize.plans.stages.plan.parallelism.sequence_parallel",
         "parallelize.plans.stages.plan.recompute"}) {
@@ -263,7 +265,7 @@ bool IsTheWorkersWord(const std::string& field) {
   return false;
 }
 
-// A worker that errs seals what it believes: the law alone is left.
+// A faulty worker seals what it believes, so only the law can refuse it.
 TEST_F(MutatedAnswersTest, TheLawAloneRefusesWhatItCanTell) {
   const int num_mutations = NumMutations();
   std::map<std::string, int> kept;

@@ -104,7 +104,7 @@ TEST(PlanningTest, OptionsReachThePlanner) {
   EXPECT_EQ(file.result.stats.pruned_redundant, 0);
 }
 
-// Plans twice and says how long each took the planner, by the first's word.
+// Plans twice. Returns the planning times that the two answers report.
 std::pair<double, double> PlanTwice(TestService& service,
                                     const v1::PlanRequest& first,
                                     const v1::PlanRequest& second) {
@@ -120,7 +120,9 @@ TEST(PlanningTest, TheSameRequestAgainIsNotPlannedAgain) {
   v1::PlanRequest request = Encode(SmallRequest(), "uniform");
   const auto [first_s, second_s] = PlanTwice(service, request, request);
   EXPECT_GT(first_s, 0);
-  EXPECT_EQ(second_s, first_s);  // Two runs never take equally long.
+  // Equal only if the second answer is the first: two runs never take equally
+  // long.
+  EXPECT_EQ(second_s, first_s);
   v1::PlanRequest other = request;
   other.mutable_options()->set_prune_redundant(false);
   const auto [known_s, other_s] = PlanTwice(service, request, other);
@@ -149,7 +151,7 @@ TEST(PlanningTest, WithoutACacheEveryRequestIsPlanned) {
   EXPECT_NE(first_s, second_s);
 }
 
-TEST(PlanningTest, WithoutAWorkerItFailsAtOnceIfToldTo) {
+TEST(PlanningTest, FailsAtOnceWithoutAWorkerIfToldTo) {
   TestService service({.worker_wait_s = 0});
   service.AddWorker("uniform");
   EXPECT_THAT(

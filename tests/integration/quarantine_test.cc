@@ -23,11 +23,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Readable, but more than the GPUs of any island here.
+// A degree that can be read, but exceeds the GPUs of every island here.
 constexpr int kAbsurdDegree = 4096;
 
-// A worker whose every plan is absurd as long as it `errs`. Under its digest,
-// so it seems to believe what it says.
+// A worker whose every plan is absurd while it `errs`. The digests are right,
+// as if it believed its plans.
 class QuarantineTest : public ::testing::Test {
  protected:
   QuarantineTest() {
@@ -88,7 +88,7 @@ TEST_F(QuarantineTest, PlansGoOnWithTheOthers) {
                     HasSubstr("dp_degree: 4096; expected from 1 to")));
 }
 
-TEST_F(QuarantineTest, WithoutOthersPlansFailWithTheReasonUntilItIsReleased) {
+TEST_F(QuarantineTest, PlansFailWithTheReasonUntilTheOnlyWorkerIsReleased) {
   EXPECT_THAT(Plan(), StatusIs(absl::StatusCode::kInternal,
                                AllOf(HasSubstr("worker erring"),
                                      HasSubstr("dp_degree: 4096"))));

@@ -7,7 +7,7 @@
 #include "tests/testing/forwarding_parallelizer.h"
 #include "tests/testing/service/test_service.h"
 
-// What is behind the network must behave as if it were not.
+// A remote parallelizer must behave like one in this process.
 namespace tangram::testing {
 namespace {
 

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Questions about slice plans, by type of GPU.
+// Counts questions about slice plans by type of GPU.
 class Record {
  public:
   void Add(const std::string& type) {
@@ -78,8 +78,8 @@ class ReplanTest : public ::testing::Test {
     return request;
   }
 
-  // Plans, and says what was asked that had not been asked before. The plan is
-  // that of a coordinator that knows nothing.
+  // Plans and returns the number of new questions by type of GPU. Expects the
+  // plan of a coordinator that has never planned before.
   std::map<std::string, int> AskedFor(const std::vector<TestGroup>& groups) {
     const PlanRequest request = RequestOn(groups);
     const auto file = CallPlan(service_.address(), Encode(request, "uniform"));
@@ -103,9 +103,9 @@ TEST_F(ReplanTest, NamesAndOrderOfNodesAreNoNews) {
   EXPECT_THAT(AskedFor(groups), IsEmpty());
 }
 
-// But for slices that the shares of the smaller cluster no longer prune, only
-// the island that lost the node is new.
-TEST_F(ReplanTest, OfALostNodeOnlyItsIslandIsNews) {
+// Only the island that lost the node is new, except for slices that the shares
+// of the smaller cluster no longer prune.
+TEST_F(ReplanTest, ALostNodeChangesOnlyItsIsland) {
   const std::map<std::string, int> first = AskedFor(Groups());
   std::vector<TestGroup> groups = Groups();
   groups[2].num_nodes = 1;
@@ -114,7 +114,7 @@ TEST_F(ReplanTest, OfALostNodeOnlyItsIslandIsNews) {
   EXPECT_LE(10 * (asked["A"] + asked["B"]), first.at("A") + first.at("B"));
 }
 
-// What was asked for other clusters is known, in whatever order they come.
+// Answers from other clusters stay known, in whatever order clusters come.
 TEST_F(ReplanTest, AClusterThatComesBackIsNoNews) {
   std::vector<TestGroup> fewer = Groups();
   fewer[0].num_nodes = 3;

@@ -118,7 +118,7 @@ TEST_F(StoppingTest, ADrainingCoordinatorFinishesItsPlans) {
   ASSERT_TRUE(AwaitSearches(1));
   auto drain = std::async(std::launch::async,
                           [this] { return service_.server().Drain(60); });
-  // It refuses as soon as it drains.
+  // The coordinator refuses plans as soon as it drains.
   EXPECT_TRUE(Eventually([this] {
     v1::PlanRequest unknown = Encode(SmallRequest(), "unknown");
     grpc::ClientContext context;
@@ -158,7 +158,7 @@ TEST_F(BusyCoordinatorTest, TooManyPlansAreRefused) {
   EXPECT_THAT(CallPlan(service_.address(), Encode(SmallRequest(), "uniform")),
               StatusIs(absl::StatusCode::kResourceExhausted, _));
 
-  // One that only waits makes room as soon as it is cancelled.
+  // A waiting plan makes room as soon as it is cancelled.
   second_context.TryCancel();
   EXPECT_THAT(second.get(), StatusIs(absl::StatusCode::kCancelled, _));
   gate_.is_open = true;

@@ -23,13 +23,13 @@
 namespace tangram::testing {
 namespace {
 
-// Notes for which plan each search is: plans differ in their sequence length.
+// Records the plan of each search. Plans differ in their sequence length.
 struct Searches {
   std::mutex mutex;
   std::vector<int> sequence_lengths;
 };
 
-// Slow, so that it is the queue that decides whose turn it is.
+// Slow, so that the queue decides whose turn it is.
 class SlowParallelizer : public ForwardingParallelizer {
  public:
   explicit SlowParallelizer(Searches& searches) : searches_(searches) {}
@@ -99,8 +99,8 @@ TEST(TenantsTest, TheirCallsShareTheWorkersHoweverManyTheyMake) {
                        Worker::Start(std::move(options), metrics));
   for (auto& plan : plans) EXPECT_THAT(plan.get(), IsOk());
 
-  // Of 4 n searches n are for the one. With half of the worker the last of them
-  // is about the 2 n-th; with a quarter, the last of all.
+  // The one tenant has n of the 4 n searches. With half of the worker, its
+  // last search is about the 2 n-th; with a quarter, it is the last of all.
   const std::vector<int>& lengths = searches.sequence_lengths;
   const auto last = std::find(lengths.rbegin(), lengths.rend(), kOne);
   const auto rank = static_cast<double>(lengths.rend() - last);

@@ -15,7 +15,7 @@
 namespace tangram::testing {
 namespace {
 
-// Counts the searches under way.
+// Counts the running searches.
 class BusyParallelizer : public ForwardingParallelizer {
  public:
   explicit BusyParallelizer(std::atomic<int>& most) : most_(most) {}

@@ -14,12 +14,14 @@
 // expected values by hand.
 namespace tangram::testing {
 
-// 100 TFLOP/s in every precision, 16 GB, 1 TB/s; efficiency: full peak at any
-// size, no launch cost, no reserve, no fragmentation.
+// Returns a device with 100 TFLOP/s in every precision, 16 GB and 1 TB/s. It
+// reaches full peak at any size and has no launch cost, reserve or
+// fragmentation.
 DeviceSpec TestDevice(const std::string& type = "TEST");
 
-// `num_nodes` nodes of `gpus_per_node` test devices; 100 GB/s inside a node,
-// 10 GB/s (node and pair alike) between nodes, no latency.
+// Returns `num_nodes` nodes of `gpus_per_node` test devices. Links have 100
+// GB/s inside a node, 10 GB/s between nodes (per node and per pair), and no
+// latency.
 IslandSpec TestIsland(int num_nodes, int gpus_per_node);
 
 struct TestGroup {
@@ -29,22 +31,23 @@ struct TestGroup {
   DeviceSpec device;
 };
 
-// Groups of identical nodes named "<group>-<i>"; links as in TestIsland inside
-// a group, `between_bytes_per_s` between groups.
+// Returns groups of identical nodes named "<group>-<i>". Links inside a group
+// are those of TestIsland; links between groups have `between_bytes_per_s`.
 Cluster TestCluster(const std::vector<TestGroup>& groups,
                     double between_bytes_per_s = 1e9);
 
-// Embedding, `num_layers` dense layers of the given width (heads of 64, ffn
-// 4·hidden, vocabulary 1,000, no biases), head.
+// Returns an embedding, `num_layers` dense layers of the given width, and a
+// head. Heads have 64 columns, the ffn 4·hidden; the vocabulary is 1,000; there
+// are no biases.
 ModelSpec TestModel(int num_layers, int hidden_size = 1024);
 
-// The same with mixture-of-experts layers: 8 experts, 2 per token.
+// Like TestModel, with mixture-of-experts layers: 8 experts, 2 per token.
 ModelSpec TestMoeModel(int num_layers, int hidden_size = 1024);
 
-// All of its atoms.
+// Returns the slice of all atoms of a model.
 ModelSlice WholeSlice(const ModelSpec& model);
 
-// Batch 32, sequence 512, fp16, Adam.
+// Returns options with sequence length 512, fp16 and Adam.
 TrainingOptions TestTraining(int global_batch_size = 32);
 
 }  // namespace tangram::testing

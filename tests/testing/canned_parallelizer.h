@@ -9,8 +9,8 @@
 
 namespace tangram::testing {
 
-// What a CannedParallelizer answers. Unset: what a good parallelizer with one
-// atom a layer would say.
+// Answers of a CannedParallelizer. An unset answer is that of a good
+// parallelizer with one atom per layer.
 struct CannedAnswers {
   std::optional<absl::StatusOr<std::vector<ModelSlice>>> atoms;
   std::optional<absl::StatusOr<ModelSlice>> joined;
@@ -18,7 +18,7 @@ struct CannedAnswers {
   absl::StatusOr<SlicePlanSet> plans = SlicePlanSet();
 };
 
-// Gives the same answers whatever it is asked.
+// Gives the same answers to all questions.
 class CannedParallelizer : public Parallelizer {
  public:
   explicit CannedParallelizer(CannedAnswers answers)

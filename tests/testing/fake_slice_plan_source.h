@@ -8,26 +8,27 @@
 
 namespace tangram::testing {
 
-// Answers every pair with one stage on one GPU that takes as many seconds as
-// the slice has layers, times the microbatch size, times `seconds_per_layer`
-// of the island. Keeps every query.
+// Answers every pair with one stage on one GPU. Its time is the number of
+// layers, times the microbatch size, times `seconds_per_layer` of the island.
+// Keeps every query.
 class FakeSlicePlanSource : public SlicePlanSource {
  public:
-  // By device type; default 1.
+  // By device type; the default is 1.
   std::function<double(const IslandSpec&)> seconds_per_layer =
       [](const IslandSpec&) { return 1.0; };
-  // How many trailing stages a plan asked for with `trailing` bears.
+  // Trailing stages that a plan allows if asked for with `trailing`.
   std::function<int(int trailing)> bears = [](int) {
     return kUnlimitedTrailingStages;
   };
-  // What Parallelize returns instead of answers, if not OK.
+  // Returned by Parallelize instead of answers, if not OK.
   absl::Status parallelize_status;
-  // Nothing fits.
+  // Whether nothing fits.
   bool infeasible = false;
 
   int concatenations = 0;  // Batches of joins so far.
   std::vector<PairQuery> queries;
-  std::vector<StageLimits> limits;  // Of the islands asked about last.
+  // Limits of the islands of the last question.
+  std::vector<StageLimits> limits;
 
   absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) override;

@@ -11,18 +11,19 @@
 namespace tangram::testing {
 namespace {
 
-// FNV-1a: state' = (state ^ byte) · p mod 2^64. The exclusive or changes the
-// low byte alone. So from all states with one low byte, a text leads to
-//   state · p^n + c,
-// where c depends on the text and that low byte only. Texts that lead back to
-// the low byte they start from can be put together freely, and their parts c
-// add up: four lists of them are searched for a sum (Wagner, "A Generalized
+// Makes collisions of FNV-1a: state' = (state ^ byte) · p mod 2^64. The
+// exclusive or changes only the low byte. So a text takes every state with a
+// given low byte to
+//   state · p^n + c
+// where c depends only on the text and that low byte. Texts that return to the
+// low byte from which they start can be combined freely, and their c add up.
+// The attack searches four lists of texts for a sum (Wagner, "A Generalized
 // Birthday Problem", 2002).
 constexpr uint64_t kPrime = 0x100000001b3;
 constexpr size_t kSegmentBytes = 5;
 constexpr size_t kNumSegments = 4;
 constexpr size_t kListSize = 1 << 19;
-// Bits of the sums of two segments that are fixed, so that few are left.
+// Bits of the sums of two segments that are fixed, so that few sums remain.
 constexpr int kFixedBits = 8 + 18;
 constexpr uint64_t kFixedMask = (uint64_t{1} << kFixedBits) - 1;
 
@@ -30,7 +31,7 @@ uint64_t Step(uint64_t state, unsigned char byte) {
   return (state ^ byte) * kPrime;
 }
 
-// Texts begin with their length.
+// Returns the state after the length, with which texts begin.
 uint64_t StateAfterLength(uint64_t length) {
   uint64_t state = 0xcbf29ce484222325;
   for (int shift = 0; shift < 64; shift += 8) {
@@ -57,18 +58,19 @@ struct Part {
   Segment text;
 };
 
-// Printable segments that lead from the low byte `from` to `to`, with what they
-// add to the last state when `bytes_after` follow.
+// Returns printable segments that lead from the low byte `from` to `to`, with
+// the value that each adds to the last state if `bytes_after` follow.
 std::vector<Part> ListParts(unsigned char from, unsigned char to,
                             size_t bytes_after) {
-  unsigned char before_last = 0;  // Times the prime it has the low byte `to`.
+  // Multiplied by the prime, it has the low byte `to`.
+  unsigned char before_last = 0;
   while (static_cast<unsigned char>(before_last * kPrime) != to) ++before_last;
   std::vector<Part> parts;
   for (uint32_t number = 0; parts.size() < kListSize; ++number) {
     Part part;
     uint64_t state = from;
     for (size_t i = 0; i + 1 < kSegmentBytes; ++i) {
-      // 64 printable characters.
+      // One of 64 printable characters.
       part.text[i] = static_cast<char>('0' + (number >> (6 * i)) % 64);
       state = Step(state, static_cast<unsigned char>(part.text[i]));
     }
@@ -88,7 +90,7 @@ struct Pair {
   Segment second;
 };
 
-// Pairs of both lists whose sums have the fixed bits of `residue`.
+// Returns pairs from both lists whose sums have the fixed bits of `residue`.
 std::vector<Pair> Merge(const std::vector<Part>& first,
                         std::vector<Part> second, uint64_t residue) {
   const auto fixed = [](const Part& part) { return part.sum & kFixedMask; };

@@ -7,9 +7,9 @@
 
 namespace tangram::testing {
 
-// Another printable text of the same 20 bytes' length whose fingerprint, and
-// that of all that goes on from the two in the same way, is the same. Found in
-// less than a second: a fingerprint names things, it proves nothing.
+// Returns another printable text of 20 bytes with the same fingerprint. Texts
+// that continue both in the same way also have equal fingerprints. Takes less
+// than a second: fingerprints name things, but prove nothing.
 std::string TextWithFingerprintOf(absl::string_view text);
 
 }  // namespace tangram::testing

@@ -8,8 +8,8 @@
 
 namespace tangram::testing {
 
-// Passes everything on to another parallelizer, for those that differ from it
-// in one function.
+// Passes all calls on to another parallelizer. A base for those that differ
+// from it in one function.
 class ForwardingParallelizer : public Parallelizer {
  public:
   std::string name() const override { return target().name(); }

@@ -9,8 +9,8 @@
 
 namespace tangram::testing {
 
-// One HTTP/1.0 GET of a server on this host, read to the end; empty if there is
-// none.
+// Sends one HTTP/1.0 GET to a server on this host and returns the whole
+// response; empty if there is none.
 inline std::string HttpGet(int port, const std::string& path) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in server = {};

@@ -8,8 +8,8 @@
 
 namespace tangram::testing {
 
-// Plans as if every GPU had `factor` times its memory, so its answers claim
-// that slices fit and bear trailing stages where they do not.
+// Plans as if every GPU had `factor` times its memory. So its answers claim
+// that slices fit, and allow trailing stages, where they do not.
 class LyingParallelizer : public ForwardingParallelizer {
  public:
   LyingParallelizer(std::unique_ptr<Parallelizer> honest, double factor)

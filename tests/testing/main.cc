@@ -1,4 +1,5 @@
-// main() of the test binaries. Unlike gtest's, it tells ctest of skipped cases.
+// The main() of test binaries. Unlike gtest's, it tells ctest about skipped
+// cases.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +12,10 @@
 
 namespace {
 
-// What SKIP_RETURN_CODE of tests/CMakeLists.txt says; as Automake has it.
+// SKIP_RETURN_CODE of tests/CMakeLists.txt, as in Automake.
 constexpr int kSkipped = 77;
-// Cases that say so are not for the parameter or the machine that they skip;
-// nothing is missing.
+// Prefix of the reason of a case that is not meant for its parameter or this
+// machine. Nothing is missing then.
 constexpr char kNotApplicable[] = "not applicable: ";
 
 // Counts the cases that are skipped because something is missing.
@@ -26,7 +27,8 @@ class SkipReport : public ::testing::EmptyTestEventListener {
     if (!absl::StrContains(reason, kNotApplicable)) ++cases_[reason];
   }
 
-  // Prints the lines that scripts/skipped collects.
+  // Prints the lines that scripts/skipped collects. Returns whether there were
+  // any.
   bool Print(int num_run) const {
     for (const auto& [reason, count] : cases_) {
       std::printf("skipped: %d of %d cases: %s\n", count, num_run,

@@ -5,8 +5,8 @@
 
 namespace tangram::testing {
 
-// A GPT of eight layers on one node of eight A100-80: tp 2, two stages, two
-// replicas. No measurement.
+// Returns a run of a GPT of eight layers on one node of eight A100-80, with tp
+// 2, two stages and two replicas. It has no measurement.
 inline MeasuredRun GptRun() {
   return {.id = "gpt-1",
           .source = "paper",

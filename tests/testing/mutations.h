@@ -10,8 +10,8 @@
 
 namespace tangram::testing {
 
-// One to eight random edits: bytes changed, runs cut out, repeated or moved,
-// the end cut off.
+// Makes one to eight random edits: changes bytes, cuts out, repeats or moves
+// runs, or cuts off the end.
 inline std::string Mutated(std::string text, std::mt19937& rng) {
   const auto below = [&rng](size_t n) { return n == 0 ? 0 : rng() % n; };
   const int num_edits = 1 + static_cast<int>(below(8));
@@ -38,7 +38,7 @@ inline std::string Mutated(std::string text, std::mt19937& rng) {
   return text;
 }
 
-// Calls `check` on so many mutations of `text`, each told in a failure.
+// Calls `check` on `count` mutations of `text`. A failure shows the seed.
 inline void ForEachMutation(
     const std::string& text, int count,
     const std::function<void(const std::string&)>& check) {

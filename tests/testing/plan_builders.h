@@ -9,10 +9,10 @@
 
 namespace tangram::testing {
 
-// GPUs [first, first + count) of one node.
+// Returns the GPUs [first, first + count) of one node.
 std::vector<GpuId> NodeGpus(int node, int count, int first = 0);
 
-// Layers [begin, end) on `gpus`, nothing recomputed.
+// Returns a stage of layers [begin, end) on `gpus` without recomputation.
 PlacedStage StageOn(int begin_layer, int end_layer,
                     const StageParallelism& parallelism,
                     const std::vector<GpuId>& gpus);

@@ -18,11 +18,11 @@
 
 namespace tangram::testing {
 
-// A PostgreSQL server of a test's own: in a temporary folder, on a Unix socket
-// there, gone with the test.
+// A PostgreSQL server for one test, on a Unix socket in a temporary folder that
+// is deleted with it.
 class PostgresServer {
  public:
-  // Where Debian has it; empty: not installed.
+  // Returns the folder of Debian's package; empty: not installed.
   static std::string BinFolder() {
     namespace fs = std::filesystem;
     std::error_code none;
@@ -37,7 +37,7 @@ class PostgresServer {
   PostgresServer() : bin_(BinFolder()) {
     char folder[] = "/tmp/tangram_postgres_XXXXXX";
     folder_ = mkdtemp(folder);
-    // The server does not run as root.
+    // The server refuses to run as root.
     if (geteuid() == 0) {
       const passwd* user = getpwnam("postgres");
       if (chown(folder_.c_str(), user->pw_uid, user->pw_gid) == 0) {
@@ -65,7 +65,7 @@ class PostgresServer {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
-  // SIGQUIT: at once.
+  // SIGQUIT stops it at once.
   void Stop(int signal) {
     kill(server_, signal);
     Wait(server_);

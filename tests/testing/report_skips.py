@@ -9,7 +9,7 @@ import collections
 import sys
 import unittest
 
-SKIPPED = 77  # SKIP_RETURN_CODE of the tests; as Automake has it.
+SKIPPED = 77  # SKIP_RETURN_CODE of the tests, as in Automake.
 NOT_APPLICABLE = "not applicable: "
 
 
@@ -19,7 +19,7 @@ def exit_code(result):
         reason for _, reason in result.skipped
         if not reason.startswith(NOT_APPLICABLE))
     for reason, count in sorted(reasons.items()):
-        # A class or a module that is skipped as a whole runs no case.
+        # A class or module that is skipped as a whole runs no case.
         what = (f"{count} of {result.testsRun} cases"
                 if count <= result.testsRun else f"all cases of {count} groups")
         print(f"skipped: {what}: {reason}", flush=True)

@@ -10,7 +10,7 @@
 
 namespace tangram::testing {
 
-// What a command line came to.
+// Result of a command line.
 struct Outcome {
   ExitCode code;
   std::string out;

@@ -8,7 +8,8 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 
-// Debian's Abseil has no status matchers. These follow the names of newer ones:
+// Status matchers, which Debian's Abseil lacks. The names are those of newer
+// versions:
 //   EXPECT_THAT(status, IsOk());
 //   EXPECT_THAT(status_or, IsOkAndHolds(5));
 //   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,

@@ -53,7 +53,7 @@ def wait_once(query):
 
 
 def hang_with_child(_):
-    # In a process group of its own.
+    # In a separate process group.
     announce(subprocess.Popen(["sleep", "1000"], preexec_fn=os.setpgrp).pid)
     wait_for_ever()
 

@@ -19,7 +19,7 @@
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
-// Whatever a program does, its worker lives on and says what happened.
+// Whatever a program does, its worker survives and reports it.
 namespace tangram::testing {
 namespace {
 
@@ -44,7 +44,7 @@ class BadProgramsTest : public ::testing::Test {
 
   std::string file() const { return folder_ / "number"; }
 
-  // The program that misbehaves so.
+  // Starts the program that misbehaves in the way `how`.
   absl::StatusOr<std::unique_ptr<Parallelizer>> Start(
       const std::string& how, ProcessOptions limits = {}) {
     return CreateParallelizer(
@@ -54,7 +54,7 @@ class BadProgramsTest : public ::testing::Test {
         std::move(limits));
   }
 
-  // What such a program answers to a search.
+  // Returns the answer of such a program to a search.
   absl::StatusOr<SlicePlanSet> Ask(const std::string& how,
                                    ProcessOptions limits = {}) {
     const auto parallelizer = Start(how, std::move(limits));
@@ -73,7 +73,7 @@ class BadProgramsTest : public ::testing::Test {
                                      .should_stop = std::move(should_stop)});
   }
 
-  // The number that the program announces; 0 if it never does.
+  // Returns the number that the program announces; 0 if it never does.
   int AwaitNumber() const {
     int number = 0;
     Eventually([&] { return bool(std::ifstream(file()) >> number); });
@@ -166,7 +166,7 @@ TEST_F(BadProgramsTest, SenselessAnswersAreItsFault) {
 
 TEST_F(BadProgramsTest, TheCostModelSaysWhatPlansTake) {
   ASSERT_OK_AND_ASSIGN(const SlicePlanSet honest, Ask("honest"));
-  // Two equal plans, of which one claims times and memory.
+  // Two equal plans, one of which claims times and memory.
   ASSERT_OK_AND_ASSIGN(const SlicePlanSet boasting, Ask("times"));
 
   EXPECT_EQ(boasting.plans, honest.plans);
@@ -196,7 +196,7 @@ TEST_F(BadProgramsTest, ItGetsNothingThatItDoesNotNeed) {
   EXPECT_THAT(told, HasSubstr("['0', '1', '2', '3']"));
 }
 
-TEST_F(BadProgramsTest, WhatIsNoAdapterIsRefused) {
+TEST_F(BadProgramsTest, AProgramThatIsNoAdapterIsRefused) {
   EXPECT_THAT(CreateParallelizer("exec:echo no; exit 3"),
               StatusIs(kInvalid,
                        "exec:echo no; exit 3: not an adapter: exited with code "

@@ -2,7 +2,7 @@
 #include "tests/integration/programs/python_adapter.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
-// A program behind a socket must behave as if it were here.
+// A program behind a socket must behave like a parallelizer in this process.
 namespace tangram::testing {
 namespace {
 

@@ -8,14 +8,14 @@
 
 namespace tangram::testing {
 
-// Whether Python has what the package tangram_adapter needs.
+// Returns whether Python has the packages that tangram_adapter needs.
 inline bool PythonHasGrpc() {
   return std::system(
              "/usr/bin/python3 -c 'import grpc, google.protobuf' "
              "2>/dev/null") == 0;
 }
 
-// The command that runs a program of the repository with that package.
+// Returns the command that runs a program of the repository with that package.
 inline std::string PythonCommand(const std::string& program) {
   return absl::StrCat(
       "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=", TANGRAM_BINARY_DIR "/python:",

@@ -175,7 +175,7 @@ class Collector {
                 const std::string& path, const std::string& place) {
     const Reflection& r = *message.GetReflection();
     if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      // A value of another alternative of a oneof would clear the one there is.
+      // Setting another alternative of a oneof would clear the current one.
       if (field.containing_oneof() != nullptr && !r.HasField(message, &field) &&
           !field.has_optional_keyword()) {
         return;
@@ -244,7 +244,7 @@ std::string MutateMessage(std::mt19937& rng, Message& message) {
     std::advance(place, rng() % collector.sites().size());
     const Site& site = place->second[rng() % place->second.size()];
     site.change();
-    // NaN differs from itself, so bytes are compared.
+    // Compares bytes, because NaN differs from itself.
     if (message.SerializeAsString() != before) return site.path;
     message.ParseFromString(before);
   }

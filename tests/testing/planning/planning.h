@@ -21,8 +21,8 @@ class SilentObserver : public PlanObserver {
   bool ShouldStop() override { return false; }
 };
 
-// Plans in this process with built-in parallelizers: "aceso,mist". An empty
-// planner is the default one.
+// Plans in this process with built-in parallelizers, e.g. "aceso,mist". An
+// empty planner means the default one.
 absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
                                        const std::string& parallelizers,
                                        const TangramOptions& options = {},
@@ -30,7 +30,7 @@ absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
                                        const std::string& planner = "",
                                        const PlannerOptionText& text = {});
 
-// TestModel(6, 2048), batch 16.
+// Returns a request for TestModel(6, 2048) with batch 16.
 PlanRequest TestRequest(const std::vector<TestGroup>& groups);
 
 }  // namespace tangram::testing

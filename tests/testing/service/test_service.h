@@ -21,16 +21,16 @@ class ClientContext;
 
 namespace tangram::testing {
 
-// A real coordinator on a free port of this process, and workers that dial it.
+// A real coordinator in this process on a free port, and workers that dial it.
 class TestService {
  public:
   explicit TestService(CoordinatorOptions options = {});
 
-  // Returns once it has joined.
+  // Returns once the worker has joined.
   Worker& AddWorker(std::unique_ptr<Parallelizer> parallelizer,
                     int num_threads = 1);
   Worker& AddWorker(const std::string& parallelizer, int num_threads = 1);
-  // Coordinators and name are set if they are not.
+  // Sets coordinators and name if `options` has none.
   Worker& AddWorker(WorkerOptions options);
 
   std::string address() const;
@@ -44,7 +44,8 @@ class TestService {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// Two unequal groups of GPUs and a small model: a plan in a moment.
+// Returns a request with two unequal groups of GPUs and a small model, which is
+// planned quickly.
 PlanRequest SmallRequest();
 
 v1::PlanRequest Encode(const PlanRequest& request,
@@ -58,15 +59,15 @@ absl::StatusOr<PlanFile> CallPlan(
 absl::StatusOr<PlanFile> CallPlan(const std::string& address,
                                   const v1::PlanRequest& request);
 
-// The plan file without what may differ between runs, as text.
+// Returns the plan file as text, without the parts that differ between runs.
 std::string Essence(PlanFile file);
 
-// Essence of planning in this process, with one thread.
+// Returns the Essence of planning in this process with one thread.
 std::string LocalEssence(const PlanRequest& request,
                          const std::string& parallelizer,
                          const TangramOptions& options = {});
 
-// Waits until `condition` holds; false after 30 s.
+// Waits until `condition` holds. Returns false after 30 s.
 bool Eventually(const std::function<bool()>& condition);
 
 }  // namespace tangram::testing

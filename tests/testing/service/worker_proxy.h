@@ -9,9 +9,9 @@
 
 namespace tangram::testing {
 
-// Stands between workers and a coordinator and passes on what both say, but for
-// what `tamper` does to the answers of the workers. `tamper` is called from the
-// threads of the streams.
+// Stands between workers and a coordinator and forwards all messages. `tamper`
+// may change the answers of workers. It is called from the threads of the
+// streams.
 class WorkerProxy {
  public:
   using Tamper = std::function<void(v1::Answer&)>;
@@ -20,7 +20,7 @@ class WorkerProxy {
                                             Tamper tamper);
   virtual ~WorkerProxy() = default;  // Ends all streams.
 
-  virtual std::string address() const = 0;  // For workers to dial.
+  virtual std::string address() const = 0;  // Address for workers to dial.
 };
 
 }  // namespace tangram::testing

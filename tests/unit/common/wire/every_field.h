@@ -10,12 +10,11 @@
 #include "google/protobuf/message.h"
 #include "tests/testing/messages/mutate_message.h"
 
-// Whether any field of a message is lost between decoding and encoding. Fields
-// are found by reflection, so a new field is looked at without anybody thinking
-// of it.
+// Tests that no field of a message is lost between decoding and encoding. Finds
+// fields by reflection, so new fields are covered.
 namespace tangram::testing {
 
-// Adds the paths of all values, which are no messages, of a type: "nodes.name".
+// Adds the paths of all scalar values of a type, e.g. "nodes.name".
 inline void AddValuePaths(const google::protobuf::Descriptor& type,
                           const std::string& prefix,
                           std::set<std::string>& paths) {
@@ -30,7 +29,7 @@ inline void AddValuePaths(const google::protobuf::Descriptor& type,
   }
 }
 
-// "nodes[3].name (dropped)" -> "nodes.name"
+// Turns "nodes[3].name (dropped)" into "nodes.name".
 inline std::string WithoutIndices(const std::string& path) {
   std::string out;
   bool is_index = false;
@@ -43,13 +42,13 @@ inline std::string WithoutIndices(const std::string& path) {
   return out;
 }
 
-// Returns the paths of the values that no change of a message carried through
-// `again`, which decodes a message and encodes what it has decoded; it returns
-// an absl::StatusOr<Message>. `sample` makes a good message from a seed.
+// Returns the paths of the values whose changes `again` never preserves.
+// `again` decodes a message and encodes the result; it returns an
+// absl::StatusOr<Message>. `sample` makes a good message from a seed.
 template <typename Message, typename Sample, typename Again>
 std::set<std::string> LostFields(const Sample& sample, const Again& again) {
   constexpr uint32_t kSamples = 150;
-  constexpr int kChanges = 150;  // Of each sample.
+  constexpr int kChanges = 150;  // Per sample.
   std::set<std::string> lost;
   AddValuePaths(*Message::descriptor(), "", lost);
   for (uint32_t seed = 0; seed < kSamples && !lost.empty(); ++seed) {

@@ -27,7 +27,7 @@ TEST(MeasurementsWireTest, RoundTrip) {
   DeviceSpec device;
   ASSERT_TRUE(MeasurementsFromProto(TwoOfEach(), device).ok());
   EXPECT_EQ(device.measured_layers.size(), 2);
-  // Measured to be nothing is not the same as not measured.
+  // A measurement of zero is not the same as no measurement.
   EXPECT_EQ(device.measured_layers[0].saved_bytes, std::nullopt);
   EXPECT_EQ(device.measured_layers[1].saved_bytes, 0);
   EXPECT_EQ(device.collectives[0].points[1], (CollectivePoint{2, 3}));

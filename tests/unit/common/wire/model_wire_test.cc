@@ -60,7 +60,7 @@ TEST(ModelWireTest, EqualLayersAreWrittenOnce) {
 
 TEST(ModelWireTest, FingerprintsAreOfTheContent) {
   v1::SliceList message = ToProto(SliceByLayer(TestModel(2)));
-  // The two equal layers in one slice, as two runs of one.
+  // Two equal layers in one slice, as two runs of one layer.
   v1::ModelSlice& slice = *message.mutable_slices(1);
   slice.set_end_atom(3);
   *slice.add_runs() = slice.runs(0);

@@ -21,7 +21,7 @@ using testing::TestDevice;
 using testing::TestModel;
 using testing::TestTraining;
 
-// Two stages on one group of two nodes of four GPUs.
+// A plan of two stages on one group of two nodes of four GPUs.
 PlanFile ExampleFile() {
   PlanFile file{.cluster = TestCluster({{"t4", 2, 4, TestDevice("T4")}}),
                 .model = TestModel(4),
@@ -96,7 +96,7 @@ TEST(PlanFileTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(decoded.training, file.training);
   EXPECT_EQ(decoded.cluster.links, file.cluster.links);
   EXPECT_EQ(decoded.provenance, file.provenance);
-  // What has no operator== is compared by its text.
+  // Compares as text, because some parts have no operator==.
   EXPECT_EQ(*PlanFileToJson(decoded), text);
 }
 

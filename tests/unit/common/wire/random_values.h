@@ -14,7 +14,7 @@
 #include "common/domain/stage_plan.h"
 #include "common/domain/training_options.h"
 
-// Values with every field drawn at random, for round trips.
+// Makes values with every field drawn at random, for round trips.
 namespace tangram::testing {
 
 class RandomValues {
@@ -135,7 +135,7 @@ class RandomValues {
           &LayerSpec::expert_ffn_hidden_size,
           &LayerSpec::shared_expert_ffn_hidden_size, &LayerSpec::vocab_size,
           &LayerSpec::max_position_embeddings}) {
-      layer.*dimension = Int(1, kMaxExperts);  // The least of their limits.
+      layer.*dimension = Int(1, kMaxExperts);  // The smallest of their limits.
     }
     for (bool LayerSpec::*flag :
          {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,

@@ -37,7 +37,7 @@ TEST(TrainingWireTest, NoFieldIsLost) {
               ::testing::IsEmpty());
 }
 
-TEST(TrainingWireTest, WhatIsMissingIsRefused) {
+TEST(TrainingWireTest, AMissingOptimizerOrPrecisionIsRefused) {
   v1::TrainingOptions message = ToProto(testing::TestTraining());
   message.clear_optimizer();
   EXPECT_THAT(FromProto(message),

@@ -46,7 +46,7 @@ TEST(WorkerPoolWireTest, ASealTellsOfEveryChange) {
   other = message;
   other.clear_digest();
   EXPECT_FALSE(CheckSeal(other).ok());
-  // Fields of a later version are under the seal, too.
+  // The seal covers fields of later versions too.
   ASSERT_TRUE(other.ParseFromString(message.SerializeAsString() +
                                     std::string("\xf8\x07\x01", 3)));
   EXPECT_FALSE(CheckSeal(other).ok());
@@ -111,7 +111,7 @@ TEST(WorkerPoolWireTest, ErrorsSurviveTheRoundTrip) {
   EXPECT_EQ(Sent(absl::StatusOr<Answer>(error)).status(), error);
 }
 
-TEST(WorkerPoolWireTest, WhatIsNoAnswerIsTheWorkersFault) {
+TEST(WorkerPoolWireTest, AMessageWithoutAnAnswerIsTheWorkersFault) {
   EXPECT_THAT(DecodeAnswer(v1::Answer()),
               StatusIs(absl::StatusCode::kInternal,
                        HasSubstr("answer: missing; expected a value")));

@@ -17,7 +17,7 @@ namespace {
 using ::testing::IsNull;
 using ::testing::NotNull;
 
-// "/tangram.v1.Jobs/GetJob" and so on.
+// Returns paths of methods, e.g. "/tangram.v1.Jobs/GetJob".
 std::vector<std::string> MethodsOf(const std::filesystem::path& proto) {
   std::ifstream file(proto);
   std::vector<std::string> methods;
@@ -35,7 +35,7 @@ std::vector<std::string> MethodsOf(const std::filesystem::path& proto) {
   return methods;
 }
 
-// Of all services but the one that adapter programs serve.
+// Returns the methods of all services except that of adapter programs.
 std::vector<std::string> ServedMethods() {
   std::vector<std::string> all;
   for (const auto& entry : std::filesystem::directory_iterator(

@@ -16,7 +16,7 @@
 
 namespace tangram::testing {
 
-// An identity provider's private key, made anew.
+// A fresh private key of an identity provider.
 class SigningKey {
  public:
   static SigningKey Rsa(unsigned bits = 2048) {
@@ -29,7 +29,7 @@ class SigningKey {
   }
   std::string algorithm() const { return is_rsa() ? "RS256" : "ES256"; }
 
-  // The public half as a JSON Web Key.
+  // Returns the public half as a JSON Web Key.
   std::string Jwk(const std::string& id) const {
     if (is_rsa()) {
       return absl::StrCat(R"({"kty":"RSA","use":"sig","kid":")", id,
@@ -54,7 +54,7 @@ class SigningKey {
     return is_rsa() ? signature : SideBySide(signature);
   }
 
-  // A JSON Web Token with this payload.
+  // Returns a JSON Web Token with this header and payload.
   std::string Token(const std::string& header,
                     const std::string& payload) const {
     const std::string text =

@@ -17,7 +17,7 @@ using ::testing::Pointee;
 using testing::StatusIs;
 
 TEST(TokenTableTest, FindsCallers) {
-  // printf token-of-olga-0001 | sha256sum
+  // Digest by: printf token-of-olga-0001 | sha256sum
   ASSERT_OK_AND_ASSIGN(
       const TokenTable table,
       TokenTable::Parse(
@@ -37,7 +37,7 @@ TEST(TokenTableTest, FindsCallers) {
                              .tenant = "ops",
                              .roles = Roles() | Role::kPlan | Role::kOperate}));
   EXPECT_THAT(table.FindCertificate("worker.example.org"), Pointee(worker));
-  // Neither a digest nor a name in a certificate is a token.
+  // A digest or a certificate's name is not a token.
   EXPECT_THAT(table.FindToken("cert:worker.example.org"), IsNull());
   EXPECT_THAT(table.FindToken("worker.example.org"), IsNull());
   EXPECT_THAT(table.FindToken(""), IsNull());

@@ -40,7 +40,7 @@ class WebTokenTest : public ::testing::Test {
     return CallerOfWebToken(
         token, keys_, {.issuer = "https://id", .audience = "tangram"}, now_s);
   }
-  // With one part of the payload put differently.
+  // Asks with one part of the payload replaced.
   absl::StatusOr<Caller> AskWith(const std::string& from,
                                  const std::string& to) {
     const std::string payload = absl::StrReplaceAll(kPayload, {{from, to}});
@@ -51,7 +51,7 @@ class WebTokenTest : public ::testing::Test {
     return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(why));
   }
 
-  // Takes a while to make.
+  // Static, because making it takes a while.
   static const SigningKey& TheRsaKey() {
     static const SigningKey* const kKey = new SigningKey(SigningKey::Rsa());
     return *kKey;
@@ -76,7 +76,7 @@ TEST_F(WebTokenTest, SaysWhoCalls) {
 
 TEST_F(WebTokenTest, HoldsForItsTimeAlone) {
   const std::string token = rsa_.Token(kPayload);
-  // Half a minute for clocks that differ.
+  // Clocks may differ by 30 s.
   EXPECT_THAT(Ask(token, kNowS - 29), IsOkAndHolds(Alice()));
   EXPECT_THAT(Ask(token, kNowS - 31), Refused("nbf: is not valid yet"));
   EXPECT_THAT(Ask(token, kNowS + 629), IsOkAndHolds(Alice()));

@@ -22,7 +22,7 @@ using testing::MemoryJobStore;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-// Lets a test say when the work of jobs ends and with what.
+// Work of jobs that ends when a test says so, with the result it gives.
 class Work {
  public:
   absl::StatusOr<std::string> Run(
@@ -63,7 +63,7 @@ class Work {
 
 class JobRunnerTest : public ::testing::Test {
  protected:
-  // Short, as tests wait for leases to be renewed; and for one to end.
+  // Short, because tests wait for renewals and for a lease to end.
   static constexpr double kLeaseS = 0.4;
 
   void Start(int num_threads = 1, double lease_s = kLeaseS) {
@@ -104,7 +104,7 @@ class JobRunnerTest : public ::testing::Test {
   std::atomic<bool> is_able_ = true;
   MemoryJobStore store_;
   Work work_;
-  std::unique_ptr<JobRunner> runner_;  // Last: it uses the others.
+  std::unique_ptr<JobRunner> runner_;  // Last, because it uses the others.
 };
 
 TEST_F(JobRunnerTest, KeepsWhatTheWorkReturns) {
@@ -174,7 +174,7 @@ TEST_F(JobRunnerTest, ACancelledJobIsStopped) {
   store_.Await("a", JobState::kCancelled);
 }
 
-// The next one by itself would be in 300 s.
+// Without the cancel, the next renewal would be in 300 s.
 TEST_F(JobRunnerTest, ACancelDuringARenewalIsNotMissed) {
   Submit("a");
   Start(/*num_threads=*/1, /*lease_s=*/1000);
@@ -208,7 +208,7 @@ TEST_F(JobRunnerTest, AJobThatAnotherHasIsStoppedAndLeftAlone) {
   EXPECT_EQ(store_.Get("a")->owner, "other");
 }
 
-// By then it may be another's; nobody can say.
+// By then another coordinator may have the job.
 TEST_F(JobRunnerTest, AJobWhoseLeaseCannotBeRenewedIsStopped) {
   Submit("a");
   Start();
@@ -226,18 +226,18 @@ TEST_F(JobRunnerTest, AJobIsStoppedAtTheEndOfItsLeaseThoughTheStoreHangs) {
   work_.AwaitBegun(1);
   store_.HoldRenewals();
   AwaitNote("job lost");
-  // Whoever can goes on with it.
+  // Any coordinator that can takes the job over.
   work_.AwaitBegun(2);
   store_.LetRenewalsGo();
 }
 
-// Nobody else can take it meanwhile.
+// No other coordinator can take the job meanwhile.
 TEST_F(JobRunnerTest, AJobGoesOnWhileTheDatabaseIsFull) {
   Submit("a");
   Start();
   work_.AwaitBegun(1);
   store_.FailWith(absl::StatusCode::kResourceExhausted);
-  // 12 tries in the time of a lease.
+  // 12 attempts in the time of a lease.
   while (store_.num_failures() < 20) std::this_thread::yield();
   work_.EndWith("plan");
   store_.FailWith(absl::StatusCode::kOk);
@@ -267,7 +267,7 @@ TEST_F(JobRunnerTest, AResultThatTheStoreRefusesIsAnError) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("too large")));
 }
 
-// Its lease has ended, but nobody else was there.
+// Its lease has ended, but no other coordinator was there.
 TEST_F(JobRunnerTest, AJobThatIsClaimedWhileItRunsGoesOnOnce) {
   Submit("a");
   Start(/*num_threads=*/2);
@@ -280,7 +280,7 @@ TEST_F(JobRunnerTest, AJobThatIsClaimedWhileItRunsGoesOnOnce) {
   EXPECT_TRUE(runner_->Stop(1000));
 }
 
-// Nor is it begun again if it ends before the claim has returned.
+// It is not begun again either if it ends before the claim has returned.
 TEST_F(JobRunnerTest, AJobThatIsClaimedWhileItsOutcomeIsKeptIsNotRunAgain) {
   Submit("a");
   Start(/*num_threads=*/2);
@@ -307,7 +307,7 @@ TEST_F(JobRunnerTest, StoppingWaitsForJobsUnderWay) {
   EXPECT_EQ(store_.Get("a")->state, JobState::kSucceeded);
 }
 
-TEST_F(JobRunnerTest, WhatIsLeftWhenItStopsGoesBackToTheQueue) {
+TEST_F(JobRunnerTest, JobsThatRunWhenItStopsGoBackToTheQueue) {
   Submit("a");
   Submit("b");
   Start();

@@ -11,28 +11,28 @@
 
 namespace tangram::testing {
 
-// Jobs in memory, without time: leases end when a test says so. It can be told
-// to fail. No library is behind it that ThreadSanitizer does not see into.
+// Jobs in memory, without time: leases end when a test says so. Can be told to
+// fail. Uses no library, because ThreadSanitizer cannot see inside libraries.
 class MemoryJobStore : public JobStore {
  public:
-  // Every call fails so from here on; OK: none.
+  // Makes every later call fail with `code`; OK ends this.
   void FailWith(absl::StatusCode code) {
     const std::lock_guard lock(mutex_);
     failure_ = code;
     changed_.notify_all();
   }
-  // Gives a running job to someone else.
+  // Gives a running job to another owner.
   void TakeAway(const std::string& id, const std::string& owner) {
     const std::lock_guard lock(mutex_);
     Find(id)->owner = owner;
     ++Find(id)->attempts;
   }
-  // Puts it back, as if its lease had ended.
+  // Makes a running job claimable, as if its lease had ended.
   void Expire(const std::string& id) {
     const std::lock_guard lock(mutex_);
     Find(id)->state = JobState::kQueued;
   }
-  // Renewals wait with their answer until they are let go.
+  // Makes renewals wait before they return, until they are released.
   void HoldRenewals() {
     const std::lock_guard lock(mutex_);
     holds_renewals_ = true;
@@ -46,7 +46,7 @@ class MemoryJobStore : public JobStore {
     holds_renewals_ = false;
     changed_.notify_all();
   }
-  // Claims that got a job likewise.
+  // Does the same to claims that got a job.
   void HoldClaims() {
     const std::lock_guard lock(mutex_);
     holds_claims_ = true;
@@ -60,8 +60,8 @@ class MemoryJobStore : public JobStore {
     holds_claims_ = false;
     changed_.notify_all();
   }
-  // Until somebody tried to finish a job, and to renew its lease, by one that
-  // he has no more.
+  // Waits until calls to finish a job and to renew its lease came with a lost
+  // lease.
   void AwaitRefusals() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return finish_refused_ && renewal_refused_; });
@@ -71,7 +71,7 @@ class MemoryJobStore : public JobStore {
     changed_.wait(lock, [&] { return Find(id)->state == state; });
     return *Find(id);
   }
-  // Until jobs were left to others so often.
+  // Waits until jobs were left to others `count` times.
   void AwaitSpared(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return num_spared_ >= count; });
@@ -164,7 +164,7 @@ class MemoryJobStore : public JobStore {
       changed_.notify_all();
       return Lost();
     }
-    // As a database that does not take so much.
+    // Fails like a database with a limit on the size of values.
     if (outcome.result.size() > 1000) return absl::InternalError("too large");
     job->state = outcome.state;
     job->result = outcome.result;

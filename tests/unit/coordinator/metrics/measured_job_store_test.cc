@@ -50,7 +50,7 @@ TEST_F(MeasuredJobStoreTest, ACallMadeAgainIsNotCountedAgain) {
   EXPECT_THAT(Exposed(), Counts("cancelled", 1));
 }
 
-TEST_F(MeasuredJobStoreTest, WhoeverRunsAJobCountsItsCancelling) {
+TEST_F(MeasuredJobStoreTest, TheRunnerOfAJobCountsItsCancelling) {
   Submit("a");
   const auto job = store_->Claim("me", 10, 0);
   ASSERT_THAT(job, IsOk());
@@ -65,7 +65,7 @@ TEST_F(MeasuredJobStoreTest, WhoeverRunsAJobCountsItsCancelling) {
       HasSubstr("tangram_job_duration_seconds_sum{state=\"cancelled\"} 7"));
 }
 
-// A database that turns out to be damaged.
+// A database that can become damaged.
 class DamageableDatabase : public SqlDatabase {
  public:
   DamageableDatabase(std::unique_ptr<SqlDatabase> database, const bool& damaged)

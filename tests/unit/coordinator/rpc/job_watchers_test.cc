@@ -8,7 +8,7 @@
 namespace tangram {
 namespace {
 
-// Returns once all that was due before has been looked at.
+// Returns once all looks that were due before have ended.
 void AwaitLooks(JobWatchers& watchers) {
   std::promise<void> looked;
   const auto last = watchers.Watch("last", [&] { looked.set_value(); });
@@ -31,7 +31,7 @@ TEST(JobWatchersTest, WatchersLookAtOnceAndWhenTold) {
   EXPECT_EQ(looks, "abbab");
 }
 
-TEST(JobWatchersTest, WhoWatchesNoMoreDoesNotLook) {
+TEST(JobWatchersTest, ADroppedWatcherDoesNotLook) {
   JobWatchers watchers;
   int looks = 0;
   auto watch = watchers.Watch("a", [&] { ++looks; });
@@ -53,7 +53,7 @@ TEST(JobWatchersTest, NoticesThatGatherDuringALookAreOneMore) {
     may_end.get_future().wait();
   });
   began.get_future().wait();
-  // Waits for no look.
+  // Does not wait for looks.
   for (int i = 0; i < 3; ++i) watchers.Notify("a");
   watchers.NotifyAll();
   may_end.set_value();

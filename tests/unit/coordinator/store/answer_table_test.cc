@@ -1,4 +1,4 @@
-// Most of these tests are of answers that somebody, or a disk, has changed.
+// Most of these tests change stored answers, as a person or a disk may.
 #include "coordinator/store/answer_table.h"
 
 #include <filesystem>
@@ -60,7 +60,7 @@ class DamagedAnswersTest : public testing::DatabaseTest {
     EXPECT_THAT(store, IsOk());
     return *std::move(store);
   }
-  // A database with answers to questions 1 and 2.
+  // Creates a database with answers to questions 1 and 2.
   void Fill() {
     NewStore()->Insert(
         {Answered(1, AnswerWith(10)), Answered(2, AnswerWith(20))}, [] {});
@@ -75,7 +75,7 @@ class DamagedAnswersTest : public testing::DatabaseTest {
                 IsOk());
     return rows;
   }
-  // The column of the row of question 1.
+  // Returns a column of the row of question 1.
   std::string Column(const std::string& name) {
     std::string value;
     EXPECT_THAT(Open()->Run(absl::StrCat("SELECT ", name,
@@ -121,7 +121,7 @@ TEST_P(DamagedAnswersTest, ARowWithAFlippedBitIsDroppedAndAskedAgain) {
 
 TEST_P(DamagedAnswersTest, ARowUnderAnotherKeyIsDropped) {
   Fill();
-  // Under question 3 now.
+  // Moves the row to question 3.
   Change("UPDATE answers SET key = ?1 WHERE key = ?2",
          {Blob{QuestionOf(3).key.view()}, Blob{QuestionOf(1).key.view()}});
   const auto store = NewStore();
@@ -131,7 +131,7 @@ TEST_P(DamagedAnswersTest, ARowUnderAnotherKeyIsDropped) {
               UnorderedElementsAre(Pair(std::string(kBadChecksum), 1)));
 }
 
-// Whoever has the file can compute a checksum.
+// Anyone who has the file can compute a checksum.
 TEST_P(DamagedAnswersTest, ASealedRowOfAnotherQuestionIsDropped) {
   Fill();
   StoredAnswer row =
@@ -148,7 +148,7 @@ TEST_P(DamagedAnswersTest, ASealedRowOfAnotherQuestionIsDropped) {
               UnorderedElementsAre(Pair(std::string(kOtherQuestion), 1)));
 }
 
-TEST_P(DamagedAnswersTest, WhatThePoolRefusesIsForgotten) {
+TEST_P(DamagedAnswersTest, AnAnswerThatThePoolRefusesIsForgotten) {
   Fill();
   {
     const auto store = NewStore();
@@ -196,7 +196,7 @@ TEST_P(DamagedAnswersTest, PurgingDeletesTheAnswersOfAllVersions) {
   EXPECT_EQ(StepsIn(*NewStore(), 1), -1);
 }
 
-// Below: files. A server looks after its own.
+// The tests below are for files. A server looks after its own.
 
 class DamagedFileTest : public DamagedAnswersTest {
  protected:
@@ -207,7 +207,7 @@ class DamagedFileTest : public DamagedAnswersTest {
   void Write(const std::string& bytes) const {
     std::ofstream(file(), std::ios::binary) << bytes;
   }
-  // Whether the store is of use: keeps an answer and finds it.
+  // Expects the store to keep an answer and find it.
   void ExpectWorks(absl::string_view what = "") {
     NewStore()->Insert({Answered(7, AnswerWith(70))}, [] {});
     EXPECT_EQ(StepsIn(*NewStore(), 7), 70) << what;
@@ -217,7 +217,7 @@ class DamagedFileTest : public DamagedAnswersTest {
 INSTANTIATE_TEST_SUITE_P(All, DamagedFileTest, ::testing::Values("sqlite"),
                          testing::DatabaseName);
 
-TEST_P(DamagedFileTest, WhatIsNoDatabaseIsSetAside) {
+TEST_P(DamagedFileTest, AFileThatIsNoDatabaseIsSetAside) {
   Write(std::string(5000, 'x'));
   ExpectWorks();
   EXPECT_EQ(seen_.set_aside, 1);
@@ -298,8 +298,7 @@ TEST_P(DamagedFileTest, PurgingADamagedFileSetsItAside) {
   EXPECT_EQ(seen_.set_aside, 1);
 }
 
-// Whatever is wrong with the bytes: an answer is right or is not there, and the
-// store can be used.
+// Whatever bytes change, an answer is right or missing, and the store works.
 TEST_P(DamagedFileTest, FlippedBitsNeverChangeAnAnswer) {
   constexpr int kAnswers = 300;
   {
@@ -315,7 +314,7 @@ TEST_P(DamagedFileTest, FlippedBitsNeverChangeAnAnswer) {
   for (int round = 0; round < 100; ++round) {
     std::string damaged = sound;
     for (int flips = 1 + static_cast<int>(rng() % 20); flips > 0; --flips) {
-      // Half of them where the structure is.
+      // Half of the flips hit the structure.
       const size_t at = rng() % (rng() % 2 == 0 ? 4096 : damaged.size());
       damaged[at] = static_cast<char>(damaged[at] ^ 1 << rng() % 8);
     }

@@ -26,7 +26,7 @@ using testing::PostgresServer;
 using testing::StatusIs;
 using testing::TestServer;
 
-TEST(PostgresDatabaseTest, WhatIsNoConnectionStringIsNamed) {
+TEST(PostgresDatabaseTest, ABadConnectionStringIsNamed) {
   EXPECT_THAT(OpenPostgresDatabase("host=a nonsense=1").status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("\"nonsense\"; expected postgresql://")));
@@ -43,8 +43,7 @@ TEST(PostgresDatabaseTest, AServerThatIsNotThereIsUnavailable) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/nowhere")));
 }
 
-// A backend that is stopped: its connection lives on, as that of a host that
-// has frozen does for long.
+// A stopped backend. Its connection stays open, like that of a frozen host.
 class HungServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -80,7 +79,7 @@ TEST_F(HungServerTest, ItIsUnavailableAndTheConnectionMadeAnew) {
   EXPECT_THAT(Backend(), IsOkAndHolds(Ne(backend_)));
 }
 
-// 64 MB: more than a socket takes.
+// 64 MB is more than a socket buffers.
 TEST_F(HungServerTest, NobodyWaitsForItToRead) {
   const std::string bytes(64 << 20, 'x');
   kill(backend_, SIGSTOP);
@@ -101,7 +100,7 @@ TEST_F(HungServerTest, ATransactionEndsWithIt) {
   EXPECT_THAT(Backend(), IsOkAndHolds(Ne(backend_)));
 }
 
-// 0.8 · 500 ms.
+// The server gives up after 0.8 · 500 ms.
 TEST_F(HungServerTest, AServerThatLivesGivesUpFirst) {
   std::string timeout;
   EXPECT_THAT(
@@ -126,7 +125,7 @@ class LostConnectionTest : public ::testing::Test {
 
   int64_t NumRows() {
     int64_t rows = -1;
-    // The first tries may come before a wait between them has ended.
+    // The first attempts may come before the wait between attempts has ended.
     while (!database_
                 ->Run("SELECT COUNT(*) FROM t", {},
                       [&](const SqlRow& row) { rows = row.Int(0); })
@@ -145,7 +144,7 @@ TEST_F(LostConnectionTest, AServerThatWasStartedAnewIsFoundAgain) {
   EXPECT_EQ(NumRows(), 1);
 }
 
-TEST_F(LostConnectionTest, WithoutAServerItIsUnavailableUntilThereIsOne) {
+TEST_F(LostConnectionTest, IsUnavailableUntilThereIsAServer) {
   TestServer().Stop(SIGQUIT);
   for (int i = 0; i < 3; ++i) {
     EXPECT_THAT(database_->Run("INSERT INTO t VALUES (1)"),
@@ -155,7 +154,7 @@ TEST_F(LostConnectionTest, WithoutAServerItIsUnavailableUntilThereIsOne) {
   EXPECT_EQ(NumRows(), 0);
 }
 
-TEST_F(LostConnectionTest, OfABrokenTransactionNothingIsDone) {
+TEST_F(LostConnectionTest, ABrokenTransactionChangesNothing) {
   const absl::Status status = database_->Transact([&]() -> absl::Status {
     EXPECT_THAT(database_->Run("INSERT INTO t VALUES (1)"), IsOk());
     TestServer().Stop(SIGQUIT);

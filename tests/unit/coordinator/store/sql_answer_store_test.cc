@@ -26,7 +26,7 @@ using testing::StepsIn;
 
 class SqlAnswerStoreTest : public testing::DatabaseTest {
  protected:
-  // Writes what waits.
+  // Opens the store again, which first writes the waiting answers.
   void Reopen(int64_t max_bytes = 1 << 20, const std::string& version = "1") {
     store_.reset();
     store_ = NewStore(max_bytes, version);
@@ -107,7 +107,7 @@ TEST_P(SqlAnswerStoreTest, SaysWhenAnswersAreKept) {
   EXPECT_EQ(Steps(2), 20);
 }
 
-// No file of this process can grow meanwhile.
+// While it lives, no file of this process can grow.
 class FullDisk {
  public:
   FullDisk() {
@@ -138,13 +138,13 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForAFullDisk) {
     }
     EXPECT_EQ(Steps(3), 30);
   }
-  Reopen();  // Writes what waits.
+  Reopen();  // Writes the waiting answers.
   EXPECT_EQ(Steps(1), 10);
   EXPECT_EQ(Steps(2), 10);
 }
 
-// 64 MB may wait.
-TEST_P(SqlAnswerStoreTest, OfManyBytesThatWaitTheLastAreDropped) {
+// At most 64 MB may wait.
+TEST_P(SqlAnswerStoreTest, TheLastOfTooManyWaitingBytesAreDropped) {
   if (is_shared()) GTEST_SKIP() << "not applicable: the server has the file";
   Reopen(1 << 30);
   {
@@ -154,14 +154,14 @@ TEST_P(SqlAnswerStoreTest, OfManyBytesThatWaitTheLastAreDropped) {
     }
     Insert(4, AnswerWith(10));
   }
-  Reopen(1 << 30);  // Writes what waits.
+  Reopen(1 << 30);  // Writes the waiting answers.
   EXPECT_EQ(Steps(1), 10);
   EXPECT_EQ(Steps(2), 10);
   EXPECT_EQ(Steps(3), -1);
   EXPECT_EQ(Steps(4), 10);
 }
 
-// While it lives, or until released, no answers can be written or read.
+// While it lives, or until released, answers can be neither written nor read.
 class LockedAnswers {
  public:
   explicit LockedAnswers(std::unique_ptr<SqlDatabase> database)
@@ -222,7 +222,7 @@ TEST_P(SqlAnswerStoreTest, AfterASlowWriteNobodyWaitsUntilOneIsQuick) {
 }
 
 // 1 + 1000 + 1000 + 500.
-TEST_P(SqlAnswerStoreTest, WhatHasGatheredIsWrittenInParts) {
+TEST_P(SqlAnswerStoreTest, WaitingAnswersAreWrittenInParts) {
   if (!is_shared()) GTEST_SKIP() << "not applicable: nobody else can lock it";
   Reopen();
   LockedAnswers answers(Open());
@@ -253,7 +253,7 @@ TEST_P(SqlAnswerStoreTest, WhatHasGatheredIsWrittenInParts) {
   EXPECT_EQ(transactions, 4);
 }
 
-// The server of the store's connection, stopped.
+// Stops the server process of the store's connection.
 class HungBackend {
  public:
   explicit HungBackend(SqlDatabase& database) {
@@ -297,7 +297,7 @@ TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
   }
 }
 
-// 12 MB in answers of 100 kB into a database that may hold 6 MB.
+// Writes 12 MB in answers of 100 kB into a database that may hold 6 MB.
 TEST_P(SqlAnswerStoreTest, TheOldestGoFirst) {
   Reopen(6 << 20);
   for (uint64_t key = 0; key < 120; ++key) {
@@ -311,8 +311,8 @@ TEST_P(SqlAnswerStoreTest, TheOldestGoFirst) {
   EXPECT_EQ(Steps(200), 1);
 }
 
-// Not even none are few enough.
-TEST_P(SqlAnswerStoreTest, WhereNothingIsLeftToDropItEnds) {
+// Even an empty table is too large for the limit.
+TEST_P(SqlAnswerStoreTest, TrimmingAnEmptyTableEnds) {
   Reopen(-1);
   Insert(1, AnswerWith(1, 5 << 20));
   Reopen(-1);
@@ -343,7 +343,7 @@ TEST_P(SqlAnswerStoreTest, CoordinatorsShareAnswersOfTheirVersion) {
   const auto newer = NewStore(1 << 20, "2");
   Insert(1, AnswerWith(10));
   newer->Insert({Answered(1, AnswerWith(20))}, [] {});
-  Reopen();  // Writes them.
+  Reopen();  // Writes the waiting answers.
   while (StepsIn(*newer, 1) == -1) std::this_thread::yield();
 
   EXPECT_EQ(Steps(1), 10);

@@ -52,13 +52,13 @@ class SqlJobStoreTest : public testing::DatabaseTest {
                                 .share_key = TenantOf(id)}),
                 IsOk());
   }
-  // The lease of the next job, or an empty one.
+  // Claims the next job. Returns its lease; empty if there is none.
   JobLease Lease(const std::string& owner, double lease_s = 10) {
     const auto job = store_->Claim(owner, lease_s, 0);
     EXPECT_THAT(job, IsOk());
     return job.ok() && job->has_value() ? LeaseOf(**job) : JobLease{};
   }
-  // Its id, or "".
+  // Claims the next job. Returns its id, or "".
   std::string Claim(const std::string& owner, double lease_s = 10) {
     return Lease(owner, lease_s).job_id;
   }
@@ -202,13 +202,13 @@ TEST_P(SqlJobStoreTest, AJobWhoseLeaseHasEndedIsTakenOver) {
                                HasSubstr("dead")));
   }
   EXPECT_EQ(Get("a").state, JobState::kRunning);
-  // Progress goes on where it was.
+  // Progress continues where it stopped.
   EXPECT_THAT(store_->AppendEvent(mine, "second"), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto events, store_->EventsAfter("a", 0));
   EXPECT_THAT(events, ElementsAre(JobEvent{1, "first"}, JobEvent{2, "second"}));
 }
 
-// The one coordinator, twice.
+// The same coordinator claims twice.
 TEST_P(SqlJobStoreTest, AnOldLeaseIsNoneEvenIfTheOwnerIsTheSame) {
   Submit("a");
   const JobLease old = Lease("me", 10);
@@ -222,7 +222,7 @@ TEST_P(SqlJobStoreTest, AnOldLeaseIsNoneEvenIfTheOwnerIsTheSame) {
   EXPECT_EQ(LeaseOf(held[0]), mine);
 }
 
-TEST_P(SqlJobStoreTest, WhatIsDoneAgainChangesNothing) {
+TEST_P(SqlJobStoreTest, FinishingAgainChangesNothing) {
   Submit("a");
   const JobLease lease = Lease("me");
   const Job outcome{.state = JobState::kSucceeded, .result = "plan"};
@@ -267,7 +267,7 @@ TEST_P(SqlJobStoreTest, PriorityCountsAmongJobsOfOneKeyAlone) {
   EXPECT_EQ(Claim("me"), "a2");
 }
 
-// Quotes and other letters of the language are only letters.
+// Quotes and other special characters of SQL are plain text.
 TEST_P(SqlJobStoreTest, ValuesAreNoSql) {
   const std::string id = "'; DROP TABLE jobs; -- $1 ?1 \\ \"";
   ASSERT_THAT(store_->Submit({.id = id, .request = id, .share_key = id}),
@@ -284,7 +284,7 @@ TEST_P(SqlJobStoreTest, ValuesAreNoSql) {
   EXPECT_EQ(job.error.message(), id);
 }
 
-TEST_P(SqlJobStoreTest, WhoeverOpensAFileOfHisOwnTakesOverItsJobs) {
+TEST_P(SqlJobStoreTest, OpeningAFileTakesOverItsJobs) {
   Submit("a");
   EXPECT_EQ(Claim("dead", 10), "a");
   Reopen();
@@ -292,7 +292,7 @@ TEST_P(SqlJobStoreTest, WhoeverOpensAFileOfHisOwnTakesOverItsJobs) {
   EXPECT_EQ(Claim("me"), is_shared() ? "" : "a");
 }
 
-// Not those who put it back, nor the one who takes it again.
+// Neither putting a job back nor claiming it again counts.
 TEST_P(SqlJobStoreTest, CountsCoordinatorsThatWereLostWithAJob) {
   Submit("a");
   ASSERT_THAT(store_->Release(Lease("careful")), IsOk());
@@ -348,7 +348,7 @@ TEST_P(SqlJobStoreTest, ReleasedJobsAreQueuedAgain) {
   EXPECT_EQ(Claim("other"), "a");
 }
 
-TEST_P(SqlJobStoreTest, WhoeverIsNotAbleTakesWhatOthersLeave) {
+TEST_P(SqlJobStoreTest, AnOwnerThatIsNotAbleTakesOnlyJobsThatOthersLeave) {
   const auto claim_left = [this] {
     const auto job = store_->Claim("unable", 10, /*left_s=*/3);
     EXPECT_THAT(job, IsOk());
@@ -360,13 +360,13 @@ TEST_P(SqlJobStoreTest, WhoeverIsNotAbleTakesWhatOthersLeave) {
   now_s_ = 1003;
   EXPECT_EQ(claim_left(), is_shared() ? "a" : "");
   if (!is_shared()) return;
-  // While somebody runs one, he has no room for more: until 1013.
+  // Until 1013, an owner runs a job and so may lack room for more.
   Submit("b");
   now_s_ = 1012;
   EXPECT_EQ(claim_left(), "");
   now_s_ = 1013.1;
   EXPECT_EQ(claim_left(), "b");
-  // A lease that has ended, or was given back, was not left for long.
+  // A job whose lease has just ended or was given back has not waited.
   now_s_ = 1023.2;
   EXPECT_EQ(claim_left(), "a");
   now_s_ = 1050;
@@ -400,7 +400,7 @@ TEST_P(SqlJobStoreTest, ListsPagesFromTheNewestOn) {
   EXPECT_THAT(queued, ElementsAre(HasId("d"), HasId("c"), HasId("b")));
 }
 
-// Each with a connection of its own, or the one there is.
+// Each owner has a separate connection, or all share the only one.
 TEST_P(SqlJobStoreTest, EachJobIsClaimedOnce) {
   constexpr int kJobs = 60;
   for (int i = 0; i < kJobs; ++i) Submit("job" + std::to_string(i));
@@ -454,13 +454,13 @@ TEST_P(SqlJobStoreTest, JobsAreForgottenSomeTimeAfterTheirEnd) {
   EXPECT_THAT(store_->Forget(100, 10), IsOkAndHolds(0));
   EXPECT_THAT(store_->List({}),
               IsOkAndHolds(ElementsAre(HasId("e"), HasId("d"), HasId("c"))));
-  // Nothing of the old one is left.
+  // Nothing of the old job is left.
   Submit("a");
   EXPECT_THAT(store_->EventsAfter("a", 0), IsOkAndHolds(IsEmpty()));
   EXPECT_THAT(store_->EventsAfter("c", 0), IsOkAndHolds(SizeIs(1)));
 }
 
-// As one that was kept before jobs had keys.
+// Looks like a job from before there were share keys.
 TEST_P(SqlJobStoreTest, JobsWithoutAKeyGetThatOfTheirTenant) {
   for (const char* id : {"team-a.1/x_1.y-Z", "x"}) {
     ASSERT_THAT(store_->Submit({.id = id, .request = id}), IsOk());

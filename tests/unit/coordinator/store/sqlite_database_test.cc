@@ -27,7 +27,7 @@ TEST(SqliteDatabaseTest, TwoConnectionsCannotHaveTheSameFile) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("locked")));
 }
 
-TEST(SqliteDatabaseTest, WhatIsNoDatabaseIsLeftAlone) {
+TEST(SqliteDatabaseTest, AFileThatIsNoDatabaseIsLeftAlone) {
   const std::string path = TestFile("text");
   FILE* file = fopen(path.c_str(), "w");
   const std::string text(5000, 'x');

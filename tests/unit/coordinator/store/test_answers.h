@@ -11,7 +11,7 @@
 
 namespace tangram::testing {
 
-// Answers and questions that a number tells apart.
+// Questions and answers that are distinguished by a number.
 
 inline Answer AnswerWith(int64_t steps, size_t reason_bytes = 0) {
   return SlicePlanSet{
@@ -28,13 +28,13 @@ inline AnsweredQuestion Answered(uint64_t number, const Answer& answer) {
   return {QuestionOf(number), answer};
 }
 
-// -1: unknown.
+// Returns the stored search steps; -1: not found.
 inline int64_t StepsIn(AnswerStore& store, uint64_t number) {
   const std::optional<Answer> answer = store.Find({QuestionOf(number)}).front();
   return answer ? std::get<SlicePlanSet>(*answer).search_steps : -1;
 }
 
-// Counts what it is told.
+// Counts the calls.
 class CountingObserver : public AnswerStoreObserver {
  public:
   void OnDropped(absl::string_view reason) override {

@@ -14,7 +14,7 @@
 
 namespace tangram::testing {
 
-// The one server of this test binary, started when first used.
+// Returns the server of this test binary, started on first use.
 inline PostgresServer& TestServer() {
   static PostgresServer server;
   return server;
@@ -27,7 +27,7 @@ inline std::string TestName() {
   return name;
 }
 
-// Tests that hold for every database. Each has an empty one.
+// Tests that hold for every database. Each test gets an empty one.
 class DatabaseTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {

@@ -95,7 +95,7 @@ TEST_F(PlanTracerTest, AQueryIsInItsPhaseAndItsAttemptsWithTheirWorkers) {
   EXPECT_EQ(lost.error, "lost");
   EXPECT_EQ(lost.start_s, 1.5);
   EXPECT_EQ(lost.end_s, 2);
-  // The search took the last second of what the worker had it.
+  // The search took the last second of the time that the worker held the query.
   const Span& answered = trace.spans[4];
   EXPECT_EQ(answered.lane, "w1");
   EXPECT_EQ(answered.parent, query.id);
@@ -104,7 +104,7 @@ TEST_F(PlanTracerTest, AQueryIsInItsPhaseAndItsAttemptsWithTheirWorkers) {
   EXPECT_EQ(answered.error, "");
 }
 
-TEST_F(PlanTracerTest, WhatIsCachedHadNoWorker) {
+TEST_F(PlanTracerTest, ACachedQueryHadNoWorker) {
   PlanTracer tracer(Options());
   Answer(tracer, /*is_cached=*/true);
   EXPECT_THAT(tracer.ToTrace().spans, SizeIs(2));
