@@ -21,8 +21,10 @@ CommandResult Run(const HelpOptions& options, Console& console) {
   return ExitCode::kOk;
 }
 
-// Takes "--format text|json" out of `arguments`, wherever it stands: how errors
-// are told, those of the command line too. Other values are a command's own.
+// Removes every "--format text|json" from `arguments` and returns the last one.
+// It is read before the command line is parsed, because errors of parsing are
+// printed in that format too. Other values of --format belong to a command
+// (`job trace --format otlp`) and stay.
 OutputFormat TakeFormat(std::vector<std::string>& arguments) {
   OutputFormat format = OutputFormat::kText;
   for (size_t i = 0; i < arguments.size();) {
@@ -51,7 +53,7 @@ void PrintError(const absl::Status& status, Console& console) {
       {"code", absl::StatusCodeToString(status.code())},
       {"exit_code", static_cast<int>(ExitCodeOf(status))},
       {"message", status.message()}};
-  // What is no UTF-8 in a message came from a file.
+  // Messages may quote bytes of a file that are not UTF-8; these are replaced.
   console.err << nlohmann::ordered_json{{"error", error}}.dump(
                      -1, ' ', /*ensure_ascii=*/false,
                      nlohmann::ordered_json::error_handler_t::replace)

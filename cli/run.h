@@ -9,11 +9,13 @@
 
 namespace tangram {
 
-// Does what `arguments` (without the program's name) ask for. An error is one
-// line on console.err: "tangram: c1.yaml: groups[1].nodes: 0; expected ...".
+// Runs the command in `arguments`, which do not include the program's name, and
+// returns its exit code. An error is one line on console.err:
+// "tangram: c1.yaml: groups[1].nodes: 0; expected ...".
 ExitCode RunTangram(std::vector<std::string> arguments, Console& console);
 
-// main of `tangram`: RunTangram on this process's console, with SIGINT handled.
+// The main function of `tangram`: handles SIGINT and SIGTERM and calls
+// RunTangram with this process's console.
 int RunMain(int argc, char** argv);
 
 }  // namespace tangram

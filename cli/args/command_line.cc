@@ -23,8 +23,9 @@ constexpr int kHelpColumn = 34;
 
 std::string Footer() {
   std::string footer =
-      "\n--format json, anywhere: errors as JSON (and what diff says), "
-      "{\"error\":{\"code\",\"exit_code\",\"message\"}}\n\nExit codes:\n";
+      "\nWith --format json, anywhere on the line, errors and the answer of "
+      "diff are JSON:\n"
+      "  {\"error\":{\"code\",\"exit_code\",\"message\"}}\n\nExit codes:\n";
   for (const ExitCodeMeaning& entry : ExitCodeMeanings()) {
     absl::StrAppendFormat(&footer, "  %-5d%s\n", static_cast<int>(entry.code),
                           entry.meaning);
@@ -33,17 +34,18 @@ std::string Footer() {
 }
 
 void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required) {
-  app.add_option("--cluster", cluster.file, "Cluster file (YAML or JSON)")
+  app.add_option("--cluster", cluster.file,
+                 "Read the cluster from this YAML or JSON file")
       ->required(required)
       ->type_name("FILE");
   app.add_option("--nodes", cluster.nodes,
-                 "Keep only so many nodes of these groups")
+                 "Keep only N nodes of each of these groups; 0: none")
       ->type_name("GROUP=N,...");
 }
 
 void AddModel(CLI::App& app, ModelChoice& model, bool required) {
   app.add_option("--model", model.name_or_file,
-                 "Built-in model, Hugging Face config.json or model file")
+                 "Use this built-in model, Hugging Face config or model file")
       ->required(required)
       ->type_name("NAME|FILE");
   AddOptional(app, "--layers", model.num_layers,
@@ -53,32 +55,33 @@ void AddModel(CLI::App& app, ModelChoice& model, bool required) {
 
 void AddTraining(CLI::App& app, TrainingChoice& training, bool required) {
   app.add_option("--global-batch", training.global_batch_size,
-                 "Sequences per iteration")
+                 "Train with this many sequences per iteration")
       ->required(required)
       ->check(PositiveInteger());
   AddOptional(app, "--seq", training.sequence_length,
-              "Tokens per sequence [the model's usual length]")
+              "Train with this many tokens per sequence [the model's usual]")
       ->check(PositiveInteger());
-  app.add_option("--precision", training.precision, "fp32, fp16, bf16 or fp8")
+  app.add_option("--precision", training.precision,
+                 "Train in fp32, fp16, bf16 or fp8")
       ->capture_default_str();
-  app.add_option("--optimizer", training.optimizer, "adam or sgd")
+  app.add_option("--optimizer", training.optimizer, "Train with adam or sgd")
       ->capture_default_str();
   AddOffSwitch(app, "--no-flash-attention", training.flash_attention,
-               "Plan without flash attention");
+               "Plan without flash attention even where GPUs support it");
   AddOffSwitch(app, "--no-dropout", training.dropout,
-               "The model is trained without dropout");
+               "Train without dropout, so that no masks are kept");
   app.add_flag("--accumulate-allreduce-grads-in-fp32", training.fp32_gradients,
-               "Gradients are kept and reduced in fp32");
+               "Keep and reduce gradients in fp32");
   app.add_flag("--overlap-grad-reduce", training.overlap_grad_reduce,
-               "Gradients are reduced beside the last backward pass");
+               "Reduce gradients during the last backward pass");
   app.add_flag("--blocking-transfers", training.blocking_transfers,
-               "Stages stand still while they hand over a large tensor");
+               "Stall both stages while they exchange a large tensor");
   app.add_flag("--keep-16-bit-grads", training.gradient_copy,
-               "16-bit gradients stay beside their fp32 sums");
+               "Keep 16-bit gradients in memory beside their fp32 sums");
   app.add_flag("--bf16-moments", training.bf16_moments,
-               "Adam keeps its moments in 16 bits");
+               "Keep Adam's moments in 16 bits");
   app.add_flag("--cross-entropy-loss-fusion", training.fused_loss,
-               "The loss keeps 16-bit logits, not an fp32 softmax");
+               "Keep 16-bit logits for the loss instead of an fp32 softmax");
 }
 
 void AddTolerances(CLI::App& app, IslandTolerances& tolerances) {
@@ -89,41 +92,42 @@ void AddTolerances(CLI::App& app, IslandTolerances& tolerances) {
         ->group("Islands");
   };
   add("--compute-tolerance", tolerances.compute,
-      "Relative spread of peak throughput inside an island");
+      "Allow this relative spread of peak throughput inside an island");
   add("--memory-tolerance", tolerances.memory,
-      "Relative spread of memory per GPU inside an island");
+      "Allow this relative spread of memory per GPU inside an island");
   add("--intra-node-tolerance", tolerances.intra_node,
-      "Relative spread of bandwidth inside nodes");
+      "Allow this relative spread of bandwidth inside the nodes of an island");
   add("--inter-node-tolerance", tolerances.inter_node,
-      "How much slower than links that leave it the links of an island may be");
+      "Allow links in an island to be this much slower than links leaving it");
 }
 
 void AddSearch(CLI::App& app, PlanOptions& plan) {
   app.add_option("--microbatch", plan.pipeline_microbatch_size,
-                 "Samples a stage processes as one microbatch; 0: search")
+                 "Use this many samples per pipeline microbatch; 0: search")
       ->check(WholeNumber(0, INT32_MAX, "0 or a positive integer"))
       ->group("Search");
   app.add_option("--parallelizer", plan.parallelizer,
-                 "Names separated by commas, or all: the best plan of each "
-                 "alone or of their mixes; exec:COMMAND: a program that is one "
-                 "[aceso for dense models, uniform for mixtures of experts]")
+                 "Plan islands with NAME,..., all or exec:COMMAND [aceso; for "
+                 "experts, uniform]")
       ->group("Search");
   app.add_option("--planner", plan.planner,
-                 "Planner, as tangram planners lists them [tangram]")
+                 "Use this planner; tangram planners lists them [tangram]")
       ->group("Search");
-  app.add_option("--planner-option", plan.planner_options, "One of its options")
+  app.add_option("--planner-option", plan.planner_options,
+                 "Set an option of the planner")
       ->type_name("NAME=VALUE")
       ->group("Search");
-  app.add_option("--threads", plan.num_threads, "Threads; 0: one a core")
+  app.add_option("--threads", plan.num_threads,
+                 "Search with this many threads; 0: one per core")
       ->check(WholeNumber(0, 1024, "0 to 1024"))
       ->group("Search");
   app.add_option("--effort", plan.search.max_search_steps,
-                 "Search steps for the whole model; slices get their share")
+                 "Spend this many steps on the whole model, fewer on slices")
       ->capture_default_str()
       ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
       ->group("Search");
   app.add_option("--min-island-gain", plan.search.min_island_gain,
-                 "Use more islands only if they are faster by this fraction")
+                 "Use more islands only if the plan is faster by this fraction")
       ->capture_default_str()
       ->check(NumberAbove(0, /*inclusive=*/true, "a number of at least 0"))
       ->group("Search");
@@ -131,13 +135,13 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
   AddOffSwitch(app, "--no-prune-redundant", pruning.redundancy,
                "Ask again for slices that were asked before");
   AddOffSwitch(app, "--no-prune-imbalanced", pruning.imbalance,
-               "Keep slices too big or small for their island");
+               "Keep slices that are too big or too small for their island");
   AddOffSwitch(app, "--no-prune-infeasible", pruning.infeasibility,
                "Keep slices that cannot fit in memory");
   AddOffSwitch(app, "--no-prune-incompatible", pruning.incompatibility,
                "Keep slices that fit no position in a pipeline");
   AddOffSwitch(app, "--no-early-stop", pruning.early_stop,
-               "Same effort for small and large slices");
+               "Give small slices the same search effort as large ones");
 }
 
 void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
@@ -151,13 +155,14 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
   add("--exclude-node", constraints.exclude_nodes, "NODE|GROUP|t4-[0-3]",
       "Plan without these nodes");
   add("--exclude-island", constraints.exclude_islands, "ISLAND",
-      "Leave this island out: its number, name, GPU or group of nodes");
+      "Leave out this island: its number, name, GPU or group of nodes");
   add("--tp", constraints.tp_degrees, "[ISLAND=]N",
-      "Tensor-parallel degree of every stage, or of those on an island");
+      "Set the tensor-parallel degree of every stage, or of an island's "
+      "stages");
   add("--dp", constraints.dp_degrees, "[ISLAND=]N",
-      "Data-parallel degree of every stage, or of those on an island");
+      "Set the data-parallel degree of every stage, or of an island's stages");
   add("--max-stages", constraints.max_stages, "[ISLAND=]N",
-      "Pipeline stages at most, or those on an island");
+      "Use at most N pipeline stages, in all or on an island");
   add("--pin", constraints.pins, "LAYERS=ISLAND",
       "Run these layers on an island: emb-11=a100, 12-head=h100, 7=0");
   app.add_option("--runtime", constraints.runtime,
@@ -179,8 +184,8 @@ void AddProgress(CLI::App& app, ProgressMode& progress) {
          [&progress](const std::string& name) {
            progress = *ProgressModeOf(name);
          },
-         "Progress line on standard error: auto, always or never [auto: on a "
-         "terminal]")
+         "Show a progress line: always, never or auto, on a terminal only "
+         "[auto]")
       ->check(Check(
           [](const std::string& name) {
             return ProgressModeOf(name).has_value();
@@ -210,7 +215,7 @@ void AddTraceFormat(CLI::App& app, const std::string& name,
          [&format](const std::string& text) {
            format = text == "otlp" ? TraceFormat::kOtlp : TraceFormat::kChrome;
          },
-         "Form of the trace: chrome (Perfetto opens it) or otlp [chrome]")
+         "Write the trace as chrome, which Perfetto opens, or otlp [chrome]")
       ->check(Check(
           [](const std::string& text) {
             return text == "chrome" || text == "otlp";
@@ -221,7 +226,8 @@ void AddTraceFormat(CLI::App& app, const std::string& name,
 
 constexpr char kPlanFooter[] = R"(
 Examples:
-  tangram plan --cluster c1.yaml --model gpt3-6.7b --global-batch 128 --output plan.json
+  tangram plan --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
+    --output plan.json
   tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
     --runtime megatron --exclude-node t4-3 --max-stages 8
   tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
@@ -240,28 +246,30 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
   AddCoordinator(app, plan.coordinator, /*required=*/false,
                  "Plan on this coordinator's workers, not in this process");
   app.add_option("--job", plan.job_id,
-                 "Plan as the job of this name, which outlives this program "
-                 "and the coordinator")
+                 "Plan as this job, which outlives program and coordinator")
       ->needs("--coordinator")
       ->type_name("ID");
-  app.add_option("--priority", plan.priority, "Jobs of higher ones run first")
+  app.add_option("--priority", plan.priority,
+                 "Run before the tenant's jobs of lower priority [0]")
       ->needs("--job");
-  app.add_flag("--detach", plan.detach, "Do not wait for the job")
+  app.add_flag("--detach", plan.detach,
+               "Submit the job and exit without waiting for it")
       ->needs("--job");
   app.add_flag("--prepare-node-loss", plan.prepare_node_loss,
-               "Then let idle workers plan for the cluster without a node of "
-               "each group, so that its loss is answered at once")
+               "Also submit jobs that plan the cluster without a node of each "
+               "group")
       ->needs("--job");
   AddOptional(app, "--timeout", plan.timeout_s,
               "Give up after this many seconds")
       ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
   AddOutput(app, plan.output_file);
-  app.add_option("--request", plan.request_file,
-                 "Plan nothing; write as JSON what a coordinator would be "
-                 "asked; -: to standard output")
+  app.add_option(
+         "--request", plan.request_file,
+         "Write the request for a coordinator as JSON and plan nothing; "
+         "-: to stdout")
       ->type_name("FILE");
   app.add_flag("--dry-run", plan.dry_run,
-               "Plan nothing; print what planning would cost at most");
+               "Print what planning would cost at most, and plan nothing");
   app.add_option("--timeline", plan.timeline_file,
                  "Write the schedule of one iteration as a Chrome trace")
       ->type_name("FILE");
@@ -269,7 +277,8 @@ void AddPlan(CLI::App& app, PlanOptions& plan) {
                  "Write what planning spent its time on; -: to standard output")
       ->type_name("FILE");
   AddTraceFormat(app, "--trace-format", plan.trace_format);
-  app.add_flag("--verbose", plan.verbose, "Say where planning time went");
+  app.add_flag("--verbose", plan.verbose,
+               "Print where planning time went and what each step left");
   app.add_flag("--quiet", plan.quiet, "Print no plan and no progress");
   AddProgress(app, plan.progress);
 }
@@ -296,7 +305,7 @@ void AddReport(CLI::App& app, ReportOptions& report) {
       ->required()
       ->type_name("PLAN.json");
   app.add_option("-o,--output", report.output_file,
-                 "Where the page goes; -: to standard output")
+                 "Write the page to this file; -: to standard output")
       ->required()
       ->type_name("FILE.html");
 }
@@ -306,31 +315,33 @@ void AddValidate(CLI::App& app, ValidateOptions& validate) {
       ->required()
       ->type_name("RUNS.csv");
   app.add_option("--profile", validate.profiles,
-                 "Measured times that override the cost model")
+                 "Override the cost model with these measurements, one file "
+                 "for each GPU type")
       ->allow_extra_args(false)
       ->type_name("FILE");
   app.add_option("--calibrate", validate.calibration_rows,
-                 "Fit the constants of each cluster to this many rows, score "
-                 "the rest")
+                 "Fit the constants of each cluster to N of its rows and score "
+                 "the others")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--seed", validate.seed, "Chooses the rows to calibrate on")
+  app.add_option("--seed", validate.seed,
+                 "Choose the rows to calibrate on with this seed")
       ->capture_default_str();
   app.add_flag("--include-flagged", validate.include_flagged,
-               "Score rows that the source doubts too");
+               "Also score rows that their source marks as doubtful");
   app.add_option("--worst", validate.worst_rows,
-                 "How many of the worst rows to list, of each source")
+                 "List this many of the worst rows of each source")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--markdown", validate.markdown,
-               "Print the table of scores alone, as Markdown");
+               "Print only the table of scores, as Markdown");
   app.add_option("--output", validate.output_file,
                  "Write measured and predicted values of each row as CSV")
       ->type_name("FILE");
 }
 
-// The subcommands with the values their options are read into. Must stay where
-// it is while CLI11 holds references into it.
+// Holds the subcommands and the values that their options are read into. CLI11
+// holds references into it, so it must not move.
 class Parser {
  public:
   Parser() : app_("Plans LLM training on heterogeneous GPU clusters.") {
@@ -346,14 +357,15 @@ class Parser {
     AddTolerances(*islands, islands_.tolerances);
     islands
         ->add_option("--precision", islands_.precision,
-                     "Precision whose throughput is compared")
+                     "Compare peak throughput at this precision")
         ->capture_default_str();
 
     AddEvaluate(
         *Add("evaluate", "Predict time and memory of a plan", evaluate_),
         evaluate_);
 
-    CLI::App* explain = Add("explain", "Say why a plan is as it is", explain_);
+    CLI::App* explain =
+        Add("explain", "Explain why a plan is as fast as it is", explain_);
     explain->add_option("plan", explain_.plan_file, "Plan file")
         ->required()
         ->type_name("PLAN.json");
@@ -361,18 +373,18 @@ class Parser {
         ->add_option("--against", explain_.against_file,
                      "Compare with this plan")
         ->type_name("OTHER.json");
-    AddDiff(*Add("diff", "Say what two plans do not have in common", diff_),
-            diff_);
-    AddReport(*Add("report", "Make a page of plans to look at", report_),
+    AddDiff(*Add("diff", "Compare two plans stage by stage", diff_), diff_);
+    AddReport(*Add("report", "Make an HTML page of one or more plans", report_),
               report_);
 
     AddExport(*Add("export", "Write a plan as files of a training framework",
                    export_),
               export_);
     AddImports();
-    CLI::App* profile = app_.add_subcommand("profile", "Measured times");
+    CLI::App* profile = app_.add_subcommand(
+        "profile", "Show measurements that override the cost model");
     profile->require_subcommand(1);
-    Add(*profile, "show", "Say what a profile holds", show_profile_)
+    Add(*profile, "show", "Show what a profile holds", show_profile_)
         ->add_option("file", show_profile_.file, "Profile file")
         ->required()
         ->type_name("FILE");
@@ -388,12 +400,15 @@ class Parser {
                      "Show this GPU with the source of every value")
         ->type_name("GPU");
     Add("planners", "List the planners and their options", planners_);
-    Add("parallelizers", "List the parallelizers", parallelizers_);
+    Add("parallelizers", "List the parallelizers and what they search over",
+        parallelizers_);
 
     CLI::App* health =
         Add("health", "Ask whether a coordinator serves", health_);
     AddCoordinator(*health, health_.coordinator);
-    health->add_option("--timeout", health_.timeout_s, "Seconds to wait")
+    health
+        ->add_option("--timeout", health_.timeout_s,
+                     "Wait at most this many seconds")
         ->capture_default_str()
         ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
     AddJobs();
@@ -401,20 +416,21 @@ class Parser {
     CLI::App* top =
         Add("top", "Show what a coordinator and its workers do", top_);
     AddCoordinator(*top, top_.coordinator);
-    top->add_flag("--once", top_.once, "Show it once and be done");
-    top->add_option("--interval", top_.interval_s, "Seconds between looks")
+    top->add_flag("--once", top_.once, "Show it once and exit");
+    top->add_option("--interval", top_.interval_s,
+                    "Refresh after this many seconds")
         ->capture_default_str()
         ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
-    top->add_option("--limit", top_.limit, "At most so many workers")
+    top->add_option("--limit", top_.limit, "Show at most this many workers")
         ->capture_default_str()
         ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
-    Add("completion", "Print a completion script", completion_)
+    Add("completion", "Print a completion script for a shell", completion_)
         ->add_option("shell", completion_.shell, "bash, fish or zsh")
         ->required()
         ->type_name("SHELL");
     CLI::App* manual = Add("manual", "Write the manual pages", manual_);
-    manual->group("");  // For packages, not for people.
-    manual->add_option("folder", manual_.folder, "Where to")
+    manual->group("");  // Hidden: packages call it, people do not.
+    manual->add_option("folder", manual_.folder, "Folder for the pages")
         ->required()
         ->type_name("DIR");
     Add("version", "Show the version", version_);
@@ -444,19 +460,19 @@ class Parser {
     import->require_subcommand(1);
     AddImportCluster(
         *Add(*import, "cluster",
-             "Make a cluster file of what schedulers and drivers say",
+             "Make a cluster file from reports of schedulers and drivers",
              import_cluster_),
         import_cluster_);
-    AddImportModel(
-        *Add(*import, "model", "Make a model file of a HuggingFace config.json",
-             import_model_),
-        import_model_);
+    AddImportModel(*Add(*import, "model",
+                        "Make a model file from a Hugging Face config.json",
+                        import_model_),
+                   import_model_);
     AddImportProfile(
-        *Add(*import, "profile", "Make a profile of other tools' measurements",
-             import_profile_),
+        *Add(*import, "profile",
+             "Make a profile from other tools' measurements", import_profile_),
         import_profile_);
     CLI::App* plan =
-        Add(*import, "plan", "Make a plan of a framework's configuration",
+        Add(*import, "plan", "Make a plan from a framework's configuration",
             import_plan_);
     AddImportPlan(*plan, import_plan_);
     AddCluster(*plan, import_plan_.cluster, /*required=*/false);
@@ -467,11 +483,11 @@ class Parser {
 
   void AddJobs() {
     CLI::App* job =
-        app_.add_subcommand("job", "Planning jobs of a coordinator");
+        app_.add_subcommand("job", "Follow planning jobs of a coordinator");
     job->require_subcommand(1);
     CLI::App* list = Add(*job, "list", "List jobs, newest first", list_jobs_);
     AddCoordinator(*list, list_jobs_.coordinator);
-    list->add_option("--limit", list_jobs_.limit, "At most so many")
+    list->add_option("--limit", list_jobs_.limit, "List at most this many jobs")
         ->capture_default_str()
         ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
 
@@ -488,7 +504,7 @@ class Parser {
     AddJob(*trace, trace_job_.coordinator, trace_job_.job_id);
     trace
         ->add_option("-o,--output", trace_job_.output_file,
-                     "Where to; -: standard output")
+                     "Write the trace to this file; -: to standard output")
         ->capture_default_str()
         ->type_name("FILE");
     AddTraceFormat(*trace, "--format", trace_job_.format);
@@ -498,7 +514,7 @@ class Parser {
 
   void AddWorkers() {
     CLI::App* worker =
-        app_.add_subcommand("worker", "Workers of a coordinator");
+        app_.add_subcommand("worker", "List and release workers");
     worker->require_subcommand(1);
     CLI::App* list = Add(*worker, "list",
                          "List workers and those in quarantine", list_workers_);
@@ -508,8 +524,8 @@ class Parser {
     AddWorker(*release, release_worker_.coordinator, release_worker_.name);
   }
 
-  // CLI11 looks for what is missing before what is misspelt, which is seldom
-  // the better answer.
+  // Names an unknown word first. CLI11 reports missing options before misspelt
+  // ones, but the misspelt one is usually the cause.
   absl::Status UsageError(const std::string& message) const {
     const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
     if (unknown.empty()) return absl::InvalidArgumentError(message);
@@ -571,7 +587,8 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments) {
-  // Its words are what is being typed, and no command line yet.
+  // The words of __complete are an unfinished command line, so CLI11 cannot
+  // parse them.
   if (!arguments.empty() && arguments.front() == "__complete") {
     return CompleteOptions{.words = {arguments.begin() + 1, arguments.end()}};
   }

@@ -10,12 +10,12 @@
 
 namespace tangram {
 
-// The command that `arguments` (without the program's name) ask for.
-// kInvalidArgument names the option, its value and what was expected. Values
-// that need a file or a catalogue to judge are left to the command.
+// Returns the command in `arguments`, which do not include the program's name.
+// kInvalidArgument names the option, its value and what was expected. The
+// command itself checks values that need a file or a catalogue.
 absl::StatusOr<Command> ParseCommandLine(std::vector<std::string> arguments);
 
-// All that can be typed.
+// Returns all commands and options with their help.
 CommandTree DescribeCommandLine();
 
 }  // namespace tangram

@@ -11,30 +11,32 @@ class App;
 namespace tangram {
 
 struct OptionHelp {
-  std::string name;   // "--nodes"; of a positional argument "PLAN.json".
-  std::string value;  // "GROUP=N,..."; empty: a flag, or positional.
-  std::string help;
-  std::string default_value;
+  std::string name;   // "--nodes"; "PLAN.json" for a positional argument.
+  std::string value;  // "GROUP=N,..."; empty for flags and positionals.
+  std::string help;   // One phrase.
+  std::string default_value;  // As help prints it; empty: none.
   bool is_positional = false;
   bool is_required = false;
 };
 
-// What can be typed, for what is made of it: manual pages and completion.
+// A command with its options and subcommands, as manual pages and completion
+// need them.
 struct CommandTree {
-  std::string name;
-  std::string help;
+  std::string name;  // "plan"; "tangram" for the whole program.
+  std::string help;  // One phrase.
   std::vector<OptionHelp> options;
   std::vector<CommandTree> subcommands;
 };
 
-// The tree below `app`, in the order of its help. What help hides is left out.
+// Returns the tree of `app`, in the order of its help, without commands and
+// options that help hides.
 CommandTree TreeOf(const CLI::App& app);
 
-// The subcommand of that name; null if there is none.
+// Returns the subcommand called `name`; null if there is none.
 const CommandTree* FindSubcommand(const CommandTree& tree,
                                   const std::string& name);
 
-// The option of that name, "--nodes"; null if there is none.
+// Returns the option called `name` ("--nodes"); null if there is none.
 const OptionHelp* FindOption(const CommandTree& tree, const std::string& name);
 
 }  // namespace tangram

@@ -49,8 +49,8 @@ std::vector<std::string> NamesOf(const Entries& entries) {
   return names;
 }
 
-// The values of an option or argument that are known by name. `value` is what
-// help calls them.
+// Returns the values of option or argument `name` that have names; empty for
+// other options. `value` is the placeholder that help prints for the value.
 std::vector<std::string> KnownValues(const std::string& name,
                                      const std::string& value) {
   if (name == "--to") return NamesOf(ExportTargets());
@@ -69,12 +69,14 @@ std::vector<std::string> KnownValues(const std::string& name,
   return {};
 }
 
-// Help names values of files so: FILE, PLAN.json, RUNS.csv, NAME|FILE.
+// True if the placeholder `value` stands for a file or folder: FILE, PLAN.json,
+// RUNS.csv, NAME|FILE, DIR.
 bool IsFile(const std::string& value) {
   return absl::StrContains(value, "FILE") || absl::StrContains(value, '.') ||
          absl::StrContains(value, "DIR");
 }
 
+// Collects the candidates that begin with `prefix`.
 class Completer {
  public:
   explicit Completer(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -90,6 +92,8 @@ class Completer {
     }
   }
 
+  // Adds what may stand where no option is typed: subcommands, and values of
+  // positional arguments.
   void AddPlain(const CommandTree& tree) {
     for (const CommandTree& subcommand : tree.subcommands) {
       Add(subcommand.name, subcommand.help);
@@ -113,11 +117,13 @@ class Completer {
 
 }  // namespace
 
+// Walks the words before the last one down the tree. A word is the value of the
+// option before it, an option, a subcommand, or a positional argument.
 Completion Complete(const CommandTree& tree,
                     absl::Span<const std::string> words) {
   if (words.empty()) return {};
   const CommandTree* command = &tree;
-  const OptionHelp* open = nullptr;  // The option whose value comes next.
+  const OptionHelp* open = nullptr;  // The option that still lacks its value.
   for (const std::string& word : words.first(words.size() - 1)) {
     if (open != nullptr) {
       open = nullptr;

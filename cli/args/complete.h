@@ -9,7 +9,7 @@
 
 namespace tangram {
 
-// What may be typed next.
+// Words that may be typed next.
 struct Completion {
   struct Candidate {
     std::string text;
@@ -17,11 +17,11 @@ struct Completion {
     bool operator==(const Candidate&) const = default;
   };
   std::vector<Candidate> candidates;
-  bool files = false;  // Names of files too.
+  bool files = false;  // The shell should offer file names as well.
 };
 
-// Completes the last of `words`, which follow the program's name and may be
-// empty. Candidates begin with it.
+// Completes the last of `words`, the words after the program's name. Every
+// candidate begins with that word, which may be empty.
 Completion Complete(const CommandTree& tree,
                     absl::Span<const std::string> words);
 

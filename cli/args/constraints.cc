@@ -21,7 +21,8 @@ absl::Status Bad(const char* option, absl::string_view text,
   return FieldError(option, absl::Utf8SafeCEscape(text), expected);
 }
 
-// "a100=4" or "4".
+// Parses "a100=4" (a value for one island) or "4" (for all). The last "="
+// separates, because names of islands may contain one.
 absl::StatusOr<std::vector<IslandValue>> ParseValues(
     const char* option, const std::vector<std::string>& texts) {
   std::vector<IslandValue> values;
@@ -43,7 +44,8 @@ absl::StatusOr<std::vector<IslandValue>> ParseValues(
   return values;
 }
 
-// "emb" and "head" beside numbers, as plans print them.
+// Parses a layer as plans print it: "emb", "head", or the number of a
+// transformer layer, from 1. Layer 0 is the embedding.
 bool ParseLayer(absl::string_view text, int num_layers, int& layer) {
   if (text == "emb") {
     layer = 0;
@@ -55,7 +57,7 @@ bool ParseLayer(absl::string_view text, int num_layers, int& layer) {
   return true;
 }
 
-// "emb-11=a100", "7=0".
+// Parses "emb-11=a100" (a range of layers) or "7=0" (one layer on island 0).
 absl::StatusOr<LayerPin> ParsePin(const std::string& text, int num_layers) {
   const size_t equals = text.find('=');
   LayerPin pin;

@@ -7,9 +7,9 @@
 
 namespace tangram {
 
-// Constraints as they were typed, for a model of so many layers, embedding and
-// head included. kInvalidArgument naming the option. Whether there are such
-// nodes and islands is the planner's to say.
+// Parses constraints as they were typed. `num_layers` counts the model's
+// layers, embedding and head included. kInvalidArgument names the option. The
+// planner checks that the named nodes and islands exist.
 absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
                                                 int num_layers);
 

@@ -19,13 +19,13 @@ void AddCoordinator(CLI::App& app, CoordinatorAccess& coordinator,
         ->group("Access to the coordinator");
   };
   add_file("--tls-ca", coordinator.tls.ca_file, "TANGRAM_TLS_CA",
-           "Encrypt; its certificate must be of one of these authorities");
+           "Encrypt, and trust a coordinator certified by these authorities");
   add_file("--tls-cert", coordinator.tls.cert_file, "TANGRAM_TLS_CERT",
-           "Certificate to show");
+           "Present this certificate to the coordinator");
   add_file("--tls-key", coordinator.tls.key_file, "TANGRAM_TLS_KEY",
-           "Key of the certificate");
+           "Use this private key of the certificate");
   add_file("--token-file", coordinator.token_file, "TANGRAM_TOKEN_FILE",
-           "Token to show");
+           "Present the token in this file to the coordinator");
   app.add_flag("--allow-plaintext-token", coordinator.allow_plaintext_token,
                "Send the token to other machines without --tls-ca")
       ->group("Access to the coordinator");
@@ -34,7 +34,7 @@ void AddCoordinator(CLI::App& app, CoordinatorAccess& coordinator,
 void AddJob(CLI::App& app, CoordinatorAccess& coordinator,
             std::string& job_id) {
   AddCoordinator(app, coordinator);
-  app.add_option("job", job_id, "Its name")->required()->type_name("ID");
+  app.add_option("job", job_id, "Name of the job")->required()->type_name("ID");
 }
 
 void AddWorker(CLI::App& app, CoordinatorAccess& coordinator,

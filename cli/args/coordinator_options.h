@@ -11,15 +11,15 @@ class App;
 
 namespace tangram {
 
-// Adds --coordinator and the options that say how to reach it.
+// Adds --coordinator and the options for TLS and tokens.
 void AddCoordinator(CLI::App& app, CoordinatorAccess& coordinator,
                     bool required = true,
-                    const std::string& help = "Whom to ask");
+                    const std::string& help = "Ask this coordinator");
 
-// The same, and the name of a job.
+// Adds the options of AddCoordinator and the name of a job.
 void AddJob(CLI::App& app, CoordinatorAccess& coordinator, std::string& job_id);
 
-// The same, and the name of a worker.
+// Adds the options of AddCoordinator and the name of a worker.
 void AddWorker(CLI::App& app, CoordinatorAccess& coordinator,
                std::string& name);
 

@@ -8,8 +8,8 @@ constexpr ExitCodeMeaning kMeanings[] = {
     {ExitCode::kInternal, "internal error"},
     {ExitCode::kBadInput, "bad input or usage"},
     {ExitCode::kNoPlan, "no plan fits, or the evaluated plan has violations"},
-    {ExitCode::kUnavailable, "coordinator or workers unavailable"},
-    {ExitCode::kDeadlineExceeded, "deadline exceeded"},
+    {ExitCode::kUnavailable, "coordinator or workers unavailable or too busy"},
+    {ExitCode::kDeadlineExceeded, "--timeout passed before there was a plan"},
     {ExitCode::kPlansDiffer, "the compared plans differ"},
     {ExitCode::kInterrupted, "interrupted"},
 };

@@ -6,16 +6,16 @@
 
 namespace tangram {
 
-// What `tangram` exits with; scripts rely on the numbers (docs/cli.md).
+// Exit codes of `tangram`. Scripts rely on the numbers (docs/cli.md).
 enum class ExitCode {
-  kOk = 0,
-  kInternal = 1,
-  kBadInput = 2,  // Bad input or usage.
-  kNoPlan = 3,    // No plan fits, or the evaluated plan has violations.
-  kUnavailable = 4,
-  kDeadlineExceeded = 5,
-  kPlansDiffer = 6,    // `tangram diff` alone; 0: the same.
-  kInterrupted = 130,  // As shells report a process ended by SIGINT.
+  kOk = 0,                // Done.
+  kInternal = 1,          // A defect of this program.
+  kBadInput = 2,          // Bad input or usage.
+  kNoPlan = 3,            // No plan fits, or the plan has violations.
+  kUnavailable = 4,       // No coordinator or worker answers, or all are busy.
+  kDeadlineExceeded = 5,  // --timeout passed before there was a plan.
+  kPlansDiffer = 6,       // `tangram diff` only; 0 means the same plan.
+  kInterrupted = 130,     // As shells report a process ended by SIGINT.
 };
 
 struct ExitCodeMeaning {
@@ -23,10 +23,10 @@ struct ExitCodeMeaning {
   const char* meaning;  // "bad input or usage"
 };
 
-// All of them, for help and manual pages.
+// Returns every code with its meaning, for help and manual pages.
 absl::Span<const ExitCodeMeaning> ExitCodeMeanings();
 
-// What a command that failed with `status` exits with.
+// Returns the exit code of a command that ended with `status`.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 }  // namespace tangram

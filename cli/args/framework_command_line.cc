@@ -23,17 +23,17 @@ void AddExport(CLI::App& app, ExportOptions& options) {
   app.add_option("plan", options.plan_file, "Plan file")
       ->required()
       ->type_name("PLAN.json");
-  app.add_option("--to", options.target,
-                 absl::StrCat("Framework: ", Names(ExportTargets())))
+  app.add_option(
+         "--to", options.target,
+         absl::StrCat("Write for this framework: ", Names(ExportTargets())))
       ->required()
       ->type_name("FRAMEWORK");
   app.add_option("-o,--output", options.output_folder,
-                 "Folder for the files; made where it is missing")
+                 "Write the files into this folder; make it if it is missing")
       ->required()
       ->type_name("FOLDER");
   app.add_flag("--allow-lossy", options.allow_lossy,
-               "Write the files although the framework cannot hold all of the "
-               "plan");
+               "Write files even if the framework cannot hold all of the plan");
 }
 
 void AddDiff(CLI::App& app, DiffOptions& options) {
@@ -41,23 +41,24 @@ void AddDiff(CLI::App& app, DiffOptions& options) {
       ->required()
       ->type_name("PLAN.json");
   app.add_option("other", options.other_files,
-                 "Plan file to compare it with; with --from, a framework's "
-                 "configuration and host file")
+                 "Other plan file; with --from, a framework's configuration "
+                 "and host file")
       ->required()
       ->type_name("OTHER.json");
   app.add_option("--from", options.format,
-                 absl::StrCat("Compare with files of a framework: ",
+                 absl::StrCat("Compare with files of this framework: ",
                               Names(PlanFormats())))
       ->type_name("FRAMEWORK");
 }
 
 void AddImportPlan(CLI::App& app, ImportPlanOptions& options) {
-  app.add_option("--from", options.format,
-                 absl::StrCat("Framework: ", Names(PlanFormats())))
+  app.add_option(
+         "--from", options.format,
+         absl::StrCat("Read files of this framework: ", Names(PlanFormats())))
       ->required()
       ->type_name("FRAMEWORK");
   app.add_option("files", options.files,
-                 "Its configuration, and a host file that says on which GPUs")
+                 "Configuration, and a host file that names the GPUs")
       ->required()
       ->type_name("FILE");
   app.add_option("-o,--output", options.output_file,
@@ -65,8 +66,8 @@ void AddImportPlan(CLI::App& app, ImportPlanOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--like", options.like_file,
-                 "Take cluster, model and training from this plan; without it "
-                 "--cluster and --model are needed")
+                 "Take cluster, model and training from this plan, not from "
+                 "--cluster, --model")
       ->type_name("PLAN.json");
 }
 

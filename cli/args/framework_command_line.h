@@ -6,10 +6,11 @@
 
 namespace tangram {
 
-// The options of `export`, and those of `import plan` that no other command
-// has.
+// Adds the options of `export`.
 void AddExport(CLI::App& app, ExportOptions& options);
+// Adds the options of `diff`.
 void AddDiff(CLI::App& app, DiffOptions& options);
+// Adds the options of `import plan` that no other command has.
 void AddImportPlan(CLI::App& app, ImportPlanOptions& options);
 
 }  // namespace tangram

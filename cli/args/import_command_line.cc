@@ -16,7 +16,8 @@ std::string FormatNames() {
                        });
 }
 
-// Inputs of one flag; a positional argument has none.
+// Adds an option that appends its files to `inputs`. An empty `flag` adds a
+// positional argument instead.
 void AddInputs(CLI::App& app, const std::string& flag, const std::string& help,
                const std::string& type_name,
                std::vector<ClusterInput>& inputs) {
@@ -33,19 +34,20 @@ void AddInputs(CLI::App& app, const std::string& flag, const std::string& help,
 }
 
 void AddClusterInputs(CLI::App& app, std::vector<ClusterInput>& inputs) {
-  AddInputs(app, "", "Files of any of these kinds, told apart by their looks",
+  AddInputs(app, "", "Files of any of these kinds, recognised by content",
             "[SCOPE=]FILE", inputs);
   AddInputs(app, "--slurm",
-            "scontrol show node, sinfo (also --json), scontrol show topology",
+            "Read scontrol show node, scontrol show topology or sinfo [--json]",
             "FILE", inputs);
-  AddInputs(app, "--kubernetes", "kubectl get nodes -o json", "FILE", inputs);
-  AddInputs(app, "--nvidia-smi-xml", "nvidia-smi -q -x of these nodes",
+  AddInputs(app, "--kubernetes", "Read kubectl get nodes -o json", "FILE",
+            inputs);
+  AddInputs(app, "--nvidia-smi-xml", "Read nvidia-smi -q -x of these nodes",
             "NODES=FILE", inputs);
   AddInputs(app, "--topology",
-            "nvidia-smi topo -m of these nodes or a group of them",
+            "Read nvidia-smi topo -m of these nodes or a group of them",
             "NODES=FILE", inputs);
   AddInputs(app, "--nccl-tests",
-            "nccl-tests inside a group, or between two (A:B) [by its hosts]",
+            "Read nccl-tests of a group, or between two, A:B [by its hosts]",
             "GROUP=FILE", inputs);
 }
 
@@ -54,28 +56,27 @@ void AddClusterInputs(CLI::App& app, std::vector<ClusterInput>& inputs) {
 void AddImportCluster(CLI::App& app, ImportClusterOptions& options) {
   AddClusterInputs(app, options.inputs);
   app.add_option("--cluster", options.own_cluster_file,
-                 "Cluster file, or part of one, that comes before all else")
+                 "Prefer the values of this cluster file, which may be partial")
       ->type_name("FILE");
   app.add_option("--gpu", options.gpu_types,
-                 "What a GPU that the inventory calls NAME is, or those of "
-                 "these nodes")
+                 "Set the type of GPUs that the inventory calls NAME, or of "
+                 "nodes NAME")
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE");
   app.add_option("--nodes", options.nodes,
-                 "These nodes alone, as in $SLURM_JOB_NODELIST")
+                 "Import only these nodes, written as in $SLURM_JOB_NODELIST")
       ->type_name("HOSTLIST");
   app.add_option("--partition", options.partitions,
-                 "Nodes of these Slurm partitions alone")
+                 "Import only nodes of these Slurm partitions")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
   app.add_flag("--free", options.free_gpus_only,
-               "Only GPUs that no Slurm job uses now");
+               "Import only GPUs that no Slurm job uses now");
   app.add_flag("--flat", options.flat,
-               "Nodes under different switches or in different zones are one "
-               "group");
+               "Put nodes of different switches or zones into one group");
   app.add_option("--name", options.name,
-                 "Name of the cluster [as the output file]");
+                 "Name the cluster [after the output file]");
   app.add_option("-o,--output", options.output_file,
                  "Write the cluster file; -: to standard output")
       ->required()
@@ -84,7 +85,7 @@ void AddImportCluster(CLI::App& app, ImportClusterOptions& options) {
 
 void AddImportModel(CLI::App& app, ImportModelOptions& options) {
   app.add_option("config", options.config_file,
-                 "HuggingFace config.json; -: standard input")
+                 "Hugging Face config.json; -: standard input")
       ->required()
       ->type_name("FILE");
   app.add_option("-o,--output", options.output_file,
@@ -95,7 +96,7 @@ void AddImportModel(CLI::App& app, ImportModelOptions& options) {
 
 void AddImportProfile(CLI::App& app, ImportProfileOptions& options) {
   app.add_option("--from", options.format,
-                 absl::StrCat("Format of the files: ", FormatNames()))
+                 absl::StrCat("Read files of this format: ", FormatNames()))
       ->required()
       ->type_name("FORMAT");
   app.add_option("files", options.files, "Files of one GPU type")
@@ -106,16 +107,16 @@ void AddImportProfile(CLI::App& app, ImportProfileOptions& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--device", options.device,
-                 "GPU type that was measured [as in the files]")
+                 "Name the GPU type that was measured [as in the files]")
       ->type_name("GPU");
   app.add_option("--model", options.model.name_or_file,
-                 "Model that was measured [as in the files]")
+                 "Name the model that was measured [as in the files]")
       ->type_name("NAME|FILE");
   app.add_option("--precision", options.precision,
-                 "fp32, fp16, bf16 or fp8 [as in the files]");
+                 "Set the precision: fp32, fp16, bf16, fp8 [as in the files]");
   app.add_option_function<int>(
          "--seq", [&options](int length) { options.sequence_length = length; },
-         "Tokens per sequence [as in the files]")
+         "Set the tokens per sequence [as in the files]")
       ->check(CLI::PositiveNumber);
 }
 

@@ -6,9 +6,11 @@
 
 namespace tangram {
 
-// The options of the `import` commands.
+// Adds the options of `import cluster`.
 void AddImportCluster(CLI::App& app, ImportClusterOptions& options);
+// Adds the options of `import model`.
 void AddImportModel(CLI::App& app, ImportModelOptions& options);
+// Adds the options of `import profile`.
 void AddImportProfile(CLI::App& app, ImportProfileOptions& options);
 
 }  // namespace tangram

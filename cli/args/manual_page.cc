@@ -10,7 +10,8 @@
 namespace tangram {
 namespace {
 
-// Plain text as man(7) reads it: no hyphenation, no requests.
+// Escapes plain text for man(7): "-" is not hyphenated, and a line that begins
+// with "." or "'" is not a request.
 std::string Escaped(const std::string& text) {
   const std::string escaped =
       absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}});

@@ -9,11 +9,11 @@
 namespace tangram {
 
 struct ManualPage {
-  std::string name;  // "tangram-job-watch"; its file is that with ".1".
-  std::string text;  // man(7).
+  std::string name;  // "tangram-job-watch"; its file is NAME.1.
+  std::string text;  // In the markup of man(7).
 };
 
-// A page of each command, the whole program's first.
+// Returns a page for each command; the page of the whole program comes first.
 std::vector<ManualPage> ManualPages(const CommandTree& tree);
 
 }  // namespace tangram

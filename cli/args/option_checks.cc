@@ -8,7 +8,8 @@
 
 namespace tangram {
 
-// Runs on the text, so that the message shows what was typed.
+// The check sees the text, not the number, so that the message quotes what was
+// typed.
 CLI::Validator Check(std::function<bool(const std::string&)> accepts,
                      const std::string& expected) {
   return CLI::Validator(

@@ -8,26 +8,30 @@
 
 #include "CLI/CLI.hpp"
 
-// What many options have in common.
+// Checks that many options share.
 namespace tangram {
 
-// Accepts what `accepts` does; else the message is "<text>; expected
-// <expected>".
+// Returns a validator that accepts what `accepts` does. Otherwise the message
+// is
+// "<text>; expected <expected>".
 CLI::Validator Check(std::function<bool(const std::string&)> accepts,
                      const std::string& expected);
 
+// Accepts a whole number in [at_least, at_most].
 CLI::Validator WholeNumber(int64_t at_least, int64_t at_most,
                            const std::string& expected);
 CLI::Validator PositiveInteger();
-// A finite number above `bound`, or at least it.
+// Accepts a finite number above `bound`, or equal to it if `inclusive`.
 CLI::Validator NumberAbove(double bound, bool inclusive,
                            const std::string& expected);
+// Accepts "host:port" with a port of 1 to 65535.
 CLI::Validator HostAndPort();
 
-// A flag that switches something off that is on by default.
+// Adds a flag that sets `value`, which is true by default, to false.
 void AddOffSwitch(CLI::App& app, const std::string& name, bool& value,
                   const std::string& help);
 
+// Adds an option that leaves `value` empty unless it is given.
 template <typename T>
 CLI::Option* AddOptional(CLI::App& app, const std::string& name,
                          std::optional<T>& value, const std::string& help) {

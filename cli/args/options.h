@@ -11,28 +11,29 @@
 #include "coordinator/islands/build_islands.h"
 #include "coordinator/planners/tangram/tangram_options.h"
 
-// What each subcommand was asked to do, as plain values. Field comments say
-// what docs/cli.md says at more length.
+// The options of each subcommand as plain values. docs/cli.md describes them at
+// more length.
 namespace tangram {
 
-// Which cluster: a file, and how many nodes of some of its groups.
+// The cluster: a file, and the number of nodes to keep of some of its groups.
 struct ClusterChoice {
-  std::string file;
+  std::string file;                   // YAML or JSON.
   std::string nodes;                  // "t4=2,v100=2"; empty: all.
-  std::vector<std::string> profiles;  // Files, for devices of their type.
+  std::vector<std::string> profiles;  // Files, each for GPUs of its type.
 };
 
-// Which model: a built-in name or a file, and how many transformer layers.
+// The model: a built-in name or a file, and the number of transformer layers.
 struct ModelChoice {
   std::string name_or_file;
-  std::optional<int> num_layers;
+  std::optional<int> num_layers;  // Empty: the model's own.
 };
 
+// How the model is trained. The switches are those of TrainingOptions.
 struct TrainingChoice {
-  int global_batch_size = 0;
-  std::optional<int> sequence_length;  // Empty: the model's usual one.
-  std::string precision = "fp16";
-  std::string optimizer = "adam";
+  int global_batch_size = 0;           // Sequences per iteration.
+  std::optional<int> sequence_length;  // Tokens; empty: the model's usual one.
+  std::string precision = "fp16";      // fp32, fp16, bf16 or fp8.
+  std::string optimizer = "adam";      // adam or sgd.
   bool flash_attention = true;
   bool dropout = true;
   bool fp32_gradients = false;
@@ -43,7 +44,7 @@ struct TrainingChoice {
   bool fused_loss = false;
 };
 
-// What a plan must respect, as it was typed.
+// The constraints on a plan, as they were typed.
 struct ConstraintChoice {
   std::vector<std::string> exclude_nodes;  // "t4-0", "t4", "t4-[0-3]".
   std::vector<std::string> exclude_islands;
@@ -54,7 +55,9 @@ struct ConstraintChoice {
   std::string runtime;            // Empty: any.
 };
 
+// When a progress line is drawn; kAuto: if standard error is a terminal.
 enum class ProgressMode { kAuto, kAlways, kNever };
+// The format of a trace: Chrome's JSON, or OpenTelemetry's (OTLP).
 enum class TraceFormat { kChrome, kOtlp };
 
 struct PlanOptions {
@@ -68,21 +71,21 @@ struct PlanOptions {
   std::vector<std::string> planner_options;  // "NAME=VALUE".
   int num_threads = 0;                       // 0: one a core.
   TangramOptions search;
-  CoordinatorAccess coordinator;  // Without an address: this process.
-  std::string job_id;             // Empty: a call, no job.
-  int priority = 0;
-  bool detach = false;              // Submit the job and be done.
-  bool prepare_node_loss = false;   // Then plan for the loss of a node.
+  CoordinatorAccess coordinator;    // Without an address: this process.
+  std::string job_id;               // Empty: plan in one call, without a job.
+  int priority = 0;                 // Higher values run first.
+  bool detach = false;              // Submit the job and exit.
+  bool prepare_node_loss = false;   // Also plan for the loss of a node.
   std::optional<double> timeout_s;  // Empty: none.
   std::string output_file;          // "-": standard output.
-  std::string request_file;         // Write what would be asked, plan nothing.
-  bool dry_run = false;             // Print the cost at most, plan nothing.
-  std::string timeline_file;
-  std::string trace_file;  // Of planning; empty: none.
+  std::string request_file;         // Write the request and plan nothing.
+  bool dry_run = false;             // Print an upper bound of the cost only.
+  std::string timeline_file;        // Schedule of one iteration; empty: none.
+  std::string trace_file;           // Trace of planning; empty: none.
   TraceFormat trace_format = TraceFormat::kChrome;
   ProgressMode progress = ProgressMode::kAuto;
-  bool verbose = false;
-  bool quiet = false;
+  bool verbose = false;  // Print where planning time went.
+  bool quiet = false;    // Print no plan and no progress.
 };
 
 struct IslandsOptions {
@@ -107,7 +110,7 @@ struct ExplainOptions {
 struct DiffOptions {
   std::string plan_file;
   std::vector<std::string> other_files;  // A plan file, or a framework's files.
-  std::string format;                    // Of these; empty: a plan file.
+  std::string format;  // The framework of other_files; empty: a plan file.
 };
 
 struct ReportOptions {
@@ -126,7 +129,7 @@ struct ImportPlanOptions {
   std::string format;
   std::vector<std::string> files;
   std::string like_file;  // Plan file with cluster, model and training.
-  ClusterChoice cluster;  // Where there is none.
+  ClusterChoice cluster;  // Used, as the next two, without like_file.
   ModelChoice model;
   TrainingChoice training;
   std::string output_file;  // "-": standard output.
@@ -142,10 +145,10 @@ struct ImportProfileOptions {
   std::optional<int> sequence_length;
 };
 
-// A file, with a scope before it: "a100-1=smi.xml".
+// A file of `import cluster`, as it was typed.
 struct ClusterInput {
-  std::string argument;
-  std::string flag;  // "--slurm": what it must be; empty: by its looks.
+  std::string argument;  // "smi.xml", or "a100-1=smi.xml" with a scope.
+  std::string flag;      // "--slurm": its format; empty: by its content.
 };
 
 struct ImportClusterOptions {
@@ -198,11 +201,10 @@ struct ListJobsOptions {
   int limit = 20;
 };
 
-// Of one job.
 struct ShowJobOptions {
   CoordinatorAccess coordinator;
   std::string job_id;
-  std::string output_file;  // Of its plan; empty: none.
+  std::string output_file;  // Gets the job's plan; empty: none.
 };
 struct WatchJobOptions {
   CoordinatorAccess coordinator;
@@ -237,20 +239,21 @@ struct TopOptions {
   int limit = 20;  // Workers to show.
 };
 
-// For the shell: its script, and what that asks for.
+// `completion SHELL` prints the script that a shell loads.
 struct CompletionOptions {
-  std::string shell;
+  std::string shell;  // bash, fish or zsh.
 };
+// `__complete WORD...` is what that script calls.
 struct CompleteOptions {
-  std::vector<std::string> words;  // The last is to be completed.
+  std::vector<std::string> words;  // The last one is completed.
 };
 
-// For packages: manual pages into a folder.
+// `manual FOLDER` writes the manual pages, for packages.
 struct ManualOptions {
   std::string folder;
 };
 
-// Print `text` and be done.
+// Prints `text`.
 struct HelpOptions {
   std::string text;
 };

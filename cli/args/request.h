@@ -9,27 +9,32 @@
 #include "common/planner/cluster_planner.h"
 #include "coordinator/planners/registry/planner_options.h"
 
-// From what was asked for to what can be planned: reads the files, fills what
-// was left out, and checks what concerns several options at once.
+// Turns parsed options into a request: reads the files, fills in defaults, and
+// checks rules between several options. Errors are kInvalidArgument, or
+// kNotFound for a file, and name the option or file.
 namespace tangram {
 
+// Reads the cluster with its profiles and keeps the nodes that were chosen.
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
 
-// The sequence length is 0 where none was given.
+// Returns the training options. The sequence length is 0 if none was given.
 absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice);
 
+// Returns the request of `tangram plan`.
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
 
-// "NAME=VALUE", each name once. Whether the planner has such an option is the
-// planner's to say.
+// Parses "NAME=VALUE" texts, each name once. The planner checks that it has
+// such options.
 absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
     const std::vector<std::string>& options);
 
+// True if a layer of `model` is a mixture of experts.
 bool HasExperts(const ModelSpec& model);
 
-// Where none was asked for: those whose plans the runtime runs best, and for
-// any runtime Aceso, which knows no mixtures of experts, or uniform, which
-// does. kInvalidArgument for a runtime that is not known.
+// Returns the parallelizers to use if none was named, separated by commas:
+// those whose plans `runtime` runs best. Without a runtime, it is Aceso for
+// dense models and uniform for mixtures of experts, which Aceso does not
+// support. kInvalidArgument for an unknown runtime.
 absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime);
 

@@ -24,7 +24,7 @@ TEST(RunTangramTest, AnswersGoToStandardOutput) {
   EXPECT_THAT(outcome.err, IsEmpty());
 }
 
-TEST(RunTangramTest, HelpIsNoError) {
+TEST(RunTangramTest, HelpIsAnAnswer) {
   const Outcome outcome = RunWith({"--help"});
 
   EXPECT_EQ(outcome.code, ExitCode::kOk);
@@ -40,7 +40,7 @@ TEST(RunTangramTest, ErrorsAreOneLine) {
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
 }
 
-TEST(RunTangramTest, ErrorsAreJsonWhereAskedFor) {
+TEST(RunTangramTest, ErrorsAreJsonWithFormatJson) {
   const std::string error =
       "{\"error\":{\"code\":\"NOT_FOUND\",\"exit_code\":2,\"message\":"
       "\"/no/such.yaml: no such file\"}}\n";

@@ -24,7 +24,7 @@ std::vector<std::string> Candidates(const std::vector<std::string>& words) {
   return texts;
 }
 
-TEST(CompleteTest, CommandsWithTheirHelp) {
+TEST(CompleteTest, OffersCommandsWithTheirHelp) {
   EXPECT_THAT(
       CompleteWords({"ver"}).candidates,
       ElementsAre(Completion::Candidate{"version", "Show the version"}));
@@ -32,13 +32,13 @@ TEST(CompleteTest, CommandsWithTheirHelp) {
               ElementsAre("list", "show", "watch", "trace", "cancel"));
 }
 
-TEST(CompleteTest, OptionsOfTheCommandThatWasTyped) {
+TEST(CompleteTest, OffersOptionsOfTheCommandThatWasTyped) {
   EXPECT_THAT(Candidates({"plan", "--glo"}), ElementsAre("--global-batch"));
   EXPECT_THAT(Candidates({"islands", "--glo"}), IsEmpty());
   EXPECT_THAT(Candidates({"job", "list", "--lim"}), ElementsAre("--limit"));
 }
 
-TEST(CompleteTest, ValuesThatAreKnownByName) {
+TEST(CompleteTest, OffersValuesThatHaveNames) {
   EXPECT_THAT(Candidates({"plan", "--model", "llama2-7b"}),
               ElementsAre("llama2-7b"));
   EXPECT_THAT(Candidates({"devices", "H100"}), Contains("H100-NVL"));
@@ -57,14 +57,14 @@ TEST(CompleteTest, ValuesThatAreKnownByName) {
 }
 
 TEST(CompleteTest, AValueIsNotACommand) {
-  // "plan" is the cluster file's name here.
+  // Here "plan" is the name of the cluster file.
   EXPECT_THAT(Candidates({"islands", "--cluster", "plan", "--nod"}),
               ElementsAre("--nodes"));
   // A flag has no value.
   EXPECT_THAT(Candidates({"plan", "--quiet", "--nod"}), ElementsAre("--nodes"));
 }
 
-TEST(CompleteTest, FilesWhereOneIsExpected) {
+TEST(CompleteTest, OffersFilesWhereOneIsExpected) {
   EXPECT_TRUE(CompleteWords({"plan", "--cluster", ""}).files);
   EXPECT_TRUE(CompleteWords({"plan", "--model", ""}).files);
   EXPECT_TRUE(CompleteWords({"explain", ""}).files);
@@ -72,7 +72,7 @@ TEST(CompleteTest, FilesWhereOneIsExpected) {
   EXPECT_FALSE(CompleteWords({"plan", "--"}).files);
 }
 
-TEST(CompleteTest, WhatIsHiddenStaysSo) {
+TEST(CompleteTest, DoesNotOfferHiddenCommands) {
   EXPECT_THAT(Candidates({"man"}), IsEmpty());
 }
 

@@ -11,10 +11,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// 32 layers between embedding and head.
+// 32 transformer layers between embedding and head.
 constexpr int kNumLayers = 34;
 
-TEST(MakeConstraintsTest, ReadsWhatWasTyped) {
+TEST(MakeConstraintsTest, ParsesEveryConstraint) {
   ASSERT_OK_AND_ASSIGN(
       const PlanConstraints constraints,
       MakeConstraints({.exclude_nodes = {"t4-[0-1]", "v100"},

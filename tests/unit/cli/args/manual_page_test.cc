@@ -24,7 +24,7 @@ CommandTree Tree() {
                                    {.name = "BAG", .is_positional = true}}}}};
 }
 
-TEST(ManualPagesTest, HasOneForEachCommand) {
+TEST(ManualPagesTest, MakesAPageForEachCommand) {
   EXPECT_THAT(ManualPages(Tree()),
               ElementsAre(Field(&ManualPage::name, "tool"),
                           Field(&ManualPage::name, "tool-fly")));
@@ -37,17 +37,17 @@ TEST(ManualPagesTest, ThePageOfACommandSaysHowToCallIt) {
                               "[\\fIoptions\\fR] \\fIBAG\\fR\n"));
 }
 
-TEST(ManualPagesTest, TextIsNoRequest) {
+TEST(ManualPagesTest, TextThatLooksLikeARequestIsEscaped) {
   EXPECT_THAT(ManualPages(Tree())[1].text,
               HasSubstr("\n\\&.where\\eto [Rome]\n"));
 }
 
-TEST(ManualPagesTest, TheProgramNamesItsCommands) {
+TEST(ManualPagesTest, ThePageOfTheProgramListsItsCommands) {
   EXPECT_THAT(ManualPages(Tree())[0].text,
               HasSubstr(".TP\n\\fBtool\\-fly(1)\\fR\nFly away\n"));
 }
 
-TEST(ManualPagesTest, EachSaysWhatTheExitStatusMeans) {
+TEST(ManualPagesTest, EveryPageListsTheExitCodes) {
   for (const ManualPage& page : ManualPages(Tree())) {
     EXPECT_THAT(page.text, HasSubstr(".SH EXIT STATUS\n.TP\n0\ndone\n"));
     EXPECT_THAT(page.text, HasSubstr(".TP\n130\ninterrupted\n"));

@@ -36,11 +36,11 @@ class MakePlanRequestTest : public ::testing::Test {
   PlanOptions options_;
 };
 
-TEST_F(MakePlanRequestTest, FillsWhatWasLeftOut) {
+TEST_F(MakePlanRequestTest, FillsInDefaults) {
   ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
 
   EXPECT_EQ(request.cluster.num_gpus(), 10);
-  EXPECT_EQ(request.model.num_layers(), 26);  // 24, embedding, head.
+  EXPECT_EQ(request.model.num_layers(), 26);  // 24 + embedding + head.
   EXPECT_EQ(request.training.global_batch_size, 128);
   EXPECT_EQ(request.training.sequence_length, 2048);
   EXPECT_EQ(request.training.precision, Precision::kFp16);

@@ -103,7 +103,7 @@ TEST(ProfileOptionTest, ReachesThePlan) {
       RunWith({"plan", "--cluster", cluster, "--model", model, "--seq", "128",
                "--global-batch", "4", "--profile", profile});
   EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
-  // Two samples a replica through two layers of 0.2 + 0.4 s.
+  // Each replica runs two samples through two layers of 0.2 + 0.4 s.
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("iteration time   1.20 s"),
                                  HasSubstr("measured         100.0 %")));
 }

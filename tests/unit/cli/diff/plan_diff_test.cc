@@ -19,8 +19,8 @@ using ::tangram::testing::TestTraining;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Two nodes of four GPUs, layers [0, cut) on the first and the others on the
-// second.
+// A plan on two nodes of four GPUs, with layers [0, cut) on the first node and
+// the others on the second.
 PlanFile TwoStages(int cut = 3) {
   PlanFile file;
   file.cluster = TestCluster({{.name = "fast", .device = TestDevice("F")},
@@ -68,7 +68,7 @@ TEST(DiffPlansTest, NamesWhatDiffersAsAWhole) {
   EXPECT_THAT(diff.plan,
               ElementsAre(Of("islands", "F x4, S x4", "F x4"),
                           Of("pipeline_microbatch_size", 4, 8),
-                          // Layers are counted from the embedding, which is 0.
+                          // The embedding is layer 0.
                           Of("cuts", "2", "3")));
   EXPECT_THAT(diff.prediction,
               ElementsAre(Of("iteration_time_s", 10.0, 12.0),
@@ -77,7 +77,7 @@ TEST(DiffPlansTest, NamesWhatDiffersAsAWhole) {
                           Of("violations", int64_t{0}, int64_t{1})));
 }
 
-TEST(DiffPlansTest, IslandsThatNobodyNamedAreNotCompared) {
+TEST(DiffPlansTest, PlansWithoutIslandsAreNotComparedByIsland) {
   PlanFile imported = TwoStages();
   imported.result.islands.clear();
   for (PlacedStage& stage : imported.result.plan->stages) stage.island = -1;

@@ -25,10 +25,10 @@ TEST(DiffModelsTest, CountsLayersAndParameters) {
               ElementsAre(Of("layers", 6, 7), HasField("parameters")));
 }
 
-TEST(DiffModelsTest, NamesTheFirstLayerThatIsAnother) {
+TEST(DiffModelsTest, NamesTheFirstLayerThatDiffers) {
   ModelSpec other = TestModel(4);
   other.name = "other";
-  other.layers[2].sliding_window = 128;  // Costs no parameters.
+  other.layers[2].sliding_window = 128;  // Leaves the parameter count alone.
   EXPECT_THAT(
       DiffModels(TestModel(4), other),
       ElementsAre(Of("first_other_layer", "layer 2 of " + TestModel(4).name,
@@ -37,7 +37,7 @@ TEST(DiffModelsTest, NamesTheFirstLayerThatIsAnother) {
 
 TEST(DiffClustersTest, ComparesGroupsByName) {
   const Cluster a = TestCluster({{.name = "x", .num_nodes = 2}});
-  // The same group at another place beside a new one.
+  // The same group in another position, beside a new group.
   const Cluster b = TestCluster({{.name = "new"}, {.name = "x"}});
   EXPECT_THAT(DiffClusters(a, a), IsEmpty());
   EXPECT_THAT(DiffClusters(a, b),
@@ -52,7 +52,7 @@ TEST(DiffClustersTest, ComparesDevicesAndLinks) {
   b.nodes[0].device.memory_bytes = 32e9;
   b.nodes[0].device.efficiency.fragmentation = 0.25;
   b.nodes[1].intra_node.latency_s = 1e-3;
-  b.links[0][1].bandwidth_bytes_per_s = 2e9;  // Of 1 GB/s.
+  b.links[0][1].bandwidth_bytes_per_s = 2e9;  // It is 1 GB/s in `a`.
   EXPECT_THAT(DiffClusters(a, b),
               ElementsAre(Of("groups.x.memory_bytes", 16e9, 32e9),
                           HasField("groups.x.throughput_and_measurements"),
@@ -85,7 +85,7 @@ TEST(DiffTrainingTest, NamesEveryOption) {
           HasField("blocking_transfers"), HasField("buffered_sends"),
           HasField("gradient_copy"), HasField("bf16_moments"),
           HasField("fused_loss")));
-  // With one more this does not compile: compare it too.
+  // A new field breaks this binding: then compare the field, too.
   [[maybe_unused]] const auto& [o1, o2, o3, o4, o5, o6, o7, o8, o9, o10, o11,
                                 o12, o13] = a;
 }

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr StageParallelism kTp4{.tp_degree = 4};
 
-// Stages that end at `ends`, each on a node of four GPUs.
+// A plan whose stages end at layers `ends`, each on a node of four GPUs.
 PlanFile Plan(const std::vector<int>& ends) {
   PlanFile file;
   file.cluster = TestCluster({{.name = "n", .num_nodes = 3}});
@@ -47,7 +47,7 @@ TEST(DiffStagesTest, CutsAtTheBoundariesOfBoth) {
     parts.push_back(
         {part.begin.layer, part.end.layer, part.stage_a, part.stage_b});
   }
-  // Stages 0-2, 2-4, 4-6 beside 0-3, 3-4, 4-6.
+  // Stages of layers [0, 2), [2, 4), [4, 6) against [0, 3), [3, 4), [4, 6).
   EXPECT_THAT(parts, ElementsAre(Part{0, 2, 0, 0}, Part{2, 3, 1, 0},
                                  Part{3, 4, 1, 1}, Part{4, 6, 2, 2}));
 }
@@ -80,12 +80,12 @@ TEST(DiffStagesTest, NamesEveryDegreeAndFigure) {
           Of("ep_degree", 1, 2), Of("fsep", false, true),
           Of("zero_stage", int64_t{0}, int64_t{1}),
           Of("sequence_parallel", false, true),
-          // 4 samples for one replica, 2 for each of two.
+          // 4 samples for one replica, 4 / 2 for each of two.
           Of("microbatch_size", 4, 2), Of("offload", "none", "weights 50 %"),
           Of("microbatch_s", 0.0, 3.0), Of("peak_bytes", 0.0, 3.0)));
 }
 
-// Recomputation is compared where the layers are, not by the stages' runs.
+// Recomputation is compared layer by layer, not run by run.
 TEST(DiffStagesTest, ComparesRecomputationLayerByLayer) {
   constexpr OpMask kCore = 1 << 2;
   PlanFile a = Plan({2, 6});
@@ -96,14 +96,14 @@ TEST(DiffStagesTest, ComparesRecomputationLayerByLayer) {
   const auto parts = DiffStages(a, b);
   ASSERT_EQ(parts.size(), 3);
   EXPECT_THAT(parts[0].differences, IsEmpty());
-  // Layer 2: the core in both, on other nodes.
+  // Layer 2 recomputes the attention core in both plans, on other nodes.
   EXPECT_THAT(parts[1].differences, ElementsAre(Of("where", "n-1", "n-0")));
   EXPECT_EQ(parts[2].differences.size(), 1);
   EXPECT_EQ(parts[2].differences[0].field, "recompute");
   EXPECT_EQ(parts[2].differences[0].a, DiffValue("none"));
 }
 
-TEST(DiffStagesTest, SaysWhatDiffersUnderTheSameName) {
+TEST(DiffStagesTest, MarksDifferencesWhoseTextsAreEqual) {
   PlanFile b = Plan({6});
   std::swap(b.result.plan->stages[0].gpus[0], b.result.plan->stages[0].gpus[1]);
   EXPECT_THAT(DiffStages(Plan({6}), b)[0].differences,

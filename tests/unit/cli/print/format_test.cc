@@ -37,7 +37,9 @@ TEST(FormatTest, OneItemIsSingular) {
   EXPECT_EQ(FormatItems(2000, "node"), "2,000 nodes");
 }
 
-TEST(FormatTest, PercentIsOfOne) { EXPECT_EQ(FormatPercent(0.1234), "12.3 %"); }
+TEST(FormatTest, PercentTakesAFraction) {
+  EXPECT_EQ(FormatPercent(0.1234), "12.3 %");
+}
 
 }  // namespace
 }  // namespace tangram

@@ -38,7 +38,7 @@ TEST(PrintDiffTest, FiguresHaveTheUnitsOfTheirNames) {
                               {"bubble_fraction", 0.25, 0.5},
                               {"violations", int64_t{0}, int64_t{1}}}});
 
-  // Percentages have no change in percent.
+  // A fraction has no relative change.
   EXPECT_EQ(text, R"(Differences
                                 a.json     b.json
   iteration time                10.0 s     12.0 s      +20.0 %
@@ -75,7 +75,7 @@ TEST(PrintDiffTest, StagesShowOnlyWhatDiffers) {
                               "  layers  stage  tp      recompute\n"
                               "  emb-2   0      1 -> 2\n"
                               "  4-head  1              none -> attn\n"));
-  // Both are 4.00 GB as shown.
+  // Both print as 4.00 GB.
   EXPECT_THAT(text, Not(HasSubstr("What their stages take")));
 }
 

@@ -50,7 +50,7 @@ TEST_F(PrintIslandsTest, GathersAssumptionsByPartOfTheFile) {
                         "  ... and more for 1 part of the file"));
 }
 
-TEST_F(PrintIslandsTest, SaysNothingWhereNothingWasAssumed) {
+TEST_F(PrintIslandsTest, PrintsNothingWithoutAssumptions) {
   PrintAssumptions(Cluster(), /*limit=*/2, console_);
 
   EXPECT_EQ(out_.str(), "");

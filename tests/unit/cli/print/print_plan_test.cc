@@ -28,7 +28,8 @@ PlacedStage Stage(int begin_layer, int end_layer, int node) {
   return stage;
 }
 
-// Two nodes of two GPUs, one stage each; an evaluation of round numbers.
+// A plan on two nodes of two GPUs, with one stage on each and an evaluation of
+// round numbers.
 PlanFile TwoStagePlan() {
   PlanFile file;
   file.cluster = TestCluster(
@@ -131,7 +132,7 @@ TEST(PrintPlanTest, ListsViolations) {
                         "GPU\n"));
 }
 
-TEST(PrintPlanTest, TakesIslandsFromFilesWithDoubt) {
+TEST(PrintPlanTest, IgnoresIslandsThatDoNotExist) {
   PlanFile file = TwoStagePlan();
   file.result.plan->stages[0].island = 99;
   file.result.plan->stages[1].island = -1;

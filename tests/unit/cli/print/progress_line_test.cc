@@ -8,7 +8,7 @@ namespace tangram {
 namespace {
 
 TEST(ProgressTextTest, ExtrapolatesTheTimeLeft) {
-  // 10 of 40 pairs took 2 s, so 30 take 6 s.
+  // 10 of 40 pairs took 2 s, so the other 30 take 2 x 30 / 10 = 6 s.
   EXPECT_EQ(ProgressText({.phase = "slice_plans",
                           .pairs_done = 10,
                           .pairs_total = 40,
@@ -18,7 +18,7 @@ TEST(ProgressTextTest, ExtrapolatesTheTimeLeft) {
             "slice plans 10/40, 3 workers, best 12.3 s, 6.00 s left");
 }
 
-TEST(ProgressTextTest, SaysOnlyWhatIsKnown) {
+TEST(ProgressTextTest, LeavesOutUnknownValues) {
   EXPECT_EQ(ProgressText({.phase = "islands"}), "islands");
   EXPECT_EQ(ProgressText({.phase = "slice_plans", .pairs_total = 40}),
             "slice plans 0/40");

@@ -34,7 +34,7 @@ TEST(NodeLossTest, EachGroupLosesANode) {
   EXPECT_THAT(NodesOf(reduced->at(1).request), ElementsAre("a-0", "a-1"));
 }
 
-TEST(NodeLossTest, OfASingleNodeNothingIsLeft) {
+TEST(NodeLossTest, AClusterOfOneNodeHasNoRequests) {
   const PlanRequest request{.cluster = TestCluster(std::vector<TestGroup>{
                                 {.name = "a", .num_nodes = 1}})};
   EXPECT_THAT(*WithoutANode(request), IsEmpty());
