@@ -44,6 +44,7 @@ absl::Status MovePlan(const Cluster& from, const Cluster& to,
   return absl::OkStatus();
 }
 
+// Moves the plan of `result`, of one pipeline or of several.
 absl::Status MovePlan(const Cluster& from, const Cluster& to,
                       PlanResult& result) {
   if (result.plan) return MovePlan(from, to, *result.plan);
@@ -53,8 +54,8 @@ absl::Status MovePlan(const Cluster& from, const Cluster& to,
   return absl::OkStatus();
 }
 
-// Drops the islands, notes and statistics of a result: they describe the old
-// cluster and model, not the new ones.
+// Keeps only the plan of a result. Islands, notes and statistics describe the
+// old cluster and model, not the new ones.
 PlanResult PlanAlone(PlanResult found) {
   PlanResult result;
   result.plan = std::move(found.plan);

@@ -16,7 +16,7 @@ std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// A plan of several pipelines becomes a page for each.
+// Adds each pipeline of a plan of several as a plan of its own.
 absl::Status AddPipelines(const std::string& path, const PlanFile& file,
                           std::vector<ReportedPlan>& plans) {
   std::vector<PlanFile> pipelines = PipelineFiles(file);

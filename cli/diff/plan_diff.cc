@@ -129,7 +129,8 @@ bool PlanDiff::same() const {
 
 namespace {
 
-// Two plans of as many pipelines, compared pair by pair.
+// Compares two plans of equally many pipelines: pipeline r of `a` with pipeline
+// r of `b`. `diff` holds the differences of the requests.
 PlanDiff DiffReplicated(const PlanFile& a, const PlanFile& b, PlanDiff diff) {
   Differences differences;
   differences.Name("sync", ReplicaSyncName(a.result.replicated_plan->sync),

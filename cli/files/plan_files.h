@@ -19,10 +19,9 @@ inline bool IsStandardOutput(const std::string& path) { return path == "-"; }
 // Reads the plan file at `path` as it is. Errors begin with `path`.
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 
-// Scores file.result.plan or replicated_plan, one of which must be there, with
-// EvaluatePlan or EvaluateReplicatedPlan and replaces evaluation and
-// explanation. Errors begin with `source_name`. `timeline` may be null; several
-// pipelines have none.
+// Evaluates file.result.plan or replicated_plan, one of which must be present,
+// and replaces evaluation and explanation. Errors begin with `source_name`.
+// `timeline` may be null; it stays empty for a plan of several pipelines.
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
                               std::vector<TimelineEvent>* timeline);
 
@@ -45,7 +44,7 @@ absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
                           const std::vector<TimelineEvent>& timeline,
                           std::ostream& out);
 
-// Whether the evaluated plan of `file` has no violation.
+// True if the evaluated plan of `file` has no violation.
 bool Fits(const PlanFile& file);
 
 }  // namespace tangram
