@@ -12,28 +12,33 @@ namespace {
 
 constexpr double kNoLink = std::numeric_limits<double>::infinity();
 
-// States of a group while blocks are made.
-constexpr int kNodesApart = -2;
-constexpr int kNoBlockYet = -1;
+// States of a group in MakeBlocks, besides the index of its block.
+constexpr int kNodesApart = -2;  // Each node is a block of its own.
+constexpr int kNoBlockYet = -1;  // One block, not begun yet.
 
-// What the dendrogram starts from: one node, or nodes of one group.
+// A leaf of the dendrogram: one node, or several nodes of one group.
 struct Block {
   int group = 0;
   std::vector<int> nodes;
-  double slowest_inside = kNoLink;
+  double slowest_inside = kNoLink;  // Bytes per second; one node: infinite.
 };
 
-// A cluster of the dendrogram: block `left` itself if `right` is negative,
-// else two earlier clusters.
-struct Dendron {
+// A node of the dendrogram. A leaf has a negative `right` and is block `left`.
+// Other nodes join the earlier nodes `left` and `right`.
+struct DendrogramNode {
   int left = 0;
   int right = -1;
-  double slowest_inside = kNoLink;
+  double slowest_inside = kNoLink;  // Bytes per second, of any link below it.
 };
 
-// Nodes of one group are one block if their inner link is at least as fast as
-// every link from the group to the rest of the class: complete linkage would
-// merge them first. It keeps large clusters of few groups cheap.
+// Returns the leaves of the dendrogram. A group is one block if its inner link
+// is at least as fast as every link from it to the rest of the class:
+//
+//   e(g, g) ≥ max over groups h of the class of e(g, h).
+//
+// Complete linkage would merge its nodes first, so the result is the same, and
+// large clusters of few groups stay cheap. With `whole_groups`, every group is
+// one block. Nodes keep the order of `nodes`.
 std::vector<Block> MakeBlocks(const Cluster& cluster,
                               absl::Span<const int> nodes, bool whole_groups) {
   std::vector<int> block_of(cluster.groups.size(), kNodesApart);
@@ -41,6 +46,7 @@ std::vector<Block> MakeBlocks(const Cluster& cluster,
   const std::vector<GroupShare> groups = GroupsOf(cluster, nodes);
   for (const GroupShare& share : groups) {
     const double link = PairBandwidth(cluster, share.group, share.group);
+    // True if complete linkage merges the group before anything else.
     const bool tight =
         whole_groups || absl::c_all_of(groups, [&](const GroupShare& other) {
           return PairBandwidth(cluster, share.group, other.group) <= link;
@@ -65,10 +71,18 @@ std::vector<Block> MakeBlocks(const Cluster& cluster,
   return blocks;
 }
 
-// Greedy complete linkage: merge the two clusters whose slowest link between
-// them is fastest. A cluster's row stands at its smallest block. Merging only
-// lowers linkages, so a remembered best partner is an upper bound until it is
-// looked at again, and one whose linkage has not changed is still best.
+// Greedy agglomerative clustering with complete linkage (paper §4.1). Each step
+// merges the two clusters a ≠ b with the greatest linkage
+//
+//   L(a, b) = min of e(i, j) over blocks i of a and j of b,
+//
+// the slowest link between them. After a merge,
+//
+//   L(a ∪ b, c) = min(L(a, c), L(b, c)).
+//
+// A cluster occupies the row of its smallest block. Merging only lowers
+// linkages. So a remembered best partner is an upper bound, and a partner whose
+// linkage has not changed is still the best.
 class CompleteLinkage {
  public:
   CompleteLinkage(const Cluster& cluster, absl::Span<const Block> blocks)
@@ -84,9 +98,9 @@ class CompleteLinkage {
     for (int i = 0; i < size_; ++i) best_.push_back(FindPartner(i));
   }
 
-  // Clusters in order of creation: all blocks first, the root last. Empty if it
-  // was stopped.
-  std::vector<Dendron> Run(const std::function<bool()>& should_stop) {
+  // Returns the dendrogram in order of creation: all leaves first, the root
+  // last. Empty if `should_stop` returned true.
+  std::vector<DendrogramNode> Run(const std::function<bool()>& should_stop) {
     for (int merges = 1; merges < size_; ++merges) {
       if (should_stop && should_stop()) return {};
       const int row = RowToMerge();
@@ -97,13 +111,16 @@ class CompleteLinkage {
 
  private:
   struct Partner {
-    int row = -1;
-    double linkage = -1;
+    int row = -1;         // −1: no live row comes after.
+    double linkage = -1;  // Bytes per second.
   };
 
   double& Linkage(int i, int j) { return linkage_[i * size_ + j]; }
+  // True if a cluster still occupies the row.
   bool Live(int row) const { return cluster_at_[row] >= 0; }
 
+  // Returns the live row after `row` with the greatest linkage; of equal ones,
+  // the first.
   Partner FindPartner(int row) {
     Partner best;
     for (int j = row + 1; j < size_; ++j) {
@@ -114,6 +131,9 @@ class CompleteLinkage {
     return best;
   }
 
+  // Returns the row whose best partner has the greatest linkage of all; of
+  // equal ones, the first. Remembered partners are checked only when they come
+  // first, since others are upper bounds that do not reach the greatest.
   int RowToMerge() {
     while (true) {
       int row = -1;
@@ -127,6 +147,7 @@ class CompleteLinkage {
     }
   }
 
+  // Merges the cluster of `other` into `row`, where row < other.
   void Merge(int row, int other) {
     const int left = cluster_at_[row];
     const int right = cluster_at_[other];
@@ -144,29 +165,31 @@ class CompleteLinkage {
   }
 
   int size_ = 0;
-  std::vector<double> linkage_;  // Rows × rows, symmetric.
-  std::vector<int> cluster_at_;  // Row → Dendron; −1 once merged away.
-  std::vector<Partner> best_;    // Among the rows after it.
-  std::vector<Dendron> tree_;
+  std::vector<double> linkage_;  // Bytes per second; rows × rows, symmetric.
+  std::vector<int> cluster_at_;  // Row → index in tree_; −1 once merged away.
+  std::vector<Partner> best_;    // By row: its partner among the later rows.
+  std::vector<DendrogramNode> tree_;
 };
 
-std::vector<int> BlocksUnder(absl::Span<const Dendron> tree, int root) {
+// Returns the blocks below node `root`, from left to right.
+std::vector<int> BlocksUnder(absl::Span<const DendrogramNode> tree, int root) {
   std::vector<int> blocks;
   std::vector<int> pending = {root};
   while (!pending.empty()) {
-    const Dendron& dendron = tree[pending.back()];
+    const DendrogramNode& node = tree[pending.back()];
     pending.pop_back();
-    if (dendron.right < 0) {
-      blocks.push_back(dendron.left);
+    if (node.right < 0) {
+      blocks.push_back(node.left);
     } else {
-      pending.push_back(dendron.right);
-      pending.push_back(dendron.left);
+      pending.push_back(node.right);
+      pending.push_back(node.left);
     }
   }
   return blocks;
 }
 
-// Fastest link of each block to nodes of the cluster outside the class.
+// Returns, for each block, its fastest link to nodes outside the class, in
+// bytes per second; 0 if all nodes of the cluster are in the class.
 std::vector<double> FastestLeavingClass(const Cluster& cluster,
                                         absl::Span<const int> nodes,
                                         absl::Span<const Block> blocks) {
@@ -186,14 +209,20 @@ std::vector<double> FastestLeavingClass(const Cluster& cluster,
   return fastest;
 }
 
-// Cuts the dendrogram from the root. Going down, each block remembers its
-// fastest link to anything outside the cluster that it is now in; every pair of
-// blocks is looked at once, where their clusters part.
+// Cuts the dendrogram from the root down and keeps the first node on each path
+// that satisfies constraint 3 (paper §4.1):
+//
+//   slowest_inside(c) ≥ max over blocks i of c of leaving(i) / (1 + tolerance),
+//
+// where leaving(i) is the fastest link of block i to any node outside of c.
+// When a node splits into l and r, leaving(i) of each i in l rises to its
+// fastest link into r, and the other way round. So every pair of blocks is
+// visited once.
 class DendrogramCut {
  public:
   DendrogramCut(const Cluster& cluster, absl::Span<const Block> blocks,
-                absl::Span<const Dendron> tree, std::vector<double> leaving,
-                double tolerance)
+                absl::Span<const DendrogramNode> tree,
+                std::vector<double> leaving, double tolerance)
       : cluster_(cluster),
         blocks_(blocks),
         tree_(tree),
@@ -203,29 +232,30 @@ class DendrogramCut {
   std::vector<std::vector<int>> Run() {
     std::vector<int> pending = {static_cast<int>(tree_.size()) - 1};
     while (!pending.empty()) {
-      const Dendron& dendron = tree_[pending.back()];
+      const DendrogramNode& node = tree_[pending.back()];
       const std::vector<int> members = BlocksUnder(tree_, pending.back());
       pending.pop_back();
-      if (Satisfies(dendron, members)) {
+      if (Satisfies(node, members)) {
         Keep(members);
-      } else if (dendron.right < 0) {
-        KeepNodesApart(dendron.left);
+      } else if (node.right < 0) {
+        KeepNodesApart(node.left);
       } else {
-        Part(dendron);
-        pending.push_back(dendron.right);
-        pending.push_back(dendron.left);
+        Part(node);
+        pending.push_back(node.right);
+        pending.push_back(node.left);
       }
     }
     return std::move(kept_);
   }
 
  private:
-  bool Satisfies(const Dendron& dendron, absl::Span<const int> members) const {
+  bool Satisfies(const DendrogramNode& node,
+                 absl::Span<const int> members) const {
     double leaving = 0;
     for (const int block : members) {
       leaving = std::max(leaving, leaving_[block]);
     }
-    return dendron.slowest_inside >= leaving / (1 + tolerance_);
+    return node.slowest_inside >= leaving / (1 + tolerance_);
   }
 
   void Keep(absl::Span<const int> members) {
@@ -237,14 +267,16 @@ class DendrogramCut {
     kept_.push_back(std::move(nodes));
   }
 
-  // Any two nodes of a block violate the constraint as the whole block does.
+  // All links inside a block are equal, so if the block violates the
+  // constraint, any two of its nodes do.
   void KeepNodesApart(int block) {
     for (const int node : blocks_[block].nodes) kept_.push_back({node});
   }
 
-  void Part(const Dendron& dendron) {
-    const std::vector<int> right = BlocksUnder(tree_, dendron.right);
-    for (const int i : BlocksUnder(tree_, dendron.left)) {
+  // Raises leaving_ for the split of a node into its children.
+  void Part(const DendrogramNode& node) {
+    const std::vector<int> right = BlocksUnder(tree_, node.right);
+    for (const int i : BlocksUnder(tree_, node.left)) {
       for (const int j : right) {
         const double link =
             PairBandwidth(cluster_, blocks_[i].group, blocks_[j].group);
@@ -256,8 +288,8 @@ class DendrogramCut {
 
   const Cluster& cluster_;
   absl::Span<const Block> blocks_;
-  absl::Span<const Dendron> tree_;
-  std::vector<double> leaving_;
+  absl::Span<const DendrogramNode> tree_;
+  std::vector<double> leaving_;  // By block, in bytes per second.
   double tolerance_ = 0;
   std::vector<std::vector<int>> kept_;
 };
@@ -270,7 +302,7 @@ std::vector<std::vector<int>> AgglomerateByLinks(
   if (nodes.empty()) return {};
   std::vector<Block> blocks = MakeBlocks(cluster, nodes, false);
   if (blocks.size() > kMaxBlocks) blocks = MakeBlocks(cluster, nodes, true);
-  const std::vector<Dendron> tree =
+  const std::vector<DendrogramNode> tree =
       CompleteLinkage(cluster, blocks).Run(should_stop);
   if (tree.empty()) return {};
   return DendrogramCut(cluster, blocks, tree,

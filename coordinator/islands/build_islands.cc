@@ -23,7 +23,8 @@
 namespace tangram {
 namespace {
 
-// Names are unique, so this order does not depend on the order in the cluster.
+// Returns the nodes that are not left out, by name. Names are unique, so the
+// result does not depend on the order in the cluster.
 std::vector<int> NodesByName(const Cluster& cluster,
                              absl::Span<const int> left_out) {
   std::vector<int> nodes(cluster.nodes.size());
@@ -38,7 +39,7 @@ std::vector<int> NodesByName(const Cluster& cluster,
   return nodes;
 }
 
-// By node: its place in `by_name`.
+// Returns, for each node of the cluster, its position in `by_name`.
 std::vector<int> RanksOf(const Cluster& cluster,
                          absl::Span<const int> by_name) {
   std::vector<int> rank(cluster.nodes.size());
@@ -48,7 +49,9 @@ std::vector<int> RanksOf(const Cluster& cluster,
   return rank;
 }
 
-// Each part's nodes, and the parts by their first nodes, by `rank`.
+// Divides each class by its links (step 3 of paper §4.1). Sorts the nodes of
+// each part, and the parts by their first nodes, by `rank`. Empty if
+// `should_stop` returned true.
 std::vector<Part> PartsByName(const Cluster& cluster,
                               absl::Span<const HomogeneousClass> classes,
                               absl::Span<const int> rank, double link_tolerance,
@@ -70,6 +73,7 @@ std::vector<Part> PartsByName(const Cluster& cluster,
   return parts;
 }
 
+// Returns the island of `nodes`, named by its GPUs: "T4 x8".
 Island IslandOf(const Cluster& cluster, std::vector<int> nodes, int id) {
   Island island{.id = id, .nodes = std::move(nodes)};
   island.spec = WeakestSpec(cluster, island.nodes);
@@ -78,7 +82,7 @@ Island IslandOf(const Cluster& cluster, std::vector<int> nodes, int id) {
   return island;
 }
 
-// Why an island of `num_parts` parts is one, and what that costs.
+// Explains why `num_parts` parts are one island, and what that costs.
 std::string MergedReason(const Cluster& cluster, const Island& island,
                          int num_parts, int max_islands) {
   int num_gpus = 0;
@@ -101,7 +105,7 @@ std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
                                  absl::Span<const int> left_out) {
   return BuildIslandsWithin(cluster, precision, tolerances, left_out,
                             {.max_islands = std::numeric_limits<int>::max()})
-      ->islands;  // Nothing cancels it.
+      ->islands;  // Without should_stop it cannot be cancelled.
 }
 
 absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,

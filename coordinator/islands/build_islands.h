@@ -12,7 +12,8 @@
 
 namespace tangram {
 
-// Largest relative spread inside an island: max / min ≤ 1 + tolerance.
+// The relative spread allowed inside an island (ε of paper §4.1):
+// max / min ≤ 1 + tolerance.
 struct IslandTolerances {
   double compute = 0.05;     // ε_c: peak throughput of the training precision.
   double memory = 0.05;      // ε_m: bytes per GPU.
@@ -22,27 +23,31 @@ struct IslandTolerances {
   double inter_node = 0.0;
 };
 
-// Groups the nodes of `cluster` into GPU islands (paper §4.1), disjoint and
-// covering. Steps: split by GPUs per node, compute and memory; split by
-// intra-node bandwidth; then merge nodes by agglomerative clustering on
-// inter-node bandwidth (the slower direction of each pair) and keep the
-// coarsest clusters whose inner links are at least as fast as their links to
-// the rest of the cluster. Islands and the nodes in each are ordered by node
-// name (NaturalLess); the order of nodes in `cluster` changes nothing else.
-// Nodes of `left_out` are in no island.
+// Groups the nodes of `cluster` into GPU islands (paper §4.1). Every node is in
+// exactly one island, except for nodes of `left_out`, which are in none. Steps:
+//
+//   1. split by GPUs per node, compute and memory (constraint 1);
+//   2. split by intra-node bandwidth (constraint 2);
+//   3. merge nodes by agglomerative clustering on inter-node bandwidth, and
+//   keep
+//      the coarsest clusters whose inner links are at least as fast as their
+//      links to the rest of the cluster (constraint 3).
+//
+// Islands and the nodes in each are ordered by node name (NaturalLess). The
+// order of nodes in `cluster` changes nothing else.
 std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
                                  const IslandTolerances& tolerances,
                                  absl::Span<const int> left_out = {});
 
-// The composition keeps a bit for each island, and bounds for each set of
+// Bounds the tables of the composition, which hold two bounds for each set of
 // islands: 2^16 sets take 1 MB.
 inline constexpr int kMaxIslands = 16;
 
-// Bounds on the islands, and on the time that building them may take.
+// Limits on the number of islands and on the time that building them may take.
 struct IslandLimits {
   int max_islands = kMaxIslands;
-  // By node of the cluster: islands of nodes with different marks are merged
-  // only if nothing else is left to merge. Empty: all nodes are alike.
+  // One mark for each node of the cluster. Islands with different marks are
+  // merged only if no others are left to merge. Empty: all marks are equal.
   std::vector<int> marks;
   // Polled at least at every merge; may be empty.
   std::function<bool()> should_stop;
@@ -50,20 +55,20 @@ struct IslandLimits {
 
 struct IslandSet {
   std::vector<Island> islands;
-  std::vector<std::string> notes;  // What was merged and why; for people.
+  std::vector<std::string> notes;  // Merged islands and the reason; for people.
 };
 
-// The same, at most `limits.max_islands` of them: beyond that the most alike
-// islands are merged (see merge_parts.h), and the answer says which. Takes
-// O(n²) bytes and mostly O(n²) steps for n islands, with n at most kMaxBlocks.
-// The one error is kCancelled.
+// Builds islands as BuildIslands does, but at most limits.max_islands. Beyond
+// that, the most alike islands are merged (merge_parts.h), and the notes say
+// which. Takes O(n²) bytes and mostly O(n²) steps for n islands, with n at most
+// kMaxBlocks. The only error is kCancelled.
 absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
                                              Precision precision,
                                              const IslandTolerances& tolerances,
                                              absl::Span<const int> left_out,
                                              const IslandLimits& limits);
 
-// The slowest link from any node of `from` to any node of `to`.
+// Returns the slowest link from any node of `from` to any node of `to`.
 Link LinkBetweenIslands(const Cluster& cluster, const Island& from,
                         const Island& to);
 

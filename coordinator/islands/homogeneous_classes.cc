@@ -8,6 +8,7 @@
 namespace tangram {
 namespace {
 
+// Returns the node's value of a criterion.
 double ValueOf(const Node& node, NodeCriterion criterion, Precision precision) {
   switch (criterion) {
     case NodeCriterion::kGpusPerNode:
@@ -24,11 +25,11 @@ double ValueOf(const Node& node, NodeCriterion criterion, Precision precision) {
 
 struct ValuedNode {
   double value = 0;
-  int position = 0;  // In HomogeneousClass::nodes.
+  int position = 0;  // Index in HomogeneousClass::nodes; breaks ties.
   auto operator<=>(const ValuedNode&) const = default;
 };
 
-// `part` is what [first, last) of `sorted` keeps of `whole`.
+// Returns the nodes `sorted` of class `whole`, in the order of `whole`.
 HomogeneousClass PartOf(const HomogeneousClass& whole,
                         absl::Span<const ValuedNode> sorted,
                         NodeCriterion criterion) {
@@ -44,6 +45,9 @@ HomogeneousClass PartOf(const HomogeneousClass& whole,
   return part;
 }
 
+// Appends the parts of `whole` to `parts`. Greedy from the smallest value,
+// which gives the fewest parts: part [first, i) ends where value_i > (1 +
+// tolerance) value_first.
 void SplitBy(const HomogeneousClass& whole, absl::Span<const double> values,
              NodeCriterion criterion, double tolerance,
              std::vector<HomogeneousClass>& parts) {

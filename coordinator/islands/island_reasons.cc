@@ -10,7 +10,8 @@
 namespace tangram {
 namespace {
 
-// The first criterion that separates two classes; kNumNodeCriteria: none.
+// Returns the first criterion that separates two classes; kNumNodeCriteria if
+// none does.
 int SeparatingCriterion(const HomogeneousClass& a, const HomogeneousClass& b) {
   for (int c = 0; c < kNumNodeCriteria; ++c) {
     if (a.ranges[c] != b.ranges[c]) return c;
@@ -18,8 +19,9 @@ int SeparatingCriterion(const HomogeneousClass& a, const HomogeneousClass& b) {
   return kNumNodeCriteria;
 }
 
+// How a criterion is printed.
 struct Quantity {
-  double scale = 1;
+  double scale = 1;  // Factor from the value to the printed unit.
   std::string unit;
 };
 
@@ -37,7 +39,7 @@ Quantity QuantityOf(NodeCriterion criterion, Precision precision) {
   return {};
 }
 
-// "V100-16: 78.4 TFLOP/s fp16, T4 has 45.5 (spread 1.72 > 1.05)"
+// Returns "V100-16: 78.4 TFLOP/s fp16, T4 has 45.5 (spread 1.72 > 1.05)".
 std::string ExplainSplit(const Island& island, const HomogeneousClass& own,
                          const Island& next, const HomogeneousClass& other,
                          NodeCriterion criterion, Precision precision,
@@ -57,6 +59,7 @@ std::string ExplainSplit(const Island& island, const HomogeneousClass& own,
   return text;
 }
 
+// Returns the fastest link between two islands, in bytes per second.
 double FastestBetween(const Cluster& cluster, const Island& a,
                       const Island& b) {
   const std::vector<GroupShare> b_groups = GroupsOf(cluster, b.nodes);
@@ -69,6 +72,7 @@ double FastestBetween(const Cluster& cluster, const Island& a,
   return fastest;
 }
 
+// Explains two islands of one class, which only their links separate.
 std::string ExplainLinks(const Cluster& cluster, const Island& island,
                          const Island& next) {
   const double between = FastestBetween(cluster, island, next);

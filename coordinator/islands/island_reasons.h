@@ -10,9 +10,9 @@
 
 namespace tangram {
 
-// Says in Island::reason what separates each of `islands` from the island that
-// is most like it: the one that stayed with it through most splits. `class_of`
-// is the class of each island.
+// Sets Island::reason to what separates each island from the island most like
+// it, which is the one that the most splits left together with it.
+// `class_of[i]` is the class of islands[i].
 void ExplainIslands(const Cluster& cluster,
                     absl::Span<const HomogeneousClass> classes,
                     absl::Span<const int> class_of, Precision precision,

@@ -13,13 +13,15 @@
 namespace tangram {
 namespace {
 
+// Returns the GPU types of `nodes`, sorted: "A100-80/H100".
 std::string TypesOf(const Cluster& cluster, absl::Span<const int> nodes) {
   std::set<std::string> types;
   for (const int node : nodes) types.insert(cluster.nodes[node].device.type);
   return absl::StrJoin(types, "/");
 }
 
-// The slowest link between two different nodes of `nodes`, either direction.
+// Returns the slowest link between two different nodes of `nodes`, in either
+// direction. A group with one node in `nodes` has no inner link.
 Link SlowestInside(const Cluster& cluster, absl::Span<const int> nodes) {
   const std::vector<GroupShare> groups = GroupsOf(cluster, nodes);
   std::optional<Link> slowest;

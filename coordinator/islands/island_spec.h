@@ -7,9 +7,9 @@
 
 namespace tangram {
 
-// What a parallelizer is told of `nodes`: the weakest node's value of every
-// field, the number of GPUs included, and the slowest of the links between
-// them.
+// Returns the island that a parallelizer sees: the weakest value of every field
+// over `nodes`, including the number of GPUs per node, and the slowest link
+// between them. `nodes` is not empty.
 IslandSpec WeakestSpec(const Cluster& cluster, absl::Span<const int> nodes);
 
 }  // namespace tangram

@@ -13,25 +13,30 @@ namespace tangram {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// w: what a link that becomes useless costs, relative to a GPU that does. About
-// a tenth of an iteration is communication between nodes in the plans of the
-// paper's clusters.
+// w of the header: the loss of a useless link relative to that of a useless
+// GPU. In the plans of the paper's clusters, about a tenth of an iteration is
+// communication between nodes.
 constexpr double kLinkWeight = 0.1;
-// More than any other loss: compute, memory and links lose at most 2.1.
+// More than any other loss: compute, memory and links lose at most
+// 1 + 1 + kLinkWeight = 2.1.
 constexpr double kLossOfMark = 10;
 
-// What the loss of a merge depends on.
+// The properties of a part that losses depend on.
 struct Figures {
   int num_nodes = 0;
   int gpus_per_node = 0;              // The fewest of any node.
-  double flops = 0;                   // Of the weakest GPU.
-  double bytes = 0;                   // Likewise.
+  double flops = 0;                   // FLOP/s of the weakest GPU.
+  double bytes = 0;                   // Bytes of the smallest GPU.
   double slowest_inside = kInfinity;  // Bytes per second; one node: infinite.
   int mark = 0;
 
+  // N_x of the header.
   double num_gpus() const { return double{1} * num_nodes * gpus_per_node; }
 };
 
+// Merges parts greedily. A merged part keeps the row of the first of its parts.
+// Each live row remembers its best partner, so a step takes O(n) unless
+// partners have to be looked up again.
 class Merger {
  public:
   Merger(const Cluster& cluster, Precision precision,
@@ -63,6 +68,7 @@ class Merger {
     for (size_t i = 0; i < size_; ++i) FindPartner(i);
   }
 
+  // Returns the parts that are left, in the order of their rows.
   std::vector<Part> Run() {
     for (size_t left = size_; left > Most(); --left) {
       if (limits_.should_stop && limits_.should_stop()) break;
@@ -81,6 +87,7 @@ class Merger {
     double loss = kInfinity;
   };
 
+  // The number of parts that may be left.
   size_t Most() const {
     return static_cast<size_t>(std::max(limits_.max_islands, 1));
   }
@@ -91,6 +98,7 @@ class Merger {
 
   double& Between(size_t i, size_t j) { return between_[i * size_ + j]; }
 
+  // Returns the figures of a part: minima over its nodes and inner links.
   Figures FiguresOf(const Cluster& cluster, Precision precision,
                     const Part& part,
                     const std::vector<GroupShare>& groups) const {
@@ -118,6 +126,7 @@ class Merger {
     return figures;
   }
 
+  // Returns the slowest link between two parts, in bytes per second.
   static double SlowestBetween(const Cluster& cluster,
                                const std::vector<GroupShare>& a,
                                const std::vector<GroupShare>& b) {
@@ -131,6 +140,7 @@ class Merger {
     return slowest;
   }
 
+  // Returns the figures of the union: l_ab = min(l_a, l_b, slowest between).
   Figures Union(const Figures& a, const Figures& b, double between) const {
     return {.num_nodes = a.num_nodes + b.num_nodes,
             .gpus_per_node = std::min(a.gpus_per_node, b.gpus_per_node),
@@ -141,7 +151,7 @@ class Merger {
             .mark = a.mark};
   }
 
-  // The formula in the header.
+  // Returns loss(i, j) of the header. C_x is N_x · flops, M_x is N_x · bytes.
   double Loss(size_t i, size_t j) {
     const Figures& a = figures_[i];
     const Figures& b = figures_[j];
@@ -161,6 +171,7 @@ class Merger {
            (a.mark == b.mark ? 0 : kLossOfMark);
   }
 
+  // Sets best_[i] to the live part that loses least with part i.
   void FindPartner(size_t i) {
     best_[i] = {};
     for (size_t j = 0; j < size_; ++j) {
@@ -170,13 +181,17 @@ class Merger {
     }
   }
 
+  // Merges the two parts with the least loss, and updates the partners. The
+  // loss of other pairs has not changed, so only partners that were merged away
+  // are looked up again; all others are compared with the union alone.
   void MergeBest() {
     size_t row = size_;
     for (size_t i = 0; i < size_; ++i) {
       if (!is_live_[i]) continue;
       if (row == size_ || best_[i].loss < best_[row].loss) row = i;
     }
-    // Its partner comes after it: the same loss stands in both rows.
+    // The partner comes after `row`, since both rows have the same loss and the
+    // first is taken.
     const size_t other = best_[row].part;
     figures_[row] = Union(figures_[row], figures_[other], Between(row, other));
     Part& into = parts_[row];
@@ -207,13 +222,13 @@ class Merger {
   double all_gpus_ = 0;
   double all_flops_ = 0;
   double all_bytes_ = 0;
-  std::vector<Figures> figures_;  // By part, like what follows.
+  std::vector<Figures> figures_;  // By row, as all below.
   std::vector<double> between_;   // Slowest links; rows × rows, symmetric.
-  std::vector<bool> is_live_;
+  std::vector<bool> is_live_;     // False once merged away.
   std::vector<Partner> best_;
 };
 
-// Parts of one class, mark and group of their first node as one.
+// Merges all parts whose first nodes have the same class, group and mark.
 std::vector<Part> MergeGroups(const Cluster& cluster,
                               const IslandLimits& limits,
                               std::vector<Part> parts) {

@@ -8,16 +8,19 @@
 
 namespace tangram {
 
-// The slower direction between a node of one group and another node of the
-// other, in bytes per second.
+// Returns the bandwidth between a node of one group and a different node of the
+// other (or the same) group, in bytes per second. It is that of the slower
+// direction: e(g, g') of paper §4.1.
 double PairBandwidth(const Cluster& cluster, int group_a, int group_b);
 
+// The number of nodes in one group.
 struct GroupShare {
   int group = 0;
-  int num_nodes = 0;  // At least one.
+  int num_nodes = 0;  // At least 1.
 };
 
-// The groups that `nodes` are in, ascending.
+// Returns the groups of `nodes` with the number of nodes in each, in ascending
+// order.
 std::vector<GroupShare> GroupsOf(const Cluster& cluster,
                                  absl::Span<const int> nodes);
 

@@ -20,7 +20,8 @@ using ::tangram::testing::TestDevice;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-// `bandwidth[a][b]` from group a to group b; `nodes[g]` nodes in group g.
+// A cluster with bandwidth[a][b] from group a to group b and nodes[g] nodes in
+// group g.
 Cluster ClusterWith(const std::vector<std::vector<double>>& bandwidth,
                     const std::vector<int>& nodes) {
   std::vector<testing::TestGroup> groups;
@@ -53,8 +54,8 @@ TEST(AgglomerateByLinksTest, TheWholeClusterIsOneWhateverItsLinks) {
 }
 
 TEST(AgglomerateByLinksTest, SplitsWhereLinksToAnOutsiderAreFaster) {
-  // Groups 0 and 1 are the class, group 2 is other hardware that both reach at
-  // 5: faster than the 1 between them, slower than the 10 inside.
+  // Groups 0 and 1 are the class. Both reach group 2, other hardware, at 5:
+  // faster than the 1 between them, slower than the 10 inside.
   const Cluster cluster =
       ClusterWith({{10, 1, 5}, {1, 10, 5}, {5, 5, 10}}, {2, 2, 1});
 
@@ -96,9 +97,9 @@ TEST(AgglomerateByLinksTest, TheSlowerDirectionCounts) {
 }
 
 TEST(AgglomerateByLinksTest, CompleteLinkageDoesNotChain) {
-  // 0-1 and 1-2 at 8, but 0-2 at 1: slower than the outsider at 3, so the
-  // three may not be one. The tie merges 0-1 first, whose 8 is as fast as the
-  // link leaving to 2.
+  // Links 0-1 and 1-2 run at 8, but 0-2 at 1, slower than the outsider at 3. So
+  // the three cannot be one island. The tie merges 0-1 first; their 8 is as
+  // fast as the link that leaves to 2.
   const Cluster cluster = ClusterWith(
       {{9, 8, 1, 3}, {8, 9, 8, 3}, {1, 8, 9, 3}, {3, 3, 3, 9}}, {1, 1, 1, 1});
 
@@ -113,8 +114,8 @@ TEST(AgglomerateByLinksTest, NodesOfOneGroupNeedNotBeABlock) {
   EXPECT_THAT(AgglomerateAll(cluster), ElementsAre(ElementsAre(0, 2, 1, 3)));
 }
 
-// The definition, node by node: repeatedly merge the two clusters with the
-// fastest slowest link, then cut from the root.
+// Clusters by the definition, node by node: merges the two clusters with the
+// fastest slowest link until one is left, then cuts from the root.
 class Reference {
  public:
   Reference(const Cluster& cluster, int num_nodes) : cluster_(cluster) {
@@ -212,8 +213,8 @@ Cluster RandomCluster(std::mt19937& random, int num_groups, int max_speed) {
   return ClusterWith(bandwidth, std::vector<int>(num_groups, 1));
 }
 
-// Nodes at random places on a line, links slower the further apart; some noise
-// so that the directions differ and no two links are alike.
+// Returns nodes at random places on a line. Links are slower the further apart
+// their nodes are. Noise makes directions differ and all links unequal.
 Cluster LineCluster(std::mt19937& random, int num_nodes) {
   std::uniform_real_distribution<double> place(0, 1);
   std::uniform_real_distribution<double> noise(0.9, 1.1);
@@ -230,7 +231,7 @@ Cluster LineCluster(std::mt19937& random, int num_nodes) {
 }
 
 TEST(AgglomerateByLinksTest, AgreesWithTheDefinitionWithoutTies) {
-  constexpr double kTolerance = 1;  // Noise would leave few clusters at 0.
+  constexpr double kTolerance = 1;  // At 0, noise would leave few clusters.
   int merged = 0;
   for (int seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

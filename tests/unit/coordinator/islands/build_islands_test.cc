@@ -49,7 +49,7 @@ TEST(BuildIslandsTest, SplitsGpuTypesAndSaysWhy) {
                    {.name = "t4", .device = Device("T4", 65e12, 16e9)}}));
 
   ASSERT_THAT(islands, SizeIs(2));
-  EXPECT_EQ(islands[0].name, "T4 x4");  // "t4-0" comes before "v100-0".
+  EXPECT_EQ(islands[0].name, "T4 x4");  // "t4-0" sorts before "v100-0".
   EXPECT_EQ(islands[0].id, 0);
   EXPECT_THAT(islands[0].nodes, ElementsAre(1));
   EXPECT_EQ(islands[1].id, 1);
@@ -122,7 +122,8 @@ TEST(LinkBetweenIslandsTest, IsTheSlowestInThatDirection) {
   EXPECT_EQ(LinkBetweenIslands(cluster, to, from).bandwidth_bytes_per_s, 3);
 }
 
-// Small clusters with few distinct values, so that all criteria come up.
+// Returns a random small cluster. It has few distinct values, so that every
+// criterion separates nodes in some cluster.
 Cluster RandomCluster(int seed) {
   std::mt19937 random(seed);
   const auto pick = [&](std::vector<double> values) {
@@ -214,7 +215,7 @@ TEST(BuildIslandsPropertyTest, IslandsSatisfyTheConstraintsAndCoverTheCluster) {
   EXPECT_GT(several_nodes, 50);
 }
 
-// The same cluster with nodes and groups in another order.
+// Returns the same cluster with nodes and groups in another order.
 Cluster Shuffled(const Cluster& cluster, int seed) {
   std::mt19937 random(seed);
   std::vector<int> new_group(cluster.groups.size());

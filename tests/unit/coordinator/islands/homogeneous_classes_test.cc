@@ -12,7 +12,8 @@ using ::tangram::testing::TestDevice;
 using ::testing::ElementsAre;
 using ::testing::Field;
 
-// One node a group, with compute and memory scaled from the test device.
+// A cluster with one node in each group. Compute and memory are scaled from the
+// test device.
 Cluster ClusterOf(const std::vector<double>& compute,
                   const std::vector<double>& memory) {
   std::vector<testing::TestGroup> groups;
@@ -77,7 +78,7 @@ TEST(SplitIntoClassesTest, MemorySplitsWhatComputeLeftTogether) {
 
   EXPECT_THAT(classes,
               ElementsAre(NodesAre({2}), NodesAre({0}), NodesAre({1})));
-  // Nodes 0 and 1 share the compute range and part at memory.
+  // Nodes 0 and 1 share the range of compute; memory separates them.
   EXPECT_EQ(classes[1].ranges[1], classes[2].ranges[1]);
   EXPECT_NE(classes[1].ranges[2], classes[2].ranges[2]);
 }

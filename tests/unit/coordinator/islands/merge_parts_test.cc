@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::TestGroup;
 
-// Groups of one node each, group i with `tflops[i]`.
+// A cluster of groups of one node, where group i has tflops[i].
 Cluster ClusterOfSpeeds(const std::vector<double>& tflops) {
   std::vector<TestGroup> groups;
   for (size_t i = 0; i < tflops.size(); ++i) {
@@ -52,7 +52,7 @@ TEST(MergePartsTest, FewIslandsStayAsTheyAre) {
 }
 
 TEST(MergePartsTest, TheMostAlikeAreMergedAndNamed) {
-  // Joining 100 and 110 loses 4 GPUs · 10; 200 and 230 lose 4 · 30.
+  // Merging 100 and 110 loses 4 GPUs · 10; 200 and 230 lose 4 GPUs · 30.
   const Cluster cluster = ClusterOfSpeeds({100, 200, 110, 230});
   ASSERT_OK_AND_ASSIGN(const IslandSet three, BuildAtMost(cluster, 3));
   EXPECT_EQ(NodesOf(three.islands),
@@ -66,7 +66,7 @@ TEST(MergePartsTest, TheMostAlikeAreMergedAndNamed) {
             (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
 }
 
-TEST(MergePartsTest, OfEqualNodesTheFasterLinkIsMerged) {
+TEST(MergePartsTest, EqualNodesMergeOverTheFastestLink) {
   Cluster cluster = ClusterOfSpeeds({100, 100, 100});
   const auto link = [&](int a, int b, double bandwidth) {
     cluster.links[a][b] =
@@ -93,7 +93,7 @@ TEST(MergePartsTest, MarkedNodesAreMergedLast) {
   EXPECT_EQ(NodesOf(set.islands), (std::vector<std::vector<int>>{{0}, {1, 2}}));
 }
 
-TEST(MergePartsTest, NodesOfDifferentSizesAreUsedByTheirSmaller) {
+TEST(MergePartsTest, LargerNodesLeaveGpusUnused) {
   Cluster cluster = ClusterOfSpeeds({100, 100});
   cluster.nodes[1].num_gpus = 8;
   ASSERT_OK_AND_ASSIGN(const IslandSet set, BuildAtMost(cluster, 1));
@@ -118,7 +118,7 @@ TEST(MergePartsTest, HundredsOfIslandsBecomeSixteenThatCoverTheCluster) {
 }
 
 TEST(MergePartsTest, BeyondTheLimitOfBlocksGroupsAreMergedFirst) {
-  // 3,000 nodes of one group whose links inside are slower than those to
+  // 3,000 nodes of one group, whose inner links are slower than those to
   // another kind of node: each is an island of its own.
   DeviceSpec other = testing::TestDevice("OTHER");
   other.peak_flops.fp16 = 1e15;
