@@ -89,13 +89,13 @@ TEST(PrintPlanTest, NamesAScheduleOtherThanTheUsualOne) {
               HasSubstr("8 microbatches of 4 samples, schedule zb-h1"));
 }
 
-TEST(PrintPlanTest, PredictsTimeAndCertifiesIt) {
+TEST(PrintPlanTest, PredictsTimeAndBoundsIt) {
   const std::string text = Printed(PrintPlanFile, TwoStagePlan());
 
   EXPECT_THAT(text, HasSubstr("iteration time   2.00 s\n"));
   EXPECT_THAT(text, HasSubstr("8,192 tokens/s, 16.00 samples/s\n"));
   EXPECT_THAT(text, HasSubstr("bubble           25.0 %"));
-  EXPECT_THAT(text, HasSubstr("within 25.0 % of the best"));  // 2 / 1.6 − 1
+  EXPECT_THAT(text, HasSubstr("25.0 % above the best of them"));  // 2 / 1.6 − 1
 }
 
 TEST(PrintPlanTest, SaysWhichIslandsAreUsed) {
