@@ -8,35 +8,38 @@
 
 namespace tangram {
 
-// All contiguous runs of atoms of a model, grouped into classes of the same
-// composition (redundancy pruning, paper §5.1 (i)): runs whose atoms have the
-// same fingerprints in the same order are parallelized once.
+// All slices of a model, which are its contiguous runs of atoms, grouped into
+// classes (redundancy pruning, paper §5.1 (i)). Two slices are in one class if
+// their atoms have the same fingerprints in the same order. The slices of
+// a class are parallelized once for each island.
 class SliceTable {
  public:
-  // With `merge_equal` false every run is a class of its own.
+  // With `merge_equal` false, every slice is a class of its own.
   SliceTable(absl::Span<const ModelSlice> atoms, bool merge_equal);
-  // The same from the fingerprints of the atoms.
+  // Takes the fingerprints of the atoms instead.
   SliceTable(absl::Span<const Fingerprint> atoms, bool merge_equal);
 
   int num_atoms() const { return num_atoms_; }
   int num_classes() const { return static_cast<int>(members_.size()); }
 
-  // Runs in all: n(n + 1) / 2.
+  // Number of slices: n(n + 1) / 2 for n atoms.
   int num_slices() const { return num_atoms_ * (num_atoms_ + 1) / 2; }
 
+  // Returns the class of a slice that is not empty.
   int ClassOf(AtomRange range) const {
     return class_of_[range.begin * (num_atoms_ + 1) + range.end];
   }
 
-  // Where slices of the class stand in the model, by begin. Never empty.
+  // Returns the slices of the class, ordered by begin. Never empty.
   absl::Span<const AtomRange> MembersOf(int slice_class) const {
     return members_[slice_class];
   }
 
  private:
   int num_atoms_;
-  std::vector<int> class_of_;  // [begin · (n + 1) + end]
-  std::vector<std::vector<AtomRange>> members_;
+  // [begin · (n + 1) + end]; −1 where end ≤ begin.
+  std::vector<int> class_of_;
+  std::vector<std::vector<AtomRange>> members_;  // By class.
 };
 
 }  // namespace tangram

@@ -7,6 +7,8 @@
 
 namespace tangram {
 
+// Prefix sums make every bound O(1) in atoms: with P[e] the sum over [0, e),
+// the sum over [b, e) is P[e] − P[b].
 WorkBounds::WorkBounds(
     absl::Span<const IslandCapacity> islands,
     absl::Span<const std::vector<PerformanceProfile>> profiles,
@@ -36,19 +38,22 @@ WorkBounds::WorkBounds(
       if (mean > 0)
         cost = std::min(cost, profiles[i][a].min_gpu_seconds / mean);
     }
-    // An island whose profile says nothing could do everything at once.
+    // Without measurements nothing bounds the island, so its capacity is
+    // infinite.
     capacity_.push_back(islands[i].num_gpus == 0 ? 0
                         : cost > 0               ? islands[i].num_gpus / cost
                                    : std::numeric_limits<double>::infinity());
   }
 }
 
+// W_i(S) / N_i: no stage arrangement uses more than N_i GPU-seconds a second.
 double WorkBounds::SliceSeconds(AtomRange range, int island) const {
   const int num_gpus = islands_[island].num_gpus;
   if (num_gpus == 0) return std::numeric_limits<double>::infinity();
   return (work_[island][range.end] - work_[island][range.begin]) / num_gpus;
 }
 
+// Σ_{i in islands} N_i / c_i.
 double WorkBounds::Capacity(uint32_t islands) const {
   double capacity = 0;
   for (size_t i = 0; i < capacity_.size(); ++i) {
@@ -57,10 +62,11 @@ double WorkBounds::Capacity(uint32_t islands) const {
   return capacity;
 }
 
+// w / Σ_{i in usable} N_i / c_i.
 double WorkBounds::RestSeconds(double mean_work, uint32_t usable) const {
   if (usable == 0) return std::numeric_limits<double>::infinity();
-  // No work takes no time, also where the capacity is zero or unbounded: 0/0
-  // would be no number and no bound.
+  // No work takes no time. Without this case, a capacity of zero would give
+  // 0/0, which bounds nothing.
   return mean_work <= 0 ? 0 : mean_work / Capacity(usable);
 }
 
@@ -69,6 +75,11 @@ double WorkBounds::PrefixSeconds(int num_prefix, uint32_t usable) const {
   return RestSeconds(mean_work_[num_prefix], usable);
 }
 
+// The closed form with lower bounds in place of stage times. With B
+// microbatches, o = SliceSeconds(range, island), and r the bound of the other
+// atoms on the other islands:
+//
+//   J ≥ (o + r) + (B − 1) · max(o, r).
 double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
   const double own_s = SliceSeconds(range, island);
   double rest_s = 0;
@@ -81,6 +92,8 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
                            num_microbatches_);
 }
 
+// J ≥ t + (B − 1) · t = B · t, where t bounds both the latency and the slowest
+// stage of the whole model on all islands.
 double WorkBounds::IterationSeconds() const {
   return num_microbatches_ * PrefixSeconds(num_atoms_, all_islands_);
 }

@@ -10,74 +10,88 @@
 
 namespace tangram {
 
-// An island as the bounds see it. One that must not be used has nothing.
+// The properties of an island that bounds depend on. All are 0 for an island
+// that must not be used.
 struct IslandCapacity {
   int num_gpus = 0;
   double usable_bytes = 0;  // Over all GPUs, without the runtime's reserve.
 };
 
-// Lower bounds on pipelines, from the profiles of single atoms, for one
-// pipeline microbatch size. Let W_i(S) = Σ_{a in S} min_gpu_seconds of atom a
-// on island i, and N_i its GPUs. A slice S on island i has a stage of at least
+// Lower bounds on the time and memory of pipelines, from profiles of single
+// atoms, for one pipeline microbatch size. They are used by imbalance and
+// infeasibility pruning (paper §5.1 (ii) and (iii)).
+//
+// Let W_i(S) = Σ_{a in S} min_gpu_seconds of atom a on island i, and N_i the
+// number of its GPUs. A slice S on island i has a stage of at least
+//
 //   W_i(S) / N_i
-// seconds, and its stages take at least that in sum. Atoms that may run on any
-// of a set U of islands take at least
+//
+// seconds, and the sum of its stages is at least that. Atoms S that may run on
+// any island of a set U take at least
+//
 //   w(S) / Σ_{i in U} N_i / c_i,   c_i = min_a W_i(a) / w(a),
-// with w(a) the mean of W_i(a) over the islands: island i needs at least
-// c_i·w(a) GPU-seconds for atom a, so U offers at most Σ N_i / c_i of w a
-// second. Both hold whatever the plans are, so pruning by them is exact.
+//
+// where w(a) is the mean of W_i(a) over the islands. Island i needs at least
+// c_i · w(a) GPU-seconds for atom a, so per second U processes at most
+// Σ N_i / c_i of w. Both bounds hold for all plans, so pruning by them is
+// exact.
 class WorkBounds {
  public:
-  // profiles[i][a]: of atom a on island i.
+  // profiles[i][a] is the profile of atom a on island i.
   WorkBounds(absl::Span<const IslandCapacity> islands,
              absl::Span<const std::vector<PerformanceProfile>> profiles,
              int num_microbatches);
 
   int num_microbatches() const { return num_microbatches_; }
+  // The set of all islands, a bit each.
   uint32_t all_islands() const { return all_islands_; }
 
-  // Lower bound on the slowest stage of `range` on `island`.
-  // Infinite on an island that must not be used.
+  // Returns a lower bound in seconds on the slowest stage of `range` on
+  // `island`: W_i(S) / N_i. Infinite on an island that must not be used.
   double SliceSeconds(AtomRange range, int island) const;
 
-  // Lower bound on the slowest stage, and on the latency, of atoms
-  // [0, num_prefix) on the islands of `usable` (a bit each). Infinite where
-  // there are atoms but no islands.
+  // Returns a lower bound in seconds on the slowest stage, and on the latency,
+  // of atoms [0, num_prefix) on the islands of `usable` (a bit each). Infinite
+  // if there are atoms but no islands.
   double PrefixSeconds(int num_prefix, uint32_t usable) const;
 
-  // Lower bound on the closed-form iteration time of any pipeline in which
-  // `island` runs `range` and the others run the rest.
+  // Returns a lower bound in seconds on the closed-form iteration time of any
+  // pipeline in which `island` runs `range` and the others run the rest.
   double PairIterationSeconds(AtomRange range, int island) const;
 
-  // Lower bound on the iteration time of any pipeline at all.
+  // Returns a lower bound in seconds on the iteration time of any pipeline.
   double IterationSeconds() const;
 
-  // Whether the least memory that `range` needs exceeds the island's.
+  // True if the least memory that `range` needs exceeds that of the island.
   bool ExceedsMemory(AtomRange range, int island) const;
 
-  // The least bytes that `range` needs on any island, and what all have.
+  // Returns the least bytes that `range` needs on any island.
   double LeastBytes(AtomRange range) const;
+  // Returns the usable bytes of all islands together.
   double UsableBytes() const;
 
-  // Share of the model's work in `range`, in (0, 1].
+  // Returns the share of `range` in the model's mean work, in (0, 1].
   double WorkShare(AtomRange range) const;
 
-  // Work of atoms [0, end) by the islands' mean.
+  // Returns the mean work of atoms [0, end), w, in GPU-seconds.
   double MeanWork(int end) const { return mean_work_[end]; }
 
-  // What `islands` can do at most of the mean work in a second.
+  // Returns the greatest mean work that `islands` process per second:
+  // Σ N_i / c_i.
   double Capacity(uint32_t islands) const;
 
  private:
+  // Returns a lower bound in seconds on `mean_work` spread over `usable`.
   double RestSeconds(double mean_work, uint32_t usable) const;
 
   std::vector<IslandCapacity> islands_;
   int num_microbatches_;
   int num_atoms_;
   uint32_t all_islands_;
-  std::vector<std::vector<double>> work_;   // [island][end], prefix sums.
-  std::vector<std::vector<double>> bytes_;  // Likewise.
-  std::vector<double> mean_work_;           // [end], prefix sums of w.
+  // Prefix sums: entry [end] is the sum over atoms [0, end).
+  std::vector<std::vector<double>> work_;   // [island][end]: W_i.
+  std::vector<std::vector<double>> bytes_;  // [island][end]: least bytes.
+  std::vector<double> mean_work_;           // [end]: w.
   std::vector<double> capacity_;            // [island]: N_i / c_i.
 };
 

@@ -13,6 +13,8 @@ Candidate MakeCandidate(const SlicePlan& plan) {
       .max_trailing_stages = plan.max_trailing_stages,
       .first_stage_gpus = plan.stages.front().plan.parallelism.num_gpus(),
       .last_stage_gpus = plan.stages.back().plan.parallelism.num_gpus()};
+  // exposed = max_s (sync_s − Σ_{i<s} backward_i): stage s synchronises while
+  // the stages before it still run their last backward passes.
   for (const SliceStage& stage : plan.stages) {
     candidate.exposed_sync_s =
         std::max(candidate.exposed_sync_s, stage.sync_s - candidate.backward_s);

@@ -15,58 +15,82 @@ namespace tangram {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Each pass allows stages this much slower than the one before.
+// Each pass allows stages slower by this factor than the pass before.
 constexpr double kBoundGrowth = 1.15;
 // Keeps rounding from dropping a composition that equals the cut-off.
 constexpr double kRounding = 1e-9;
 
-// A partial pipeline over atoms [a, num_atoms), for the a of its table.
+// A partial pipeline over atoms [a, num_atoms), where `a` is the index of its
+// table. Times are in seconds.
 struct Tail {
-  double latency_s = 0;  // Σ t_s.
-  // max t_s, raised to what the atoms before it need at least: the final value
-  // cannot be lower, so nothing is lost and more tails compare.
+  double latency_s = 0;  // L = Σ t_s.
+  // T = max t_s, raised to the lower bound of the atoms before it. The final
+  // value cannot be lower, so nothing is lost, and more tails dominate others.
   double slowest_s = 0;
-  double exposed_s = 0;
-  int num_stages = 0;
-  bool optimistic = false;
-  ComposedSlice head;
-  int rest = -1;  // Index of the tail after the head; -1: none.
+  double exposed_s = 0;     // E: exposed synchronisation so far.
+  int num_stages = 0;       // S.
+  bool optimistic = false;  // True if some slice is.
+  ComposedSlice head;       // The first slice.
+  int rest = -1;            // Index of the tail after the head; -1: none.
 };
 
-// Units of work (a candidate put in front of a tail) between two polls: less
-// than a millisecond.
+// Units of work between two polls, less than a millisecond. A unit puts one
+// candidate in front of one tail.
 constexpr int kWorkBetweenPolls = 1 << 14;
-// The first beam, and by how much each that is still too wide is narrowed.
+// Width of the first beam, and the factor by which a beam that is still too
+// wide is narrowed.
 constexpr int kFirstBeam = 4096;
 constexpr int kBeamShrink = 4;
 
-// A tail as those in front of it and beside it look at it, again and again.
+// The fields of a tail that dominance checks read, kept apart for locality.
 struct Rest {
   double latency_s = 0;
   double slowest_s = 0;
   double exposed_s = 0;
   int num_stages = 0;
   bool optimistic = false;
-  int num_better = 0;  // Tails of its set that dominate it.
-  int tail = 0;        // Its index.
+  int num_better = 0;  // Number of tails in its set that dominate it.
+  int tail = 0;        // Index of the tail.
 };
 
-// What a slice in front of the tail must know of it.
+// The state of the dynamic program, besides the first atom: all that a slice in
+// front of the tail depends on.
 struct TailKey {
-  uint32_t islands = 0;
-  int front_island = 0;
-  int front_gpus = 0;
-  int num_gpus = 0;  // Of all stages; 0 if any number will do.
+  uint32_t islands = 0;  // Islands in use, a bit each.
+  int front_island = 0;  // Island of the first slice.
+  int front_gpus = 0;    // GPUs of the first stage.
+  int num_gpus = 0;      // GPUs of all stages; 0 if any number is accepted.
   auto operator<=>(const TailKey&) const = default;
 };
 
-// At most in every respect, so at least as good however the pipeline goes on.
+// True if `a` is at most `b` in all of (L, T, E, S). Every recurrence is
+// monotone in these, so any pipeline that ends with `b` is at least as good
+// with `a` instead.
 bool Dominates(const Rest& a, const Rest& b) {
   return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
          a.exposed_s <= b.exposed_s && a.num_stages <= b.num_stages;
 }
 
-// One pass of the dynamic programme under a bound on the slowest stage.
+// One pass of the dynamic program under a bound on the slowest stage (step 2 of
+// the algorithm in paper §5.2).
+//
+// Let a tail over atoms [a, n) use islands U and have (L, T, E, S). Candidate c
+// of a pair over atoms [b, a) on island i not in U, with sum l, slowest stage
+// m, last stage z, backward passes d, exposed synchronisation e and s stages,
+// makes the tail over [b, n):
+//
+//   L' = l + x + L
+//   T' = max(m, z + x, T, τ)
+//   E' = max(e, E − d)
+//   S' = s + S
+//
+// where x is the transfer between the two slices, and τ the lower bound
+// (PrefixBounds) on the slowest stage of atoms [0, b) on the islands that
+// remain. E shrinks by d, because the tail synchronises while the slices before
+// it still run their last backward passes. A tail over [0, n) is a pipeline
+// with
+//
+//   J = L + (B − 1) T + E.
 class Pass {
  public:
   Pass(const ComposeProblem& problem, const PrefixBounds& bounds,
@@ -80,11 +104,17 @@ class Pass {
         beam_width_(beam_width),
         tables_(problem.num_atoms + 1) {}
 
-  enum class Outcome { kDone, kStopped, kTooManyTails };
+  enum class Outcome {
+    kDone,
+    kStopped,      // should_stop returned true.
+    kTooManyTails  // Repeat with a narrower beam.
+  };
 
-  // The best J found, or the one known before.
+  // The best J found, or the one known before; in seconds.
   double best_s() const { return best_s_; }
 
+  // Fills the tables from the last atom to the first. When the loop reaches an
+  // atom, its Pareto sets are final, because every slice covers an atom.
   Outcome Run() {
     for (const int pair : ending_at_[problem_.num_atoms]) {
       PrependPair(pair, TailKey{}, {});
@@ -103,7 +133,7 @@ class Pass {
           if (key.islands & IslandBit(pair)) continue;
           PrependPair(pair, key, rests);
           if (stopped_) return Outcome::kStopped;
-          // The narrowest beam must do: it keeps a tail for each atom.
+          // A beam of width 1 cannot be narrowed, so it may exceed max_tails.
           if (static_cast<int>(tails_.size()) > problem_.max_tails &&
               beam_width_ > 1) {
             return Outcome::kTooManyTails;
@@ -115,7 +145,7 @@ class Pass {
     return Outcome::kDone;
   }
 
-  // Complete pipelines within the cut-off, best first.
+  // Returns the complete pipelines within the cut-off, best first.
   std::vector<Composition> Compositions() const {
     std::vector<std::pair<double, int>> order;
     for (const auto& [key, rests] : tables_[0]) {
@@ -139,7 +169,8 @@ class Pass {
     return uint32_t{1} << problem_.pairs[pair].island;
   }
 
-  // Counts work, and polls now and then. False once the search must stop.
+  // Counts a unit of work and polls every kWorkBetweenPolls. False once the
+  // search must stop.
   bool GoOn() {
     if (stopped_) return false;
     if (++work_ % kWorkBetweenPolls != 0 || !problem_.should_stop) return true;
@@ -147,8 +178,9 @@ class Pass {
     return !stopped_;
   }
 
-  // A lower bound on the whole pipelines that end with `rest`, apart from
-  // exposed synchronisation.
+  // Returns a lower bound on J of all pipelines that end with `rest`, without
+  // exposed synchronisation: L + λ + (B − 1) T, where λ bounds the latency of
+  // atoms [0, atom) on the islands that remain.
   double LeastSeconds(int atom, const TailKey& key, const Rest& rest) const {
     const uint32_t unused =
         ((uint32_t{1} << problem_.num_islands) - 1) & ~key.islands;
@@ -156,9 +188,9 @@ class Pass {
            (problem_.num_microbatches - 1) * rest.slowest_s;
   }
 
-  // Drops all but the beam_width_ tails at `atom` with the least lower bound:
-  // an equal share of those that use one island, two islands and so on. The
-  // bounds know nothing of memory, so tails that leave many islands must stay.
+  // Keeps the beam_width_ tails at `atom` with the least lower bound: equal
+  // shares for tails that use one island, two islands and so on. Tails that
+  // leave many islands must be among them, because the bounds ignore memory.
   void KeepBeam(int atom) {
     std::vector<std::vector<std::pair<double, int>>> by_islands(
         problem_.num_islands + 1);  // Lower bound, index of the tail.
@@ -185,20 +217,24 @@ class Pass {
                last[std::popcount(key.islands)];
       });
     }
-    // A key without tails would mean the end of the pipeline.
+    // Remove keys without tails: PrependPair takes an empty set for the end of
+    // the pipeline.
     std::erase_if(tables_[atom],
                   [](const auto& entry) { return entry.second.empty(); });
   }
 
+  // Pipelines with a greater J are dropped, in seconds.
   double Cutoff() const { return best_s_ * (1 + problem_.slack + kRounding); }
 
+  // Returns J of a complete pipeline.
   double IterationSeconds(const Tail& tail) const {
     return ClosedFormSeconds(tail.latency_s, tail.slowest_s,
                              problem_.num_microbatches, tail.exposed_s);
   }
 
-  // Puts every candidate of a pair in front of every tail of one key; with no
-  // tails, at the end of the pipeline.
+  // Puts every candidate of a pair in front of every tail of one key. With no
+  // tails, the candidates are the end of the pipeline. `rests` are in order of
+  // L, so the first tail beyond the cut-off ends the loop.
   void PrependPair(int pair_index, const TailKey& key,
                    absl::Span<const Rest> rests) {
     const PlacedPair& placed = problem_.pairs[pair_index];
@@ -252,7 +288,13 @@ class Pass {
     }
   }
 
-  // `tail` holds the head alone on entry; by value, since it is completed here.
+  // Completes `tail`, which holds only its head on entry, by the recurrence
+  // above, and adds it to its table. Drops it if it has too many stages, does
+  // not fit, or is beyond the cut-off:
+  //
+  //   L' + λ + (B − 1) T' (+ E' if complete) > cut-off.
+  //
+  // E' counts only in a complete pipeline, since slices in front reduce it.
   void Prepend(const PlacedPair& placed, const Candidate& head,
                const Rest* rest, double prefix_latency_s, const TailKey& key,
                Tail tail) {
@@ -283,9 +325,10 @@ class Pass {
   }
 
   // Adds a tail to its Pareto set, and drops every tail that `keep` others
-  // dominate: however the pipeline goes on, those others do so at least as
-  // well. Dominance is transitive, so it does not matter that some of them are
-  // dropped later. Of equal tails, the later counts as dominated.
+  // dominate: any pipeline that ends with it has `keep` others that are at
+  // least as good. Dominance is transitive, so this stays true if some of them
+  // are dropped later. If two tails are equal, the later one counts as
+  // dominated.
   void Insert(const Tail& tail, std::vector<Rest>& set) {
     Rest added = {.latency_s = tail.latency_s,
                   .slowest_s = tail.slowest_s,
@@ -312,6 +355,7 @@ class Pass {
     tails_.push_back(tail);
   }
 
+  // Returns the slices of the pipeline, from the first to the last.
   Composition Unwind(double seconds, int tail) const {
     Composition composition{.closed_form_s = seconds,
                             .optimistic = tails_[tail].optimistic};
@@ -327,15 +371,16 @@ class Pass {
   const double stage_bound_s_;
   double best_s_;
   const int beam_width_;
-  int64_t work_ = 0;
+  int64_t work_ = 0;  // Units of work so far.
   bool stopped_ = false;
-  std::vector<Tail> tails_;
-  // tables_[a]: Pareto sets of tails that start at atom a. Ordered, so that
-  // ties do not depend on hashing.
+  std::vector<Tail> tails_;  // All tails ever kept, also those since dropped.
+  // tables_[a] holds the Pareto sets of tails that start at atom a. A map keeps
+  // an order, so that ties do not depend on hashing.
   std::vector<std::map<TailKey, std::vector<Rest>>> tables_;
 };
 
-// Pairs by the atom at which they end, in the order of `pairs`.
+// Returns the indices of pairs by the atom at which they end, in the order of
+// `pairs`.
 std::vector<std::vector<int>> PairsByEnd(const ComposeProblem& problem) {
   std::vector<std::vector<int>> ending_at(problem.num_atoms + 1);
   for (int i = 0; i < static_cast<int>(problem.pairs.size()); ++i) {
@@ -344,7 +389,7 @@ std::vector<std::vector<int>> PairsByEnd(const ComposeProblem& problem) {
   return ending_at;
 }
 
-// The least and the greatest slowest stage of any candidate.
+// The range of Candidate::slowest_s over all candidates, in seconds.
 struct StageRange {
   double fastest_s = kInfinity;
   double slowest_s = 0;
@@ -363,6 +408,14 @@ StageRange StagesOf(const ComposeProblem& problem) {
 
 }  // namespace
 
+// The outer loop of paper §5.2, steps 1, 3 and 4. The bound on the slowest
+// stage begins at the fastest candidate and grows by kBoundGrowth until a
+// pipeline exists. Since J ≥ B · max t, no stage slower than
+//
+//   (1 + slack) · best J / B
+//
+// is in a pipeline within the slack. A pass with that bound is therefore the
+// last one.
 absl::StatusOr<std::vector<Composition>> ComposePipelines(
     const ComposeProblem& problem, ComposeEffort* effort) {
   ComposeEffort unused;
@@ -372,12 +425,12 @@ absl::StatusOr<std::vector<Composition>> ComposePipelines(
   const PrefixBounds bounds(problem);
   const StageRange range = StagesOf(problem);
   double best_s = problem.incumbent_s;
-  // With a beam: the last pass that found something better. A later one, with
-  // another bound, may not find it again.
+  // With a beam, the compositions of the last pass that improved on the best. A
+  // later pass, with another bound, may not find them again.
   std::vector<Composition> found;
   double bound_s = range.fastest_s;
   while (true) {
-    // Every stage slower than this makes the iteration too long.
+    // A pipeline with a slower stage is beyond the cut-off.
     const double last_bound_s =
         best_s * (1 + problem.slack + kRounding) / problem.num_microbatches;
     if (best_s < kInfinity || bound_s > range.slowest_s) bound_s = last_bound_s;
@@ -387,7 +440,7 @@ absl::StatusOr<std::vector<Composition>> ComposePipelines(
       return absl::CancelledError("composition stopped");
     }
     if (outcome == Pass::Outcome::kTooManyTails) {
-      // Again with the same bound.
+      // Repeat with the same bound and a narrower beam.
       *effort = {
           .is_exact = false,
           .beam_width = effort->is_exact

@@ -12,72 +12,76 @@
 
 namespace tangram {
 
+// The default of ComposeProblem::max_compositions.
 inline constexpr int kMaxCompositions = 64;
 
-// The candidates of one pair at one place in the model.
+// The candidates of one pair at one position in the model.
 struct PlacedPair {
   AtomRange atoms;
   int island = 0;
-  const PairCandidates* pair = nullptr;
+  const PairCandidates* pair = nullptr;  // Outlives the composition.
 };
 
 struct ComposeProblem {
   int num_atoms = 0;
   int num_islands = 0;
-  int num_microbatches = 1;  // B.
+  int num_microbatches = 1;  // B of the closed form.
   std::vector<PlacedPair> pairs;
-  // Seconds that one microbatch needs across the boundary before atom `atom`,
-  // both directions, from the last stage of one slice to the first of the next.
+  // Returns the seconds of one microbatch across the boundary before `atom`, in
+  // both directions, between the last stage of one slice and the first stage of
+  // the next.
   std::function<double(int atom, int from_island, int from_gpus, int to_island,
                        int to_gpus)>
       transfer_s;
-  // How much work each atom is, in any unit; 0 where nothing is known. The
-  // better stage times follow it, the sooner the composition sees what is
-  // hopeless.
+  // Work of each atom in any unit; 0 if unknown. The closer stage times are to
+  // it, the tighter the bounds, and the earlier partial pipelines are dropped.
   std::vector<double> atom_work;
-  // Compositions within this fraction of the best are returned too.
+  // Also return compositions within this fraction of the best.
   double slack = 0;
-  // At most so many are returned.
+  // Return at most this many compositions.
   int max_compositions = kMaxCompositions;
-  // How many partial pipelines that are at least as good in every respect it
-  // takes to drop one. 1 finds the best composition. k finds the k best, for
-  // callers that may have to refuse some (ties aside).
+  // Drop a partial pipeline once this many others dominate it. 1 finds the best
+  // composition. k finds the k best (ties aside), for callers that may have to
+  // refuse some.
   int keep = 1;
-  // A time that is known to be reachable: nothing slower is looked for.
+  // A time in seconds that is known to be reachable; slower compositions are
+  // dropped.
   double incumbent_s = std::numeric_limits<double>::infinity();
-  // Only compositions that use all of these islands.
+  // Consider only compositions that use all of these islands (a bit each).
   uint32_t required_islands = 0;
-  // Of the whole pipeline.
+  // The most stages of the whole pipeline.
   int max_stages = std::numeric_limits<int>::max();
-  // Whether the whole pipeline may have so many GPUs; empty: any number.
+  // True if the whole pipeline may have this many GPUs; empty: any number.
   std::function<bool(int num_gpus)> accepts_gpus;
-  // Polled now and then; true ends the search.
+  // Polled during the search; true ends it. May be empty.
   std::function<bool()> should_stop;
-  // Partial pipelines that a pass may keep, 100 bytes each with their place in
-  // a table; see ComposePipelines.
+  // The most partial pipelines that a pass may keep. Each takes about 100
+  // bytes, including its table entry. See ComposePipelines.
   int max_tails = 1'000'000;
 };
 
 struct ComposedSlice {
-  int pair = 0;       // Index into ComposeProblem::pairs.
-  int candidate = 0;  // Index into its candidates.
-  int trailing_stages = 0;
-  // The candidate does not fit with that many trailing stages, but the pair
-  // was not asked for so many yet: a bound on what asking might bring.
+  int pair = 0;             // Index into ComposeProblem::pairs.
+  int candidate = 0;        // Index into its candidates.
+  int trailing_stages = 0;  // Stages after the slice.
+  // True if the candidate does not fit with that many trailing stages, but the
+  // pair was not asked for so many yet. The slice then stands for a plan that
+  // asking might bring.
   bool optimistic = false;
 };
 
 struct Composition {
-  double closed_form_s = 0;
+  double closed_form_s = 0;           // J of ComposePipelines.
   std::vector<ComposedSlice> slices;  // In execution order.
-  bool optimistic = false;            // Some slice is.
+  bool optimistic = false;            // True if some slice is.
 };
 
 inline constexpr int kUnlimitedBeam = std::numeric_limits<int>::max();
 
+// How thoroughly a problem was searched.
 struct ComposeEffort {
-  bool is_exact = true;
-  int beam_width = kUnlimitedBeam;
+  bool is_exact = true;             // False once a beam was needed.
+  int beam_width = kUnlimitedBeam;  // Partial pipelines per atom.
 };
 
 // Pipeline composition (paper §5.2). Chooses slices that cover the model in
@@ -85,29 +89,34 @@ struct ComposeEffort {
 //
 //   J = Σ t_s + (B − 1)·max t_s + exposed synchronisation
 //
-// is least, where the stage before each boundary between islands also pays for
-// the transfer. A dynamic programme over (first atom not covered, islands used,
-// front stage, and the number of GPUs if it matters) builds sequences from the
-// back, because the memory that a slice needs depends on the number of stages
-// after it. Each state keeps the Pareto set over (Σ t, max t, exposed
-// synchronisation, stages); a bound on max t rises until (B − 1)·bound alone is
-// no better than the best found, and each pass drops what the lower bounds of
-// the islands left cannot make better. Exact: the first answer has the least J
-// of all compositions of the candidates. Leaving islands out needs no special
-// case.
+// is least. The stage before each boundary between islands also pays for the
+// transfer. Islands may stay unused.
 //
-// Where a plan no longer fits but the pair was not asked for that many trailing
-// stages, it stands in optimistically; the caller asks for those and composes
-// again until none is left (plans are reused until memory runs out).
+// A dynamic program builds sequences from the back, because the memory of a
+// slice depends on the number of stages after it. Its states are (first atom
+// covered, islands used, front stage, and the number of GPUs if it matters).
+// Each state keeps the Pareto set over (Σ t, max t, exposed synchronisation,
+// stages).
+//
+// Passes run under a rising bound on max t, until no slower stage can improve
+// on the best pipeline found. Each pass drops partial pipelines that lower
+// bounds on the remaining atoms rule out. The search is exact: the first
+// composition has the least J of all compositions of the candidates.
+//
+// If a plan no longer fits, but the pair was not asked for that many trailing
+// stages, the plan stands in optimistically. The caller asks for those plans
+// and composes again until none is left. So plans are reused until memory runs
+// out.
 //
 // A pass that would keep more than `max_tails` partial pipelines is repeated
 // with a beam: of those that start at an atom, only the `beam_width` with the
-// least lower bound go on. The answer is then a good pipeline, not provably the
-// best; `effort`, which may be null, says so. Memory stays below 110 MB.
+// least lower bound remain. The answer is then a good pipeline, but not
+// provably the best. `effort`, which may be null, says so. Memory stays below
+// 110 MB.
 //
 // Returns the compositions within `slack` of the best (or of the incumbent),
 // best first, at most max_compositions; empty if there is none. Deterministic.
-// The one error is kCancelled, when `should_stop` says so.
+// The only error is kCancelled, if `should_stop` returns true.
 absl::StatusOr<std::vector<Composition>> ComposePipelines(
     const ComposeProblem& problem, ComposeEffort* effort = nullptr);
 

@@ -8,12 +8,15 @@ namespace tangram {
 
 namespace {
 
-// The share of all work that an atom without work counts as. Any value bounds;
-// a small one leaves the other atoms' bounds as tight as they are.
+// The share of all work that an atom without work gets. The bounds hold for any
+// positive value. A small one keeps the bounds of the other atoms tight.
 constexpr double kSliver = 1e-9;
 
 }  // namespace
 
+// rate[i] = 1/κ_i = max w / slowest stage and latency[i] = λ_i = min latency /
+// w, over the candidates of island i. Both are summed up for all 2^n sets of
+// islands, which takes O(n 2^n) steps.
 PrefixBounds::PrefixBounds(const ComposeProblem& problem)
     : work_(problem.num_atoms + 1) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -8,21 +8,28 @@
 
 namespace tangram {
 
-// Lower bounds on what the atoms before a tail still cost on the islands that
-// it leaves, from the candidates themselves. With w the work of a slice, let
+// Lower bounds on the time of the atoms before a tail, on the islands that the
+// tail does not use. They follow from the candidates. With w the work of a
+// slice, let
+//
 //   κ_i = min slowest stage / w,   λ_i = min latency / w
-// over all candidates of island i. Slices of the islands U that cover work W
-// have a slowest stage of at least W / Σ_{i in U} 1/κ_i (island i takes at most
-// T/κ_i of it without exceeding T), and a latency of at least W·min λ_i.
+//
+// over all candidates of island i. For slices on islands U that cover work W:
+//
+//   slowest stage ≥ W / Σ_{i in U} 1/κ_i,   latency ≥ W · min_{i in U} λ_i.
+//
+// The first holds because island i takes at most work T/κ_i if none of its
+// stages takes longer than T.
 class PrefixBounds {
  public:
-  // The bounds hold for any positive work of the atoms. Profiles that say
-  // nothing have none: such atoms count as a sliver of the others, or as one
-  // unit each.
+  // The bounds hold for any positive work of the atoms. Atoms without work,
+  // whose profiles have no measurements, get kSliver of the total, or 1 if all
+  // are without.
   explicit PrefixBounds(const ComposeProblem& problem);
 
-  // Of atoms [0, num_prefix) on the islands of `usable` (a bit each); infinite
-  // if there are atoms and no island can take any.
+  // Return bounds in seconds for atoms [0, num_prefix) on the islands of
+  // `usable` (a bit each): on the slowest stage, and on the sum of stages.
+  // Infinite if there are atoms and no island can take any.
   double SlowestSeconds(int num_prefix, uint32_t usable) const {
     return num_prefix == 0 ? 0 : work_[num_prefix] / capacity_[usable];
   }
@@ -31,9 +38,9 @@ class PrefixBounds {
   }
 
  private:
-  std::vector<double> work_;           // [end], prefix sums.
-  std::vector<double> capacity_;       // [islands]: Σ 1/κ_i.
-  std::vector<double> least_latency_;  // [islands]: min λ_i.
+  std::vector<double> work_;           // [end]: sum over atoms [0, end).
+  std::vector<double> capacity_;       // [set of islands]: Σ 1/κ_i.
+  std::vector<double> least_latency_;  // [set of islands]: min λ_i.
 };
 
 }  // namespace tangram

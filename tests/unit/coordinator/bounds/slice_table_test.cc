@@ -9,9 +9,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(SliceTableTest, MergesRunsOfTheSameComposition) {
-  // Embedding, 3 equal layers, head: runs of 1, 2 or 3 layers, each alone, with
-  // the embedding, with the head, with both; and embedding or head alone.
+TEST(SliceTableTest, MergesSlicesOfTheSameComposition) {
+  // Embedding, 3 equal layers, head. A slice has 1, 2 or 3 layers, alone or
+  // with the embedding or the head, or is the whole model, the embedding or the
+  // head.
   const auto atoms = SliceByLayer(testing::TestModel(3));
   const SliceTable table(atoms, /*merge_equal=*/true);
   EXPECT_EQ(table.num_slices(), 15);  // 5 · 6 / 2
@@ -23,7 +24,7 @@ TEST(SliceTableTest, MergesRunsOfTheSameComposition) {
               ElementsAre(AtomRange{1, 2}, AtomRange{2, 3}, AtomRange{3, 4}));
 }
 
-TEST(SliceTableTest, WithoutMergingEveryRunIsItsOwnClass) {
+TEST(SliceTableTest, WithoutMergingEverySliceIsItsOwnClass) {
   const auto atoms = SliceByLayer(testing::TestModel(3));
   const SliceTable table(atoms, /*merge_equal=*/false);
   EXPECT_EQ(table.num_classes(), 15);

@@ -26,7 +26,7 @@ TEST(WorkBoundsTest, SliceNeedsItsWorkOverTheIslandsGpus) {
   EXPECT_DOUBLE_EQ(FastAndSlow().SliceSeconds({0, 2}, 1), 16);  // 2 · 16 / 2
 }
 
-TEST(WorkBoundsTest, PrefixSharesTheIslandsThatAreLeft) {
+TEST(WorkBoundsTest, PrefixSharesTheIslandsThatRemain) {
   const WorkBounds bounds = FastAndSlow();
   EXPECT_DOUBLE_EQ(bounds.PrefixSeconds(2, 0b01), 4);   // 24 / 6
   EXPECT_DOUBLE_EQ(bounds.PrefixSeconds(2, 0b10), 16);  // 24 / 1.5
@@ -61,7 +61,7 @@ TEST(WorkBoundsTest, WorkShareIsRelativeToTheModel) {
   EXPECT_DOUBLE_EQ(FastAndSlow().WorkShare({0, 4}), 1);
 }
 
-TEST(WorkBoundsTest, ProfilesThatSayNothingBoundNothing) {
+TEST(WorkBoundsTest, ProfilesWithoutTimesBoundNothing) {
   const std::vector<IslandCapacity> islands = {{4, 35}, {0, 0}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
       2, std::vector<PerformanceProfile>(3));
@@ -69,7 +69,7 @@ TEST(WorkBoundsTest, ProfilesThatSayNothingBoundNothing) {
   EXPECT_EQ(bounds.PairIterationSeconds({0, 1}, 0), 0);
   EXPECT_EQ(bounds.IterationSeconds(), 0);
   EXPECT_EQ(bounds.PrefixSeconds(2, 0b10), 0);
-  // Not even nothing runs on an island that must not be used.
+  // Not even a slice without work runs on an island that must not be used.
   EXPECT_TRUE(std::isinf(bounds.SliceSeconds({0, 1}, 1)));
 }
 

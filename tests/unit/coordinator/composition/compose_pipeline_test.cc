@@ -27,7 +27,7 @@ Candidate OneStage(double seconds, int max_trailing_stages = 100) {
           .last_stage_gpus = 1};
 }
 
-// Holds what a ComposeProblem points to.
+// Holds a problem and the pairs that it points to.
 struct Instance {
   ComposeProblem problem;
   std::vector<PairCandidates> pairs;
@@ -48,7 +48,8 @@ struct Instance {
   }
 };
 
-// Two islands, four atoms. {0, 2} + {2, 4} balances; {0, 3} + {3, 4} does not.
+// Two islands and four atoms. Slices {0, 2} and {2, 4} balance; {0, 3} and
+// {3, 4} do not.
 Instance FourAtomsTwoIslands() {
   Instance instance(4, 2, /*num_microbatches=*/4);
   instance.Add({0, 3}, 0, {OneStage(1.5)});
@@ -103,13 +104,14 @@ TEST(ComposePipelinesTest, TheStageBeforeTheBoundaryPaysForTheTransfer) {
   };
   const auto compositions = ComposePipelines(instance.problem).value();
   ASSERT_THAT(compositions, SizeIs(1));
-  // 1.0 + 0.5 + 1.1 + 3·1.5 = 7.1 > 6.4: the cut moves to the free boundary.
+  // 1.0 + 0.5 + 1.1 + 3·1.5 = 7.1 > 6.4, so the cut moves to the boundary whose
+  // transfer costs nothing.
   EXPECT_DOUBLE_EQ(compositions[0].closed_form_s, 6.4);
 }
 
 TEST(ComposePipelinesTest, SynchronisationHidesBehindCoolDown) {
   Instance instance(2, 2, /*num_microbatches=*/1);
-  Candidate head = OneStage(3);  // 2 s of them backward.
+  Candidate head = OneStage(3);  // 2 s of the 3 s are the backward pass.
   Candidate tail = OneStage(1);
   tail.exposed_sync_s = 2.5;
   instance.Add({0, 1}, 0, {head});
@@ -139,7 +141,7 @@ TEST(ComposePipelinesTest, UncoveredPairsStandInOptimistically) {
   EXPECT_FALSE(compositions[0].slices[1].optimistic);
 }
 
-TEST(ComposePipelinesTest, NothingToCoverTheModelIsNoComposition) {
+TEST(ComposePipelinesTest, WithoutSlicesForEveryAtomThereIsNone) {
   Instance instance(3, 2, 2);
   EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
   instance.Add({0, 2}, 0, {OneStage(1)});
@@ -183,7 +185,7 @@ TEST(ComposePipelinesTest, StopsWhenAsked) {
             absl::StatusCode::kCancelled);
 }
 
-TEST(ComposePipelinesTest, SlowerThanTheIncumbentIsNotLookedFor) {
+TEST(ComposePipelinesTest, DropsPipelinesSlowerThanTheIncumbent) {
   Instance instance = FourAtomsTwoIslands();
   instance.problem.incumbent_s = 5.3;
   EXPECT_THAT(ComposePipelines(instance.problem).value(), IsEmpty());
@@ -191,8 +193,8 @@ TEST(ComposePipelinesTest, SlowerThanTheIncumbentIsNotLookedFor) {
   EXPECT_THAT(ComposePipelines(instance.problem).value(), SizeIs(1));
 }
 
-// Tries every sequence of slices from the back; the definition, not the
-// algorithm.
+// Tries every sequence of slices from the back, by the definition of J and
+// without the algorithm under test.
 struct BruteForce {
   const ComposeProblem& problem;
   double best_s = kInfinity;
@@ -262,8 +264,8 @@ Candidate RandomCandidate(std::mt19937& rng, int atoms) {
   return candidate;
 }
 
-// With at most `max_stages` stages and a number of GPUs that is accepted;
-// returns in how many of the instances there is a pipeline.
+// Compares random instances with brute force, with at most `max_stages` stages
+// and an accepted number of GPUs. Returns how many of them have a pipeline.
 int CompareWithBruteForce(int num_seeds, int max_stages,
                           const std::function<bool(int)>& accepts_gpus = {}) {
   int feasible = 0;
@@ -309,7 +311,7 @@ TEST(ComposePipelinesTest, AgreesWithBruteForce) {
   constexpr int kSeeds = 300;
   const int feasible =
       CompareWithBruteForce(kSeeds, std::numeric_limits<int>::max());
-  EXPECT_GT(feasible, kSeeds / 2);  // Not vacuous, in either direction.
+  EXPECT_GT(feasible, kSeeds / 2);  // Instances with and without a pipeline.
   EXPECT_LT(feasible, kSeeds);
 }
 
@@ -328,13 +330,13 @@ TEST(ComposePipelinesTest, AgreesWithBruteForceUnderACapOnTheStages) {
   for (const int max_stages : {1, 2, 3}) {
     SCOPED_TRACE(testing::Message() << "at most " << max_stages);
     const int feasible = CompareWithBruteForce(kSeeds, max_stages);
-    EXPECT_GT(feasible, before);  // The cap matters.
+    EXPECT_GT(feasible, before);  // A lower cap leaves fewer pipelines.
     EXPECT_LT(feasible, kSeeds);
     before = feasible;
   }
 }
 
-// Every pair of an instance with random candidates for each.
+// Adds all pairs to an instance, with `per_pair` random candidates each.
 void FillAtRandom(Instance& instance, int per_pair, std::mt19937& rng) {
   const int num_atoms = instance.problem.num_atoms;
   for (int i = 0; i < instance.problem.num_islands; ++i) {
@@ -380,7 +382,8 @@ TEST(ComposePipelinesTest, BetweenTwoPollsIsABoundedAmountOfWork) {
   std::mt19937 rng(1);
   Instance instance(20, 4, 8);
   FillAtRandom(instance, 4, rng);
-  // A transfer is asked for with every candidate in front of a set of tails.
+  // The problem is asked for a transfer each time a candidate meets a set of
+  // tails, so the calls count work.
   int64_t since_poll = 0;
   int64_t longest = 0;
   instance.problem.transfer_s = [&](int, int, int, int, int) {
