@@ -1,11 +1,12 @@
-// Aceso's search by ours on what upstream's own search was asked, from the same
-// measured operators, scored by its own cost formula. Prints a line for each
-// recorded search and, with plans' times over upstream's, each stage count.
+// Runs our version of Aceso's search on the questions of upstream's recorded
+// searches. Both use the same measured operators, and upstream's cost formula
+// scores the plans. Prints a line for each recorded search with the times of
+// the plans over upstream's, and each stage count.
 //
-// Ours is the time for the stage counts that upstream searched, with all
-// microbatch sizes and memory guesses. Upstream's is once its CPU time until
-// the best of all plans was found, as though it had searched that stage count
-// alone, and once that of all its searches.
+// Our time is for the stage counts that upstream searched, with all microbatch
+// sizes and memory guesses. Upstream has two times: the CPU time until the best
+// plan was found, as though it had searched that stage count alone, and the CPU
+// time of all its searches.
 //
 // Usage: TANGRAM_REFERENCE_DATA=<folder> aceso_bench
 

@@ -1,6 +1,6 @@
-// Alpa: whole queries, and its dynamic program on the recorded fixtures of the
-// original, which compare_alpa runs beside it. Those are read from the folder
-// that TANGRAM_REFERENCE_DATA names.
+// Times whole queries to Alpa, and its dynamic program on the recorded fixtures
+// of the original. compare_alpa runs the original beside it.
+// TANGRAM_REFERENCE_DATA names the folder of the fixtures.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace tangram {
 namespace {
 
-// Layers, GPUs, experts or not, GB of each GPU.
+// Arguments: layers, GPUs, with experts or not, GB of each GPU.
 void BM_AlpaQuery(benchmark::State& state) {
   const int num_layers = static_cast<int>(state.range(0));
   const int num_gpus = static_cast<int>(state.range(1));

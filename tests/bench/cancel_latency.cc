@@ -1,11 +1,11 @@
-// How soon each parallelizer returns after a cancel, on slices up to the
-// largest. Run by hand:
+// Measures how soon each parallelizer returns after a cancel, on slices up to
+// the largest. Run by hand:
 //
 //   cancel_latency [seconds before the cancel, 2]
 //
-// Prints, for each parallelizer, model and island: the longest time between two
-// polls of should_stop, and the time from the cancel to the return. Both must
-// stay below half a second, so that a plan stops within one.
+// Prints two times for each parallelizer, model and island: the longest time
+// between two polls of should_stop, and the time from the cancel to the return.
+// Both must stay below half a second, so that a plan stops within one.
 
 #include <algorithm>
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Shape {
   ModelSpec model;
 };
 
-// Layers whose widths repeat after `period`.
+// Returns a model whose layer widths repeat after `period`.
 ModelSpec Periodic(int num_layers, int period) {
   ModelSpec model = testing::TestModel(num_layers, 2048);
   for (int i = 1; i <= num_layers; ++i) {

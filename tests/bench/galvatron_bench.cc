@@ -1,8 +1,9 @@
-// Galvatron's recorded searches, solved with our kernel, and our own searches.
+// Times our kernel on Galvatron's recorded searches, and our own searches.
 //
 // Usage: galvatron_bench [name of a recorded search...]
-// With names: for each, its CPU milliseconds and the iteration time of the plan
-// found. Without: of all, and of slice queries.
+// With names, prints the CPU milliseconds of each and the iteration time of its
+// plan. Without names, prints the CPU milliseconds of all, and of slice
+// queries.
 
 #include <algorithm>
 #include <cstdio>
@@ -22,7 +23,7 @@
 namespace tangram {
 namespace {
 
-// CPU milliseconds, the best of five runs.
+// Returns CPU milliseconds, the best of five runs.
 double BestMs(absl::FunctionRef<void()> run) {
   double best_ms = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 5; ++i) {

@@ -1,6 +1,6 @@
-// Times Mist's search with our kernels on the questions that its own tuner was
-// asked, with the same tables and its own cost formula. Prints a line for each
-// recorded run and one for all of its inter-stage programs.
+// Times Mist's search with our kernels on the questions of its own tuner, with
+// the same tables and its own cost formula. Prints a line for each recorded run
+// and one for all its inter-stage programs.
 //
 // Usage: TANGRAM_REFERENCE_DATA=<folder> mist_bench
 
@@ -18,7 +18,7 @@
 namespace tangram::mist::reference {
 namespace {
 
-// The least of a few: other programs run on the machine.
+// Returns the least time of a few runs, because other programs run too.
 double Seconds(absl::FunctionRef<void()> run) {
   using Clock = std::chrono::steady_clock;
   double least_s = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// Islands, enumeration, composition, evaluation and whole plans at three sizes:
-// 16, 128 and 1,024 GPUs.
+// Times islands, enumeration, composition, evaluation and whole plans at three
+// sizes: 16, 128 and 1,024 GPUs.
 
 #include <random>
 #include <string>
@@ -64,7 +64,7 @@ void BM_Enumeration(benchmark::State& state) {
 }
 BENCHMARK(BM_Enumeration)->DenseRange(0, 2);
 
-// Candidates as a parallelizer would return them: for each slice length a few
+// Returns candidates as a parallelizer would: for each slice length, a few
 // plans that trade the slowest stage against latency, with some noise.
 std::vector<PairCandidates> SyntheticCandidates(int num_atoms, int island) {
   std::mt19937 rng(island);

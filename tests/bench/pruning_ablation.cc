@@ -1,7 +1,8 @@
-// The pruning ablation of the paper's §6.4: GPT-3 6.7B on 8 T4 and 8 V100, the
-// policies switched on one after another. Exits 1 if a pruning policy changes
-// the plan. Early stop, the last row, is none: it spends less effort on small
-// slices, so parallelizers that search by steps may find other slice plans.
+// The pruning ablation of the paper's §6.4: GPT-3 6.7B on 8 T4 and 8 V100, with
+// one policy after another switched on. Exits with 1 if a pruning policy
+// changes the plan. The last row, early stop, is no pruning policy: it spends
+// less effort on small slices, so parallelizers that search by steps may find
+// other slice plans.
 
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Predicting one plan: by the closed form, and by playing the passes of one
-// iteration under every schedule.
+// Times the prediction of one plan, by the closed form and by playing the
+// passes of one iteration under every schedule.
 
 #include <vector>
 
@@ -41,8 +41,8 @@ std::vector<StageTimes> StagesOf(const PipelineShape& shape) {
   return stages;
 }
 
-// GPT-3 6.7B in eight stages of four A100, from its layers to the time of an
-// iteration, as a search estimates it.
+// Times GPT-3 6.7B in eight stages of four A100, from its layers to the time of
+// an iteration, as a search estimates it.
 void BM_ClosedForm(benchmark::State& state) {
   const ModelSpec model = *BuiltinModel("gpt3-6.7b");
   const std::vector<LayerRun> runs = testing::WholeSlice(model).runs;

@@ -1,4 +1,5 @@
-"""Adapters in programs of their own, as docs/writing-an-adapter.md has them."""
+"""Tests adapters in separate programs, as docs/writing-an-adapter.md
+describes."""
 
 import importlib.util
 import json
@@ -21,7 +22,7 @@ SMALL = [*CLUSTER, *JOB]
 
 
 def adapters_of(worker):
-    """Processes whose parent is the worker."""
+    """Returns the processes whose parent is the worker."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -113,7 +114,8 @@ class AdapterTest(Folder):
 
 
 def upstream(name):
-    """The checkout of another system, if there is one."""
+    """Returns the checkout of another system, and a decorator that skips
+    without it."""
     checkout = os.environ.get(f"TANGRAM_{name.upper()}_CHECKOUT")
     return unittest.skipUnless(
         HAS_GRPC and checkout,

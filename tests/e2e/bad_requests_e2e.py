@@ -1,5 +1,8 @@
-"""A thousand malformed requests of many kinds: each gets the right status with
-the path of the field at fault, and a good one is answered right after."""
+"""Sends a thousand malformed requests of many kinds.
+
+Each gets the right status with the path of the field at fault. A good request
+is answered right afterwards.
+"""
 
 import json
 import math
@@ -212,7 +215,7 @@ class BadRequestsTest(Folder):
         return request
 
     def answers(self):
-        """A good request has a plan."""
+        """Asserts that a good request has a plan."""
         update = self.client.call(PLAN, self.good)
         self.assertTrue(update.result.plan.stages)
 
@@ -269,7 +272,8 @@ class BadRequestsTest(Folder):
             try:
                 self.channel.unary_unary(SUBMIT)(bytes(data), timeout=30)
             except grpc.RpcError as error:
-                # gRPC says UNIMPLEMENTED of what cannot be decoded.
+                # gRPC returns UNIMPLEMENTED for a message that cannot be
+                # decoded.
                 self.assertIn(error.code(),
                               (grpc.StatusCode.INVALID_ARGUMENT,
                                grpc.StatusCode.ALREADY_EXISTS,

@@ -17,12 +17,12 @@ except ImportError:
 
 WHY_NOT = "python3-grpcio or the generated messages are missing"
 TIMEOUT_S = 30
-# What protobuf's Python does not tell of methods.
+# Methods with streams, which protobuf's Python does not tell.
 STREAMING = ("/Plan", "/WatchJob", "/Work")
 
 
 def methods():
-    """Path -> descriptor, of all that the coordinator serves."""
+    """The methods that the coordinator serves: a dict of path -> descriptor."""
     return {f"/{service.full_name}/{method.name}": method
             for file in (jobs, planner, pool)
             for service in file.DESCRIPTOR.services_by_name.values()
@@ -38,7 +38,7 @@ class Client:
         self._methods = methods()
 
     def start(self, path, request=None, timeout_s=TIMEOUT_S):
-        """The call, or the stream of answers."""
+        """Begins a call and returns it, or its stream of answers."""
         method = self._methods[path]
         # The classes that belong to the descriptors.
         message = lambda descriptor: descriptor._concrete_class
@@ -58,7 +58,8 @@ class Client:
         return start(request, timeout=timeout_s, metadata=self._metadata)
 
     def call(self, path, request=None, timeout_s=TIMEOUT_S):
-        """The answer, or the last of a stream; None of an empty stream."""
+        """Returns the answer, or the last of a stream; None if a stream is
+        empty."""
         result = self.start(path, request, timeout_s)
         if not path.endswith(STREAMING):
             return result.result()
@@ -68,7 +69,7 @@ class Client:
         return last
 
     def code(self, path, request=None, timeout_s=TIMEOUT_S):
-        """Status code and text."""
+        """Returns the status code and the text of a call."""
         try:
             self.call(path, request, timeout_s)
             return grpc.StatusCode.OK, ""

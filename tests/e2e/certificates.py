@@ -11,7 +11,7 @@ def openssl(*arguments, **options):
 
 
 class Authority:
-    """A CA whose files are in a folder of their own."""
+    """A certificate authority whose files are in a separate folder."""
 
     def __init__(self, folder, name):
         self.folder = os.path.join(folder, name)
@@ -26,14 +26,14 @@ class Authority:
         return os.path.join(self.folder, name)
 
     def issue(self, name, san="IP:127.0.0.1,DNS:localhost"):
-        """The files of a new certificate and its key."""
+        """Issues a certificate. Returns the files of it and of its key."""
         extensions = self._path("ext")
         with open(extensions, "w", encoding="utf-8") as file:
             file.write(f"subjectAltName={san}\n")
         return self.issue_as(extensions, name)
 
     def issue_as(self, extensions, name):
-        """The same, by a file of extensions as openssl takes it."""
+        """Like issue, with a file of extensions as openssl takes it."""
         cert, key = self._path(f"{name}.pem"), self._path(f"{name}.key")
         request = self._path("csr")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",

@@ -235,7 +235,7 @@ class InterruptTest(Folder):
 
 class TerminalTest(Folder):
     def on_terminal(self, *arguments):
-        """Everything that a terminal gets to see."""
+        """Returns everything that a terminal receives."""
         try:
             master, slave = pty.openpty()
         except OSError as error:  # A bare chroot mounts no /dev/pts.
@@ -336,7 +336,7 @@ class OtherCommandsTest(Folder):
         self.assertIn("Exit codes:", self.tangram("--help"))
 
     def test_bash_completes_the_command_line(self):
-        """As pressing the tabulator would."""
+        """Does what pressing the tab key does."""
         self.write("plan.json", "")
         script = f"""source <({TANGRAM} completion bash)
             COMP_WORDS=(%s); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))

@@ -1,11 +1,11 @@
-"""docker-compose.yml with three workers, of which one dies and one hangs, and
-with TLS and tokens.
+"""Tests docker-compose.yml: three workers, of which one dies and one hangs.
 
-Needs a Docker that runs, docker-compose, and the images of the file:
+Also with TLS and tokens. Needs a running Docker, docker-compose, and the
+images of the file:
 
   docker-compose build && docker-compose pull prometheus
 
-Skips with the reason without them. TANGRAM_SCREENSHOTS names a folder for
+Otherwise skips with the reason. TANGRAM_SCREENSHOTS names a folder for
 pictures of Prometheus, which need chromium.
 """
 
@@ -29,7 +29,7 @@ SCREENSHOTS = os.environ.get("TANGRAM_SCREENSHOTS")
 # Silent workers are lost after 25 s, rules are evaluated every 15 s, and a
 # machine may be busy.
 WAIT_S = 300
-# Four islands: some seconds of three workers.
+# Takes three workers some seconds on four islands.
 PLAN = ["--cluster", f"{SOURCE}/deploy/clusters/c3-full-het.yaml", "--model",
         "gpt3-6.7b", "--global-batch", "128", "--effort", "4096"]
 
@@ -52,7 +52,7 @@ def why_not():
 
 
 class Project:
-    """The services of compose files, which are in a folder, on free ports."""
+    """The services of compose files in a folder, on free ports."""
 
     def __init__(self, name, folder, *files):
         self._command = ["docker-compose", "-p", f"tangram-{name}-{os.getpid()}",
@@ -112,7 +112,7 @@ class Composed(harness.Folder):
 
 class ComposeTest(Composed):
     def prometheus_answer(self, path):
-        """`data` of an answer of its API; nothing before it is up."""
+        """Returns `data` of an answer of its API; empty before it is up."""
         try:
             with urllib.request.urlopen(f"{self.prometheus}/api/v1/{path}",
                                         timeout=10) as page:
@@ -147,7 +147,7 @@ class ComposeTest(Composed):
 
     def plan(self, name):
         plan = json.loads(self.read(name))
-        # When and by whom, and how many asked for it.
+        # These tell the time, the process and the number of workers.
         del plan["provenance"], plan["notes"]
         return plan
 
@@ -166,7 +166,7 @@ class ComposeTest(Composed):
     def plan_without_two_workers(self):
         self.tangram("plan", *PLAN, "--quiet", "--output", "here.json")
         killed, paused, third = self.project.workers()
-        # What hangs holds the plan up, however soon the rest is done.
+        # A hanging worker delays the plan, however soon the rest is done.
         for worker in (paused, third):
             self.project.docker("pause", worker)
         self.tangram("plan", *PLAN, *self.service, "--job", "a", "--detach")
@@ -184,7 +184,7 @@ class ComposeTest(Composed):
         self.wait_for_workers(3)
 
     def lose_workers(self):
-        """Five in all, which is more than the alert bears."""
+        """Loses five in all, which is more than the alert tolerates."""
         for worker in self.project.workers():
             self.project.docker("kill", worker)
         self.wait_for_workers(0)
@@ -210,7 +210,7 @@ class TlsTest(Composed):
         self.assertIn("role", refused.stderr)
 
     def make_secrets(self):
-        """What docs/security.md says; the container's user can read it."""
+        """Does what docs/security.md says. The container's user can read it."""
         authority = certificates.Authority(self.folder, "secrets")
         _, key = authority.issue(
             "cert", san="DNS:coordinator,DNS:localhost,IP:127.0.0.1")

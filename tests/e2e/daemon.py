@@ -7,7 +7,7 @@ import threading
 
 
 class Daemon:
-    """Its log is read to the end, so that it never blocks."""
+    """Reads the log of the process to the end, so that it never blocks."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(
@@ -33,7 +33,7 @@ class Daemon:
             return "".join(self._lines)
 
     def wait_for(self, pattern, timeout_s=30):
-        """The match, once the log has one."""
+        """Returns the match once the log has one."""
         with self._changed:
             found = lambda: re.search(pattern, "".join(self._lines))
             self._changed.wait_for(lambda: found() or self._ended, timeout_s)
@@ -43,9 +43,9 @@ class Daemon:
             return match
 
     def end(self, how=signal.SIGKILL):
-        """Its exit code."""
+        """Ends the process and returns its exit code."""
         if self.process.poll() is None:
-            # One that is stopped acts on nothing else.
+            # A stopped process acts on no other signal.
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(how)
         try:

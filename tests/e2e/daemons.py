@@ -14,7 +14,7 @@ class Program(Daemon):
 
 
 class Coordinator(Program):
-    """`state_dir` is None where --database is among the arguments."""
+    """A coordinator. `state_dir` is None if --database is given."""
 
     def __init__(self, *arguments, listen="127.0.0.1:0", state_dir="none"):
         if state_dir is not None:
@@ -33,8 +33,10 @@ class Worker(Program):
 
 
 def answered_queries(daemon):
-    """How many queries a daemon with --metrics has answers of so far: a worker
-    its own, a coordinator those that have arrived."""
+    """Returns how many answers a daemon with --metrics has so far.
+
+    A worker counts its own answers, a coordinator those that have arrived.
+    """
     port = daemon.wait_for(r"metrics_port=(\d+)")[1]
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
         text = page.read().decode()

@@ -1,4 +1,4 @@
-"""Coordinators whose databases somebody, or a disk, has damaged."""
+"""Tests coordinators whose databases a person or a disk has damaged."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ class DamagedStateTest(Folder):
         self.jobs = os.path.join(self.state, "jobs.db")
 
     def plan(self):
-        """The plan of a new coordinator over the state, and its log."""
+        """Returns the plan of a new coordinator over the state, and its log."""
         coordinator = Coordinator(state_dir=self.state)
         worker = Worker(coordinator.address, "w")
         try:

@@ -20,7 +20,7 @@ class DiffTest(Folder):
         return self.write(name, json.dumps(plan))
 
     def diff(self, *arguments):
-        """Exit code and answer."""
+        """Returns the exit code and the answer."""
         run = self.run_tangram("diff", *arguments)
         self.assertEqual(run.stderr, "")
         return run.returncode, run.stdout

@@ -1,4 +1,4 @@
-"""Plans to files of training frameworks and back, as users type it."""
+"""Exports plans to files of training frameworks and imports them again."""
 
 import os
 

@@ -1,5 +1,7 @@
-"""Ranks that torchrun (package python3-torch) starts for real, of a program that
-writes down what it was started with."""
+"""Runs ranks that torchrun (package python3-torch) really starts.
+
+Their program writes down how it was started.
+"""
 
 import json
 import os
@@ -18,8 +20,8 @@ with open(path, "w") as file:
                **{name.lower(): int(os.environ[name]) for name in
                   ("RANK", "LOCAL_RANK", "WORLD_SIZE")}}, file)
 """
-# Under Python 3.11 PyTorch 1.13, which is Debian's, does not find the values of
-# its own --redirects.
+# Debian's PyTorch 1.13 does not find the values of its own --redirects under
+# Python 3.11.
 _TORCHRUN = """#!/usr/bin/python3
 from torch.distributed import run
 from torch.distributed.elastic.multiprocessing.api import Std
@@ -38,13 +40,13 @@ def prepare(folder):
 
 
 def environment(folder):
-    """Variables that lead to what was prepared."""
+    """Returns variables that lead to the prepared files."""
     return {"RANKS": f"{folder}/ranks",
             "PATH": f"{folder}/bin:{BIN}:{os.environ['PATH']}"}
 
 
 def started(folder):
-    """What each rank wrote down, by rank."""
+    """Returns what each rank wrote down, by rank."""
     ranks = []
     for rank in range(len(os.listdir(f"{folder}/ranks"))):
         with open(f"{folder}/ranks/{rank}.json", encoding="utf-8") as file:

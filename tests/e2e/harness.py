@@ -1,4 +1,5 @@
-"""What the end-to-end tests share. Run as <test>.py <bin folder> <sources>."""
+"""Shared code of the end-to-end tests. Run as <test>.py <bin folder>
+<sources>."""
 
 import os
 import subprocess
@@ -15,7 +16,7 @@ C1 = os.path.join(SOURCE, "deploy/clusters/c1-compute-het.yaml")
 # Small enough to plan in a second, on both kinds of GPU.
 CLUSTER = ["--cluster", C1, "--nodes", "t4=1,v100=1"]
 JOB = ["--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32"]
-# Would search for minutes.
+# Searches for minutes unless it is ended.
 LONG_JOB = ["--model", "gpt3-13b", "--global-batch", "128", "--effort",
             "1000000000", "--no-prune-redundant", "--no-early-stop"]
 
@@ -43,13 +44,13 @@ class Folder(unittest.TestCase):
                               capture_output=True, text=True, timeout=120)
 
     def tangram(self, *arguments):
-        """Standard output of a run that succeeds."""
+        """Runs the command, which must succeed. Returns its standard output."""
         run = self.run_tangram(*arguments)
         self.assertEqual((run.returncode, run.stderr), (OK, ""))
         return run.stdout
 
     def fails(self, code, message, *arguments):
-        """Asserts that a run fails so and leaves no file that was not there."""
+        """Asserts that a run fails with this code and leaves no new file."""
         before = sorted(os.listdir(self.folder))
         run = self.run_tangram(*arguments)
         self.assertEqual((run.returncode, run.stdout), (code, ""), run.stderr)

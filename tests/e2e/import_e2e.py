@@ -81,7 +81,8 @@ class ImportTest(harness.Folder):
                    "import", "model", "own.yaml", *write)
 
     def test_the_tutorial_is_true(self):
-        """Its commands, in its folder; the lines it shows of their answers."""
+        """Runs its commands in its folder. Compares their output with the
+        lines shown."""
         with open(os.path.join(harness.SOURCE, "docs/tutorial.md"),
                   encoding="utf-8") as f:
             blocks = re.findall(r"^```\n(.*?)^```", f.read(), re.M | re.S)

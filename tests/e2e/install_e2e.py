@@ -1,4 +1,4 @@
-"""What `cmake --install` puts where deploy/systemd looks for it."""
+"""Tests that `cmake --install` puts files where deploy/systemd expects them."""
 
 import os
 import re
@@ -19,12 +19,14 @@ def unit(name):
 
 
 def exec_start(name, credentials, **environment):
-    """The command of a service with its security.conf, as systemd reads them;
-    credentials are in a folder."""
+    """Returns the command of a service with its security.conf.
+
+    Reads them as systemd does. Credentials are in a folder.
+    """
     text = unit(f"{name}.service") + unit(f"{name}.service.d/security.conf")
     assert set(re.findall(r"^LoadCredential=(\S+):", text, re.MULTILINE)) == \
         set(os.listdir(credentials))
-    # Of one that is set twice, the last counts.
+    # The last of two values of a variable counts.
     variables = dict(re.findall(r'"(\w+)=([^"]*)"', text)) | environment
     command = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)[1]
     command = re.sub(r"\$\{?(\w+)\}?", lambda m: variables[m[1]], command)

@@ -1,4 +1,4 @@
-"""Jobs through a coordinator that is killed and comes back."""
+"""Tests jobs through a coordinator that is killed and comes back."""
 
 import json
 import signal
@@ -81,7 +81,7 @@ class JobsTest(Folder):
         self.assertIn("iteration time", shown)
 
     def test_a_killed_coordinator_goes_on_where_it_was(self):
-        """What workers had answered is not asked again."""
+        """Answers of workers are not asked again."""
         self.add_worker()
         whole = json.loads(self.tangram("plan", *SLOW_JOB, "--output", "-"))
         self.submit("a", SLOW_JOB)

@@ -1,7 +1,7 @@
-"""deploy/kubernetes with the components tls and postgres: its certificate is good
-for the names that pods dial. A proxy stands for the cluster's DNS.
+"""Tests deploy/kubernetes with the components tls and postgres.
 
-Needs kubectl, to render the manifests.
+The certificate must be valid for the names that pods dial. A proxy stands for
+the cluster's DNS. Needs kubectl to render the manifests.
 """
 
 import http.server
@@ -31,7 +31,7 @@ def render(folder):
 
 
 def copy(source, target):
-    """Until the source ends."""
+    """Copies until the source ends."""
     try:
         while data := source.recv(65536):
             target.sendall(data)
@@ -41,7 +41,7 @@ def copy(source, target):
 
 
 class Proxy(http.server.ThreadingHTTPServer):
-    """Connects by names of its own: host:port -> address."""
+    """Resolves names by a table: host:port -> address."""
 
     daemon_threads = True
 
@@ -56,7 +56,7 @@ class Proxy(http.server.ThreadingHTTPServer):
 
 
 class Tunnel(http.server.BaseHTTPRequestHandler):
-    rbufsize = 0  # What follows the request is not ours to read.
+    rbufsize = 0  # Bytes after the request belong to the other end.
 
     def do_CONNECT(self):
         host, port = self.server.addresses[self.path].split(":")
@@ -95,7 +95,7 @@ class KubernetesTlsTest(harness.Folder):
                 for word in pod["containers"][0]["args"]]
 
     def start_coordinators(self, names):
-        """Name -> the coordinator that has it."""
+        """Returns a dict of name -> the coordinator with that name."""
         access = [word for word in self.arguments(
             "StatefulSet", "tangram-coordinator") if self.folder in word]
         coordinators = {name: Coordinator(*access) for name in names}

@@ -1,7 +1,7 @@
-"""examples/kubernetes: what its pods run, for two pods on this machine.
-kubectl's answers are canned; the service, the plan and the ranks are real.
+"""Runs the commands of examples/kubernetes for two pods on this machine.
 
-Needs kubectl, to render the manifests, and torchrun.
+kubectl's answers are canned. The service, the plan and the ranks are real.
+Needs torchrun, and kubectl to render the manifests.
 """
 
 import concurrent.futures
@@ -22,11 +22,11 @@ from daemons import Coordinator, Worker
 from harness import SOURCE
 
 GPUS = 2
-# In the order in which the API server names them.
+# In the order in which the API server lists them.
 NODES = ["gpu-b", "gpu-a"]
 PRODUCT = "NVIDIA-A100-SXM4-80GB"
 UID = "5f0c8c1e-2b1a-4c3d-9e8f-0a1b2c3d4e5f"
-# One pod has no node yet when its neighbour first asks.
+# One pod has no node yet when the other first asks.
 KUBECTL = """#!/bin/sh
 case "$2" in
   pods) if [ -e asked ]; then cat ../pods; else echo "gpu-b 127.0.0.1"; echo " "; fi
@@ -70,12 +70,12 @@ class KubernetesTrainTest(harness.Folder):
         return os.path.join(self.folder, *names)
 
     def found(self, kind, name=""):
-        """The object of a kind whose name starts so."""
+        """Returns the object of a kind whose name starts so."""
         return next(o for o in self.objects if o["kind"] == kind and
                     o["metadata"]["name"].startswith(name))
 
     def mount(self, name):
-        """Files of a pod, of which `inside` gives the paths."""
+        """Makes the files of a pod. `inside` gives their paths."""
         for folder in ("bin", "plan", "scripts"):
             os.makedirs(self.path(name, folder))
         inside = lambda text: re.sub(
@@ -99,7 +99,7 @@ class KubernetesTrainTest(harness.Folder):
         return {**given, **self.here}
 
     def run_pod(self, name):
-        """The logs of its containers, which run one after the other."""
+        """Runs its containers one after the other. Returns their logs."""
         inside = self.mount(name)
         pod = self.found("Job")["spec"]["template"]["spec"]
         logs = []
@@ -118,7 +118,7 @@ class KubernetesTrainTest(harness.Folder):
         coordinator = Coordinator()
         self.addCleanup(coordinator.end)
         self.addCleanup(Worker(coordinator.address, "w").end)
-        # What differs from a cluster.
+        # Variables with other values than in a cluster.
         self.here = {"NUM_PODS": "2", "TANGRAM_COORDINATOR": coordinator.address,
                      "MEGATRON_LM": self.path("megatron"),
                      "MASTER_PORT": free_port()}

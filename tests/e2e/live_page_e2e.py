@@ -1,5 +1,7 @@
-"""The page that a coordinator serves over HTTP, by its sockets. tests/browser
-looks at it."""
+"""Tests the page that a coordinator serves over HTTP, by its sockets.
+
+tests/browser looks at the page itself.
+"""
 
 import http.client
 import json
@@ -32,7 +34,7 @@ class LivePage(Folder):
         self.addCleanup(self.worker.end)
 
     def ask(self, path, method="GET", token=None, host=None):
-        """Status, headers and body."""
+        """Returns status, headers and body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port,
                                                 timeout=30)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -104,7 +106,7 @@ class OpenTest(LivePage):
                      "--coordinator", self.coordinator.address, "--job", "long",
                      "--detach")
         progress = None
-        for _ in range(600):  # Answers take a while each.
+        for _ in range(600):  # Each answer takes a while.
             [entry] = self.json("/api/jobs")["jobs"]
             progress = entry["progress"]
             if progress is not None and progress["num_workers"] == 1:
@@ -161,7 +163,7 @@ class SecuredTest(LivePage):
                    worker=(f"--token_file={self.path('wally')}",))
         self.submit("mine", *JOB, options=("--token-file", "alice"))
 
-        self.assertEqual(self.ask("/")[0], 200)  # Nothing is on it yet.
+        self.assertEqual(self.ask("/")[0], 200)  # There are no data on it yet.
         for path in "/api/status", "/api/jobs", "/api/reports/mine":
             status, headers, body = self.ask(path)
             self.assertEqual((status, headers["WWW-Authenticate"]),
@@ -175,7 +177,7 @@ class SecuredTest(LivePage):
                     self.json("/api/jobs", token=token)["jobs"]]
         self.assertEqual((names(ALICE), names(BOB), names(OLGA)),
                          (["mine"], [], ["team-a/mine"]))
-        # Workers are no tenant's.
+        # Workers belong to no tenant.
         self.assertEqual(self.ask("/api/status", token=ALICE)[0], 403)
         self.assertEqual(len(self.json("/api/status", token=OLGA)["workers"]),
                          1)

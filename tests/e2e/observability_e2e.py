@@ -1,4 +1,4 @@
-"""Traces, metrics, logs and `tangram top` of real daemons."""
+"""Tests traces, metrics, logs and `tangram top` of real daemons."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PHASES = {"islands", "profiling", "enumeration", "slice_plans", "composition",
 
 
 def otlp_spans(text):
-    """Checked against what the protocol says of each field."""
+    """Returns the spans. Checks each field by the protocol's definition."""
     request = json.loads(text)
     (resource,) = request["resourceSpans"]
     (scope,) = resource["scopeSpans"]
@@ -58,7 +58,7 @@ def names_in(page):
 
 
 def used_names():
-    """Metrics that rules and the dashboard name."""
+    """Returns the metrics that rules and the dashboard name."""
     names = set()
     for path in ("prometheus/recording_rules.yml", "prometheus/alerts.yml",
                  "prometheus/presence_alerts.yml", "grafana/tangram.json"):

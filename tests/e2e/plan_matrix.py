@@ -31,7 +31,7 @@ def dense(cluster, nodes, model):
 
 
 C1, C2, C3 = "c1-compute-het", "c2-modern-het", "c3-full-het"
-# Name: arguments, and the iteration time that the paper gives (seconds).
+# From name to arguments and the iteration time in the paper (seconds).
 ROWS = {
     "GPT-3 6.7B, C1 16:0": (dense(C1, "t4=4,v100=0", "gpt3-6.7b"), 47),
     "GPT-3 6.7B, C1 12:4": (dense(C1, "t4=3,v100=1", "gpt3-6.7b"), None),
@@ -54,7 +54,7 @@ CHAINS = [[f"GPT-3 6.7B, C1 {r}" for r in ("16:0", "12:4", "8:8", "4:12", "0:16"
 
 
 def plan(arguments, *more):
-    """The plan file without provenance."""
+    """Returns the plan file without provenance."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "plan.json")
         subprocess.run([TANGRAM, "plan", *arguments, *more, "--quiet",

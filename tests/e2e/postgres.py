@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, in a temporary folder."""
+"""A PostgreSQL server for one test, in a temporary folder."""
 
 import glob
 import os
@@ -13,14 +13,14 @@ _BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"))), None)
 
 
 class Postgres:
-    """On a Unix socket only. Skips the test where it is not installed."""
+    """Listens on a Unix socket only. Skips the test if it is not installed."""
 
     def __init__(self):
         if not _BIN:
             raise unittest.SkipTest("PostgreSQL is not installed")
         # Short: the path of a socket has at most 107 bytes.
         self.folder = tempfile.mkdtemp(prefix="tangram_pg_", dir="/tmp")
-        # It does not run as root.
+        # PostgreSQL refuses to run as root.
         self._user = {"user": "postgres"} if os.geteuid() == 0 else {}
         if self._user:
             shutil.chown(self.folder, "postgres")

@@ -1,4 +1,4 @@
-"""The Python package against a coordinator and a worker."""
+"""Tests the Python package with a coordinator and a worker."""
 
 import importlib.util
 import os
@@ -20,7 +20,7 @@ if HAS_GRPC:
 
 SMALL = dict(cluster=C1, nodes="t4=1,v100=1", model="gpt3-1.3b", layers=6,
              global_batch=32, parallelizer="uniform")
-# Would search for minutes.
+# Searches for minutes unless it is ended.
 LONG = dict(cluster=C1, model="gpt3-13b", global_batch=128,
             effort=1_000_000_000, no_prune_redundant=True, no_early_stop=True)
 TOKEN, OTHER_TOKEN, WORKER_TOKEN = (name * 4 for name in
@@ -132,7 +132,8 @@ class JobsTest(ServiceTest):
         self.assertEqual(client.wait("nightly").message, end.plan.message)
         self.assertGreaterEqual(end.finished_s, end.submitted_s)
 
-        # The same again is the same job; something else by its name is not.
+        # The same request returns the same job; another under its name is
+        # refused.
         self.assertIs(client.submit(request(**SMALL), "nightly",
                                     priority=3).state, JobState.SUCCEEDED)
         with self.assertRaises(BadInput):

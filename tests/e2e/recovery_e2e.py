@@ -1,6 +1,6 @@
-"""A coordinator that is killed again and again while it plans for four islands.
+"""Kills a coordinator repeatedly while it plans for four islands.
 
-RECOVERY_KILLS says how often; more than the few by default take a minute.
+RECOVERY_KILLS sets the number of kills. Many take a minute.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ FOUR_ISLANDS = ["--cluster",
                 os.path.join(SOURCE, "deploy/clusters/c3-full-het.yaml"),
                 "--model", "gpt3-6.7b", "--global-batch", "128", "--effort",
                 "4096"]
-# Somewhat fewer answers than it takes.
+# Somewhat fewer answers than the plan takes.
 ENOUGH = 700
 
 
@@ -30,14 +30,17 @@ class RecoveryTest(Folder):
         self.addCleanup(self.coordinator.end)
 
     def kept(self):
-        """Answers in the database of a coordinator that is gone."""
+        """Returns the number of answers in the database of a dead coordinator."""
         with contextlib.closing(
                 sqlite3.connect(f"{self.folder}/state/answers.db")) as database:
             return database.execute("SELECT COUNT(*) FROM answers").fetchone()[0]
 
     def kill_at(self, count):
-        """When so many answers are kept or have arrived: those, and how many of
-        them are lost. It may also be done before."""
+        """Kills when this many answers are kept or have arrived.
+
+        Returns the number that arrived, and how many of all are lost. The job
+        may end before that.
+        """
         before = self.kept_before
         arrived = 0
         while before + arrived < count and not self.is_done():

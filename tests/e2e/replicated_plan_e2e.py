@@ -25,7 +25,7 @@ class ReplicatedPlanTest(Folder):
         evaluation = plan["replicated_evaluation"]
         alone = [p["iteration_time_s"] for p in evaluation["pipelines"]]
         self.assertEqual(len(alone), 2)
-        # The exchange of gradients over the slow link follows the passes.
+        # The exchange of gradients over the slow link comes after the passes.
         self.assertGreater(evaluation["exposed_replica_sync_s"], 1)
         self.assertGreater(evaluation["iteration_time_s"], max(alone))
         again = self.run_tangram("evaluate", "out.json", "--output", "-")

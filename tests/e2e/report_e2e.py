@@ -19,7 +19,7 @@ class ReportTest(Folder):
         return self.write(name, json.dumps(plan))
 
     def data(self, name):
-        """What the page shows."""
+        """Returns the data that the page shows."""
         page = self.read(name)
         found = re.findall(
             r'<script type="application/json" id="data">(.*)</script>', page)

@@ -1,7 +1,7 @@
-"""A Slurm of a test's own, whose nodes are namespaces of this machine.
+"""A Slurm for one test, whose nodes are namespaces of this machine.
 
-A node has a name, an address, processes and a slurmd of its own, as machines
-do; files are shared. Needs root and Slurm's daemons.
+Each node has a name, an address, processes and a slurmd, as machines do. Files
+are shared. Needs root and Slurm's daemons.
 """
 
 import os
@@ -13,7 +13,7 @@ import unittest
 
 from harness import BIN
 
-START_S = 60  # Slurm takes a few seconds; a busy machine more.
+START_S = 60  # Slurm takes a few seconds, on a busy machine more.
 LOGIN = "login"
 _PROGRAMS = ("slurmctld", "slurmd", "sbatch", "setpriv", "unshare", "nsenter",
              "ip")
@@ -45,7 +45,7 @@ JobCompType=jobcomp/none
 
 
 def why_not():
-    """Why there can be no such cluster here; empty where there can."""
+    """Returns why there can be no such cluster here; empty if there can."""
     for program in _PROGRAMS:
         if shutil.which(program) is None:
             return f"no {program}"
@@ -64,7 +64,7 @@ class Node:
         script = (f"hostname {name} && mount --bind {folder}/hosts /etc/hosts "
                   f"&& ip link set lo up && cat && {{ {command} & }}; wait")
         self._log = open(f"{folder}/{name}.out", "wb")
-        # Also ends with this process, however that ends.
+        # Also ends with this process, however it ends.
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts",
              "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -74,7 +74,7 @@ class Node:
         self.pid = self._child()
 
     def _child(self):
-        """The first process, once it is in the namespaces."""
+        """Is the first process, once it is in the namespaces."""
         pid = self._process.pid
         while True:
             with open(f"/proc/{pid}/task/{pid}/children",
@@ -91,7 +91,7 @@ class Node:
                 "env", "-C", folder, *command]
 
     def start(self):
-        """Runs the command; there is a network now."""
+        """Runs the command. There is a network now."""
         self._process.stdin.close()
 
     def end(self):
@@ -101,8 +101,10 @@ class Node:
 
 
 class SlurmCluster:
-    """Nodes by name with (type, number) of GPUs; `topology` is that file's
-    text."""
+    """Nodes by name with (type, number) of GPUs.
+
+    `topology` is the text of the file of that name.
+    """
 
     def __init__(self, folder, gpus, topology=""):
         self.folder = folder
@@ -159,7 +161,7 @@ class SlurmCluster:
                   .split() == ["idle"] * len(gpus), "Slurm")
 
     def _connect(self):
-        """A bridge on the login node, with a link to each of the others."""
+        """Makes a bridge on the login node, with a link to each other node."""
         self._ip(LOGIN, "link", "add", "bridge", "type", "bridge")
         self._address(LOGIN, "bridge")
         for number, (name, node) in enumerate(self.nodes.items()):
@@ -187,7 +189,7 @@ class SlurmCluster:
             process.wait()
 
     def run(self, *command, on=LOGIN, folder=None, check=True, **environment):
-        """Standard output of a command on a node."""
+        """Returns the standard output of a command on a node."""
         run = subprocess.run(
             self.nodes[on].enter(folder or self.folder, *command),
             capture_output=True, text=True, check=False, timeout=120,
@@ -204,12 +206,12 @@ class SlurmCluster:
                 stderr=out, stdin=subprocess.DEVNULL, env=self._environment))
 
     def submit(self, *arguments, folder, **environment):
-        """The number of a job that sbatch has queued."""
+        """Submits a job. Returns the number that sbatch prints."""
         return self.run("sbatch", "--parsable", *arguments, folder=folder,
                         **environment).strip()
 
     def end_of(self, job, timeout_s=START_S):
-        """The state that a job ends in; nothing of it runs any more."""
+        """Returns the final state of a job, once all its processes have ended."""
         self.wait(lambda: not self.run("squeue", "-h", "-j", job, check=False),
                   f"end of job {job}", timeout_s)
         return re.search(r"JobState=(\w+)", self.run(

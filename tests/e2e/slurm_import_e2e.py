@@ -1,4 +1,4 @@
-"""`tangram import cluster` from a Slurm that runs here."""
+"""Runs `tangram import cluster` on the output of a real Slurm."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""deploy/slurm/tangram.sbatch on four nodes of a Slurm that runs here."""
+"""Runs deploy/slurm/tangram.sbatch on four nodes of a real Slurm."""
 
 import json
 import os
@@ -32,7 +32,7 @@ class SlurmServiceTest(harness.Folder):
 
     def plan(self, name):
         plan = json.loads(self.read(name))
-        # When and by whom, and how many asked for it.
+        # These tell the time, the process and the number of workers.
         del plan["provenance"], plan["notes"]
         return plan
 
@@ -40,7 +40,7 @@ class SlurmServiceTest(harness.Folder):
         return self.cluster.run(*command, folder=self.folder, **environment)
 
     def serve(self, **environment):
-        """A service's job and address."""
+        """Returns the job and the address of a service."""
         job = self.cluster.submit("--nodes=4", "--cpus-per-task=2", SCRIPT,
                                   folder=self.folder, METRICS_PORT="9090",
                                   **environment)
@@ -54,7 +54,7 @@ class SlurmServiceTest(harness.Folder):
                              address, **environment)
 
     def workers(self, address, **environment):
-        """Nodes that workers are on."""
+        """Returns the nodes with workers."""
         return sorted(re.findall(r"^ *(\w+)-\d+ ",
                                  self.top(address, **environment),
                                  re.MULTILINE))
@@ -111,7 +111,7 @@ class SlurmServiceTest(harness.Folder):
 
     def test_flags_bring_tls_and_tokens(self):
         authority = Authority(self.folder, "ca")
-        # The first of the job's nodes.
+        # The first node of the job.
         cert, key = authority.issue("coordinator", san="DNS:a1")
         self.write("tokens.csv", "operator-operator,olga,,operate\n"
                                  "worker-worker-worker,wally,,work\n")
@@ -152,7 +152,7 @@ class SlurmServiceTest(harness.Folder):
         self.end(job)
 
     def query(self, expression):
-        """Value by labels; nothing where Prometheus does not answer yet."""
+        """Returns values by labels; nothing if Prometheus does not answer yet."""
         out = self.cluster.run("promtool", "query", "instant",
                                "http://localhost:9090", expression, check=False)
         return {labels: float(value) for labels, value in

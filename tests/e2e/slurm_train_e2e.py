@@ -1,9 +1,8 @@
-"""examples/slurm/train.sbatch: from sbatch to the ranks of a framework, on a
-Slurm that runs here.
+"""Tests examples/slurm/train.sbatch, from sbatch to the ranks of a framework.
 
-Ranks are stubs that write down what they were started with. What Megatron-LM's own parser
-and FlagScale's own runner make of it is tested where
-TANGRAM_FRAMEWORK_CHECKOUTS has them.
+Runs on a real Slurm. Ranks are stubs that write down how they were started. If
+TANGRAM_FRAMEWORK_CHECKOUTS has Megatron-LM and FlagScale, the parser of the
+first and the runner of the second read the result.
 """
 
 import json
@@ -27,7 +26,7 @@ NODES = {"t1": ("t4", 4), "t2": ("t4", 4), "v1": ("v100", 2), "v2": ("v100", 2)}
 DATA = ["--mock-data", "--lr", "0.0001", "--train-iters", "10"]
 JOB = ["--model", "llama2-7b", "--layers", "16", "--global-batch", "64",
        "--seq", "1024", "--parallelizer", "uniform"]
-# What FlagScale's run.py does, without Hydra.
+# Does what FlagScale's run.py does, without Hydra.
 FLAGSCALE_RUN = """import sys
 from omegaconf import OmegaConf
 from flagscale.runner.runner_train import SSHTrainRunner
@@ -56,7 +55,7 @@ class SlurmTrainTest(harness.Folder):
         return os.path.join(self.folder, *names)
 
     def train(self, *arguments, nodes, **environment):
-        """Submits the script; what each rank was started with."""
+        """Submits the script. Returns how each rank was started."""
         job = self.cluster.submit(
             f"--nodes={len(nodes)}", "--nodelist=" + ",".join(nodes), SCRIPT,
             *JOB, *arguments, folder=self.folder,
@@ -75,13 +74,13 @@ class SlurmTrainTest(harness.Folder):
         return path
 
     def megatron(self):
-        """A checkout whose program is the stub."""
+        """Makes a checkout whose program is the stub."""
         os.mkdir(self.path("megatron"))
         self.write("megatron/pretrain_gpt.py", framework_ranks.PROGRAM)
         return self.path("megatron")
 
     def flagscale(self):
-        """A checkout whose program is the stub."""
+        """Makes a checkout whose program is the stub."""
         package = os.path.join(self.checkout("FlagScale"), "flagscale")
         os.makedirs(self.path("flagscale/flagscale/train"))
         for name in set(os.listdir(package)) - {"train"}:
@@ -100,7 +99,7 @@ class SlurmTrainTest(harness.Folder):
                          list(range(len(ranks))))
         hosts = [span["node"] for stage in self.stages()
                  for span in stage["gpus"] for _ in range(span["count"])]
-        # Not in the order in which Slurm names them.
+        # Not the order in which Slurm lists them.
         self.assertEqual([rank["host"] for rank in ranks], hosts)
         self.assertEqual({rank["world_size"] for rank in ranks}, {len(hosts)})
 
@@ -133,7 +132,7 @@ class SlurmTrainTest(harness.Folder):
                            FLAGSCALE=self.flagscale(), DATA_PATH="data",
                            TOKENIZER_MODEL="tokenizer")
         self.assert_ranks_follow_the_stages(ranks)
-        # Not in the order in which Slurm names them.
+        # Not the order in which Slurm lists them.
         self.assertEqual([rank["host"] for rank in ranks],
                          ["v1"] * 2 + ["v2"] * 2 + ["t1"] * 4 + ["t2"] * 4)
         for rank in ranks:

@@ -1,4 +1,4 @@
-"""Two coordinators over one PostgreSQL database, one of which goes away."""
+"""Tests two coordinators over one PostgreSQL database. One goes away."""
 
 import functools
 import json
@@ -16,8 +16,8 @@ from postgres import Postgres
 
 
 def slow_job(effort):
-    """Takes some seconds on two workers. Answers to one of another effort are
-    of no use to it."""
+    """Takes some seconds on two workers. Answers for other efforts do not help
+    it."""
     return ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
             "--effort", str(effort)]
 
@@ -55,7 +55,7 @@ class TakeoverTest(Folder):
                                             "--detach"))
 
     def owner_of(self, name):
-        """Who runs the job, and the other."""
+        """Returns the coordinator that runs the job, and the other."""
         a, b = self.coordinators
         started = re.compile(f"job started.*{name}")
         deadline = time.monotonic() + 60
@@ -73,14 +73,14 @@ class TakeoverTest(Folder):
 
     @staticmethod
     def plan_of(text):
-        """Without what differs from run to run."""
+        """Returns the plan without the parts that differ from run to run."""
         plan = json.loads(text)
         hits = int(plan["provenance"].get("cache_hits", 0))
         del plan["provenance"], plan["notes"]
         return plan, hits
 
     def shown(self, coordinator, name):
-        """State and attempts of a job."""
+        """Returns the state and attempts of a job."""
         listed = self.tangram("job", "list", *self.on(coordinator))
         return next(line.split() for line in listed.splitlines()
                     if line.split()[0] == name)
@@ -96,8 +96,8 @@ class TakeoverTest(Folder):
             env=environment(), stdout=subprocess.PIPE, text=True).stdout)[0]
 
     def take_over(self, name, how, effort):
-        """The owner goes away in the middle; the seconds until the other has
-        the job."""
+        """Ends the owner in the middle of a job. Returns the seconds until the
+        other coordinator has it."""
         self.add_worker()
         self.add_worker()
         self.submit(self.coordinators[0], name, slow_job(effort))

@@ -1,10 +1,10 @@
-"""What can go wrong: each fault begins, lasts, and is over."""
+"""Faults that can happen: each begins, lasts, and ends."""
 
 import os
 import signal
 import time
 
-# Files are looked at every second.
+# Daemons look at their files every second.
 REREAD_S = 2
 
 
@@ -124,8 +124,11 @@ class CertificatesRenewed(Fault):
 
 
 class AuthorityReplaced(Fault):
-    """As docs/security.md has it. Who is stopped or starts meanwhile may find
-    himself a stranger until he reads again."""
+    """Replaces an authority as docs/security.md describes.
+
+    A process that is stopped or starts meanwhile may be refused until it reads
+    its files again.
+    """
 
     def begin(self):
         self.service.identities.add_authority()
@@ -137,7 +140,7 @@ class AuthorityReplaced(Fault):
         self.service.identities.drop_authority()
 
 
-# Faults that need the same thing to be up do not overlap.
+# Faults at the same place do not overlap.
 ALL = {
     "worker": [WorkerKilled, WorkerStopped, WorkerDrained],
     "link": [WorkerCut, WorkerThrottled],
@@ -146,11 +149,11 @@ ALL = {
     "disk": [DiskFull],
     "identities": [CertificatesRenewed, AuthorityReplaced],
 }
-# What befalls a coordinator that is to live for long.
+# Places of faults while the coordinator lives.
 OF_OTHERS = ("worker", "link", "clients", "identities")
 
 
 def kinds(service, places=tuple(ALL)):
-    """By place; without identities where everybody speaks in plain text."""
+    """Returns the faults by place. Without TLS, there are none of identities."""
     return {place: ALL[place] for place in places
             if place != "identities" or service.identities is not None}

@@ -1,4 +1,4 @@
-"""Certificates of all who talk to each other, replaced while they do."""
+"""Certificates of all processes, replaced while they talk to each other."""
 
 import os
 
@@ -6,8 +6,10 @@ from certificates import Authority
 
 
 class Identity:
-    """Files in a folder that is a link, so that all are replaced at once, as
-    Kubernetes does with a mounted secret."""
+    """Files in a folder that is a link, so that all are replaced at once.
+
+    Kubernetes does the same with a mounted secret.
+    """
 
     def __init__(self, folder):
         self._folder = folder
@@ -45,19 +47,20 @@ class Identities:
         return self._identities[name]
 
     def add_authority(self):
-        """Is believed from now on, but has issued nothing yet."""
+        """Makes an authority trusted from now on. It has issued nothing yet."""
         self._num_authorities += 1
         self._trusted.append(
             Authority(self._folder, f"ca-{self._num_authorities}"))
         self.renew(self._trusted[0])
 
     def drop_authority(self):
-        """The oldest is not believed any more."""
+        """Ends the trust in the oldest authority."""
         self._trusted.pop(0)
         self.renew(self._trusted[0])
 
     def renew(self, issuer=None):
-        """Everybody has a new certificate, by default of the newest."""
+        """Gives everybody a new certificate, by default of the newest
+        authority."""
         issuer = issuer or self._trusted[-1]
         for name, identity in self._identities.items():
             identity.replace(*issuer.issue(name, self._addresses),

@@ -1,5 +1,7 @@
-"""A network of its own for each worker, that can be cut and throttled, and a
-proxy that delays and resets connections. Needs root."""
+"""A separate network for each worker, that can be cut and throttled.
+
+Also a proxy that delays and resets connections. Needs root.
+"""
 
 import os
 import random
@@ -22,7 +24,7 @@ class Network:
     """A bridge with the coordinator's address, and namespaces on it."""
 
     def __init__(self):
-        # Names and addresses differ from those of others that run at once.
+        # Names and addresses must differ from those of other runs.
         self._id = os.getpid() % 60000
         self._subnet = f"10.{200 + self._id // 250 % 50}.{self._id % 250}"
         self._bridge = f"tgb{self._id}"
@@ -67,7 +69,7 @@ class Space:
         ip("link", "set", self.link, "up")
 
     def throttle(self):
-        """To about what a modem had."""
+        """Reduces the bandwidth to about that of a modem."""
         tc("qdisc", "replace", "dev", self.link, "root", "tbf", "rate",
            "128kbit", "burst", "4kb", "latency", "400ms")
 
@@ -76,7 +78,7 @@ class Space:
 
 
 class Proxy:
-    """Passes connections on to `target`; faults are set by its fields."""
+    """Passes connections on to `target`. Its fields set faults."""
 
     def __init__(self, target):
         self.target = target
@@ -95,7 +97,7 @@ class Proxy:
                     try:
                         end.shutdown(socket.SHUT_RDWR)
                     except OSError:
-                        pass  # It had ended.
+                        pass  # The process had ended.
 
     def close(self):
         self._socket.close()
@@ -130,7 +132,7 @@ class Proxy:
                         time.sleep(random.uniform(0, self.delay_s))
                     other[end].sendall(data)
         except OSError:
-            pass  # Either end is gone.
+            pass  # One of the ends is closed.
         finally:
             with self._lock:
                 self._pairs.discard(pair)

@@ -2,13 +2,13 @@
 
 usage: run.py BIN SOURCE [--runs N] [--first-seed N] | [--soak-minutes M]
 
-In each run jobs are submitted by clients of all kinds while workers are
-killed, stopped, cut off and throttled, the coordinator is killed and stopped,
-connections are reset and delayed, and the disk fills up; in half of the runs
-they speak by mutual TLS, and certificates and authorities are replaced. Then all
-is mended, and every job must end, once, with the plan that it has without faults.
-A soak is one long run in which the coordinator lives: what it holds must not
-grow.
+In each run, clients of all kinds submit jobs. Meanwhile workers are killed,
+stopped, cut off and throttled, the coordinator is killed and stopped,
+connections are reset and delayed, and the disk fills up. In half of the runs,
+all use mutual TLS, and certificates and authorities are replaced. Then all
+faults end, and every job must end once, with the plan that it has without
+faults. A soak is one long run in which the coordinator lives. Its memory
+and open files must not grow.
 """
 
 import argparse
@@ -32,13 +32,13 @@ from service import Coordinator, Worker
 
 # Exit codes of `tangram`.
 OK, NO_PLAN, UNAVAILABLE, DEADLINE = 0, 3, 4, 5
-SKIPPED = 77  # As Automake and CTest have it.
+SKIPPED = 77  # As in Automake and CTest.
 NUM_WORKERS = 3
 PORT = 7070
 DISK_BYTES = 64 << 20
-# Of one call, before the client gives it up and asks again.
+# Time of a call after which the client gives up and asks again.
 CALL_TIMEOUT_S = 60
-# After all is mended; of the order of leases, backoffs and one plan.
+# Time after the faults end. Leases, backoffs and one plan fit in it.
 MEND_TIMEOUT_S = 120
 C1 = "deploy/clusters/c1-compute-het.yaml"
 SMALL = ["--nodes", "t4=1,v100=1", "--model", "gpt3-1.3b", "--layers", "6",
@@ -48,14 +48,14 @@ REQUESTS = [
     [*SMALL, "--parallelizer", "galvatron"],
     # No plan fits.
     ["--nodes", "t4=1,v100=0", "--model", "gpt3-13b", "--global-batch", "32"],
-    # A second or two.
+    # Takes a second or two.
     ["--model", "gpt3-6.7b", "--global-batch", "128", "--effort", "512"],
     ["--model", "gpt3-1.3b", "--global-batch", "64", "--effort", "512"],
 ]
 
 
 def plan_of(text):
-    """What a plan file says, without how it was found."""
+    """Returns the content of a plan file without how it was found."""
     plan = json.loads(text)
     return {key: value for key, value in plan.items()
             if key not in ("provenance", "notes")}
@@ -115,8 +115,10 @@ class Service:
 
 
 class Client(threading.Thread):
-    """Sees one job through, as a scheduler would: whatever fails for the time
-    being is tried again under the same name."""
+    """Sees one job through, as a scheduler would.
+
+    Repeats whatever fails temporarily, under the same name.
+    """
 
     def __init__(self, service, name, request, waits):
         super().__init__(daemon=True)
@@ -150,18 +152,18 @@ class Client(threading.Thread):
             try:
                 run = self.service.tangram(*arguments)
             except subprocess.TimeoutExpired:
-                continue  # Cut off; asking again is harmless.
+                continue  # The call was cut off. Asking again is harmless.
             if run.returncode in (UNAVAILABLE, DEADLINE):
                 time.sleep(0.2)
                 continue
-            # That no plan fits is an answer too, in the same file.
+            # "No plan fits" is an answer too, in the same file.
             if run.returncode not in (OK, NO_PLAN):
                 self.problem = f"{self.name}: {run.stderr.strip()}"
             return self.problem is None
 
 
 def wait_for(service, clients):
-    """Until all have ended, or the time for that is up."""
+    """Waits until all have ended, or the time for that is up."""
     deadline = time.monotonic() + MEND_TIMEOUT_S
     for client in clients:
         while client.is_alive() and time.monotonic() < deadline:
@@ -187,7 +189,7 @@ def inject(service, kinds, rng, seconds):
 
 
 def check(service, clients, expected):
-    """What is wrong after a run."""
+    """Returns what is wrong after a run."""
     for client in clients:
         if client.is_alive():
             yield f"{client.name} did not end"
@@ -195,8 +197,7 @@ def check(service, clients, expected):
             yield client.problem
         elif client.plan != expected[tuple(client.request)]:
             yield f"{client.name} has another plan than without faults"
-        # A coordinator may be killed after it kept the result, before it said
-        # so.
+        # A coordinator may be killed between keeping a result and logging it.
         least = 1 if service.coordinator.starts == 1 else 0
         ends = service.coordinator.count(
             rf"info job ended job={client.name}\n", least)
@@ -239,7 +240,7 @@ def one_run(options, seed, expected):
 
 
 def soak(options, expected):
-    """Jobs without end, while workers and connections fail."""
+    """Submits jobs without end while workers and connections fail."""
     rng = random.Random(options.first_seed)
     service = Service(options.bin, options.source, by_tls=True)
     end = time.monotonic() + 60 * options.soak_minutes
@@ -259,7 +260,7 @@ def soak(options, expected):
             if len(seen) % 10 == 0:
                 print(f"{jobs} jobs: {seen[-1][0] / 1e6:.0f} MB, "
                       f"{seen[-1][1]} files open", flush=True)
-        # The first quarter fills caches.
+        # Caches fill in the first quarter.
         quarter = max(1, len(seen) // 4)
         early, late = (
             [max(values) for values in zip(*part)]
@@ -275,7 +276,8 @@ def soak(options, expected):
 
 
 def without_faults(options):
-    """The plans that jobs must come to, from the planner in this process."""
+    """Returns the plans that jobs must reach, from the planner in this
+    process."""
     plans = {}
     for request in REQUESTS:
         run = subprocess.run(
@@ -309,7 +311,7 @@ def main():
     parser.add_argument("--verbose", action="store_true",
                         help="print logs of runs that went well too")
     options = parser.parse_args()
-    # As an exception, so that links and mounts are removed.
+    # Raises an exception, so that links and mounts are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     reason = why_not_here()
     if reason:

@@ -1,5 +1,4 @@
-"""A coordinator and workers, each in its place, that can be ended and started
-again."""
+"""A coordinator and workers that can be ended and started again."""
 
 import os
 import re
@@ -12,7 +11,7 @@ LOG_TIMEOUT_S = 10
 
 
 class Supervised:
-    """A daemon, run after run."""
+    """A daemon that is run again and again."""
 
     def __init__(self, command):
         self.command = command
@@ -45,8 +44,10 @@ class Supervised:
             ended.end(how)
 
     def supervise(self):
-        """Starts it again if it gave up, as systemd and Kubernetes would: a
-        coordinator does where it cannot open its database."""
+        """Restarts the daemon if it gave up, as systemd and Kubernetes would.
+
+        A coordinator gives up if it cannot open its database.
+        """
         code = None if self._current is None else self._current.process.poll()
         if code is None:
             return
@@ -59,7 +60,8 @@ class Supervised:
         return "".join(run.log() for run in self._runs)
 
     def count(self, pattern, awaited=0):
-        """How often the log has it; the last lines may be on their way."""
+        """Returns how often the log has a text. The last lines may be on their
+        way."""
         deadline = time.monotonic() + LOG_TIMEOUT_S
         while True:
             found = len(re.findall(pattern, self.log()))
@@ -79,7 +81,7 @@ class Supervised:
 
 
 def tls_flags(identity):
-    """None where it speaks in plain text."""
+    """Returns the flags of TLS; none in plain text."""
     if identity is None:
         return []
     return [f"--tls_cert_file={identity.cert}",
@@ -87,8 +89,10 @@ def tls_flags(identity):
 
 
 class Worker(Supervised):
-    """`space` is a network namespace, so the process is a child of `ip`, which
-    becomes it."""
+    """A worker. `space` is a network namespace.
+
+    The process is a child of `ip`, which becomes it.
+    """
 
     def __init__(self, program, coordinator, name, space, identity):
         super().__init__([*space.command, program, "--metrics=",

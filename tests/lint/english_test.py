@@ -1,4 +1,4 @@
-"""Comments and documents keep the worst patterns of English out.
+"""Keeps the worst patterns of English out of comments and documents.
 
 Usage: english_test.py <repository root>
 
@@ -11,12 +11,12 @@ import pathlib
 import re
 import sys
 
-# Sentences that begin so turn subject and predicate round. Questions, such as
-# headings, may.
+# Sentences with these beginnings invert subject and predicate. Questions, such
+# as headings, may.
 INVERTED = re.compile(
     r"(Of|What|Whose|Who|Whom|Which|That(?! (is|was|makes|means|takes|leaves|"
     r"lets|holds|would|can|may|needs)\b)) [a-z`\d]")
-# Word -> the field's word.
+# From a word to the field's word.
 COINED = {
     r"[Dd]endrons?": "dendrogram node",
     r"programmes?": "program",
@@ -25,7 +25,7 @@ COINED = {
     r"anew": "again",
     r"deals? out": "assign",
 }
-# Files and folders that are held to it.
+# Files and folders that are checked.
 FOLDERS = [
     "CONTRIBUTING.md",
     "README.md",
@@ -90,13 +90,17 @@ FOLDERS = [
     "frameworks",
     "proto",
     "scripts",
+    "tests/bench",
     "tests/browser",
     "tests/compatibility/compatibility_test.py",
     "tests/conformance",
+    "tests/e2e",
+    "tests/faults",
     "tests/frameworks",
     "tests/fuzz",
     "tests/integration",
     "tests/kubernetes",
+    "tests/lint",
     "tests/parity",
     "tests/testing",
     "tests/unit/cli",
@@ -141,7 +145,8 @@ def sentences(text):
 
 
 def comments(text, mark):
-    """(line, text) of every block of comment lines, and of trailing ones."""
+    """Yields (line, text) of every block of comment lines, and of trailing
+    comments."""
     block, first = [], 0
     for number, line in enumerate(text.splitlines() + [""], 1):
         whole = re.match(rf"\s*{mark}+ ?(.*)", line)
@@ -159,7 +164,7 @@ def comments(text, mark):
 
 
 def paragraphs(text):
-    """(line, text) of a document's paragraphs, items and cells."""
+    """Yields (line, text) of a document's paragraphs, items and cells."""
     text = re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text,
                   flags=re.M | re.S)
     line = 1

@@ -1,4 +1,4 @@
-"""Who may include whom, and other rules that no compiler checks.
+"""Checks which folder includes which, and other rules that no compiler checks.
 
 Usage: layers_test.py <repository root>
 """
@@ -7,11 +7,11 @@ import pathlib
 import re
 import sys
 
-# The folders and what they may include: a table of this document.
+# The document whose table lists the folders and their includes.
 TABLE = "docs/architecture.md"
 ROW = re.compile(r"\| `([\w/]+)` \| [^|]+ \|( yes)? \|([^|]*)\|$", re.M)
 
-# May wire anything to anything.
+# May include anything.
 MAINS = {"coordinator/main.cc", "worker/main.cc"}
 
 IMPURE = re.compile(
@@ -19,7 +19,7 @@ IMPURE = re.compile(
     r"stop_token|chrono|ctime|fstream|iostream|filesystem|csignal|unistd\.h|"
     r"sys/.*)>|#include \"absl/(time|synchronization|log)/|\bgetenv\b")
 
-# What is included -> where from.
+# From an include to the folders that may use it.
 SERVICES = ("common/wire coordinator/planning coordinator/rpc coordinator/store"
             " coordinator/web coordinator worker/service"
             " worker/adapters/process cli/commands cli/print cli/remote")
@@ -52,7 +52,7 @@ def is_in(path, folders):
 
 
 class Layers:
-    """The table of folders, and which folders are reached from which."""
+    """The table of folders, and the folders that each one reaches."""
 
     def __init__(self, root):
         rows = ROW.findall((root / TABLE).read_text(encoding="utf-8"))
@@ -90,7 +90,8 @@ class Layers:
 
 
 def chain_errors(root, layers):
-    """Pure folders that reach an impure one, with the chain of includes."""
+    """Yields pure folders that reach an impure one, with the chain of
+    includes."""
     includes = {}
 
     def included_by(path):

@@ -6,20 +6,20 @@
 
 namespace tangram::bench {
 
-// Calls made one after the other by each of several threads.
+// Result of threads that each make one call after the other.
 struct LoopResult {
   double calls_per_s = 0;
   double p50_s = 0;
   double p99_s = 0;
 };
 
-// `make_caller` is called once a thread; what it returns makes one call. The
-// calls of the first tenth of the time are not counted.
+// Runs the loop. Each thread calls `make_caller` once; the function that it
+// returns makes one call. Calls in the first tenth of the time do not count.
 LoopResult RunClosedLoop(
     int num_threads, double seconds,
     const std::function<std::function<void()>()>& make_caller);
 
-// One line of JSON.
+// Returns one line of JSON.
 std::string ToJson(const LoopResult& result);
 
 }  // namespace tangram::bench
