@@ -28,53 +28,60 @@ ABSL_FLAG(std::string, metrics, "127.0.0.1:9090",
 ABSL_FLAG(std::string, health, "",
           "Address of gRPC health alone, in plain text; empty: none.");
 ABSL_FLAG(std::string, http, "",
-          "Address of a page with jobs, plans and workers; empty: none.");
+          "Address of the read-only status page, in plain HTTP; empty: none. "
+          "With TLS or tokens, it must be a loopback address.");
 ABSL_FLAG(std::string, tls_cert_file, "",
           "PEM file with the certificate to show, for TLS; empty: plain text.");
-ABSL_FLAG(std::string, tls_key_file, "", "PEM file with its key.");
-ABSL_FLAG(std::string, tls_ca_file, "",
-          "PEM file with the authorities whose certificates callers must have; "
-          "empty: they need none.");
-ABSL_FLAG(std::string, auth_tokens_file, "",
-          "File with a line \"token,name,tenant,roles\" for each caller; empty "
-          "and without --jwt_keys_file: everybody may do everything.");
+ABSL_FLAG(std::string, tls_key_file, "",
+          "PEM file with the key of the certificate.");
+ABSL_FLAG(
+    std::string, tls_ca_file, "",
+    "PEM file with authorities. Callers must have a certificate of one of "
+    "them; empty: they need none.");
+ABSL_FLAG(
+    std::string, auth_tokens_file, "",
+    "File with a line \"token,name,tenant,roles\" for each caller. Empty, "
+    "and without --jwt_keys_file: everybody may do everything.");
 ABSL_FLAG(std::string, jwt_keys_file, "",
-          "JSON Web Key Set of whoever signs callers' tokens.");
-ABSL_FLAG(std::string, jwt_issuer, "", "\"iss\" of such tokens.");
-ABSL_FLAG(std::string, jwt_audience, "", "\"aud\" of such tokens.");
+          "File with the JSON Web Key Set of the issuer of web tokens.");
+ABSL_FLAG(std::string, jwt_issuer, "", "Required \"iss\" of web tokens.");
+ABSL_FLAG(std::string, jwt_audience, "", "Required \"aud\" of web tokens.");
 ABSL_FLAG(int, max_jobs_per_tenant, 1000,
-          "Jobs of one tenant that have not ended; more are refused. 0: any "
-          "number.");
-ABSL_FLAG(int, max_calls_per_tenant, 0,
-          "Plan calls of one tenant at once; more are refused. 0: any number.");
+          "Limit on the unfinished jobs of a tenant; more are refused. 0: no "
+          "limit.");
+ABSL_FLAG(
+    int, max_calls_per_tenant, 0,
+    "Limit on the plan calls of a tenant at once; more are refused. 0: no "
+    "limit.");
 ABSL_FLAG(int, max_watches_per_tenant, 1000,
-          "Calls of one tenant that watch a job; more are refused. 0: any "
-          "number.");
+          "Limit on the calls of a tenant that watch a job; more are refused. "
+          "0: no limit.");
 ABSL_FLAG(double, worker_wait_s, 30,
-          "How long a plan waits for a worker that offers its parallelizer; "
-          "0: not at all.");
+          "Time that a plan waits for a worker that offers its parallelizer; "
+          "0: no wait.");
 ABSL_FLAG(int, quarantine_after, 3,
-          "Wrong answers within --quarantine_window_s after which a worker is "
-          "not asked any more; 0: it always is.");
+          "Wrong answers within --quarantine_window_s that put a worker in "
+          "quarantine, where it gets no queries; 0: no quarantine.");
 ABSL_FLAG(double, quarantine_window_s, 600, "See --quarantine_after.");
-ABSL_FLAG(int, max_concurrent_plans, 4, "Plans under way at once.");
+ABSL_FLAG(int, max_concurrent_plans, 4, "Plans that run at once.");
 ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
 ABSL_FLAG(int64_t, max_plan_pairs, 0,
-          "Most pairs of a slice and an island that one plan may have; more "
-          "are refused. 0: any number.");
+          "Limit on the pairs of a slice and an island in a plan; larger plans "
+          "are refused. 0: no limit.");
 ABSL_FLAG(int64_t, max_plan_mb, 0,
-          "Most memory that one plan may take; more is refused. 0: any.");
+          "Limit on the memory of a plan; larger plans are refused. 0: no "
+          "limit.");
 ABSL_FLAG(int64_t, cache_mb, 256, "Memory for cached answers of workers.");
 ABSL_FLAG(int64_t, plan_cache_mb, 64,
-          "Memory for answers to planning requests, for equal ones; 0: every "
-          "request is planned.");
+          "Memory for answers to planning requests, which equal requests get "
+          "again; 0: plan every request.");
 ABSL_FLAG(bool, share_answers, false,
-          "Let tenants get each other's answers of workers and plans; saves "
-          "work where tenants trust one another.");
+          "Let tenants get each other's answers of workers and plans. Saves "
+          "work if tenants trust one another.");
 ABSL_FLAG(std::string, state_dir, "",
-          "Folder for jobs and answers of workers, made if there is none; "
-          "empty: $STATE_DIRECTORY, $XDG_STATE_HOME/tangram or "
+          "Folder for jobs and answers of workers, created if it does not "
+          "exist; empty: $STATE_DIRECTORY, $XDG_STATE_HOME/tangram or "
           "~/.local/state/tangram. \"none\": nothing outlives the process.");
 ABSL_FLAG(std::string, database, "",
           "PostgreSQL database for jobs and answers of workers, which several "
@@ -82,13 +89,13 @@ ABSL_FLAG(std::string, database, "",
           "dbname=...\". Empty: files in --state_dir.");
 ABSL_FLAG(int64_t, stored_answers_mb, 1024,
           "Disk space for answers of workers.");
-ABSL_FLAG(bool, purge_answers, false,
-          "Delete all answers in --state_dir or --database, say how many, and "
-          "exit.");
+ABSL_FLAG(
+    bool, purge_answers, false,
+    "Delete all answers in --state_dir or --database, print their number, "
+    "and exit.");
 ABSL_FLAG(double, keep_jobs_days, 30,
-          "How long jobs are kept after their end; 0: for ever.");
-ABSL_FLAG(double, drain_s, 60,
-          "On SIGTERM, how long to wait for plans under way.");
+          "Days until ended jobs are deleted; 0: never.");
+ABSL_FLAG(double, drain_s, 60, "Time to wait for running plans on SIGTERM.");
 
 namespace tangram {
 namespace {

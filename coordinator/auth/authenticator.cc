@@ -111,7 +111,7 @@ absl::Status CheckMayCall(Authenticator& authenticator, absl::string_view path,
   }
   return absl::PermissionDeniedError(
       absl::StrCat(path, ": needs the role ", ToString(access->any_of),
-                   ", which ", caller.name, " has not"));
+                   ", which ", caller.name, " does not have"));
 }
 
 }  // namespace tangram

@@ -64,7 +64,7 @@ absl::Status CheckCaller(absl::string_view name_field, const Caller& caller) {
   }
   if (caller.tenant.empty()) {
     if (!caller.roles.Has(Role::kPlan)) return absl::OkStatus();
-    return FieldError("tenant", "missing", "one beside the role plan");
+    return FieldError("tenant", "missing", "one with the role plan");
   }
   if (IsMadeOf(caller.tenant, IsTenantCharacter, kMaxTenantLength)) {
     return absl::OkStatus();

@@ -33,15 +33,15 @@ class MeasuredJobStore : public JobStore {
         now_s_(std::move(now_s)),
         on_damage_(std::move(on_damage)),
         latency_(metrics.AddDurations("tangram_store_duration_seconds",
-                                      "Calls of the database of jobs.")),
+                                      "Calls to the database of jobs.")),
         failures_(metrics.AddCounter(
             "tangram_store_failures_total",
-            "Calls of the database of jobs that could not be served.")),
-        events_(metrics.AddCounter("tangram_jobs_total",
-                                   "What became of jobs here.")),
+            "Calls that the database of jobs could not serve.")),
+        events_(
+            metrics.AddCounter("tangram_jobs_total", "Events of jobs here.")),
         durations_(metrics.AddDurations(
             "tangram_job_duration_seconds",
-            "From the taking of a job to its end, by how it ended.")) {
+            "Time from claiming a job to its end, by its last state.")) {
     failures_.Add({}, 0);
     for (const char* event : {"submitted", "started", "succeeded", "failed",
                               "cancelled", "put_back"}) {

@@ -27,15 +27,14 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                                 "Planning requests, by status code.")),
       known_plans_(metrics.AddCounter(
           "tangram_plan_cache_hits_total",
-          "Planning requests answered as an equal one was before.")),
-      queue_wait_(metrics.AddDurations(
-          "tangram_queue_wait_seconds",
-          "How long queries waited before a worker first got them.")),
+          "Planning requests answered from the plan cache.")),
+      queue_wait_(
+          metrics.AddDurations("tangram_queue_wait_seconds",
+                               "Time until a worker first got a query.")),
       pairs_(metrics.AddCounter("tangram_pairs_total",
-                                "Pairs of finished plans, by what became of "
-                                "them.")),
+                                "Pairs of finished plans, by outcome.")),
       queries_(metrics.AddCounter("tangram_queries_total",
-                                  "Queries to workers, by what happened.")),
+                                  "Queries to workers, by event.")),
       leases_lost_(
           metrics.AddCounter("tangram_leases_lost_total",
                              "Queries whose worker died or fell silent.")),
@@ -45,10 +44,10 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
                                        "Queries not found in the cache.")),
       workers_lost_(
           metrics.AddCounter("tangram_workers_lost_total",
-                             "Workers that went away without being told to.")),
+                             "Workers that were lost without draining.")),
       rejected_answers_(metrics.AddCounter(
           "tangram_rejected_answers_total",
-          "Wrong answers of workers, by adapter and by what was wrong.")),
+          "Wrong answers of workers, by adapter and reason.")),
       quarantined_workers_(metrics.AddGauge(
           "tangram_quarantined_workers",
           "Workers that are not asked because their answers were wrong.")),

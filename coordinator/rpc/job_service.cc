@@ -120,7 +120,7 @@ class JobService : public v1::Jobs::CallbackService {
         });
     if (!job.has_value()) {
       reactor->Finish(ToGrpc(absl::ResourceExhaustedError(
-          "too many calls at once; expected to be asked again later")));
+          "too many calls at once; ask again later")));
     }
     return reactor;
   }

@@ -92,7 +92,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
     mutex_.unlock();
     Refuse(absl::ResourceExhaustedError(
-        "too many plans at once; expected to be asked again later"));
+        "too many plans at once; ask again later"));
   }
 
   void OnWriteDone(bool) override {

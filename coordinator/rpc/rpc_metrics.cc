@@ -68,7 +68,7 @@ class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
             metrics.AddCounter("tangram_rpc_requests_total",
                                "Calls that have ended, by status code."),
             metrics.AddDurations("tangram_rpc_duration_seconds",
-                                 "Calls, from their coming in to their end."),
+                                 "Duration of calls, by method."),
             metrics.AddGauge("tangram_rpcs_in_flight", "Calls under way.")} {}
 
   // There are few methods, because only registered services count. Workers'

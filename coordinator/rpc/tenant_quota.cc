@@ -9,8 +9,7 @@ absl::Status Exhausted(const std::string& tenant, int count,
                        absl::string_view what, absl::string_view flag) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "tenant \"", tenant, "\" has ", count, " ", what, ", as many as ", flag,
-      " allows; expected to be asked again "
-      "when one has ended"));
+      " allows; ask again when one has ended"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Who may do what with a coordinator, and who may listen in."""
+"""Tests what callers may do with a coordinator, and that nobody can listen in."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from daemons import BIN, Coordinator, Worker
 from harness import BAD_INPUT, CLUSTER, Folder, JOB, OK, UNAVAILABLE
 
 PLAN, OPERATE, WORK = {"plan"}, {"operate"}, {"work"}
-# Method -> the roles that may call it.
+# From method to the roles that may call it.
 ROLES = {
     "/tangram.v1.Planner/Plan": PLAN,
     "/tangram.v1.Jobs/SubmitJob": PLAN,
@@ -74,7 +74,7 @@ class Secured(Folder):
         return worker
 
     def request(self, job_id, layers=6):
-        """A job of the small cluster and model."""
+        """Returns a job of the small cluster and model."""
         self.tangram("plan", *CLUSTER, "--model", "gpt3-1.3b", "--layers",
                      str(layers), "--global-batch", "32", "--output",
                      "seed.json")
@@ -140,7 +140,7 @@ class RolesTest(Secured):
         self.tangram("plan", *CLUSTER, *JOB, *on, "--token-file", "alice")
         self.fails(BAD_INPUT, "authorization: missing", "plan", *CLUSTER, *JOB,
                    *on)
-        self.fails(BAD_INPUT, "needs the role plan, which wally has not",
+        self.fails(BAD_INPUT, "needs the role plan, which wally does not have",
                    "plan", *CLUSTER, *JOB, *on, "--token-file", "wally")
 
     def test_tokens_change_while_it_runs(self):
@@ -155,7 +155,7 @@ class RolesTest(Secured):
         self.assertEqual(
             self.as_caller(ALICE).code("/tangram.v1.Jobs/ListJobs")[0],
             grpc.StatusCode.UNAUTHENTICATED)
-        # What cannot be read changes nothing.
+        # A file that cannot be read changes nothing.
         self.write("tokens.csv", f"{new_token},a line cut sho")
         eventually(lambda: lists() and "line 1: 2 fields" in
                    self.coordinator.log())
@@ -163,7 +163,7 @@ class RolesTest(Secured):
         self.assertNotIn(new_token, self.coordinator.log())
 
     def test_what_could_not_be_read_is_tried_again(self):
-        # As when its mode is set right: the time of the change stays.
+        # The time stamp stays, as when the permissions of a file are corrected.
         code = lambda: self.as_caller(BOB).code("/tangram.v1.Jobs/ListJobs")[0]
         self.write("tokens.csv", TOKENS.replace(f"{ALICE},", f"{ALICE};"))
         as_at_first = os.stat(self.tokens)
@@ -208,7 +208,7 @@ class TenantTest(Secured):
         token = calls.jobs.ListJobsRequest(page_token="team-a/nightly")
         self.assertEqual(self.bob.code("/tangram.v1.Jobs/ListJobs", token)[0],
                          grpc.StatusCode.NOT_FOUND)
-        # His own of the same name is another job.
+        # The other tenant's job of the same name is another job.
         self.bob.call("/tangram.v1.Jobs/SubmitJob", self.request("nightly", 4))
         self.assertEqual(self.jobs_of(self.alice), ["nightly"])
         self.assertEqual(self.jobs_of(self.bob), ["nightly"])
@@ -240,7 +240,7 @@ class TenantTest(Secured):
                       'as --max_jobs_per_tenant allows', text)
         self.bob.call(submit, job)
         job.job_id = "b"
-        self.alice.call(submit, job)  # It is there already.
+        self.alice.call(submit, job)  # The job exists already.
         self.alice.call("/tangram.v1.Jobs/CancelJob",
                         calls.jobs.CancelJobRequest(job_id="b"))
         job.job_id = "c"
@@ -275,7 +275,7 @@ class TenantTest(Secured):
     def test_a_tenant_has_so_many_watches(self):
         for client in self.alice, self.bob:
             client.call("/tangram.v1.Jobs/SubmitJob", self.request("a"))
-        # There is no worker: they last.
+        # Without a worker, the watches last.
         watch = lambda client: client.start(
             "/tangram.v1.Jobs/WatchJob",
             calls.jobs.WatchJobRequest(job_id="a"), 120)
@@ -285,7 +285,7 @@ class TenantTest(Secured):
         self.assertEqual(refused.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
         self.assertIn('tenant "team-a" has 2 watches under way, as many as '
                       '--max_watches_per_tenant allows', refused.details())
-        # Others have places of their own, and ended ones are free.
+        # Others have separate places, and ended calls free theirs.
         for call in three:
             call.cancel()
         others = [watch(self.bob) for _ in range(2)]
@@ -413,7 +413,7 @@ class TlsTest(Secured):
 
 
 class StartTest(Secured):
-    """What is not safe or cannot work is said at once."""
+    """Unsafe or impossible settings are reported at once."""
 
     def refuses(self, message, program, *arguments):
         run = subprocess.run([os.path.join(BIN, program), *arguments],
@@ -498,7 +498,7 @@ class StartTest(Secured):
         self.assertNotIn("SECRET", self.read("env"))
         self.assertIn("/dev/null", self.read("fds"))
         self.assertNotIn(".key", self.read("fds"))
-        if os.getuid() != 0:  # Nothing is kept from root.
+        if os.getuid() != 0:  # Root can read everything.
             self.assertEqual(self.read("parent"), "")
 
     def test_probes_have_a_port_of_their_own(self):

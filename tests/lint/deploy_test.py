@@ -1,9 +1,9 @@
-"""What deploy/ holds is well formed and fits the programs.
+"""Tests that the files in deploy/ are well formed and fit the programs.
 
 Usage: deploy_test.py <repository root>
 
-What needs a tool that is not installed (promtool, systemd-analyze) is
-skipped and said so.
+Cases whose tool is not installed (promtool, systemd-analyze) skip with the
+reason.
 """
 
 import json
@@ -21,7 +21,7 @@ import report_skips  # noqa: E402
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus"
 DASHBOARD = DEPLOY / "grafana" / "tangram.json"
-# Daemons and where they define flags, beside those that both have.
+# The daemons and the files that define their flags, besides those of both.
 MAINS = {"tangram-coordinator": ROOT / "coordinator" / "main.cc",
          "tangram-worker": ROOT / "worker" / "main.cc"}
 COMMON_FLAGS = ROOT / "common" / "daemon" / "daemon.cc"
@@ -37,7 +37,7 @@ def run(*command, **options):
 
 
 def flags_of(main):
-    return set(re.findall(r"ABSL_FLAG\([\w:<>]+(?:<[\w:]+>)?,\s*(\w+),",
+    return set(re.findall(r"ABSL_FLAG\(\s*[\w:<>]+(?:<[\w:]+>)?,\s*(\w+),",
                           main.read_text() + COMMON_FLAGS.read_text()))
 
 
@@ -62,7 +62,7 @@ class PrometheusTest(unittest.TestCase):
         sources = "".join(
             path.read_text() for folder in ("coordinator", "worker", "common")
             for path in (ROOT / folder).rglob("*.cc"))
-        # A name may be broken over two lines.
+        # A name may be split over two lines.
         sources = re.sub(r'"\s*\n\s*"', "", sources)
         for rules in [*RULES.glob("*s.yml"), DASHBOARD]:
             for metric in re.findall(r"(?<![\w:])tangram_\w+",
@@ -72,7 +72,7 @@ class PrometheusTest(unittest.TestCase):
 
 
 def filled(expression):
-    """With what Grafana fills in."""
+    """Returns an expression with the values that Grafana fills in."""
     return (expression.replace("$job", ".*")
             .replace("$__rate_interval", "1m"))
 
@@ -112,9 +112,9 @@ class DashboardTest(unittest.TestCase):
 
     @needs("promtool")
     def test_what_coordinators_share_counts_once(self):
-        # By panel and legend, with two coordinators of one service that say 4
-        # and one of another that says 1: 4 + 1, and 4 + 4 + 1 where each has
-        # its own.
+        # Values by panel and legend. Two coordinators of one service report 4,
+        # and one of another service reports 1. Values that each service shares
+        # give 4 + 1; values of each coordinator give 4 + 4 + 1.
         expected = {("Workers", "{{state}}"): 5, ("Workers", "lost"): 5,
                     ("Slots", "slots"): 5,
                     ("Slots", "queries with workers"): 9,
@@ -149,7 +149,7 @@ class SystemdTest(unittest.TestCase):
             copies = shutil.copytree(DEPLOY / "systemd",
                                      pathlib.Path(folder) / "systemd")
             for copy in copies.glob("*.service"):
-                # Need not be installed here.
+                # Daemons need not be installed here.
                 copy.write_text(re.sub(r"=/usr/bin/tangram-\w+", "=/bin/true",
                                        copy.read_text()))
                 outcome = subprocess.run(
@@ -173,8 +173,8 @@ class FlagsTest(unittest.TestCase):
         files.append(ROOT / "docker-compose.yml")
         seen = set()
         for path in files:
-            # One command is one line, or a YAML list below its program, or in
-            # the folder of its unit.
+            # A command is one line, a YAML list below its program, or in the
+            # folder of its unit.
             text = re.sub(r"\\\n|\n\s*- (?=--)", " ", path.read_text())
             text = re.sub('"TANGRAM_SECURITY_FLAGS=', path.parent.stem + " ",
                           text)

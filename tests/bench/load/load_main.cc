@@ -1,4 +1,4 @@
-// The parts of tests/bench/load/measure, which says how they play together.
+// The processes of tests/bench/load/measure, which explains their roles.
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/security/server_credentials.h>
@@ -32,18 +32,18 @@
 #include "tests/testing/service/test_service.h"
 #include "worker/service/worker.h"
 
-ABSL_FLAG(std::string, address, "", "Of the server to call.");
+ABSL_FLAG(std::string, address, "", "Address of the server to call.");
 ABSL_FLAG(int, clients, 8, "Threads that call.");
-ABSL_FLAG(double, seconds, 5, "How long to call.");
+ABSL_FLAG(double, seconds, 5, "Seconds to call.");
 ABSL_FLAG(std::string, cluster, "", "File of the cluster to plan for.");
 ABSL_FLAG(int, request_bytes, 100, "Size of a request to echo.");
 ABSL_FLAG(int, reply_bytes, 100, "Size of its answer.");
 ABSL_FLAG(int, workers, 1, "Workers of this process.");
 ABSL_FLAG(int, slots, 1, "Queries that a worker runs at once.");
-ABSL_FLAG(double, query_s, 0, "How long a worker takes to answer.");
+ABSL_FLAG(double, query_s, 0, "Seconds that a worker takes to answer.");
 ABSL_FLAG(int, queries, 1000, "Queries of one batch.");
 ABSL_FLAG(std::string, state_dir, "",
-          "Where the coordinator keeps answers; empty: in memory.");
+          "Folder where the coordinator keeps answers; empty: in memory.");
 
 namespace tangram::bench {
 namespace {
@@ -124,7 +124,7 @@ size_t Plan(v1::Planner::Stub& stub, const v1::PlanRequest& request) {
 void CallPlan() {
   const v1::PlanRequest request = BuildRequest();
   const auto channel = OpenChannel(absl::GetFlag(FLAGS_address));
-  // The first call is the one that plans.
+  // Only the first call plans.
   std::printf("request_bytes=%zu reply_bytes=%zu\n", request.ByteSizeLong(),
               Plan(*v1::Planner::NewStub(channel), request));
   const auto make_caller = [&]() -> std::function<void()> {
@@ -137,7 +137,7 @@ void CallPlan() {
                 .c_str());
 }
 
-// Takes a while for every query.
+// Sleeps for every query.
 class SleepingParallelizer : public testing::CannedParallelizer {
  public:
   explicit SleepingParallelizer(double query_s)
@@ -156,7 +156,7 @@ class SleepingParallelizer : public testing::CannedParallelizer {
   const double query_s_;
 };
 
-// Whole workers, each with a connection of its own.
+// Workers with separate connections.
 void RunWorkers() {
   std::vector<std::unique_ptr<Metrics>> metrics;
   std::vector<std::unique_ptr<Worker>> workers;
@@ -174,7 +174,7 @@ void RunWorkers() {
   WaitForTermination();
 }
 
-// One batch of queries, none of which was asked before.
+// Asks one batch of queries that were not asked before.
 void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
   const auto context = std::make_shared<const QueryContext>(
       PairContext{.training = testing::TestTraining(),
@@ -191,7 +191,7 @@ void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
   TANGRAM_CHECK(result.ok() && result->cache_hits == 0);
 }
 
-// A coordinator of this process, whose pool is asked as planners ask it.
+// Runs a coordinator in this process and asks its pool as planners do.
 void AskSliceQueries() {
   Metrics metrics;
   auto server = CoordinatorServer::Start(
