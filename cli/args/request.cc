@@ -27,8 +27,8 @@ absl::StatusOr<int> SequenceLength(const PlanOptions& options,
       return *usual;
     }
     return absl::InvalidArgumentError(absl::StrCat(
-        "--seq: missing; expected the tokens per sequence, which only built-in "
-        "models have a usual number of"));
+        "--seq: missing; expected the tokens per sequence; only built-in "
+        "models have a default"));
   }
   const int length = *options.training.sequence_length;
   if (learned_positions > 0 && length > learned_positions) {

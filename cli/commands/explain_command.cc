@@ -20,7 +20,7 @@ void PrintSentences(const std::string& title,
   for (const std::string& sentence : sentences) {
     console.out << WrapText(sentence, /*indent=*/2, kOutputWidth);
   }
-  if (sentences.empty()) console.out << "  nothing to tell apart\n";
+  if (sentences.empty()) console.out << "  nothing to report\n";
 }
 
 // OK if both plans are for the same model and training; names do not count.

@@ -26,7 +26,7 @@ absl::Status MakeFolder(const std::string& path) {
     return absl::OkStatus();
   }
   return absl::ErrnoToStatus(errno,
-                             absl::StrCat(path, ": no folder can be made"));
+                             absl::StrCat(path, ": the folder cannot be made"));
 }
 
 absl::Status WriteFiles(const std::string& folder,

@@ -76,12 +76,13 @@ absl::Status CheckTrace(const PlanOptions& options) {
   if (options.trace_file.empty()) return absl::OkStatus();
   if (options.detach) {
     return absl::InvalidArgumentError(
-        "--trace: a job that is only submitted has none yet; see tangram job "
-        "trace");
+        "--trace: given with --detach; expected tangram job trace once the job "
+        "has ended");
   }
   if (!options.coordinator.address.empty() && options.job_id.empty()) {
     return absl::InvalidArgumentError(
-        "--trace: expected --job too, since a coordinator traces jobs");
+        "--trace: given without --job; expected --job with --coordinator, "
+        "which traces only jobs");
   }
   return CheckTraceOutput(options.trace_file);
 }
@@ -94,8 +95,8 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   PlanTracer* tracer) {
   if (!setup.coordinator.address.empty() && NamesProgram(setup.parallelizer)) {
     return absl::InvalidArgumentError(
-        "--parallelizer: exec: runs a program here; with --coordinator give "
-        "the name of the adapter that its workers offer");
+        "--parallelizer: exec: runs a program here; expected the name of an "
+        "adapter that the workers of --coordinator offer");
   }
   const StopCondition stop(options.timeout_s);
   ProgressLine line(console.err,

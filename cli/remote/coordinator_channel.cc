@@ -50,7 +50,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToCoordinator(
           "--coordinator: ", access.address, " cannot be reached",
           access.tls.ca_file.empty()
               ? ""
-              : " or shows no certificate for this name that --tls-ca knows"));
+              : " or has no certificate for this name that --tls-ca trusts"));
     }
     channel->WaitForStateChange(
         state, now + std::chrono::milliseconds(kPollMilliseconds));

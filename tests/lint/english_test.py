@@ -102,6 +102,7 @@ FOLDERS = [
     "tests/kubernetes",
     "tests/lint",
     "tests/parity",
+    "tests/property",
     "tests/testing",
     "tests/unit/cli",
     "tests/unit/common/obs",

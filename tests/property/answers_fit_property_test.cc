@@ -1,5 +1,6 @@
-// No answer with a violation is ever called a success: random clusters, models
-// and adapters, also adapters whose memory figures are wrong.
+// A plan with a violation is never returned as a success. Checked on random
+// clusters, models and adapters, also with adapters whose memory figures are
+// wrong.
 //
 // TANGRAM_ANSWER_CASES sets the number of cases; 500 take minutes.
 
@@ -45,11 +46,11 @@ double Uniform(std::mt19937& rng, double low, double high) {
 struct AnswerCase {
   PlanRequest request;
   std::string adapter;
-  double memory_factor = 1;  // Above 1: the adapter is wrong.
+  double memory_factor = 1;  // Above 1, the adapter states too little memory.
   std::string planner;
 };
 
-// GPUs with so little memory that it decides.
+// Returns a case whose GPUs have so little memory that many plans do not fit.
 AnswerCase RandomCase(uint32_t seed) {
   std::mt19937 rng(seed);
   const std::vector<std::string> types = {"T4", "V100-16", "V100-32", "A100-40",
@@ -99,8 +100,7 @@ absl::StatusOr<PlanResult> PlanCase(const AnswerCase& asked) {
 TEST(AnswersFitTest, APlanInAnAnswerFits) {
   int num_plans = 0;
   int num_none = 0;
-  int num_saved =
-      0;  // Answers of which the planner's first choice did not fit.
+  int num_saved = 0;  // Plans despite adapters with wrong memory figures.
   for (int seed = 0; seed < NumCases(); ++seed) {
     const AnswerCase asked = RandomCase(seed);
     SCOPED_TRACE(::testing::Message()
@@ -115,7 +115,7 @@ TEST(AnswersFitTest, APlanInAnAnswerFits) {
     }
     ++num_plans;
     num_saved += asked.memory_factor > 1 ? 1 : 0;
-    // Evaluated again, so that nothing in the answer is believed.
+    // Evaluate again, to trust nothing in the answer.
     ASSERT_OK_AND_ASSIGN(
         const Evaluation evaluation,
         EvaluatePlan(asked.request.model, asked.request.cluster,
@@ -131,8 +131,8 @@ TEST(AnswersFitTest, APlanInAnAnswerFits) {
   EXPECT_GT(num_saved, 0);
 }
 
-// Answers every pair with the same few kinds of plans, at times of its own, and
-// claims that each bears any number of trailing stages.
+// Answers every pair with a few kinds of plans at random times, and claims that
+// each fits with any number of trailing stages.
 class BoastfulSource : public SlicePlanSource {
  public:
   explicit BoastfulSource(uint32_t seed) : seed_(seed) {}
@@ -151,7 +151,7 @@ class BoastfulSource : public SlicePlanSource {
   }
   absl::StatusOr<std::vector<PerformanceProfile>> Profile(
       const PairContext&, absl::Span<const ProfileQuery> queries) override {
-    // Nothing is pruned: every pair is asked.
+    // Profiles without values prune nothing, so every pair is asked.
     return std::vector<PerformanceProfile>(queries.size());
   }
   absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
@@ -168,8 +168,8 @@ class BoastfulSource : public SlicePlanSource {
     return answers;
   }
 
-  // One stage on one or two GPUs, without and with recomputation: the first is
-  // faster, and needs more memory.
+  // Returns plans of one stage on one or two GPUs, without and with
+  // recomputation. Without it, a plan is usually faster and needs more memory.
   std::vector<SlicePlan> PlansOf(int layers, const IslandSpec& island) const {
     std::vector<SlicePlan> plans;
     std::mt19937 rng(seed_ + layers * 31 + island.gpus_per_node * 7);
@@ -194,7 +194,7 @@ class BoastfulSource : public SlicePlanSource {
   const uint32_t seed_;
 };
 
-// Whether any composition of the source's plans fits, by trying each.
+// Tries every composition of the source's plans.
 class EveryComposition {
  public:
   EveryComposition(const PlanRequest& request,

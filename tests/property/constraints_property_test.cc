@@ -30,7 +30,7 @@ TestGroup Group(const std::string& name, const std::string& type, int num_nodes,
           .device = FindDevice(type)->device};
 }
 
-// Two kinds of GPUs, each worth using.
+// Returns two groups of unlike GPUs, both fast enough to be used.
 std::vector<TestGroup> TwoGroups() {
   return {Group("a", "V100-16", 2, 4), Group("b", "A100-40", 1, 4)};
 }
@@ -49,7 +49,7 @@ class ConstraintsPropertyTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(ConstraintsPropertyTest, DegreesAreThoseAskedFor) {
+TEST_P(ConstraintsPropertyTest, DegreesAreAsRequested) {
   for (const int degree : {1, 2, 4}) {
     SCOPED_TRACE(::testing::Message() << degree);
     const PlanResult tp = PlanWithin({.tp_degrees = {{"", degree}}});
@@ -65,7 +65,7 @@ TEST_P(ConstraintsPropertyTest, DegreesAreThoseAskedFor) {
   }
 }
 
-TEST_P(ConstraintsPropertyTest, DegreesMayBeOfOneIsland) {
+TEST_P(ConstraintsPropertyTest, DegreesMayDifferByIsland) {
   const PlanResult result = PlanWithin(
       {.tp_degrees = {{"a", 4}, {"b", 2}}, .pins = {{0, 1, "a"}, {6, 7, "b"}}});
   ASSERT_TRUE(result.plan.has_value());
@@ -74,7 +74,7 @@ TEST_P(ConstraintsPropertyTest, DegreesMayBeOfOneIsland) {
   EXPECT_EQ(stages.back().plan.parallelism.tp_degree, 2);
 }
 
-TEST_P(ConstraintsPropertyTest, StagesAreAtMostAsManyAsAllowed) {
+TEST_P(ConstraintsPropertyTest, StagesStayWithinTheirLimit) {
   for (const int most : {1, 2, 3}) {
     const PlanResult all = PlanWithin({.max_stages = {{"", most}}});
     ASSERT_TRUE(all.plan.has_value());
@@ -104,8 +104,8 @@ TEST_P(ConstraintsPropertyTest, PinnedLayersAreOnTheirIsland) {
   }
 }
 
-// What is kept out might as well not be there.
-TEST_P(ConstraintsPropertyTest, LeavingOutIsAsIfItWereNotThere) {
+// An excluded node or island changes the plan as its absence would.
+TEST_P(ConstraintsPropertyTest, ExcludingEqualsRemoving) {
   const PlanResult without_nodes = PlanWithin({.exclude_nodes = {"b"}});
   const PlanResult without_island = PlanWithin({.exclude_islands = {"b"}});
   const PlanResult not_there = Plan(TestRequest({Group("a", "V100-16", 2, 4)}));
@@ -122,7 +122,7 @@ TEST_P(ConstraintsPropertyTest, LeavingOutIsAsIfItWereNotThere) {
             smaller.evaluation.iteration_time_s);
 }
 
-TEST_P(ConstraintsPropertyTest, AConstraintIsNeverOfUse) {
+TEST_P(ConstraintsPropertyTest, AConstraintDoesNotImproveThePlan) {
   const double free_s = PlanWithin({}).evaluation.iteration_time_s;
   for (const PlanConstraints& constraints :
        {PlanConstraints{.tp_degrees = {{"", 2}}},
@@ -130,13 +130,13 @@ TEST_P(ConstraintsPropertyTest, AConstraintIsNeverOfUse) {
         PlanConstraints{.pins = {{0, 3, "b"}}}}) {
     const PlanResult result = PlanWithin(constraints);
     ASSERT_TRUE(result.plan.has_value());
-    // Heuristic searches may find more under a limit; not much.
+    // Heuristic searches may find a slightly better plan under a constraint.
     EXPECT_GE(result.evaluation.iteration_time_s, 0.9 * free_s);
   }
 }
 
-TEST_P(ConstraintsPropertyTest, WhatCannotBeMetIsNamed) {
-  // 32 heads, nodes of 4 GPUs.
+TEST_P(ConstraintsPropertyTest, AnImpossibleConstraintIsNamed) {
+  // tp 3 divides neither 32 heads nor nodes of 4 GPUs.
   const PlanResult result =
       PlanWithin({.exclude_islands = {"b"}, .tp_degrees = {{"", 3}}});
   ASSERT_FALSE(result.plan.has_value());
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Adapters, ConstraintsPropertyTest,
 
 class RuntimePropertyTest : public ::testing::TestWithParam<std::string> {};
 
-// Equal and unequal islands, several nodes and one.
+// Returns clusters of two and three islands, of one node and of several.
 std::vector<std::vector<TestGroup>> Clusters() {
   return {{Group("a", "V100-16", 1, 4), Group("b", "A100-40", 1, 4)},
           {Group("a", "V100-32", 2, 4), Group("b", "A100-40", 1, 2)},
@@ -159,8 +159,8 @@ std::vector<std::vector<TestGroup>> Clusters() {
            Group("c", "A100-40", 1, 4)}};
 }
 
-// GPT with learned positions and tied embeddings, Llama, and mixtures of
-// experts; each target knows some.
+// Returns GPT with learned positions and tied embeddings, Llama, and a mixture
+// of experts. Each target supports some of them.
 std::vector<ModelSpec> Models() {
   ModelSpec gpt = testing::TestModel(6, 2048);
   for (LayerSpec& layer : gpt.layers) {
@@ -169,7 +169,7 @@ std::vector<ModelSpec> Models() {
     layer.tied_embeddings = true;
   }
   gpt.layers.front().max_position_embeddings = 4096;
-  // Of Llama 7B, as FlashFlex knows no others.
+  // The dimensions of Llama 7B, the only Llama that FlashFlex supports.
   ModelSpec llama = testing::TestModel(6, 4096);
   for (LayerSpec& layer : llama.layers) {
     layer.gated_mlp = true;
@@ -179,7 +179,7 @@ std::vector<ModelSpec> Models() {
   return {gpt, llama, testing::TestMoeModel(4, 1024)};
 }
 
-TEST_P(RuntimePropertyTest, APlanForItIsExportedWithoutLoss) {
+TEST_P(RuntimePropertyTest, APlanForARuntimeIsExportedWithoutLoss) {
   const RuntimeRules& rules = **FindRuntimeRules(GetParam());
   int planned = 0;
   for (const std::vector<TestGroup>& groups : Clusters()) {
@@ -191,7 +191,7 @@ TEST_P(RuntimePropertyTest, APlanForItIsExportedWithoutLoss) {
       request.model = model;
       request.training.sequence_length = 4096;
       request.training.fused_loss = true;
-      // The one that all targets and all of these GPUs have.
+      // All targets and all of these GPUs support this precision.
       request.training.precision = Precision::kFp32;
       const std::string parallelizers(model.layers[1].is_moe()
                                           ? rules.moe_parallelizers
@@ -218,7 +218,8 @@ TEST_P(RuntimePropertyTest, APlanForItIsExportedWithoutLoss) {
       request.training = training;
       ASSERT_OK_AND_ASSIGN(const PlanResult any,
                            PlanLocally(request, parallelizers));
-      // Rounded to what it runs, a plan may be a little better than estimated.
+      // A plan rounded to what the runtime runs may be slightly better than
+      // estimated.
       EXPECT_GE(result.evaluation.iteration_time_s,
                 0.98 * any.evaluation.iteration_time_s);
     }

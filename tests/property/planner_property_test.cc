@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 using testing::TestGroup;
 using testing::TestRequest;
 
-// TANGRAM_PLANNER_SEEDS draws more.
+// Returns the number of random clusters; TANGRAM_PLANNER_SEEDS changes it.
 uint32_t NumSeeds() {
   constexpr uint32_t kUsualSeeds = 30;
   const char* seeds = std::getenv("TANGRAM_PLANNER_SEEDS");
@@ -30,11 +30,10 @@ uint32_t NumSeeds() {
                           : static_cast<uint32_t>(std::atoi(seeds));
 }
 
-// The evaluator chooses among pipelines within the finalist slack of the
-// closed form's best, so its time may move a little against the closed form's.
+// The relative difference of two times that counts as rounding.
 constexpr double kTolerance = 1e-9;
 
-// One to three groups of catalogue devices over links of random speed.
+// Returns two or three random groups of nodes with GPUs of the catalogue.
 std::vector<TestGroup> RandomGroups(std::mt19937& rng) {
   const std::vector<std::string> types = {"T4", "V100-16", "V100-32", "A100-40",
                                           "L4"};
@@ -123,7 +122,8 @@ TEST_P(PlannerPropertyTest, NumberOfThreadsChangesNothing) {
   EXPECT_EQ(one.stats.queries, three.stats.queries);
 }
 
-// GPUs by node name, so that plans on permuted clusters compare.
+// Returns the GPUs of each stage by node name, so that plans on permuted
+// clusters can be compared.
 std::vector<std::vector<std::string>> NodesOfStages(const Cluster& cluster,
                                                     const PipelinePlan& plan) {
   std::vector<std::vector<std::string>> stages;
@@ -154,8 +154,8 @@ TEST_P(PlannerPropertyTest, OrderOfNodesChangesNothing) {
   }
 }
 
-// Early stop is no such policy: it spends less effort, and is off on both
-// sides.
+// Early stop is off on both sides, because it reduces search effort and so may
+// change the plan.
 TEST_P(PlannerPropertyTest, NoPruningPolicyChangesThePlan) {
   for (uint32_t seed = 0; seed < NumSeeds(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -186,14 +186,14 @@ TEST_P(PlannerPropertyTest, EarlyStopSavesStepsAndCostsLittle) {
   }
 }
 
-TEST_P(PlannerPropertyTest, OneIslandIsOneSliceOfTheParallelizer) {
+TEST_P(PlannerPropertyTest, OneIslandAsksOnlyForTheWholeModel) {
   const PlanResult result =
       Plan(TestRequest({{.name = "only",
                          .num_nodes = 2,
                          .gpus_per_node = 4,
                          .device = FindDevice("V100-32")->device}}));
   EXPECT_THAT(result.islands, SizeIs(1));
-  // The whole model, once for each microbatch size: 1, 2, 4, 8, 16.
+  // One query for the whole model at each microbatch size: 1, 2, 4, 8, 16.
   EXPECT_EQ(result.stats.queries, 5);
 }
 
