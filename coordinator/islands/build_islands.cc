@@ -108,6 +108,9 @@ std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
       ->islands;  // Without should_stop it cannot be cancelled.
 }
 
+// Runs the steps of paper §4.1: classes of like nodes (steps 1 and 2), parts of
+// each class by links (step 3). Then it merges parts beyond the limit, which
+// the paper does not need, and names and explains the islands that result.
 absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
                                              Precision precision,
                                              const IslandTolerances& tolerances,
@@ -136,6 +139,8 @@ absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
   ExplainIslands(cluster, classes, class_of, precision, tolerances,
                  set.islands);
   if (parts.size() == num_parts) return set;
+  // A merged island has its own reason, instead of what separates it from
+  // others.
   std::vector<std::string> merged;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].num_merged == 1) continue;
@@ -151,6 +156,7 @@ absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
   return set;
 }
 
+// Links are given between groups of nodes, so groups stand for their nodes.
 Link LinkBetweenIslands(const Cluster& cluster, const Island& from,
                         const Island& to) {
   const std::vector<GroupShare> to_groups = GroupsOf(cluster, to.nodes);

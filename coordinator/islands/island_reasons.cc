@@ -25,6 +25,7 @@ struct Quantity {
   std::string unit;
 };
 
+// Returns the unit in which people read a criterion.
 Quantity QuantityOf(NodeCriterion criterion, Precision precision) {
   switch (criterion) {
     case NodeCriterion::kGpusPerNode:
@@ -87,6 +88,9 @@ std::string ExplainLinks(const Cluster& cluster, const Island& island,
 
 }  // namespace
 
+// Compares each island with the one whose class was separated from its own by
+// the latest criterion; of equal ones, the first. Islands of one class count as
+// latest, since only their links separate them.
 void ExplainIslands(const Cluster& cluster,
                     absl::Span<const HomogeneousClass> classes,
                     absl::Span<const int> class_of, Precision precision,

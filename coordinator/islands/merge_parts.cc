@@ -258,6 +258,8 @@ std::vector<Part> MergeGroups(const Cluster& cluster,
 
 }  // namespace
 
+// Merging groups first bounds the tables of the merger to kMaxBlocks² entries,
+// unless there are more classes and groups than that.
 std::vector<Part> MergeParts(const Cluster& cluster, Precision precision,
                              const IslandLimits& limits,
                              std::vector<Part> parts) {

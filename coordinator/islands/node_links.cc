@@ -9,6 +9,7 @@ double PairBandwidth(const Cluster& cluster, int group_a, int group_b) {
                   cluster.links[group_b][group_a].bandwidth_bytes_per_s);
 }
 
+// Sorts the groups of all nodes and counts runs of equal ones.
 std::vector<GroupShare> GroupsOf(const Cluster& cluster,
                                  absl::Span<const int> nodes) {
   std::vector<int> groups;
