@@ -47,6 +47,7 @@ void EncodeNodes(const Cluster& cluster, v1::Cluster& message) {
   }
 }
 
+// Writes each distinct link once, and the matrix of groups as indices.
 void EncodeLinks(const Cluster& cluster, v1::Cluster& message) {
   std::map<std::tuple<double, double, double>, int> types;
   for (const std::vector<Link>& links : cluster.links) {
@@ -96,6 +97,8 @@ int64_t NumMeasurements(const DeviceSpec& device) {
   return static_cast<int64_t>(count);
 }
 
+// Decodes the nodes. Checks the limits before it adds the nodes of a run,
+// because a short run may name many nodes, each with a copy of its device.
 absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
   std::vector<DeviceSpec> devices;
   for (int i = 0; i < message.devices_size(); ++i) {
@@ -134,6 +137,7 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
                      CheckCount("gpus", num_gpus, kMaxGpus)});
 }
 
+// Decodes the links. The matrix must have a row and a column for each group.
 absl::Status DecodeLinks(const v1::Cluster& message, Cluster& cluster) {
   std::vector<Link> types;
   for (int i = 0; i < message.link_types_size(); ++i) {

@@ -17,7 +17,7 @@ std::vector<PlanFile> PipelineFiles(const PlanFile& file) {
     pipeline.result.islands = file.result.islands;
     pipeline.result.plan = replica.plan;
     pipeline.result.notes = file.result.notes;
-    // A file that was not evaluated yet has no figures.
+    // There are no figures if the file was not evaluated yet.
     if (r < evaluation.pipelines.size()) {
       pipeline.result.evaluation = WithinIteration(plan, evaluation, r);
     }

@@ -7,9 +7,9 @@
 
 namespace tangram {
 
-// Each pipeline of file.result.replicated_plan, which must be there, as a plan
-// file of its own: the plan, its share of the batch, and its figures within the
-// iteration of all pipelines. For readers that show one pipeline at a time.
+// Returns each pipeline of file.result.replicated_plan, which must exist, as a
+// separate plan file: the plan, its share of the batch, and its figures within
+// the iteration of all pipelines. For readers that show one pipeline at a time.
 std::vector<PlanFile> PipelineFiles(const PlanFile& file);
 
 }  // namespace tangram

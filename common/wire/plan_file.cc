@@ -154,6 +154,8 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
   message.mutable_notes()->Assign(result.notes.begin(), result.notes.end());
 }
 
+// Decodes the plan and its figures, or the reason why there is none. Exactly
+// one of the three kinds of answers must be present.
 absl::Status DecodeAnswer(const v1::PlanFile& message, const Cluster& cluster,
                           PlanResult& result) {
   if (int{message.has_plan()} + int{message.has_replicated_plan()} +

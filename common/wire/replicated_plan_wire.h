@@ -16,8 +16,8 @@ v1::ReplicatedPlan ToProto(const ReplicatedPlan& plan, const Cluster& cluster,
                            const ModelSpec& model);
 v1::ReplicatedEvaluation ToProto(const ReplicatedEvaluation& evaluation);
 
-// Checks that every field makes sense alone and that nodes are known. Whether
-// the plan can be run is ValidateReplicatedPlan's.
+// Checks that every field makes sense alone and that nodes are known.
+// ValidateReplicatedPlan checks whether the plan can run.
 absl::StatusOr<ReplicatedPlan> FromProto(const v1::ReplicatedPlan& message,
                                          const Cluster& cluster);
 absl::StatusOr<ReplicatedEvaluation> FromProto(

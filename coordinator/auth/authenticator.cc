@@ -16,6 +16,7 @@ namespace {
 
 constexpr absl::string_view kBearer = "Bearer ";
 
+// Used without files: every caller has all roles.
 class Open : public Authenticator {
  public:
   absl::StatusOr<Caller> Identify(const Credentials&) override {
@@ -23,6 +24,8 @@ class Open : public Authenticator {
   }
 };
 
+// Identifies callers by the list of tokens, then as web tokens. Callers without
+// a token are identified by their certificate.
 class FileAuthenticator : public Authenticator {
  public:
   explicit FileAuthenticator(AuthenticatorOptions options)

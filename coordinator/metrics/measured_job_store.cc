@@ -24,6 +24,9 @@ std::string EventOf(JobState state) {
   }
 }
 
+// Forwards each call. Counts an event of a job when the call that causes it
+// succeeds. Remembers when jobs were claimed here, to measure how long they
+// ran.
 class MeasuredJobStore : public JobStore {
  public:
   MeasuredJobStore(std::unique_ptr<JobStore> store, Metrics& metrics,
@@ -150,6 +153,8 @@ class MeasuredJobStore : public JobStore {
     return result.status();
   }
 
+  // Calls `call` with its latency measured. Only errors of the database count
+  // as failures, not those of callers.
   template <typename Call>
   std::invoke_result_t<Call> Measure(const char* operation, const Call& call) {
     const double began_s = now_s_();
@@ -170,6 +175,8 @@ class MeasuredJobStore : public JobStore {
     double at_s = 0;
   };
 
+  // Returns when the job was claimed, and forgets it. Returns the current time
+  // if this lease is unknown here.
   double TakeBeginning(const JobLease& lease) {
     const MutexLock lock(mutex_);
     const auto it = began_.find(lease.job_id);

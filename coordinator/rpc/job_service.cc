@@ -154,6 +154,8 @@ class JobService : public v1::Jobs::CallbackService {
   absl::Status List(const v1::ListJobsRequest& request, const Caller& caller,
                     v1::ListJobsResponse& response) {
     TANGRAM_ASSIGN_OR_RETURN(JobFilter filter, FromProto(request));
+    // Asks for one job more than a page, to learn whether there is another
+    // page.
     const size_t page_size = filter.limit++;
     if (!caller.roles.Has(Role::kOperate)) filter.tenant = caller.tenant;
     if (!filter.before_id.empty()) {

@@ -62,6 +62,7 @@ class StatusService : public v1::Status::CallbackService {
   const StatusServiceParts parts_;
 };
 
+// Lists workers and ends quarantines.
 class WorkersService : public v1::Workers::CallbackService {
  public:
   explicit WorkersService(WorkerPool& pool) : pool_(pool) {}

@@ -51,6 +51,8 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
   return info;
 }
 
+// Decodes an answer. An answer is rejected if its digest is wrong or it cannot
+// be decoded. An error that the worker reports is no reason to reject.
 WorkerAnswer ReadAnswer(const v1::Answer& message) {
   WorkerAnswer answer{.task = message.id(),
                       .answer = DecodeAnswer(message),

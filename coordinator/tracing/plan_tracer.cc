@@ -115,6 +115,7 @@ Trace PlanTracer::ToTrace() const {
   return trace;
 }
 
+// Keeps one copy of each string; pointers into the map stay valid.
 const std::string* PlanTracer::Intern(const std::string& text) {
   return &strings_.try_emplace(text).first->first;
 }
