@@ -107,7 +107,9 @@ TEST_P(AnswersFitTest, PlansByCallAndAsAJobFit) {
     HasPlanThatFits(request, *kept);
     EXPECT_EQ(Essence(*called), Essence(*kept));
   }
-  if (GetParam() == 1) EXPECT_GT(num_plans, 0);
+  if (GetParam() == 1) {
+    EXPECT_GT(num_plans, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(MemoryFactor, AnswersFitTest,

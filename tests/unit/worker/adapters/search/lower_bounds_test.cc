@@ -106,7 +106,9 @@ TEST(LayerwiseLowerBoundsTest, MeasuredStateBelowTheModelsLowersTheBound) {
         LayerwiseLowerBounds(slice, measured, options, {}).min_total_bytes;
     EXPECT_LE(bound, BytesOfOneStage(layer, measured, options));
     EXPECT_LE(bound, modelled);
-    if (share < 1) EXPECT_LT(bound, modelled);
+    if (share < 1) {
+      EXPECT_LT(bound, modelled);
+    }
   }
 }
 
