@@ -16,8 +16,9 @@
 #include "common/obs/log.h"
 #include "common/obs/termination.h"
 
-ABSL_FLAG(std::string, log_format, "text", "text or json.");
-ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error.");
+ABSL_FLAG(std::string, log_format, "text", "Format of the log: text or json.");
+ABSL_FLAG(std::string, log_level, "info",
+          "Least level that is logged: debug, info, warning or error.");
 
 namespace tangram {
 namespace {

@@ -167,7 +167,7 @@ class PlanTest(unittest.TestCase):
         file.plan.stages[1].plan.begin.before = "mlp_up"
         self.assertEqual(tangram_client.Plan(file).stages[1].layers, "3+5-head")
 
-    def test_that_none_fits_is_an_answer(self):
+    def test_no_plan_fits_is_an_answer(self):
         plan = no_plan()
         self.assertFalse(plan)
         self.assertEqual(plan.infeasible,

@@ -103,7 +103,7 @@ class AdapterTest(Folder):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
 
-    def test_what_is_no_adapter_is_refused(self):
+    def test_a_program_that_is_no_adapter_is_refused(self):
         self.fails(BAD_INPUT, "exec:exit 3: not an adapter: exited with code 3",
                    "plan", *SMALL, "--parallelizer", "exec:exit 3")
 

@@ -259,7 +259,7 @@ class BadRequestsTest(Folder):
                     "states")
         self.answers()
 
-    def test_what_is_no_message_at_all(self):
+    def test_damaged_bytes_do_no_harm(self):
         rng = random.Random(SEED)
         good = calls.jobs.SubmitJobRequest(job_id="j", request=self.good)
         encoded = good.SerializeToString()
@@ -280,7 +280,7 @@ class BadRequestsTest(Folder):
                                grpc.StatusCode.UNIMPLEMENTED))
         self.answers()
 
-    def test_what_is_too_large(self):
+    def test_messages_that_are_too_large_are_refused(self):
         large = calls.planner.PlanRequest()
         large.CopyFrom(self.good)
         large.model.name = "m" * (65 << 20)

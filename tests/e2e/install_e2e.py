@@ -54,7 +54,7 @@ class InstallTest(Folder):
             self.write(os.path.join(name, file), content)
         return folder
 
-    def test_what_units_name_is_there_and_no_other_program(self):
+    def test_programs_of_units_exist_and_no_others(self):
         programs = {"tangram", "tangram-coordinator", "tangram-worker"}
         self.assertEqual(set(os.listdir(self.root + "/usr/bin")), programs)
         for name in programs - {"tangram"}:

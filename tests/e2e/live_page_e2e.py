@@ -122,7 +122,7 @@ class OpenTest(LivePage):
         self.tangram("job", "cancel", "long", "--coordinator",
                      self.coordinator.address)
 
-    def test_that_none_fits_is_a_report(self):
+    def test_no_plan_fits_is_a_report(self):
         run = self.run_tangram(
             "plan", "--cluster", harness.C1, "--nodes", "t4=1,v100=0",
             "--model", "gpt3-175b", "--global-batch", "8", "--parallelizer",

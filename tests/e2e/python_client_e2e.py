@@ -79,7 +79,7 @@ class PlanTest(ServiceTest):
         again = self.client().plan(tangram_client.request_like(plan))
         self.assertEqual(again.message.plan, plan.message.plan)
 
-    def test_that_none_fits_is_an_answer(self):
+    def test_no_plan_fits_is_an_answer(self):
         plan = self.client().plan(request(
             cluster=C1, nodes="t4=1,v100=0", model="gpt3-175b", layers=96,
             global_batch=8, parallelizer="uniform"))

@@ -53,7 +53,7 @@ class RecoveryTest(Folder):
     def is_done(self):
         return "job ended" in self.coordinator.log()
 
-    def test_what_had_arrived_is_not_asked_again(self):
+    def test_answers_that_had_arrived_are_not_asked_again(self):
         self.start()
         self.address = self.coordinator.address
         self.kept_before = 0

@@ -162,7 +162,7 @@ class RolesTest(Secured):
         self.assertTrue(lists())
         self.assertNotIn(new_token, self.coordinator.log())
 
-    def test_what_could_not_be_read_is_tried_again(self):
+    def test_a_file_that_could_not_be_read_is_tried_again(self):
         # The time stamp stays, as when the permissions of a file are corrected.
         code = lambda: self.as_caller(BOB).code("/tangram.v1.Jobs/ListJobs")[0]
         self.write("tokens.csv", TOKENS.replace(f"{ALICE},", f"{ALICE};"))
@@ -213,7 +213,7 @@ class TenantTest(Secured):
         self.assertEqual(self.jobs_of(self.alice), ["nightly"])
         self.assertEqual(self.jobs_of(self.bob), ["nightly"])
 
-    def test_who_operates_sees_all(self):
+    def test_operators_see_all(self):
         job = self.request("nightly")
         for client in self.alice, self.bob:
             client.call("/tangram.v1.Jobs/SubmitJob", job)

@@ -146,7 +146,7 @@ class TakeoverTest(Folder):
             self.assertIn("cancelled", self.shown(coordinator, "any"))
         self.assertNotIn("job started", other.log())
 
-    def test_who_has_no_worker_leaves_jobs_to_who_has(self):
+    def test_a_coordinator_without_workers_leaves_jobs_to_others(self):
         able, unable = self.coordinators
         worker = Worker(able.address, "w")
         self.addCleanup(worker.end)

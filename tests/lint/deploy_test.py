@@ -111,7 +111,7 @@ class DashboardTest(unittest.TestCase):
             for i, expression in enumerate(self.expressions)]}]})
 
     @needs("promtool")
-    def test_what_coordinators_share_counts_once(self):
+    def test_values_that_coordinators_share_count_once(self):
         # Values by panel and legend. Two coordinators of one service report 4,
         # and one of another service reports 1. Values that each service shares
         # give 4 + 1; values of each coordinator give 4 + 4 + 1.
