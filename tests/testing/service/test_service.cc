@@ -17,6 +17,7 @@
 #include "common/wire/grpc_status.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
+#include "coordinator/planners/registry/planner_registry.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/planning/planning.h"
@@ -121,6 +122,7 @@ std::string LocalEssence(const PlanRequest& request,
   PlanFile file{.cluster = request.cluster,
                 .model = request.model,
                 .training = request.training,
+                .planner = kDefaultPlanner,
                 .result = *result};
   if (result->plan.has_value()) {
     file.explanation = ExplainPlan(request.model, request.cluster,
