@@ -8,44 +8,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
 #include "frameworks/lower_plan.h"
-#include "frameworks/targets.h"
 
 namespace tangram {
 namespace {
 
-constexpr ExportTarget kTargets[] = {
-    {"flagscale", "YAML of FlagScale's heterogeneous meshes",
-     ExportToFlagScale},
-    {"aceso", "JSON of FlexPipe, Aceso's runtime", ExportToAceso},
-    {"megatron", "Megatron-LM's arguments with a pipeline layout",
-     ExportToMegatron},
-    {"galvatron", "JSON of Hetu-Galvatron", ExportToGalvatron},
-    {"sailor", "JSON of Sailor's controller", ExportToSailor},
-    {"flashflex", "JSON of FlashFlex (HexiScale)", ExportToFlashFlex},
-    {"torchtitan", "torchtitan's ParallelismConfig", ExportToTorchTitan},
-    {"alpa", "Alpa's ManualStageOption", ExportToAlpa},
-    {"deepspeed", "refused: no list of stages", ExportToDeepSpeed},
-    {"nnscaler", "refused: plans name nodes of a traced graph",
-     ExportToNnScaler},
-    {"nanotron", "refused: one mesh, even stages", ExportToNanotron},
-};
-
-absl::StatusOr<const ExportTarget*> FindTarget(absl::string_view name) {
-  for (const ExportTarget& target : kTargets) {
-    if (target.name == name) return &target;
+absl::StatusOr<const Framework*> FindTarget(absl::string_view name) {
+  for (const Framework* target : ExportTargets()) {
+    if (target->name == name) return target;
   }
-  return FieldError(
-      "target", name,
-      absl::StrCat("one of ", absl::StrJoin(kTargets, ", ",
-                                            [](std::string* out,
-                                               const ExportTarget& target) {
-                                              absl::StrAppend(out, target.name);
-                                            })));
+  return FieldError("target", name,
+                    absl::StrCat("one of ", NamesOf(ExportTargets())));
 }
 
 absl::Status InTarget(absl::string_view name, const absl::Status& status) {
@@ -53,7 +30,7 @@ absl::Status InTarget(absl::string_view name, const absl::Status& status) {
                       absl::StrCat(name, ": ", status.message()));
 }
 
-absl::StatusOr<FrameworkExport> Write(const ExportTarget& target,
+absl::StatusOr<FrameworkExport> Write(const Framework& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
@@ -76,8 +53,6 @@ absl::StatusOr<FrameworkExport> Write(const ExportTarget& target,
 
 }  // namespace
 
-absl::Span<const ExportTarget> ExportTargets() { return kTargets; }
-
 absl::Status WhyNotReplicated(absl::string_view target) {
   const absl::Status known = FindTarget(target).status();
   if (!known.ok()) return known;
@@ -95,7 +70,7 @@ absl::Status WhyNotReplicated(absl::string_view target) {
 
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned) {
-  TANGRAM_ASSIGN_OR_RETURN(const ExportTarget* found, FindTarget(target));
+  TANGRAM_ASSIGN_OR_RETURN(const Framework* found, FindTarget(target));
   absl::StatusOr<FrameworkExport> result = Write(*found, planned);
   if (!result.ok()) return InTarget(target, result.status());
   return result;

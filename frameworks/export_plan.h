@@ -3,26 +3,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "frameworks/framework_export.h"
 
 namespace tangram {
 
-// A framework that plans can be exported to.
-struct ExportTarget {
-  absl::string_view name;  // Name on the command line.
-  absl::string_view what;  // Description of the files, for people.
-  absl::StatusOr<FrameworkExport> (*write)(const PlannedTraining& planned);
-};
-
-// Returns all targets, in the order in which they are listed to users.
-absl::Span<const ExportTarget> ExportTargets();
-
-// Returns the plan as files of a framework. kInvalidArgument, beginning with
-// the name of the target and naming field, value and what was expected, for a
-// plan that is not valid or that the framework would hang on or train wrongly.
-// Settings may get lost, so callers ask before they write an export with
-// losses.
+// Returns the plan as files of the framework of that name (ExportTargets).
+// kInvalidArgument, beginning with the name of the target and naming field,
+// value and what was expected, for a plan that is not valid or that the
+// framework would hang on or train wrongly. Settings may get lost, so callers
+// ask before they write an export with losses.
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned);
 

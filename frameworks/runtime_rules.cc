@@ -5,112 +5,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/export_plan.h"
-#include "frameworks/targets.h"
 
 namespace tangram {
 namespace {
 
-using Shared = RuntimeRules::Shared;
-using EqualEnds = RuntimeRules::EqualEnds;
-
-// Searches over whole layers; each finds plans that the others do not.
-constexpr absl::string_view kLayerwise = "galvatron,hypertron,uniform";
-
-// In the order of ExportTargets.
-constexpr RuntimeRules kRules[] = {
-    {.name = "flagscale",
-     .parallelizers = kLayerwise,
-     .moe_parallelizers = kLayerwise,
-     .stage = {.name = "FlagScale",
-               .context_parallel = true,
-               .expert_parallel = true,
-               .max_zero_stage = 1},
-     .limits = {.max_zero_stage = 1, .no_offload = true},
-     .shared = Shared::kCp,
-     .equal_ends = EqualEnds::kTiedEmbeddings,
-     .check = CheckForMegatron},
-    {.name = "aceso",
-     .parallelizers = "aceso",
-     .moe_parallelizers = "uniform",  // Any; CheckForAceso refuses experts.
-     .stage = {.name = "FlexPipe",
-               .operator_cuts = true,
-               .operator_recompute = true},
-     .limits = {.cp_degree = 1,
-                .max_zero_stage = 0,
-                .no_sequence_parallel = true,
-                .no_offload = true},
-     .accepts_gpus = AcesoAcceptsGpus,
-     .check = CheckForAceso,
-     .train = TrainingUnderAceso},
-    {.name = "megatron",
-     .parallelizers = kLayerwise,
-     .moe_parallelizers = kLayerwise,
-     .stage = {.name = "Megatron-LM",
-               .expert_parallel = true,
-               .max_zero_stage = 1},
-     .limits = {.cp_degree = 1, .max_zero_stage = 1, .no_offload = true},
-     .shared = Shared::kTpAndDp,
-     .check = CheckForMegatron},
-    {.name = "galvatron",
-     .parallelizers = "galvatron,uniform",
-     .moe_parallelizers = "galvatron,uniform",
-     .stage = {.name = "Galvatron",
-               .context_parallel = true,
-               .expert_parallel = true,
-               .max_zero_stage = 3},
-     .limits = {.no_offload = true},
-     .shared = Shared::kGpus,
-     .equal_ends = EqualEnds::kAlways,
-     .check = CheckForGalvatron,
-     .train = TrainingUnderGalvatron},
-    {.name = "sailor",
-     .parallelizers = kLayerwise,
-     .moe_parallelizers = "uniform",
-     .stage = {.name = "Sailor"},
-     .limits = {.cp_degree = 1,
-                .max_zero_stage = 0,
-                .no_sequence_parallel = true,
-                .no_offload = true},
-     .shared = Shared::kDp,
-     .equal_ends = EqualEnds::kTiedEmbeddings,
-     .check = CheckForSailor,
-     .train = TrainingUnderSailor},
-    {.name = "flashflex",
-     .parallelizers = kLayerwise,
-     .moe_parallelizers = "uniform",
-     .stage = {.name = "FlashFlex"},
-     .limits = {.cp_degree = 1,
-                .max_zero_stage = 0,
-                .no_sequence_parallel = true,
-                .no_offload = true},
-     .shared = Shared::kDp,
-     .check = CheckForFlashFlex,
-     .train = TrainingUnderFlashFlex},
-    {.name = "torchtitan",
-     .parallelizers = kLayerwise,
-     .moe_parallelizers = kLayerwise,
-     .stage = {.name = "torchtitan",
-               .expert_parallel = true,
-               .max_zero_stage = 3},
-     .limits = {.cp_degree = 1, .no_offload = true},
-     .shared = Shared::kTpAndDp,
-     .check = CheckForTorchTitan,
-     .train = TrainingUnderTorchTitan},
-    {.name = "alpa",
-     .parallelizers = kLayerwise,
-     .moe_parallelizers = kLayerwise,
-     .stage = {.name = "Alpa"},
-     .limits = {.cp_degree = 1,
-                .max_zero_stage = 0,
-                .no_sequence_parallel = true,
-                .no_offload = true},
-     .shared = Shared::kGpusPerNode,
-     .train = TrainingUnderAlpa},
-};
+using Shared = Framework::Shared;
+using EqualEnds = Framework::EqualEnds;
 
 // Degrees and sizes that stages can have on some island.
 struct StageChoices {
@@ -165,16 +68,23 @@ std::vector<int> CpDegrees(const TrainingOptions& training, int most) {
   return degrees;
 }
 
-// Returns a variant for each value of what the stages share.
-std::vector<RuntimeVariant> OfShared(const RuntimeRules& rules,
+// Returns the limits that follow from what the framework runs.
+StageLimits LimitsOf(const Runtime& runs) {
+  return {.cp_degree = runs.context_parallel ? 0 : 1,
+          .max_zero_stage = runs.max_zero_stage,
+          .no_sequence_parallel = !runs.sequence_parallel,
+          .no_offload = !runs.offload};
+}
+
+std::vector<RuntimeVariant> OfShared(const Framework& framework,
                                      const TrainingOptions& training,
                                      const StageChoices& choices) {
-  const RuntimeVariant any{.stages = rules.limits};
+  const RuntimeVariant any{.stages = LimitsOf(framework.runs)};
   std::vector<RuntimeVariant> variants;
   const auto add = [&]() -> RuntimeVariant& {
     return variants.emplace_back(any);
   };
-  switch (rules.shared) {
+  switch (framework.shared) {
     case Shared::kNothing:
       add();
       break;
@@ -205,30 +115,23 @@ std::vector<RuntimeVariant> OfShared(const RuntimeRules& rules,
 
 }  // namespace
 
-absl::Span<const RuntimeRules> AllRuntimeRules() { return kRules; }
-
-absl::StatusOr<const RuntimeRules*> FindRuntimeRules(absl::string_view name) {
-  for (const RuntimeRules& rules : kRules) {
-    if (rules.name == name) return &rules;
+absl::StatusOr<const Framework*> FindPlanningRuntime(absl::string_view name) {
+  for (const Framework* framework : PlanningRuntimes()) {
+    if (framework->name == name) return framework;
   }
-  return FieldError(
-      "constraints.runtime", name,
-      absl::StrCat("one of ", absl::StrJoin(kRules, ", ",
-                                            [](std::string* out,
-                                               const RuntimeRules& rules) {
-                                              absl::StrAppend(out, rules.name);
-                                            })));
+  return FieldError("constraints.runtime", name,
+                    absl::StrCat("one of ", NamesOf(PlanningRuntimes())));
 }
 
-std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,
+std::vector<RuntimeVariant> VariantsOf(const Framework& framework,
                                        const ModelSpec& model,
                                        const TrainingOptions& training,
                                        absl::Span<const IslandSpec> islands,
                                        absl::Span<const int> more_tp) {
   const StageChoices choices = ChoicesOn(islands, training, more_tp);
-  std::vector<RuntimeVariant> variants = OfShared(rules, training, choices);
-  const bool equal_ends = rules.equal_ends == EqualEnds::kAlways ||
-                          (rules.equal_ends == EqualEnds::kTiedEmbeddings &&
+  std::vector<RuntimeVariant> variants = OfShared(framework, training, choices);
+  const bool equal_ends = framework.equal_ends == EqualEnds::kAlways ||
+                          (framework.equal_ends == EqualEnds::kTiedEmbeddings &&
                            model.layers.back().tied_embeddings);
   if (!equal_ends) return variants;
   std::vector<RuntimeVariant> with_ends;
@@ -240,21 +143,19 @@ std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,
   return with_ends;
 }
 
-// Exports the plan twice. The first export removes what the framework cannot
-// run. If the second still has losses, the framework changes the plan again.
-absl::StatusOr<PipelinePlan> FitPlan(const RuntimeRules& rules,
+absl::StatusOr<PipelinePlan> FitPlan(const Framework& framework,
                                      const PlannedTraining& planned) {
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport first,
-                           ExportPlan(rules.name, planned));
+                           ExportPlan(framework.name, planned));
   if (first.losses.empty()) return std::move(first.plan);
   PlannedTraining again = planned;
   again.training = first.training;
   again.plan = std::move(first.plan);
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport second,
-                           ExportPlan(rules.name, again));
+                           ExportPlan(framework.name, again));
   if (second.losses.empty()) return std::move(again.plan);
   return absl::InvalidArgumentError(
-      absl::StrCat(rules.name, ": ", second.losses.front()));
+      absl::StrCat(framework.name, ": ", second.losses.front()));
 }
 
 }  // namespace tangram

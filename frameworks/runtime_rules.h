@@ -8,55 +8,19 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/domain/island.h"
-#include "common/domain/runtime.h"
 #include "common/domain/stage_limits.h"
 #include "frameworks/framework_export.h"
+#include "frameworks/framework_table.h"
 
 namespace tangram {
 
 // Restrictions that make a search find plans that a framework can run. They
 // narrow the search only: the framework's export decides what it accepts, see
 // FitPlan.
-struct RuntimeRules {
-  // A property that all stages must have in common. One search for each of its
-  // values finds the best plan.
-  enum class Shared {
-    kNothing,      // Stages are independent.
-    kCp,           // cp degree.
-    kDp,           // dp degree.
-    kGpus,         // Number of GPUs.
-    kTpAndDp,      // tp and dp degree.
-    kGpusPerNode,  // GPUs in a node of the stage's island.
-  };
-  // Whether the first and the last stage must have the same tp.
-  enum class EqualEnds {
-    kNever,           // They may differ.
-    kTiedEmbeddings,  // Only if the model ties embedding and head.
-    kAlways,          // For every model.
-  };
 
-  absl::string_view name;  // Name of its export target.
-  // Names, separated by commas, of the parallelizers whose slice plans it can
-  // run best, for dense models and for models with experts.
-  absl::string_view parallelizers;
-  absl::string_view moe_parallelizers;
-  Runtime stage;       // Techniques that a stage may use.
-  StageLimits limits;  // Further limits on all stages.
-  Shared shared = Shared::kNothing;
-  EqualEnds equal_ends = EqualEnds::kNever;
-  bool (*accepts_gpus)(int num_gpus) = nullptr;  // GPUs of the plan; null: any.
-  // Checks the model; null: knows every model. Adapts the training; null:
-  // trains as asked.
-  absl::Status (*check)(const ModelSpec& model,
-                        const TrainingOptions& training) = nullptr;
-  TrainingOptions (*train)(TrainingOptions training) = nullptr;
-};
-
-// Returns the rules of all frameworks, in the order of ExportTargets.
-absl::Span<const RuntimeRules> AllRuntimeRules();
-
-// kInvalidArgument names `name` and lists the runtimes.
-absl::StatusOr<const RuntimeRules*> FindRuntimeRules(absl::string_view name);
+// kInvalidArgument names `name` and lists the frameworks that can be planned
+// for.
+absl::StatusOr<const Framework*> FindPlanningRuntime(absl::string_view name);
 
 // Limits of one search.
 struct RuntimeVariant {
@@ -67,7 +31,7 @@ struct RuntimeVariant {
 
 // Returns a variant for each value of what stages share that is possible on
 // some island. A tp degree is a power of two or one of `more_tp`.
-std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,
+std::vector<RuntimeVariant> VariantsOf(const Framework& framework,
                                        const ModelSpec& model,
                                        const TrainingOptions& training,
                                        absl::Span<const IslandSpec> islands,
@@ -77,7 +41,7 @@ std::vector<RuntimeVariant> VariantsOf(const RuntimeRules& rules,
 // export. Exporting the result has no losses except those of the training.
 // Otherwise returns the export's refusal, or kInvalidArgument with a loss that
 // remains.
-absl::StatusOr<PipelinePlan> FitPlan(const RuntimeRules& rules,
+absl::StatusOr<PipelinePlan> FitPlan(const Framework& framework,
                                      const PlannedTraining& planned);
 
 }  // namespace tangram

@@ -10,7 +10,7 @@
 #include "formats/config/device_catalogue.h"
 #include "formats/config/training_names.h"
 #include "formats/import_profile/import_profile.h"
-#include "frameworks/export_plan.h"
+#include "frameworks/framework_table.h"
 #include "frameworks/import_plan.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
@@ -53,7 +53,13 @@ std::vector<std::string> NamesOf(const Entries& entries) {
 // other options. `value` is the placeholder that help prints for the value.
 std::vector<std::string> KnownValues(const std::string& name,
                                      const std::string& value) {
-  if (name == "--to") return NamesOf(ExportTargets());
+  if (name == "--to") {
+    std::vector<std::string> names;
+    for (const Framework* framework : ExportTargets()) {
+      names.emplace_back(framework->name);
+    }
+    return names;
+  }
   if (name == "--from" && value == "FRAMEWORK") return NamesOf(PlanFormats());
   if (name == "--from") return NamesOf(ProfileFormats());
   if (name == "--model") return BuiltinModelNames();

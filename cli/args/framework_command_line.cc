@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "frameworks/export_plan.h"
+#include "frameworks/framework_table.h"
 #include "frameworks/import_plan.h"
 
 namespace tangram {
@@ -25,7 +25,7 @@ void AddExport(CLI::App& app, ExportOptions& options) {
       ->type_name("PLAN.json");
   app.add_option(
          "--to", options.target,
-         absl::StrCat("Write for this framework: ", Names(ExportTargets())))
+         absl::StrCat("Write for this framework: ", NamesOf(ExportTargets())))
       ->required()
       ->type_name("FRAMEWORK");
   app.add_option("-o,--output", options.output_folder,

@@ -129,9 +129,10 @@ absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime) {
   const bool experts = HasExperts(model);
   if (runtime.empty()) return experts ? "uniform" : "aceso";
-  TANGRAM_ASSIGN_OR_RETURN(const RuntimeRules* rules,
-                           FindRuntimeRules(runtime));
-  return std::string(experts ? rules->moe_parallelizers : rules->parallelizers);
+  TANGRAM_ASSIGN_OR_RETURN(const Framework* framework,
+                           FindPlanningRuntime(runtime));
+  return std::string(experts ? framework->moe_parallelizers
+                             : framework->parallelizers);
 }
 
 }  // namespace tangram

@@ -5,34 +5,6 @@
 namespace tangram {
 namespace {
 
-// From the frameworks' own documentation and the parallelizers' papers.
-// Megatron's distributed optimizer is ZeRO 1; its FSDP does not pipeline.
-constexpr Runtime kRuntimes[] = {
-    {.name = "megatron",
-     .what = "Megatron-LM, or FlagScale for stages that differ",
-     .context_parallel = true,
-     .expert_parallel = true,
-     .max_zero_stage = 1},
-    {.name = "flexpipe",
-     .what = "Aceso's runtime",
-     .operator_cuts = true,
-     .operator_recompute = true},
-    {.name = "galvatron",
-     .what = "Hetu-Galvatron, with LAER-MoE's sharded experts",
-     .context_parallel = true,
-     .expert_parallel = true,
-     .sharded_experts = true,
-     .max_zero_stage = 3},
-    {.name = "mist",
-     .what = "Mist's runtime",
-     .max_zero_stage = 3,
-     .offload = true},
-    {.name = "alpa",
-     .what = "Alpa on JAX",
-     .expert_parallel = true,
-     .max_zero_stage = 3},
-};
-
 // Masks that any framework offers by a flag.
 bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
@@ -66,13 +38,12 @@ bool HasCommonMasksOnly(const StagePlan& stage,
 bool Covers(const Runtime& a, const Runtime& b) {
   return a.operator_cuts >= b.operator_cuts &&
          a.operator_recompute >= b.operator_recompute &&
+         a.sequence_parallel >= b.sequence_parallel &&
          a.context_parallel >= b.context_parallel &&
          a.expert_parallel >= b.expert_parallel &&
          a.sharded_experts >= b.sharded_experts &&
          a.max_zero_stage >= b.max_zero_stage && a.offload >= b.offload;
 }
-
-absl::Span<const Runtime> KnownRuntimes() { return kRuntimes; }
 
 absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
                                  absl::Span<const LayerRun> runs) {
@@ -82,6 +53,9 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
   }
   if (!runtime.operator_recompute && !HasCommonMasksOnly(stage, runs)) {
     return "recomputation of single operators";
+  }
+  if (!runtime.sequence_parallel && parallelism.sequence_parallel) {
+    return "sequence parallelism";
   }
   if (!runtime.context_parallel && parallelism.cp_degree > 1) {
     return "context parallelism";

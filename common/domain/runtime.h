@@ -12,11 +12,11 @@ namespace tangram {
 // degrees in every stage. Slice plans of several parallelizers may be mixed
 // where one framework runs them all.
 struct Runtime {
-  absl::string_view name;
-  absl::string_view what;           // For people.
+  absl::string_view name;           // "Megatron-LM"
   bool operator_cuts = false;       // Stages that begin or end inside a layer.
   bool operator_recompute = false;  // Any operators, not just the attention
                                     // core or whole layers.
+  bool sequence_parallel = false;   // Megatron's, of norms and residuals.
   bool context_parallel = false;
   bool expert_parallel = false;
   bool sharded_experts = false;  // StageParallelism::fsep.
@@ -26,9 +26,6 @@ struct Runtime {
 
 // Whether `a` runs all that `b` runs.
 bool Covers(const Runtime& a, const Runtime& b);
-
-// In a fixed order, each name once.
-absl::Span<const Runtime> KnownRuntimes();
 
 // Why `runtime` cannot run `stage`, whose layers count from the start of
 // `runs`: "a stage that begins inside a layer". Empty if it can.

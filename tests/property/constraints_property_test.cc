@@ -180,7 +180,7 @@ std::vector<ModelSpec> Models() {
 }
 
 TEST_P(RuntimePropertyTest, APlanForARuntimeIsExportedWithoutLoss) {
-  const RuntimeRules& rules = **FindRuntimeRules(GetParam());
+  const Framework& rules = **FindPlanningRuntime(GetParam());
   int planned = 0;
   for (const std::vector<TestGroup>& groups : Clusters()) {
     for (const ModelSpec& model : Models()) {

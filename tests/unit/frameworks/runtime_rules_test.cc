@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "frameworks/export_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,21 +17,12 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::StatusIs;
 
-const RuntimeRules& Rules(absl::string_view name) {
-  return **FindRuntimeRules(name);
-}
-
-TEST(RuntimeRulesTest, EveryRuntimeHasAnExport) {
-  for (const RuntimeRules& rules : AllRuntimeRules()) {
-    EXPECT_TRUE(absl::c_any_of(
-        ExportTargets(),
-        [&](const ExportTarget& target) { return target.name == rules.name; }))
-        << rules.name;
-  }
+const Framework& Rules(absl::string_view name) {
+  return **FindPlanningRuntime(name);
 }
 
 TEST(RuntimeRulesTest, UnknownNamesListTheRuntimes) {
-  EXPECT_THAT(FindRuntimeRules("deepspeed"),
+  EXPECT_THAT(FindPlanningRuntime("deepspeed"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("constraints.runtime: deepspeed; expected one "
                                  "of flagscale, aceso, megatron")));

@@ -1,0 +1,181 @@
+#include "frameworks/framework_table.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frameworks/targets.h"
+
+namespace tangram {
+namespace {
+
+using Shared = Framework::Shared;
+using EqualEnds = Framework::EqualEnds;
+
+// Searches over whole layers; each brings something of its own.
+constexpr absl::string_view kLayerwise = "galvatron,hypertron,uniform";
+
+// Sources: each framework's own documentation and code, as its export_<name>.cc
+// cites them; for those without an export, the parallelizer's paper. Megatron's
+// distributed optimizer is ZeRO 1; its FSDP does not pipeline.
+constexpr Framework kFrameworks[] = {
+    {.name = "flagscale",
+     .files = "YAML of FlagScale's heterogeneous meshes",
+     .write = ExportToFlagScale,
+     .runs = {.name = "FlagScale",
+              .sequence_parallel = true,
+              .context_parallel = true,
+              .expert_parallel = true,
+              .max_zero_stage = 1},
+     .parallelizers = kLayerwise,
+     .moe_parallelizers = kLayerwise,
+     .shared = Shared::kCp,
+     .equal_ends = EqualEnds::kTiedEmbeddings,
+     .check = CheckForMegatron},
+    {.name = "aceso",
+     .files = "JSON of FlexPipe, Aceso's runtime",
+     .write = ExportToAceso,
+     .runs = {.name = "FlexPipe",
+              .operator_cuts = true,
+              .operator_recompute = true},
+     .parallelizers = "aceso",
+     .moe_parallelizers = "uniform",  // To be told that there are none.
+     .accepts_gpus = AcesoAcceptsGpus,
+     .check = CheckForAceso,
+     .train = TrainingUnderAceso},
+    {.name = "megatron",
+     .files = "Megatron-LM's arguments with a pipeline layout",
+     .write = ExportToMegatron,
+     .runs = {.name = "Megatron-LM",
+              .sequence_parallel = true,
+              .expert_parallel = true,
+              .max_zero_stage = 1},
+     .parallelizers = kLayerwise,
+     .moe_parallelizers = kLayerwise,
+     .shared = Shared::kTpAndDp,
+     .check = CheckForMegatron},
+    {.name = "galvatron",
+     .files = "JSON of Hetu-Galvatron",
+     .write = ExportToGalvatron,
+     .runs = {.name = "Galvatron",
+              .sequence_parallel = true,
+              .context_parallel = true,
+              .expert_parallel = true,
+              .max_zero_stage = 3},
+     .parallelizers = "galvatron,uniform",
+     .moe_parallelizers = "galvatron,uniform",
+     .shared = Shared::kGpus,
+     .equal_ends = EqualEnds::kAlways,
+     .check = CheckForGalvatron,
+     .train = TrainingUnderGalvatron},
+    {.name = "sailor",
+     .files = "JSON of Sailor's controller",
+     .write = ExportToSailor,
+     .runs = {.name = "Sailor"},
+     .parallelizers = kLayerwise,
+     .moe_parallelizers = "uniform",
+     .shared = Shared::kDp,
+     .equal_ends = EqualEnds::kTiedEmbeddings,
+     .check = CheckForSailor,
+     .train = TrainingUnderSailor},
+    {.name = "flashflex",
+     .files = "JSON of FlashFlex (HexiScale)",
+     .write = ExportToFlashFlex,
+     .runs = {.name = "FlashFlex"},
+     .parallelizers = kLayerwise,
+     .moe_parallelizers = "uniform",
+     .shared = Shared::kDp,
+     .check = CheckForFlashFlex,
+     .train = TrainingUnderFlashFlex},
+    {.name = "torchtitan",
+     .files = "torchtitan's ParallelismConfig",
+     .write = ExportToTorchTitan,
+     .runs = {.name = "torchtitan",
+              .sequence_parallel = true,
+              .expert_parallel = true,
+              .max_zero_stage = 3},
+     .parallelizers = kLayerwise,
+     .moe_parallelizers = kLayerwise,
+     .shared = Shared::kTpAndDp,
+     .check = CheckForTorchTitan,
+     .train = TrainingUnderTorchTitan},
+    {.name = "alpa",
+     .files = "Alpa's ManualStageOption",
+     .write = ExportToAlpa,
+     .runs = {.name = "Alpa"},
+     .parallelizers = kLayerwise,
+     .moe_parallelizers = kLayerwise,
+     .shared = Shared::kGpusPerNode,
+     .train = TrainingUnderAlpa},
+    {.name = "deepspeed",
+     .files = "refused: no list of stages",
+     .write = ExportToDeepSpeed,
+     .refuses_all = true},
+    {.name = "nnscaler",
+     .files = "refused: plans name nodes of a traced graph",
+     .write = ExportToNnScaler,
+     .refuses_all = true},
+    {.name = "nanotron",
+     .files = "refused: one mesh, even stages",
+     .write = ExportToNanotron,
+     .refuses_all = true},
+    // Galvatron with sharded experts, a branch of its own.
+    {.name = "laer-moe",
+     .runs = {.name = "LAER-MoE",
+              .sequence_parallel = true,
+              .context_parallel = true,
+              .expert_parallel = true,
+              .sharded_experts = true,
+              .max_zero_stage = 3}},
+    {.name = "mist",
+     .runs = {.name = "Mist",
+              .sequence_parallel = true,
+              .max_zero_stage = 3,
+              .offload = true}},
+};
+
+template <typename Keep>
+std::vector<const Framework*> Filter(const Keep& keep) {
+  std::vector<const Framework*> kept;
+  for (const Framework& framework : kFrameworks) {
+    if (keep(framework)) kept.push_back(&framework);
+  }
+  return kept;
+}
+
+}  // namespace
+
+absl::Span<const Framework> Frameworks() { return kFrameworks; }
+
+// The vectors below are never destroyed: they may be used at exit.
+absl::Span<const Framework* const> ExportTargets() {
+  static const auto& targets = *new std::vector(
+      Filter([](const Framework& f) { return f.write != nullptr; }));
+  return targets;
+}
+
+absl::Span<const Framework* const> PlanningRuntimes() {
+  static const auto& runtimes = *new std::vector(
+      Filter([](const Framework& f) { return f.is_planned_for(); }));
+  return runtimes;
+}
+
+std::string NamesOf(absl::Span<const Framework* const> frameworks) {
+  return absl::StrJoin(frameworks, ", ",
+                       [](std::string* out, const Framework* framework) {
+                         absl::StrAppend(out, framework->name);
+                       });
+}
+
+absl::Span<const Runtime> KnownRuntimes() {
+  static const auto& runtimes = *new std::vector<Runtime>([] {
+    std::vector<Runtime> known;
+    for (const Framework& framework : kFrameworks) {
+      if (!framework.refuses_all) known.push_back(framework.runs);
+    }
+    return known;
+  }());
+  return runtimes;
+}
+
+}  // namespace tangram
