@@ -42,7 +42,7 @@ struct Framework {
   Write* write = nullptr;    // Null: there is no export.
   bool refuses_all = false;  // The export says why it holds no plan.
 
-  // What a stage may be. None of it decides what an export takes: see FitPlan.
+  // Techniques that a stage may use. The export decides what it takes: FitPlan.
   Runtime runs;
 
   // Parallelizers, separated by commas, whose slice plans it runs best; for

@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/domain/island.h"
-#include "common/domain/stage_limits.h"
+#include "common/planner/runtime_catalogue.h"
 #include "frameworks/framework_export.h"
 #include "frameworks/framework_table.h"
 
@@ -21,13 +21,6 @@ namespace tangram {
 // kInvalidArgument names `name` and lists the frameworks that can be planned
 // for.
 absl::StatusOr<const Framework*> FindPlanningRuntime(absl::string_view name);
-
-// Limits of one search.
-struct RuntimeVariant {
-  StageLimits stages;     // Limits on all stages.
-  StageLimits ends;       // Limits on slices with the first or last layer.
-  int gpus_per_node = 0;  // Only islands with such nodes; 0: any.
-};
 
 // Returns a variant for each value of what stages share that is possible on
 // some island. A tp degree is a power of two or one of `more_tp`.

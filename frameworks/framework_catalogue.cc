@@ -1,0 +1,93 @@
+#include "frameworks/framework_catalogue.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frameworks/framework_table.h"
+#include "frameworks/losses.h"
+#include "frameworks/runtime_rules.h"
+
+namespace tangram {
+namespace {
+
+class PlannedFramework : public PlanningRuntime {
+ public:
+  explicit PlannedFramework(const Framework& framework)
+      : framework_(framework) {}
+
+  absl::string_view name() const override { return framework_.name; }
+  const Runtime& runs() const override { return framework_.runs; }
+
+  absl::Status Check(const ModelSpec& model,
+                     const TrainingOptions& training) const override {
+    return framework_.check == nullptr ? absl::OkStatus()
+                                       : framework_.check(model, training);
+  }
+
+  TrainingOptions Train(const TrainingOptions& training) const override {
+    return framework_.train == nullptr ? training : framework_.train(training);
+  }
+
+  std::vector<std::string> TrainingLosses(
+      const TrainingOptions& asked) const override {
+    const PipelinePlan nothing;
+    return ListLosses({.training = asked}, Train(asked), nothing);
+  }
+
+  bool AcceptsGpus(int num_gpus) const override {
+    return framework_.accepts_gpus == nullptr ||
+           framework_.accepts_gpus(num_gpus);
+  }
+
+  std::vector<RuntimeVariant> Variants(
+      const ModelSpec& model, const TrainingOptions& training,
+      absl::Span<const IslandSpec> islands,
+      absl::Span<const int> more_tp) const override {
+    return VariantsOf(framework_, model, training, islands, more_tp);
+  }
+
+  absl::StatusOr<PipelinePlan> Fit(const PlanRequest& request,
+                                   const PipelinePlan& plan) const override {
+    return FitPlan(framework_, {.cluster = request.cluster,
+                                .model = request.model,
+                                .training = request.training,
+                                .plan = plan});
+  }
+
+ private:
+  const Framework& framework_;
+};
+
+class Catalogue : public RuntimeCatalogue {
+ public:
+  Catalogue() {
+    for (const Framework* framework : PlanningRuntimes()) {
+      runtimes_.push_back(std::make_unique<PlannedFramework>(*framework));
+    }
+  }
+
+  absl::StatusOr<const PlanningRuntime*> Find(
+      absl::string_view name) const override {
+    for (const auto& runtime : runtimes_) {
+      if (runtime->name() == name) return runtime.get();
+    }
+    return FindPlanningRuntime(name).status();
+  }
+
+  absl::Span<const Runtime> KnownRuntimes() const override {
+    return tangram::KnownRuntimes();
+  }
+
+ private:
+  std::vector<std::unique_ptr<PlannedFramework>> runtimes_;
+};
+
+}  // namespace
+
+const RuntimeCatalogue& FrameworkCatalogue() {
+  static const auto& catalogue = *new Catalogue;
+  return catalogue;
+}
+
+}  // namespace tangram
