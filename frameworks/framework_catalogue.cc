@@ -1,5 +1,6 @@
 #include "frameworks/framework_catalogue.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,9 +36,8 @@ class PlannedFramework : public PlanningRuntime {
     return ListLosses({.training = asked}, Train(asked), nothing);
   }
 
-  bool AcceptsGpus(int num_gpus) const override {
-    return framework_.accepts_gpus == nullptr ||
-           framework_.accepts_gpus(num_gpus);
+  std::function<bool(int)> AcceptsGpus() const override {
+    return framework_.accepts_gpus;
   }
 
   std::vector<RuntimeVariant> Variants(

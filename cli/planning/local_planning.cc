@@ -18,6 +18,7 @@
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "coordinator/planners/tangram/estimate_cost.h"
+#include "frameworks/framework_catalogue.h"
 #include "worker/adapters/builtin_parallelizers.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
@@ -91,7 +92,8 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
     portfolio.push_back({.parallelizer = member.parallelizer->name(),
                          .source = member.source()});
   }
-  const auto planner = CreatePortfolioPlanner(std::move(portfolio), choice);
+  const auto planner = CreatePortfolioPlanner(std::move(portfolio), choice,
+                                              FrameworkCatalogue());
 
   PlanMonitor monitor(line, stop, tracer);
   absl::StatusOr<PlanResult> result = planner->Plan(request, monitor);

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_PLANNER_RUNTIME_CATALOGUE_H_
 #define TANGRAM_COMMON_PLANNER_RUNTIME_CATALOGUE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ class PlanningRuntime {
   // How Train differs from what was asked, a line each.
   virtual std::vector<std::string> TrainingLosses(
       const TrainingOptions& asked) const = 0;
-  // Whether a pipeline may have so many GPUs in all.
-  virtual bool AcceptsGpus(int num_gpus) const = 0;
+  // Whether a pipeline may have so many GPUs in all; empty: any number.
+  virtual std::function<bool(int)> AcceptsGpus() const = 0;
   // One search for each value of what stages must share that some island can
   // have. A tp degree is a power of two or one of `more_tp`.
   virtual std::vector<RuntimeVariant> Variants(

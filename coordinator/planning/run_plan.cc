@@ -12,6 +12,7 @@
 #include "common/wire/answered_request.h"
 #include "coordinator/dispatch/remote_slice_plan_source.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "frameworks/framework_catalogue.h"
 
 namespace tangram {
 namespace {
@@ -60,7 +61,8 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
       const Members members,
       FindMembers(pool, order.parallelizer, should_stop, log, share));
   TANGRAM_ASSIGN_OR_RETURN(
-      PlanResult result, CreatePortfolioPlanner(members.members, order.planner)
+      PlanResult result, CreatePortfolioPlanner(members.members, order.planner,
+                                                FrameworkCatalogue())
                              ->Plan(order.request, monitor));
 
   PlanFile file = AnsweredRequest(order.request, std::move(result));

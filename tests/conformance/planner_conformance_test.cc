@@ -11,6 +11,7 @@
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "formats/config/device_catalogue.h"
+#include "frameworks/framework_catalogue.h"
 #include "frameworks/runtime_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -139,7 +140,8 @@ TEST_P(PlannerConformanceTest, StopsWheneverItIsTold) {
   const auto planner = CreatePortfolioPlanner(
       {{.parallelizer = "it", .source = source.get()}},
       *BuiltinPlanners().Choose(GetParam().planner, {},
-                                {.max_search_steps = kEffort}));
+                                {.max_search_steps = kEffort}),
+      FrameworkCatalogue());
   int stopped = 0;
   for (int stop_at = 0;; stop_at = stop_at * 2 + 1) {
     StoppingObserver observer(stop_at);

@@ -16,6 +16,7 @@
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "formats/config/device_catalogue.h"
+#include "frameworks/framework_catalogue.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -93,7 +94,8 @@ absl::StatusOr<PlanResult> PlanCase(const AnswerCase& asked) {
   return CreatePortfolioPlanner(
              {{.parallelizer = asked.adapter, .source = source.get()}},
              *BuiltinPlanners().Choose(asked.planner, {},
-                                       {.max_search_steps = 64}))
+                                       {.max_search_steps = 64}),
+             FrameworkCatalogue())
       ->Plan(asked.request, observer);
 }
 
@@ -270,11 +272,12 @@ TEST(AnswersFitTest, ThereIsAPlanIfAndOnlyIfACompositionFits) {
                         .pipeline_microbatch_size = 2};
     BoastfulSource source(seed);
     SilentObserver observer;
-    ASSERT_OK_AND_ASSIGN(const PlanResult result,
-                         CreatePortfolioPlanner(
-                             {{.parallelizer = "boastful", .source = &source}},
-                             *BuiltinPlanners().Choose("", {}, {}))
-                             ->Plan(request, observer));
+    ASSERT_OK_AND_ASSIGN(
+        const PlanResult result,
+        CreatePortfolioPlanner(
+            {{.parallelizer = "boastful", .source = &source}},
+            *BuiltinPlanners().Choose("", {}, {}), FrameworkCatalogue())
+            ->Plan(request, observer));
     EveryComposition every(request, result.islands, source);
     EXPECT_EQ(result.plan.has_value(), every.AnyFits());
     (result.plan.has_value() ? num_plans : num_none)++;

@@ -12,8 +12,6 @@
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
-#include "frameworks/losses.h"
-#include "frameworks/runtime_rules.h"
 
 namespace tangram {
 namespace {
@@ -40,12 +38,13 @@ absl::StatusOr<std::vector<PortfolioMember>> Mixable(
 
 class RuntimeSearch {
  public:
-  RuntimeSearch(const RuntimeRules& rules, const PlannerChoice& choice,
+  RuntimeSearch(const PlanningRuntime& runtime, const PlannerChoice& choice,
                 const PlanRequest& request, PlanObserver& observer)
-      : rules_(rules), choice_(choice), request_(request), observer_(observer) {
-    if (rules.train != nullptr) {
-      request_.training = rules.train(request.training);
-    }
+      : runtime_(runtime),
+        choice_(choice),
+        request_(request),
+        observer_(observer) {
+    request_.training = runtime.Train(request.training);
   }
 
   const PlanRequest& request() const { return request_; }
@@ -55,14 +54,12 @@ class RuntimeSearch {
         std::vector<Island> islands,
         choice_.Create(*members.front().source, {})->Islands(request_));
     const absl::Status known =
-        rules_.check == nullptr
-            ? absl::OkStatus()
-            : rules_.check(request_.model, request_.training);
+        runtime_.Check(request_.model, request_.training);
     if (!known.ok()) {
       return PlanResult{
           .islands = std::move(islands),
           .infeasible = Infeasible{
-              .reason = absl::StrCat(rules_.name, ": ", known.message())}};
+              .reason = absl::StrCat(runtime_.name(), ": ", known.message())}};
     }
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
                              Mixable(members, request_.model));
@@ -80,7 +77,7 @@ class RuntimeSearch {
     result.lower_bound_s = lower_bound_s_;
     if (!result.plan.has_value()) result.infeasible = std::move(closest_);
     result.notes.push_back(
-        absl::StrCat("runtime ", rules_.name, ": ", variants.size(),
+        absl::StrCat("runtime ", runtime_.name(), ": ", variants.size(),
                      variants.size() == 1 ? " search"
                                           : " searches, one for each value "
                                             "of what its stages share"));
@@ -95,23 +92,20 @@ class RuntimeSearch {
     for (const IslandValue& tp : request_.constraints.tp_degrees) {
       tp_degrees.push_back(tp.value);
     }
-    return VariantsOf(rules_, request_.model, request_.training, specs,
-                      tp_degrees);
+    return runtime_.Variants(request_.model, request_.training, specs,
+                             tp_degrees);
   }
 
   absl::Status Try(const RuntimeVariant& variant, SlicePlanSource& source) {
     PipelineRules rules{
-        .runtime = &rules_.stage,
+        .runtime = &runtime_.runs(),
         .stages = variant.stages,
         .ends = variant.ends,
         .gpus_per_node = variant.gpus_per_node,
         .fit = [this](const PlanRequest& request, const PipelinePlan& plan) {
-          return FitPlan(rules_, {.cluster = request.cluster,
-                                  .model = request.model,
-                                  .training = request.training,
-                                  .plan = plan});
+          return runtime_.Fit(request, plan);
         }};
-    rules.accepts_gpus = rules_.accepts_gpus;
+    rules.accepts_gpus = runtime_.AcceptsGpus();
     if (best_.has_value() && best_->plan.has_value()) {
       rules.incumbent_s = best_->closed_form_s;
     }
@@ -127,7 +121,7 @@ class RuntimeSearch {
     return absl::OkStatus();
   }
 
-  const RuntimeRules& rules_;
+  const PlanningRuntime& runtime_;
   const PlannerChoice& choice_;
   PlanRequest request_;
   PlanObserver& observer_;
@@ -137,16 +131,14 @@ class RuntimeSearch {
   double lower_bound_s_ = 0;
 };
 
-// How `runtime` trains, and a note for each option that it does not have.
-void NoteTraining(const PlanRequest& request, const TrainingOptions& training,
-                  PlanResult& result) {
+// Notes how `runtime` trains, and each option of the request that it lacks.
+void NoteTraining(const PlanningRuntime& runtime, const PlanRequest& request,
+                  const TrainingOptions& training, PlanResult& result) {
   if (training == request.training) return;
   result.training = training;
-  const PipelinePlan nothing;
-  for (const std::string& loss :
-       ListLosses({.training = request.training}, training, nothing)) {
+  for (const std::string& loss : runtime.TrainingLosses(request.training)) {
     result.notes.push_back(
-        absl::StrCat("runtime ", request.constraints.runtime, ": ", loss));
+        absl::StrCat("runtime ", runtime.name(), ": ", loss));
   }
 }
 
@@ -154,12 +146,13 @@ void NoteTraining(const PlanRequest& request, const TrainingOptions& training,
 
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
-    const PlanRequest& request, PlanObserver& observer) {
-  TANGRAM_ASSIGN_OR_RETURN(const RuntimeRules* rules,
-                           FindRuntimeRules(request.constraints.runtime));
-  RuntimeSearch search(*rules, choice, request, observer);
+    const RuntimeCatalogue& runtimes, const PlanRequest& request,
+    PlanObserver& observer) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
+                           runtimes.Find(request.constraints.runtime));
+  RuntimeSearch search(*runtime, choice, request, observer);
   TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run(members));
-  NoteTraining(request, search.request().training, result);
+  NoteTraining(*runtime, request, search.request().training, result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/planner/cluster_planner.h"
+#include "common/planner/runtime_catalogue.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "coordinator/planners/registry/planner_registry.h"
 
@@ -16,7 +17,8 @@ namespace tangram {
 // PlanResult::training. kInvalidArgument for a runtime that is not known.
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
-    const PlanRequest& request, PlanObserver& observer);
+    const RuntimeCatalogue& runtimes, const PlanRequest& request,
+    PlanObserver& observer);
 
 }  // namespace tangram
 

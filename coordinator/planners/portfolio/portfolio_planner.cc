@@ -16,15 +16,14 @@
 namespace tangram {
 namespace {
 
-// Runtimes of which no other runs all that they run.
-std::vector<const Runtime*> WidestRuntimes() {
+// Returns the runtimes that no other covers; of equal ones the first.
+std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
   std::vector<const Runtime*> widest;
-  for (const Runtime& runtime : KnownRuntimes()) {
-    const bool covered =
-        absl::c_any_of(KnownRuntimes(), [&](const Runtime& other) {
-          return &other != &runtime && Covers(other, runtime) &&
-                 (!Covers(runtime, other) || &other < &runtime);
-        });
+  for (const Runtime& runtime : runtimes) {
+    const bool covered = absl::c_any_of(runtimes, [&](const Runtime& other) {
+      return &other != &runtime && Covers(other, runtime) &&
+             (!Covers(runtime, other) || &other < &runtime);
+    });
     if (!covered) widest.push_back(&runtime);
   }
   return widest;
@@ -45,15 +44,19 @@ PlanAlternative AlternativeOf(const PlanResult& result,
 
 class PortfolioPlanner : public ClusterPlanner {
  public:
-  PortfolioPlanner(std::vector<PortfolioMember> members, PlannerChoice choice)
-      : members_(std::move(members)), choice_(std::move(choice)) {}
+  PortfolioPlanner(std::vector<PortfolioMember> members, PlannerChoice choice,
+                   const RuntimeCatalogue& runtimes)
+      : members_(std::move(members)),
+        choice_(std::move(choice)),
+        runtimes_(runtimes) {}
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
     const auto plan = [&](const PlanRequest& asked) {
       return asked.constraints.runtime.empty()
                  ? PlanFreely(asked, observer)
-                 : PlanForRuntime(members_, choice_, asked, observer);
+                 : PlanForRuntime(members_, choice_, runtimes_, asked,
+                                  observer);
     };
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(request));
     if (!result.plan.has_value()) {
@@ -138,7 +141,7 @@ class PortfolioPlanner : public ClusterPlanner {
       sources.push_back(member.source);
       names.push_back(member.parallelizer);
     }
-    for (const Runtime* runtime : WidestRuntimes()) {
+    for (const Runtime* runtime : Widest(runtimes_.KnownRuntimes())) {
       const auto source = CreateMixedSource(sources);
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,
@@ -152,6 +155,7 @@ class PortfolioPlanner : public ClusterPlanner {
 
   const std::vector<PortfolioMember> members_;
   const PlannerChoice choice_;
+  const RuntimeCatalogue& runtimes_;
 };
 
 }  // namespace
@@ -165,9 +169,10 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
 }
 
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
-    std::vector<PortfolioMember> members, PlannerChoice choice) {
+    std::vector<PortfolioMember> members, PlannerChoice choice,
+    const RuntimeCatalogue& runtimes) {
   return std::make_unique<PortfolioPlanner>(std::move(members),
-                                            std::move(choice));
+                                            std::move(choice), runtimes);
 }
 
 }  // namespace tangram

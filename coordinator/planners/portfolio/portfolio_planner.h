@@ -8,6 +8,7 @@
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
+#include "common/planner/runtime_catalogue.h"
 #include "coordinator/planners/registry/planner_registry.h"
 
 namespace tangram {
@@ -29,9 +30,12 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
 // know the model is left out, and so is one that cuts it into other atoms than
 // the first from mixes.
 //
+// `runtimes` must outlive the planner.
+//
 // Questions are asked again in every mix: sources should remember answers.
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
-    std::vector<PortfolioMember> members, PlannerChoice choice);
+    std::vector<PortfolioMember> members, PlannerChoice choice,
+    const RuntimeCatalogue& runtimes);
 
 }  // namespace tangram
 

@@ -9,6 +9,7 @@
 #include "coordinator/dispatch/local_slice_plan_source.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "frameworks/framework_catalogue.h"
 #include "worker/adapters/builtin_parallelizers.h"
 
 namespace tangram::testing {
@@ -34,7 +35,8 @@ absl::StatusOr<PlanResult> PlanLocally(const PlanRequest& request,
   SilentObserver observer;
   TANGRAM_ASSIGN_OR_RETURN(PlannerChoice choice,
                            BuiltinPlanners().Choose(planner, text, options));
-  return CreatePortfolioPlanner(std::move(members), std::move(choice))
+  return CreatePortfolioPlanner(std::move(members), std::move(choice),
+                                FrameworkCatalogue())
       ->Plan(request, observer);
 }
 

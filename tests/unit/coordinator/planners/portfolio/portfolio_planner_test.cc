@@ -1,6 +1,7 @@
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
 #include "coordinator/planners/builtin/builtin_planners.h"
+#include "frameworks/framework_catalogue.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -61,7 +62,8 @@ class NoSuchModel : public FakeSlicePlanSource {
 absl::StatusOr<PlanResult> Plan(std::vector<PortfolioMember> members) {
   Observer observer;
   return CreatePortfolioPlanner(std::move(members),
-                                *BuiltinPlanners().Choose("", {}, {}))
+                                *BuiltinPlanners().Choose("", {}, {}),
+                                FrameworkCatalogue())
       ->Plan(LeftAndRight(), observer);
 }
 
