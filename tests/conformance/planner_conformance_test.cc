@@ -246,7 +246,7 @@ TEST_P(PlannerConformanceTest, PlansForARuntime) {
     EXPECT_THAT(result.infeasible->reason, ::testing::Not(IsEmpty()));
     return;
   }
-  ASSERT_OK_AND_ASSIGN(const RuntimeRules* rules, FindRuntimeRules("megatron"));
+  ASSERT_OK_AND_ASSIGN(const Framework* rules, FindPlanningRuntime("megatron"));
   EXPECT_THAT(
       FitPlan(*rules, {.cluster = request.cluster,
                        .model = request.model,
