@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_tables.h"
@@ -167,7 +168,13 @@ class Search {
 
 SlicePlanSet SearchPipelines(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options) {
-  return Search(slice, island, options).Run();
+  SlicePlanSet answer = Search(slice, island, options).Run();
+  // The dynamic program knows no limit on the number of stages.
+  if (island.limits.max_stages > 0) {
+    SettleCoverage(options.trailing_stages, answer);
+    KeepWithin(island.limits, answer);
+  }
+  return answer;
 }
 
 }  // namespace tangram::alpa
