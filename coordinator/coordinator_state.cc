@@ -74,6 +74,8 @@ absl::Status JobsAreDamaged(const std::string& jobs_at,
 absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,
                                            Metrics& metrics) {
   CoordinatorState state;
+  // Counters that alerts watch begin at zero, also where nothing is stored.
+  state.answer_metrics = std::make_unique<AnswerStoreMetrics>(metrics);
   if (!place.database.empty()) {
     state.jobs_at = "--database";
     TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenPostgresDatabase(place.database));
@@ -88,7 +90,6 @@ absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,
     TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(memory)));
     return state;
   }
-  state.answer_metrics = std::make_unique<AnswerStoreMetrics>(metrics);
   TANGRAM_ASSIGN_OR_RETURN(
       state.answers,
       CreateSqlAnswerStore(AnswersOf(place),

@@ -50,7 +50,7 @@ class ReplicatedPlanTest(Folder):
         run = self.run_tangram("diff", EXAMPLE, other)
         self.assertEqual(run.returncode, DIFFER)
         self.assertIn("pipelines[1].stages[0].peak", run.stdout)
-        self.assertIn("pipelines[1].warm_up", run.stdout)
+        self.assertIn("pipelines[1].warm up", run.stdout)
 
     def test_errors_name_the_pipeline(self):
         bad = self.edit("bad.json", lambda plan: plan["pipelines"][1]
