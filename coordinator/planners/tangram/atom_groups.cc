@@ -8,8 +8,8 @@
 namespace tangram {
 namespace {
 
-// The first and the last atom alone, the others in chunks of equal length: a
-// model of equal layers keeps almost all of its slices equal.
+// Returns the first and the last atom alone, and the others in chunks of equal
+// length. So a model of equal layers keeps almost all of its slices equal.
 std::vector<AtomRange> RangesOf(int num_atoms, int atoms_per_group) {
   std::vector<AtomRange> ranges;
   if (atoms_per_group == 1) {
@@ -29,6 +29,7 @@ bool IsOneRun(const AtomOutline& a, const AtomOutline& b) {
   return a.runs == 1 && b.runs == 1 && a.content == b.content;
 }
 
+// Returns the outline of one atom that consists of `atoms`.
 AtomOutline Joined(absl::Span<const AtomOutline> atoms) {
   if (atoms.size() == 1) return atoms.front();
   Fingerprinter content;
@@ -42,10 +43,12 @@ AtomOutline Joined(absl::Span<const AtomOutline> atoms) {
   return joined;
 }
 
+// Returns the size of a search over `atoms`. With R(i) the runs that begin in
+// atoms [0, i), a slice [b, e) has at most R(e) − R(b) + 1 runs.
 SearchSize SizeOf(absl::Span<const AtomOutline> atoms, bool merge_equal,
                   int64_t questions_per_slice) {
   std::vector<Fingerprint> contents;
-  // runs[i]: runs that begin in atoms [0, i), were they one slice.
+  // runs[i] = R(i): runs that begin in atoms [0, i) of the joined model.
   std::vector<int64_t> runs = {0};
   for (size_t i = 0; i < atoms.size(); ++i) {
     contents.push_back(atoms[i].content);
@@ -58,7 +61,7 @@ SearchSize SizeOf(absl::Span<const AtomOutline> atoms, bool merge_equal,
                   .num_pairs = table.num_classes() * questions_per_slice};
   for (int c = 0; c < table.num_classes(); ++c) {
     const AtomRange range = table.MembersOf(c).front();
-    // One more: the first atom of the slice may continue a run.
+    // Plus one, because the first atom of the slice may continue a run.
     size.num_runs += runs[range.end] - runs[range.begin] + 1;
   }
   return size;
@@ -91,12 +94,13 @@ std::vector<AtomOutline> OutlinesOf(absl::Span<const ModelSlice> atoms) {
   return outlines;
 }
 
+// Halves the number of groups until the search is small. For `most` groups of
+// n atoms, of which two stay alone, a group has ⌈(n − 2) / (most − 2)⌉ atoms.
 AtomGroups GroupAtoms(absl::Span<const AtomOutline> atoms, bool merge_equal,
                       int64_t questions_per_slice) {
   const int num_atoms = static_cast<int>(atoms.size());
   AtomGroups grouped;
   for (int most = kMaxAtoms; most >= kMinAtoms; most /= 2) {
-    // Two atoms are alone.
     grouped.atoms_per_group =
         num_atoms <= most ? 1 : (num_atoms - 2 + most - 3) / (most - 2);
     grouped.groups = RangesOf(num_atoms, grouped.atoms_per_group);

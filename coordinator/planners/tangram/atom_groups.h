@@ -11,37 +11,39 @@
 
 namespace tangram {
 
-// What the size of a search depends on in an atom.
+// The properties of an atom that decide the size of a search.
 struct AtomOutline {
   Fingerprint content = 0;  // Equal for equal atoms.
-  int64_t runs = 1;         // Of equal layers.
+  int64_t runs = 1;         // Number of runs of equal layers.
 };
 
-// One atom a layer: how the parallelizers here cut a model.
+// Return one outline per atom. For a model, every layer is an atom, which is
+// how the built-in parallelizers cut it.
 std::vector<AtomOutline> OutlinesOf(const ModelSpec& model);
 std::vector<AtomOutline> OutlinesOf(absl::Span<const ModelSlice> atoms);
 
-// How large a search over some atoms is.
+// The size of a search over a sequence of atoms.
 struct SearchSize {
   int num_atoms = 0;
-  int64_t num_slices = 0;  // Different ones, if equal slices are merged.
-  int64_t num_pairs = 0;   // The same, times islands and microbatch sizes.
-  int64_t num_runs = 0;    // At most, over all different slices.
+  int64_t num_slices = 0;  // Distinct slices, if equal ones are merged.
+  int64_t num_pairs = 0;   // num_slices · islands · microbatch sizes.
+  int64_t num_runs = 0;    // Upper bound on runs, over all slices.
   bool IsSmall() const;    // Within kMaxPairs and kMaxSliceRuns.
 };
 
 // Neighbouring atoms that the search moves together. Groups are as fine as the
-// limits of planning_limits.h allow: single atoms for every model in use. All
-// groups have the same number of atoms, but for the first and the last atom of
-// the model, which stay alone, and the group before the last.
+// limits of planning_limits.h allow: single atoms for every model in use. The
+// first and the last atom of the model stay alone. All other groups have the
+// same number of atoms, except that the group before the last may have fewer.
 struct AtomGroups {
-  std::vector<AtomRange> groups;  // Ranges of the atoms given, in order.
+  std::vector<AtomRange> groups;  // Ranges of the given atoms, in order.
   int atoms_per_group = 1;
   SearchSize size;
 };
 
-// `questions_per_slice`: islands times microbatch sizes. `merge_equal`: whether
-// equal slices are asked once. Takes O(atoms + kMaxAtoms²).
+// Returns the finest groups within the limits. `questions_per_slice` is islands
+// times microbatch sizes. `merge_equal` says whether equal slices are asked
+// once. Takes O(atoms + kMaxAtoms²) steps.
 AtomGroups GroupAtoms(absl::Span<const AtomOutline> atoms, bool merge_equal,
                       int64_t questions_per_slice);
 

@@ -16,13 +16,15 @@
 namespace tangram {
 namespace {
 
-// Costs slice plans as the evaluator does.
+// Costs slice plans as the evaluator does: t_s = forward + backward of one
+// microbatch, without transfers. The closing time of a slice is the gradient
+// reduction and the optimizer step of its first stage.
 class SliceCosts {
  public:
   SliceCosts(const SearchSpace& space, const PlanRequest& request)
       : space_(space), request_(request) {}
 
-  // `atoms` is left empty: equal slices cost the same wherever they stand.
+  // Leaves `atoms` empty, because equal slices cost the same at every position.
   BoundSlice CostOf(const PairId& pair, int island, const SlicePlan& plan) {
     std::vector<double> stage_s;
     double closing_s = 0;
@@ -59,6 +61,8 @@ class SliceCosts {
 
 }  // namespace
 
+// The bound is the least of LeastIterationSeconds over all microbatch sizes.
+// The least so far limits the next one, and drops slices that are slower alone.
 absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
                                            const PairStore& store,
                                            const PlanRequest& request,

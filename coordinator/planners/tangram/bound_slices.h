@@ -8,11 +8,11 @@
 
 namespace tangram {
 
-// A lower bound on the simulated iteration time of every composition of the
-// slice plans in `store`, for every microbatch size; at most `limit_s`. Stages
-// are costed as the evaluator does, on the GPUs that they would have, so the
-// bound holds whatever a parallelizer claims. kCancelled once `observer` says
-// so.
+// Returns a lower bound on the simulated iteration time in seconds of every
+// composition of the slice plans in `store`, for every microbatch size. The
+// bound is at most `limit_s`. The evaluator's own costs are used, on the GPUs
+// that a stage would have, so the bound holds whatever a parallelizer claims.
+// Errors: kCancelled once `observer` says stop.
 absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
                                            const PairStore& store,
                                            const PlanRequest& request,

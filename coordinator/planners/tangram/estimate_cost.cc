@@ -15,15 +15,15 @@
 namespace tangram {
 namespace {
 
-// The request, its copy for a runtime and the one in the answer.
+// Copies: the request, its copy for a runtime and the one in the answer.
 constexpr int64_t kCopiesOfRequest = 3;
-// What a pair takes before it is asked: its name in the list of open pairs,
-// and a place for its answer.
+// Bytes of a pair before it is asked: its id in the list of open pairs, and a
+// pointer to its answer.
 constexpr int64_t kBytesPerPair = 24;
-// A few slice plans of some stages each.
+// Estimate for an answer of a few slice plans with some stages each.
 constexpr int64_t kBytesPerAnswer = 4096;
-// A place of a pair in one composition, and the partial pipelines that one such
-// place leads to in the compositions of the paper's workloads.
+// A place is a slice position on an island in one composition. The tails
+// (partial pipelines) per place are those seen with the paper's workloads.
 constexpr int64_t kBytesPerPlace = 64;
 constexpr int64_t kTailsPerPlace = 64;
 constexpr int64_t kBytesPerTail = 104;
@@ -63,6 +63,11 @@ int64_t BytesOf(const PlanRequest& request) {
 
 }  // namespace
 
+// With n atoms, I islands, p pairs and r runs, there are q = I·n(n + 1)/2
+// places and
+//
+//   bytes = request + r·sizeof(LayerRun) + 24·p + min(4096·p, kMaxAnswerBytes)
+//           + 64·q + 104·min(64·q, max_tails).
 absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
                                       const TangramOptions& options) {
   TANGRAM_RETURN_IF_ERROR(CheckRequest(request));

@@ -14,11 +14,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Pipelines that take this much longer need no exact figure.
+// Pipelines that take longer by this factor need no exact figure.
 constexpr double kMuchLonger = 1.1;
 
-// Bytes that the model lacks even if every island held what it can: the least
-// any microbatch size needs, on the island that needs least for each atom.
+// Returns the bytes that the cluster lacks at least; zero or less: none proven.
+// With M_m(a, i) the bytes of atom a on island i at microbatch size m,
+//
+//   min over m of (Σ_a min_i M_m(a, i) − usable bytes of the cluster).
 double ClusterBytesShort(const SearchSpace& space) {
   double least = kInfinity;
   for (const WorkBounds& bounds : space.bounds) {
@@ -31,7 +33,7 @@ double ClusterBytesShort(const SearchSpace& space) {
   return least;
 }
 
-// "3 more A100-80": of the GPUs with most memory, as many as `bytes` need.
+// Returns "3 more A100-80": how many of the GPUs with most memory `bytes` need.
 std::string MoreGpus(const SearchSpace& space, double bytes) {
   const DeviceSpec* largest = nullptr;
   double most_bytes = 0;
@@ -48,7 +50,7 @@ std::string MoreGpus(const SearchSpace& space, double bytes) {
                          largest->type);
 }
 
-// "1.2 % longer" or "0.3 % shorter" than `reference_s`.
+// Returns "2.5 s, 1.2 % longer" or "... shorter", as against `reference_s`.
 std::string Compared(double seconds, double reference_s) {
   const double percent = 100 * (seconds / reference_s - 1);
   return absl::StrFormat("%.4g s, %.1f %% %s", seconds, std::abs(percent),

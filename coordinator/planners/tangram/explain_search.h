@@ -10,13 +10,14 @@
 
 namespace tangram {
 
-// Why the answers in `store` make no pipeline: the bytes that the cluster
-// lacks, or the answer that came closest to a plan.
+// Returns the reason why the answers in `store` make no pipeline: the bytes
+// that the cluster lacks, or the answer that came closest to a plan.
 Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store);
 
-// Why the chosen proposal, made of `chosen`, does without `island`. The figure
-// is the judge's for the fastest proposal with the island, else the closed
-// form of the best composition with it. Errors: kCancelled.
+// Returns the reason why the chosen proposal, made of `chosen`, does not use
+// `island`. The time in the reason is the judge's for the fastest proposal with
+// the island. Without such a proposal it is the closed form of the best
+// composition with the island. Errors: kCancelled.
 absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
                                            const Finalist& chosen,
                                            const Judgement& judgement,

@@ -21,23 +21,22 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// How far the search looks for finalists: within which fraction of the best,
-// how many, and how many partial pipelines it takes to drop a worse one. The
-// first is the usual one, whose slack is the caller's. The others follow when
-// all finalists were refused for what the search cannot learn from, as a
-// runtime's export refuses whole plans. Each is some ten times the work of the
-// one before it; the last ends the search.
+// The window in which the search looks for finalists. The first one is the
+// usual one, with the caller's slack. The others follow when all finalists were
+// refused for reasons that give no lesson, as when a runtime's export refuses
+// whole plans. Each is about ten times the work of the one before it, and the
+// search ends with the last.
 struct Window {
-  double slack;
-  int max_compositions;
-  int keep;
+  double slack;          // Fraction above the best closed form.
+  int max_compositions;  // Finalists at most.
+  int keep;              // Better partial pipelines needed to drop one.
 };
 constexpr Window kWindows[] = {
     {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, 1024, 16}};
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
-// The layer at which atom `atom` begins.
+// Returns the first layer of atom `atom`.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
                          int atom) {
   return model.layers[space.first_layer[atom]];
@@ -76,6 +75,17 @@ PairSearch::PairSearch(const SearchSpace& space, const PlanRequest& request,
   }
 }
 
+// Asks seed pairs, then two waves, and composes after each (paper §5.1). With
+// LB(p) the lower bound of pair p, LB_m that of any pipeline at microbatch size
+// m (both by WorkBounds), T the closed form of the best pipeline known and σ
+// the slack,
+//
+//   L = T·(1 + σ)
+//   wave 1 asks the pairs with LB(p) ≤ (min_m LB_m + L) / 2,
+//   wave 2 asks the pairs with LB(p) ≤ L, for the T that wave 1 found.
+//
+// A pair with LB(p) > L is in no pipeline within the slack of the best. Without
+// imbalance pruning, one wave asks all pairs.
 absl::Status PairSearch::Run() {
   observer_.OnPhase(PlanPhase::kEnumeration);
   TANGRAM_ASSIGN_OR_RETURN(open_, EnumeratePairs());
@@ -88,8 +98,8 @@ absl::Status PairSearch::Run() {
     std::erase_if(open_,
                   [&](const PairId& pair) { return store_.Asked(pair); });
     TANGRAM_RETURN_IF_ERROR(ComposeAll());
-    // Half way between what cannot be beaten and what is known, first: its
-    // answers often lower the limit for the rest.
+    // The first wave goes half way from the lower bound to the limit. Its
+    // answers often lower the limit for the second wave.
     double least_s = kInfinity;
     for (const WorkBounds& bounds : space_.bounds) {
       least_s = std::min(least_s, bounds.IterationSeconds());
@@ -99,7 +109,8 @@ absl::Status PairSearch::Run() {
   return AskTheRest();
 }
 
-// Asks what the best pipeline leaves open, and collects what can be proposed.
+// Asks the open pairs that can still matter beside the best pipeline, and
+// collects finalists.
 absl::Status PairSearch::AskTheRest() {
   TANGRAM_RETURN_IF_ERROR(
       AskWave(options_.pruning.imbalance ? Limit() : kInfinity));
@@ -108,8 +119,8 @@ absl::Status PairSearch::AskTheRest() {
   return absl::OkStatus();
 }
 
-// Starts over from what is known of the pairs: what was refused no longer
-// bounds the others, so pairs that were pruned beside it may matter now.
+// Composes again from the known answers. A refused pipeline no longer bounds
+// the others, so pairs that were pruned because of it may matter now.
 absl::Status PairSearch::Resume() {
   best_s_ = rules_.incumbent_s;
   for (Composed& composed : composed_) {
@@ -120,6 +131,9 @@ absl::Status PairSearch::Resume() {
   return AskTheRest();
 }
 
+// A lesson with k trailing stages limits its plan to k − 1 of them:
+//
+//   borne(plan) = min over its lessons of (k − 1).
 absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
   finalists_.clear();
   for (const Lesson& lesson : lessons) {
@@ -132,8 +146,8 @@ absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
     TANGRAM_RETURN_IF_ERROR(Resume());
     if (!finalists_.empty() || best_s_ == kInfinity) return absl::OkStatus();
   }
-  // Another search has a plan that fits and is about as fast as the best that
-  // this one could find: slower ones are of no use.
+  // Another search already has a plan that fits and is about as fast as the
+  // best that this one could find. Slower plans are of no use.
   if (rules_.incumbent_s < kInfinity) return absl::OkStatus();
   while (finalists_.empty() && window_ + 1 < std::size(kWindows)) {
     ++window_;
@@ -147,8 +161,9 @@ bool PairSearch::exhausted() const {
          !store_.is_full();
 }
 
-// Counts every slice with every island and microbatch size, and keeps what the
-// policies leave. Each pruned pair is counted once, by the first policy.
+// Returns the pairs that the pruning policies leave (paper §5.1), in ascending
+// order. There are slices · microbatch sizes · islands pairs before pruning.
+// Each pruned pair is counted once, under the first policy that drops it.
 absl::StatusOr<std::vector<PairId>> PairSearch::EnumeratePairs() {
   const PruningOptions& pruning = options_.pruning;
   const auto num_sizes = static_cast<int64_t>(space_.microbatch_sizes.size());
@@ -156,7 +171,7 @@ absl::StatusOr<std::vector<PairId>> PairSearch::EnumeratePairs() {
   stats_.pairs = space_.slices.num_slices() * num_sizes * space_.num_islands();
   stats_.pruned_redundant =
       stats_.pairs - space_.slices.num_classes() * num_sizes * num_classes;
-  // Places and constraints do not depend on the microbatch size.
+  // Positions and constraints do not depend on the microbatch size.
   std::vector<bool> allowed;  // [slice class · island classes + island class]
   for (int s = 0; s < space_.slices.num_classes(); ++s) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
@@ -184,6 +199,7 @@ absl::StatusOr<std::vector<PairId>> PairSearch::EnumeratePairs() {
   return open;
 }
 
+// Asks `questions` in batches, and stops early once the store is full.
 absl::Status PairSearch::Ask(absl::Span<const Question> questions) {
   if (questions.empty()) return absl::OkStatus();
   observer_.OnPhase(PlanPhase::kSlicePlans);
@@ -200,7 +216,7 @@ absl::Status PairSearch::Ask(absl::Span<const Question> questions) {
   return absl::OkStatus();
 }
 
-// Asks `questions`, of which `done` of `total` were asked in earlier batches.
+// Asks one batch. `done` of `total` questions were asked in earlier batches.
 absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
                                   size_t done, size_t total) {
   std::vector<PairQuery> queries;
@@ -208,7 +224,7 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
     const PairId& pair = question.pair;
     int64_t steps = options_.max_search_steps;
     if (options_.pruning.early_stop) {
-      // Search effort in proportion to the slice's share of the model (§6.4).
+      // steps = max(1, ⌈share of the model's work · max_search_steps⌉) (§6.4).
       const double share = space_.bounds[pair.microbatch].WorkShare(
           space_.slices.MembersOf(pair.slice_class).front());
       steps = std::max<int64_t>(
@@ -267,14 +283,14 @@ absl::Status PairSearch::AskWave(double limit_s) {
     }
     const double least_s = space_.PairIterationSeconds(pair);
     if (!options_.pruning.imbalance || least_s <= limit_s) {
-      // Without a bound (profiles of zero make it NaN) it may be the best.
+      // Profiles of zero make the bound NaN. Such a pair may be the best.
       matter.push_back({std::isnan(least_s) ? 0 : least_s, pair});
     } else {
       rest.push_back(pair);
     }
   }
   open_ = std::move(rest);
-  // The answers may take more memory than there is: the promising ones first.
+  // The answers may exceed the memory limit, so promising pairs go first.
   if (matter.size() > kMaxBatchQueries) {
     std::sort(matter.begin(), matter.end());
   }
@@ -288,7 +304,7 @@ absl::Status PairSearch::ComposeAll() {
   while (true) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     observer_.OnPhase(PlanPhase::kComposition);
-    // A faster pipeline for one size may leave nothing to do for others.
+    // A faster pipeline for one size lowers the limit for the others.
     for (bool changed = true; changed;) {
       TANGRAM_ASSIGN_OR_RETURN(changed, ComposeChanged());
     }
@@ -298,8 +314,9 @@ absl::Status PairSearch::ComposeAll() {
   }
 }
 
-// A beam may miss what was composed of fewer answers: whether `earlier` has a
-// pipeline that fits and beats `compositions`. Keeps only what fits of it then.
+// Returns whether `earlier` has a pipeline that fits and beats `compositions`.
+// A beam may miss a pipeline that was found with fewer answers. If it returns
+// true, it removes from `earlier` the pipelines that may not fit.
 bool PairSearch::KeepsEarlier(const std::vector<Composition>& compositions,
                               std::vector<Composition>& earlier) const {
   if (narrowest_beam_ == kUnlimitedBeam) return false;
@@ -317,7 +334,7 @@ bool PairSearch::KeepsEarlier(const std::vector<Composition>& compositions,
   return true;
 }
 
-// Composes one microbatch size that has new answers; false if there is none.
+// Composes one microbatch size that has new answers. Returns false if none has.
 absl::StatusOr<bool> PairSearch::ComposeChanged() {
   for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
     Composed& composed = composed_[m];
@@ -353,9 +370,9 @@ absl::StatusOr<std::vector<Composition>> PairSearch::Compose(
   return compositions;
 }
 
-// The pairs that `compositions` use, in the same order; their indices are
-// changed to match. A problem has a pair for every slice and island, of which
-// compositions use a few.
+// Returns the pairs that `compositions` use, in the same order, and changes the
+// indices in `compositions` to match. This saves memory: a problem has a pair
+// for every slice and island, and compositions use few of them.
 std::vector<PlacedPair> PairSearch::KeepUsed(
     std::vector<PlacedPair> pairs, std::vector<Composition>& compositions) {
   std::map<int, int> kept;  // Old index to new.
@@ -397,11 +414,12 @@ double PairSearch::Slack() const {
 }
 
 double PairSearch::Limit() const {
-  // A little more, so that rounding does not decide.
+  // L = T·(1 + slack), a little higher so that rounding does not decide.
   return best_s_ * (1 + Slack()) * (1 + 1e-9);
 }
 
-// The plans of promising compositions that do not bear their trailing stages.
+// Returns a question for each plan in a composition within the limit that does
+// not support its trailing stages.
 std::vector<PairSearch::Question> PairSearch::OpenQuestions() const {
   std::set<std::pair<PairId, int>> wanted;
   for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
@@ -428,8 +446,8 @@ PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
           .island_class = space_.class_of_island[placed.island]};
 }
 
-// The candidates of a pair on an island: those of the store, less what lessons
-// tell of this island.
+// Returns the candidates of a pair on an island: the store's, with the limits
+// on trailing stages that lessons set for this island.
 const PairCandidates& PairSearch::CandidatesOn(const PairId& pair, int island) {
   const PairCandidates& answered = store_.CandidatesOf(pair);
   const auto lessons = borne_.find({pair, island});
@@ -443,6 +461,8 @@ const PairCandidates& PairSearch::CandidatesOn(const PairId& pair, int island) {
   return corrected;
 }
 
+// Returns the composition problem of one microbatch size: every allowed slice
+// position on every island whose pair has a candidate.
 ComposeProblem PairSearch::ProblemFor(int microbatch) {
   const WorkBounds& bounds = space_.bounds[microbatch];
   ComposeProblem problem{
@@ -480,6 +500,9 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
   return problem;
 }
 
+// Returns the seconds per microbatch for the activations of a slice boundary
+// and their gradients on the way back. GPUs send in pairs: min(from, to) flows
+// over min(from, to) pairs of nodes.
 double PairSearch::TransferSecondsBetween(int microbatch, int atom,
                                           int from_island, int from_gpus,
                                           int to_island, int to_gpus) const {
@@ -511,7 +534,8 @@ Finalist PairSearch::FinalistOf(int microbatch,
   return finalist;
 }
 
-// Takes the compositions within the window that were no finalists before.
+// Adds the compositions within the window that have not been finalists before,
+// ordered by closed form, then by microbatch size.
 void PairSearch::CollectFinalists() {
   for (int m = 0; m < static_cast<int>(composed_.size()); ++m) {
     for (const Composition& composition : composed_[m].compositions) {
@@ -545,6 +569,7 @@ absl::StatusOr<double> PairSearch::BestWithIsland(int island, int microbatch,
   return compositions.empty() ? kInfinity : compositions.front().closed_form_s;
 }
 
+// min over microbatch sizes and allowed slices [b, e) of LB(b, e, island).
 double PairSearch::LeastWithIsland(int island) const {
   double least_s = kInfinity;
   for (const WorkBounds& bounds : space_.bounds) {

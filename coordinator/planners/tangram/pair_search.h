@@ -31,9 +31,9 @@ struct ChosenSlice {
   auto operator<=>(const ChosenSlice&) const = default;
 };
 
-// What a refused finalist teaches: with so many stages after its slice, the
-// plan of the pair does not fit in the memory of the island, whatever its maker
-// claims. It will not fit with more either.
+// The conclusion from a refused finalist: with this many stages after its
+// slice, the plan of the pair exceeds the memory of the island, whatever its
+// parallelizer claims. It will not fit with more trailing stages either.
 struct Lesson {
   PairId pair;
   int island = 0;
@@ -41,18 +41,18 @@ struct Lesson {
   int trailing_stages = 0;
 };
 
-// A whole pipeline by the planner's closed form.
+// A whole pipeline, with its iteration time by the planner's closed form.
 struct Finalist {
   double closed_form_s = 0;
   int microbatch = 0;  // Index into SearchSpace::microbatch_sizes.
   std::vector<ChosenSlice> slices;
 };
 
-// Which pairs are asked, in which order, and what is composed of the answers.
-// Asks a few seed pairs for a first pipeline; then only pairs whose lower bound
-// could still matter beside the best pipeline known, in two waves; then again
-// wherever a plan of a promising pipeline does not bear the stages that follow
-// it, until none of them does (paper §5.1 and §5.2).
+// Decides which pairs are asked, and composes pipelines of the answers (paper
+// §5.1 and §5.2). A few seed pairs give a first pipeline. Then, in two waves,
+// only pairs are asked whose lower bound can still matter beside the best
+// pipeline known. A pair is asked again if its plan in a promising pipeline
+// does not support the stages that follow it, until every such plan does.
 class PairSearch {
  public:
   // All arguments must outlive the search.
@@ -60,34 +60,36 @@ class PairSearch {
              const TangramOptions& options, const PipelineRules& rules,
              SlicePlanSource& source, PlanObserver& observer);
 
+  // Finds the first finalists. Errors: the source's, and kCancelled.
   absl::Status Run();
 
   // Looks for other finalists after all so far were refused. With lessons, the
-  // search goes on without the plans that they are about, so it ends only when
-  // no composition is left. Without, the window widens, a fixed number of
-  // times.
+  // search goes on without the plans that they rule out, so it ends only when
+  // no composition is left. Without lessons, the window widens, a fixed number
+  // of times.
   absl::Status Widen(absl::Span<const Lesson> lessons);
 
-  // Whether the finalists ran out because no composition is left, and not at
-  // the widest window.
+  // Returns whether the finalists ran out because no composition is left, and
+  // not because the window was at its widest.
   bool exhausted() const;
 
-  // After Run and Widen: pipelines within the slack of the best that were not
-  // finalists before, best first. Empty: none is left.
+  // After Run and Widen: new pipelines within the slack of the best, best
+  // first. Earlier finalists are not repeated. Empty: none is left.
   const std::vector<Finalist>& finalists() const { return finalists_; }
   const PairStore& store() const { return store_; }
   const PlanningStats& stats() const { return stats_; }
-  // What the search left out to stay within its limits; for people.
+  // Returns notes for people on what the search skipped to stay in its limits.
   std::vector<std::string> Notes() const;
 
-  // The best closed form of any pipeline of the answers that uses `island` with
-  // that microbatch size, optimistic where a plan does not bear its trailing
-  // stages; infinite if there is none of at most `limit_s`.
+  // Returns the least closed form in seconds of any pipeline of the answers
+  // that uses `island` at that microbatch size. It is optimistic where a plan
+  // does not support its trailing stages. Infinite: none takes at most
+  // `limit_s`.
   absl::StatusOr<double> BestWithIsland(int island, int microbatch,
                                         double limit_s);
 
-  // A lower bound on the closed form of any pipeline that uses `island`, asked
-  // or not.
+  // Returns a lower bound in seconds on the closed form of any pipeline that
+  // uses `island`, whether or not its pairs were asked.
   double LeastWithIsland(int island) const;
 
  private:
@@ -101,8 +103,8 @@ class PairSearch {
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
   absl::Status AskFirst(const std::vector<PairId>& pairs);
-  // Asks those of open_ whose lower bound is at most `limit_s`; the others
-  // stay.
+  // Asks the pairs of open_ whose lower bound is at most `limit_s`. The others
+  // stay open.
   absl::Status AskWave(double limit_s);
   absl::Status AskTheRest();
   absl::Status Resume();
@@ -139,24 +141,24 @@ class PairSearch {
   std::vector<std::vector<Link>> island_links_;      // [from][to]
   std::vector<std::vector<double>> boundary_bytes_;  // [microbatch][atom]
 
-  // The last composition for each microbatch size, and whether answers came
-  // since.
+  // The last composition for a microbatch size.
   struct Composed {
-    bool changed = false;
-    std::vector<PlacedPair> pairs;  // Those that `compositions` use.
+    bool changed = false;           // Answers have come since.
+    std::vector<PlacedPair> pairs;  // Only those that `compositions` use.
     std::vector<Composition> compositions;
   };
   std::vector<Composed> composed_;
-  double best_s_;
-  int narrowest_beam_ = kUnlimitedBeam;
-  std::vector<PairId> open_;  // Not asked yet, nor pruned for good.
-  size_t window_ = 0;         // Index into the windows.
+  double best_s_;  // Closed form of the best pipeline that fits.
+  int narrowest_beam_ = kUnlimitedBeam;  // In all compositions.
+  std::vector<PairId> open_;             // Neither asked nor pruned for good.
+  size_t window_ = 0;                    // Index into kWindows.
   std::vector<Finalist> finalists_;
   std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.
-  // By pair and island: what lessons say that a plan bears at most, and the
-  // candidates with that in place of the claims.
+  // A pair and an island.
   using PlacedPairId = std::pair<PairId, int>;
+  // Plan → the most trailing stages that it supports, according to lessons.
   std::map<PlacedPairId, std::map<int, int>> borne_;
+  // The candidates with the limits of borne_ applied to the claims.
   std::map<PlacedPairId, PairCandidates> corrected_;
 };
 

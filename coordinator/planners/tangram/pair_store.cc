@@ -8,7 +8,7 @@
 namespace tangram {
 namespace {
 
-// What a plan takes, with its candidate.
+// Returns the approximate bytes of a plan and its candidate.
 int64_t BytesOf(const SlicePlan& plan) {
   int64_t bytes = sizeof(SlicePlan) + sizeof(Candidate);
   for (const SliceStage& stage : plan.stages) {

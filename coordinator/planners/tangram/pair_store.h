@@ -12,9 +12,9 @@
 
 namespace tangram {
 
-// One question to the parallelizer, up to the number of trailing stages. The
-// three are indices: into the microbatch sizes tried, the slice classes and
-// the island classes.
+// Identifies a question to the parallelizer, apart from the number of trailing
+// stages. The fields are indices into the microbatch sizes, the slice classes
+// and the island classes of a SearchSpace.
 struct PairId {
   int microbatch = 0;
   int slice_class = 0;
@@ -22,25 +22,26 @@ struct PairId {
   auto operator<=>(const PairId&) const = default;
 };
 
-// Everything the parallelizer has answered, by pair. References stay valid.
-// A pair that was not asked takes the size of a pointer.
+// Holds all answers of the parallelizer, by pair. References stay valid. A pair
+// that was not asked takes the size of a pointer. Not thread-safe.
 class PairStore {
  public:
   PairStore(int num_microbatch_sizes, int num_slice_classes,
             int num_island_classes);
 
   bool Asked(const PairId& id) const { return entries_[Index(id)] != nullptr; }
-  // Whether the answers have reached kMaxAnswerBytes: no more should be asked.
+  // Returns whether the answers have reached kMaxAnswerBytes. Then nothing more
+  // should be asked.
   bool is_full() const;
 
-  // An answer whose coverage is settled (SettleCoverage). Plans add to those of
-  // earlier answers for the same pair.
+  // Adds an answer whose coverage is settled (SettleCoverage). Its plans join
+  // those of earlier answers for the same pair.
   void Add(const PairId& id, SlicePlanSet answer);
 
   const PairCandidates& CandidatesOf(const PairId& id) const {
     return EntryOf(id).candidates;
   }
-  // In the order of CandidatesOf(id).candidates.
+  // Returns the plans in the order of CandidatesOf(id).candidates.
   absl::Span<const SlicePlan> PlansOf(const PairId& id) const {
     return EntryOf(id).plans;
   }
@@ -71,7 +72,7 @@ class PairStore {
   int num_island_classes_;
   std::vector<std::unique_ptr<Entry>> entries_;
   const Entry not_asked_;
-  int64_t bytes_ = 0;  // Of all entries, about.
+  int64_t bytes_ = 0;  // Estimated memory of all entries.
 };
 
 }  // namespace tangram

@@ -11,12 +11,12 @@
 
 namespace tangram {
 
-// GPUs [first, first + count) of an island, in the order in which stages take
-// them: node by node.
+// Returns GPUs [first, first + count) of an island, in the order in which
+// stages take them: node by node.
 std::vector<GpuId> GpusOfIsland(const Island& island, int first, int count);
 
-// The pipeline of `finalist` on the GPUs of the cluster: the stages of a slice
-// take the GPUs of their island in order.
+// Returns the pipeline of `finalist` on the GPUs of the cluster. The stages of
+// a slice take the GPUs of their island in order.
 PipelinePlan PlacePlan(const SearchSpace& space, const PairStore& store,
                        const Finalist& finalist);
 

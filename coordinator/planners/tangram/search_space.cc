@@ -15,6 +15,8 @@
 namespace tangram {
 namespace {
 
+// Groups islands with equal specs and equal usability; one each unless
+// `merge_equal`.
 std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
                                    const IslandRules& rules, bool merge_equal) {
   std::vector<IslandClass> classes;
@@ -34,12 +36,12 @@ std::vector<IslandClass> ClassesOf(absl::Span<const Island> islands,
   return classes;
 }
 
-// Joins `more` to the limits of an island, which is of no use if nothing is
-// within both.
+// Joins `more` to the limits of an island. If they contradict each other, no
+// stage can run on the island.
 void AddLimits(const StageLimits& more, IslandSpec& spec) {
   const JoinedLimits joined = Join(spec.limits, more);
   spec.limits = joined.limits;
-  // No stage has more GPUs than the island.
+  // More GPUs than the island has, which no stage can meet.
   if (joined.contradiction) spec.limits.gpus_per_stage = spec.num_gpus() + 1;
 }
 
@@ -62,6 +64,7 @@ absl::StatusOr<IslandRules> LimitIslands(const PlanRequest& request,
   return resolved;
 }
 
+// Appends a copy of every island with the limits on the ends of the model.
 void AddIslandsOfEnds(const StageLimits& ends,
                       std::vector<IslandSpec>& islands) {
   const size_t num_classes = islands.size();
@@ -72,7 +75,7 @@ void AddIslandsOfEnds(const StageLimits& ends,
   }
 }
 
-// The answers to `queries`, asked a bounded number at a time.
+// Returns the answers to `queries`, asked at most kMaxBatchQueries at a time.
 absl::StatusOr<std::vector<PerformanceProfile>> AskProfiles(
     const PairContext& context, absl::Span<const ProfileQuery> queries,
     SlicePlanSource& source, PlanObserver& observer) {
@@ -89,7 +92,8 @@ absl::StatusOr<std::vector<PerformanceProfile>> AskProfiles(
   return profiles;
 }
 
-// Profiles of every distinct atom on every island class, per microbatch size.
+// Returns the work bounds of each microbatch size, from profiles of every
+// distinct atom on every island class.
 absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
                                                       SlicePlanSource& source,
                                                       PlanObserver& observer) {
@@ -151,6 +155,8 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
 
 }  // namespace
 
+// Islands that a pipeline with slice [b, e) needs: one for the slice, one if
+// atoms come before it and one if atoms follow it.
 bool SearchSpace::HasPosition(int slice_class) const {
   for (const AtomRange& range : slices.MembersOf(slice_class)) {
     const int islands_needed =

@@ -19,59 +19,61 @@
 
 namespace tangram {
 
-// Equal islands, of which one is asked for all.
+// Equal islands. One question is asked for all of them.
 struct IslandClass {
   std::vector<int> islands;
 };
 
-// What one planning request searches over: islands, atoms, slice classes and
+// The search space of one planning request: islands, atoms, slice classes and
 // pipeline microbatch sizes, with the profiles that bound them. Immutable.
 struct SearchSpace {
-  std::vector<Island> islands;  // Their specs with the limits of `rules`.
+  std::vector<Island> islands;  // Their specs hold the limits of `rules`.
   IslandRules rules;
   std::vector<IslandClass> island_classes;
   std::vector<int> class_of_island;
   std::vector<ModelSlice> atoms;
-  std::vector<int> first_layer;  // Of each atom, and the model's end.
+  std::vector<int> first_layer;  // By atom, then the number of layers.
   SliceTable slices;
   std::vector<int> microbatch_sizes;  // Ascending.
   std::vector<WorkBounds> bounds;     // By microbatch size.
-  // Slices by slice class, islands by island class; then the islands again, as
-  // slices at the ends of the model see them, if rules make a difference.
+  // Slices by slice class and islands by island class. If the rules differ for
+  // the ends of the model, the islands follow once more with those limits.
   PairContext context;
-  std::vector<std::string> notes;  // How the request was made smaller.
+  std::vector<std::string>
+      notes;  // For people: how the request was made smaller.
 
   int num_atoms() const { return slices.num_atoms(); }
   int num_islands() const { return static_cast<int>(islands.size()); }
 
-  // Whether some slice of the class has a place in a pipeline that uses each
-  // island at most once.
+  // Returns whether some slice of the class has a position in a pipeline that
+  // uses each island at most once.
   bool HasPosition(int slice_class) const;
-  // Whether constraints let atoms run on the island.
+  // Returns whether constraints let the atoms run on the island.
   bool Allows(AtomRange range, int island) const {
     return rules.Allows(first_layer[range.begin], first_layer[range.end],
                         island);
   }
-  // Whether they do for some slice and island of the pair's classes.
+  // Returns whether they do for some slice and island of the pair's classes.
   bool Allows(const PairId& pair) const;
-  // Index into context.islands.
+  // Returns the index into context.islands with which the pair is asked.
   int ContextIslandOf(const PairId& pair) const;
-  // The fewest stages that must follow a slice of the class.
+  // Returns the fewest stages that must follow a slice of the class.
   int LeastTrailingStages(int slice_class) const;
-  // Lower bounds of WorkBounds, for any slice and island of the pair's classes.
+  // Return the lower bounds of WorkBounds, which hold for every slice and
+  // island of the pair's classes.
   double PairIterationSeconds(const PairId& pair) const;
   bool ExceedsMemory(const PairId& pair) const;
 };
 
-// The islands of the cluster without the nodes that are excluded, at most
-// kMaxIslands. kInvalidArgument if there are none; kCancelled when
-// `should_stop`, which may be empty, says so.
+// Returns the islands of the cluster without the excluded nodes, at most
+// kMaxIslands. Errors: kInvalidArgument if there are none; kCancelled once
+// `should_stop`, which may be empty, returns true.
 absl::StatusOr<IslandSet> IslandsOf(
     const PlanRequest& request, const TangramOptions& options,
     const std::function<bool()>& should_stop = nullptr);
 
-// Islands, atoms, classes and profiles of `request`. Errors: kInvalidArgument
-// for a bad request, and what `source` returns.
+// Returns the islands, atoms, classes and profiles of `request`. Errors:
+// kInvalidArgument for a bad request, kCancelled, and the errors of `source`.
 absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
                                              const TangramOptions& options,
                                              const PipelineRules& rules,

@@ -6,8 +6,13 @@
 namespace tangram {
 namespace {
 
-// The model cut over `order`, each island's share by its capacity. Islands for
-// which no atom is left get none.
+// Adds the pairs of the model cut over `order` by capacity. With C_i the
+// capacity of island i and W(a) the work of atoms [0, a), island k of the order
+// ends at the atom border e whose W(e) is nearest to
+//
+//   W(n)·Σ_{i ≤ k} C_i / Σ_i C_i.
+//
+// The last island ends at n. Islands for which no atom is left get none.
 void AddProportionalCuts(const SearchSpace& space, int microbatch,
                          absl::Span<const int> order,
                          std::vector<PairId>& pairs) {
@@ -21,7 +26,8 @@ void AddProportionalCuts(const SearchSpace& space, int microbatch,
   for (const int island : order) {
     share += bounds.Capacity(uint32_t{1} << island) / total_capacity;
     int end = begin;
-    // Cut at the atom border nearest to the share.
+    // The next border is nearer while the middle of the atom is before the
+    // share.
     while (end < space.num_atoms() &&
            bounds.MeanWork(end) + bounds.MeanWork(end + 1) <=
                2 * share * total_work) {

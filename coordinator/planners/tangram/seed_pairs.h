@@ -7,11 +7,15 @@
 
 namespace tangram {
 
-// The few pairs asked first, to have whole pipelines whose times let imbalance
-// pruning judge all others: for every microbatch size, each island alone, and
-// the islands by falling memory per GPU (the front of a pipeline holds most
-// activations) with the model cut in proportion to their capacity — all of
-// them, and all but the weakest one, two, .... Sorted, without repeats.
+// Returns the few pairs that are asked first. They make whole pipelines, whose
+// times let imbalance pruning judge all other pairs. For every microbatch size
+// they are
+//   * each usable island alone with the whole model, and
+//   * the islands by falling memory per GPU, with the model cut in proportion
+//   to
+//     their capacity: all of them, then all but the weakest one, two, ....
+// The order is by memory because the front of a pipeline holds most
+// activations. Sorted, without repeats.
 std::vector<PairId> SeedPairs(const SearchSpace& space);
 
 }  // namespace tangram

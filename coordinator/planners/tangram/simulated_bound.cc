@@ -9,10 +9,11 @@
 namespace tangram {
 namespace {
 
-// 2^10 sets of islands are quick to go through, 2^16 are not.
+// Beyond this many islands the states do not tell sets of islands apart: 2^10
+// sets are quick to go through, 2^16 are not.
 constexpr int kMostIslandsTold = 10;
 
-// The evaluator adds the same seconds up in another order.
+// Allows for rounding: the evaluator adds the same seconds in another order.
 constexpr double kRounding = 1 - 1e-9;
 
 }  // namespace
@@ -29,6 +30,15 @@ BoundSlice MakeBoundSlice(AtomRange atoms, int island,
   return slice;
 }
 
+// Dynamic program from the back, with V(a, S) the least V of a tail over atoms
+// [a, n) on the islands S:
+//
+//   V(n, ∅) = 0
+//   V(a, S ∪ {i}) = min over slices [a, e) on island i ∉ S of
+//                   max(busiest, latency + V(e, S)),
+//
+// and the bound is the least of V(0, S) plus the closing time of the slice that
+// begins at atom 0. States above the best so far are dropped.
 absl::StatusOr<double> LeastIterationSeconds(
     int num_atoms, int num_islands, absl::Span<const BoundSlice> slices,
     double limit_s, absl::FunctionRef<bool()> should_stop) {
@@ -37,7 +47,7 @@ absl::StatusOr<double> LeastIterationSeconds(
   for (const BoundSlice& slice : slices) {
     ending_at[slice.atoms.end].push_back(&slice);
   }
-  // least[a]: islands used → the least V of a tail over atoms [a, num_atoms).
+  // least[a][S] = V(a, S).
   std::vector<std::map<uint32_t, double>> least(num_atoms + 1);
   least[num_atoms][0] = 0;
   double best_s = limit_s;

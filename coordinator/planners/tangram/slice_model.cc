@@ -10,7 +10,7 @@
 namespace tangram {
 namespace {
 
-// `slice` as it stands where its first atom is number `begin`.
+// Returns `slice` moved so that its first atom is number `begin`.
 ModelSlice At(ModelSlice slice, int begin) {
   const int distance = begin - slice.atoms.begin;
   slice.atoms.begin += distance;
@@ -18,7 +18,7 @@ ModelSlice At(ModelSlice slice, int begin) {
   return slice;
 }
 
-// Asks for all of `joins`, a bounded number at a time.
+// Asks `joins`, at most kMaxBatchQueries at a time.
 absl::StatusOr<std::vector<ModelSlice>> JoinAll(
     absl::Span<const ConcatenateQuery> joins, SlicePlanSource& source,
     PlanObserver& observer) {
@@ -34,13 +34,13 @@ absl::StatusOr<std::vector<ModelSlice>> JoinAll(
   return joined;
 }
 
-// h(n): how many atoms of a slice of n ≥ 2 are in its first half.
+// Returns h(n), the number of atoms in the first part of a slice of n ≥ 2.
 int HeadLength(int length) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(length)) / 2);
 }
 
-// Classes by the HeadLength of their slices: [0] of two atoms, [1] of three and
-// four, [2] of five to eight.
+// Returns the classes by the HeadLength of their slices: [0] holds slices of
+// two atoms, [1] of three and four, [2] of five to eight.
 std::vector<std::vector<int>> ClassesByLevel(const SliceTable& table) {
   std::vector<std::vector<int>> levels;
   for (int c = 0; c < table.num_classes(); ++c) {
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<ModelSlice>> JoinGroups(
                        std::make_move_iterator(atoms.begin() + group.end));
   }
   while (true) {
-    // Neighbours in each group, two by two.
+    // Joins neighbours in each group, two by two.
     std::vector<ConcatenateQuery> joins;
     for (const std::vector<ModelSlice>& group : parts) {
       for (size_t i = 0; i + 1 < group.size(); i += 2) {

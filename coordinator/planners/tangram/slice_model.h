@@ -12,23 +12,24 @@
 
 namespace tangram {
 
-// The slices of each group of `atoms`, joined by `source`, in O(log of the
-// largest group) round trips. Errors: the source's, and kCancelled when
+// Returns one slice for each group of `atoms`, joined by `source` in O(log of
+// the largest group) round trips. Errors: the source's, and kCancelled when
 // `observer` says stop.
 absl::StatusOr<std::vector<ModelSlice>> JoinGroups(
     std::vector<ModelSlice> atoms, absl::Span<const AtomRange> groups,
     SlicePlanSource& source, PlanObserver& observer);
 
-// One slice of each class of `table`: its first member, joined by `source`.
+// Returns the first member of each class of `table`, joined by `source`.
 //
 // Classes are built by length. With h(n) the greatest power of two below n,
 //
 //   slice [b, b + n) = [b, b + h(n)) followed by [b + h(n), b + n),
 //
-// whose two halves are representatives of their own classes at another place.
-// All classes with the same h(n) are one batch, so the number of round trips is
-// the binary logarithm of the number of atoms. CheckJoined holds every answer
-// to "head followed by tail", so any order of joins gives the same slice.
+// where each part equals the representative of its own class, at another
+// position. All classes with the same h(n) are one batch, so the number of
+// round trips is the binary logarithm of the number of atoms. CheckJoined
+// checks that every answer is "head followed by tail", so any order of joins
+// gives the same slice.
 absl::StatusOr<std::vector<ModelSlice>> RepresentativeSlices(
     const SliceTable& table, absl::Span<const ModelSlice> atoms,
     SlicePlanSource& source, PlanObserver& observer);

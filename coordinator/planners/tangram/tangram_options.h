@@ -7,32 +7,32 @@
 
 namespace tangram {
 
-// The policies of the paper's §5.1 and §6.4. The first four drop only what
-// cannot be part of the answer, so none of them changes the plan. The last
-// trades quality for time: with fewer steps a parallelizer may find other slice
-// plans (docs/results.md has what that costs).
+// Switches of the pruning policies of the paper's §5.1 and §6.4. The first four
+// drop only pairs that cannot be part of the answer, so they never change the
+// plan. The last trades quality for time: with fewer steps a parallelizer may
+// find other slice plans (docs/results.md gives the cost).
 struct PruningOptions {
-  bool redundancy = true;
-  bool imbalance = true;
-  bool infeasibility = true;
-  bool incompatibility = true;
+  bool redundancy = true;       // Ask once for equal slices and islands.
+  bool imbalance = true;        // Skip pairs slower than the best pipeline.
+  bool infeasibility = true;    // Skip pairs that exceed the memory.
+  bool incompatibility = true;  // Skip slices without a position.
   // Search effort in proportion to the slice's share of the model.
   bool early_stop = true;
 };
 
-// Twice as slow as the best is no finalist.
+// A pipeline twice as slow as the best is never a finalist.
 inline constexpr double kMaxFinalistSlack = 1;
 
 struct TangramOptions {
   IslandTolerances tolerances;
   PruningOptions pruning;
-  // Effort for a slice that is the whole model, in the parallelizer's steps.
+  // Search steps of the parallelizer for a slice that is the whole model.
   int64_t max_search_steps = 1024;
-  // Whole plans within this fraction of the best closed-form time are scored
-  // by the evaluator, which chooses among them. At most kMaxFinalistSlack.
+  // Whole plans within this fraction of the best closed-form time are proposed
+  // to the judge, which chooses among them. At most kMaxFinalistSlack.
   double finalist_slack = 0.03;
-  // A set of islands is used only if it is faster than every smaller one by
-  // this fraction: an island that brings less costs more than it is worth.
+  // A set of islands is used only if it is faster than each of its subsets by
+  // this fraction. An island that gains less costs more than it is worth.
   double min_island_gain = 0.02;
 };
 

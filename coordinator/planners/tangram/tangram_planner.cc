@@ -17,11 +17,10 @@
 namespace tangram {
 namespace {
 
-// Index of the slice that holds stage `stage` of the pipeline, and how many
-// stages follow that slice.
+// The slice that holds a stage of the pipeline.
 struct SliceOfStage {
-  size_t slice = 0;
-  int trailing_stages = 0;
+  size_t slice = 0;         // Index into Finalist::slices.
+  int trailing_stages = 0;  // Stages that follow the slice.
 };
 
 SliceOfStage FindSlice(const PairStore& store, const Finalist& finalist,
@@ -73,7 +72,7 @@ class TangramSearch : public PlanSearch {
     }
     for (Island& island : findings.islands) island.spec.limits = {};
     if (judgement.chosen >= 0) {
-      // A runtime may make other stages of the slice plans' ones.
+      // A runtime may change the stages of slice plans, which voids the bound.
       if (!rules_.fit) {
         TANGRAM_ASSIGN_OR_RETURN(
             findings.lower_bound_s,
@@ -95,8 +94,9 @@ class TangramSearch : public PlanSearch {
   }
 
  private:
-  // A stage that needs more memory than it has says so of its slice's plan. If
-  // a runtime has changed the plan since, its memory is not the slice plan's.
+  // Returns a lesson on the slice plan of each stage that exceeds its memory.
+  // Returns none if a runtime changes plans, because then the memory is not
+  // that of the slice plan.
   std::vector<Lesson> LessonsOf(absl::Span<const Refusal> refused) const {
     std::vector<Lesson> lessons;
     if (rules_.fit) return lessons;
@@ -148,7 +148,7 @@ class TangramSearch : public PlanSearch {
   const SearchSpace space_;
   PairSearch search_;
   std::vector<Finalist> proposed_;  // In the order of the judgement.
-  size_t last_ = 0;                 // Where the last proposals begin in it.
+  size_t last_ = 0;                 // Index of the first of the last proposals.
 };
 
 class TangramPlanner : public Planner {

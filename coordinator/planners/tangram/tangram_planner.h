@@ -10,12 +10,12 @@
 
 namespace tangram {
 
-// The paper's algorithm: islands, slices, pruned pairs, slice plans from
-// `source`, composition. Proposes the compositions within the finalist slack
-// of the best; after refusals, the next best. Constraints are kept where
-// islands are made, where pairs are enumerated, in what `source` is asked and
-// in composition; their runtime is the caller's, as `rules`. `source` must
-// outlive the planner.
+// Returns the paper's planner: islands, slices, pruned pairs, slice plans from
+// `source`, and composition. It proposes the compositions within the finalist
+// slack of the best, and after refusals the next best. It applies constraints
+// to islands, to the enumeration of pairs, to the questions for `source` and to
+// composition. The caller passes the limits of a runtime as `rules`. `source`
+// must outlive the planner.
 std::unique_ptr<Planner> CreateTangramPlanner(SlicePlanSource& source,
                                               const TangramOptions& options,
                                               const PipelineRules& rules = {});
