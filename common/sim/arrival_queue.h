@@ -8,13 +8,14 @@
 namespace tangram {
 
 // The times at which the inputs of a stage arrive, first in, first out. Its
-// memory grows with the most inputs that ever waited, not with their number.
-// std::deque allocates as it goes along, which here takes longer than all else.
+// memory grows with the most inputs that ever waited, not with their number. A
+// std::deque allocates while it moves along, which would take most of the time
+// here.
 template <typename Time>
 class ArrivalQueue {
  public:
   bool empty() const { return head_ == tail_; }
-  // Unless empty.
+  // Removes and returns the earliest time. The queue must not be empty.
   Time Pop() { return ring_[head_++ & (ring_.size() - 1)]; }
   void Push(Time arrival) {
     if (tail_ - head_ == ring_.size()) Grow();

@@ -16,8 +16,8 @@ namespace {
 
 using Kind = TimelineEvent::Kind;
 
-// A device's tracks. Transfers overlap with passes and with each other, and
-// events of one track may not.
+// A device's tracks. Events of one track must not overlap, but transfers
+// overlap with passes and with each other.
 enum Track { kPasses, kSendsForward, kSendsBackward, kTracksPerDevice };
 
 Track TrackOf(Kind kind) {
@@ -56,7 +56,7 @@ std::string EventName(const TimelineEvent& event) {
   return "";
 }
 
-// " chunk 1" where the device has several.
+// " chunk 1" if the device has several.
 std::string ChunkName(const PipelinePlan& plan, const TimelineEvent& event) {
   if (plan.virtual_stages == 1) return "";
   return absl::StrCat(" chunk ", event.stage / plan.num_devices());
@@ -82,7 +82,7 @@ const char* Category(Kind kind) {
   return "";
 }
 
-// A JSON string literal; bytes above ASCII are taken for UTF-8.
+// Returns a JSON string literal. Bytes above ASCII are copied as UTF-8.
 std::string Quoted(absl::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -133,7 +133,7 @@ void AppendProcessNames(const Cluster& cluster, const PipelinePlan& plan,
 void AppendThreadNames(const Cluster& cluster, const PipelinePlan& plan,
                        std::string& json) {
   const int num_devices = plan.num_devices();
-  // With several chunks on each, what leaves the last device goes to the first.
+  // With several chunks on each, the last device sends to the first.
   const bool is_ring = plan.virtual_stages > 1 && num_devices > 1;
   for (int d = 0; d < num_devices; ++d) {
     const PlacedStage& stage = plan.stages[d];
@@ -156,8 +156,8 @@ void AppendThreadNames(const Cluster& cluster, const PipelinePlan& plan,
   }
 }
 
-// Whole nanoseconds, rounded before subtracting, so that events that touch in
-// the schedule touch in the file.
+// Rounds to nanoseconds. Callers round before they subtract, so events that
+// touch in the schedule touch in the file.
 int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 std::string Microseconds(int64_t nanoseconds) {

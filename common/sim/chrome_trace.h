@@ -10,11 +10,11 @@
 
 namespace tangram {
 
-// The timeline that EvaluatePlan filled for `plan`, as JSON in the Chrome trace
-// event format, which Perfetto and chrome://tracing load. A process is an
-// island; each of its devices, which run one stage or several chunks, has a
-// track for passes and one for transfers in each direction. `plan` must be
-// valid on `cluster`.
+// Returns the timeline that EvaluatePlan filled for `plan` as JSON in the
+// Chrome trace event format, which Perfetto and chrome://tracing load. A
+// process is an island. Each device, which runs one stage or several chunks,
+// has a track for passes and one for transfers in each direction. `plan` must
+// be valid on `cluster`.
 std::string ToChromeTrace(const Cluster& cluster, const PipelinePlan& plan,
                           absl::Span<const TimelineEvent> timeline);
 

@@ -13,7 +13,7 @@
 namespace tangram {
 namespace {
 
-// Fractions that differ by less are not worth a line.
+// Smaller differences of fractions are left out.
 constexpr double kNegligible = 0.005;
 
 int NumGpus(const PipelinePlan& plan) {

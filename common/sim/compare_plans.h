@@ -15,12 +15,13 @@ struct EvaluatedPlan {
   const Evaluation& evaluation;
 };
 
-// How full the fullest GPUs are.
+// Returns the largest ratio of peak to capacity of memory over the stages.
 double MemoryFraction(const Evaluation& evaluation);
 
-// What `b` does better and worse than `a`, one item a line, iteration time
-// first: "iteration time: 12.0 s -> 10.0 s". Items that hardly differ are left
-// out. Both plans train the same model with the same batch.
+// Returns the differences between two evaluated plans, one item a line,
+// iteration time first: "iteration time: 12.0 s -> 10.0 s". Fractions that
+// differ by less than 0.005 are left out. Both plans train the same model with
+// the same batch.
 std::vector<std::string> ComparePlans(const EvaluatedPlan& a,
                                       const EvaluatedPlan& b);
 

@@ -17,17 +17,17 @@ std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 // "8", or "4x2" (tp_x x tp_y) in two dimensions.
 std::string DescribeTp(const StageParallelism& parallelism);
 
-// "tp 2, dp 4"; degrees of one are left out, "1 GPU" if all are.
+// "tp 2, dp 4"; degrees of one are left out. "1 GPU" if all degrees are one.
 std::string DescribeParallelism(const StageParallelism& parallelism);
 
-// "weights 25 %, optimizer state 100 %"; empty where nothing is offloaded.
+// "weights 25 %, optimizer state 100 %"; empty if nothing is offloaded.
 std::string DescribeOffload(const HostOffload& offload);
 
-// How the model is trained where that is not as usual: "no dropout", "fp32
-// gradients".
+// Returns the training options that differ from the usual ones: "no dropout",
+// "fp32 gradients".
 std::vector<std::string> DescribeSwitches(const TrainingOptions& training);
 
-// "stage 2", or "device 2" where it runs several chunks.
+// "stage 2", or "device 2" if devices run several chunks.
 std::string DeviceName(const PipelinePlan& plan, int device);
 
 std::string Percent(double fraction);  // "12.5 %"

@@ -26,12 +26,12 @@ StageTimes TimesOf(const StageCost& cost) {
           .optimizer_s = cost.optimizer_s};
 }
 
-// Of each pair of GPUs, NCCL keeps this much on its way (NCCL_BUFFSIZE), so a
-// message that is no larger stops no sender.
+// NCCL buffers this much between two GPUs (NCCL_BUFFSIZE). A message of at most
+// this size does not stall the sender.
 constexpr double kNcclBuffer_bytes = 4 << 20;
 
-// Whether a transfer of `bytes` stops the stages. The passes of 1F1B and GPipe
-// alone are in an order in which it cannot stop them for good.
+// Returns whether a transfer of `bytes` stalls the stages. Only the order of
+// passes of 1F1B and GPipe excludes a deadlock of blocking transfers.
 bool Blocks(const TrainingOptions& training, PipelineSchedule schedule,
             double bytes, const TransferPath& path) {
   return training.blocking_transfers &&
@@ -40,11 +40,11 @@ bool Blocks(const TrainingOptions& training, PipelineSchedule schedule,
          (training.buffered_sends || bytes / path.flows > kNcclBuffer_bytes);
 }
 
-// The transfers from stage `s` to the next one and back.
+// Sets the transfers from stage `s` to the next stage and back.
 void SetTransfers(const ModelSpec& model, const Cluster& cluster,
                   const TrainingOptions& training, const PipelinePlan& plan,
                   int s, StageTimes& times) {
-  // Of one device, the chunks have their inputs where they are.
+  // Chunks of a single device need no transfers.
   if (s + 1 == plan.num_stages() || plan.num_devices() == 1) return;
   const OperatorCut cut = plan.stages[s].plan.end;
   const double bytes = BoundaryBytes(model.layers[cut.layer], cut.op,
@@ -59,7 +59,7 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
       TransferSeconds(bytes, PathBetween(cluster, next, here));
 }
 
-// All of a stage that does not depend on the schedule.
+// Returns the figures of a stage that do not depend on the schedule.
 StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
                                  const DeviceSpec& device) {
   return {.forward_s = cost.forward_s,
@@ -79,9 +79,9 @@ StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
           .host_capacity_bytes = device.host.memory_bytes};
 }
 
-// What the schedule makes the stages hold, and the peak of each device: static
-// memory and activations of all its stages, and the one transient that is
-// largest, since one pass runs at a time.
+// Sets the microbatches that the stages hold and the peak of each device:
+//   peak = Σ (static + in_flight · activation) over its stages + max transient.
+// Only the largest transient counts, because a device runs one pass at a time.
 void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
                Evaluation& evaluation) {
   std::vector<double> activation_bytes;
@@ -123,7 +123,7 @@ double MeasuredFraction(const PipelinePlan& plan,
   return measured_gpu_s / compute_gpu_s;
 }
 
-// The time in which no stage of device `d` has anything to do.
+// Returns the time in which device `d` does nothing.
 double IdleSeconds(const PipelinePlan& plan, const Evaluation& evaluation,
                    int d) {
   double idle_s = evaluation.iteration_time_s;
@@ -131,11 +131,11 @@ double IdleSeconds(const PipelinePlan& plan, const Evaluation& evaluation,
     const StageEvaluation& stage = evaluation.stages[s];
     idle_s -= stage.busy_s + stage.sync_s + stage.optimizer_s;
   }
-  // Rounding may leave a device that never waits a hair below zero.
+  // Rounding may give a device that never waits a negative time.
   return std::max(0.0, idle_s);
 }
 
-// Fills what is about the iteration as a whole.
+// Sets the figures of the whole iteration.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
                const TrainingOptions& training, const PipelinePlan& plan,
                const PipelineRun& run, Evaluation& evaluation) {
@@ -224,7 +224,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
     const StageEnvironment environment =
         placed.Environment(training, plan.pipeline_microbatch_size);
     costs.push_back(EstimateStage(runs, stage.plan, environment));
-    // The runtime's reserve is once a GPU.
+    // The runtime's reserve counts once per GPU.
     if (s >= plan.num_devices()) {
       costs.back().memory.static_bytes -= device.efficiency.reserved_bytes;
     }

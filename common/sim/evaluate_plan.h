@@ -13,32 +13,34 @@
 
 namespace tangram {
 
-// A plan that can be run but should not be: today, only memory, of the GPU or
-// of its host.
+// A reason not to run a plan that is otherwise valid. The only one today is
+// memory, of the GPU or of its host.
 struct Violation {
-  int stage = 0;  // The first of its device.
+  int stage = 0;  // The first stage of the device.
   std::string reason;
   double bytes_short = 0;  // Per GPU.
 };
 
-// Where a device runs several stages (PipelinePlan::virtual_stages), its
-// idle_s, peak_bytes, host_bytes and the capacities are in each of them; all
-// else is the stage's own share.
+// Times and memory of one stage. Bytes are per GPU. If a device runs several
+// stages (PipelinePlan::virtual_stages), each of them repeats the device's
+// idle_s, peak_bytes, host_bytes and capacities. Other fields are the stage's
+// own share unless they name the device.
 struct StageEvaluation {
   double forward_s = 0;     // One microbatch.
   double backward_s = 0;    // One microbatch, recomputation included.
   double recompute_s = 0;   // Its share of backward_s.
-  double collective_s = 0;  // Collectives' share of the two above.
-  double copy_s = 0;       // Waiting for copies from and to the host, likewise.
-  double send_s = 0;       // To the next stage: one microbatch, both ways.
-  double sync_s = 0;       // Gradient reduction, once.
-  double optimizer_s = 0;  // Once.
-  double busy_s = 0;       // Whole iteration, forward and backward.
+  double collective_s = 0;  // Share of collectives in forward_s and backward_s.
+  double copy_s = 0;        // Waiting for host copies, likewise.
+  double send_s = 0;        // To and from the next stage: one microbatch.
+  double sync_s = 0;        // Gradient reduction, once.
+  double optimizer_s = 0;   // Once.
+  double busy_s = 0;        // Whole iteration, forward and backward.
   double passes_end_s = 0;  // The device's last pass, before synchronisation.
   double idle_s = 0;        // iteration − busy − sync − optimizer.
   int in_flight = 0;        // Microbatches held at the device's peak.
-  double static_bytes = 0;  // The runtime's reserve: in a device's first stage.
-  // Shares of static_bytes; what is left is the reserve.
+  // The runtime's reserve counts in a device's first stage.
+  double static_bytes = 0;
+  // Shares of static_bytes. The rest is the reserve.
   double weight_bytes = 0;
   double gradient_bytes = 0;
   double optimizer_bytes = 0;
@@ -54,18 +56,19 @@ struct Evaluation {
   double iteration_time_s = 0;
   double samples_per_s = 0;
   double tokens_per_s = 0;
-  double model_flops_utilization = 0;  // Of the GPUs used; causal not halved.
-  double bubble_fraction = 0;          // Idle share of the used GPUs' time.
+  // Over the GPUs used. Causal attention counts in full.
+  double model_flops_utilization = 0;
+  double bubble_fraction = 0;    // Idle share of the used GPUs' time.
   double measured_fraction = 0;  // Share of compute time that was measured.
   std::vector<StageEvaluation> stages;
   std::vector<Violation> violations;
 };
 
-// One interval of the schedule, for drawing.
+// One interval of the schedule, for drawing it.
 struct TimelineEvent {
   enum class Kind {
     kForward,
-    kBackward,  // Without weight gradients where these are passes of their own.
+    kBackward,  // Without weight gradients if these have passes of their own.
     kWeightGradient,
     kSendForward,   // Activations to the next stage.
     kSendBackward,  // Gradients to the previous stage.
@@ -73,33 +76,34 @@ struct TimelineEvent {
     kOptimizer,
   };
   Kind kind = Kind::kForward;
-  int stage = 0;       // Of a transfer: the sender.
+  int stage = 0;       // The sender, for a transfer.
   int microbatch = 0;  // −1 for sync and optimizer.
   double start_s = 0;
   double end_s = 0;
 };
 
-// The violations of the first `num_devices` stages by their peaks and
-// capacities.
+// Returns the violations of the first `num_devices` stages: peaks that exceed
+// capacities, of GPU and host memory.
 std::vector<Violation> ViolationsOf(absl::Span<const StageEvaluation> stages,
                                     int num_devices);
 
-// The FLOP/s of the GPUs that a plan uses, at the peak of matrix products.
+// Returns the summed peak FLOP/s of matrix products over the GPUs that a plan
+// uses.
 double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
                    const PipelinePlan& plan);
 
-// The one judge. Plays the schedule of `plan` event by event: warm-up,
-// steady state, cool-down, transfers on the actual links between the stages'
-// GPUs, gradient reduction, optimizer step. Knows nothing of who made the plan
-// and reads none of the plan's own estimates.
+// Evaluates any plan; all planners are compared by it. Plays the schedule of
+// `plan` event by event: warm-up, steady state, cool-down, transfers on the
+// actual links between the stages' GPUs, gradient reduction, optimizer step.
+// Does not depend on which planner made the plan, and reads none of the plan's
+// own estimates.
 //
-// Returns kInvalidArgument where ValidatePlan does. A plan that does not fit in
-// memory is evaluated all the same and has violations. `timeline`, if given, is
-// filled with every event in order of stage, then start; it is left empty where
-// it could have more than kMaxTimelineEvents (play_pipeline.h). The time that
-// it takes does not grow with the number of microbatches beyond
-// kMaxPlayedMicrobatches.
-// Thread-safe, deterministic.
+// Returns kInvalidArgument if ValidatePlan does. A plan that does not fit in
+// memory is evaluated too and has violations. `timeline`, if given, is filled
+// with every event in order of stage, then start. It is left empty if it could
+// exceed kMaxTimelineEvents (play_pipeline.h). Beyond kMaxPlayedMicrobatches,
+// the run time does not grow with the number of microbatches. Thread-safe,
+// deterministic.
 absl::StatusOr<Evaluation> EvaluatePlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const PipelinePlan& plan,

@@ -11,7 +11,7 @@
 namespace tangram {
 namespace {
 
-// Leaves each stage its fraction of the optimizer state.
+// Reduces the optimizer state of each stage to its fraction.
 void KeepStateFraction(double fraction, int num_devices,
                        Evaluation& evaluation) {
   for (size_t s = 0; s < evaluation.stages.size(); ++s) {
@@ -20,7 +20,7 @@ void KeepStateFraction(double fraction, int num_devices,
     stage.optimizer_bytes -= saved;
     stage.static_bytes -= saved;
     stage.optimizer_s *= fraction;
-    // The peak is the device's, in each of its stages.
+    // Each stage of a device repeats the device's peak.
     for (size_t chunk = s % num_devices; chunk < evaluation.stages.size();
          chunk += num_devices) {
       evaluation.stages[chunk].peak_bytes -= saved;
@@ -29,7 +29,7 @@ void KeepStateFraction(double fraction, int num_devices,
   evaluation.violations = ViolationsOf(evaluation.stages, num_devices);
 }
 
-// The iteration after the passes of all pipelines.
+// Plays the part of the iteration after the passes of all pipelines.
 class ReplicaFinish {
  public:
   ReplicaFinish(const Cluster& cluster, const ReplicatedPlan& plan,
@@ -88,7 +88,7 @@ class ReplicaFinish {
     return segment.stages[r] % plan_.pipelines[r].plan.num_devices();
   }
 
-  // Returns the end of each segment.
+  // Plays the rings of all segments. Returns the end of each.
   std::vector<double> PlayAll(double ReplicaSegment::*duration_s,
                               const std::vector<std::vector<double>>& ready_s) {
     std::vector<RingTask> tasks;
@@ -125,7 +125,7 @@ class ReplicaFinish {
   ReplicatedEvaluation& evaluation_;
   std::vector<double> node_free_s_;
   double passes_end_s_ = 0;
-  // By pipeline and device: when its gradients are there.
+  // Time at which gradients are ready, by pipeline and device.
   std::vector<std::vector<double>> ready_s_;
 };
 

@@ -19,38 +19,38 @@ struct ReplicatedEvaluation {
   double tokens_per_s = 0;
   double model_flops_utilization = 0;
   double bubble_fraction = 0;  // Idle share of the used GPUs' time.
-  // The pipelines add up their gradients over their links from here to there;
-  // both 0 with one pipeline.
+  // Start and end of the exchange of gradients between pipelines. Both are 0
+  // with one pipeline.
   double replica_sync_start_s = 0;
   double replica_sync_end_s = 0;
-  // The part of the iteration in which no pipeline runs passes and gradients or
-  // weights are still on their way.
+  // The part of the iteration in which no pipeline runs passes, but gradients
+  // or weights are still in transfer.
   double exposed_replica_sync_s = 0;
-  // Each pipeline with its share of the batch alone and its fraction of the
-  // optimizer state; but idle_s is of the whole iteration.
+  // Each pipeline evaluated with its share of the batch and its fraction of the
+  // optimizer state. Only idle_s refers to the whole iteration.
   std::vector<Evaluation> pipelines;
 
   bool fits() const;  // No pipeline has a violation.
 };
 
-// The figures of pipeline `r` within the iteration of all pipelines, for those
-// who show one at a time: its GPUs are as busy, in the time of the whole.
+// Returns the figures of pipeline `r` with the iteration time of the whole
+// plan, to show one pipeline at a time. Its busy times do not change.
 Evaluation WithinIteration(const ReplicatedPlan& plan,
                            const ReplicatedEvaluation& evaluation, size_t r);
 
-// Judges a plan of several pipelines as EvaluatePlan judges one:
+// Evaluates a plan of several pipelines as EvaluatePlan evaluates one:
 //  1. Plays each pipeline with its share of the batch, and its stages' own
 //     gradient reduction.
 //  2. Plays the rings that add up the gradients of the pipelines, segment by
 //     segment, on the links of the nodes that they share (ReplicaSegments,
-//     PlayRings). A segment can go when the last pipeline has its gradients.
-//  3. Runs the optimizer of each device when its segments are there, on its
-//     fraction of the state.
+//     PlayRings). A segment may start when the last pipeline has its gradients.
+//  3. Runs the optimizer of each device on its fraction of the state, once its
+//     segments have arrived.
 //  4. With kZero1, plays the rings that gather the new weights.
 // With one pipeline and all-reduce, the iteration time is EvaluatePlan's.
 //
-// Returns kInvalidArgument where ValidateReplicatedPlan does.
-// Thread-safe, deterministic.
+// Returns kInvalidArgument if ValidateReplicatedPlan does. Thread-safe,
+// deterministic.
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan);

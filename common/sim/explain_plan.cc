@@ -14,11 +14,11 @@
 namespace tangram {
 namespace {
 
-// Differences below this are not worth a reader's time.
+// Smaller differences are not reported.
 constexpr double kNegligible = 0.005;
 
-// What each device must find time for in a microbatch, over all its stages;
-// what the composition calls its stage time.
+// Returns the stage time of each device for one microbatch, summed over its
+// stages.
 std::vector<double> PaceSeconds(const PipelinePlan& plan,
                                 const Evaluation& evaluation) {
   std::vector<double> paces(plan.num_devices());
@@ -47,7 +47,7 @@ int SlowestSend(const Evaluation& evaluation) {
   return static_cast<int>(slowest - evaluation.stages.begin());
 }
 
-// What runs on its own GPUs: a stage, or a device with its chunks.
+// The noun for a group of GPUs: a stage, or a device with its chunks.
 std::string DeviceNoun(const PipelinePlan& plan) {
   return plan.virtual_stages == 1 ? "stage" : "device";
 }
@@ -129,7 +129,7 @@ std::string ExplainSends(const PipelinePlan& plan,
       " of the slowest ", DeviceNoun(plan), ".");
 }
 
-// Operators of a stage that are recomputed, and all.
+// Returns the numbers of recomputed operators and of all operators of a stage.
 std::pair<int, int> RecomputedOperators(const ModelSpec& model,
                                         const StagePlan& stage) {
   int recomputed = 0;
@@ -150,7 +150,8 @@ std::pair<int, int> RecomputedOperators(const ModelSpec& model,
   return {recomputed, all};
 }
 
-// Of the stages of devices [begin, end).
+// Describes recomputation, ZeRO and offload in the stages of devices [begin,
+// end).
 std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
                              int begin, int end) {
   int recomputed = 0;
@@ -191,7 +192,7 @@ std::string InFlight(const PipelinePlan& plan, const Evaluation& evaluation,
                       one ? " microbatch" : " microbatches");
 }
 
-// Devices [begin, end), all of one island.
+// Explains the memory of devices [begin, end), all of one island.
 std::string ExplainMemory(const ModelSpec& model, const PipelinePlan& plan,
                           const Evaluation& evaluation, int begin, int end) {
   const int island = plan.stages[begin].island;

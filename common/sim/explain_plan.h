@@ -11,10 +11,10 @@
 
 namespace tangram {
 
-// Short sentences on what makes a plan as fast as it is: where its GPUs' time
-// goes, largest share first; which stage sets the pace; how each island fits in
-// memory; the slowest transfer; how much was measured. What does not fit comes
-// first. `evaluation` is EvaluatePlan's of `plan`.
+// Returns short sentences that explain the speed of a plan: the shares of GPU
+// time, largest first; the stage that sets the pace; the memory of each island;
+// the slowest transfer; the share that was measured. Violations come first.
+// `evaluation` is the result of EvaluatePlan for `plan`.
 std::vector<std::string> ExplainPlan(const ModelSpec& model,
                                      const Cluster& cluster,
                                      const PipelinePlan& plan,

@@ -6,7 +6,7 @@
 namespace tangram {
 namespace {
 
-// Of one device.
+// Counts the microbatches that one device holds, now and at its peak.
 class Held {
  public:
   Held(const PipelineShape& shape, int device,
@@ -33,7 +33,7 @@ class Held {
   const std::vector<int>& at_peak() const { return at_peak_; }
 
  private:
-  // Summed afresh, so that the same microbatches give the same sum.
+  // Recomputed each time, so that equal microbatches give equal sums.
   double Bytes() const {
     double bytes = 0;
     for (int chunk = 0; chunk < shape_.virtual_stages; ++chunk) {
@@ -51,10 +51,10 @@ class Held {
   double peak_bytes_ = -1;
 };
 
-// Returns a pipeline whose devices reach the same peaks. After its warm-up,
-// which takes less than three microbatches a device unless the plan says how
-// long it is, a device holds the same again after each round of num_devices
-// microbatches.
+// Returns a shorter pipeline whose devices reach the same peaks. After its
+// warm-up, a device holds the same again after each round of num_devices
+// microbatches. Unless the plan sets its length, the warm-up takes less than 3
+// · num_devices microbatches.
 PipelineShape ShortestWithSamePeaks(PipelineShape shape) {
   int64_t enough = int64_t{4} * shape.num_devices;
   if (!shape.warm_up_passes.empty()) {
@@ -65,8 +65,8 @@ PipelineShape ShortestWithSamePeaks(PipelineShape shape) {
   return shape;
 }
 
-// GPipe holds everything at the end of its forward passes. Microbatches of no
-// bytes do not add to the first.
+// GPipe holds everything at the end of its forward passes. If microbatches have
+// no bytes, the first one already reaches the peak.
 std::vector<int> HeldUnderGpipe(int num_microbatches,
                                 absl::Span<const double> activation_bytes) {
   std::vector<int> held;

@@ -8,12 +8,13 @@
 
 namespace tangram {
 
-// For each stage, the microbatches whose activations it holds when its device
-// holds most bytes over all its stages. A microbatch is held from its forward
-// pass to the end of its last other pass: the inputs that weight gradients need
-// are nearly all that was kept. `activation_bytes`: of one microbatch, per
-// stage. Depends on the order of passes alone, not on when they run; under 1F1B
-// it is min(p − s, B). The effort does not grow with the microbatches.
+// Returns for each stage the number of microbatches whose activations it holds
+// when its device, over all its stages, holds the most bytes. A microbatch is
+// held from its forward pass to the end of its last other pass, because weight
+// gradients need nearly all of the kept inputs. `activation_bytes` is per
+// stage, for one microbatch. The result depends only on the order of passes,
+// not on their times. Under 1F1B it is min(p − s, B). The effort does not grow
+// with the number of microbatches.
 std::vector<int> MicrobatchesHeldAtPeak(
     const PipelineShape& shape, absl::Span<const double> activation_bytes);
 

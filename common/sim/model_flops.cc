@@ -11,7 +11,7 @@ namespace {
 // the input's gradient, one for the weight's.
 constexpr double kForwardAndBackward = 3;
 
-// Weights of `op` that one token is multiplied with.
+// Returns the weights of `op` that each token is multiplied by.
 double WeightsPerToken(const LayerSpec& layer, OpKind op) {
   switch (op) {
     case OpKind::kQkvProjection:
@@ -43,7 +43,7 @@ double WeightsPerToken(const LayerSpec& layer, OpKind op) {
 
 // Forward FLOPs of one sample:
 //   2·s·weights + 2·s·keys·heads·(head_dim + value_head_dim),
-// keys = s, or the window where attention is limited to one.
+// with keys = s, or the window under sliding-window attention.
 double ForwardFlops(const LayerSpec& layer, double tokens) {
   LayerSpec weights_only = layer;
   weights_only.linear_bias = false;

@@ -6,10 +6,10 @@
 
 namespace tangram {
 
-// FLOPs that training one sample takes: forward and backward pass of all matrix
-// products and of attention, without any recomputation. What model FLOPs
-// utilization counts (PaLM, 2204.02311, appendix B; Megatron-LM, 2104.04473,
-// §5.1). Attention counts the whole score matrix, causal or not.
+// Returns the FLOPs of training one sample: forward and backward pass of all
+// matrix products and of attention, without recomputation. Model FLOPs
+// utilization counts the same (PaLM, 2204.02311, appendix B; Megatron-LM,
+// 2104.04473, §5.1). Attention counts the whole score matrix, causal or not.
 double ModelFlops(const ModelSpec& model, const TrainingOptions& training);
 
 }  // namespace tangram

@@ -10,7 +10,7 @@
 
 namespace tangram {
 
-// A time that is at + k·speed after k periods, in ticks.
+// A time that equals at + k·speed after k periods, in ticks.
 struct MovingTime {
   absl::int128 at = 0;
   absl::int128 speed = 0;  // Per period.
@@ -21,23 +21,24 @@ struct MovingTime {
   bool operator>(const MovingTime& other) const { return at > other.at; }
 };
 
-// A clock for PipelinePlayer that finds out for how many periods every maximum
-// keeps its winner.
+// A clock for PipelinePlayer that finds the number of periods for which every
+// maximum keeps its winner.
 class MovingClock {
  public:
   using Time = MovingTime;
 
   static constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
-  // No time, and no sum of 2^20 of them, may overflow: the latest is
-  // `latest_s`.
+  // `latest_s` is an upper bound of all times. With it, no time and no sum of
+  // 2^20 times overflows.
   explicit MovingClock(double latest_s) {
     int exponent = 0;
     std::frexp(latest_s, &exponent);  // latest_s < 2^exponent.
     exponent_ = kBits - exponent;
   }
 
-  // A duration. It is exact unless it is less than 2^-47 of `latest_s`.
+  // Converts a duration. The result is exact unless the duration is less than
+  // 2^-47 of `latest_s`.
   Time FromSeconds(double seconds) const {
     return {absl::int128(std::ldexp(seconds, exponent_)), 0};
   }
@@ -45,6 +46,9 @@ class MovingClock {
     return std::ldexp(static_cast<double>(time.at), -exponent_);
   }
 
+  // Returns the later time; of equal ones, the faster. While watching, lowers
+  // the horizon to the last period before the loser overtakes:
+  //   ⌊(winner.at − loser.at) / (loser.speed − winner.speed)⌋.
   Time Later(const Time& a, const Time& b) {
     const bool is_a = a.at != b.at ? a.at > b.at : a.speed >= b.speed;
     const Time& winner = is_a ? a : b;

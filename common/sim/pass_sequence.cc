@@ -5,6 +5,9 @@
 namespace tangram {
 namespace {
 
+// Returns the forward passes of the warm-up, w of the class comment. A plan
+// that sets counts includes the first forward pass after the warm-up, so one
+// less.
 int WarmUpOf(const PipelineShape& shape, int device) {
   if (!shape.warm_up_passes.empty()) return shape.warm_up_passes[device] - 1;
   const int behind = shape.num_devices - device - 1;
@@ -26,7 +29,7 @@ PassSequence::PassSequence(const PipelineShape& shape, int device)
     : num_devices_(shape.num_devices),
       num_passes_(int64_t{shape.num_microbatches} * shape.virtual_stages),
       warm_up_(WarmUpOf(shape, device)),
-      // Where there are no weight gradients, all count as done.
+      // Without separate weight gradients, the delay is unlimited.
       max_delayed_(shape.splits_backward() ? device : num_passes_) {
   const int last = shape.num_stages() - shape.num_devices + device;
   cursor(PassKind::kForward) = {
@@ -81,6 +84,9 @@ void PassSequence::Cursor::Advance(int num_devices) {
   microbatch -= num_devices;
 }
 
+// Chooses the kind of the next pass. Overdue weight gradients come first. Then
+// forward passes run until w + 1 of them are ahead of the backward passes, and
+// then a backward pass. The remaining weight gradients end the sequence.
 void PassSequence::SetKind() {
   const int64_t forward = cursor(PassKind::kForward).count;
   const int64_t backward = cursor(PassKind::kBackward).count;

@@ -9,18 +9,19 @@
 
 namespace tangram {
 
-// A pipeline as far as the order of its passes goes. Stage i runs on device
-// i mod num_devices.
+// The properties of a pipeline that fix the order of its passes. Stage i runs
+// on device i mod num_devices.
 struct PipelineShape {
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
   int num_devices = 1;
   int virtual_stages = 1;  // Stages on each device.
   int num_microbatches = 1;
-  // By device; empty: those of the schedule (PipelinePlan::warm_up_passes).
+  // By device. Empty: the counts of the schedule
+  // (PipelinePlan::warm_up_passes).
   std::vector<int> warm_up_passes = {};
 
   int num_stages() const { return num_devices * virtual_stages; }
-  // Whether the backward pass leaves weight gradients to a pass of their own.
+  // Whether weight gradients are computed in separate passes.
   bool splits_backward() const {
     return schedule == PipelineSchedule::kZeroBubbleH1;
   }
@@ -37,22 +38,23 @@ struct Pass {
 
 // The passes of one device, in the order in which it runs them. All schedules
 // are one rule with three parameters:
-//  - w, the forward passes of the warm-up, after which forward and backward
-//    passes alternate. GPipe: all; 1F1B and ZB-H1: p − s − 1; interleaved:
-//    2 (p − s − 1) + (v − 1) p. p devices, v chunks on each, device s.
+//  - w, the number of forward passes in the warm-up. After it, forward and
+//    backward passes alternate. GPipe: all; 1F1B and ZB-H1: p − s − 1;
+//    interleaved: 2 (p − s − 1) + (v − 1) p. Here p is the number of devices,
+//    v the chunks on each, s the device.
 //  - the order of chunks: p microbatches of one chunk, then the same of the
-//    next, in the forward pass from the first chunk, in the backward pass from
-//    the last.
-//  - whether weight gradients are passes of their own; each then follows the
+//    next. Forward passes start at the first chunk, backward passes at the
+//    last.
+//  - whether weight gradients are passes of their own. Each then follows its
 //    backward pass s microbatches later. So all devices hold up to p
-//    microbatches, as the first one does under 1F1B.
+//    microbatches, as the first device does under 1F1B.
 // Papers: see PipelineSchedule.
 class PassSequence {
  public:
   PassSequence(const PipelineShape& shape, int device);
 
   bool done() const { return done_; }
-  // The next pass, unless done.
+  // Returns the next pass. The sequence must not be done.
   Pass next() const {
     const Cursor& cursor = cursors_[static_cast<int>(kind_)];
     return {kind_, cursor.stage, static_cast<int>(cursor.microbatch)};
@@ -63,19 +65,20 @@ class PassSequence {
   int64_t count(PassKind kind) const {
     return cursors_[static_cast<int>(kind)].count;
   }
-  // Whether the sequence is where `earlier` was, but for the number of
-  // microbatches that have run.
+  // Returns whether the state equals that of `earlier`, apart from the number
+  // of microbatches that have run.
   bool RepeatsFrom(const PassSequence& earlier) const;
-  // Advances `times` times by what was run since `earlier`. The caller knows
-  // that no kind of pass comes to its end meanwhile.
+  // Advances `times` times by the passes run since `earlier`. The caller
+  // ensures that no kind of pass ends in between.
   void Repeat(const PassSequence& earlier, int64_t times);
 
  private:
-  // Goes over the passes of one kind, in groups of num_devices microbatches:
-  // over the stages from first to last, and over the group in each.
+  // Iterates over the passes of one kind in groups of num_devices microbatches.
+  // For each group it visits the stages from first to last, and in each stage
+  // the microbatches of the group.
   struct Cursor {
     int stage = 0;
-    int64_t microbatch = 0;  // One past the last of all, at the end.
+    int64_t microbatch = 0;  // At the end, one past the last.
     int first_stage = 0;
     int last_stage = 0;
     int in_group = 0;
@@ -88,9 +91,9 @@ class PassSequence {
   void SetKind();
 
   int num_devices_;
-  int64_t num_passes_;  // Of each kind.
+  int64_t num_passes_;  // Per kind.
   int warm_up_;
-  int64_t max_delayed_;  // Weight gradients.
+  int64_t max_delayed_;  // Weight gradients that may lag behind.
   std::array<Cursor, 3> cursors_;
   PassKind kind_ = PassKind::kForward;
   bool done_ = false;

@@ -17,9 +17,8 @@
 
 namespace tangram {
 
-// Holds a pipeline between two microbatches: the first device starts no forward
-// pass beyond the first `forward` of them, and the last device no backward pass
-// beyond the first `backward`.
+// Stops a pipeline between two microbatches. The first device starts at most
+// `forward` forward passes, the last device at most `backward` backward passes.
 struct PassGate {
   static constexpr int64_t kOpen = std::numeric_limits<int64_t>::max();
 
@@ -27,7 +26,7 @@ struct PassGate {
   int64_t backward = kOpen;
 };
 
-// Where a pipeline stands, apart from the times.
+// The state of a pipeline without its times.
 struct PipelineProgress {
   struct Device {
     PassSequence passes;
@@ -42,12 +41,13 @@ struct PipelineProgress {
 // `Time` with + and the functions
 //   Time FromSeconds(double), double ToSeconds(Time),
 //   Time Later(Time, Time).
-// A time is nothing but a sum of durations and the later of two times.
+// Times are built only from sums with durations and from the later of two
+// times.
 //
-// The times do not depend on the order in which the devices are visited: each
-// device has its passes in a fixed order and sends their results in that order.
-// So one device is played until its next pass waits for something that was not
-// sent yet, and again once it was.
+// The times do not depend on the order in which devices are visited, because
+// each device runs its passes and sends their results in a fixed order. So one
+// device is played until its next pass waits for an input that was not sent
+// yet, and continues once it was.
 template <typename Clock>
 class PipelinePlayer {
  public:
@@ -74,7 +74,7 @@ class PipelinePlayer {
     }
   }
 
-  // Plays every pass that the gate and the passes behind it let run.
+  // Plays every pass that the gate and its inputs allow.
   void PlayUpTo(const PassGate& gate) {
     gate_ = gate;
     for (int d = shape_.num_devices - 1; d >= 0; --d) runnable_.push_back(d);
@@ -85,7 +85,7 @@ class PipelinePlayer {
     }
   }
 
-  // After all passes: gradient reduction and optimizer.
+  // Plays gradient reduction and optimizer. All passes must have run.
   PipelineRun Finish() {
     PipelineRun run;
     for (const StageTimes& stage : times_) {
@@ -130,7 +130,8 @@ class PipelinePlayer {
     return progress;
   }
 
-  // Whether every device is where it was in `earlier`, some microbatches on.
+  // Returns whether every device is in the state of `earlier`, apart from the
+  // number of microbatches.
   bool RepeatsFrom(const PipelineProgress& earlier) const {
     const PipelineProgress now = progress();
     for (size_t d = 0; d < devices_.size(); ++d) {
@@ -144,7 +145,8 @@ class PipelinePlayer {
     return now.waiting_inputs == earlier.waiting_inputs;
   }
 
-  // Counts the passes since `earlier` `times` times more. The times stay.
+  // Counts the passes since `earlier` another `times` times. Leaves the times
+  // unchanged.
   void RepeatPasses(const PipelineProgress& earlier, int64_t times) {
     for (size_t d = 0; d < devices_.size(); ++d) {
       devices_[d].passes.Repeat(earlier.devices[d].passes, times);
@@ -154,7 +156,7 @@ class PipelinePlayer {
  private:
   using Kind = TimelineEvent::Kind;
 
-  // What one stage sends another, microbatch after microbatch.
+  // The messages from one stage to a neighbour, one for each microbatch.
   struct Channel {
     Kind kind = Kind::kSendForward;
     bool blocks = false;
@@ -164,27 +166,29 @@ class PipelinePlayer {
     int from_stage = 0;
     int sender = 0;  // Devices.
     int receiver = 0;
-    // When it arrives; if it blocks, when the sender was ready to send it.
+    // Arrival times of waiting messages. If the channel blocks, the times at
+    // which the sender was ready to send.
     ArrivalQueue<Time> times;
   };
 
-  // What a pass of one kind does on one stage, whatever the microbatch.
+  // Duration and channels of the passes of one kind on one stage.
   struct Work {
     Kind kind = Kind::kForward;
     Time duration = {};
-    Channel* input = nullptr;   // Null: it waits for none.
-    Channel* output = nullptr;  // Null: no other waits for it.
+    Channel* input = nullptr;   // Null: waits for no input.
+    Channel* output = nullptr;  // Null: no other pass waits for it.
   };
 
   struct Device {
     Device(const PipelineShape& shape, int device) : passes(shape, device) {}
 
     PassSequence passes;
-    Time pass_end = {};                // Of the last pass.
-    Time free = {};                    // And of the transfers it waits for.
-    const Channel* awaited = nullptr;  // What it waits for.
-    bool has_input = false;            // Of the next pass.
-    bool is_sending = false;           // By a transfer that blocks.
+    Time pass_end = {};  // End of the last pass.
+    Time free = {};      // Latest of that and of the awaited transfers.
+    // Empty channel that the next pass waits for.
+    const Channel* awaited = nullptr;
+    bool has_input = false;   // The next pass has its input.
+    bool is_sending = false;  // In a transfer that blocks the sender.
   };
 
   // Makes the channels between stage `s` and the next.
@@ -205,7 +209,7 @@ class PipelinePlayer {
     backward.from_stage = s + 1;
     backward.sender = next;
     backward.receiver = here;
-    // With two devices, the next and the previous one are the same.
+    // With two devices, the next and the previous device are the same.
     backward.link_free =
         &link_free_[2 * next + (shape_.num_devices == 2 ? 0 : 1)];
     if (!times.send_blocks) return;
@@ -265,7 +269,7 @@ class PipelinePlayer {
     }
   }
 
-  // False: it is not there yet.
+  // Takes the next input. Returns false if it was not sent yet.
   bool TakeInput(Channel& input, int microbatch, Device& device) {
     if (input.times.empty()) {
       device.awaited = &input;
@@ -299,7 +303,7 @@ class PipelinePlayer {
     runnable_.push_back(output.receiver);
   }
 
-  // Returns when it ends.
+  // Plays one transfer on the channel's link. Returns its end.
   Time Transfer(const Channel& channel, int microbatch, Time ready) {
     const Time start = clock_.Later(*channel.link_free, ready);
     const Time end = start + channel.send;
@@ -310,8 +314,8 @@ class PipelinePlayer {
     return end;
   }
 
-  // Gradient reduction and optimizer of one stage after the other. Returns
-  // when the device is done.
+  // Plays gradient reduction, then the optimizer, of the device's stages in
+  // turn. Returns the end.
   Time FinishDevice(int d) {
     TANGRAM_CHECK(devices_[d].passes.done());
     Time free = devices_[d].free;
@@ -349,7 +353,8 @@ class PipelinePlayer {
   std::vector<Channel> activations_;
   std::vector<Channel> gradients_;
   std::vector<Time> link_free_;  // By device, then direction.
-  // Where transfers block, by the first stage of the pair.
+  // Times at which blocking transfers between two stages may start, by the
+  // first stage of the pair.
   std::vector<Time> pair_free_;
   std::vector<int> runnable_;  // Devices.
   TimelineRecorder recorder_;

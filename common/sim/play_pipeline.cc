@@ -10,7 +10,7 @@
 namespace tangram {
 namespace {
 
-// Times in seconds, as they are.
+// A clock whose times are seconds.
 struct SecondsClock {
   using Time = double;
 
@@ -40,7 +40,7 @@ PipelineRun PlayPipeline(const PipelineShape& shape,
   }
   const bool is_long = shape.num_microbatches > kMaxPlayedMicrobatches;
   if (!is_long) return PlayEveryPass(shape, stages, timeline);
-  // The same figures with and without a timeline.
+  // The figures must be the same with and without a timeline.
   if (timeline != nullptr) PlayEveryPass(shape, stages, timeline);
   return PlaySteadyPipeline(shape, stages);
 }

@@ -34,10 +34,10 @@ int StageThatHolds(const PipelinePlan& plan, OperatorCut cut) {
   return s;
 }
 
-// What the rings of a segment carry and over what.
+// The traffic of a segment's rings.
 struct Rings {
-  double rate_share = 0;  // Of the segment's bytes, over each hop.
-  int steps = 0;          // Messages one after the other.
+  double rate_share = 0;  // Fraction of the segment's bytes over each hop.
+  int steps = 0;          // Messages in sequence.
 };
 
 double RingSeconds(const Cluster& cluster, const ReplicatedPlan& plan,

@@ -11,25 +11,26 @@
 
 namespace tangram {
 
-// A part of the model that one stage holds in each pipeline, so that its
-// gradients go through rings of the same members.
+// A part of the model that a single stage holds in each pipeline. So the rings
+// for its gradients all have the same members.
 struct ReplicaSegment {
   OperatorCut begin;
   OperatorCut end;
-  std::vector<int> stages;  // By pipeline: the stage that holds it.
+  std::vector<int> stages;  // The stage that holds it, by pipeline.
   std::vector<int> nodes;   // All nodes of these stages, ascending.
   double reduce_s = 0;      // Gradients; with kZero1, reduce-scatter alone.
   double gather_s = 0;      // New weights; 0 with all-reduce.
 };
 
-// The segments between the cuts of all pipelines, in model order; none with one
-// pipeline. `plan` has passed ValidateReplicatedPlan.
+// Returns the segments between the cuts of all pipelines, in model order. Empty
+// with one pipeline. `plan` has passed ValidateReplicatedPlan.
 //
 // A ring over R pipelines carries 2(R−1)/R of the segment's gradients over each
-// of its hops, R−1 of the largest fraction with unlike fractions, at the rate
-// of the slowest hop. Stage r holds the segment in t_r shards, which makes
-// q = lcm(t_r) pieces, each with a ring of its own. The rings run at once, but
-// a GPU of pipeline r is in q/t_r of them and pays the latency of each.
+// of its hops, at the rate of the slowest hop. With kZero1 it carries R−1 times
+// the largest fraction of state. The stage of pipeline r holds the segment in
+// t_r shards. This makes q = lcm(t_r) pieces, each with its own ring. The rings
+// run at once, but a GPU of pipeline r is in q/t_r of them and pays the latency
+// of each.
 std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
                                             const Cluster& cluster,
                                             const TrainingOptions& training,
@@ -42,11 +43,11 @@ struct RingTask {
   std::vector<int> nodes;
 };
 
-// Plays tasks, earliest release first (of equal ones, the last in the list): a
-// node runs one at a time. Returns the end of each. `node_free_s`, by node, is
-// when the links of a node are free, before and after. With one shared node the
-// last end is the least possible: max_j (R_(j) + Σ_{k ≥ j} d_(k)), tasks in
-// order of release R.
+// Plays tasks, earliest release first (of equal ones, the last in the list). A
+// node runs one task at a time. Returns the end of each task. `node_free_s`, by
+// node, is the time at which a node's links are free. It is read and updated.
+// With one shared node the last end is the least possible: max_j (R_(j) + Σ_{k
+// ≥ j} d_(k)), tasks in order of release R.
 std::vector<double> PlayRings(absl::Span<const RingTask> tasks,
                               std::vector<double>& node_free_s);
 

@@ -29,8 +29,8 @@ double WaterLevelSeconds(absl::Span<const PipelinePace> pipelines,
 std::vector<int64_t> ShareMicrobatches(absl::Span<const PipelinePace> pipelines,
                                        int64_t num_microbatches) {
   const double level_s = WaterLevelSeconds(pipelines, num_microbatches);
-  // Below the fractional share, greedy has given each pipeline all of these:
-  // one less, in case the division was rounded up.
+  // The greedy rule gives each pipeline at least its fractional share, rounded
+  // down. One less allows for a division that was rounded up.
   std::vector<int64_t> shares(pipelines.size());
   int64_t given = 0;
   for (size_t r = 0; r < pipelines.size(); ++r) {

@@ -8,7 +8,7 @@
 
 namespace tangram {
 
-// The time of a pipeline as a line over its microbatches B:
+// The time of a pipeline as a linear function of its microbatches B:
 //   J(B) = fill_s + B · microbatch_s.
 struct PipelinePace {
   double fill_s = 0;
@@ -18,17 +18,17 @@ struct PipelinePace {
 // Shares `num_microbatches` among pipelines so that the last one ends as early
 // as possible: minimises max_r J_r(B_r) over integers B_r ≥ 0 with Σ B_r =
 // num_microbatches. Each next microbatch goes to the pipeline that would then
-// end first, which is optimal; of equal ones, to the first. A pipeline that
-// gets 0 is not worth its fill. Starts from shares below the optimum that are
-// computed at once, so the effort does not grow with the microbatches.
+// end first, which is optimal. Ties go to the first pipeline. A pipeline that
+// gets 0 is not worth its fill. The search starts from computed shares below
+// the optimum, so its effort does not grow with the number of microbatches.
 std::vector<int64_t> ShareMicrobatches(absl::Span<const PipelinePace> pipelines,
                                        int64_t num_microbatches);
 
-// The end of the same with fractional shares (the water level): with U the
+// Returns the end time with fractional shares (the water level). With U the
 // pipelines whose fill is below the level,
 //   L = (num_microbatches + Σ_U fill/microbatch) / Σ_U 1/microbatch.
-// A lower bound of the end with integer shares, at most the largest
-// microbatch_s below it.
+// This is a lower bound of the end with integer shares, too low by at most the
+// largest microbatch_s.
 double WaterLevelSeconds(absl::Span<const PipelinePace> pipelines,
                          int64_t num_microbatches);
 

@@ -98,7 +98,7 @@ std::string RecomputeLabel(const ModelSpec& model, const StagePlan& stage) {
   for (const RecomputeRun& run : stage.recompute) {
     for (int i = 0; i < run.num_layers; ++i, ++layer) {
       const LayerSpec& spec = model.layers[layer];
-      // What lies outside the stage's cuts is neither run nor recomputed.
+      // Operators outside the stage's cuts are neither run nor recomputed.
       const int begin = layer == stage.begin.layer ? stage.begin.op : 0;
       const int end = layer == stage.end.layer
                           ? stage.end.op

@@ -17,11 +17,12 @@ namespace tangram {
 std::string LayersLabel(const ModelSpec& model, OperatorCut begin,
                         OperatorCut end);
 
-// What a stage that ends there ends with: "4", "4.5", "4+3".
+// Returns the label of the end of a stage that ends at `cut`: "4", "4.5",
+// "4+3".
 std::string CutLabel(const ModelSpec& model, OperatorCut cut);
 
 // "t4-0": the whole node; "t4-0:0-3": some of its GPUs; "t4-0..t4-3": several
-// nodes, with the number of GPUs if it is not all of theirs.
+// nodes, with the number of GPUs unless the stage uses all of them.
 std::string GpusLabel(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
 // "t4-0", "t4-0, t4-1" or "t4-0 .. t4-7".
@@ -30,8 +31,8 @@ std::string NodesLabel(const Cluster& cluster, absl::Span<const int> nodes);
 // "0-3,5".
 std::string RangesLabel(const std::set<int>& numbers);
 
-// Which operators are recomputed: empty, "attn" (attention core alone), "full",
-// or the share of operators, "40 %".
+// Returns a label of the recomputed operators: empty, "attn" (attention core
+// alone), "full", or the share of operators, "40 %".
 std::string RecomputeLabel(const ModelSpec& model, const StagePlan& stage);
 
 }  // namespace tangram

@@ -11,15 +11,15 @@
 namespace tangram {
 namespace {
 
-// Node → how many of the GPUs lie there.
+// Node → number of the GPUs on it.
 std::map<int, int> CountByNode(absl::Span<const GpuId> gpus) {
   std::map<int, int> counts;
   for (const GpuId& gpu : gpus) ++counts[gpu.node];
   return counts;
 }
 
-// Group → the nodes of that group which the GPUs use. Nodes of a group are
-// alike, so links and devices are looked up once a group.
+// Group → nodes of that group that the GPUs use. Nodes of a group are
+// identical, so links and devices are looked up once per group.
 std::map<int, std::vector<int>> NodesByGroup(
     const Cluster& cluster, const std::map<int, int>& count_by_node) {
   std::map<int, std::vector<int>> groups;
@@ -29,7 +29,7 @@ std::map<int, std::vector<int>> NodesByGroup(
   return groups;
 }
 
-// The slowest link from a node of `from` to another node of `to`.
+// Returns the slowest link from a node of `from` to another node of `to`.
 Link LinkBetweenSets(const Cluster& cluster,
                      const std::map<int, std::vector<int>>& from,
                      const std::map<int, std::vector<int>>& to) {
@@ -45,7 +45,8 @@ Link LinkBetweenSets(const Cluster& cluster,
   return slowest.value_or(Link());
 }
 
-// The largest block of adjacent ranks that never straddles two nodes.
+// Returns the size of the largest block of adjacent ranks that never straddles
+// two nodes: the greatest common divisor of the runs of ranks on one node.
 int AlignedBlock(absl::Span<const GpuId> gpus) {
   int block = 0;
   int run = 0;

@@ -9,32 +9,34 @@
 
 namespace tangram {
 
-// What the GPUs of a stage amount to, read off the cluster itself and not off
-// islands, so that plans from anywhere are judged alike. `gpus` in rank order,
-// at least one, all known to the cluster.
+// Device and links of a stage, derived from its GPUs in the cluster and not
+// from islands. So plans of any source are evaluated alike. `gpus` is in rank
+// order, not empty, and all are in the cluster.
 
-// The device that all GPUs can be taken for: each field is the weakest one's,
-// since collectives make every GPU wait for the slowest.
+// Returns a device that stands for all GPUs. Each field is the weakest GPU's,
+// because collectives make every GPU wait for the slowest.
 DeviceSpec WeakestDevice(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
-// The slowest links inside and between the nodes of the stage. Where ranks are
-// spread unevenly over nodes, or a node's ranks are not adjacent, a node is
-// taken for several that split its network bandwidth: tp groups of the even
-// part stay inside a node.
+// Returns the slowest links inside and between the nodes of the stage. If ranks
+// are spread unevenly over nodes, or a node's ranks are not adjacent, a node
+// counts as several nodes that share its network bandwidth. Each holds one
+// aligned block of adjacent ranks, so tp groups within a block stay inside a
+// node.
 StageWiring WiringOfGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
-// The device and wiring with which the GPUs of a stage are costed.
+// The device and wiring for the cost model of a stage.
 struct PlacedGpus {
   DeviceSpec device;
   StageWiring wiring;  // Without the device's measured collectives.
 
-  // Refers to `training` and to this.
+  // The result refers to `training` and to this object.
   StageEnvironment Environment(const TrainingOptions& training,
                                int pipeline_microbatch_size) const;
 };
 PlacedGpus PlacedGpusOf(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
-// The path from one stage to another, over the slowest link between them.
+// Returns the path from one stage to another over the slowest link between
+// them.
 TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,
                          absl::Span<const GpuId> to);
 

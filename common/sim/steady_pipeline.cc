@@ -16,13 +16,13 @@ namespace {
 
 using Times = std::vector<absl::int128>;
 
-// The longest period that is looked for, in rounds. A period is the number of
-// microbatches on a ring of devices that wait for each other, so it is hardly
-// ever longer than the pipeline. A pipeline with a longer one is played to its
-// end: right, but late.
+// The longest period that is searched for, in rounds. A period is the number of
+// microbatches on a ring of devices that wait for each other, so it is rarely
+// longer than the pipeline. A pipeline with a longer period is played to its
+// end, which is correct but slow.
 constexpr size_t kMaxPeriod = 256;
 
-// The times after the last rounds.
+// The times after each of the last rounds.
 class History {
  public:
   void Push(Times times) {
@@ -33,11 +33,11 @@ class History {
   }
   void Clear() { rounds_.clear(); }
 
-  // The least c for which all times moved in the last c rounds as in the c
-  // before them; 0: none.
+  // Returns the least c for which all times moved in the last c rounds as in
+  // the c rounds before them. 0: none.
   size_t Period() const {
     for (size_t c = 1; 2 * c < rounds_.size(); ++c) {
-      // The sums tell nearly all others apart.
+      // The sums reject nearly all other c quickly.
       if (Back(0).sum - Back(c).sum == Back(c).sum - Back(2 * c).sum &&
           MovedAlike(c)) {
         return c;
@@ -46,7 +46,7 @@ class History {
     return 0;
   }
 
-  // How much each time moved in the last c rounds.
+  // Returns the change of each time in the last c rounds.
   Times Speeds(size_t c) const {
     Times speeds;
     for (size_t i = 0; i < Back(0).times.size(); ++i) {
@@ -79,8 +79,8 @@ class History {
   std::deque<Round> rounds_;
 };
 
-// An upper bound of every time of the iteration: all passes and transfers one
-// after the other.
+// Returns an upper bound of every time of the iteration: all passes and
+// transfers in sequence.
 double LatestSeconds(const PipelineShape& shape,
                      absl::Span<const StageTimes> stages) {
   double microbatch_s = 0;
@@ -129,7 +129,7 @@ class SteadyPlayer {
     return (num_passes - passes) / PassesPerRound();
   }
 
-  // Plays until `passes`, one side of the gate, have all run.
+  // Raises `passes`, one side of the gate, until all its passes have run.
   void OpenBySteps(int64_t& passes) {
     history_.Clear();
     while (RoundsLeft(passes) > 0) {
@@ -152,8 +152,8 @@ class SteadyPlayer {
     ++rounds_played_;
   }
 
-  // Plays one period with the speeds of the last one, and skips those that
-  // follow as far as they are alike.
+  // Plays one period with the speeds of the last one. Then skips the following
+  // periods up to the horizon if every time kept its speed.
   void SkipPeriods(int64_t period, int64_t& passes) {
     const Times speeds = history_.Speeds(period);
     size_t i = 0;
@@ -162,7 +162,8 @@ class SteadyPlayer {
     clock_.Watch();
     for (int64_t round = 0; round < period; ++round) PlayRound(passes);
     const int64_t horizon = clock_.StopWatching();
-    // The last round is played: after it the devices change to other passes.
+    // The last round is played, because the devices change to other passes
+    // after it.
     const int64_t skipped =
         std::min(horizon, (RoundsLeft(passes) - 1) / period);
     if (skipped <= 0 || !player_.RepeatsFrom(before) || !MovesAt(speeds)) {
@@ -199,7 +200,7 @@ PipelineRun PlaySteadyPipeline(const PipelineShape& shape,
                                absl::Span<const StageTimes> stages,
                                int64_t* rounds_played) {
   const double latest_s = LatestSeconds(shape, stages);
-  // One duration that is not finite makes the iteration so.
+  // A duration that is not finite makes the iteration time not finite.
   if (!std::isfinite(latest_s)) {
     return {.iteration_time_s = latest_s,
             .busy_s = std::vector<double>(stages.size(), latest_s),

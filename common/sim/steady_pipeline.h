@@ -13,20 +13,20 @@ namespace tangram {
 // grow with the number of microbatches: plays the pipeline until it repeats
 // itself, and skips the repetitions.
 //
-// Write x(n) for all times that later passes depend on, after n rounds (a round
-// is one microbatch; with the interleaved schedule, as many as devices). A
-// round makes each time the largest of some earlier times, each plus a sum of
+// Let x(n) be all times that later passes depend on, after n rounds. A round is
+// one microbatch, or num_devices microbatches with the interleaved schedule. A
+// round sets each time to the largest of some earlier times, each plus a sum of
 // durations (a max-plus linear system): x(n+1) = M(x(n)). Let v = x(n) − x(n−c)
 // for some c. The rounds n..n+c are played with x as a function of the number k
-// of periods skipped: x(n) + k v. If every time again moves by its v, then
+// of skipped periods: x(n) + k v. If every time again moves by its v, then
 //   x(n + k c) = x(n) + k v
 // for every k up to the horizon: the first k at which one of the terms that
 // lost a maximum, but moves faster than the winner, overtakes it. Parts of the
-// pipeline may move at different speeds; the horizon is where they meet.
+// pipeline may move at different speeds. The horizon is where they meet.
 //
-// Times are integers: multiples of a power of two of a second so small that
-// durations lose nothing. So repetition is an exact comparison, and nothing is
-// rounded until the end.
+// Times are integer multiples of a power of two of a second, so small that
+// durations stay exact. So repetition is an exact comparison, and only the
+// result is rounded.
 //
 // `rounds_played`, if given, is set to the number of rounds that were not
 // skipped.

@@ -11,7 +11,7 @@ double NumGpus(const PipelinePlan& plan, int stage) {
 
 std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
                                   const Evaluation& evaluation) {
-  // In GPU-seconds.
+  // GPU-seconds.
   double passes = 0;
   double collectives = 0;
   double copies = 0;

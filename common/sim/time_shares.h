@@ -14,14 +14,13 @@ struct TimeShare {
   double fraction = 0;
 };
 
-// Where the time of the GPUs that a plan uses goes over one iteration:
-// computation, collectives, copies from and to the host, waiting, gradient
-// synchronisation and optimizer, always in this order. The fractions add up to
-// one.
+// Returns the shares of the used GPUs' time in one iteration: computation,
+// collectives, copies from and to the host, waiting, gradient synchronisation
+// and optimizer, always in this order. The fractions add up to one.
 std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
                                   const Evaluation& evaluation);
 
-// What of it recomputation takes, its computation and its collectives.
+// Returns the share of recomputation in that time, its collectives included.
 double RecomputationShare(const PipelinePlan& plan,
                           const Evaluation& evaluation);
 

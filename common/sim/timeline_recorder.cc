@@ -14,7 +14,8 @@ bool StartsBefore(const TimelineEvent& a, const TimelineEvent& b) {
 }  // namespace
 
 int64_t MaxTimelineEvents(const PipelineShape& shape) {
-  // Passes, transfers both ways; gradient synchronisation and optimizer.
+  // Passes and transfers both ways, then gradient synchronisation and
+  // optimizer.
   const int per_microbatch = (shape.splits_backward() ? 3 : 2) + 2;
   return shape.num_stages() *
          (int64_t{per_microbatch} * shape.num_microbatches + 2);
@@ -25,7 +26,7 @@ TimelineRecorder::TimelineRecorder(const PipelineShape& shape,
     : timeline_(timeline) {
   if (timeline == nullptr) return;
   const int64_t sends = shape.num_microbatches;
-  // And gradient synchronisation and optimizer.
+  // Two more: gradient synchronisation and optimizer.
   const int64_t passes = (shape.splits_backward() ? 3 : 2) * sends + 2;
   timeline->clear();
   timeline->resize(MaxTimelineEvents(shape));

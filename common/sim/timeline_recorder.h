@@ -10,22 +10,21 @@
 
 namespace tangram {
 
-// The events that a pipeline has at most.
+// Returns an upper bound of the number of events of a pipeline.
 int64_t MaxTimelineEvents(const PipelineShape& shape);
 
-// Collects the events of a played pipeline and puts them in order. Sorting all
-// would take longer than playing; but the passes of a stage, and its transfers
-// in each direction, happen in the order in which they are played, and there
-// is an upper bound on their number. So each of these tracks has its place in
-// the timeline from the start.
+// Collects the events of a played pipeline and orders them. Sorting all events
+// would take longer than playing. But the passes of a stage, and its transfers
+// in each direction, are played in order of time, and their number has an upper
+// bound. So each of these tracks has a fixed place in the timeline.
 class TimelineRecorder {
  public:
-  // `timeline` may be null: nothing is recorded.
+  // Records nothing if `timeline` is null.
   TimelineRecorder(const PipelineShape& shape,
                    std::vector<TimelineEvent>* timeline);
 
   bool enabled() const { return timeline_ != nullptr; }
-  // If enabled.
+  // Adds an event. The recorder must be enabled.
   void Record(const TimelineEvent& event) { *TrackOf(event).end++ = event; }
 
   // Leaves the events in the timeline, in order of stage, then start.

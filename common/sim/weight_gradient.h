@@ -7,13 +7,13 @@
 
 namespace tangram {
 
-// The part of a stage's backward pass that computes the gradients of weights
-// and can run later. Of a matrix product, the gradients of the input and of the
-// weights take as many FLOPs each; so half of what is left of the backward pass
-// without recomputation, collectives and copies from the host, which all are
-// needed before the gradient of the input is known. Collectives run in the
-// backward pass as they do in the forward pass c, and again in its recomputed
-// share r/f:
+// Returns the part of a stage's backward pass that computes the gradients of
+// weights and can run later. For a matrix product, the gradients of the input
+// and of the weights take the same number of FLOPs. So it is half of the
+// backward pass without recomputation, collectives and copies from the host.
+// These are all needed before the gradient of the input is known. Collectives
+// take the time c in the forward pass, the same in the backward pass, and again
+// in the recomputed share r/f:
 //   comm = c + c + c r/f.
 inline double WeightGradientSeconds(const StageCost& cost) {
   const double forward_s = cost.forward_s - cost.forward_copy_s;

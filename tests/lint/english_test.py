@@ -36,6 +36,7 @@ FOLDERS = [
     "common/daemon",
     "common/obs",
     "common/security",
+    "common/sim",
     "common/sync",
     "common/trace",
     "common/wire",
