@@ -8,14 +8,14 @@ namespace tangram {
 // The closed form of the iteration time that searches minimise:
 //   latency + (B − 1) · slowest + exposed,
 // with latency = Σ t_s, slowest = max t_s over the times t_s of the stages for
-// one of B microbatches, and exposed the synchronisation that nothing hides.
-// How it relates to the played schedule: common/sim/one_f_one_b.h.
+// one of B microbatches, and exposed the synchronisation that no pass hides.
+// See common/sim/one_f_one_b.h for its relation to the played schedule.
 inline double ClosedFormSeconds(double latency_s, double slowest_s,
                                 int num_microbatches, double exposed_s = 0) {
   return latency_s + (num_microbatches - 1) * slowest_s + exposed_s;
 }
 
-// The same from the stages in pipeline order, with
+// Computes the closed form from the stages in pipeline order, with
 //   exposed = max_s (sync_s − Σ_{i<s} backward_i)⁺:
 // a stage that finishes early hides its synchronisation behind the backward
 // passes of the stages before it.

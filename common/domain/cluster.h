@@ -10,11 +10,11 @@ namespace tangram {
 
 // A communication path. Bandwidths are per direction.
 //
-// Inside a node: `bandwidth` is what each GPU gets while all GPUs of the node
-// communicate, `pair_bandwidth` what two GPUs get alone (NVLink bridges join
-// pairs, so on some cards it is several times higher).
-// Between two nodes: `bandwidth` is what the whole node gets, shared by its
-// GPUs; `pair_bandwidth` what one GPU gets to one other, at most `bandwidth`.
+// Inside a node: `bandwidth` is the rate of each GPU while all GPUs of the node
+// communicate. `pair_bandwidth` is the rate between two GPUs alone. NVLink
+// bridges join pairs, so on some cards it is several times higher. Between two
+// nodes: `bandwidth` is the rate of the whole node, shared by its GPUs.
+// `pair_bandwidth` is the rate from one GPU to one other, at most `bandwidth`.
 struct Link {
   double bandwidth_bytes_per_s = 0;
   double pair_bandwidth_bytes_per_s = 0;
@@ -30,7 +30,7 @@ struct Node {
   Link intra_node;
 };
 
-// A field that the user did not give and where its value is from.
+// A field that the user did not give, with the source of its value.
 struct Assumption {
   std::string field;   // "groups[0].memory"
   std::string value;   // "16 GB"
@@ -38,8 +38,8 @@ struct Assumption {
   bool operator==(const Assumption&) const = default;
 };
 
-// Nodes with the links between them. Nodes of one group are identical and
-// equally far from everything; a node with links of its own is a group of one.
+// Nodes with the links between them. Nodes of one group are identical and have
+// the same links. A node with its own links is a group of one.
 struct Cluster {
   std::string name;
   std::vector<std::string> groups;

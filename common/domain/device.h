@@ -26,8 +26,8 @@ struct PeakFlops {
   bool operator==(const PeakFlops&) const = default;
 };
 
-// How much of the datasheet a device delivers. Constants are data: they come
-// from the catalogue or from calibration, never from code.
+// Fractions of the datasheet figures that a device reaches. Constants are data:
+// they come from the catalogue or from calibration, never from code.
 struct DeviceEfficiency {
   // A matrix product of f FLOPs on one GPU runs at
   //   peak · gemm_max_fraction · f / (f + gemm_half_flops).
@@ -39,20 +39,20 @@ struct DeviceEfficiency {
   double memory_fraction = 0.8;
   // Fixed cost of one kernel on the device.
   double kernel_launch_s = 5e-6;
-  // What the host needs to issue one kernel. An operator never takes less than
-  // this times its kernels: small problems are bound by it.
+  // Host time to issue one kernel. An operator takes at least this times its
+  // number of kernels. It bounds small problems.
   double host_launch_s = 0;
-  // How much longer a matrix product takes, as a fraction, whose inner or last
-  // dimension fills no whole tiles (is not a multiple of 64), and one where it
-  // is not even a multiple of the 8 elements that tensor cores read at once.
+  // Extra time of a matrix product, as a fraction. `unaligned_penalty` applies
+  // if its inner or last dimension fills no whole tiles (is not a multiple of
+  // 64). `odd_penalty` applies if it is not even a multiple of the 8 elements
+  // that tensor cores read at once.
   double unaligned_penalty = 0;
   double odd_penalty = 0;
-  // How much longer compute takes, as a fraction, while a collective runs
-  // beside it.
+  // Extra time of compute, as a fraction, while a collective runs beside it.
   double overlap_penalty = 0;
-  // The same while a copy to or from the host runs beside compute; and how much
-  // longer two copies in opposite directions take, as a fraction of the
-  // shorter.
+  // `copy_penalty` is the same while a copy to or from the host runs beside
+  // compute. `duplex_penalty` is the extra time of two copies in opposite
+  // directions, as a fraction of the shorter.
   double copy_penalty = 0;
   double duplex_penalty = 0;
   // Memory that the runtime takes before the first tensor: CUDA context,
@@ -74,15 +74,15 @@ struct MeasuredOperator {
   bool operator==(const MeasuredOperator&) const = default;
 };
 
-// What each GPU gets of its host while all GPUs of the node use theirs.
+// Bandwidth and memory of the host per GPU, while all GPUs of the node use it.
 struct HostLink {
   double bandwidth_bytes_per_s = 0;  // In each direction; 0: unknown.
-  double memory_bytes = 0;           // Of the node, shared out evenly.
+  double memory_bytes = 0;           // The GPU's equal share of the node.
   bool operator==(const HostLink&) const = default;
 };
 
-// One GPU type as planned for. All fields are resolved: whatever the user left
-// out was filled from the catalogue before this struct is built.
+// One GPU type for planning. All fields are resolved: fields that the user left
+// out come from the catalogue.
 struct DeviceSpec {
   std::string type;  // "A100-80"; for messages only, nothing branches on it.
   PeakFlops peak_flops;

@@ -87,7 +87,7 @@ Fingerprint FingerprintOf(const IslandSpec& spec) {
   fp.Add(spec.num_nodes).Add(spec.gpus_per_node);
   AddLink(spec.intra_node, fp);
   AddLink(spec.inter_node, fp);
-  // Nothing where there are none: answers that are kept stay known.
+  // Adds nothing without limits, so fingerprints of stored answers stay valid.
   if (!spec.limits.none()) fp.Add(FingerprintOf(spec.limits));
   return fp.Finish();
 }

@@ -11,7 +11,7 @@
 
 namespace tangram {
 
-// All that a homogeneous parallelizer sees of an island. Where members differ
+// The view that a homogeneous parallelizer has of an island. If members differ
 // within the tolerances, each field is the weakest member's.
 struct IslandSpec {
   DeviceSpec device;
@@ -19,7 +19,7 @@ struct IslandSpec {
   int gpus_per_node = 0;
   Link intra_node;
   Link inter_node;     // Unused with one node.
-  StageLimits limits;  // What stages on it must be.
+  StageLimits limits;  // Limits on every stage on the island.
 
   int num_gpus() const { return num_nodes * gpus_per_node; }
   double memory_bytes() const { return num_gpus() * device.memory_bytes; }
@@ -31,7 +31,7 @@ Fingerprint FingerprintOf(const IslandSpec& spec);
 // A homogeneous set of nodes (paper §4.1) at its place in a cluster.
 struct Island {
   int id = 0;              // Index in the list of islands.
-  std::string name;        // "T4 x16"; for people.
+  std::string name;        // "T4 x16"; for display only.
   std::vector<int> nodes;  // Indices into Cluster::nodes, by name.
   IslandSpec spec;
   std::string reason;  // Why it is apart from the islands next to it.

@@ -41,6 +41,8 @@ const MeasuredCollective* FindCollective(
   return nullptr;
 }
 
+// Interpolates between the points a and b around `bytes` as a power law:
+//   t = t_a · (bytes / a)^e, e = ln(t_b / t_a) / ln(b / a).
 double SecondsOf(const MeasuredCollective& table, double bytes) {
   const CollectivePoint& first = table.points.front();
   const CollectivePoint& last = table.points.back();

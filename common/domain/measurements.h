@@ -10,18 +10,19 @@
 
 namespace tangram {
 
-// One whole layer on one GPU at one batch size. Overrides the cost model where
-// it matches; several with one key are the same layer at other batch sizes.
+// Measurement of one whole layer on one GPU at one batch size. Overrides the
+// cost model where it matches. Several with one key are the same layer at
+// different batch sizes.
 struct MeasuredLayer {
   Fingerprint key = 0;  // LayerMeasurementKey of cost/measured_layer.h.
-  int samples = 0;      // Of one replica.
+  int samples = 0;      // Per replica.
   double forward_s = 0;
   double backward_s = 0;  // Without recomputation.
-  // The layer's tp, cp and ep collectives are in the times.
+  // The times include the layer's tp, cp and ep collectives.
   bool collectives_included = false;
-  // What one GPU keeps for the backward pass when nothing is recomputed.
+  // Bytes that one GPU keeps for the backward pass without recomputation.
   std::optional<double> saved_bytes;
-  // Of all parameters that one GPU holds, before ZeRO.
+  // Optimizer step and model state for all parameters of one GPU, before ZeRO.
   std::optional<double> optimizer_s;
   std::optional<double> state_bytes;
 
@@ -45,8 +46,8 @@ struct CollectivePoint {
   bool operator==(const CollectivePoint&) const = default;
 };
 
-// One collective over `ranks` GPUs of one type, as many in each of `nodes`
-// nodes.
+// Measured times of one collective over `ranks` GPUs of one type, spread evenly
+// over `nodes` nodes.
 struct MeasuredCollective {
   CollectiveOp op = CollectiveOp::kAllReduce;
   int ranks = 0;
@@ -55,17 +56,18 @@ struct MeasuredCollective {
   bool operator==(const MeasuredCollective&) const = default;
 };
 
-// The table of that operation and shape, or null. `tables` are sorted by
-// operation, ranks, nodes.
+// Returns the table of that operation and shape, or null. `tables` are sorted
+// by operation, ranks, nodes.
 const MeasuredCollective* FindCollective(
     absl::Span<const MeasuredCollective> tables, CollectiveOp op, int ranks,
     int nodes);
 
-// Log seconds are linear in log bytes between two points. Below the smallest
-// its time stays, beyond the largest its rate.
+// Returns the time for `bytes`. Between two points, log seconds are linear in
+// log bytes. Below the smallest point the time is constant, beyond the largest
+// the rate is.
 double SecondsOf(const MeasuredCollective& table, double bytes);
 
-// The order in which a device keeps them.
+// The sort order of the tables of a DeviceSpec.
 bool ComesBefore(const MeasuredLayer& a, const MeasuredLayer& b);
 bool ComesBefore(const MeasuredCollective& a, const MeasuredCollective& b);
 

@@ -20,7 +20,7 @@ struct AtomRange {
 // A contiguous run of atoms (paper §4.2). An atom is a slice of size one.
 // Self-contained: a parallelizer needs nothing else of the model. Everything
 // but `atoms` is position-independent, so slices of the same composition have
-// equal runs and equal fingerprints wherever they stand in the model.
+// equal runs and equal fingerprints anywhere in the model.
 struct ModelSlice {
   AtomRange atoms;
   std::vector<LayerRun> runs;  // Neighbouring runs differ.
@@ -30,16 +30,16 @@ struct ModelSlice {
   bool operator==(const ModelSlice&) const = default;
 };
 
-// A slice of `layers` with canonical runs and its fingerprint.
+// Returns a slice of `layers` with canonical runs and its fingerprint.
 ModelSlice MakeSlice(AtomRange atoms, absl::Span<const LayerSpec> layers);
 
-// The layers of a slice, one by one.
+// Returns the layers of a slice, one entry per layer.
 std::vector<LayerSpec> LayersOf(const ModelSlice& slice);
 
-// One atom a layer, embedding and head atoms of their own.
+// Returns one atom per layer. Embedding and head are separate atoms.
 std::vector<ModelSlice> SliceByLayer(const ModelSpec& model);
 
-// `head` followed by `tail`; tail.atoms.begin must be head.atoms.end.
+// Returns `head` followed by `tail`; tail.atoms.begin must be head.atoms.end.
 ModelSlice JoinSlices(const ModelSlice& head, const ModelSlice& tail);
 
 }  // namespace tangram

@@ -40,7 +40,7 @@ enum class OpKind {
 };
 
 // One layer, with all dimensions that costs depend on. Layers are compared by
-// value: equal layers have equal costs, which is what redundancy pruning uses.
+// value: equal layers have equal costs. Redundancy pruning depends on it.
 struct LayerSpec {
   LayerKind kind = LayerKind::kTransformer;
   int hidden_size = 0;
@@ -48,7 +48,7 @@ struct LayerSpec {
   // Attention.
   int num_heads = 0;
   int num_kv_heads = 0;
-  int head_dim = 0;  // Of queries and keys.
+  int head_dim = 0;  // Queries and keys.
   int value_head_dim = 0;
   int sliding_window = 0;  // Tokens; 0: full causal attention.
   // Multi-head latent attention (DeepSeek-V2/V3); 0: not used.
@@ -80,14 +80,14 @@ struct LayerSpec {
   bool operator==(const LayerSpec&) const = default;
 };
 
-// Equal layers next to each other.
+// Consecutive equal layers.
 struct LayerRun {
   LayerSpec layer;
   int count = 0;
   bool operator==(const LayerRun&) const = default;
 };
 
-// A model is its layers in execution order: one embedding, transformer layers,
+// A model: its layers in execution order, one embedding, transformer layers,
 // one head.
 struct ModelSpec {
   std::string name;
@@ -102,26 +102,28 @@ absl::Span<const OpKind> OperatorsOf(const LayerSpec& layer);
 // "qkv_projection"; as used in plan files.
 const char* OpName(OpKind op);
 
-// True where only the residual stream crosses the boundary before operator
+// Returns whether only the residual stream crosses the boundary before operator
 // `index` of `layer`: at its start, and between attention and MLP.
 bool IsResidualCut(const LayerSpec& layer, int index);
 
-// Whether 2-D tensor parallelism can split it: what has weights is a pair of
-// dense products in a row, without experts or latent attention.
+// Returns whether 2-D tensor parallelism can split the layer: its weights
+// belong to pairs of consecutive dense products, without experts or latent
+// attention.
 bool AllowsTp2d(const LayerSpec& layer);
 
 Fingerprint FingerprintOf(const LayerSpec& layer);
 
-// Trainable parameters of one operator of `layer`, unsharded. A tied head
-// counts its matrix too: a pipeline stage that holds it stores a copy.
+// Returns the trainable parameters of one operator of `layer`, unsharded. A
+// tied head counts its matrix too: a pipeline stage that holds it stores a
+// copy.
 double ParameterCount(const LayerSpec& layer, OpKind op);
 
-// True for the operators whose parameters belong to experts and are therefore
-// sharded by expert parallelism.
+// Returns whether the operator's parameters belong to experts, so that expert
+// parallelism shards them.
 bool IsExpertOp(OpKind op);
 
-// Trainable parameters of one layer and of the whole model. Here a tied head's
-// matrix is counted once, in the embedding.
+// Returns the trainable parameters of one layer or of the whole model. They
+// count a tied head's matrix once, in the embedding.
 double ParameterCount(const LayerSpec& layer);
 double ParameterCount(const ModelSpec& model);
 

@@ -18,15 +18,15 @@ namespace tangram {
 struct PlacedStage {
   StagePlan plan;  // Cuts count from the model's first layer.
   std::vector<GpuId> gpus;
-  int island = -1;      // For people; the evaluator does not read it.
+  int island = -1;      // For display; the evaluator does not read it.
   std::string made_by;  // Likewise.
   bool operator==(const PlacedStage&) const = default;
 };
 
 // A pipeline over the whole model. It has num_devices() groups of GPUs, and
-// stage i runs on group i mod num_devices(): with virtual_stages of one, each
-// stage has GPUs of its own; with more, the stages are the chunks of the
-// interleaved schedule, and those of one group share its GPUs and parallelism.
+// stage i runs on group i mod num_devices(). With virtual_stages 1, each stage
+// has its own GPUs. Otherwise the stages are the chunks of the interleaved
+// schedule, and the chunks of one group share its GPUs and parallelism.
 struct PipelinePlan {
   // Samples that all replicas of a stage together process as one microbatch;
   // the same for every stage. A stage of dp_degree d gives each replica its
@@ -34,9 +34,9 @@ struct PipelinePlan {
   int pipeline_microbatch_size = 0;
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
   int virtual_stages = 1;  // Chunks of the model on each device.
-  // For each device, the forward passes before its first backward pass, with
-  // 1F1B alone; empty: its p − s. More of them hide transfers behind passes
-  // (H-1F1B), and hold as many more microbatches.
+  // The forward passes of each device before its first backward pass; only with
+  // 1F1B. Empty: the p − s of 1F1B. Additional ones hide transfers behind
+  // passes (H-1F1B), and each holds one more microbatch.
   std::vector<int> warm_up_passes;
   std::vector<PlacedStage> stages;  // In execution order.
 
@@ -45,13 +45,13 @@ struct PipelinePlan {
   bool operator==(const PipelinePlan&) const = default;
 };
 
-// OK if the plan is one that can be run on this cluster at all: stages cover
-// every operator once and in order, no GPU is unknown or used by two devices,
-// degrees multiply to the number of GPUs and divide what they split (heads,
-// experts, microbatch, global batch), and the stages are what the schedule
-// runs. Otherwise kInvalidArgument naming the field, the value and what was
-// expected: "stages[1].begin: layer 12; expected layer 10". Memory is not
-// looked at: see EvaluatePlan.
+// Returns OK if the plan can run on this cluster: stages cover every operator
+// once and in order, no GPU is unknown or used by two devices, degrees multiply
+// to the number of GPUs and divide what they split (heads, experts, microbatch,
+// global batch), and the stages are what the schedule runs. Otherwise
+// kInvalidArgument naming the field, the value and what was expected:
+// "stages[1].begin: layer 12; expected layer 10". Memory is not checked: see
+// EvaluatePlan.
 absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
                           const TrainingOptions& training,
                           const PipelinePlan& plan);

@@ -7,19 +7,19 @@
 
 namespace tangram {
 
-// In which order the devices of a pipeline run the passes of one iteration. A
-// device here is the group of GPUs that runs a stage.
+// The order in which the devices of a pipeline run the passes of one iteration.
+// A device here is the group of GPUs that runs a stage.
 enum class PipelineSchedule {
   // All forward passes, then all backward passes (GPipe, 1811.06965).
   kGpipe,
-  // After a warm-up, a backward for every forward pass (PipeDream-flush, as in
-  // Megatron-LM, 2104.04473 §2.2).
+  // After a warm-up, forward and backward passes alternate (PipeDream-flush, as
+  // in Megatron-LM, 2104.04473 §2.2).
   kOneFOneB,
-  // 1F1B where each device runs several chunks of the model in turn
+  // 1F1B with several chunks of the model on each device, run in turn
   // (Megatron-LM, 2104.04473 §2.2).
   kInterleaved,
-  // 1F1B with the gradients of inputs and of weights as passes of their own,
-  // the latter delayed into what would be idle time (2401.10241 §2.1).
+  // 1F1B with separate passes for the gradients of inputs and of weights. The
+  // latter are delayed into time that would be idle (2401.10241 §2.1).
   kZeroBubbleH1,
 };
 

@@ -14,7 +14,7 @@
 namespace tangram {
 namespace {
 
-// Fractions that are written with few digits do not add up to 1 exactly.
+// Tolerance for fractions that are written with few digits.
 constexpr double kFractionTolerance = 1e-6;
 
 std::string FieldOf(size_t pipeline) {

@@ -11,8 +11,8 @@
 
 namespace tangram {
 
-// How the pipelines of a ReplicatedPlan add up their gradients once an
-// iteration.
+// The way in which the pipelines of a ReplicatedPlan add up their gradients,
+// once an iteration.
 enum class ReplicaSync {
   // Every pipeline gets the whole sum and keeps the whole optimizer state.
   kAllReduce,
@@ -27,8 +27,9 @@ const char* ReplicaSyncName(ReplicaSync sync);
 // One pipeline over the whole model and its share of each global batch.
 struct PipelineReplica {
   PipelinePlan plan;
-  int num_microbatches = 0;  // Of plan.pipeline_microbatch_size samples.
-  // Its fraction of the optimizer state of each layer; with kZero1 alone.
+  int num_microbatches = 0;  // Each has plan.pipeline_microbatch_size samples.
+  // Its fraction of the optimizer state of each layer. Only with kZero1, else
+  // 0.
   double state_fraction = 0;
   bool operator==(const PipelineReplica&) const = default;
 };
@@ -44,14 +45,16 @@ struct ReplicatedPlan {
   bool operator==(const ReplicatedPlan&) const = default;
 };
 
-// The training options of one pipeline: its share of the batch alone. The
-// caller knows that the product does not overflow (ValidateReplicatedPlan).
+// Returns the training options of one pipeline, with its share of the batch as
+// global batch. The caller ensures that the product does not overflow
+// (ValidateReplicatedPlan).
 TrainingOptions ShareOf(const TrainingOptions& training,
                         const PipelineReplica& replica);
 
-// OK if every pipeline passes ValidatePlan on its share, no two use the same
-// GPU, the shares add up to the global batch, and the state fractions to 1.
-// Otherwise kInvalidArgument: "pipelines[1].stages[0].gpus[2]: ...".
+// Returns OK if every pipeline passes ValidatePlan on its share, no two use the
+// same GPU, the shares add up to the global batch, and with kZero1 the state
+// fractions add up to 1. Otherwise kInvalidArgument:
+// "pipelines[1].stages[0].gpus[2]: ...".
 absl::Status ValidateReplicatedPlan(const ModelSpec& model,
                                     const Cluster& cluster,
                                     const TrainingOptions& training,

@@ -5,7 +5,8 @@
 namespace tangram {
 namespace {
 
-// Masks that any framework offers by a flag.
+// Returns whether every framework offers the mask by a flag: nothing, whole
+// layers, or the attention core alone.
 bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
   const auto core = std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
@@ -13,7 +14,7 @@ bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
          (core != ops.end() && mask == OpMask{1} << (core - ops.begin()));
 }
 
-// The layer `index` layers after the start of `runs`.
+// Returns the layer `index` layers after the start of `runs`.
 const LayerSpec& LayerAt(absl::Span<const LayerRun> runs, int index) {
   size_t run = 0;
   while (run + 1 < runs.size() && index >= runs[run].count) {

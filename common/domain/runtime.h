@@ -8,15 +8,15 @@
 
 namespace tangram {
 
-// What a training framework can run, beyond tp, dp and pp with their own
-// degrees in every stage. Slice plans of several parallelizers may be mixed
-// where one framework runs them all.
+// The techniques that a training framework supports beyond tp, dp and pp with
+// separate degrees in every stage. Slice plans of several parallelizers may be
+// mixed if one framework runs them all.
 struct Runtime {
   absl::string_view name;           // "Megatron-LM"
   bool operator_cuts = false;       // Stages that begin or end inside a layer.
   bool operator_recompute = false;  // Any operators, not just the attention
                                     // core or whole layers.
-  bool sequence_parallel = false;   // Megatron's, of norms and residuals.
+  bool sequence_parallel = false;   // Megatron's, for norms and residuals.
   bool context_parallel = false;
   bool expert_parallel = false;
   bool sharded_experts = false;  // StageParallelism::fsep.
@@ -24,11 +24,11 @@ struct Runtime {
   bool offload = false;  // To host memory.
 };
 
-// Whether `a` runs all that `b` runs.
+// Returns whether `a` supports everything that `b` supports.
 bool Covers(const Runtime& a, const Runtime& b);
 
-// Why `runtime` cannot run `stage`, whose layers count from the start of
-// `runs`: "a stage that begins inside a layer". Empty if it can.
+// Returns why `runtime` cannot run `stage`: "a stage that begins inside a
+// layer". Empty if it can. The stage's layers count from the start of `runs`.
 absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
                                  absl::Span<const LayerRun> runs);
 

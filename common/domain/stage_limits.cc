@@ -7,7 +7,8 @@
 namespace tangram {
 namespace {
 
-// Of two degrees of which 0 is free.
+// Returns the degree that meets both; 0 is free. Two different degrees are a
+// contradiction.
 int JoinDegrees(int a, int b, bool& contradiction) {
   contradiction |= a != 0 && b != 0 && a != b;
   return a != 0 ? a : b;
@@ -68,7 +69,7 @@ std::string WhyOutside(const StageLimits& limits, const StagePlan& stage) {
   if (IsOther(limits.gpus_per_stage, p.num_gpus())) {
     return Other("GPUs in a stage", p.num_gpus(), limits.gpus_per_stage);
   }
-  // Means nothing without replicas.
+  // ZeRO has no effect without replicas.
   if (p.zero_stage > limits.max_zero_stage && p.dp_degree * p.cp_degree > 1) {
     return absl::StrCat("ZeRO stage ", p.zero_stage, ", expected at most ",
                         limits.max_zero_stage);

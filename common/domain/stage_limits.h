@@ -8,14 +8,14 @@
 
 namespace tangram {
 
-// What the stages of a slice must be, whatever would be fastest: asked for by
-// people, or by the framework that is to run them. 0: free.
+// Limits on the stages of a slice that hold even if others would be faster. The
+// user sets them, or the framework that will run the plan. 0: free.
 struct StageLimits {
   int tp_degree = 0;
   int cp_degree = 0;
   int dp_degree = 0;
   int gpus_per_stage = 0;
-  int max_stages = 0;  // Of the slice.
+  int max_stages = 0;  // In the slice.
   int max_zero_stage = 3;
   bool no_sequence_parallel = false;
   bool no_offload = false;
@@ -24,8 +24,8 @@ struct StageLimits {
   bool operator==(const StageLimits&) const = default;
 };
 
-// What both ask for. Where they contradict each other, nothing is within both:
-// `contradiction` says so.
+// Limits that meet both inputs. `contradiction` is set if no stage can meet
+// both.
 struct JoinedLimits {
   StageLimits limits;
   bool contradiction = false;
@@ -34,8 +34,8 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b);
 
 Fingerprint FingerprintOf(const StageLimits& limits);
 
-// Why `stage` is not within `limits`: "tp 4, expected 2". Empty if it is. The
-// number of stages is not looked at.
+// Returns why `stage` is not within `limits`: "tp 4, expected 2". Empty if it
+// is. Does not check the number of stages.
 std::string WhyOutside(const StageLimits& limits, const StagePlan& stage);
 
 }  // namespace tangram

@@ -6,8 +6,8 @@
 
 namespace tangram {
 
-// How one stage is spread over its GPUs. tp·cp·dp GPUs; ranks are numbered
-// with tp fastest, then cp, then dp, so a tp group is adjacent.
+// The distribution of one stage over its tp·cp·dp GPUs. Ranks are numbered with
+// tp fastest, then cp, then dp, so the ranks of a tp group are adjacent.
 struct StageParallelism {
   int tp_degree = 1;
   int cp_degree = 1;
@@ -48,33 +48,33 @@ struct OperatorCut {
 // inside one layer form a segment, of which only the input is kept.
 using OpMask = uint32_t;
 inline constexpr OpMask kRecomputeNone = 0;
-// Beside the operators' bits: a segment's output is dropped as well, and the
-// operator after it takes it from the recomputation (Megatron-LM's
+// A bit beside those of the operators. With it, a segment's output is dropped
+// as well, and the next operator takes it from the recomputation (Megatron-LM's
 // CheckpointWithoutOutput, for --recompute-modules layernorm, mla_up_proj,
 // moe_act).
 inline constexpr OpMask kDropOutputs = OpMask{1} << 31;
 
 struct RecomputeRun {
-  int num_layers = 0;  // Layers next to each other with this mask.
+  int num_layers = 0;  // Consecutive layers with this mask.
   OpMask mask = kRecomputeNone;
   bool operator==(const RecomputeRun&) const = default;
 };
 
-// What of a stage its GPUs keep in the memory of their hosts and copy over the
-// host link when it is used (ZeRO-Offload, 2101.06840; as Mist has it,
-// 2503.19050): fractions from 0, all on the GPU, to 1, all on the host.
+// Parts of a stage that its GPUs keep in host memory and copy over the host
+// link for use (ZeRO-Offload, 2101.06840; in this form in Mist, 2503.19050).
+// Fractions from 0, all on the GPU, to 1, all on the host.
 struct HostOffload {
   double weights = 0;
   double gradients = 0;
   double optimizer = 0;    // Optimizer state; the step runs on the GPU.
-  double activations = 0;  // Of what is kept for the backward pass.
+  double activations = 0;  // Activations kept for the backward pass.
 
   bool none() const { return *this == HostOffload(); }
   bool operator==(const HostOffload&) const = default;
 };
 
-// What runs on one stage. Layers are counted from the start of whatever holds
-// the stage: of the slice in a SlicePlan, of the model in a PipelinePlan.
+// The layers of one stage and how they run. Layers count from the start of the
+// slice in a SlicePlan, and of the model in a PipelinePlan.
 struct StagePlan {
   OperatorCut begin;
   OperatorCut end;
@@ -87,7 +87,7 @@ struct StagePlan {
   bool operator==(const StagePlan&) const = default;
 };
 
-// Layers that [begin, end) touches.
+// Returns the number of layers that [begin, end) touches.
 inline int LayersTouched(OperatorCut begin, OperatorCut end) {
   return end.layer - begin.layer + (end.op > 0 ? 1 : 0);
 }

@@ -8,7 +8,7 @@ namespace tangram {
 
 enum class Optimizer { kAdam, kSgd };
 
-// What is the same for every stage and every plan of one training job.
+// Options that are the same for every stage and every plan of one training job.
 struct TrainingOptions {
   int global_batch_size = 0;  // Sequences per iteration.
   int sequence_length = 0;    // Tokens per sequence.
@@ -22,14 +22,14 @@ struct TrainingOptions {
   // Keep and reduce gradients in fp32 (Megatron-LM's
   // --accumulate-allreduce-grads-in-fp32).
   bool fp32_gradients = false;
-  // Reduce the gradients of a layer as soon as the last backward pass has them,
-  // beside the passes of the layers before it (--overlap-grad-reduce).
+  // Reduce the gradients of a layer once the last backward pass has computed
+  // them, while the passes of earlier layers run (--overlap-grad-reduce).
   bool overlap_grad_reduce = false;
-  // Stages stand still while they hand a large tensor to each other, as under
-  // DeepSpeed's pipeline engine, instead of computing beside the transfer.
+  // Transfers of large tensors stall both stages, as in DeepSpeed's pipeline
+  // engine, instead of overlapping with compute.
   bool blocking_transfers = false;
-  // Of transfers that block, only the receiver stands still: the sender keeps
-  // what it sends and goes on (Aceso's runtime).
+  // A blocking transfer stalls only the receiver. The sender keeps the data and
+  // continues (Aceso's runtime).
   bool buffered_sends = false;
   // The 16-bit gradients of a backward pass stay in memory beside the fp32 sums
   // to which they are added (DeepSpeed's BF16_Optimizer).
@@ -37,8 +37,8 @@ struct TrainingOptions {
   // Adam keeps its moments in 16 bits (Megatron-LM's precision-aware optimizer,
   // --exp-avg-dtype bf16).
   bool bf16_moments = false;
-  // The loss keeps the 16-bit logits alone (--cross-entropy-loss-fusion, and
-  // Apex and flash-attn before it); otherwise their softmax in fp32.
+  // The loss keeps only the 16-bit logits (--cross-entropy-loss-fusion; earlier
+  // in Apex and flash-attn). Otherwise it keeps their softmax in fp32.
   bool fused_loss = false;
 
   bool operator==(const TrainingOptions&) const = default;

@@ -125,8 +125,8 @@ absl::Status CheckDegrees(const PlacedStage& stage, const std::string& field) {
   return absl::OkStatus();
 }
 
-// MindSpeed's tp-2d goes neither with sequence parallelism, in whose place it
-// splits norms and residuals, nor with experts.
+// MindSpeed's tp-2d excludes experts. It also excludes sequence parallelism,
+// which it replaces: tp-2d itself splits norms and residuals.
 absl::Status CheckTp2d(const ModelSpec& model, const StagePlan& stage,
                        const std::string& prefix) {
   const StageParallelism& p = stage.parallelism;
@@ -148,8 +148,8 @@ absl::Status CheckTp2d(const ModelSpec& model, const StagePlan& stage,
   return absl::OkStatus();
 }
 
-// Key and value heads are split over tp ranks, or where there are fewer of
-// them, each is repeated on several.
+// Key and value heads are split over tp ranks. If there are fewer heads than
+// ranks, each is repeated on several ranks.
 absl::Status CheckHeads(const LayerSpec& layer, int tp,
                         const std::string& field) {
   TANGRAM_RETURN_IF_ERROR(
@@ -218,7 +218,8 @@ absl::Status CheckRecompute(const ModelSpec& model, const StagePlan& stage,
              absl::StrCat(touched, ", as many as the stage touches"));
 }
 
-// Fractions, and a host to keep them.
+// Checks that the offloaded parts are fractions, and that the host link of
+// every node is known.
 absl::Status CheckOffload(const Cluster& cluster, const PlacedStage& stage,
                           const std::string& field) {
   const HostOffload& offload = stage.plan.offload;
@@ -230,7 +231,8 @@ absl::Status CheckOffload(const Cluster& cluster, const PlacedStage& stage,
                    {".offload.optimizer", offload.optimizer},
                    {".offload.activations", offload.activations}};
   for (const auto& fraction : fractions) {
-    if (fraction.value >= 0 && fraction.value <= 1) continue;  // And no NaN.
+    // NaN fails the test.
+    if (fraction.value >= 0 && fraction.value <= 1) continue;
     return Bad(field + fraction.name, absl::StrCat(fraction.value),
                "a fraction from 0 to 1");
   }
@@ -245,7 +247,8 @@ absl::Status CheckOffload(const Cluster& cluster, const PlacedStage& stage,
   return absl::OkStatus();
 }
 
-// A device needs no fewer passes than the next one, which waits for them.
+// A device runs at least as many warm-up passes as the next device, which needs
+// their outputs.
 absl::Status CheckWarmUp(const TrainingOptions& training,
                          const PipelinePlan& plan) {
   const std::vector<int>& passes = plan.warm_up_passes;
@@ -276,8 +279,8 @@ absl::Status CheckWarmUp(const TrainingOptions& training,
   return absl::OkStatus();
 }
 
-// Megatron-LM's interleaved schedule takes the microbatches in groups of as
-// many as there are devices (2104.04473 §2.2).
+// Megatron-LM's interleaved schedule runs microbatches in groups of p, the
+// number of devices (2104.04473 §2.2).
 absl::Status CheckSchedule(const TrainingOptions& training,
                            const PipelinePlan& plan) {
   const int chunks = plan.virtual_stages;
@@ -308,7 +311,7 @@ absl::Status CheckSchedule(const TrainingOptions& training,
                              num_microbatches, plan.num_devices()));
 }
 
-// A device runs all its chunks as it runs the first.
+// All chunks of a device have the GPUs and parallelism of its first chunk.
 absl::Status CheckChunk(const PipelinePlan& plan, int chunk,
                         const std::string& field) {
   const int first = chunk % plan.num_devices();
@@ -324,7 +327,7 @@ absl::Status CheckChunk(const PipelinePlan& plan, int chunk,
   return absl::OkStatus();
 }
 
-// Which stage uses each GPU of the cluster, so far.
+// The stage that uses each GPU of the cluster, as far as stages were added.
 class GpuOwners {
  public:
   explicit GpuOwners(const Cluster& cluster) : cluster_(cluster) {

@@ -40,7 +40,8 @@ HostLink Weaker(const HostLink& a, const HostLink& b) {
           .memory_bytes = std::min(a.memory_bytes, b.memory_bytes)};
 }
 
-// Both sorted by key.
+// Keeps the operators of both lists with the slower times. Both lists are
+// sorted by key.
 std::vector<MeasuredOperator> SlowerOfBoth(
     absl::Span<const MeasuredOperator> a,
     absl::Span<const MeasuredOperator> b) {
@@ -85,7 +86,8 @@ std::vector<MeasuredLayer> SlowerOfBoth(absl::Span<const MeasuredLayer> a,
   return both;
 }
 
-// At the sizes of `a`.
+// Keeps the collectives of both lists with the slower times, at the sizes of
+// `a`.
 std::vector<MeasuredCollective> SlowerOfBoth(
     absl::Span<const MeasuredCollective> a,
     absl::Span<const MeasuredCollective> b) {

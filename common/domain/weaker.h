@@ -6,13 +6,13 @@
 
 namespace tangram {
 
-// What two devices that work in step can be taken for: each field is the
-// weaker one's, since collectives make the faster device wait for the slower.
-// Of measurements, only what both have: the cost model stands for the others.
-// The type is `a`'s.
+// Returns a device that stands for two devices that work in step. Each field is
+// the weaker one's, because collectives make the faster device wait for the
+// slower. Measurements are kept only if both devices have them; the cost model
+// replaces the others. The type is `a`'s.
 DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b);
 
-// Likewise of two links that one collective uses.
+// Returns the same for two links that one collective uses.
 Link Weaker(const Link& a, const Link& b);
 
 }  // namespace tangram

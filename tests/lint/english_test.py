@@ -34,6 +34,7 @@ FOLDERS = [
     "common/base",
     "common/cost",
     "common/daemon",
+    "common/domain",
     "common/obs",
     "common/security",
     "common/sim",
