@@ -14,7 +14,7 @@ namespace {
 
 using Type = PlannerOption::Type;
 
-// Each option of Tangram is a field of TangramOptions.
+// An option of the tangram planner and its field of TangramOptions.
 struct SharedNumber {
   PlannerOption option;
   double& (*field)(TangramOptions&);

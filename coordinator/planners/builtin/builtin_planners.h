@@ -5,8 +5,9 @@
 
 namespace tangram {
 
-// The planners of this program: tangram, the default, and whole-cluster. A new
-// planner is registered here, and nowhere else. Thread-safe.
+// Returns the planners of this program: tangram, the default, and
+// whole-cluster. New planners are registered in this function and nowhere else.
+// Thread-safe.
 const PlannerRegistry& BuiltinPlanners();
 
 }  // namespace tangram

@@ -8,13 +8,13 @@
 
 namespace tangram {
 
-// The divisors of `n`, ascending. Takes √n steps. `n` must be positive.
+// Returns the divisors of `n`, ascending, in O(√n) steps. `n` must be positive.
 std::vector<int> DivisorsOf(int n);
 
-// The pipeline microbatch sizes that `request` asks to try, ascending: the one
-// it names, or every divisor of the global batch size.
-// kInvalidArgument, with the field named, for a batch that is not in 1 …
-// kMaxBatch and for a size that does not divide it.
+// Returns the pipeline microbatch sizes to try for `request`, ascending: the
+// one that it names, or every divisor of the global batch size. Errors:
+// kInvalidArgument naming the field, for a batch outside 1 … kMaxBatch and for
+// a size that does not divide it.
 absl::StatusOr<std::vector<int>> MicrobatchSizes(const PlanRequest& request);
 
 }  // namespace tangram

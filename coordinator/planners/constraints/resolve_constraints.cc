@@ -29,7 +29,7 @@ std::string FieldAt(const char* field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
 }
 
-// Whether people may mean `island` by `name`.
+// Returns whether `name` in a constraint selects `island`.
 bool IsNamed(const Cluster& cluster, const Island& island,
              absl::string_view name) {
   if (name == absl::StrCat(island.id) ||
@@ -53,7 +53,7 @@ class IslandNames {
     return static_cast<uint32_t>((uint64_t{1} << islands_.size()) - 1);
   }
 
-  // A bit for each that is meant.
+  // Returns the islands that `name` selects, a bit each.
   absl::StatusOr<uint32_t> Find(absl::string_view field,
                                 absl::string_view name) const {
     uint32_t found = 0;
@@ -96,7 +96,7 @@ absl::Status ApplyValues(const char* field,
   return absl::OkStatus();
 }
 
-// Those of all islands first, so that the others count more.
+// Puts the values for all islands first, so that values for one override them.
 std::vector<IslandValue> GeneralFirst(std::vector<IslandValue> values) {
   std::stable_partition(
       values.begin(), values.end(),
@@ -168,7 +168,7 @@ absl::StatusOr<std::vector<int>> ExcludedNodes(
 
 std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
                                  const Cluster& cluster) {
-  std::set<std::string> names;  // In lower case.
+  std::set<std::string> names;  // Lower case.
   const auto add = [&](const std::string& name) {
     if (!name.empty()) names.insert(absl::AsciiStrToLower(name));
   };

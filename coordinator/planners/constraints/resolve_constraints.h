@@ -14,22 +14,22 @@
 
 namespace tangram {
 
-// Layers [first_layer, last_layer] are on some of `islands`, a bit each.
+// Layers [first_layer, last_layer] may run only on `islands`, a bit each.
 struct PinnedLayers {
   int first_layer = 0;
   int last_layer = 0;
   uint32_t islands = 0;
 };
 
-// Constraints by the islands that they name.
+// Constraints of a request, resolved to islands.
 struct IslandRules {
-  uint32_t usable = ~uint32_t{0};   // A bit each.
+  uint32_t usable = ~uint32_t{0};   // Bit i: island i may be used.
   std::vector<StageLimits> limits;  // By island.
   std::vector<PinnedLayers> pins;
-  int max_stages = std::numeric_limits<int>::max();  // Of the pipeline.
+  int max_stages = std::numeric_limits<int>::max();  // In the whole pipeline.
 
   bool IsUsable(int island) const { return usable >> island & 1; }
-  // Whether layers [begin, end) may run on `island`.
+  // Returns whether layers [begin_layer, end_layer) may run on `island`.
   bool Allows(int begin_layer, int end_layer, int island) const {
     if (!IsUsable(island)) return false;
     for (const PinnedLayers& pin : pins) {
@@ -41,18 +41,21 @@ struct IslandRules {
   }
 };
 
-// Nodes of the cluster that are named, ascending. kInvalidArgument for a name
-// that is neither a node's nor a group's, and if no node is left.
+// Returns the indices of the excluded nodes, ascending. Errors:
+// kInvalidArgument for a name that is neither a node's nor a group's, and if no
+// node is left.
 absl::StatusOr<std::vector<int>> ExcludedNodes(
     const PlanConstraints& constraints, const Cluster& cluster);
 
-// By node of the cluster: equal for nodes that the constraints name alike, by
-// type of GPU or group. Empty if they name none.
+// Returns a mark for each node of the cluster. Marks are equal for nodes that
+// the constraints name alike, by type of GPU or by group. Empty if they name
+// none.
 std::vector<int> ConstraintMarks(const PlanConstraints& constraints,
                                  const Cluster& cluster);
 
-// kInvalidArgument naming field, value and the islands there are, for an island
-// or layer that is not there, and if no island is left.
+// Returns the constraints resolved to `islands`. Errors: kInvalidArgument
+// naming the field, the value and the known islands, for an unknown island or
+// layer, and if no island is left.
 absl::StatusOr<IslandRules> ResolveConstraints(
     const PlanConstraints& constraints, const Cluster& cluster, int num_layers,
     absl::Span<const Island> islands);

@@ -9,12 +9,14 @@
 
 namespace tangram {
 
+// Computes f by ascending size of the sets, so that f of all subsets is known.
+// O(k²) for k different sets of islands.
 int ChooseIslands(absl::Span<const ScoredPipeline> pipelines, double min_gain) {
   TANGRAM_CHECK(!pipelines.empty());
   const auto faster = [&](int a, int b) {
     return pipelines[a].iteration_time_s < pipelines[b].iteration_time_s;
   };
-  std::map<uint32_t, int> fastest;  // b(S), as an index.
+  std::map<uint32_t, int> fastest;  // S → index of b(S).
   for (int i = 0; i < static_cast<int>(pipelines.size()); ++i) {
     const auto [it, inserted] = fastest.try_emplace(pipelines[i].islands, i);
     if (!inserted && faster(i, it->second)) it->second = i;
@@ -25,7 +27,7 @@ int ChooseIslands(absl::Span<const ScoredPipeline> pipelines, double min_gain) {
     return std::popcount(a) < std::popcount(b);
   });
 
-  std::map<uint32_t, int> chosen;  // f(S), as an index.
+  std::map<uint32_t, int> chosen;  // S → index of f(S).
   int best = -1;
   for (const uint32_t islands : sets) {
     int smaller = -1;

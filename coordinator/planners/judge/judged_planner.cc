@@ -13,11 +13,12 @@
 namespace tangram {
 namespace {
 
-// Enough to see what else was close.
+// Enough to see which other plans were close.
 constexpr size_t kMaxRunnersUp = 5;
 
 constexpr int kMostIslands = 32;  // JudgedProposal::islands has a bit for each.
 
+// Returns the islands that `plan` uses, a bit each.
 uint32_t IslandsOf(const PipelinePlan& plan) {
   uint32_t islands = 0;
   for (const PlacedStage& stage : plan.stages) {
@@ -27,7 +28,7 @@ uint32_t IslandsOf(const PipelinePlan& plan) {
   return islands;
 }
 
-// All but `chosen` that fit, fastest first.
+// Returns the proposals that fit, without the chosen one, fastest first.
 std::vector<RunnerUp> RunnersUp(const Judgement& judgement) {
   std::vector<RunnerUp> runners_up;
   for (int i = 0; i < static_cast<int>(judgement.proposals.size()); ++i) {
@@ -87,10 +88,10 @@ class Judge {
     return static_cast<int>(judgement_.proposals.size());
   }
   const Judgement& judgement() const { return judgement_; }
-  // Of the proposal that came closest to fitting; empty: nothing was proposed.
+  // The reason of the refusal that came closest to fitting. Empty: no refusal.
   const std::optional<Infeasible>& closest() const { return closest_; }
 
-  // The plan that was chosen, with all that the judge knows of it.
+  // Moves the chosen plan, its evaluation and the runners-up to `result`.
   void Fill(PlanResult& result) {
     JudgedProposal& chosen = judgement_.proposals[judgement_.chosen];
     result.runners_up = RunnersUp(judgement_);
@@ -103,8 +104,8 @@ class Judge {
   }
 
  private:
-  // Replaces `plan` by what the runtime runs of it, and evaluates that. The
-  // evaluator has the last word on memory.
+  // Replaces `plan` by the plan that the runtime runs, and evaluates that. The
+  // evaluator decides whether the memory suffices. Returns empty if it fits.
   std::optional<Refusal> Play(PipelinePlan& plan) {
     Evaluation& evaluation = evaluations_.emplace_back();
     if (options_.rules.fit) {
@@ -127,7 +128,8 @@ class Judge {
     return {.why = {.reason = std::string(status.message())}};
   }
 
-  // Fewest bytes short; the first of those that lack no memory.
+  // Keeps the refusal with the fewest bytes short. Refusals that lack no memory
+  // rank last, the first of them first.
   void KeepClosest(const Infeasible& why) {
     const bool closer =
         !closest_.has_value() ||
@@ -139,11 +141,12 @@ class Judge {
   const PlanRequest& request_;
   const JudgeOptions& options_;
   Judgement judgement_;
-  std::vector<Evaluation> evaluations_;  // Of each proposal.
+  std::vector<Evaluation> evaluations_;  // By proposal.
   std::optional<Infeasible> closest_;
   bool any_fits_ = false;
 };
 
+// Returns the reason why there is no plan.
 Infeasible WhyNone(const Judge& judge, const PlanFindings& findings) {
   if (!judge.closest().has_value()) {
     return findings.why_none.value_or(
@@ -188,7 +191,13 @@ class JudgedPlanner : public ClusterPlanner {
   }
 
  private:
-  // Judges what the planner proposes, until something fits.
+  // Judges rounds of proposals. With P_1 the planner's first proposals and
+  // R_k the refusals of round k,
+  //
+  //   P_{k+1} = Propose(R_k)    while no proposal fits, P_k is not empty and
+  //                             fewer than kMaxJudged proposals were judged.
+  //
+  // A round is judged whole, so that ChooseIslands sees all of its proposals.
   static absl::Status JudgeAll(PlanSearch& search, PlanObserver& observer,
                                Judge& judge) {
     std::vector<Refusal> refusals;

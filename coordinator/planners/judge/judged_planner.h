@@ -9,23 +9,25 @@
 
 namespace tangram {
 
-// Proposals judged for one search before the judge gives up. Said in the answer
-// where it is reached.
+// The most proposals judged for one search. The judge then gives up, and the
+// answer says so.
 inline constexpr int kMaxJudged = 4096;
 
 struct JudgeOptions {
-  // See ChooseIslands.
+  // A fraction; see ChooseIslands.
   double min_island_gain = 0;
-  // Their `fit` makes the plan that the runtime runs, which is what is judged.
+  // Their `fit` makes the plan that the runtime runs. The judge scores this
+  // plan.
   PipelineRules rules;
 };
 
-// The one place that judges whole plans. Takes what `planner` proposes, fits it
-// to the runtime, validates it (ValidatePlan) and plays it (EvaluatePlan). A
-// plan with a violation is refused, and the planner is asked for the next best,
-// until one fits or none is left. Of those that fit, ChooseIslands picks. So a
-// plan in the result can run, and "no plan" has the reason and the bytes short
-// of the proposal that came closest.
+// Returns `planner` with a judge of its proposals. This is the one place that
+// judges whole plans. It fits each proposal to the runtime, validates it
+// (ValidatePlan) and simulates it (EvaluatePlan). It refuses a plan with a
+// violation and asks the planner for the next best, until one fits or none is
+// left. ChooseIslands picks among the plans that fit. So a plan in the result
+// can run, and "no plan" has the reason and the bytes short of the proposal
+// that came closest.
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     std::unique_ptr<Planner> planner, const JudgeOptions& options);
 

@@ -5,21 +5,23 @@
 
 #include "common/planner/cluster_planner.h"
 
-// What several searches for one request are put together with.
+// Functions that combine the results of several searches for one request.
 namespace tangram {
 
+// Adds the counts of `more` to `sum`.
 void AddStats(const PlanningStats& more, PlanningStats& sum);
 
-// A plan is better than none, one that fits than one that does not, a faster
-// one than a slower one, less memory missing than more.
+// Returns whether `a` is better than `b`. A plan beats none, a plan that fits
+// beats one that does not, and a faster plan beats a slower one. Without plans,
+// fewer bytes short win.
 bool IsBetter(const PlanResult& a, const PlanResult& b);
 
-// Keeps in `lower_bound_s` the least bound of those that have a plan; 0: none
-// had one yet.
+// Keeps in `lower_bound_s` the least bound of the results with a plan, in
+// seconds; 0: no result had a plan yet.
 void KeepLeastBound(const PlanResult& result, double& lower_bound_s);
 
-// Keeps in `closest` what came closest to a plan: fewest bytes short, any that
-// lacks none last.
+// Keeps in `closest` the reason that came closest to a plan: the one with the
+// fewest bytes short. Reasons that lack no memory rank last.
 void KeepClosest(const std::optional<Infeasible>& other,
                  std::optional<Infeasible>& closest);
 

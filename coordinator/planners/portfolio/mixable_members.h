@@ -9,8 +9,8 @@
 
 namespace tangram {
 
-// Members that cut the model into the same atoms as the first of them: slice
-// plans of one pipeline may come from any.
+// The members that cut the model into the same atoms as the first of them. One
+// pipeline may hold slice plans of any of these.
 class MixableMembers {
  public:
   void Add(const PortfolioMember& member, std::vector<ModelSlice> atoms) {

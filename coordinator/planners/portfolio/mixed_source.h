@@ -8,11 +8,14 @@
 
 namespace tangram {
 
-// Asks each member every question and answers with all of their slice plans,
-// in the order of the members. A pair is infeasible if it is for all; bounds
-// are the lowest; an answer covers as many trailing stages as every member's
-// does (SettleCoverage). Atoms are the first member's, and must be the others'
-// too. Members must outlive the source.
+// Returns a source that asks each member every question, and answers with all
+// of their slice plans in the order of the members. A pair is infeasible if it
+// is so for all members. Profiles hold the lowest bounds. An answer covers as
+// many trailing stages as every member's answer does (SettleCoverage):
+//
+//   covers(mix) = min over members of covers(member).
+//
+// All members must cut models into the same atoms, and must outlive the source.
 std::unique_ptr<SlicePlanSource> CreateMixedSource(
     std::vector<SlicePlanSource*> members);
 

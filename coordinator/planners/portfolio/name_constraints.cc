@@ -11,10 +11,10 @@
 namespace tangram {
 namespace {
 
-// As many of the constraints are left out in turn: each takes a search.
+// The most constraints that are left out in turn. Each one takes a search.
 constexpr size_t kMaxLeftOut = 8;
 
-// "15.1 s".
+// Returns the iteration time: "15.1 s".
 std::string Seconds(const PlanResult& result) {
   return absl::StrFormat("%.4g s", result.evaluation.iteration_time_s);
 }

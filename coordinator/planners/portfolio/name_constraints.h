@@ -8,9 +8,10 @@
 
 namespace tangram {
 
-// `result` has no plan: adds to its reason which of the request's constraints
-// is to blame, by planning with `plan` without each of them, and if that does
-// not help, without all. Does nothing without constraints. Errors are `plan`'s.
+// Adds to the reason of `result`, which has no plan, the constraint that is to
+// blame. It calls `plan` without each constraint in turn and, if none of these
+// finds a plan, without all of them. Does nothing if the request has no
+// constraints. Errors: those of `plan`.
 absl::Status NameConstraints(
     const PlanRequest& request,
     absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&)> plan,

@@ -16,8 +16,8 @@
 namespace tangram {
 namespace {
 
-// Members that know the model and cut it into the same atoms as the first of
-// them.
+// Returns the members that know the model and cut it into the same atoms as the
+// first of them. kUnimplemented if none knows the model.
 absl::StatusOr<std::vector<PortfolioMember>> Mixable(
     absl::Span<const PortfolioMember> members, const ModelSpec& model) {
   MixableMembers mixable;
@@ -96,6 +96,8 @@ class RuntimeSearch {
                              tp_degrees);
   }
 
+  // Searches one variant and keeps the better plan. The closed form of the best
+  // plan so far limits the search.
   absl::Status Try(const RuntimeVariant& variant, SlicePlanSource& source) {
     PipelineRules rules{
         .runtime = &runtime_.runs(),

@@ -10,11 +10,12 @@
 
 namespace tangram {
 
-// The best plan that the runtime of the request can run, of all members' slice
-// plans: one search for each value of what the runtime's stages must share,
-// every whole plan scored as the runtime's export has it. So a plan that is
-// found is exported without loss, with the training options of
-// PlanResult::training. kInvalidArgument for a runtime that is not known.
+// Returns the best plan that the runtime of the request can run, from the slice
+// plans of all members. There is one search for each value of the properties
+// that all stages of the runtime share. Every whole plan is scored in the form
+// that the runtime exports. So the plan is exported without loss, with the
+// training options in PlanResult::training. Errors: kInvalidArgument for an
+// unknown runtime.
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
     const RuntimeCatalogue& runtimes, const PlanRequest& request,

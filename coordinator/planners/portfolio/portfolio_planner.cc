@@ -70,7 +70,7 @@ class PortfolioPlanner : public ClusterPlanner {
     std::optional<PlanResult> best;
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
-    double lower_bound_s = 0;  // Over all alternatives that have a plan.
+    double lower_bound_s = 0;  // Least over all alternatives with a plan.
   };
 
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
@@ -107,7 +107,7 @@ class PortfolioPlanner : public ClusterPlanner {
     }
   }
 
-  // Returns the members whose slice plans can be mixed.
+  // Plans with each member alone. Returns the members that can be mixed.
   absl::StatusOr<std::vector<PortfolioMember>> PlanAlone(
       const PlanRequest& request, PlanObserver& observer, Answer& answer) {
     MixableMembers mixable;

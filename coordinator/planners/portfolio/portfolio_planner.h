@@ -13,26 +13,28 @@
 
 namespace tangram {
 
+// A parallelizer and its source of slice plans.
 struct PortfolioMember {
   std::string parallelizer;
   SlicePlanSource* source = nullptr;  // Must outlive the planner.
 };
 
-// A judged planner on one source of slice plans, which must outlive it.
+// Returns a judged planner on one source of slice plans, which must outlive it.
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     const PlannerChoice& choice, SlicePlanSource& source,
     const PipelineRules& rules = {});
 
-// The chosen planner with each member alone, then, if it mixes parallelizers,
-// with mixes of their slice plans, one for each runtime that can run a mix
-// which no other runs too. The fastest plan is the answer, so several
-// parallelizers are never worse than the best of them. A member that does not
-// know the model is left out, and so is one that cuts it into other atoms than
-// the first from mixes.
+// Returns a planner that runs the chosen planner with each member alone. If
+// that planner mixes parallelizers, it also runs with mixes of their slice
+// plans: one mix for each runtime that no other runtime covers. The fastest
+// plan is the answer, so several parallelizers are never worse than the best of
+// them.
 //
-// `runtimes` must outlive the planner.
+// A member that does not know the model is left out. A member that cuts it into
+// other atoms than the first one is left out of mixes.
 //
-// Questions are asked again in every mix: sources should remember answers.
+// `runtimes` must outlive the planner. Every mix asks its questions again, so
+// sources should cache answers.
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
     std::vector<PortfolioMember> members, PlannerChoice choice,
     const RuntimeCatalogue& runtimes);

@@ -79,7 +79,7 @@ absl::StatusOr<PlannerOptionValues> ParseOptions(
              static_cast<double>(value.integer) <= option.most;
         break;
       case Type::kNumber:
-        // NaN is in no range.
+        // No range contains NaN.
         ok = absl::SimpleAtod(value.text, &value.number) &&
              std::isfinite(value.number) && value.number >= option.least &&
              value.number <= option.most;

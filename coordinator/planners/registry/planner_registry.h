@@ -17,22 +17,22 @@
 
 namespace tangram {
 
-// What a planner can do. The conformance suite reads this to decide which
-// behaviour to demand, the portfolio to decide what to try.
+// The features of a planner. The conformance suite reads them to decide which
+// behaviour to demand, and the portfolio to decide which searches to try.
 struct PlannerFeatures {
   // One pipeline may hold slice plans of several parallelizers.
   bool mixes_parallelizers = false;
-  // Knows what GPUs differ in, so a plan on more GPUs is never slower.
+  // Models the differences between GPUs, so more GPUs never give a slower plan.
   bool heterogeneous = false;
-  // Keeps PlanRequest::constraints, apart from the runtime.
+  // Meets PlanRequest::constraints, apart from the runtime.
   bool constraints = false;
-  // Keeps PipelineRules, so that it plans for a runtime.
+  // Meets PipelineRules, so it can plan for a runtime.
   bool runtimes = false;
   // Proves a lower bound (PlanFindings::lower_bound_s).
   bool lower_bound = false;
 };
 
-// The planner of requests and plan files that name none.
+// The planner for requests and plan files that name none.
 inline constexpr char kDefaultPlanner[] = "tangram";
 
 struct PlannerInfo {
@@ -41,8 +41,8 @@ struct PlannerInfo {
   std::string origin;       // Paper or project.
   PlannerFeatures features;
   std::vector<PlannerOption> options;
-  // Writes the options that it shares with the typed fields of requests to
-  // `search`, where they are given. Empty: it shares none.
+  // Writes the given options that are also typed fields of requests to
+  // `search`. Empty: there are none.
   std::function<void(const PlannerOptionValues& options,
                      TangramOptions& search)>
       apply;
@@ -53,7 +53,7 @@ struct PlannerInfo {
       create;
 };
 
-// A planner with all that it is asked with.
+// A planner and its options for one request.
 struct PlannerChoice {
   const PlannerInfo* planner = nullptr;
   TangramOptions search;
@@ -65,8 +65,8 @@ struct PlannerChoice {
   }
 };
 
-// The planners that can be asked for, in the order of registration. Built once,
-// then read by any thread.
+// The planners that requests can choose, in the order of registration. Built
+// once, then read by any thread.
 class PlannerRegistry {
  public:
   // The name must be new.
@@ -74,14 +74,13 @@ class PlannerRegistry {
 
   absl::Span<const PlannerInfo> planners() const { return planners_; }
 
-  // kDefaultPlanner for an empty name. kInvalidArgument naming the field,
-  // `name` and the planners there are. Pointers stay valid as long as the
-  // registry.
+  // Returns the planner called `name`, or kDefaultPlanner if it is empty.
+  // Pointers stay valid as long as the registry. Errors: kInvalidArgument
+  // naming the field, `name` and the known planners.
   absl::StatusOr<const PlannerInfo*> Find(absl::string_view name) const;
 
-  // The planner with its options, of which those in `options` override those of
-  // `search`. kInvalidArgument naming the field, its value and what is
-  // expected.
+  // Returns the planner with its options. Those in `options` override `search`.
+  // Errors: kInvalidArgument naming the field, its value and the expected ones.
   absl::StatusOr<PlannerChoice> Choose(absl::string_view name,
                                        const PlannerOptionText& options,
                                        const TangramOptions& search) const;

@@ -8,14 +8,14 @@
 namespace tangram {
 
 // Returns the few pairs that are asked first. They make whole pipelines, whose
-// times let imbalance pruning judge all other pairs. For every microbatch size
-// they are
-//   * each usable island alone with the whole model, and
+// times let imbalance pruning judge all other pairs. Every microbatch size has
+//
+//   * each usable island alone, with the whole model;
 //   * the islands by falling memory per GPU, with the model cut in proportion
-//   to
-//     their capacity: all of them, then all but the weakest one, two, ....
+//     to their capacity: all islands, then all but the weakest one, two, ....
+//
 // The order is by memory because the front of a pipeline holds most
-// activations. Sorted, without repeats.
+// activations. The pairs are sorted, without repeats.
 std::vector<PairId> SeedPairs(const SearchSpace& space);
 
 }  // namespace tangram

@@ -17,23 +17,24 @@ enum class NodeOrder { kAsListed, kFastestFirst, kSlowestFirst };
 // A homogeneous island that stands in for the whole cluster: every GPU is the
 // weakest one, and every link the slowest of its kind.
 //
-// Homogeneous parallelizers need as many GPUs in every node. Where the nodes
-// differ, a node counts as several of g GPUs, with g the greatest common
-// divisor of the nodes' GPU counts, so that every GPU is used. The parts of a
-// node share its network, so the link between nodes is as slow as the part of
-// the node with most parts.
+// Homogeneous parallelizers need the same number of GPUs in every node. If
+// nodes differ, a node counts as several nodes of g GPUs, where g is the
+// greatest common divisor of the nodes' GPU counts. So every GPU is used. The
+// parts of a node share its network. With c_n the GPUs of node n,
+//
+//   bandwidth between nodes = slowest link / (max_n c_n / g).
 struct StandIn {
-  Island island;            // Its nodes are the real ones, in the order asked.
-  std::vector<GpuId> gpus;  // GPU i of the island is this one of the cluster.
+  Island island;            // Its nodes are the real ones, in `order`.
+  std::vector<GpuId> gpus;  // By GPU of the island: the real GPU.
 };
 
-// `nodes`, at least one, are those of the cluster that may be used. Peak fp16
-// throughput decides which GPUs are fast; nodes that tie stay as listed.
+// Returns the stand-in for `nodes` of the cluster, at least one. NodeOrder
+// compares peak fp16 throughput. Nodes that tie stay as listed.
 StandIn MakeStandIn(const Cluster& cluster, absl::Span<const int> nodes,
                     NodeOrder order);
 
-// The plan of the whole model on the real GPUs: its stages take them in order,
-// as they took those of the island.
+// Returns the plan of the whole model on the real GPUs. Its stages take them in
+// the same order as they took those of the island.
 PipelinePlan PlaceOnCluster(const SlicePlan& plan, const StandIn& stand_in,
                             int pipeline_microbatch_size);
 

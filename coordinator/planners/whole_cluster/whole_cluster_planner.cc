@@ -29,7 +29,8 @@ struct Answer {
   SlicePlan plan;
 };
 
-// Σ t_s + (B − 1)·max t_s + exposed synchronisation, as in composition.
+// Returns the closed form of composition for one slice of the whole model and B
+// microbatches: Σ t_s + (B − 1)·max t_s + exposed synchronisation.
 double ClosedFormSeconds(const SlicePlan& plan, int num_microbatches) {
   const Candidate whole = MakeCandidate(plan);
   return whole.latency_s + (num_microbatches - 1) * whole.slowest_s +
@@ -77,8 +78,8 @@ class WholeClusterSearch : public PlanSearch {
   }
 
  private:
-  // Limits of the request and of the runtime. A slice that is the whole model
-  // holds both of its ends.
+  // Sets the limits of the request and of the runtime. The whole model has both
+  // ends, so the limits on ends apply as well.
   absl::Status SetLimits(IslandSpec& spec) {
     TANGRAM_ASSIGN_OR_RETURN(
         const IslandRules resolved,
@@ -95,14 +96,15 @@ class WholeClusterSearch : public PlanSearch {
     for (const StageLimits& more : {rules_.stages, rules_.ends}) {
       const JoinedLimits joined = Join(spec.limits, more);
       spec.limits = joined.limits;
-      // Nothing is within both: no stage has more GPUs than there are.
+      // They contradict: require more GPUs than there are, so no stage fits.
       if (joined.contradiction)
         spec.limits.gpus_per_stage = spec.num_gpus() + 1;
     }
     return absl::OkStatus();
   }
 
-  // Joins neighbours pairwise, so it takes O(log atoms) round trips.
+  // Returns the whole model as one slice. Joins neighbours pairwise, in O(log
+  // atoms) round trips.
   absl::StatusOr<ModelSlice> WholeModel() {
     TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> slices,
                              source_.SliceModel(request_.model));
@@ -201,8 +203,8 @@ class WholeClusterSearch : public PlanSearch {
   PlanObserver& observer_;
 
   std::vector<int> sizes_;
-  std::vector<Answer> answers_;  // By closed form.
-  size_t next_ = 0;              // The answer to be proposed next.
+  std::vector<Answer> answers_;  // Ascending by closed form.
+  size_t next_ = 0;              // Index of the next proposal.
   std::optional<Infeasible> closest_;
   PlanningStats stats_;
 };

@@ -12,17 +12,18 @@
 namespace tangram {
 
 struct WholeClusterOptions {
-  // Effort for each microbatch size, in the parallelizer's steps.
+  // Search steps of the parallelizer for each microbatch size.
   int64_t max_search_steps = 1024;
   NodeOrder node_order = NodeOrder::kAsListed;
 };
 
-// The homogeneous baseline of the paper's §6.2: asks a homogeneous parallelizer
-// for the whole model on an island that stands in for the whole cluster
-// (MakeStandIn), and puts the stages on the real GPUs in order of the nodes.
-// Proposes the plan of the least closed form over all microbatch sizes; after a
-// refusal the next, one at a time, as such a parallelizer has no way to compare
-// plans on the real cluster. `source` must outlive the planner.
+// Returns the homogeneous baseline of the paper's §6.2. It asks a homogeneous
+// parallelizer for the whole model on an island that stands in for the whole
+// cluster (MakeStandIn), and puts the stages on the real GPUs in order of the
+// nodes. It proposes the plan of the least closed form over all microbatch
+// sizes, and after a refusal the next one. It proposes one at a time, because
+// such a parallelizer cannot compare plans on the real cluster. `source` must
+// outlive the planner.
 std::unique_ptr<Planner> CreateWholeClusterPlanner(
     SlicePlanSource& source, const WholeClusterOptions& options,
     const PipelineRules& rules = {});

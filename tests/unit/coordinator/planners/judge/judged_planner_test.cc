@@ -64,7 +64,7 @@ double PeakBytes(const PipelinePlan& plan) {
   return most;
 }
 
-// Proposes the plans of each call in turn, and keeps what it was told.
+// Proposes the plans of each call in turn, and records the refusals.
 struct Script {
   std::vector<std::vector<Proposal>> calls;
   bool exhausted = true;

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-// Answers every question with the same.
+// Gives the same answer to every question.
 class SameAnswer : public SlicePlanSource {
  public:
   SameAnswer(PerformanceProfile profile, SlicePlanSet plans)
@@ -97,7 +97,8 @@ TEST_F(MixedSourceTest, UnitesThePlansOfAllMembers) {
 }
 
 TEST_F(MixedSourceTest, CoversOnlyWhatEveryMemberCovers) {
-  // a's plans bear three stages, b's seven: with four, a would answer anew.
+  // The plans of a support three trailing stages, those of b seven. For four, a
+  // would give another answer.
   SlicePlanSet a{.plans = {PlanWith({.dp_degree = 2}, "a")}};
   a.plans.front().max_trailing_stages = 3;
   SlicePlanSet b{.plans = {PlanWith({.dp_degree = 2}, "b")}};

@@ -42,7 +42,7 @@ PlanRequest LeftAndRight() {
           .training = testing::TestTraining(8)};
 }
 
-// A parallelizer that knows one type of GPU well and the other badly.
+// A parallelizer that plans well for one type of GPU and badly for the other.
 FakeSlicePlanSource GoodOn(const std::string& type, double elsewhere_s = 9) {
   FakeSlicePlanSource source;
   source.seconds_per_layer = [=](const IslandSpec& island) {

@@ -9,10 +9,10 @@
 namespace tangram {
 namespace {
 
-// As many islands and microbatch sizes as a request can have.
+// The most islands times microbatch sizes of a request.
 constexpr int64_t kMostQuestions = int64_t{16} * 504;
 
-// Every layer unlike every other.
+// A model whose layers all differ.
 std::vector<AtomOutline> DifferentAtoms(int count) {
   std::vector<AtomOutline> atoms;
   for (int i = 0; i < count; ++i) {

@@ -28,17 +28,16 @@ TEST(EstimateCostTest, CountsWhatTheSearchHasAtMost) {
   const PlanRequest request = RequestOf(4, 8);
   ASSERT_OK_AND_ASSIGN(const PlanCost cost, EstimateCost(request, {}));
   EXPECT_EQ(cost.num_atoms, 6);
-  EXPECT_EQ(cost.num_islands, 3);  // One a node at most.
+  EXPECT_EQ(cost.num_islands, 3);  // At most one per node.
   EXPECT_EQ(cost.num_microbatch_sizes, 4);
   EXPECT_EQ(cost.num_slices, 15);  // 3 · 4 + 1 + 2
   EXPECT_EQ(cost.num_pairs, 15 * 3 * 4);
 
   testing::FakeSlicePlanSource source;
   testing::SilentObserver observer;
-  ASSERT_OK_AND_ASSIGN(
-      const PlanResult result,
-      CreateJudgedPlanner(CreateTangramPlanner(source, {}), {})
-          ->Plan(request, observer));
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       CreateJudgedPlanner(CreateTangramPlanner(source, {}), {})
+                           ->Plan(request, observer));
   EXPECT_LE(result.stats.pairs - result.stats.pruned_redundant, cost.num_pairs);
   EXPECT_LE(result.stats.finalists, cost.num_evaluations);
 }
@@ -46,7 +45,7 @@ TEST(EstimateCostTest, CountsWhatTheSearchHasAtMost) {
 TEST(EstimateCostTest, TheLargestRequestStaysBelow300Megabytes) {
   PlanRequest request = RequestOf(kMaxTransformerLayers, 14'414'400);
   for (int i = 1; i <= kMaxTransformerLayers; ++i) {
-    request.model.layers[i].ffn_hidden_size = 64 * i;  // All unlike.
+    request.model.layers[i].ffn_hidden_size = 64 * i;  // All different.
   }
   Cluster& cluster = request.cluster;
   cluster.nodes.resize(kMaxNodes, cluster.nodes.front());
@@ -54,8 +53,8 @@ TEST(EstimateCostTest, TheLargestRequestStaysBelow300Megabytes) {
   ASSERT_OK_AND_ASSIGN(const PlanCost cost, EstimateCost(request, {}));
   EXPECT_EQ(cost.num_islands, kMaxIslands);
   EXPECT_EQ(cost.num_microbatch_sizes, 504);
-  // Without the three copies of the largest cluster, 400 bytes a node and 24 a
-  // link, which the messages of the request take as well.
+  // Excludes the three copies of the largest cluster: 400 bytes per node and 24
+  // per link. The messages of the request take as much.
   EXPECT_LT(cost.bytes, 300e6 + 3 * (kMaxNodes * 400.0 + 24e6));
 }
 

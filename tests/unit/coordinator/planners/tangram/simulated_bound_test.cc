@@ -18,7 +18,7 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 bool NeverStop() { return false; }
 
-// A slice with the times of its stages, to be played.
+// A slice and the times of its stages, for the simulator.
 struct PlayedSlice {
   AtomRange atoms;
   int island = 0;
@@ -46,7 +46,7 @@ double Played(const std::vector<const PlayedSlice*>& pipeline,
   return PlayPipeline(shape, stages).iteration_time_s;
 }
 
-// The least simulated time of all compositions, by trying each.
+// Returns the least simulated time of all compositions, by trying each.
 double LeastPlayed(int num_atoms, int num_microbatches,
                    const std::vector<PlayedSlice>& slices) {
   double least_s = kNoLimit;

@@ -334,7 +334,7 @@ TEST(ConstraintsTest, BadNamesListWhatThereIs) {
           "constraints.pins[1]: x; expected an island");
 }
 
-// More islands than are searched, each of one GPU of a speed of its own.
+// More islands than the search takes, each of one GPU of its own speed.
 PlanRequest ManyIslands(int count) {
   std::vector<testing::TestGroup> groups;
   for (int i = 0; i < count; ++i) {
@@ -382,7 +382,7 @@ TEST(TangramPlannerTest, PruningChangesNoPlanOfMergedIslands) {
 }
 
 TEST(TangramPlannerTest, IslandsThatConstraintsNameStayApart) {
-  // The two slowest are the most alike of all by what a merge loses.
+  // A merge of the two slowest loses least.
   PlanRequest request = ManyIslands(17);
   request.constraints.exclude_islands = {"g0"};
   FakeSlicePlanSource source;
@@ -437,12 +437,11 @@ TEST(TangramPlannerTest, PollsBetweenBatchesOfQuestions) {
   request.model = testing::TestModel(56);
   FakeSlicePlanSource source;
   Counting observer(source);
-  EXPECT_THAT(
-      Judged(source, {.pruning = {.redundancy = false,
-                                  .imbalance = false,
-                                  .incompatibility = false}})
-          ->Plan(request, observer),
-      testing::IsOk());
+  EXPECT_THAT(Judged(source, {.pruning = {.redundancy = false,
+                                          .imbalance = false,
+                                          .incompatibility = false}})
+                  ->Plan(request, observer),
+              testing::IsOk());
   EXPECT_GT(source.queries.size(), 10'000u);
   EXPECT_LE(observer.most_between(), 1024u);
 }

@@ -30,7 +30,7 @@ TEST(StandInIslandTest, EveryGpuIsTheWeakestAndEveryLinkTheSlowest) {
   EXPECT_EQ(spec.device.peak_flops.fp16,
             cluster.nodes[1].device.peak_flops.fp16);
   EXPECT_EQ(spec.device.memory_bytes, cluster.nodes[0].device.memory_bytes);
-  // The link between the groups, shared by the three pairs of the first node.
+  // The three pairs of GPUs of the first node share the link between groups.
   EXPECT_DOUBLE_EQ(spec.inter_node.bandwidth_bytes_per_s, 1e9 / 3);
 }
 
