@@ -25,8 +25,8 @@ absl::Status CheckMakers(const SlicePlanSet& answer,
   return absl::OkStatus();
 }
 
-// Has a case for each pair of a query and its answer. The alternatives of both
-// are in the same order, so any other pair is of two kinds.
+// Has an overload for each query and its answer. Any other pair is an answer of
+// the wrong kind.
 struct Checker {
   const PairContext& context;
   absl::string_view adapter;

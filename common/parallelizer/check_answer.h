@@ -7,22 +7,22 @@
 
 namespace tangram {
 
-// The law for every answer that enters a planner, a cache or a store, whoever
-// gave it: an adapter in this process, a worker, a program, a stored row.
+// Checks for every answer that enters a planner, a cache or a store, from any
+// source: an adapter in this process, a worker, a program, a stored row.
 //
-// OK if `answer` is of the kind that `query` asks for, every field is within
-// its bounds, every plan is legal on its island and within the island's limits,
-// and every figure of a plan is what the cost model says of its stages. A
-// worker chooses plans; it cannot say what they take. Two things are taken at
-// its word: how tight a PerformanceProfile is, and which plans it left out.
+// Returns OK if `answer` is of the kind that `query` asks for, every field is
+// within its bounds, every plan is legal on its island and within the island's
+// limits, and every figure of a plan equals the cost model's for its stages. So
+// a worker chooses plans but does not set their figures. Two things are not
+// checked: how tight a PerformanceProfile is, and which plans were left out.
 //
-// The message names field, value and what was expected; the code means nothing.
-// `query` must be one that CheckIndices accepts. An empty `adapter` stands for
-// any: otherwise plans must name it in made_by. Pure; O(plans · stages).
+// The message names field, value and what was expected; the status code has no
+// meaning. `query` must be one that CheckIndices accepts. Plans must name
+// `adapter` in made_by unless it is empty. Pure; O(plans · stages).
 absl::Status CheckAnswer(const PairContext& context, const Query& query,
                          const Answer& answer, absl::string_view adapter = "");
 
-// The same for an answer to Parallelizer::Parallelize.
+// Checks an answer to Parallelizer::Parallelize in the same way.
 absl::Status CheckPlans(const SlicePlanSet& answer, const ModelSlice& slice,
                         const IslandSpec& island,
                         const ParallelizeOptions& options,

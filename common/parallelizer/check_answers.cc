@@ -17,7 +17,7 @@
 namespace tangram {
 namespace {
 
-// More than any cluster has: 2^70 bytes of memory, 10^15 GPU-seconds (a million
+// Bounds above any cluster: 2^70 bytes of memory, 10^15 GPU-seconds (a million
 // GPUs for thirty years).
 constexpr double kMostBytes = 1180591620717411303424.0;
 constexpr double kMostGpuSeconds = 1e15;
@@ -34,7 +34,7 @@ absl::Status CheckWithin(absl::string_view field, int64_t value, int64_t most) {
   return FieldError(field, value, absl::StrCat("from 0 to ", most));
 }
 
-// Reasons and names reach logs and terminals.
+// Checks reasons and names, which reach logs and terminals.
 absl::Status CheckText(absl::string_view field, const std::string& text) {
   if (text.size() > kMaxAnswerText) {
     return FieldError(field, absl::StrCat(text.size(), " bytes"),
@@ -53,8 +53,8 @@ std::string CutText(OperatorCut cut) {
                      : absl::StrCat("layer ", cut.layer, " operator ", cut.op);
 }
 
-// Whether `holds` for the layer of every run that has a layer in [begin, end).
-// Plans are checked by run, not by layer: there are many plans.
+// Returns whether `holds` is true for the layer of every run that has a layer
+// in [begin, end). It checks runs, not layers, because there are many plans.
 bool AllLayers(const ModelSlice& slice, int begin, int end,
                absl::FunctionRef<bool(const LayerSpec&)> holds) {
   int first = 0;
@@ -122,7 +122,7 @@ class StageCheck {
             absl::StrCat("from 1 to the island's ", island_.num_gpus()));
       }
     }
-    // Each is at most 2^31, so that the product of two does not overflow.
+    // Each is less than 2^31, so the product of two does not overflow.
     const int64_t tp_cp = int64_t{p.tp_degree} * p.cp_degree;
     if (tp_cp > island_.num_gpus() ||
         tp_cp * p.dp_degree > island_.num_gpus()) {
@@ -155,7 +155,7 @@ class StageCheck {
           "parallelism.ep_degree", p.ep_degree,
           absl::StrCat("a divisor of cp x dp, ", p.cp_degree * p.dp_degree));
     }
-    // Key and value heads are split over tp, or each is held by several ranks.
+    // Key and value heads are split over tp, or several ranks hold each.
     const bool heads_split = AllLayers(slice_, begin_, end_, [&p](auto& layer) {
       return layer.num_heads % p.tp_degree == 0 &&
              (layer.num_kv_heads == 0 ||
@@ -279,11 +279,11 @@ class StageCheck {
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
   const SliceStage& stage_;
-  const int begin_ = 0;  // The layers that it touches.
+  const int begin_ = 0;  // Layers that the stage touches: [begin_, end_).
   const int end_ = 0;
 };
 
-// `cut` is before an operator of the slice, or at its end.
+// Returns whether `cut` is before an operator of the slice, or at its end.
 bool IsCutOf(const ModelSlice& slice, int num_layers, OperatorCut cut) {
   if (cut.layer < 0 || cut.op < 0 || cut.layer > num_layers) return false;
   if (cut.layer == num_layers) return cut.op == 0;

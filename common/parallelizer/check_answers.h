@@ -9,30 +9,31 @@
 
 namespace tangram {
 
-// The most plans in an answer. A search returns tens: the plans that are best
-// in some respect.
+// The most plans in an answer. A search returns tens of plans, each best in
+// some respect.
 inline constexpr int kMaxSlicePlans = 1 << 12;
 // The most bytes of a reason or a name.
 inline constexpr int kMaxAnswerText = 1 << 10;
 // The most search steps: sums over 2^20 answers still fit 63 bits.
 inline constexpr int64_t kMaxSearchSteps = int64_t{1} << 42;
 
-// The clauses of CheckAnswer that domain types alone decide: nothing is
-// estimated. Not OK: the message names field, value and what was expected; the
-// code means nothing.
+// The parts of CheckAnswer that need no cost model. An error message names
+// field, value and what was expected; the status code has no meaning.
 
-// Atoms are numbered from 0 and together hold the layers of `model` in order.
+// Checks that atoms are numbered from 0 and together hold the layers of `model`
+// in order.
 absl::Status CheckAtoms(absl::Span<const ModelSlice> atoms,
                         const ModelSpec& model);
 
-// `joined` is `head` followed by `tail`.
+// Checks that `joined` is `head` followed by `tail`.
 absl::Status CheckJoined(const ModelSlice& joined, const ModelSlice& head,
                          const ModelSlice& tail);
 
 absl::Status CheckProfile(const PerformanceProfile& profile);
 
-// Plans or a reason for having none. Each plan covers the slice with stages
-// that the island can hold and that are within its limits.
+// Checks that there are plans or a reason for having none. Each plan must cover
+// the slice with stages that the island can hold and that are within its
+// limits.
 absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
                                const ModelSlice& slice,
                                const IslandSpec& island,

@@ -85,7 +85,8 @@ absl::Status CheckLayer(const LayerSpec& layer, absl::string_view field) {
                    {"head_dim", layer.head_dim},
                    {"value_head_dim", layer.value_head_dim}},
                   field));
-  if (layer.kv_lora_rank == 0) {  // Latent attention has no such heads.
+  // Latent attention has no key and value heads.
+  if (layer.kv_lora_rank == 0) {
     TANGRAM_RETURN_IF_ERROR(
         CheckCounts({{"num_kv_heads", layer.num_kv_heads}}, field));
   }

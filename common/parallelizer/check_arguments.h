@@ -7,12 +7,13 @@
 
 namespace tangram {
 
-// What every Parallelizer may rely on. kInvalidArgument naming field, value and
-// what was expected; `field` is the path of the argument: "slice", "model".
+// Checks of the properties that every Parallelizer may rely on. They return
+// kInvalidArgument naming field, value and what was expected. `field` is the
+// path of the argument: "slice", "model".
 absl::Status CheckModel(const ModelSpec& model, absl::string_view field);
 
-// A slice holds atoms and layers, its runs are canonical and its fingerprint
-// is theirs.
+// Checks that a slice holds atoms and layers, its runs are canonical and its
+// fingerprint matches them.
 absl::Status CheckSlice(const ModelSlice& slice, absl::string_view field);
 
 absl::Status CheckConcatenation(const ModelSlice& head, const ModelSlice& tail);

@@ -13,12 +13,12 @@
 namespace tangram {
 namespace {
 
-// Searches add the costs of layers up in other orders than EstimateStage. Sums
-// of n doubles differ by at most n · 2^-53 of themselves: 1e-9 leaves room for
-// more layers than a model has.
+// Searches add up the costs of layers in another order than EstimateStage. The
+// relative difference between sums of n doubles is at most about n · 2^-53. So
+// 1e-9 allows for more layers than a model has.
 constexpr double kTolerance = 1e-9;
 
-// False also for NaN.
+// Returns whether the relative difference is at most kTolerance. False for NaN.
 bool IsClose(double found, double expected) {
   return std::abs(found - expected) <= kTolerance * std::abs(expected);
 }
@@ -46,7 +46,7 @@ absl::Status CheckPlan(const SlicePlan& plan, const PlanEstimator& estimator,
     TANGRAM_RETURN_IF_ERROR(CheckStage(
         plan.stages[i], figures[i], absl::StrCat(field, ".stages[", i, "]")));
   }
-  // A plan that fills memory to the byte may be rounded either way.
+  // The figure of a plan that fills memory to the byte may round either way.
   const int least = estimator.TrailingStages(figures, 1 - kTolerance);
   const int most = estimator.TrailingStages(figures, 1 + kTolerance);
   if (plan.max_trailing_stages >= least && plan.max_trailing_stages <= most) {

@@ -6,10 +6,11 @@
 
 namespace tangram {
 
-// Not OK if a figure of a plan is not what the cost model says of its stages:
-// time_s, backward_s and sync_s within 1e-9 of it, max_trailing_stages exactly
-// what memory bears. The message names field, value and what was expected; the
-// code means nothing. `answer` must be one that CheckSlicePlanSet accepts.
+// Returns OK if every figure of the plans equals the cost model's for their
+// stages. time_s, backward_s and sync_s may differ by a fraction of 1e-9.
+// max_trailing_stages must be the most that memory allows. An error message
+// names field, value and what was expected; the status code has no meaning.
+// `answer` must be one that CheckSlicePlanSet accepts.
 absl::Status CheckFigures(const SlicePlanSet& answer, const ModelSlice& slice,
                           const IslandSpec& island,
                           const ParallelizeOptions& options);

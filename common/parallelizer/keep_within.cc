@@ -11,7 +11,7 @@
 namespace tangram {
 namespace {
 
-// Why `plan` is not within `limits`; empty if it is.
+// Returns why `plan` is not within `limits`. Empty if it is.
 std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
   if (limits.max_stages > 0 && plan.num_stages() > limits.max_stages) {
     return absl::StrCat(plan.num_stages(), " stages, expected at most ",

@@ -8,20 +8,22 @@
 
 namespace tangram {
 
-// Raises answer.covers_trailing_stages to what the planner takes for covered: a
-// plan is reused for as many trailing stages as it bears, so the pair is asked
-// again only when the first of the answer's plans stops fitting. An answer
-// without plans covers everything, since nothing fits with more stages either.
-// Call it before plans are dropped from the answer: a dropped plan still tells
-// where the parallelizer would answer otherwise.
+// Raises answer.covers_trailing_stages to the range that the planner treats as
+// covered. A plan is reused for as many trailing stages as its memory allows,
+// so the pair is queried again only when the first of the answer's plans stops
+// fitting. An answer without plans covers everything, because nothing fits with
+// more stages either. Call it before dropping plans from the answer: a dropped
+// plan still limits the range in which the parallelizer's answer stays the
+// same.
 void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer);
 
-// Drops plans of parallelizers that do not know limits, and returns how many.
-// Where none is left, the reason is why one of them was outside.
+// Drops plans outside the limits, which come from parallelizers that do not
+// know limits. Returns their number. If none is left, `infeasible` says why one
+// of them was outside.
 int KeepWithin(const StageLimits& limits, SlicePlanSet& answer);
 
-// Drops plans of `slice` that `runtime` cannot run. Where none is left, the
-// reason names what the runtime lacks.
+// Drops plans of `slice` that `runtime` cannot run. If none is left,
+// `infeasible` names the technique that the runtime lacks.
 void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,
                   SlicePlanSet& answer);
 

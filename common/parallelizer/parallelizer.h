@@ -15,9 +15,9 @@
 
 namespace tangram {
 
-// What a parallelizer can search over (the columns of the paper's Tab. 1). The
-// conformance suite reads this to decide which behaviour to demand; nothing
-// else may branch on it.
+// Techniques that a parallelizer can search over (the columns of the paper's
+// Tab. 1). The conformance suite reads them to decide which behaviour to
+// demand. No other code may branch on them.
 struct ParallelizerFeatures {
   bool data_parallel = false;
   bool pipeline_parallel = false;
@@ -38,15 +38,15 @@ struct ProfileOptions {
   int pipeline_microbatch_size = 1;
 };
 
-// Optimistic figures that hold for every plan the parallelizer could return
-// for this slice and microbatch on this island, so that pruning by them loses
-// nothing. Additive over the atoms of a slice.
+// Lower bounds for every plan that the parallelizer could return for this slice
+// and microbatch on this island. So pruning by them loses no plan. Additive
+// over the atoms of a slice.
 struct PerformanceProfile {
   // No plan spends fewer GPU-seconds on one pipeline microbatch: for every
   // plan, Σ over stages of num_gpus · time_s is at least this.
   double min_gpu_seconds = 0;
   // No plan needs fewer bytes, summed over all GPUs of the island, apart from
-  // what each GPU reserves for its runtime.
+  // each GPU's reserve for its runtime.
   double min_total_bytes = 0;
 
   bool operator==(const PerformanceProfile&) const = default;
@@ -60,16 +60,17 @@ struct ParallelizeOptions {
   // multiple of it.
   int pipeline_microbatch_size = 1;
 
-  // Stages that will follow this slice. Under 1F1B each makes every stage of
-  // the slice hold one more microbatch of activations.
+  // Stages that will follow this slice. Under 1F1B, every stage of the slice
+  // holds one more microbatch of activations for each of them.
   int trailing_stages = 0;
 
-  // Search effort in the adapter's own steps. This, not time, fixes the
-  // result. 0: the adapter's default.
+  // Search effort in the adapter's own steps. The result depends on it, not on
+  // time. 0: the adapter's default.
   int64_t max_search_steps = 0;
 
-  // Safety net and cancellation, polled now and then. A search that it cuts
-  // short returns what it has, marked truncated. Empty: never stop.
+  // Stops a search that takes too long or was cancelled. Polled from time to
+  // time. A stopped search returns the plans found so far, marked truncated.
+  // Empty: never stops.
   std::function<bool()> should_stop;
 };
 

@@ -9,13 +9,14 @@
 
 namespace tangram {
 
-// Stands for every parallelizer there is.
+// Stands for all parallelizers.
 inline constexpr absl::string_view kAllParallelizers = "all";
-// What follows is a command that serves a parallelizer, commas included.
+// Prefix of a command that serves a parallelizer. The command may contain
+// commas.
 inline constexpr absl::string_view kExecPrefix = "exec:";
 
-// The names in "aceso,mist", in order. kInvalidArgument for an empty name and
-// for one that is there twice.
+// Returns the names in "aceso,mist", in order. kInvalidArgument for an empty or
+// repeated name.
 absl::StatusOr<std::vector<std::string>> SplitParallelizerList(
     absl::string_view list);
 

@@ -28,7 +28,7 @@ PlanEstimator::PlanEstimator(const ModelSlice& slice, const IslandSpec& island,
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size) {}
 
-// A stage's time is its passes and the transfer to the next stage:
+// A stage's time consists of its passes and the transfer to the next stage:
 //
 //   time_s = forward_s + backward_s + transfer_s,
 //   sync_s = gradient reduction + optimizer step.

@@ -8,7 +8,8 @@
 
 namespace tangram {
 
-// One stage of a slice plan by the cost model, in the fields of SliceStage.
+// The cost model's figures of one stage of a slice plan. Fields as in
+// SliceStage.
 struct StageFigures {
   double time_s = 0;
   double backward_s = 0;
@@ -16,8 +17,8 @@ struct StageFigures {
   StageMemory memory;
 };
 
-// Works out every figure of slice plans that follows from their stages: an
-// adapter chooses the stages, the cost model alone says what they take.
+// Computes the figures of slice plans from their stages. Adapters choose the
+// stages; only the cost model sets their figures.
 //
 // Keeps references to its arguments. Thread-compatible.
 class PlanEstimator {
@@ -25,18 +26,18 @@ class PlanEstimator {
   PlanEstimator(const ModelSlice& slice, const IslandSpec& island,
                 const ParallelizeOptions& options);
 
-  // One entry for each stage. The plan must be one that CheckSlicePlanSet
-  // accepts.
+  // Returns one entry for each stage. The plan must be one that
+  // CheckSlicePlanSet accepts.
   std::vector<StageFigures> FiguresOf(const SlicePlan& plan) const;
 
-  // The most stages that may follow the slice on GPUs and hosts with
-  // `memory_scale` times the island's memory; see SlicePlan. Negative: the plan
-  // does not fit even if none follows.
+  // Returns the largest number of stages that may follow the slice on GPUs and
+  // hosts with `memory_scale` times the island's memory; see SlicePlan.
+  // Negative: the plan does not fit even without trailing stages.
   int TrailingStages(const std::vector<StageFigures>& stages,
                      double memory_scale = 1) const;
 
-  // Bytes by which the fullest GPU is too small with the trailing stages that
-  // the options ask for; negative: bytes that are left.
+  // Returns the bytes that the fullest GPU lacks with the trailing stages of
+  // the options. Negative: bytes left.
   double BytesShort(const std::vector<StageFigures>& stages) const;
 
  private:

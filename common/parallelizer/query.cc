@@ -9,7 +9,7 @@
 namespace tangram {
 namespace {
 
-// In the order of Query's alternatives.
+// Names in the order of Query's alternatives.
 constexpr const char* kKinds[] = {"slice_model", "concatenate", "profile",
                                   "parallelize"};
 static_assert(std::size(kKinds) == std::variant_size_v<Query>);

@@ -11,7 +11,7 @@
 #include "common/parallelizer/parallelizer.h"
 #include "common/parallelizer/slice_plan_source.h"
 
-// Calls of the Parallelizer interface as data: what is queued, sent to workers
+// Calls of the Parallelizer interface as data, to be queued, sent to workers
 // and cached.
 namespace tangram {
 
@@ -25,12 +25,12 @@ using Query =
 using Answer = std::variant<std::vector<ModelSlice>, ModelSlice,
                             PerformanceProfile, SlicePlanSet>;
 
-// "parallelize"; as used in metrics and traces.
+// Returns the name of the call in metrics and traces: "parallelize".
 const char* KindOf(const Query& query);
 const char* KindOf(const Answer& answer);
 
-// The adapter that must answer. Versions are never mixed: answers of two of
-// them may differ.
+// The adapter that must answer. Versions are never mixed, because their answers
+// may differ.
 struct AdapterId {
   std::string name;
   std::string version;
@@ -42,10 +42,10 @@ struct AdapterInfo {
   ParallelizerFeatures features;
 };
 
-// kInvalidArgument if `query` refers to what is not in `context`.
+// Returns kInvalidArgument if `query` has an index outside `context`.
 absl::Status CheckIndices(const PairContext& context, const Query& query);
 
-// Makes the call. The indices of `query` must be in order.
+// Makes the call. CheckIndices must accept `query`.
 absl::StatusOr<Answer> AnswerQuery(const Parallelizer& parallelizer,
                                    const PairContext& context,
                                    const Query& query,

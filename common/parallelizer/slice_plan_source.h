@@ -31,24 +31,24 @@ struct PairQuery {
   int64_t max_search_steps = 0;
 };
 
-// What the queries of one batch refer to, so that it travels once.
+// The data that the queries of one batch refer to, sent once per batch.
 struct PairContext {
   TrainingOptions training;
   std::vector<ModelSlice> slices;
   std::vector<IslandSpec> islands;
 };
 
-// Where the planner gets slice plans from: threads in this process, or workers
-// behind a coordinator. The planner asks in batches and never sees threads;
-// the source decides fan-out, cache, retry and deadline.
+// The source of slice plans for the planner: threads in this process, or
+// workers behind a coordinator. The planner asks in batches and never sees
+// threads. The source decides on fan-out, cache, retry and deadline.
 //
 // Answers come in the order of the queries and do not depend on the number of
-// workers. Errors: what a query returned (the first failing query in order),
-// kCancelled, kDeadlineExceeded, kUnavailable if no worker is left.
-// Thread-safety: one call at a time.
+// workers. Errors: the error of the first failing query in order, kCancelled,
+// kDeadlineExceeded, or kUnavailable if no worker is left. Thread-safety: one
+// call at a time.
 class SlicePlanSource {
  public:
-  // Called now and then from any thread, one call at a time.
+  // Called from time to time from any thread, one call at a time.
   using Progress = std::function<void(int done, int total)>;
 
   virtual ~SlicePlanSource() = default;
@@ -56,7 +56,7 @@ class SlicePlanSource {
   virtual absl::StatusOr<std::vector<ModelSlice>> SliceModel(
       const ModelSpec& model) = 0;
 
-  // One batch is one round trip, however many joins it holds.
+  // One batch is one round trip for any number of joins.
   virtual absl::StatusOr<std::vector<ModelSlice>> Concatenate(
       absl::Span<const ConcatenateQuery> queries) = 0;
 

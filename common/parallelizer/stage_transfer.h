@@ -5,10 +5,11 @@
 
 namespace tangram {
 
-// What a stage and the one after it on the same island hand each other for a
-// microbatch, activations there and gradients back, in seconds. The stage has
-// the GPUs [first_gpu, first_gpu + num_gpus), the next `next_gpus` behind them;
-// it begins with operator `op` of `next_layer`.
+// Returns the seconds of the transfers between a stage and the next one on the
+// same island for one microbatch: activations forward and gradients back. The
+// stage has the GPUs [first_gpu, first_gpu + num_gpus), the next stage the
+// `next_gpus` after them. The next stage begins with operator `op` of
+// `next_layer`.
 double SecondsToNextStage(const IslandSpec& island,
                           const ParallelizeOptions& options, int first_gpu,
                           int num_gpus, int next_gpus,

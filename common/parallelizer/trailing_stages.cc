@@ -7,7 +7,8 @@
 namespace tangram {
 namespace {
 
-// The most microbatches, below `limit`, that fit in flight; 0: none.
+// Returns the largest number m < limit of microbatches in flight that fit:
+//   m = ⌊(capacity − static − transient) / activation⌋, at least 0.
 int MostInFlight(const StageMemory& memory, double capacity_bytes, int limit) {
   if (memory.activation_bytes <= 0) return 0;
   const double room =

@@ -5,11 +5,11 @@
 
 namespace tangram {
 
-// Stages that may follow a slice, as far as one of its stages is concerned: the
-// one with `stages_behind` stages of the slice after it. It then holds
-// min(stages_behind + 1 + T, B) microbatches of B in all with T stages behind
-// the slice. Negative: it does not fit even with none; kUnlimitedTrailingStages
-// if all B fit.
+// Returns the largest number T of stages that may follow a slice without one
+// stage of the slice running out of memory. `stages_behind` stages of the slice
+// follow that stage. It holds min(stages_behind + 1 + T, B) of the B
+// microbatches. Negative: the stage does not fit even with T = 0.
+// kUnlimitedTrailingStages if all B fit.
 int TrailingStagesBorne(const StageMemory& memory, double capacity_bytes,
                         int stages_behind, int num_microbatches);
 

@@ -7,10 +7,10 @@
 
 namespace tangram {
 
-// Wraps any parallelizer, checks arguments and results, and blames the right
-// side: bad arguments are kInvalidArgument, a bad answer is kInternal naming
-// the adapter and what is wrong with it. Has the wrapped one's name, version
-// and features. Thread-safe if the wrapped one is.
+// Wraps any parallelizer and checks arguments and results. Bad arguments are
+// kInvalidArgument. A bad answer is kInternal, naming the adapter and the
+// fault. Has the name, version and features of the wrapped parallelizer.
+// Thread-safe if that is.
 std::unique_ptr<Parallelizer> CreateValidatingParallelizer(
     std::unique_ptr<Parallelizer> wrapped);
 

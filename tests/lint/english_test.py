@@ -36,6 +36,7 @@ FOLDERS = [
     "common/daemon",
     "common/domain",
     "common/obs",
+    "common/parallelizer",
     "common/security",
     "common/sim",
     "common/sync",
