@@ -12,26 +12,26 @@
 
 namespace tangram {
 
-// What the framework that is to run a plan asks of it, beside the request's own
+// Requirements of the framework that will run a plan, beside the request's
 // constraints.
 struct PipelineRules {
-  // Slice plans that it cannot run are not used. Null: any will do. Must
+  // Slice plans that it cannot run are not used. Null: all are used. Must
   // outlive the search.
   const Runtime* runtime = nullptr;
   StageLimits stages;
-  // Of the slices that hold the first or the last layer, besides.
+  // Additional limits for slices that hold the first or the last layer.
   StageLimits ends;
-  int gpus_per_node = 0;  // Of islands to be used; 0: any.
-  // Returns the plan that the runtime runs when it is asked for this one, or
-  // why it runs none. Whole plans are scored as they will run. Empty: as they
-  // are.
+  int gpus_per_node = 0;  // Required of islands in use; 0: any.
+  // Returns the plan that the runtime runs for the given plan, or an error if
+  // it runs none. Whole plans are scored as they will run. Empty: plans are
+  // scored unchanged.
   std::function<absl::StatusOr<PipelinePlan>(const PlanRequest&,
                                              const PipelinePlan&)>
       fit;
-  // Whether the pipeline may have so many GPUs; empty: any number.
+  // Returns whether a pipeline may have this number of GPUs. Empty: any number.
   std::function<bool(int)> accepts_gpus;
-  // A closed form that is known to be reachable otherwise: nothing slower is
-  // looked for.
+  // The closed form of a plan that is already known. The search skips slower
+  // plans.
   double incumbent_s = std::numeric_limits<double>::infinity();
 };
 

@@ -21,7 +21,7 @@ std::string Describe(const LayerPin& pin) {
       OnIsland(pin.island));
 }
 
-// Appends `all` without each element of its member.
+// Appends one copy of `all` per element of the member, without that element.
 template <typename T>
 void AppendWithoutEach(const PlanConstraints& all,
                        std::vector<T> PlanConstraints::*member,

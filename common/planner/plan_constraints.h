@@ -17,35 +17,36 @@ struct IslandValue {
 // embedding.
 struct LayerPin {
   int first_layer = 0;
-  int last_layer = 0;  // The pin holds it too.
+  int last_layer = 0;  // Inclusive.
   std::string island;
   bool operator==(const LayerPin&) const = default;
 };
 
-// What every plan must respect, whatever it costs. An island is named by its
-// number, its name, its type of GPU or a group of nodes in it; a name may stand
-// for several islands.
+// Requirements on every plan, even if other plans would be faster. An island is
+// named by its number, its name, its type of GPU or a group of its nodes. A
+// name may select several islands.
 struct PlanConstraints {
-  std::vector<std::string> exclude_nodes;  // Of nodes, or of their groups.
+  std::vector<std::string> exclude_nodes;  // Names of nodes or groups.
   std::vector<std::string> exclude_islands;
   std::vector<IslandValue> tp_degrees;
   std::vector<IslandValue> dp_degrees;
-  std::vector<IslandValue> max_stages;  // No island: of the whole pipeline.
+  std::vector<IslandValue> max_stages;  // No island: for the whole pipeline.
   std::vector<LayerPin> pins;
-  // The framework that is to run the plan, by the name of its export: nothing
-  // else is planned than what that export holds. Empty: any.
+  // The framework that will run the plan, by the name of its export. Only plans
+  // that this export can represent are planned. Empty: any.
   std::string runtime;
 
   bool none() const { return *this == PlanConstraints(); }
   bool operator==(const PlanConstraints&) const = default;
 };
 
-// For people, one each: "tp 4 on a100", "without node t4-0".
+// Returns one description per constraint, for display: "tp 4 on a100", "without
+// node t4-0".
 std::vector<std::string> DescribeConstraints(
     const PlanConstraints& constraints);
 
-// As many as DescribeConstraints describes, in its order: `constraints` without
-// the one described.
+// Returns one entry for each description of DescribeConstraints, in its order:
+// `constraints` without the described one.
 std::vector<PlanConstraints> WithoutEach(const PlanConstraints& constraints);
 
 }  // namespace tangram

@@ -19,52 +19,58 @@ namespace tangram {
 
 // The limits of one search for plans that a runtime takes.
 struct RuntimeVariant {
-  StageLimits stages;  // Of all stages.
-  StageLimits ends;    // Besides, of slices that hold the first or last layer.
-  int gpus_per_node = 0;  // Of islands to be used; 0: any.
+  StageLimits stages;  // For all stages.
+  // Additional, for slices that hold the first or last layer.
+  StageLimits ends;
+  int gpus_per_node = 0;  // Required of islands in use; 0: any.
 };
 
-// A training framework as planning sees it. Thread-safe; lives as long as its
-// catalogue.
+// The properties of a training framework that planning needs. Thread-safe;
+// lives as long as its catalogue.
 class PlanningRuntime {
  public:
   virtual ~PlanningRuntime() = default;
 
   virtual absl::string_view name() const = 0;  // "megatron"
   virtual const Runtime& runs() const = 0;
-  // Not OK, with the reason, for a model or training that it cannot do.
+  // Returns an error with the reason for a model or training options that it
+  // does not support.
   virtual absl::Status Check(const ModelSpec& model,
                              const TrainingOptions& training) const = 0;
-  // How it trains where it is asked to train so.
+  // Returns the options with which the framework trains when asked for
+  // `training`.
   virtual TrainingOptions Train(const TrainingOptions& training) const = 0;
-  // How Train differs from what was asked, a line each.
+  // Returns the differences between Train(asked) and `asked`, one per line.
   virtual std::vector<std::string> TrainingLosses(
       const TrainingOptions& asked) const = 0;
-  // Whether a pipeline may have so many GPUs in all; empty: any number.
+  // Returns a predicate on the total number of GPUs of a pipeline. Empty: any
+  // number.
   virtual std::function<bool(int)> AcceptsGpus() const = 0;
-  // One search for each value of what stages must share that some island can
-  // have. A tp degree is a power of two or one of `more_tp`.
+  // Returns one search for each value, possible on some island, of the
+  // properties that stages must share. A tp degree is a power of two or one of
+  // `more_tp`.
   virtual std::vector<RuntimeVariant> Variants(
       const ModelSpec& model, const TrainingOptions& training,
       absl::Span<const IslandSpec> islands,
       absl::Span<const int> more_tp) const = 0;
-  // The plan as the runtime runs it. kInvalidArgument, with the reason, if it
-  // cannot run it without loss.
+  // Returns the plan as the runtime runs it. kInvalidArgument with the reason
+  // if it cannot run the plan without loss.
   virtual absl::StatusOr<PipelinePlan> Fit(const PlanRequest& request,
                                            const PipelinePlan& plan) const = 0;
 };
 
-// The training frameworks that planning knows. Whoever starts a planner gives
-// it one: planners do not depend on the files of frameworks.
+// The training frameworks that planning knows. The creator of a planner
+// provides it, so planners do not depend on the files of frameworks.
 class RuntimeCatalogue {
  public:
   virtual ~RuntimeCatalogue() = default;
 
-  // kInvalidArgument naming `name` and the runtimes there are.
+  // Returns the runtime of that name. kInvalidArgument naming `name` and the
+  // known runtimes.
   virtual absl::StatusOr<const PlanningRuntime*> Find(
       absl::string_view name) const = 0;
-  // Slice plans of several parallelizers may be mixed where one of these runs
-  // them all.
+  // Slice plans of several parallelizers may be mixed if one of these runs them
+  // all.
   virtual absl::Span<const Runtime> KnownRuntimes() const = 0;
 };
 

@@ -37,6 +37,7 @@ FOLDERS = [
     "common/domain",
     "common/obs",
     "common/parallelizer",
+    "common/planner",
     "common/security",
     "common/sim",
     "common/sync",
