@@ -106,7 +106,7 @@ std::vector<Change> LimitChanges() {
 
 TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   const IslandSpec plain = testing::TestIsland(2, 3);
-  // These do not compile once a field is added; add it above too.
+  // These stop compiling when a field is added. Add the field above as well.
   const auto& [device, nodes, gpus, intra, inter, limits] = plain;
   const auto& [tp, cp, dp, stage_gpus, stages, zero, no_sp, no_offload] =
       limits;

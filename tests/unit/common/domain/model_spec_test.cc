@@ -187,7 +187,7 @@ TEST(FingerprintOfLayerTest, ChangesWithEveryField) {
       [](LayerSpec& l) { l.qk_norm = true; },
   };
   const LayerSpec plain;
-  // Does not compile once a field is added; add it to `changes` too.
+  // Stops compiling when a field is added. Add the field to `changes` as well.
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v,
                w] = plain;
   (void)a;

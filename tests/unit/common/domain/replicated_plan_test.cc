@@ -19,7 +19,8 @@ using testing::NodeGpus;
 using testing::StageOn;
 using testing::StatusIs;
 
-// Two pipelines on a node of four GPUs each: 6 · 4 and 4 · 2 of 32 samples.
+// Two pipelines, each on a node of four GPUs. They train 6 · 4 and 4 · 2 of 32
+// samples.
 struct ReplicatedInputs {
   ModelSpec model = testing::TestModel(4);
   Cluster cluster = testing::TestCluster(

@@ -23,7 +23,7 @@ TEST(FingerprintOfTrainingTest, ChangesWithEveryField) {
                                             {.gradient_copy = true},
                                             {.bf16_moments = true},
                                             {.fused_loss = true}};
-  // Does not compile once a field is added; add it above too.
+  // Stops compiling when a field is added. Add the field above as well.
   const auto& [batch, sequence, precision, optimizer, flash, dropout, fp32,
                overlap, blocking, buffered, gradient_copy, moments,
                fused_loss] = all[0];

@@ -95,7 +95,7 @@ TEST(WeakerTest, KeepsTheSlowerOfCollectivesThatBothDevicesHave) {
       .collectives = {{.ranks = 2, .points = {{1, 4}, {4, 5}}},
                       {.ranks = 4, .points = {{1, 1}}}}};
   const DeviceSpec b = {.collectives = {{.ranks = 2, .points = {{2, 3}}}}};
-  // At 4 bytes the second takes 3 · 4/2.
+  // At 4 bytes the second device takes 3 · 4/2.
   EXPECT_THAT(
       Weaker(a, b).collectives,
       ElementsAre(MeasuredCollective{.ranks = 2, .points = {{1, 4}, {4, 6}}}));

@@ -85,7 +85,7 @@ TEST(CheckAnswerTest, NamesTheFigureThatIsNotTheCostModels) {
               HasSubstr("plans[0].stages[0].sync_s: 0; expected "));
   EXPECT_THAT(message([](SlicePlan& p) { --p.max_trailing_stages; }),
               HasSubstr("plans[0].max_trailing_stages: "));
-  // Legal, but other stages take other times.
+  // The plan is legal, but the changed stages have other times.
   EXPECT_THAT(message([](SlicePlan& p) {
                 p.stages[0].plan.parallelism = {.tp_degree = 2};
               }),

@@ -11,7 +11,8 @@ constexpr StageMemory kMemory = {
     .static_bytes = 10, .activation_bytes = 2, .transient_bytes = 1};
 
 TEST(TrailingStagesBorneTest, CountsTheMicrobatchesThatFit) {
-  // (20 - 11) / 2 = 4 in flight: itself, one behind it in the slice, two more.
+  // (20 - 11) / 2 = 4 in flight: one for the stage itself, one for the stage
+  // after it in the slice, and two more.
   EXPECT_EQ(TrailingStagesBorne(kMemory, 20, 1, 8), 2);
   EXPECT_EQ(TrailingStagesBorne(kMemory, 20, 3, 8), 0);
   EXPECT_LT(TrailingStagesBorne(kMemory, 20, 4, 8), 0);

@@ -31,7 +31,7 @@ PipelinePlan TwoStages() {
   return plan;
 }
 
-// Names of the metadata or events with `phase`, in order.
+// Returns the names of the metadata or events with `phase`, in order.
 std::vector<std::string> Names(const json& trace, const std::string& phase) {
   std::vector<std::string> names;
   for (const json& event : trace["traceEvents"]) {

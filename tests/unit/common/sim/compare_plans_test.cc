@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// One stage of `num_gpus` that is busy for 10 s of an iteration.
+// A plan of one stage on `num_gpus` GPUs that is busy for 10 s of an iteration.
 struct OneStage {
   PipelinePlan plan;
   Evaluation evaluation;

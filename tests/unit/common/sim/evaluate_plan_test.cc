@@ -55,7 +55,7 @@ TEST(EvaluatePlanTest, RefusesWhatValidatePlanRefuses) {
 
 TEST(EvaluatePlanTest, OnlyWhatNcclDoesNotBufferStopsBothStages) {
   // A microbatch of 4 · 512 tokens of 1,024 fp16 numbers is 4 MiB, and four
-  // GPUs send it: 1 MiB each. Of 32 · 512 tokens: 8 MiB each.
+  // GPUs send it: 1 MiB each. With 32 · 512 tokens, it is 8 MiB each.
   Inputs in;
   in.training.global_batch_size = 128;
   const auto seconds = [&in](int microbatch, bool blocking) {
@@ -65,7 +65,7 @@ TEST(EvaluatePlanTest, OnlyWhatNcclDoesNotBufferStopsBothStages) {
   };
   EXPECT_EQ(seconds(4, true), seconds(4, false));
   EXPECT_GT(seconds(32, true), seconds(32, false));
-  // Where it would stop them for good, they do not wait.
+  // Transfers do not block under schedules in which they would deadlock.
   in.plan.schedule = PipelineSchedule::kZeroBubbleH1;
   EXPECT_EQ(seconds(32, true), seconds(32, false));
 }
@@ -125,7 +125,7 @@ TEST(EvaluatePlanTest, HoldsAMicrobatchForEachStageFromHereOn) {
     EXPECT_DOUBLE_EQ(
         stage.peak_bytes,
         stage.static_bytes + stage.activation_bytes + stage.transient_bytes);
-    // No reserve and no fragmentation here.
+    // The test device has no reserve and no fragmentation.
     EXPECT_DOUBLE_EQ(
         stage.static_bytes,
         stage.weight_bytes + stage.gradient_bytes + stage.optimizer_bytes);
@@ -335,7 +335,7 @@ TEST(EvaluatePlanTest, ChunksSendOverTheLinksBetweenTheirDevices) {
   in.cluster.links[0][1] = {2e9, 2e9, 0};
   in.cluster.links[1][0] = {1e9, 1e9, 0.5};
   const Evaluation evaluation = in.Evaluate();
-  // There and back: from device 0 to 1 as from 1 to 0.
+  // Both ways between the devices: the sum is the same for every boundary.
   const double send_s = 4'194'304 / 2e9 + 4'194'304 / 1e9 + 0.5;
   for (int s = 0; s < 3; ++s) {
     EXPECT_DOUBLE_EQ(evaluation.stages[s].send_s, send_s);

@@ -23,7 +23,7 @@ namespace {
 using testing::NodeGpus;
 using testing::StageOn;
 
-// Two groups of three nodes: "a" is twice as fast as "b".
+// Two groups of three nodes. "a" is twice as fast as "b".
 Cluster TwoGroups() {
   DeviceSpec slow = testing::TestDevice("SLOW");
   slow.peak_flops.fp16 /= 2;
@@ -46,9 +46,9 @@ struct Replicated {
   }
 };
 
-// 1F1B, GPipe and ZB-H1 by their definitions, as the fixed point of "an event
-// starts when those that it waits for have ended". Returns for each device the
-// end of its passes.
+// Simulates 1F1B, GPipe and ZB-H1 from their definitions, as the fixed point of
+// "an event starts when the events that it waits for have ended". Returns the
+// end of the passes of each device.
 class NaivePipeline {
  public:
   NaivePipeline(const PipelinePlan& plan, const Evaluation& evaluation,
@@ -92,8 +92,8 @@ class NaivePipeline {
   double Seconds(char kind, int s) const {
     const StageEvaluation& stage = evaluation_.stages[s];
     const bool splits = plan_.schedule == PipelineSchedule::kZeroBubbleH1;
-    // All is matrix products and kernels of equal share, without recomputation
-    // or copies: half of what is left without collectives.
+    // Without recomputation or copies, weight gradients take half of the
+    // backward pass without collectives.
     const double weight_s =
         splits ? (stage.backward_s - stage.collective_s / 2) / 2 : 0;
     switch (kind) {
@@ -110,7 +110,8 @@ class NaivePipeline {
     }
   }
 
-  // An event after those it waits for. Returns whether it moved.
+  // Places an event after the events that it waits for. Returns whether it
+  // moved.
   bool Put(const Event& event, double start_s) {
     const auto [kind, s, m] = event;
     double& end_s = end_s_[event];
@@ -153,9 +154,10 @@ class NaivePipeline {
   std::map<Event, double> end_s_;
 };
 
-// The same plan judged layer by layer, from the definition: the gradients of a
-// layer go when the last pipeline has them, over the links of the nodes that
-// hold it, and each device steps when its layers are there.
+// Evaluates the same plan layer by layer, from the definition. The gradients of
+// a layer are exchanged once the last pipeline has them, over the links of the
+// nodes that hold it. Each device runs its optimizer once the gradients of its
+// layers have arrived.
 class NaiveReplicas {
  public:
   NaiveReplicas(const Replicated& in, const ReplicatedEvaluation& evaluation)
@@ -207,7 +209,7 @@ class NaiveReplicas {
     return in_.plan.pipelines[r].plan.stages[StageOf(r, layer)].gpus[0].node;
   }
 
-  // Exchanges `bytes` a parameter of every layer. Returns the end.
+  // Exchanges `bytes` per parameter of every layer. Returns the end.
   double Exchange(double bytes) {
     const int num_layers = in_.model.num_layers();
     const std::vector<std::vector<double>> released_s = ready_s_;
@@ -243,7 +245,7 @@ class NaiveReplicas {
     return last_s;
   }
 
-  // Of the slowest hop of the ring.
+  // The rate of the slowest hop of the ring, in bytes per second.
   double Rate(int layer) const {
     double rate = 1e18;
     for (size_t r = 0; r < ready_s_.size(); ++r) {
@@ -291,7 +293,7 @@ class RandomReplicated {
   }
 
  private:
-  // One to four stages on two nodes.
+  // Returns a pipeline of one to four stages on two nodes.
   PipelineReplica NextPipeline(const Replicated& in, int node, int other) {
     PipelineReplica replica = {.num_microbatches = Integer(1, 9)};
     PipelinePlan& plan = replica.plan;

@@ -18,8 +18,8 @@ using testing::NodeGpus;
 using ::testing::Not;
 using testing::StageOn;
 
-// Three stages of two GPUs on two islands, an iteration of 20 s; the second
-// stage is the slowest.
+// Three stages of two GPUs on two islands, with an iteration of 20 s. The
+// second stage is the slowest.
 struct Finished {
   ModelSpec model = testing::TestModel(4);
   Cluster cluster = testing::TestCluster(
@@ -37,7 +37,7 @@ struct Finished {
     plan.stages[0].island = plan.stages[1].island = 0;
   }
 
-  // Passes of `pass_s` four times, the rest of the 20 s idle.
+  // Four passes of `pass_s`; the stage is idle for the rest of the 20 s.
   static StageEvaluation Stage(double pass_s, double send_s,
                                double peak_bytes) {
     return {.forward_s = pass_s / 4,
@@ -148,7 +148,7 @@ TEST(ExplainPlanTest, NamesTheMemoryTechniques) {
 
 TEST(ExplainPlanTest, TellsTheShareOfRecomputationAndOfMeasurements) {
   Finished in;
-  // Half a second of each of stage 2's four passes: 2 of 3 · 20 s.
+  // 0.5 s of each of the four passes of stage 2 recompute: 2 of 3 · 20 s.
   in.evaluation.stages[2].recompute_s = 0.5;
   in.evaluation.measured_fraction = 0.75;
   EXPECT_THAT(in.Explain(),

@@ -49,7 +49,8 @@ TEST(MicrobatchesHeldAtPeakTest, IsTheSameHoweverManyMicrobatchesFollow) {
   EXPECT_THAT(Held(PipelineSchedule::kZeroBubbleH1, 4, kMany), Each(4));
   for (int p = 1; p <= 5; ++p) {
     for (int v = 1; v <= 4; ++v) {
-      // Chunks of unlike size, so that which chunks are held counts.
+      // Chunks have different sizes, so the result depends on the chunks that
+      // are held.
       std::vector<double> bytes;
       for (int s = 0; s < p * v; ++s) bytes.push_back(1 + s * s % 7);
       PipelineShape shape = {PipelineSchedule::kInterleaved, p, v, 5 * p};

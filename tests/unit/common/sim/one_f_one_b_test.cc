@@ -132,7 +132,8 @@ TEST(RunOneFOneBTest, SynchronisationHidesBehindTheCoolDownOfEarlierStages) {
 }
 
 TEST(RunOneFOneBTest, TimelineEndsWithSynchronisationAndOptimizer) {
-  std::vector<TimelineEvent> timeline = {{.stage = 7}};  // To be dropped.
+  // Existing events are dropped.
+  std::vector<TimelineEvent> timeline = {{.stage = 7}};
   RunOneFOneB(
       {{{.forward_s = 1, .backward_s = 2, .sync_s = 3, .optimizer_s = 4}}}, 1,
       &timeline);
@@ -158,17 +159,17 @@ TEST(ClosedFormTest, AddsUpStagesSlowestAndExposedSynchronisation) {
 }
 
 TEST(ClosedFormTest, MissesAWarmUpThatWaitsWithABackwardPassReady) {
-  // Stage 1 may begin B0 at 1, but its warm-up has F1 first, which arrives
-  // at 2: B0 2–3, B1 3–4. The closed form says 1 + 1 + 0 + 1.
+  // Stage 1 could begin B0 at 1. But its warm-up runs F1 first, whose input
+  // arrives at 2: B0 2–3, B1 3–4. The closed form gives 1 + 1 + 0 + 1.
   const std::vector<StageTimes> stages = {
       {.forward_s = 1}, {.backward_s = 1}, {}};
   EXPECT_EQ(Seconds(stages, 2), 4);
   EXPECT_EQ(ClosedFormIterationSeconds(stages, 2), 3);
 }
 
-// How random pipelines are drawn.
+// Parameters of random pipelines.
 struct Shape {
-  double min_ratio = 2;  // Of backward to forward.
+  double min_ratio = 2;  // Ratio of backward to forward.
   double max_ratio = 2;
   double max_send_s = 0;
   double max_sync_s = 0;
@@ -209,8 +210,8 @@ class RandomPipelines {
 constexpr int kPipelines = 2000;
 constexpr double kRounding = 1e-9;
 
-// The schedule as its definition states it: fixed orders, and every stage runs
-// as far as what it waits for has arrived, until all are done.
+// Simulates the schedule from its definition. Orders are fixed, and every stage
+// runs until it waits for an input, until all are done.
 double NaiveSeconds(const std::vector<StageTimes>& stages, int b) {
   const int p = static_cast<int>(stages.size());
   const double kNever = -1;
@@ -309,7 +310,7 @@ TEST(ClosedFormPropertyTest, BoundsTheScheduleFromAboveForEqualRatios) {
 }
 
 TEST(ClosedFormPropertyTest, IsWithinOnePercentForManyMicrobatches) {
-  // What it exceeds the schedule by is at most p − 1 times the slowest stage.
+  // It exceeds the schedule by at most p − 1 times the slowest stage.
   RandomPipelines pipelines({.max_sync_s = 3});
   for (int i = 0; i < kPipelines / 10; ++i) {
     SCOPED_TRACE(i);

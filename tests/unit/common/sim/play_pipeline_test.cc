@@ -19,7 +19,7 @@ double Seconds(const PipelineShape& shape,
   return PlayPipeline(shape, stages).iteration_time_s;
 }
 
-// When it ran; both −1 if it did not.
+// Start and end of an event. Both are −1 if it did not run.
 struct Interval {
   double start_s = -1;
   double end_s = -1;
@@ -135,8 +135,8 @@ TEST(PlayPipelineTest, TransfersThatBlockStopBothStages) {
   stages[0].send_blocks = true;
   EXPECT_EQ(Seconds(shape, stages), 13);
 
-  // Where sends are buffered: a1 5–6 and g0 5–6, B0 6–8 beside F1 6–7, B1 7–9,
-  // g1 9–10, B1 10–12.
+  // With buffered sends: a1 5–6 and g0 5–6, B0 6–8 beside F1 6–7, B1 7–9, g1
+  // 9–10, B1 10–12.
   stages[0].send_is_buffered = true;
   EXPECT_EQ(Seconds(shape, stages), 12);
   stages[0].send_is_buffered = false;
@@ -154,7 +154,8 @@ TEST(PlayPipelineTest, TransfersThatBlockStopBothStages) {
 }
 
 TEST(PlayPipelineTest, AMicrobatchMoreCostsWhatBlocksTheMiddleStage) {
-  // Its passes and the transfers over its one or two boundaries, both ways.
+  // The passes of a stage and the transfers over its one or two boundaries,
+  // both ways.
   for (const auto& [p, boundaries] :
        {std::array{2, 1}, std::array{3, 2}, std::array{4, 2}}) {
     std::vector<StageTimes> stages(p, {.forward_s = 1, .backward_s = 2});
@@ -189,7 +190,7 @@ TEST(PlayPipelineTest, TheLastDeviceSendsToTheFirst) {
 }
 
 TEST(PlayPipelineTest, ActivationsAndGradientsToTheSameNeighbourShareALink) {
-  // Of two devices, device 0 sends activations of stage 0 and gradients of
+  // With two devices, device 0 sends activations of stage 0 and gradients of
   // stage 2 to device 1.
   std::vector<StageTimes> stages(4, {.forward_s = 1, .backward_s = 1});
   stages[0].send_forward_s = 10;
@@ -224,7 +225,7 @@ class RandomSchedules {
         .num_microbatches = interleaved ? p * Integer(1, 4) : Integer(1, 24)};
   }
 
-  // Every transfer takes some time, so that it is in the timeline.
+  // Every transfer takes time, so it appears in the timeline.
   std::vector<StageTimes> NextStages(const PipelineShape& shape) {
     std::vector<StageTimes> stages(shape.num_stages());
     for (StageTimes& stage : stages) {
@@ -251,7 +252,7 @@ class RandomSchedules {
   std::mt19937 generator_{1};
 };
 
-// When the input of a pass is there.
+// Returns the time at which the input of a pass has arrived.
 double ArrivalSeconds(const Played& played, const PipelineShape& shape,
                       const Pass& pass) {
   const int s = pass.stage;
@@ -271,11 +272,11 @@ double DurationSeconds(const PipelineShape& shape, const StageTimes& stage,
                     later_s}[static_cast<int>(kind)];
 }
 
-// Every pass begins when its device has finished the pass before it in the
-// order and its input has arrived, and every transfer when its sender has
-// finished and the link has carried what was sent before: no earlier, so
-// nothing overlaps and nothing runs before what it needs; and no later.
-// Returns when the device is done.
+// Checks that every pass begins exactly when its device has finished the
+// previous pass of the order and its input has arrived. Every transfer begins
+// exactly when its sender has finished and the link has carried the earlier
+// messages. No earlier: nothing overlaps or runs before its inputs. Returns the
+// end of the device.
 double CheckDevice(const Played& played, const PipelineShape& shape,
                    const std::vector<StageTimes>& stages, int d) {
   double free_s = 0;

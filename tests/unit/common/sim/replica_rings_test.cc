@@ -22,7 +22,7 @@ double LastEnd(const std::vector<RingTask>& tasks) {
   return *std::max_element(ends.begin(), ends.end());
 }
 
-// The end of one order on one link.
+// Returns the end of one order of tasks on one link.
 double EndOf(const std::vector<RingTask>& tasks,
              const std::vector<size_t>& order) {
   double free_s = 0;
@@ -74,8 +74,8 @@ TEST(PlayRingsTest, TasksOfOtherNodesRunAtOnce) {
   EXPECT_THAT(node_free_s, ElementsAre(2, 4, 4, 3));
 }
 
-// Layers 0–1 and 2–5 on stages of pipeline 0; 0–3 and 4–5 on those of pipeline
-// 1, all on nodes of their own.
+// Pipeline 0 has stages with layers 0–1 and 2–5, pipeline 1 with layers 0–3 and
+// 4–5. Each stage has its own node.
 ReplicatedPlan CutsThatDoNotMatch(int tp) {
   using testing::NodeGpus;
   using testing::StageOn;
@@ -125,7 +125,8 @@ TEST(ReplicaSegmentsTest, UnlikeTensorParallelismPaysALatencyForEachPiece) {
   const double without_s = seconds(4);
   EXPECT_EQ(seconds(1), without_s);
   cluster.links[0][0].latency_s = 1;
-  // 2 (R − 1) messages, in four rings through the GPU that holds all.
+  // 2 (R − 1) messages, in four rings through the GPU that holds the whole
+  // segment.
   EXPECT_DOUBLE_EQ(seconds(1), without_s + 2);
   EXPECT_DOUBLE_EQ(seconds(4), without_s + 8);
 }

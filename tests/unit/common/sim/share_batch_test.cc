@@ -26,7 +26,7 @@ double EndOfShares(const std::vector<PipelinePace>& pipelines,
   return end_s;
 }
 
-// The earliest end over all ways to share.
+// Returns the earliest end over all possible shares.
 double BestEnd(const std::vector<PipelinePace>& pipelines, int64_t left,
                std::vector<int64_t>& shares) {
   if (shares.size() + 1 == pipelines.size()) {
@@ -83,9 +83,9 @@ TEST(ShareMicrobatchesTest, SharesAreInProportionToSpeed) {
 }
 
 TEST(ShareMicrobatchesTest, ZorsesExampleComesOutAndItsSharesCanBeBetter) {
-  // Zorse (2507.10392), example/training_config.json: Llama tiny, 22 layers,
-  // 64 microbatches of 2 on L4, P40, A6000, L4. Milliseconds of a layer from
-  // its data/model_latencies.json (MIT).
+  // Zorse (2507.10392), example/training_config.json: Llama tiny, 22 layers, 64
+  // microbatches of 2 on L4, P40, A6000, L4. Milliseconds per layer from its
+  // data/model_latencies.json (MIT).
   const std::vector<double> forward = {2.4145606666666675, 25.906081800000003,
                                        1.7747750666666666, 2.4145606666666675};
   const std::vector<double> backward = {7.747138199999993, 67.41926666666649,

@@ -22,7 +22,7 @@ Cluster MixedCluster() {
   cluster.nodes[2].intra_node = {20e9, 30e9, 3e-6};
   cluster.links[0][1] = {4e9, 2e9, 1e-6};
   cluster.links[1][0] = {3e9, 3e9, 2e-6};
-  cluster.links[1][1] = {1e9, 1e9, 9e-6};  // Joins nothing: b has one node.
+  cluster.links[1][1] = {1e9, 1e9, 9e-6};  // Not used: b has one node.
   return cluster;
 }
 

@@ -11,8 +11,8 @@
 namespace tangram {
 namespace {
 
-// Pipelines of unlike, nearly equal and equal stages, with transfers of every
-// kind.
+// Pipelines of different, nearly equal and equal stages, with all kinds of
+// transfers.
 class RandomLongPipelines {
  public:
   PipelineShape NextShape(PipelineSchedule schedule, int max_microbatches) {
@@ -32,7 +32,7 @@ class RandomLongPipelines {
                            shape.schedule == PipelineSchedule::kOneFOneB;
     const bool blocks = may_block && Integer(0, 1) == 0;
     const bool buffered = Integer(0, 1) == 0;
-    // How unlike the stages are: from equal to unlike in every digit.
+    // Differences between stages: from none to a difference in every digit.
     const double spread = Integer(0, 3) == 0 ? 0 : std::pow(10, -Integer(0, 6));
     for (StageTimes& stage : stages) {
       const auto about = [&](double s) {
@@ -122,14 +122,14 @@ TEST(SteadyPipelineTest, TwoToThe24MicrobatchesFillAndDrainOnce) {
 }
 
 TEST(SteadyPipelineTest, TheSlowestStageSetsThePaceHoweverLateItIsFelt) {
-  // Stage 0 takes 2 + 1e-7, stage 1 takes 2. Rings that lead over the transfer
-  // rule the first microbatches; the difference of the speeds is so small that
-  // more than a million pass before stage 0 is felt everywhere.
+  // Stage 0 takes 2 + 1e-7, stage 1 takes 2. Rings over the transfer set the
+  // pace of the first microbatches. The speeds differ so little that more than
+  // a million microbatches pass before stage 0 sets the pace everywhere.
   std::vector<StageTimes> stages(2, {.forward_s = 1, .backward_s = 1});
   stages[0].forward_s += 1e-7;
   const int b = 1 << 28;
-  // Stage 0 runs without a pause but for the first pass of stage 1 and the
-  // last: B t_0 + t_1.
+  // Stage 0 pauses only for the first and the last pass of stage 1: B t_0 +
+  // t_1.
   EXPECT_NEAR(PlaySteadyPipeline({PipelineSchedule::kOneFOneB, 2, 1, b}, stages)
                       .iteration_time_s /
                   (b * (2 + 1e-7) + 2),

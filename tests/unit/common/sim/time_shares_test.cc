@@ -9,7 +9,7 @@
 namespace tangram {
 namespace {
 
-// An iteration of 10 s: one GPU busy for 8 of it, three GPUs for 4.
+// An iteration of 10 s. One GPU is busy for 8 s, three GPUs for 4 s.
 const PipelinePlan kPlan = {
     .stages = {testing::StageOn(0, 1, {}, testing::NodeGpus(0, 1)),
                testing::StageOn(1, 2, {}, testing::NodeGpus(1, 3))}};
@@ -28,7 +28,8 @@ const Evaluation kEvaluation = {
 
 TEST(TimeSharesTest, WeighsStagesByTheirGpus) {
   const std::vector<TimeShare> shares = TimeShares(kPlan, kEvaluation);
-  // Of 40 GPU-seconds; collectives 8 · 0.5 / 4 = 1, copies half of that.
+  // The total is 40 GPU-seconds. Collectives take 8 · 0.5 / 4 = 1, copies half
+  // of that.
   ASSERT_EQ(shares.size(), 6);
   EXPECT_EQ(shares[0].name, "computation");
   EXPECT_DOUBLE_EQ(shares[0].fraction, (8. - 1 - 0.5 + 3 * 4) / 40);

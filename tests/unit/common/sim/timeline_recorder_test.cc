@@ -13,7 +13,8 @@ using ::testing::Field;
 using Kind = TimelineEvent::Kind;
 
 TEST(TimelineRecorderTest, OrdersEventsByStageThenStart) {
-  std::vector<TimelineEvent> timeline = {{.microbatch = 7}};  // To be dropped.
+  // Existing events are dropped.
+  std::vector<TimelineEvent> timeline = {{.microbatch = 7}};
   TimelineRecorder recorder({.schedule = PipelineSchedule::kZeroBubbleH1,
                              .num_devices = 2,
                              .num_microbatches = 2},

@@ -16,11 +16,12 @@ TEST(WeightGradientSecondsTest, LeavesRecomputationWithTheInputGradient) {
 }
 
 TEST(WeightGradientSecondsTest, LeavesCollectivesWithTheInputGradient) {
-  // As much in the backward as in the forward pass: (4 − 1) / 2.
+  // Collectives take the same time in both passes: (4 − 1) / 2.
   EXPECT_EQ(
       WeightGradientSeconds({.forward_s = 2, .backward_s = 4, .comm_s = 2}),
       1.5);
-  // All recomputed, so a third of them in the gradients: (6 − 2 − 1) / 2.
+  // Everything is recomputed, so a third of the collectives is in the gradient
+  // computation: (6 − 2 − 1) / 2.
   EXPECT_EQ(
       WeightGradientSeconds(
           {.forward_s = 2, .backward_s = 6, .recompute_s = 2, .comm_s = 3}),
