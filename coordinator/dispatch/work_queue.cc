@@ -9,13 +9,14 @@
 namespace tangram {
 namespace {
 
-// Tasks leased to a worker beyond what it runs, for each one that it runs.
+// The most tasks leased in advance to a worker, per slot.
 constexpr int64_t kMaxPrefetch = 7;
-// What they may take it: others wait for them.
+// The most seconds of work leased in advance per slot. Batches wait for it.
 constexpr double kMaxPrefetchS = 1;
-// What the last task counts in a worker's pace.
+// The weight of the last task in a worker's pace.
 constexpr double kPaceWeight = 0.25;
-// Steps of priority that count: the last of a thousand turns is still one.
+// Priorities are clamped to this, so the lowest still gets one turn in about
+// 1,000.
 constexpr int kMaxSteps = 5;
 
 }  // namespace
@@ -46,7 +47,7 @@ std::vector<TaskId> WorkQueue::Suspend(WorkerId worker) {
   if (it == workers_.end()) return {};
   SetTakesLeases(worker, it->second.draining, /*suspended=*/true);
   const std::vector<TaskId> leases = it->second.leases;
-  // The oldest is queued last, and so comes first.
+  // Each task goes to the front, so the oldest is handed back last.
   for (auto task = leases.rbegin(); task != leases.rend(); ++task) {
     HandBack(worker, *task);
   }
@@ -67,6 +68,8 @@ void WorkQueue::SetTakesLeases(WorkerId id, bool draining, bool suspended) {
   if (worker.takes_leases()) num_slots_ += worker.capacity;
 }
 
+// A worker starts tasks in the order of leasing, so the first `capacity` leases
+// were running. Only these count a loss.
 WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
   const auto it = workers_.find(worker);
   if (it == workers_.end()) return {};
@@ -77,7 +80,7 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
   for (int i = static_cast<int>(leases.size()) - 1; i >= 0; --i) {
     Task& task = tasks_.at(leases[i]);
     Release(worker, leases[i]);
-    // Tasks that were only waiting in the worker are not to blame.
+    // Tasks that only waited in the worker did not kill it.
     if (i < num_started) ++task.num_losses;
     if (!task.holders.empty()) {
       lost.hedged.push_back(leases[i]);
@@ -106,6 +109,8 @@ std::vector<WorkerId> WorkQueue::SilentWorkers(double now_s) const {
   return silent;
 }
 
+// A new batch begins at the current turn, so it gets no turns for the time
+// before.
 BatchId WorkQueue::OpenBatch(const AdapterId& adapter,
                              const BatchShare& share) {
   const int steps = std::clamp(share.priority, -kMaxSteps, kMaxSteps);
@@ -156,6 +161,9 @@ WorkQueue::ClosedBatch WorkQueue::CloseBatch(BatchId batch) {
   return closed;
 }
 
+// Leases pending tasks up to LeaseLimit. Slots that are then still free take
+// stragglers: tasks that one other worker has held for longer than
+// hedge_after_s.
 std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   std::vector<TaskId> leased;
   const auto it = workers_.find(worker);
@@ -235,7 +243,7 @@ bool WorkQueue::CanServe(TaskId task) const {
   return false;
 }
 
-// Whether `worker` offers the adapter of `task` and has not been refused it.
+// Returns whether `worker` offers the adapter of `task` and has not refused it.
 bool WorkQueue::MayHave(WorkerId worker, TaskId task) const {
   const Task& wanted = tasks_.at(task);
   return workers_.at(worker).adapters.count(
@@ -255,7 +263,13 @@ double WorkQueue::last_heard_s(WorkerId worker) const {
   return workers_.at(worker).last_heard_s;
 }
 
-// As many tasks as it has slots end in the time that one takes.
+// Updates the pace p, the seconds that a task takes in one slot. A worker with
+// c slots ends c tasks in the time of one, so an answer at time t after the
+// previous one at t', for a task leased at time s, gives
+//
+//   p ← p + w·((t − max(s, t'))·c − p),    w = kPaceWeight.
+//
+// The first answer sets p.
 void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
   for (const Holder& holder : task.holders) {
     if (holder.worker != id) continue;
@@ -268,8 +282,16 @@ void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
   }
 }
 
+// Returns the most leases of `worker`. With c its slots, S the slots of all
+// workers, p its pace and n the pending tasks,
+//
+//   limit = c·(1 + min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch,
+//                      ⌊max(n − S, 0) / (2·S)⌋)).
+//
+// So the tasks leased in advance are at most half of those that must wait
+// anyway, and take the worker at most kMaxPrefetchS.
 size_t WorkQueue::LeaseLimit(const Worker& worker) const {
-  // Of unknown pace, it shows that first.
+  // The pace is unknown until the first answer.
   if (!worker.pace_s.has_value()) return worker.capacity;
   const int64_t slots = num_slots();
   const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
@@ -280,8 +302,14 @@ size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
-// Takes the task of the batch whose turn it is. Tasks that the worker must not
-// have are passed over; they are rare.
+// Takes a task by stride scheduling (Waldspurger and Weihl, 1995). It serves
+// the batch b with the least next turn, among those with a task for the worker.
+// With T the latest turn,
+//
+//   T ← max(T, next(b)),    next(b) ← T + stride(b).
+//
+// Ties go to the oldest batch. Tasks that the worker must not get are passed
+// over; they are rare. O(batches) without them.
 bool WorkQueue::TakePending(WorkerId worker, TaskId* task) {
   const std::set<AdapterId>& adapters = workers_.at(worker).adapters;
   Batch* next = nullptr;
@@ -299,7 +327,7 @@ bool WorkQueue::TakePending(WorkerId worker, TaskId* task) {
     first = allowed;
   }
   if (next == nullptr) return false;
-  // Turns that it missed, as no worker was there for it, are gone.
+  // A batch does not catch up on turns that it missed without a worker.
   turn_ = std::max(turn_, next->next_turn);
   next->next_turn = turn_ + Stride(*next);
   *task = *first;
@@ -308,7 +336,14 @@ bool WorkQueue::TakePending(WorkerId worker, TaskId* task) {
   return true;
 }
 
-// Turns until the next of `batch`: the inverse of its part of its key's share.
+// Returns the turns until the next one of `batch`, the inverse of its part of
+// its key's share. With w = 2^priority and the sum over the batches of the same
+// key that have pending tasks,
+//
+//   stride(b) = Σ_b' w(b') / w(b).
+//
+// The inverse strides of a key's batches add up to 1, so all keys get the same
+// number of turns.
 double WorkQueue::Stride(const Batch& batch) const {
   double total = 0;
   for (const auto& [id, other] : batches_) {
@@ -319,6 +354,7 @@ double WorkQueue::Stride(const Batch& batch) const {
   return total / batch.weight;
 }
 
+// Finds the task that another worker has held longest, if that is too long.
 bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
                               TaskId* task) const {
   for (const auto& [since_s, id] : held_once_) {
@@ -367,7 +403,7 @@ void WorkQueue::QueueFirst(TaskId task) {
   ++num_pending_;
 }
 
-// `task` must not be pending.
+// Removes `task`, which must not be pending.
 void WorkQueue::Forget(TaskId task) {
   for (const Holder& holder : tasks_.at(task).holders) {
     std::erase(workers_.at(holder.worker).leases, task);

@@ -19,57 +19,60 @@ using BatchId = int64_t;
 using TaskId = int64_t;
 
 struct WorkQueueOptions {
-  // A worker that was not heard of for longer than this is lost.
+  // A worker that stays silent for longer than this is lost.
   double silence_limit_s = 25;
-  // An idle worker doubles a task that another one has held for longer.
+  // An idle worker also takes a task that another one has held for longer.
   double hedge_after_s = 30;
-  // A task that this many workers were lost with is given up: it probably
-  // kills them.
+  // A task is given up after this many workers were lost while running it,
+  // because it probably kills them.
   int max_losses = 3;
 };
 
-// Whom a batch is for. Keys have equal shares of the workers; the batches of a
-// key divide its share, twice as much for each step of priority.
+// The share of a batch. All keys have equal shares of the workers. The batches
+// of a key divide its share in proportion to 2^priority.
 struct BatchShare {
-  std::string key;
-  int priority = 0;
+  std::string key;   // The tenant, for example.
+  int priority = 0;  // Clamped to -5 … 5.
 };
 
-// Who works on what: tasks wait in batches and are leased to workers, which
-// complete them, hand them back, or are lost. Knows nothing of what the tasks
-// are. The time is an argument; any origin will do, if it never goes back.
+// Assigns tasks to workers. Tasks wait in batches and are leased to workers,
+// which complete them, hand them back, or are lost. The queue does not know the
+// content of tasks. The time is an argument, in seconds from any origin, and
+// must never go back.
 //
 // Batches take turns by their shares (stride scheduling: Waldspurger and Weihl,
-// 1995), so that a small one is not kept waiting by a large one. A worker that
-// is quick is leased more than it can run at once while much waits, so that
-// short tasks do not wait for the network, and no more than it can run when
-// little does, so that none is left behind in a slow worker's queue.
+// 1995), so a small batch does not wait for a large one. While many tasks wait,
+// a quick worker is leased more than it can run at once, so that short tasks do
+// not wait for the network. When few wait, it is leased only as many as it can
+// run, so that no task is left behind in the queue of a slow worker.
 //
 // Not thread-safe.
 class WorkQueue {
  public:
   explicit WorkQueue(const WorkQueueOptions& options) : options_(options) {}
 
+  // `capacity`: tasks that the worker runs at once.
   WorkerId AddWorker(std::set<AdapterId> adapters, int capacity, double now_s);
+  // The worker sent something at `now_s`.
   void Heard(WorkerId worker, double now_s);
-  // Leases nothing more to `worker`.
+  // Stops leasing to `worker` for good. It still completes what it holds.
   void Drain(WorkerId worker);
   struct LostLeases {
-    std::vector<TaskId> requeued;  // At the front of their batches.
-    std::vector<TaskId> given_up;  // Gone.
-    std::vector<TaskId> hedged;    // Another worker holds them still.
+    std::vector<TaskId> requeued;  // Back at the front of their batches.
+    std::vector<TaskId> given_up;  // Removed.
+    std::vector<TaskId> hedged;    // Still held by another worker.
   };
   LostLeases RemoveWorker(WorkerId worker);
-  // Leases nothing to `worker` until it is resumed. Returns the tasks that it
-  // held: each is at the front of its batch, or with another worker. They are
-  // not counted as lost with it.
+  // Stops leasing to `worker` until Resume. Returns the tasks that it held.
+  // Each is now at the front of its batch or held by another worker, and does
+  // not count as lost.
   std::vector<TaskId> Suspend(WorkerId worker);
   void Resume(WorkerId worker);
   std::vector<WorkerId> SilentWorkers(double now_s) const;
 
   BatchId OpenBatch(const AdapterId& adapter, const BatchShare& share = {});
   TaskId AddTask(BatchId batch);
-  // `batch` wants the answer to a task of another batch as well.
+  // Adds a task of another batch to `batch`, which wants the same answer.
   void JoinTask(BatchId batch, TaskId task);
 
   struct Lease {
@@ -78,31 +81,33 @@ class WorkQueue {
     auto operator<=>(const Lease&) const = default;
   };
   struct ClosedBatch {
-    std::vector<TaskId> dropped;  // Nobody else wants them.
-    std::vector<Lease> revoked;   // Of these, the ones that were leased.
+    std::vector<TaskId> dropped;  // Tasks of no other batch; removed.
+    std::vector<Lease> revoked;   // The leases among them.
   };
   ClosedBatch CloseBatch(BatchId batch);
 
-  // What `worker` is to work on in addition to what it has.
+  // Leases further tasks to `worker` and returns them.
   std::vector<TaskId> LeaseTo(WorkerId worker, double now_s);
 
-  // False if `worker` does not hold `task` (any more): the answer comes too
-  // late. Otherwise the task is gone, and `others` are the workers that need
-  // not finish it.
+  // Removes an answered task, and sets `others` to the other workers that hold
+  // it, which need not finish it. Returns false if `worker` does not hold
+  // `task` (any more), because the answer came too late.
   bool Complete(WorkerId worker, TaskId task, std::vector<WorkerId>* others);
-  // False likewise. The task goes back to the front of its batch.
+  // Moves the task back to the front of its batch, unless another worker holds
+  // it. Returns false if `worker` does not hold `task`.
   bool HandBack(WorkerId worker, TaskId task);
-  // The same, and `worker` is never leased the task again.
+  // Like HandBack, and never leases the task to `worker` again.
   bool Refuse(WorkerId worker, TaskId task);
-  // Ends a task that no worker holds, unanswered.
+  // Removes a task without an answer. No worker may hold it.
   void GiveUp(TaskId task);
 
   bool Holds(WorkerId worker, TaskId task) const;
   bool IsHeld(TaskId task) const { return !tasks_.at(task).holders.empty(); }
-  // Whether tasks for `adapter` can be hoped to be answered.
+  // Returns whether a worker that offers `adapter` takes or holds leases.
   bool CanServe(const AdapterId& adapter) const;
-  // Whether a worker holds `task`, or one could be leased it.
+  // Returns whether a worker holds `task` or could be leased it.
   bool CanServe(TaskId task) const;
+  // Tasks that no worker holds.
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
   int num_leased_to(WorkerId worker) const;
@@ -119,16 +124,16 @@ class WorkQueue {
     double since_s = 0;
   };
   struct Task {
-    std::vector<BatchId> batches;  // The first one has it in its queue.
+    std::vector<BatchId> batches;  // If pending, it waits in the first one.
     std::vector<Holder> holders;   // Empty: pending.
-    std::set<WorkerId> refused;    // Workers that must not have it again.
-    int num_losses = 0;
+    std::set<WorkerId> refused;    // Workers that must not get it again.
+    int num_losses = 0;            // Workers lost while running it.
   };
   struct Batch {
     AdapterId adapter;
     std::string share_key;
-    double weight = 1;
-    double next_turn = 0;  // In turns of the whole queue.
+    double weight = 1;     // 2^priority.
+    double next_turn = 0;  // On the scale of turn_.
     std::deque<TaskId> pending;
     std::set<TaskId> tasks;
   };
@@ -139,8 +144,9 @@ class WorkQueue {
     bool draining = false;
     bool suspended = false;
     double last_answer_s = 0;
-    std::optional<double> pace_s;  // What a task takes it, of late.
-    std::vector<TaskId> leases;    // In order of leasing, so of starting.
+    std::optional<double> pace_s;  // Recent mean seconds per task and slot.
+    std::vector<TaskId>
+        leases;  // In order of leasing, which is that of starting.
 
     bool takes_leases() const { return !draining && !suspended; }
   };
@@ -162,12 +168,12 @@ class WorkQueue {
   std::map<WorkerId, Worker> workers_;
   std::map<BatchId, Batch> batches_;
   std::map<TaskId, Task> tasks_;
-  // Tasks that one worker holds, and since when: the oldest are stragglers.
+  // (since when, task) of the tasks with one holder. The oldest are stragglers.
   std::set<std::pair<double, TaskId>> held_once_;
   int64_t num_pending_ = 0;
   int num_slots_ = 0;
   int64_t last_id_ = 0;
-  double turn_ = 0;  // The latest that was taken.
+  double turn_ = 0;  // The latest turn that was taken.
 };
 
 }  // namespace tangram

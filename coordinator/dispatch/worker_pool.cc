@@ -12,17 +12,18 @@
 namespace tangram {
 namespace {
 
-// How often waiting calls look at the clock and at should_stop.
+// The interval at which waiting calls check the clock and should_stop.
 constexpr std::chrono::milliseconds kPollInterval(50);
-// Workers dial again at least every 5 s: for so long after one has joined,
-// others may be about to.
+// Seconds after a worker has joined in which others may still be joining.
+// Workers dial at least every 5 s.
 constexpr double kJoiningS = 6;
 
 bool IsSet(const std::function<bool()>& should_stop) {
   return should_stop && should_stop();
 }
 
-// What a worker says, as far as it can be; it may be anything.
+// Returns seconds that a worker reported, clamped to 0 … `most`. A worker may
+// report anything.
 double Within(double most, double said) {
   return said > 0 ? std::min(said, most) : 0;
 }
@@ -53,8 +54,8 @@ void WorkerPool::Waiter::Deliver(size_t slot,
   if (answer.ok()) {
     slots[slot] = answer;
   } else {
-    // Built anew: threads that share a Status count its references in a library
-    // that ThreadSanitizer does not see into.
+    // A new Status, because threads that share one count its references in a
+    // library that ThreadSanitizer does not instrument.
     slots[slot] = absl::Status(answer.status().code(),
                                std::string(answer.status().message()));
   }
@@ -125,6 +126,10 @@ void WorkerPool::Drain(WorkerId worker) {
   FailDisputed();
 }
 
+// Life of an answer: Check marks it as wrong or not; Reject queues its query
+// for another worker, or Accept completes the task in the queue. If there is a
+// store and the answer is reproducible, the task waits in being_kept_ until
+// OnKept. Deliver then caches the answer and wakes the callers.
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
   Check(worker, answers);
   std::vector<AnsweredQuestion> to_keep;
@@ -308,7 +313,7 @@ void WorkerPool::LoadStored(const QueryScope& scope,
       if (cache_.Find(keys[i]) == nullptr) unknown.push_back(i);
     }
   }
-  if (unknown.empty()) return;  // The store may be slow.
+  if (unknown.empty()) return;  // Saves a call to a store that may be slow.
   QuestionWriter writer(scope, context.get());
   std::vector<Question> questions;
   for (const size_t i : unknown) questions.push_back(writer.Write(queries[i]));
@@ -353,6 +358,8 @@ bool WorkerPool::HasWorkers() {
   return queue_.num_slots() > 0;
 }
 
+// For each query in order: takes the answer from the cache, else joins the
+// equal task in flight, else adds a task. Returns the number of cache hits.
 int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
                             const SharedContext& context,
                             absl::Span<const Query> queries,
@@ -393,6 +400,9 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
   return cache_hits;
 }
 
+// Waits until the waiter has finished. kUnavailable once no worker could serve
+// the adapter for worker_wait_s, or at once if one in quarantine offers it.
+// Calls `progress` and `should_stop` without the lock.
 absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
                                const std::function<void(int, int)>& progress,
                                const std::function<bool()>& should_stop) {
@@ -425,6 +435,8 @@ absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
   return absl::OkStatus();
 }
 
+// Closes the batch, answered or not. Cancels the leases of tasks that no other
+// batch wants, and removes the waiter from the others.
 void WorkerPool::Abandon(BatchId batch, const Waiter& waiter) {
   const WorkQueue::ClosedBatch closed = queue_.CloseBatch(batch);
   for (const auto& [worker, task] : closed.revoked) {
@@ -441,7 +453,7 @@ void WorkerPool::Abandon(BatchId batch, const Waiter& waiter) {
     std::erase_if(task.waiting,
                   [&](const auto& entry) { return entry.first == &waiter; });
   }
-  // What was revoked has made room for others.
+  // The revoked leases have freed slots.
   LeaseToAll();
 }
 

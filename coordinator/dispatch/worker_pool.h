@@ -32,11 +32,12 @@ namespace tangram {
 // How a worker introduces itself.
 struct WorkerInfo {
   std::string name;
-  std::string version;  // Of Tangram; empty: not told.
-  int capacity = 1;     // Queries at once.
+  std::string version;  // The version of Tangram. Empty: unknown.
+  int capacity = 1;     // Queries that it runs at once.
   std::vector<AdapterInfo> adapters;
 };
 
+// A query as a worker gets it.
 struct LeasedQuery {
   TaskId task = 0;
   AdapterId adapter;
@@ -44,88 +45,89 @@ struct LeasedQuery {
   Query query;
 };
 
-// Why an answer is not accepted. Every one is the worker's fault.
+// The reason why an answer is rejected. All are faults of the worker.
 enum class RejectionReason {
   kNone,
-  kDigest,   // Not the bytes that the worker sent.
-  kMessage,  // Cannot be read.
+  kDigest,   // The digest does not match the bytes.
+  kMessage,  // The message cannot be parsed.
   kLaw,      // CheckAnswer refuses it.
 };
 inline constexpr RejectionReason kRejectionReasons[] = {
     RejectionReason::kDigest, RejectionReason::kMessage, RejectionReason::kLaw};
 
-// "digest"; as used in metrics. "" for kNone.
+// Returns the name used in metrics: "digest". "" for kNone.
 const char* NameOf(RejectionReason reason);
 
 struct WorkerAnswer {
   TaskId task = 0;
-  // The worker's error, or what is wrong with the answer if it is rejected.
+  // The worker's error, or the fault of a rejected answer.
   absl::StatusOr<Answer> answer;
-  // In the worker: before the search and in it.
+  // Seconds in the worker, before the search and in it, by its own clock.
   double waited_s = 0;
   double search_s = 0;
-  RejectionReason rejection = RejectionReason::kNone;  // By whoever read it.
+  RejectionReason rejection = RejectionReason::kNone;  // Set by the reader.
 };
 
 // An answer that was rejected.
 struct Rejection {
   WorkerIdentity worker;
-  std::string adapter;  // Empty: the answer is to no question.
+  std::string adapter;  // Empty: the answer matches no lease.
   RejectionReason reason = RejectionReason::kNone;
   std::string fault;  // Names worker, adapter, field and what was expected.
 };
 
-// The pool's way to one worker. Calls come one at a time and with the pool
-// locked: they must be short and must not call the pool.
+// The pool's connection to one worker. Calls come one at a time, with the pool
+// locked. They must be short and must not call the pool.
 class WorkerConnection {
  public:
   virtual ~WorkerConnection() = default;
   virtual void Lease(std::vector<LeasedQuery> queries) = 0;
-  // The answer is not needed any more.
+  // The answer is no longer needed.
   virtual void Cancel(TaskId task) = 0;
-  // The worker is given up for lost; nothing else will be called.
+  // The worker is considered lost. No other call follows.
   virtual void Close() = 0;
 };
 
-// Told what happens to queries, for metrics. Same rules as for
+// Receives events of queries and workers, for metrics. Same rules as for
 // WorkerConnection.
 class WorkerPoolObserver {
  public:
   virtual ~WorkerPoolObserver() = default;
-  // A worker that offers it has connected; not the first, maybe.
+  // Called whenever a worker that offers the adapter connects.
   virtual void OnAdapter(const std::string& adapter) = 0;
   virtual void OnQuery(const std::string& adapter, QueryEvent event) = 0;
-  // A query was leased for the first time after waiting for so long.
+  // A query was leased for the first time, after waiting for `seconds`.
   virtual void OnWait(double seconds) = 0;
   virtual void OnCacheLookup(bool hit) = 0;
   virtual void OnWorkerLost(const std::string& name) = 0;
   virtual void OnRejection(const Rejection& rejection) = 0;
-  // The worker is not asked any more, for the fault told last, or is again.
+  // `held`: the worker is in quarantine for its last rejection and gets no more
+  // queries. Otherwise it was released.
   virtual void OnQuarantine(const WorkerIdentity& worker, bool held) = 0;
 };
 
 struct WorkerPoolOptions {
   WorkQueueOptions queue;
   QuarantineOptions quarantine;
-  // How long to wait for a worker that can serve a query before failing.
-  // 0: fail at once.
+  // Seconds to wait for a worker that can serve a query before failing. 0: fail
+  // at once.
   double worker_wait_s = 30;
   int64_t cache_bytes = int64_t{256} << 20;
-  // Seconds of a clock that never goes back.
+  // Returns the seconds of a clock that never goes back.
   std::function<double()> now_s;
-  // What is beyond the cache; null: nothing. Must outlive the pool. A query is
-  // answered once its answer is in there, so that none is asked again that
-  // anybody knew to be answered.
+  // The store behind the cache. Null: none. Must outlive the pool. A query
+  // counts as answered only once the store has its answer. So no query is asked
+  // again after a caller has seen its answer.
   AnswerStore* store = nullptr;
-  // Tenants, who are told apart by BatchShare::key, get each other's answers.
+  // Whether tenants, identified by BatchShare::key, share answers.
   bool share_answers = false;
 };
 
 struct WorkerPoolCounts {
   int workers = 0;
   int draining = 0;
-  int quarantined = 0;       // Connected ones.
-  int quarantined_away = 0;  // Those that are not connected.
+  int quarantined = 0;       // Connected.
+  int quarantined_away = 0;  // Not connected.
   int slots = 0;
   int64_t pending = 0;
   int64_t leased = 0;
@@ -133,37 +135,38 @@ struct WorkerPoolCounts {
   int64_t cache_bytes = 0;
 };
 
-// One worker, for people.
+// The status of one worker, for people.
 struct PoolWorkerStatus {
   WorkerInfo info;
   bool connected = true;  // False only in quarantine.
   bool draining = false;
   bool quarantined = false;
-  double quarantined_s = 0;  // For how long.
-  int64_t rejected = 0;      // Wrong answers, over all its connections.
+  double quarantined_s = 0;  // Seconds in quarantine so far.
+  int64_t rejected = 0;      // Rejected answers over all connections.
   std::string last_fault;
   int leased = 0;
   int64_t answered = 0;
-  double busy_s = 0;  // Σ of its searches.
+  double busy_s = 0;  // Sum of the times of its searches.
   double connected_s = 0;
   double silent_s = 0;
 };
 
-// The workers that are connected now, the queries that wait for them, and the
-// answers that they gave. Equal queries are asked once, now and later. Has no
-// threads: the caller's threads wait in Run, and answers come in from whoever
-// listens to the workers.
+// Holds the connected workers, the queries that wait for them, and the answers
+// that they gave. Equal queries in one scope are asked once: they join the task
+// in flight, or get the answer from the cache or the store. The pool has no
+// threads. Callers wait in Run, and the threads that listen to workers deliver
+// answers.
 //
 // Thread-safe.
 class WorkerPool {
  public:
   // `observer` may be null.
   WorkerPool(WorkerPoolOptions options, WorkerPoolObserver* observer);
-  ~WorkerPool();  // Waits for the store.
+  ~WorkerPool();  // Waits until the store has settled.
 
-  // For the workers' connections. Every id but that of a connected worker is
-  // ignored, so that late messages do no harm. After Disconnect returns,
-  // `connection` is not used any more.
+  // Calls for the connections of workers. Ids of workers that are not connected
+  // are ignored, so late messages do no harm. After Disconnect returns, the
+  // pool no longer uses `connection`.
   WorkerId Connect(const WorkerInfo& info, WorkerConnection& connection);
   void Disconnect(WorkerId worker);
   void Heard(WorkerId worker);
@@ -171,23 +174,23 @@ class WorkerPool {
   void OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers);
   void OnHandedBack(WorkerId worker, TaskId task);
 
-  // To be called a few times a second: finds silent workers and stragglers.
+  // Finds silent workers and stragglers. Call it a few times a second.
   void Tick();
 
-  // The adapter of that name; where workers offer several versions, the one
-  // with most slots. Waits as long as the options say: kUnavailable, or
-  // kCancelled once `should_stop` says so. Does not wait for what no worker
-  // ever offered (kInvalidArgument, with the names there are) unless workers
-  // may still be dialing in, nor if only workers in quarantine offer it
-  // (kUnavailable).
+  // Returns the adapter of that name. If workers offer several versions, it is
+  // the one with most slots. Waits up to worker_wait_s. Errors: kUnavailable
+  // after that, and at once if a worker in quarantine offers the adapter;
+  // kInvalidArgument with the known names if no worker ever offered it and no
+  // more workers may be dialing in; kCancelled once `should_stop` returns true.
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop);
 
-  // Names the adapters that FindAdapter would find now: equal ones plan alike.
+  // Returns a digest of the adapters that FindAdapter would find now. Pools
+  // with equal digests give the same plans.
   Digest OfferedAdapters() const;
 
-  // Names of the adapters that workers offer, sorted. Waits for the first
-  // worker as FindAdapter does for one that offers the adapter.
+  // Returns the sorted names of the adapters that workers offer. Waits up to
+  // worker_wait_s for the first worker. Errors: kUnavailable, kCancelled.
   absl::StatusOr<std::vector<std::string>> AdapterNames(
       const std::function<bool()>& should_stop);
 
@@ -195,9 +198,10 @@ class WorkerPool {
     std::vector<Answer> answers;  // In the order of the queries.
     int64_t cache_hits = 0;
   };
-  // Asks `queries` and waits for the answers. Errors: the first failing query's
-  // in order, kCancelled once `should_stop` says so (polled), kUnavailable when
-  // no worker is left to serve them. `log` may be null.
+  // Asks `queries` and waits for the answers. Errors: that of the first failing
+  // query in order, kCancelled once `should_stop`, which is polled, returns
+  // true, and kUnavailable if no worker is left to serve them. `log` may be
+  // null.
   absl::StatusOr<BatchResult> Run(
       const AdapterId& adapter, const SharedContext& context,
       absl::Span<const Query> queries,
@@ -206,11 +210,13 @@ class WorkerPool {
       const BatchShare& share = {});
 
   WorkerPoolCounts Counts();
-  bool HasWorkers();  // That take leases.
-  // The connected workers, then those in quarantine that are not.
+  // Returns whether any worker takes leases.
+  bool HasWorkers();
+  // Returns the connected workers, then the others in quarantine.
   std::vector<PoolWorkerStatus> Workers();
 
-  // Asks the workers of that name again. kNotFound if none is in quarantine.
+  // Ends the quarantine of the workers of that name. kNotFound if none is in
+  // quarantine.
   absl::Status ReleaseWorker(absl::string_view name);
 
  private:
@@ -219,7 +225,7 @@ class WorkerPool {
     WorkerConnection* connection = nullptr;
     bool draining = false;
     bool quarantined = false;
-    bool is_offered = false;  // In the census.
+    bool is_offered = false;  // Counted in the census.
     double since_s = 0;
     int64_t answered = 0;
     double busy_s = 0;
@@ -231,16 +237,16 @@ class WorkerPool {
     std::vector<std::optional<absl::StatusOr<Answer>>> slots;
     QueryLog* log = nullptr;
     int num_done = 0;
-    size_t prefix = 0;  // Slots before it hold answers.
+    size_t prefix = 0;  // All slots before this one hold answers.
 
     bool Failed() const;
     bool Finished() const { return prefix == slots.size() || Failed(); }
     void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
   };
-  // What is asked. Never changes, so it is read without the lock.
+  // The question of a task. It never changes, so it is read without the lock.
   struct Asked {
     AdapterId adapter;
-    std::string tenant;  // Of the QueryScope.
+    std::string tenant;  // QueryScope::tenant.
     SharedContext context;
     Query query;
 
@@ -253,18 +259,19 @@ class WorkerPool {
     QueryKey key;
     std::shared_ptr<const Asked> asked;
     double asked_s = 0;
-    std::vector<std::pair<Waiter*, size_t>> waiting;  // And the slot there.
+    std::vector<std::pair<Waiter*, size_t>> waiting;  // (waiter, slot).
     AttemptLog attempts;
     int num_rejections = 0;
-    std::string last_fault;  // Of a rejected answer.
+    std::string last_fault;  // The fault of the last rejected answer.
   };
 
-  // Brings stored answers to these queries into the cache, if they answer them.
+  // Copies stored answers to these queries into the cache. Drops answers that
+  // fail CheckAnswer from the store.
   void LoadStored(const QueryScope& scope, const SharedContext& context,
                   absl::Span<const Query> queries,
                   absl::Span<const QueryKey> keys) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Marks the wrong ones among `answers` as rejected. This takes time, so it is
-  // done without the lock.
+  // Marks the wrong ones among `answers` as rejected. It runs without the lock
+  // because it takes time.
   void Check(WorkerId worker, std::vector<WorkerAnswer>& answers)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnKept(const std::vector<TaskId>& tasks) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -279,35 +286,36 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Abandon(BatchId batch, const Waiter& waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False if the answer comes too late.
+  // Completes the task. Returns false if the answer comes too late.
   bool Accept(WorkerId worker, WorkerAnswer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Blames the worker and has the query asked elsewhere.
+  // Records the fault of the worker and queues the query for other workers.
   void Reject(WorkerId worker, const WorkerAnswer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the queries whose answers were rejected and that nobody else can
-  // answer.
+  // Fails the queries with rejected answers that no other worker can answer, or
+  // that were rejected max_losses times.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the leases of `worker` back.
+  // Revokes the leases of `worker`.
   void TakeBack(WorkerId worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Quarantine(const WorkerIdentity& worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Keeps the census in step with whether the worker takes leases.
+  // Adds the worker to the census if it takes leases, else removes it.
   void UpdateOffer(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseToAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseTo(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // An answer of a worker.
+  // Caches the answer of a worker and finishes the task.
   void Deliver(TaskId id, const absl::StatusOr<Answer>& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(TaskId id, const absl::StatusOr<Answer>& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoWorkerFor(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Names of the connected workers in quarantine that offer `adapter`.
+  // Returns the names of the connected workers in quarantine that offer
+  // `adapter`.
   std::vector<std::string> QuarantinedFor(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether no worker will offer `adapter`, as far as can be told.
+  // Returns whether no worker has offered `adapter` and none is dialing in.
   bool IsUnknown(absl::string_view adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Report(const AdapterId& adapter, QueryEvent event);
@@ -320,23 +328,24 @@ class WorkerPool {
   WorkerPoolObserver* const observer_;
 
   Mutex mutex_;
-  ConditionVariable changed_;  // A batch or the set of workers.
+  ConditionVariable changed_;  // Signals changes of a batch or of the workers.
   WorkQueue queue_ ABSL_GUARDED_BY(mutex_);
   AnswerCache cache_ ABSL_GUARDED_BY(mutex_);
   WorkerQuarantine quarantine_ ABSL_GUARDED_BY(mutex_);
-  // Of the workers that take leases.
+  // The adapters of the workers that take leases.
   AdapterCensus census_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of its own, so that requests with a known answer wait for nobody.
+  // A separate lock, so that requests with a known answer do not wait for
+  // mutex_.
   mutable Mutex offered_mutex_;
   Digest offered_adapters_ ABSL_GUARDED_BY(offered_mutex_);
   std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
   std::map<TaskId, Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  // Tasks of which an answer was rejected.
+  // Tasks in the queue with a rejected answer.
   std::set<TaskId> disputed_ ABSL_GUARDED_BY(mutex_);
-  // Of these the queue knows nothing any more: they are answered, but the store
-  // has yet to say that it has the answers.
+  // Tasks that are answered and gone from the queue, with their answers. They
+  // wait for the store to confirm that it has the answers.
   std::map<TaskId, Answer> being_kept_ ABSL_GUARDED_BY(mutex_);
   ConditionVariable all_kept_;
   std::map<QueryKey, TaskId> in_flight_ ABSL_GUARDED_BY(mutex_);

@@ -1,4 +1,5 @@
-// What the pool does about wrong answers and the workers that give them.
+// The part of WorkerPool that handles wrong answers and the workers that give
+// them.
 #include <algorithm>
 #include <utility>
 
@@ -51,7 +52,7 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
   if (it == workers_.end()) return;
   const WorkerIdentity worker = it->second.identity();
   const bool is_held = queue_.Holds(id, answer.task);
-  // Answers to leases that were taken back come too late to count.
+  // Answers to revoked leases come too late to count.
   if (!is_held && answer.rejection != RejectionReason::kDigest) return;
   AdapterId adapter;
   if (is_held) adapter = tasks_.at(answer.task).asked->adapter;
@@ -78,7 +79,7 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
       quarantine_.NoteRejection(worker, fault, options_.now_s());
   if (is_one_too_many) Quarantine(worker);
   if (!is_held && answer.rejection == RejectionReason::kDigest) {
-    // Nobody knows which of its leases this was the answer to.
+    // The lease that this answer was for is unknown, so all are revoked.
     TakeBack(id);
     workers_.at(id).connection->Close();
     Remove(id);
@@ -87,6 +88,8 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
   LeaseToAll();
 }
 
+// A disputed task fails if no worker could answer it, or if no worker holds it
+// and it was rejected max_losses times.
 void WorkerPool::FailDisputed() {
   std::vector<TaskId> hopeless;
   for (const TaskId id : disputed_) {

@@ -5,12 +5,14 @@
 namespace tangram {
 namespace {
 
-// More than the workers of one coordinator. Names come from outside, so what is
-// remembered of them is bounded.
+// The most workers remembered, more than one coordinator has. Names come from
+// outside, so their number must be bounded.
 constexpr size_t kMaxEntries = 1 << 14;
 
 }  // namespace
 
+// Keeps the times t of the last k = max_rejections wrong answers. A worker
+// enters quarantine when there are k and now − t_oldest ≤ window_s.
 bool WorkerQuarantine::NoteRejection(const WorkerIdentity& worker,
                                      const std::string& fault, double now_s) {
   const auto [it, is_new] = entries_.try_emplace(worker);
@@ -19,7 +21,7 @@ bool WorkerQuarantine::NoteRejection(const WorkerIdentity& worker,
   record.worker = worker;
   record.last_fault = fault;
   ++record.rejections;
-  // The latest that count, oldest first.
+  // Oldest first.
   entry.recent_s.push_back(now_s);
   const size_t limit = static_cast<size_t>(options_.max_rejections);
   if (entry.recent_s.size() > limit) entry.recent_s.pop_front();
@@ -64,7 +66,7 @@ std::vector<WorkerQuarantine::Record> WorkerQuarantine::Held() const {
   return held;
 }
 
-// Makes room by forgetting a worker that is free, if there are too many.
+// Forgets a worker that is not in quarantine, if there are too many.
 void WorkerQuarantine::ForgetOne() {
   if (entries_.size() <= kMaxEntries) return;
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {

@@ -11,8 +11,8 @@
 
 namespace tangram {
 
-// A worker as it is known from one connection to the next. One that comes back
-// with another version of Tangram is another worker: the fault may be mended.
+// Identifies a worker across connections. A worker that comes back with another
+// version of Tangram counts as another worker, because the fault may be fixed.
 struct WorkerIdentity {
   std::string name;
   std::string version;
@@ -20,22 +20,22 @@ struct WorkerIdentity {
 };
 
 struct QuarantineOptions {
-  // Wrong answers of one worker within the window that put it in quarantine;
-  // 0: none do.
+  // This many wrong answers of one worker within window_s put it in quarantine.
+  // 0: no quarantine.
   int max_rejections = 3;
   double window_s = 600;
 };
 
-// The workers that are not asked any more because their answers were wrong.
-// The state is about names, not connections, so that dialing again changes
-// nothing. Lives in memory: a coordinator that starts trusts everybody anew.
+// Holds the workers that get no more queries because their answers were wrong.
+// The state is by name and version, not by connection, so dialing again changes
+// nothing. It lives in memory, so a restarted coordinator trusts every worker.
 //
 // Not thread-safe.
 class WorkerQuarantine {
  public:
   struct Record {
     WorkerIdentity worker;
-    int64_t rejections = 0;  // Since the first in memory.
+    int64_t rejections = 0;  // Since the record began.
     std::string last_fault;
     bool held = false;  // In quarantine.
     double held_since_s = 0;
@@ -44,25 +44,25 @@ class WorkerQuarantine {
   explicit WorkerQuarantine(const QuarantineOptions& options)
       : options_(options) {}
 
-  // An answer of `worker` was wrong. Returns whether that puts it in
+  // Records a wrong answer of `worker`. Returns whether it puts the worker in
   // quarantine; false if it is there already. `now_s` must never go back.
   bool NoteRejection(const WorkerIdentity& worker, const std::string& fault,
                      double now_s);
 
   bool Holds(const WorkerIdentity& worker) const;
-  // Null: its answers were right, as far as is remembered.
+  // Returns null if no wrong answer is remembered.
   const Record* Find(const WorkerIdentity& worker) const;
   // Forgets the wrong answers of all workers of that name. Returns how many
   // were in quarantine.
   int Release(absl::string_view name);
 
-  std::vector<Record> Held() const;  // By name.
+  std::vector<Record> Held() const;  // Sorted by name.
   int num_held() const { return num_held_; }
 
  private:
   struct Entry {
     Record record;
-    std::deque<double> recent_s;  // Of the latest rejections.
+    std::deque<double> recent_s;  // Times of the latest rejections.
   };
 
   void ForgetOne();
