@@ -34,7 +34,7 @@ enum class CollectiveOp {
   kAllGather,
   kReduceScatter,
   kAllToAll,
-  kPointToPoint,
+  kPointToPoint,  // One sender, one receiver.
 };
 
 // "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "p2p".

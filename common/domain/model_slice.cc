@@ -5,6 +5,7 @@
 namespace tangram {
 namespace {
 
+// Appends a run and merges it with an equal neighbour, so runs are canonical.
 void AppendRun(const LayerRun& run, std::vector<LayerRun>& runs) {
   if (!runs.empty() && runs.back().layer == run.layer) {
     runs.back().count += run.count;

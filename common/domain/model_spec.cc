@@ -29,10 +29,18 @@ constexpr OpKind kMoeOps[] = {OpKind::kAttentionNorm,
                               OpKind::kMlpResidual};
 constexpr OpKind kHeadOps[] = {OpKind::kFinalNorm, OpKind::kHead};
 
+// Weights of a norm, and its biases if it has any.
 double NormParameters(const LayerSpec& layer) {
   return layer.hidden_size * (layer.norm_bias ? 2.0 : 1.0);
 }
 
+// Parameters of the Q, K and V projections, with H heads of d, H_kv heads of d
+// + d_v, and hidden size h:
+//   (h + bias) · (H d + H_kv (d + d_v)) + norms of queries and keys.
+// For latent attention with ranks r_q, r_kv (DeepSeek-V2), latent norms
+// included:
+//   r_q (h + H d + 1) + h (r_kv + d_rope) + r_kv (H (d − d_rope + d_v) + 1).
+// Without a query latent (r_q = 0), the first term is h H d.
 double QkvParameters(const LayerSpec& layer) {
   const double h = layer.hidden_size;
   const double q_out = 1.0 * layer.num_heads * layer.head_dim;
@@ -56,11 +64,13 @@ double OutputProjectionParameters(const LayerSpec& layer) {
   return (in + (layer.linear_bias ? 1 : 0)) * layer.hidden_size;
 }
 
+// Parameters of the MLP's input matrix, or of both if the MLP is gated.
 double UpParameters(const LayerSpec& layer, double ffn) {
   const double matrices = layer.gated_mlp ? 2 : 1;
   return matrices * ffn * (layer.hidden_size + (layer.linear_bias ? 1 : 0));
 }
 
+// Parameters of the MLP's output matrix.
 double DownParameters(const LayerSpec& layer, double ffn) {
   if (ffn == 0) return 0;
   return layer.hidden_size * (ffn + (layer.linear_bias ? 1 : 0));

@@ -39,6 +39,7 @@ absl::Status CheckStage(const SliceStage& found, const StageFigures& expected,
   return CheckFigure(field + ".sync_s", found.sync_s, expected.sync_s);
 }
 
+// Checks the times of every stage, then max_trailing_stages.
 absl::Status CheckPlan(const SlicePlan& plan, const PlanEstimator& estimator,
                        const std::string& field) {
   const std::vector<StageFigures> figures = estimator.FiguresOf(plan);

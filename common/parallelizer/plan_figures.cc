@@ -56,6 +56,7 @@ std::vector<StageFigures> PlanEstimator::FiguresOf(
   return stages;
 }
 
+// Takes the minimum over all stages, of both GPU and host memory.
 int PlanEstimator::TrailingStages(const std::vector<StageFigures>& stages,
                                   double memory_scale) const {
   int least = kUnlimitedTrailingStages;

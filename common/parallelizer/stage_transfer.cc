@@ -5,6 +5,8 @@
 
 namespace tangram {
 
+// Gradients have as many bytes as activations, so both directions take twice
+// the time of one.
 double SecondsToNextStage(const IslandSpec& island,
                           const ParallelizeOptions& options, int first_gpu,
                           int num_gpus, int next_gpus,

@@ -31,12 +31,12 @@ struct PlanRequest {
 
 // The phases of planning, for progress and timing.
 enum class PlanPhase {
-  kIslands,
-  kProfiling,
-  kEnumeration,
-  kSlicePlans,
-  kComposition,
-  kEvaluation,
+  kIslands,      // Divides the cluster into islands.
+  kProfiling,    // Slices the model and queries performance profiles.
+  kEnumeration,  // Enumerates and prunes pairs.
+  kSlicePlans,   // Queries slice plans of the remaining pairs.
+  kComposition,  // Composes slice plans into pipelines.
+  kEvaluation,   // Evaluates whole plans.
 };
 
 // Receives the progress of planning. Must not slow it down. Calls come from the

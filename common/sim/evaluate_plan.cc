@@ -109,6 +109,8 @@ void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
   }
 }
 
+// Returns the share of compute time, in GPU-seconds and without collectives and
+// host copies, that comes from measurements.
 double MeasuredFraction(const PipelinePlan& plan,
                         absl::Span<const StageCost> costs) {
   double measured_gpu_s = 0;
@@ -135,7 +137,9 @@ double IdleSeconds(const PipelinePlan& plan, const Evaluation& evaluation,
   return std::max(0.0, idle_s);
 }
 
-// Sets the figures of the whole iteration.
+// Sets the figures of the whole iteration, which takes T seconds:
+//   utilization = model FLOPs of the batch / (T · peak FLOP/s),
+//   bubble = Σ_d gpus_d · idle_d / Σ_d gpus_d · T.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
                const TrainingOptions& training, const PipelinePlan& plan,
                const PipelineRun& run, Evaluation& evaluation) {

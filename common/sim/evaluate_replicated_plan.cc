@@ -149,6 +149,7 @@ double SetIdle(const PipelinePlan& plan, double iteration_s,
   return idle_gpu_s;
 }
 
+// Sets the figures of the whole plan over the GPUs of all pipelines.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
                const TrainingOptions& training, const ReplicatedPlan& plan,
                ReplicatedEvaluation& evaluation) {

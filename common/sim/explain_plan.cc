@@ -30,6 +30,7 @@ std::vector<double> PaceSeconds(const PipelinePlan& plan,
   return paces;
 }
 
+// Returns the device of [begin, end) with the largest peak / capacity.
 int FullestDevice(const Evaluation& evaluation, int begin, int end) {
   const auto first = evaluation.stages.begin();
   const auto fullest = std::max_element(
@@ -40,6 +41,7 @@ int FullestDevice(const Evaluation& evaluation, int begin, int end) {
   return static_cast<int>(fullest - first);
 }
 
+// Returns the stage with the slowest transfers to and from the next stage.
 int SlowestSend(const Evaluation& evaluation) {
   const auto slowest = std::max_element(
       evaluation.stages.begin(), evaluation.stages.end(),

@@ -12,6 +12,7 @@ PipelineRun RunOneFOneB(absl::Span<const StageTimes> stages,
                       stages, timeline);
 }
 
+// See one_f_one_b.h. The optimizer counts as part of the synchronisation.
 double ClosedFormIterationSeconds(absl::Span<const StageTimes> stages,
                                   int num_microbatches) {
   ClosedForm form;

@@ -27,7 +27,11 @@ struct PipelineShape {
   }
 };
 
-enum class PassKind { kForward, kBackward, kWeightGradient };
+enum class PassKind {
+  kForward,
+  kBackward,       // Without weight gradients if these have their own passes.
+  kWeightGradient  // Only with ZB-H1.
+};
 
 struct Pass {
   PassKind kind = PassKind::kForward;

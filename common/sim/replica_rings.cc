@@ -12,6 +12,7 @@
 namespace tangram {
 namespace {
 
+// Returns the parameters of the operators in [begin, end).
 double ParametersOf(const ModelSpec& model, OperatorCut begin,
                     OperatorCut end) {
   double parameters = 0;
@@ -28,6 +29,7 @@ double ParametersOf(const ModelSpec& model, OperatorCut begin,
   return parameters;
 }
 
+// Returns the stage that holds the operator after `cut`.
 int StageThatHolds(const PipelinePlan& plan, OperatorCut cut) {
   int s = 0;
   while (plan.stages[s].plan.end <= cut) ++s;
@@ -40,6 +42,9 @@ struct Rings {
   int steps = 0;          // Messages in sequence.
 };
 
+// Returns the time of a segment's rings, that of the slowest hop:
+//   max_r (rate_share · bytes / rate_r + steps · q / min t_r · latency_r),
+// with t_r the shards (tp degree) in pipeline r and q = lcm(t_r).
 double RingSeconds(const Cluster& cluster, const ReplicatedPlan& plan,
                    const std::vector<int>& stages, double bytes,
                    const Rings& rings) {
@@ -67,6 +72,9 @@ double RingSeconds(const Cluster& cluster, const ReplicatedPlan& plan,
   return slowest_s;
 }
 
+// Sets reduce_s and gather_s. With R pipelines, all-reduce takes 2 (R − 1)
+// steps with 1/R of the gradients each. kZero1 takes R − 1 steps with the
+// largest fraction of state each, for gradients and again for new weights.
 void SetSeconds(const ModelSpec& model, const Cluster& cluster,
                 const TrainingOptions& training, const ReplicatedPlan& plan,
                 ReplicaSegment& segment) {

@@ -6,6 +6,8 @@
 
 namespace tangram {
 
+// Adds pipelines in order of fill while they lower the level
+//   L = (B + Σ fill/microbatch) / Σ 1/microbatch.
 double WaterLevelSeconds(absl::Span<const PipelinePace> pipelines,
                          int64_t num_microbatches) {
   std::vector<PipelinePace> by_fill(pipelines.begin(), pipelines.end());
@@ -26,6 +28,8 @@ double WaterLevelSeconds(absl::Span<const PipelinePace> pipelines,
   return level_s;
 }
 
+// Takes ⌊(L − fill_r) / microbatch_r⌋ − 1 microbatches for pipeline r, and
+// assigns the rest one by one to the pipeline that then ends first.
 std::vector<int64_t> ShareMicrobatches(absl::Span<const PipelinePace> pipelines,
                                        int64_t num_microbatches) {
   const double level_s = WaterLevelSeconds(pipelines, num_microbatches);

@@ -9,6 +9,9 @@ double NumGpus(const PipelinePlan& plan, int stage) {
 
 }  // namespace
 
+// Sums GPU-seconds over stages. A stage's collectives and copies take the same
+// share of its busy time as of one microbatch:
+//   collectives_s = busy_s · collective_s / (forward_s + backward_s).
 std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
                                   const Evaluation& evaluation) {
   // GPU-seconds.
