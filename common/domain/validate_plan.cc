@@ -31,6 +31,7 @@ std::string CutText(OperatorCut cut) {
                      : absl::StrCat("layer ", cut.layer, " operator ", cut.op);
 }
 
+// Checks sizes: the pipeline microbatch size divides the global batch size.
 absl::Status CheckBatch(const TrainingOptions& training, int microbatch_size) {
   if (training.global_batch_size <= 0) {
     return Bad("training.global_batch_size",
@@ -64,6 +65,7 @@ absl::Status CheckCut(const ModelSpec& model, OperatorCut cut,
              absl::StrCat("an operator from 0 to ", num_ops - 1));
 }
 
+// Checks that the stages cover the model in order, without gaps or overlaps.
 absl::Status CheckCoverage(const ModelSpec& model,
                            absl::Span<const PlacedStage> stages) {
   if (stages.empty()) return Bad("stages", "none", "at least one");
@@ -93,6 +95,7 @@ absl::Status CheckCoverage(const ModelSpec& model,
              absl::StrCat(CutText(model_end), ", the end of the model"));
 }
 
+// Checks that tp · cp · dp is the number of GPUs, and the ZeRO stage is known.
 absl::Status CheckDegrees(const PlacedStage& stage, const std::string& field) {
   const StageParallelism& p = stage.plan.parallelism;
   const int64_t num_gpus = static_cast<int64_t>(stage.gpus.size());
@@ -164,6 +167,8 @@ absl::Status CheckHeads(const LayerSpec& layer, int tp,
                           kv_heads));
 }
 
+// Checks that each degree divides the dimension that it splits: dp the
+// microbatch, cp the sequence, ep the experts and cp · dp, tp the heads.
 absl::Status CheckSplits(const ModelSpec& model,
                          const TrainingOptions& training, int microbatch_size,
                          const StagePlan& stage, const std::string& field) {
@@ -190,6 +195,7 @@ absl::Status CheckSplits(const ModelSpec& model,
   return absl::OkStatus();
 }
 
+// Checks that the runs cover the stage's layers, with bits for operators only.
 absl::Status CheckRecompute(const ModelSpec& model, const StagePlan& stage,
                             const std::string& field) {
   const int touched = LayersTouched(stage.begin, stage.end);

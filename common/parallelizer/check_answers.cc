@@ -292,6 +292,8 @@ bool IsCutOf(const ModelSlice& slice, int num_layers, OperatorCut cut) {
   });
 }
 
+// Checks that the stage begins at `covered`, the end of the previous stage, and
+// ends at a later cut of the slice.
 absl::Status CheckCuts(const SliceStage& stage, const ModelSlice& slice,
                        OperatorCut covered) {
   if (stage.plan.begin != covered) {
@@ -306,6 +308,8 @@ absl::Status CheckCuts(const SliceStage& stage, const ModelSlice& slice,
   return absl::OkStatus();
 }
 
+// Checks the name, the bounds of trailing stages and every stage of a plan, and
+// that its stages cover the slice.
 absl::Status CheckPlan(const SlicePlan& plan, const ModelSlice& slice,
                        const IslandSpec& island,
                        const ParallelizeOptions& options) {

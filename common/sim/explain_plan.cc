@@ -91,6 +91,7 @@ std::string ExplainTime(const PipelinePlan& plan,
           : absl::StrCat("; recomputation takes ", Percent(recompute), "."));
 }
 
+// Names the slowest stage or device, or says that all are balanced.
 std::string ExplainPace(const Cluster& cluster, const PipelinePlan& plan,
                         const Evaluation& evaluation) {
   const std::vector<double> paces = PaceSeconds(plan, evaluation);
