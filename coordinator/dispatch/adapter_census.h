@@ -13,17 +13,19 @@
 
 namespace tangram {
 
-// Which adapters the workers of a pool offer, and with how many slots. Of
-// several versions of one name the one with most slots is used; of equals, the
-// later. Not thread-safe.
+// Counts the adapters that the workers of a pool offer, with their slots. Among
+// several versions of one name, the best is the one with most slots. Among
+// equals it is the later version. Not thread-safe.
 class AdapterCensus {
  public:
   void Add(absl::Span<const AdapterInfo> adapters, int slots);
   void Remove(absl::Span<const AdapterInfo> adapters, int slots);
 
+  // Returns the best version of `name`. Empty: no worker offers it.
   std::optional<AdapterInfo> Best(absl::string_view name) const;
   std::vector<std::string> Names() const;  // Sorted.
-  // Of the best of each name: equal ones plan alike.
+  // Returns a digest of the best version of each name. Equal digests mean equal
+  // plans.
   Digest DigestOfBest() const;
 
  private:

@@ -29,7 +29,7 @@ struct ByteCounter {
   static int64_t Size(size_t bytes) { return static_cast<int64_t>(bytes); }
 };
 
-// List node, map node, key in both, allocator.
+// Bytes per entry: list node, map node, the key in both, allocator.
 constexpr int64_t kOverheadBytes = 250;
 
 }  // namespace

@@ -9,17 +9,18 @@
 
 namespace tangram {
 
-// Whether asking again would bring the same: not for truncated answers.
+// Returns whether the same query would get the same answer again. False for
+// truncated answers.
 bool IsReproducible(const Answer& answer);
 
-// Answers by the key of their query; the least recently used go first. Holds
-// only functions of the key: truncated answers are not kept.
+// Holds answers by the key of their query, and evicts the least recently used.
+// Keeps only answers that depend on nothing but the key, so no truncated ones.
 // Not thread-safe.
 class AnswerCache {
  public:
   explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
 
-  // Null if there is none. Valid until the next Insert.
+  // Returns null if there is none. Valid until the next Insert.
   const Answer* Find(const QueryKey& key) { return answers_.Find(key); }
   void Insert(const QueryKey& key, const Answer& answer);
 
@@ -30,7 +31,7 @@ class AnswerCache {
   LruCache<QueryKey, Answer> answers_;
 };
 
-// Memory that `answer` takes, roughly.
+// Returns the approximate memory of `answer` in bytes.
 int64_t ApproximateBytes(const Answer& answer);
 
 }  // namespace tangram

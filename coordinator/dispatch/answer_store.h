@@ -17,24 +17,25 @@ struct AnsweredQuestion {
   Answer answer;
 };
 
-// Answers to questions, beyond the life of the process. A cache: it may forget,
-// and says nothing where it cannot read or write. It may also have been
-// tampered with: an answer that it returns was kept for that question as far as
-// a checksum without a secret can tell, and has yet to be checked against it.
-// Thread-safe.
+// Holds answers to questions beyond the life of the process. It is a cache: it
+// may forget, and it reports no error if it cannot read or write. Others may
+// have tampered with it. A checksum without a secret shows that a returned
+// answer was kept for that question. The caller must still check it against the
+// question. Thread-safe.
 class AnswerStore {
  public:
   virtual ~AnswerStore() = default;
 
-  // In the order of the questions.
+  // Returns the answers in the order of the questions. Empty: not known.
   virtual std::vector<std::optional<Answer>> Find(
       absl::Span<const Question> questions) = 0;
-  // May take as long as it takes to write them. `on_settled` is called once,
-  // now or later, from any thread: when they are kept, or cannot be for now.
+  // Keeps `answers`. May block while it writes them. Calls `on_settled` once,
+  // now or later, from any thread, when they are kept or cannot be kept for
+  // now.
   virtual void Insert(const std::vector<AnsweredQuestion>& answers,
                       std::function<void()> on_settled) = 0;
-  // Forgets an answer that Find returned and that does not answer its question,
-  // as `reason` says.
+  // Forgets an answer that Find returned and that does not answer its question.
+  // `reason` says why.
   virtual void Drop(const QueryKey& key, const absl::Status& reason) = 0;
 };
 

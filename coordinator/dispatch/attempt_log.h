@@ -9,13 +9,14 @@
 
 namespace tangram {
 
-// The attempts of one query, one for each lease. Workers are told apart by
-// their numbers in the pool: two may have the same name. Not thread-safe.
+// Holds the attempts of one query, one per lease. Workers are identified by
+// their numbers in the pool, because two may have the same name. Not
+// thread-safe.
 class AttemptLog {
  public:
-  // Returns whether another worker is at work on the query already.
+  // Begins an attempt. Returns whether another worker already holds the query.
   bool Begin(WorkerId worker, const std::string& name, double now_s);
-  // The attempt of `worker` that goes on; null: there is none.
+  // Returns the open attempt of `worker`. Null: there is none.
   QueryAttempt* FindOpen(WorkerId worker);
   // Ends that attempt, if there is one.
   void End(WorkerId worker, QueryEvent outcome, double now_s);

@@ -20,7 +20,7 @@ BoundedExecutor::~BoundedExecutor() {
 std::optional<BoundedExecutor::JobId> BoundedExecutor::Submit(
     std::function<void()> job) {
   const std::lock_guard lock(mutex_);
-  // A job for an idle thread does not wait.
+  // Jobs for idle threads do not count as waiting.
   const size_t num_idle = threads_.size() - num_running_;
   if (closed_ || waiting_.size() >= max_waiting_ + num_idle) {
     return std::nullopt;

@@ -13,22 +13,22 @@
 
 namespace tangram {
 
-// Runs jobs on a fixed number of threads and lets few wait, so that a caller
-// that asks for too much learns it at once. Thread-safe.
+// Runs jobs on a fixed number of threads and limits how many wait, so that an
+// overload is reported to the caller at once. Thread-safe.
 class BoundedExecutor {
  public:
   using JobId = int64_t;
 
   BoundedExecutor(int num_threads, int max_waiting);
-  ~BoundedExecutor();  // Runs what waits.
+  ~BoundedExecutor();  // Runs the waiting jobs first.
 
-  // Empty if too many jobs wait, or after Close.
+  // Returns the id of the job. Empty if too many jobs wait, or after Close.
   std::optional<JobId> Submit(std::function<void()> job);
-  // True if the job had not begun; it will not be run.
+  // Removes a waiting job. Returns false if it has begun or ended.
   bool Remove(JobId job);
   // Accepts no more jobs.
   void Close();
-  // False if jobs are left when the time is up.
+  // Returns false if jobs are left when the time is up.
   bool WaitUntilIdle(double timeout_s);
 
   int num_running();

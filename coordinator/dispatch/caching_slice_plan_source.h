@@ -8,8 +8,9 @@
 
 namespace tangram {
 
-// Remembers what `source`, which asks one version of one parallelizer and must
-// outlive this, has answered to Profile and Parallelize.
+// Returns a source that caches the answers of `source` to Profile and
+// Parallelize, in up to `max_bytes`. `source` must ask one version of one
+// parallelizer and must outlive the result.
 std::unique_ptr<SlicePlanSource> CreateCachingSlicePlanSource(
     SlicePlanSource& source, int64_t max_bytes);
 

@@ -76,7 +76,8 @@ void AppendAll(std::string& bytes, const Fields&... fields) {
   (Append(bytes, fields), ...);
 }
 
-// Structured bindings name every field, or do not compile.
+// Structured bindings must name every field, so a new field does not compile
+// until it is appended here.
 
 void Append(std::string& bytes, const LayerSpec& layer) {
   const auto& [kind, hidden_size, num_heads, num_kv_heads, head_dim,
@@ -184,7 +185,7 @@ void AppendCanonical(std::string& bytes, AtomRange atoms) {
 }
 
 void AppendCanonicalRuns(std::string& bytes, const ModelSlice& slice) {
-  // The fingerprint is computed from the runs.
+  // The fingerprint depends only on the runs.
   const auto& [atoms, runs, fingerprint] = slice;
   Append(bytes, runs);
 }

@@ -19,14 +19,17 @@
 // Change kQuestionFormat in query_key.cc with the bytes.
 namespace tangram {
 
+// Append the fields of a value as bytes. Values whose fields differ have
+// different bytes.
 void AppendCanonical(std::string& bytes, int32_t value);
 void AppendCanonical(std::string& bytes, int64_t value);
-// At most 4 GB.
+// The text must be shorter than 4 GiB.
 void AppendCanonical(std::string& bytes, absl::string_view text);
 void AppendCanonical(std::string& bytes, AtomRange atoms);
-// The runs, and not where they stand in the model: no answer depends on that.
+// Appends the runs without their position in the model, as no answer depends on
+// it.
 void AppendCanonicalRuns(std::string& bytes, const ModelSlice& slice);
-// The name, and the layers as runs.
+// Appends the name, and the layers as runs.
 void AppendCanonical(std::string& bytes, const ModelSpec& model);
 void AppendCanonical(std::string& bytes, const IslandSpec& island);
 void AppendCanonical(std::string& bytes, const TrainingOptions& training);

@@ -16,9 +16,8 @@ namespace tangram {
 namespace {
 
 // Runs task(0, thread) … task(count − 1, thread) on up to `num_threads`
-// threads. Indices are handed out in order and none is handed out after a
-// failure, so that the failure with the lowest index is the same whatever the
-// number of threads.
+// threads. Threads take indices in order, and none after a failure. So the
+// failure with the lowest index is the same for any number of threads.
 absl::Status RunInOrder(int num_threads, int count,
                         const std::function<absl::Status(int, int)>& task,
                         const SlicePlanSource::Progress& progress) {

@@ -9,15 +9,15 @@
 
 namespace tangram {
 
-// Who is told of queries; workers are "thread-1" and so on.
+// The log of queries. Workers are called "thread-1" and so on.
 struct LocalQueryLog {
-  QueryLog* log = nullptr;  // Null: nobody.
+  QueryLog* log = nullptr;  // Null: no log.
   std::function<double()> now_s;
 };
 
-// Slice plans from threads of this process: what `tangram plan` uses without a
-// coordinator. `should_stop` is polled by the searches from several threads at
-// once. `parallelizer` and the log must outlive the source.
+// Returns a source of slice plans from threads of this process. `tangram plan`
+// uses it without a coordinator. The searches poll `should_stop` from several
+// threads at once. `parallelizer` and the log must outlive the source.
 std::unique_ptr<SlicePlanSource> CreateLocalSlicePlanSource(
     const Parallelizer& parallelizer, int num_threads,
     std::function<bool()> should_stop = nullptr, const LocalQueryLog& log = {});

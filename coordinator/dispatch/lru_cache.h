@@ -9,14 +9,14 @@
 
 namespace tangram {
 
-// A map of bounded size; the least recently used entries go first. Sizes are
-// the caller's estimates. Not thread-safe.
+// A map of bounded size that evicts the least recently used entries. Sizes in
+// bytes are the caller's estimates. Not thread-safe.
 template <typename Key, typename Value>
 class LruCache {
  public:
   explicit LruCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Null if there is none. Valid until the next Insert.
+  // Returns null if there is none. Valid until the next Insert.
   const Value* Find(const Key& key) {
     const auto it = index_.find(key);
     if (it == index_.end()) return nullptr;
@@ -24,7 +24,7 @@ class LruCache {
     return &it->second->value;
   }
 
-  // Keeps what there is already, and nothing that is too big for the cache.
+  // Does nothing if the key is present or the value is larger than the cache.
   void Insert(const Key& key, Value value, int64_t bytes) {
     if (bytes > max_bytes_ || index_.contains(key)) return;
     entries_.push_front({key, bytes, std::move(value)});

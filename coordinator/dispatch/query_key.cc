@@ -8,8 +8,8 @@
 namespace tangram {
 namespace {
 
-// Change it whenever the bytes of a question change: answers that are kept
-// under other bytes are not found any more.
+// The version of the bytes of a question. Change it whenever they change:
+// answers that are stored under other bytes are then no longer found.
 constexpr absl::string_view kQuestionFormat = "tangram question 1";
 
 std::vector<Digest> IdsOf(absl::Span<const ModelSlice> slices) {

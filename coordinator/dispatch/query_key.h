@@ -12,30 +12,30 @@
 
 namespace tangram {
 
-// The context of a batch, with the digests of its parts.
+// The context of a batch and the digests of its parts. Immutable.
 struct QueryContext {
   explicit QueryContext(PairContext context);
 
   const PairContext pairs;
-  const std::vector<Digest> slice_ids;  // Of the runs, not of the position.
+  const std::vector<Digest> slice_ids;  // Cover the runs, not the position.
   const std::vector<Digest> island_ids;
   const Digest training_id;
-  // Of all of it, positions included, so that equal contexts travel once.
+  // Covers everything, also positions, so that equal contexts are sent once.
   const Digest id;
 };
 using SharedContext = std::shared_ptr<const QueryContext>;
 
-// Who asks what. Answers are shared within a scope and never between two.
+// The scope in which answers are shared: an adapter and a tenant.
 struct QueryScope {
   AdapterId adapter;
-  std::string tenant;  // Empty: everybody.
+  std::string tenant;  // Empty: all tenants.
 };
 
 using QueryKey = Digest;
 
-// A query and all that its answer may depend on, as bytes: the format's
-// version, the scope, the numbers of the query in full, and the digests of the
-// slice, the island and the training options.
+// A query and everything that its answer may depend on, as bytes: the version
+// of the format, the scope, the numbers of the query in full, and the digests
+// of the slice, the island and the training options.
 struct Question {
   QueryKey key;  // The digest of `bytes`.
   std::string bytes;
@@ -44,8 +44,8 @@ struct Question {
 // Writes the questions of one batch. Not thread-safe.
 class QuestionWriter {
  public:
-  // `context` may be null for queries that refer to none; otherwise it must
-  // outlive this.
+  // `context` may be null for queries that refer to none. Otherwise it must
+  // outlive the writer.
   QuestionWriter(const QueryScope& scope, const QueryContext* context);
 
   Question Write(const Query& query);
@@ -57,10 +57,10 @@ class QuestionWriter {
   const QueryContext* const context_;
   Sha256 sha256_;
   std::string bytes_;
-  const size_t prefix_bytes_;  // The part that is the same for all.
+  const size_t prefix_bytes_;  // Length of the part that all questions share.
 };
 
-// The keys of `queries`, in their order.
+// Returns the keys of `queries`, in their order.
 std::vector<QueryKey> KeysOf(const QueryScope& scope,
                              const QueryContext* context,
                              absl::Span<const Query> queries);

@@ -10,43 +10,45 @@
 
 namespace tangram {
 
+// The events of a query.
 enum class QueryEvent {
-  kLeased,
-  kHedged,  // Leased to a second worker, the first being slow.
+  kLeased,  // A worker took it.
+  kHedged,  // Leased to a second worker, because the first is slow.
   kAnswered,
-  kFailed,
-  kLost,  // With its worker; will be leased again.
-  kHandedBack,
-  kCancelled,
-  kGivenUp,
-  kRejected,  // The answer was wrong; see CheckAnswer.
+  kFailed,      // The answer is an error.
+  kLost,        // The worker was lost. The query is leased again.
+  kHandedBack,  // Returned by the worker or revoked.
+  kCancelled,   // No longer needed.
+  kGivenUp,     // Too many workers were lost with it.
+  kRejected,    // The answer was wrong; see CheckAnswer.
 };
 inline constexpr QueryEvent kQueryEvents[] = {
     QueryEvent::kLeased,    QueryEvent::kHedged,  QueryEvent::kAnswered,
     QueryEvent::kFailed,    QueryEvent::kLost,    QueryEvent::kHandedBack,
     QueryEvent::kCancelled, QueryEvent::kGivenUp, QueryEvent::kRejected};
 
-// "handed_back"; as used in metrics and traces.
+// Returns the name used in metrics and traces: "handed_back".
 const char* NameOf(QueryEvent event);
 
 // One worker's hold on a query.
 struct QueryAttempt {
-  std::string worker;     // Its name, for people: two may have the same.
-  int64_t worker_id = 0;  // The pool's number for it; 0: a thread.
+  std::string worker;     // Name for people; not unique.
+  int64_t worker_id = 0;  // Its number in the pool; 0: a thread.
   double leased_s = 0;
   double ended_s = 0;
-  QueryEvent outcome = QueryEvent::kLeased;  // As long as it lasts.
-  // By the worker's word, of answers.
-  double waited_s = 0;  // In the worker, for a thread.
-  double search_s = 0;
+  QueryEvent outcome = QueryEvent::kLeased;  // kLeased while open.
+  // As reported by the worker, for answers only.
+  double waited_s = 0;  // Seconds in the worker before a thread was free.
+  double search_s = 0;  // Seconds in the search.
 };
 
-// A query from its asking to its end. Refers to what outlives the call that it
-// is an argument of.
+// The life of a query, from the question to its end. Its references are valid
+// during the call that it is an argument of.
 struct QueryRecord {
-  int64_t id = 0;  // In the logs of coordinator and workers; 0: was not asked.
+  int64_t id =
+      0;  // As in the logs of coordinator and workers; 0: it was not asked.
   const AdapterId& adapter;
-  const PairContext* context = nullptr;  // Null: refers to none.
+  const PairContext* context = nullptr;  // Null: the query needs none.
   const Query& query;
   bool is_cached = false;
   double asked_s = 0;
@@ -55,8 +57,8 @@ struct QueryRecord {
   std::vector<QueryAttempt> attempts;
 };
 
-// Told of every query of a plan once it has ended. Calls come from any thread,
-// with locks held: they must be short.
+// Receives every query of a plan once it has ended. Calls come from any thread
+// with locks held, so they must be short.
 class QueryLog {
  public:
   virtual ~QueryLog() = default;

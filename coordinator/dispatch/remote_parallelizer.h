@@ -8,9 +8,9 @@
 
 namespace tangram {
 
-// An adapter of the pool's workers as a Parallelizer: one call, one query. Adds
-// to the errors of the interface kUnavailable, when no worker is left.
-// `pool` must outlive it.
+// Returns an adapter of the pool's workers as a Parallelizer. Each call is one
+// query. Errors: those of the interface, and kUnavailable if no worker is left.
+// `pool` must outlive the result.
 std::unique_ptr<Parallelizer> CreateRemoteParallelizer(
     WorkerPool& pool, const AdapterInfo& adapter);
 

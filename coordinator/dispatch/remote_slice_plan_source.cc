@@ -25,8 +25,8 @@ class PooledSource : public RemoteSlicePlanSource {
     return AskOne<std::vector<ModelSlice>>(SliceModelQuery{model});
   }
 
-  // Asks as if each head began at atom 0. The answer depends on the position in
-  // nothing else, so one cached answer serves every position.
+  // Asks as if each head began at atom 0. The answer does not depend on the
+  // position otherwise, so one cached answer serves every position.
   absl::StatusOr<std::vector<ModelSlice>> Concatenate(
       absl::Span<const ConcatenateQuery> queries) override {
     std::vector<Query> moved;

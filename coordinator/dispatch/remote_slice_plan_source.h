@@ -10,17 +10,17 @@
 
 namespace tangram {
 
-// Slice plans from the workers of a pool.
+// A source of slice plans from the workers of a pool.
 class RemoteSlicePlanSource : public SlicePlanSource {
  public:
-  // Of all queries so far.
+  // Queries so far that the cache answered.
   virtual int64_t cache_hits() const = 0;
 };
 
-// Asks only workers that offer exactly `adapter`. `should_stop` is polled while
-// queries are out; true ends them with kCancelled and tells the workers. The
-// queries have their part of `share` of the workers.
-// `pool` and `log`, which may be null, must outlive the source.
+// Returns a source that asks only workers that offer exactly `adapter`. It
+// polls `should_stop` while queries are out. True cancels them in the workers
+// and returns kCancelled. The queries count towards `share`. `pool` and `log`,
+// which may be null, must outlive the source.
 std::unique_ptr<RemoteSlicePlanSource> CreateRemoteSlicePlanSource(
     WorkerPool& pool, const AdapterId& adapter,
     std::function<bool()> should_stop = nullptr, QueryLog* log = nullptr,

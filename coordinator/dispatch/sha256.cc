@@ -7,7 +7,8 @@
 namespace tangram {
 namespace {
 
-// Fetched once: looking an algorithm up takes longer than hashing a question.
+// Returns the algorithm, fetched once. A look-up takes longer than hashing a
+// question.
 const EVP_MD* Algorithm() {
   static const EVP_MD* const algorithm =
       EVP_MD_fetch(nullptr, "SHA256", nullptr);

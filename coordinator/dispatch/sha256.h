@@ -13,7 +13,8 @@
 
 namespace tangram {
 
-// A SHA-256 digest. Nobody can make two texts with the same one.
+// A SHA-256 digest (NIST FIPS 180-4). It is infeasible to find two texts with
+// the same digest.
 struct Digest {
   std::array<uint8_t, 32> bytes = {};
 
@@ -22,7 +23,7 @@ struct Digest {
   }
   auto operator<=>(const Digest&) const = default;
 
-  // A part of a digest is as good a hash as any.
+  // Any part of a digest is a good hash.
   template <typename H>
   friend H AbslHashValue(H state, const Digest& digest) {
     uint64_t part = 0;
@@ -31,8 +32,8 @@ struct Digest {
   }
 };
 
-// Computes digests, one after another, without setting the library up anew for
-// each. Not thread-safe.
+// Computes digests one after another, and sets up the library only once. Not
+// thread-safe.
 class Sha256 {
  public:
   Sha256();

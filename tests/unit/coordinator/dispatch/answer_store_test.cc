@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Holds what it is given, and what a test puts there.
+// Holds the inserted answers, and those that a test puts there.
 class MemoryStore : public AnswerStore {
  public:
   std::vector<std::optional<Answer>> Find(
@@ -57,7 +57,7 @@ class MemoryStore : public AnswerStore {
   std::vector<std::string> reasons_;
 };
 
-// Has no plans, because of the type of the GPUs.
+// Answers with no plans, because of the type of the GPUs.
 class TypeParallelizer : public testing::CountingParallelizer {
  public:
   absl::StatusOr<SlicePlanSet> Parallelize(
@@ -84,7 +84,7 @@ class AnswerStoreTest : public ::testing::Test {
     context.islands[0].device.type = device_type;
     return std::make_shared<const QueryContext>(std::move(context));
   }
-  // The reason that one query of `tenant` is answered with.
+  // Returns the reason in the answer to one query of `tenant`.
   static std::string Ask(WorkerPool& pool, const std::string& tenant,
                          const std::string& device_type) {
     const auto result = pool.Run(kAdapter, ContextOf(device_type),
@@ -114,7 +114,7 @@ TEST_F(AnswerStoreTest, AnUnlawfulAnswerIsDroppedAndAskedAgain) {
   EXPECT_EQ(parallelizer_.num_calls, 1);
   EXPECT_THAT(store_.reasons(),
               ElementsAre(::testing::HasSubstr("dp_degree: 1048576")));
-  // The worker's answer is there instead.
+  // The store now has the worker's answer instead.
   EXPECT_EQ(Ask(*NewPool(false), "t", "a"), "a");
   EXPECT_EQ(parallelizer_.num_calls, 1);
 }

@@ -18,7 +18,7 @@ std::string CanonicalOf(const Value& value) {
   return bytes;
 }
 
-// Whether all of `changes` to `value` give other bytes than each other.
+// Expects that `value` and all of `changes` to it give different bytes.
 template <typename Value>
 void ExpectAllDiffer(const Value& value,
                      const std::vector<std::function<void(Value&)>>& changes) {

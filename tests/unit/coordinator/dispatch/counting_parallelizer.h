@@ -13,13 +13,13 @@
 
 namespace tangram::testing {
 
-// A right answer to any pair, told from others by its steps.
+// Returns a right answer to any pair, identified by its steps.
 inline SlicePlanSet CountedAnswer(int64_t steps) {
   return {.infeasible = Infeasible{.reason = "only counted"},
           .search_steps = steps};
 }
 
-// Answers a pair with what tells it from others: its max_search_steps. Counts
+// Answers a pair with a value that identifies it: its max_search_steps. Counts
 // its calls and fails on demand. Thread-safe if `fail` is.
 class CountingParallelizer : public Parallelizer {
  public:

@@ -20,7 +20,7 @@ inline WorkerInfo InfoOf(const Parallelizer& parallelizer, int capacity) {
                         .features = parallelizer.features()}}};
 }
 
-// A worker of a pool with one thread that answers by a parallelizer.
+// A worker of a pool, with one thread, that answers with a parallelizer.
 class ThreadWorker : public WorkerConnection {
  public:
   ThreadWorker(WorkerPool& pool, const Parallelizer& parallelizer)

@@ -92,7 +92,7 @@ TEST(WorkQueueTest, LeasesOnlyWhatTheWorkerOffers) {
   EXPECT_TRUE(queue.CanServe(kAceso));
 }
 
-// The number of tasks of each batch among the next `count` leases.
+// Returns the number of tasks of each batch among the next `count` leases.
 std::vector<int> Shares(WorkQueue& queue,
                         const std::vector<std::vector<TaskId>>& batches,
                         int count) {
@@ -160,7 +160,7 @@ TEST(WorkQueueTest, NobodyIsStarvedByAnyPriority) {
   EXPECT_THAT(Shares(queue, batches, 2050), ElementsAre(2, 2048));
 }
 
-// For the first 100 tasks there were only workers for one of the two.
+// The first 100 tasks had workers for only one of the two batches.
 TEST(WorkQueueTest, MissedTurnsAreNotMadeUpFor) {
   WorkQueue queue(kOptions);
   const std::vector<TaskId> served =
@@ -311,8 +311,7 @@ TEST(WorkQueueTest, ARefusedTaskGoesToOthersOnly) {
 
 TEST(WorkQueueTest, ATaskIsGivenUpWhereItWaits) {
   WorkQueue queue(kOptions);
-  const std::vector<TaskId> tasks =
-      AddTasks(queue, queue.OpenBatch(kAceso), 3);
+  const std::vector<TaskId> tasks = AddTasks(queue, queue.OpenBatch(kAceso), 3);
   queue.GiveUp(tasks[1]);
   queue.CheckInvariants();
   EXPECT_EQ(queue.num_pending(), 2);
@@ -322,8 +321,7 @@ TEST(WorkQueueTest, ATaskIsGivenUpWhereItWaits) {
 
 TEST(WorkQueueTest, ASuspendedWorkerHasNothingUntilItIsResumed) {
   WorkQueue queue(kOptions);
-  const std::vector<TaskId> tasks =
-      AddTasks(queue, queue.OpenBatch(kAceso), 3);
+  const std::vector<TaskId> tasks = AddTasks(queue, queue.OpenBatch(kAceso), 3);
   const WorkerId worker = queue.AddWorker({kAceso}, 2, 0);
   ASSERT_THAT(queue.LeaseTo(worker, 0), SizeIs(2));
 
@@ -370,7 +368,7 @@ TEST(WorkQueueTest, WhatIsHandedBackComesFirstAgain) {
   EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
 }
 
-// A queue driven at random beside a naive record of what it should hold.
+// Drives a queue at random and compares it with a naive record of its content.
 class QueueState {
  public:
   explicit QueueState(uint32_t seed) : rng_(seed) {}
@@ -405,7 +403,7 @@ class QueueState {
               static_cast<int64_t>(open_.size()));
   }
 
-  // With everybody honest from here on, all tasks are answered.
+  // If all workers behave from here on, all tasks are answered.
   void Finish() {
     while (!workers_.empty()) Lose();
     const WorkerId worker = queue_.AddWorker({kAceso, kUniform}, 3, now_s_);

@@ -35,7 +35,7 @@ TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
   EXPECT_EQ(observer_.events[QueryEvent::kRejected], 1);
 }
 
-// What no law allows, and what kills a planner that believes it.
+// An answer that no law allows, and that would crash a planner.
 SlicePlanSet WrongAnswer() {
   return {.plans = {{.stages = {{.plan = {.end = {1, 0},
                                           .parallelism = {.dp_degree = 1 << 20},
@@ -53,7 +53,8 @@ class WrongAnswersTest : public WorkerPoolTest {
   void AnswerWrongly(WorkerId id, TaskId task) {
     pool_.OnAnswers(id, {{task, Answer(WrongAnswer())}});
   }
-  // Has `name` give a wrong answer to a query that nobody else can answer.
+  // Makes `name` give a wrong answer to a query that no other worker can
+  // answer.
   absl::Status FailOnce(const std::string& name) {
     RecordingWorker worker;
     const WorkerId id = pool_.Connect(Named(name), worker);

@@ -21,8 +21,8 @@ namespace tangram::testing {
 
 inline const AdapterId kCounting{"counting", "1"};
 
-// Keeps what it is told. The pool calls it with its lock held, from whichever
-// thread waits in Run.
+// Records the calls. The pool makes them with its lock held, from any thread
+// that waits in Run.
 class RecordingWorker : public WorkerConnection {
  public:
   void Lease(std::vector<LeasedQuery> queries) override {

@@ -91,7 +91,7 @@ TEST_F(WorkerPoolTest, ABatchThatIsInFlightIsShared) {
   EXPECT_THAT(worker.AwaitLeases(2), SizeIs(2));
 }
 
-// Has kept nothing until it is told so.
+// A store that settles only when the test says so.
 class SlowStore : public AnswerStore {
  public:
   std::vector<std::optional<Answer>> Find(
@@ -129,7 +129,7 @@ TEST_F(StoringPoolTest, AQueryIsAnsweredOnceItsAnswerIsKept) {
   AnswerWith(id, worker.AwaitLeases(1)[0], 10);
   EXPECT_EQ(pool_.Counts().leased, 0);
   EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 0);
-  // Whoever asks the same meanwhile waits too.
+  // A caller that asks the same meanwhile waits too.
   auto second = RunAside(Queries(1));
   while (observer_.misses < 2) std::this_thread::yield();
   EXPECT_EQ(first.wait_for(std::chrono::seconds(0)),
