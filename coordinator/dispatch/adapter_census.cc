@@ -44,6 +44,7 @@ Digest AdapterCensus::DigestOfBest() const {
   return Sha256()(bytes);
 }
 
+// Versions are sorted, so ≥ takes the later one of equals.
 const AdapterInfo& AdapterCensus::BestOf(const Versions& versions) {
   const Version* best = &versions.begin()->second;
   for (const auto& [id, version] : versions) {

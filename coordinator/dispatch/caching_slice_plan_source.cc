@@ -46,6 +46,8 @@ class CachingSource : public SlicePlanSource {
   }
 
  private:
+  // Returns the answers to `queries` in their order. Asks the source once for
+  // all that the cache does not have.
   template <typename T, typename PlacedQuery, typename AskSource>
   absl::StatusOr<std::vector<T>> Ask(const PairContext& context,
                                      absl::Span<const PlacedQuery> queries,

@@ -21,6 +21,7 @@ void AppendLittleEndian(std::string& bytes, Unsigned value) {
   bytes.append(encoded.data(), encoded.size());
 }
 
+// Appends the length of a list or text, so that neighbours cannot run together.
 void AppendCount(std::string& bytes, size_t count) {
   TANGRAM_CHECK(count <= std::numeric_limits<uint32_t>::max());
   AppendLittleEndian(bytes, static_cast<uint32_t>(count));

@@ -42,6 +42,7 @@ void AppendDigest(std::string& bytes, const Digest& digest) {
   bytes.append(digest.view().data(), digest.view().size());
 }
 
+// Digest of (training, number of slices, (position, slice)…, island…).
 Digest IdOf(const QueryContext& context) {
   std::string bytes;
   AppendDigest(bytes, context.training_id);
@@ -54,6 +55,8 @@ Digest IdOf(const QueryContext& context) {
   return Sha256()(bytes);
 }
 
+// Returns the bytes that all questions of a scope share:
+// format, tenant, adapter name, adapter version.
 std::string PrefixOf(const QueryScope& scope) {
   std::string bytes;
   AppendCanonical(bytes, kQuestionFormat);
@@ -63,7 +66,8 @@ std::string PrefixOf(const QueryScope& scope) {
   return bytes;
 }
 
-// Appends the content of one query.
+// Appends the content of one query: numbers in full, and digests of the model,
+// slices, island and training options.
 struct ContentWriter {
   const QueryContext* context;
   Sha256& sha256;

@@ -475,6 +475,8 @@ void WorkerPool::LeaseTo(WorkerId id) {
   if (!leases.empty()) workers_.at(id).connection->Lease(std::move(leases));
 }
 
+// Forgets a worker. Its leases are queued again, stay with other holders, or
+// fail with kInternal after max_losses lost workers.
 void WorkerPool::Remove(WorkerId id) {
   const auto it = workers_.find(id);
   if (it == workers_.end()) return;
@@ -502,6 +504,7 @@ void WorkerPool::Remove(WorkerId id) {
   changed_.NotifyAll();
 }
 
+// Delivers the answer to every waiter and logs the query.
 void WorkerPool::Finish(TaskId id, const absl::StatusOr<Answer>& answer) {
   const Task task = std::move(tasks_.at(id));
   tasks_.erase(id);

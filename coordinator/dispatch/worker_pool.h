@@ -58,11 +58,12 @@ inline constexpr RejectionReason kRejectionReasons[] = {
 // Returns the name used in metrics: "digest". "" for kNone.
 const char* NameOf(RejectionReason reason);
 
+// An answer as it comes from a worker.
 struct WorkerAnswer {
   TaskId task = 0;
   // The worker's error, or the fault of a rejected answer.
   absl::StatusOr<Answer> answer;
-  // Seconds in the worker, before the search and in it, by its own clock.
+  // Seconds in the worker, before the search and in it, as it reports them.
   double waited_s = 0;
   double search_s = 0;
   RejectionReason rejection = RejectionReason::kNone;  // Set by the reader.
@@ -123,14 +124,15 @@ struct WorkerPoolOptions {
   bool share_answers = false;
 };
 
+// Counts for metrics.
 struct WorkerPoolCounts {
-  int workers = 0;
-  int draining = 0;
+  int workers = 0;           // Connected.
+  int draining = 0;          // Not in quarantine.
   int quarantined = 0;       // Connected.
   int quarantined_away = 0;  // Not connected.
-  int slots = 0;
-  int64_t pending = 0;
-  int64_t leased = 0;
+  int slots = 0;             // Slots of the workers that take leases.
+  int64_t pending = 0;       // Queries that no worker holds.
+  int64_t leased = 0;        // Queries that some worker holds.
   int64_t cache_entries = 0;
   int64_t cache_bytes = 0;
 };
@@ -144,11 +146,11 @@ struct PoolWorkerStatus {
   double quarantined_s = 0;  // Seconds in quarantine so far.
   int64_t rejected = 0;      // Rejected answers over all connections.
   std::string last_fault;
-  int leased = 0;
-  int64_t answered = 0;
-  double busy_s = 0;  // Sum of the times of its searches.
+  int leased = 0;        // Queries that it holds now.
+  int64_t answered = 0;  // Accepted answers over this connection.
+  double busy_s = 0;     // Sum of the times of its searches.
   double connected_s = 0;
-  double silent_s = 0;
+  double silent_s = 0;  // Since its last message.
 };
 
 // Holds the connected workers, the queries that wait for them, and the answers
@@ -179,7 +181,7 @@ class WorkerPool {
 
   // Returns the adapter of that name. If workers offer several versions, it is
   // the one with most slots. Waits up to worker_wait_s. Errors: kUnavailable
-  // after that, and at once if a worker in quarantine offers the adapter;
+  // after that, and at once if only workers in quarantine offer it;
   // kInvalidArgument with the known names if no worker ever offered it and no
   // more workers may be dialing in; kCancelled once `should_stop` returns true.
   absl::StatusOr<AdapterInfo> FindAdapter(

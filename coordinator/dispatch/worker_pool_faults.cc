@@ -47,6 +47,8 @@ void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
   }
 }
 
+// The worker never gets the query again, and its quarantine record grows. If a
+// corrupt answer names no lease of the worker, the connection is closed.
 void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
   const auto it = workers_.find(id);
   if (it == workers_.end()) return;
@@ -113,6 +115,7 @@ void WorkerPool::TakeBack(WorkerId worker) {
   }
 }
 
+// Suspends all connections of the worker and revokes their leases.
 void WorkerPool::Quarantine(const WorkerIdentity& worker) {
   for (auto& [id, connected] : workers_) {
     if (connected.identity() != worker) continue;

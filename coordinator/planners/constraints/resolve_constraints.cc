@@ -18,6 +18,7 @@
 namespace tangram {
 namespace {
 
+// Returns the error `constraints.field: found; expected ...`.
 absl::Status Bad(absl::string_view field, absl::string_view found,
                  absl::string_view expected) {
   return FieldError(absl::StrCat("constraints.", field),
@@ -104,6 +105,7 @@ std::vector<IslandValue> GeneralFirst(std::vector<IslandValue> values) {
   return values;
 }
 
+// Checks the pins and resolves their islands.
 absl::Status ApplyPins(absl::Span<const LayerPin> pins, int num_layers,
                        const IslandNames& names, IslandRules& rules) {
   for (size_t p = 0; p < pins.size(); ++p) {
@@ -122,6 +124,8 @@ absl::Status ApplyPins(absl::Span<const LayerPin> pins, int num_layers,
   return absl::OkStatus();
 }
 
+// With L the least limit for all islands, the pipeline has at most L stages,
+// and an island with a limit l of its own at most min(l, L).
 absl::Status ApplyMaxStages(const PlanConstraints& constraints,
                             const IslandNames& names, IslandRules& rules) {
   const std::vector<IslandValue> values = GeneralFirst(constraints.max_stages);

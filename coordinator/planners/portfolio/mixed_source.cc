@@ -11,6 +11,8 @@
 namespace tangram {
 namespace {
 
+// Adds the answer of one member to the mix. The mix covers as many trailing
+// stages as the member that covers fewest.
 void Merge(SlicePlanSet other, SlicePlanSet& answer) {
   std::move(other.plans.begin(), other.plans.end(),
             std::back_inserter(answer.plans));
@@ -62,6 +64,7 @@ class MixedSource : public SlicePlanSource {
         SlicePlanSet{.covers_trailing_stages = kUnlimitedTrailingStages});
     const int num_members = static_cast<int>(members_.size());
     for (int m = 0; m < num_members; ++m) {
+      // All members count as one list of num_members · total questions.
       const Progress of_all = [&](int done, int total) {
         if (progress) progress(m * total + done, num_members * total);
       };
@@ -73,6 +76,7 @@ class MixedSource : public SlicePlanSource {
         Merge(std::move(own[i]), answers[i]);
       }
     }
+    // A pair with a plan of any member is feasible.
     for (SlicePlanSet& answer : answers) {
       if (!answer.plans.empty()) answer.infeasible.reset();
     }

@@ -21,6 +21,8 @@ std::string Seconds(const PlanResult& result) {
 
 }  // namespace
 
+// Names each of the first kMaxLeftOut constraints without which there is a
+// plan, with the time of that plan. At most kMaxLeftOut + 1 searches.
 absl::Status NameConstraints(
     const PlanRequest& request,
     absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&)> plan,

@@ -36,6 +36,7 @@ absl::StatusOr<std::vector<PortfolioMember>> Mixable(
   return mixable.members();
 }
 
+// Plans for one runtime, with the training options that it supports.
 class RuntimeSearch {
  public:
   RuntimeSearch(const PlanningRuntime& runtime, const PlannerChoice& choice,
@@ -85,6 +86,8 @@ class RuntimeSearch {
   }
 
  private:
+  // Returns the variants of the runtime: one for each value of the properties
+  // that its stages share.
   std::vector<RuntimeVariant> Variants(absl::Span<const Island> islands) const {
     std::vector<IslandSpec> specs;
     for (const Island& island : islands) specs.push_back(island.spec);

@@ -16,7 +16,7 @@
 namespace tangram {
 namespace {
 
-// Returns the runtimes that no other covers; of equal ones the first.
+// Returns the runtimes that no other covers, and the first of equal ones.
 std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
   std::vector<const Runtime*> widest;
   for (const Runtime& runtime : runtimes) {
@@ -29,6 +29,7 @@ std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
   return widest;
 }
 
+// Returns the summary of one search for the answer.
 PlanAlternative AlternativeOf(const PlanResult& result,
                               std::vector<std::string> parallelizers,
                               absl::string_view runtime) {
@@ -66,6 +67,7 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
  private:
+  // The results so far.
   struct Answer {
     std::optional<PlanResult> best;
     std::vector<PlanAlternative> alternatives;
@@ -73,6 +75,8 @@ class PortfolioPlanner : public ClusterPlanner {
     double lower_bound_s = 0;  // Least over all alternatives with a plan.
   };
 
+  // Plans without a runtime: each member alone, then mixes. A single member
+  // needs no comparison.
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
                                         PlanObserver& observer) {
     if (members_.size() == 1) {
@@ -97,6 +101,7 @@ class PortfolioPlanner : public ClusterPlanner {
     return result;
   }
 
+  // Adds one result, and keeps the better plan.
   static void Take(PlanResult result, PlanAlternative alternative,
                    Answer& answer) {
     AddStats(result.stats, answer.stats);
@@ -132,6 +137,7 @@ class PortfolioPlanner : public ClusterPlanner {
     return mixable.members();
   }
 
+  // Plans with the mix of `members` once for each of the widest runtimes.
   absl::Status PlanMixes(const std::vector<PortfolioMember>& members,
                          const PlanRequest& request, PlanObserver& observer,
                          Answer& answer) {

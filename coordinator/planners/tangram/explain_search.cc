@@ -59,6 +59,9 @@ std::string Compared(double seconds, double reference_s) {
 
 }  // namespace
 
+// If the whole cluster lacks bytes, the reason says how many and which GPUs to
+// add. Otherwise it is that of the infeasible answer with the fewest bytes
+// short.
 Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
   int num_gpus = 0;
   for (const Island& island : space.islands) {
@@ -96,6 +99,10 @@ Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
   return closest;
 }
 
+// Tries three sources of a time, the most exact first: the judge's for a
+// proposal with the island, the closed form of the best composition with it if
+// that is at most kMuchLonger times the chosen one, and the lower bound of its
+// pairs.
 absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
                                            const Finalist& chosen,
                                            const Judgement& judgement,

@@ -12,6 +12,8 @@ std::vector<GpuId> GpusOfIsland(const Island& island, int first, int count) {
   return gpus;
 }
 
+// Slice plans count layers and GPUs from the start of their slice. Placing adds
+// the first layer of the slice, and takes GPUs from the start of the island.
 PipelinePlan PlacePlan(const SearchSpace& space, const PairStore& store,
                        const Finalist& finalist) {
   PipelinePlan pipeline{.pipeline_microbatch_size =

@@ -23,6 +23,7 @@ struct SliceOfStage {
   int trailing_stages = 0;  // Stages that follow the slice.
 };
 
+// Finds the slice of stage `stage` by the running number of stages.
 SliceOfStage FindSlice(const PairStore& store, const Finalist& finalist,
                        int stage) {
   std::vector<int> ends;
@@ -36,6 +37,8 @@ SliceOfStage FindSlice(const PairStore& store, const Finalist& finalist,
   return {slice, num_stages - ends[slice]};
 }
 
+// One search. The first call of Propose runs PairSearch, and later calls widen
+// it by the lessons of the refusals.
 class TangramSearch : public PlanSearch {
  public:
   TangramSearch(SearchSpace space, const PlanRequest& request,
@@ -131,6 +134,7 @@ class TangramSearch : public PlanSearch {
     return unused;
   }
 
+  // Returns the reason why rules or constraints exclude the island.
   std::string WhyKeptOut(const Island& island) const {
     const bool other_nodes = rules_.gpus_per_node > 0 &&
                              rules_.gpus_per_node != island.spec.gpus_per_node;

@@ -9,6 +9,7 @@
 namespace tangram {
 namespace {
 
+// Returns `nodes` in `order`, by peak fp16 throughput.
 std::vector<int> InOrder(const Cluster& cluster, absl::Span<const int> nodes,
                          NodeOrder order) {
   std::vector<int> ordered(nodes.begin(), nodes.end());

@@ -37,6 +37,7 @@ double ClosedFormSeconds(const SlicePlan& plan, int num_microbatches) {
          whole.exposed_sync_s;
 }
 
+// One search. Asks everything in the first Propose, then proposes one by one.
 class WholeClusterSearch : public PlanSearch {
  public:
   WholeClusterSearch(StandIn stand_in, const PlanRequest& request,
@@ -124,6 +125,8 @@ class WholeClusterSearch : public PlanSearch {
     return std::move(slices.front());
   }
 
+  // Asks one question per microbatch size, all in one batch, and sorts the
+  // plans by closed form.
   absl::Status AskAll() {
     TANGRAM_ASSIGN_OR_RETURN(sizes_, MicrobatchSizes(request_));
     const int gpus_per_node = stand_in_.island.spec.gpus_per_node;
@@ -160,6 +163,8 @@ class WholeClusterSearch : public PlanSearch {
     return absl::OkStatus();
   }
 
+  // Keeps the plans of `set` that the limits and the runtime allow, or the
+  // reason with the fewest bytes short.
   void Take(int microbatch_size, const PairContext& context, SlicePlanSet set) {
     if (rules_.runtime != nullptr) {
       KeepRunnable(*rules_.runtime, context.slices.front(), set);
