@@ -24,20 +24,25 @@ constexpr char kBash[] = R"(_tangram() {
 }
 complete -F _tangram tangram
 )";
+// clang-format off: it would format the script as C++.
 constexpr char kZsh[] = R"zsh(#compdef tangram
 _tangram() {
   local line
   local -a found
-  for line in ${(f)" $("${words[1]}" __complete
-                       "${(@)words[2,CURRENT]}" 2 > / dev / null) "}; do
-    if[[$line ==:files]]; then
+  for line in ${(f)"$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
+    if [[ $line == :files ]]; then
       _files
-    elif [[ $line == *$'\t'?* ]];
-then found += ("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") else found +=
-    ("${${line%%$'\t'*}//:/\\:}")fi done _describe tangram found
+    elif [[ $line == *$'\t'?* ]]; then
+      found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    else
+      found+=("${${line%%$'\t'*}//:/\\:}")
+    fi
+  done
+  _describe tangram found
 }
 compdef _tangram tangram
 )zsh";
+// clang-format on
 constexpr char kFish[] = R"(function __tangram_complete
   set -l words (commandline --tokenize --cut-at-cursor)
   set -l current (commandline --current-token --cut-at-cursor)

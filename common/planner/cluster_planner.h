@@ -11,10 +11,10 @@
 #include "common/domain/island.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
+#include "common/domain/replicated_plan.h"
 #include "common/domain/slice_plan.h"
 #include "common/domain/training_options.h"
 #include "common/planner/plan_constraints.h"
-#include "common/domain/replicated_plan.h"
 #include "common/sim/evaluate_plan.h"
 #include "common/sim/evaluate_replicated_plan.h"
 

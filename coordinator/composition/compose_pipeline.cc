@@ -63,9 +63,9 @@ struct TailKey {
   auto operator<=>(const TailKey&) const = default;
 };
 
-// True if `a` is at most `b` in all of (L, T, E, S). The recurrences of Pass are
-// monotone in these, so a pipeline that ends with `b` becomes no worse with `a`
-// in its place.
+// True if `a` is at most `b` in all of (L, T, E, S). The recurrences of Pass
+// are monotone in these, so a pipeline that ends with `b` becomes no worse with
+// `a` in its place.
 bool Dominates(const Rest& a, const Rest& b) {
   return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
          a.exposed_s <= b.exposed_s && a.num_stages <= b.num_stages;

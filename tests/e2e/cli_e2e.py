@@ -6,8 +6,10 @@ import os
 import pty
 import signal
 import socket
+import shutil
 import subprocess
 import time
+import unittest
 
 import harness
 from harness import (BAD_INPUT, C1, CLUSTER, DEADLINE, Folder, INTERRUPTED, JOB,
@@ -351,6 +353,17 @@ class OtherCommandsTest(Folder):
                                    cwd=self.folder, capture_output=True,
                                    check=True).stdout
             self.assertEqual(shown.strip(), expected)
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh_completes_the_command_line(self):
+        script = f"""compdef() {{ :; }}
+            _describe() {{ print -r -- "${{(@P)2}}"; }}
+            source <({TANGRAM} completion zsh)
+            words=({TANGRAM} val); CURRENT=2; _tangram"""
+        shown = subprocess.run(["zsh", "-fc", script], text=True, check=True,
+                               capture_output=True)
+        self.assertEqual(shown.stderr, "")
+        self.assertRegex(shown.stdout, r"\Avalidate:\w")
 
 
 if __name__ == "__main__":

@@ -65,11 +65,10 @@ TEST(DiffPlansTest, NamesWhatDiffersAsAWhole) {
   const PlanDiff diff = DiffPlans(TwoStages(), other);
 
   EXPECT_FALSE(diff.same());
-  EXPECT_THAT(diff.plan,
-              ElementsAre(Of("islands", "F x4, S x4", "F x4"),
-                          Of("pipeline_microbatch_size", 4, 8),
-                          // The embedding is layer 0.
-                          Of("cuts", "2", "3")));
+  EXPECT_THAT(diff.plan, ElementsAre(Of("islands", "F x4, S x4", "F x4"),
+                                     Of("pipeline_microbatch_size", 4, 8),
+                                     // The embedding is layer 0.
+                                     Of("cuts", "2", "3")));
   EXPECT_THAT(diff.prediction,
               ElementsAre(Of("iteration_time_s", 10.0, 12.0),
                           // 4 of 16 GB and 8 of 16 GB.
