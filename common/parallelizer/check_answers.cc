@@ -385,6 +385,14 @@ absl::Status CheckAtoms(absl::Span<const ModelSlice> atoms,
           absl::StrFormat("[%d, %d)", atoms[i].atoms.begin, atoms[i].atoms.end),
           absl::StrFormat("[%d, %d)", i, i + 1));
     }
+    // Checked before runs are unfolded: a short answer may name many layers.
+    if (atoms[i].num_layers() >
+        model.num_layers() - static_cast<int>(layers.size())) {
+      return FieldError(
+          field, absl::StrCat(atoms[i].num_layers(), " layers"),
+          absl::StrCat("at most the ", model.num_layers() - layers.size(),
+                       " that are left of the model"));
+    }
     const std::vector<LayerSpec> own = LayersOf(atoms[i]);
     layers.insert(layers.end(), own.begin(), own.end());
   }

@@ -28,13 +28,21 @@ absl::Status WorkerPool::Asked::Check(const Answer& answer) const {
   return CheckAnswer(referred, query, answer, adapter.name);
 }
 
+// An id that the queue never gives.
+constexpr TaskId kNoTask = 0;
+
 void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
   std::vector<std::shared_ptr<const Asked>> asked(answers.size());
   {
     const MutexLock lock(mutex_);
     for (size_t i = 0; i < answers.size(); ++i) {
-      if (answers[i].answer.ok() && queue_.Holds(worker, answers[i].task)) {
+      if (!answers[i].answer.ok()) continue;
+      if (queue_.Holds(worker, answers[i].task)) {
         asked[i] = tasks_.at(answers[i].task).asked;
+      } else {
+        // It is not checked, so it must not be taken if the worker is leased
+        // the task before the answers are accepted.
+        answers[i].task = kNoTask;
       }
     }
   }

@@ -67,6 +67,10 @@ WorkerAnswer ReadAnswer(const v1::Answer& message) {
   return answer;
 }
 
+// Answers in one message for each slot of the worker. It holds at most 8 leases
+// for each, and the answers to revoked ones may come along.
+constexpr int kMaxAnswersPerSlot = 32;
+
 // The stream of one worker. Lives until gRPC is done with it.
 class WorkerSession
     : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>,
@@ -122,6 +126,7 @@ class WorkerSession
   absl::Status Join() {
     TANGRAM_ASSIGN_OR_RETURN(const WorkerInfo info, DecodeHello(incoming_));
     name_ = info.name;
+    capacity_ = info.capacity;
     worker_ = pool_.Connect(info, *this);
     Log(LogLevel::kInfo, "worker joined",
         {{"worker", name_},
@@ -133,7 +138,16 @@ class WorkerSession
 
   void Handle() {
     pool_.Heard(*worker_);
-    if (incoming_.draining()) {
+    if (incoming_.answers_size() + incoming_.handed_back_size() >
+        kMaxAnswersPerSlot * capacity_) {
+      Log(LogLevel::kWarning, "worker sent more answers than it can hold",
+          {{"worker", name_}, {"answers", incoming_.answers_size()}});
+      Close();
+      return;
+    }
+    // A worker hands queries back only when it ends. One that did so and stayed
+    // would be leased them again, without end.
+    if (incoming_.draining() || incoming_.handed_back_size() > 0) {
       pool_.Drain(*worker_);
       Log(LogLevel::kInfo, "worker draining", {{"worker", name_}});
     }
@@ -177,6 +191,7 @@ class WorkerSession
   grpc::CallbackServerContext& context_;
   WorkerPool& pool_;
   std::string name_;
+  int capacity_ = 0;                // Slots.
   std::optional<WorkerId> worker_;  // Set by the first message.
   v1::WorkerMessage incoming_;
 

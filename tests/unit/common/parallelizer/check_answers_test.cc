@@ -346,6 +346,15 @@ TEST(CheckAtomsTest, AtomsHoldTheModelInOrder) {
               HasSubstr("atoms: 3 layers; expected the 4 layers"));
 }
 
+// 2^14 atoms of 2^14 layers would take gigabytes.
+TEST(CheckAtomsTest, AtomsDoNotHoldMoreLayersThanTheModel) {
+  const ModelSpec model = TestModel(2);
+  const std::vector<LayerSpec> layers(1 << 14, model.layers[1]);
+  const ModelSlice large = MakeSlice({0, 1}, layers);
+  EXPECT_THAT(std::string(CheckAtoms({large}, model).message()),
+              HasSubstr("16384 layers; expected at most the 4 that are left"));
+}
+
 TEST(CheckAtomsTest, AtomsAreNumbered) {
   std::vector<ModelSlice> atoms = SliceByLayer(TestModel(2));
   atoms[1].atoms = {2, 3};

@@ -66,6 +66,22 @@ class WrongAnswersTest : public WorkerPoolTest {
   }
 };
 
+// Refusing the first answer frees the worker's slot, and the task of the second
+// is leased to it before that answer is looked at.
+TEST_F(WrongAnswersTest, AnAnswerToATaskThatIsNotLeasedIsNotTaken) {
+  RecordingWorker wrong;
+  const WorkerId wrong_id = pool_.Connect(Named("wrong"), wrong);
+  auto run = RunAside(Queries(2));
+  const TaskId first = wrong.AwaitLeases(1)[0];
+  const TaskId second = first + 1;
+  pool_.OnAnswers(wrong_id, {{first, Answer(WrongAnswer())},
+                             {second, Answer(WrongAnswer())}});
+  EXPECT_THAT(run.get(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("worker wrong")));
+  EXPECT_EQ(pool_.Counts().cache_entries, 0);
+  EXPECT_EQ(observer_.events[QueryEvent::kAnswered], 0);
+}
+
 TEST_F(WrongAnswersTest, TheQueryIsAskedAgainElsewhere) {
   RecordingWorker wrong;
   const WorkerId wrong_id = pool_.Connect(Named("wrong"), wrong);
