@@ -1,5 +1,6 @@
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,7 +113,9 @@ class RuntimeSearch {
         }};
     rules.accepts_gpus = runtime_.AcceptsGpus();
     if (best_.has_value() && best_->plan.has_value()) {
-      rules.incumbent_s = best_->closed_form_s;
+      // What runs may be slower than what was composed: Fit changes plans.
+      rules.incumbent_s =
+          std::max(best_->closed_form_s, best_->evaluation.iteration_time_s);
     }
     TANGRAM_ASSIGN_OR_RETURN(
         PlanResult result,
