@@ -113,7 +113,7 @@ class RuntimeSearch {
         }};
     rules.accepts_gpus = runtime_.AcceptsGpus();
     if (best_.has_value() && best_->plan.has_value()) {
-      // What runs may be slower than what was composed: Fit changes plans.
+      // Fit changes plans, so the plan that runs may be slower than composed.
       rules.incumbent_s =
           std::max(best_->closed_form_s, best_->evaluation.iteration_time_s);
     }
