@@ -15,7 +15,7 @@ import sys
 # as headings, may.
 INVERTED = re.compile(
     r"(Of|What|Whose|Who|Whom|Which|That(?! (is|was|makes|means|takes|leaves|"
-    r"lets|holds|would|can|may|needs)\b)) [a-z`\d]")
+    r"lets|holds|would|can|may|needs)\b)) [A-Za-z`\d]")
 # From a word to the field's word.
 COINED = {
     r"[Dd]endrons?": "dendrogram node",
