@@ -184,8 +184,9 @@ class Pass {
   double LeastSeconds(int atom, const TailKey& key, const Rest& rest) const {
     const uint32_t unused =
         ((uint32_t{1} << problem_.num_islands) - 1) & ~key.islands;
-    return rest.latency_s + bounds_.LatencySeconds(atom, unused) +
-           (problem_.num_microbatches - 1) * rest.slowest_s;
+    return ClosedFormSeconds(
+        rest.latency_s + bounds_.LatencySeconds(atom, unused), rest.slowest_s,
+        problem_.num_microbatches);
   }
 
   // Keeps the beam_width_ tails at `atom` with the least lower bound: equal

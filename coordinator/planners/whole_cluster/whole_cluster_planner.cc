@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/domain/closed_form.h"
 #include "common/parallelizer/keep_within.h"
 #include "coordinator/composition/candidate.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
@@ -29,12 +30,11 @@ struct Answer {
   SlicePlan plan;
 };
 
-// Returns the closed form of composition for one slice of the whole model and B
-// microbatches: Σ t_s + (B − 1)·max t_s + exposed synchronisation.
-double ClosedFormSeconds(const SlicePlan& plan, int num_microbatches) {
+// Returns the closed form of a plan for the whole model.
+double ClosedFormOf(const SlicePlan& plan, int num_microbatches) {
   const Candidate whole = MakeCandidate(plan);
-  return whole.latency_s + (num_microbatches - 1) * whole.slowest_s +
-         whole.exposed_sync_s;
+  return ClosedFormSeconds(whole.latency_s, whole.slowest_s, num_microbatches,
+                           whole.exposed_sync_s);
 }
 
 // One search. Asks everything in the first Propose, then proposes one by one.
@@ -181,10 +181,9 @@ class WholeClusterSearch : public PlanSearch {
         request_.training.global_batch_size / microbatch_size;
     for (SlicePlan& plan : set.plans) {
       if (rules_.accepts_gpus && !rules_.accepts_gpus(NumGpus(plan))) continue;
-      answers_.push_back(
-          {.closed_form_s = ClosedFormSeconds(plan, num_microbatches),
-           .microbatch_size = microbatch_size,
-           .plan = std::move(plan)});
+      answers_.push_back({.closed_form_s = ClosedFormOf(plan, num_microbatches),
+                          .microbatch_size = microbatch_size,
+                          .plan = std::move(plan)});
     }
     const std::optional<Infeasible>& why = set.infeasible;
     if (why.has_value() &&
