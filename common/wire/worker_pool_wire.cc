@@ -1,7 +1,5 @@
 #include "common/wire/worker_pool_wire.h"
 
-#include <openssl/sha.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/digest/sha256.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/parallelizer_wire.h"
@@ -83,24 +82,25 @@ absl::StatusOr<Answer> DecodeResult(const v1::Answer& message) {
 
 constexpr size_t kDigestBytes = 16;
 
-// Returns the digest of a message without its digest field. Fields unknown to
-// this version are serialized after the others, so messages of later versions
-// keep the digest of their sender.
-std::string DigestOf(v1::Answer message) {
-  message.clear_digest();
-  const std::string bytes = message.SerializeAsString();
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         digest);
-  return std::string(reinterpret_cast<const char*>(digest), kDigestBytes);
+// Returns the digest of a message that has none yet. Fields unknown to this
+// version are serialized after the others, so messages of later versions keep
+// the digest of their sender.
+std::string DigestOf(const v1::Answer& unsealed) {
+  const Digest digest = Sha256()(unsealed.SerializeAsString());
+  return std::string(digest.view().substr(0, kDigestBytes));
 }
 
 }  // namespace
 
-void SealAnswer(v1::Answer& message) { message.set_digest(DigestOf(message)); }
+void SealAnswer(v1::Answer& message) {
+  message.clear_digest();
+  message.set_digest(DigestOf(message));
+}
 
 absl::Status CheckSeal(const v1::Answer& message) {
-  const std::string expected = DigestOf(message);
+  v1::Answer unsealed = message;
+  unsealed.clear_digest();
+  const std::string expected = DigestOf(unsealed);
   if (message.digest() == expected) return absl::OkStatus();
   // A digest of another size is not printed: the worker chooses its size.
   const std::string found =

@@ -1,7 +1,5 @@
 #include "coordinator/auth/token_table.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/digest/sha256.h"
 #include "common/wire/field_checks.h"
 
 namespace tangram {
@@ -22,16 +21,13 @@ namespace {
 constexpr size_t kMinTokenLength = 16;
 constexpr size_t kNumFields = 4;
 
-std::string Sha256(absl::string_view text) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-         reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
+std::string Sha256Of(absl::string_view text) {
+  return std::string(Sha256()(text).view());
 }
 
 absl::StatusOr<std::string> DigestOf(absl::string_view token) {
   if (absl::ConsumePrefix(&token, "sha256:")) {
-    if (token.size() == 2 * SHA256_DIGEST_LENGTH &&
+    if (token.size() == 2 * Digest().bytes.size() &&
         std::all_of(token.begin(), token.end(), absl::ascii_isxdigit)) {
       return absl::HexStringToBytes(token);
     }
@@ -39,7 +35,7 @@ absl::StatusOr<std::string> DigestOf(absl::string_view token) {
   }
   if (token.size() >= kMinTokenLength &&
       std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) {
-    return Sha256(token);
+    return Sha256Of(token);
   }
   return FieldError(
       "token", absl::StrCat(token.size(), " characters"),
@@ -91,7 +87,7 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
 }
 
 const Caller* TokenTable::FindToken(absl::string_view token) const {
-  const auto it = by_digest_.find(Sha256(token));
+  const auto it = by_digest_.find(Sha256Of(token));
   return it == by_digest_.end() ? nullptr : &it->second;
 }
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/digest/sha256.h"
 #include "common/parallelizer/query.h"
-#include "coordinator/dispatch/sha256.h"
 
 namespace tangram {
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "common/digest/sha256.h"
 #include "common/sync/mutex.h"
 #include "coordinator/dispatch/lru_cache.h"
-#include "coordinator/dispatch/sha256.h"
 
 namespace tangram {
 

@@ -1,8 +1,8 @@
 #include "coordinator/store/stored_answer.h"
 
+#include "common/digest/sha256.h"
 #include "common/wire/worker_pool_wire.h"
 #include "coordinator/dispatch/canonical_bytes.h"
-#include "coordinator/dispatch/sha256.h"
 
 namespace tangram {
 namespace {

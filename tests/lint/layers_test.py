@@ -26,8 +26,7 @@ SERVICES = ("common/wire coordinator/planning coordinator/rpc coordinator/store"
 THIRD_PARTY = {
     r"\.pb\.h|google/protobuf/": SERVICES,
     r"grpc(pp)?/": SERVICES + " common/obs common/security coordinator/auth",
-    r"openssl/": "common/security common/wire coordinator/auth"
-                 " coordinator/dispatch",
+    r"openssl/": "common/digest common/security coordinator/auth",
     r"(spdlog|prometheus)/": "common/obs",
     r"yaml-cpp/": "formats/config",
     r"nlohmann/": "cli cli/commands cli/files cli/print formats/config web/view"

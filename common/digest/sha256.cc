@@ -1,4 +1,4 @@
-#include "coordinator/dispatch/sha256.h"
+#include "common/digest/sha256.h"
 
 #include <openssl/evp.h>
 

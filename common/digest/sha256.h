@@ -1,5 +1,5 @@
-#ifndef TANGRAM_COORDINATOR_DISPATCH_SHA256_H_
-#define TANGRAM_COORDINATOR_DISPATCH_SHA256_H_
+#ifndef TANGRAM_COMMON_DIGEST_SHA256_H_
+#define TANGRAM_COMMON_DIGEST_SHA256_H_
 
 #include <openssl/types.h>
 
@@ -49,4 +49,4 @@ class Sha256 {
 
 }  // namespace tangram
 
-#endif  // TANGRAM_COORDINATOR_DISPATCH_SHA256_H_
+#endif  // TANGRAM_COMMON_DIGEST_SHA256_H_
