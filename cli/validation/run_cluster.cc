@@ -26,11 +26,11 @@ constexpr double kRdmaDelivered = 0.8;
 constexpr double kEthernetDelivered = 0.5;
 constexpr double kOmniPathDelivered = 0.25;
 // Nodes with a lower rate are taken to be on plain Ethernet.
-constexpr double kLeastRdmaGbit_per_s = 200;
+constexpr double kLeastRdmaGbitPerS = 200;
 // Far above the 8 network cards of any published node.
 constexpr int kMaxLinksPerNode = 64;
-constexpr double kRdmaLatency_s = 20e-6;
-constexpr double kEthernetLatency_s = 50e-6;
+constexpr double kRdmaLatencyS = 20e-6;
+constexpr double kEthernetLatencyS = 50e-6;
 
 // A number in a text, with the text after it. Digits of a name, as in "V100",
 // are not numbers; "4x100" has two.
@@ -74,8 +74,8 @@ Link LinkOf(const NodeNetwork& network) {
   const double bytes_per_s = delivered * network.gbit_per_s * 1e9 / 8;
   return {.bandwidth_bytes_per_s = bytes_per_s,
           .pair_bandwidth_bytes_per_s = bytes_per_s / network.num_links,
-          .latency_s = network.rdma || network.omni_path ? kRdmaLatency_s
-                                                         : kEthernetLatency_s};
+          .latency_s = network.rdma || network.omni_path ? kRdmaLatencyS
+                                                         : kEthernetLatencyS};
 }
 
 // Returns candidate names in the catalogue's spelling, without remarks and form
@@ -112,10 +112,10 @@ absl::string_view ClauseFor(absl::string_view text, absl::string_view gpu) {
 bool SaysNvlink(absl::string_view text) {
   if (Mentions(text, "nvlink")) return true;
   // PCIe 3.0 x16 has this rate, so a faster link is NVLink.
-  constexpr double kMaxPcie3Gbit_per_s = 128;
+  constexpr double kMaxPcie3GbitPerS = 128;
   const std::vector<NumberInText> numbers = NumbersIn(text);
   return !numbers.empty() && absl::StartsWith(numbers[0].rest, " Gbps") &&
-         numbers[0].value > kMaxPcie3Gbit_per_s;
+         numbers[0].value > kMaxPcie3GbitPerS;
 }
 
 // Builds a cluster with one group of nodes for each GPU type.
@@ -224,7 +224,7 @@ std::optional<NodeNetwork> ParseNodeNetwork(absl::string_view text) {
   }
   if (link_gbit_per_s == 0) return std::nullopt;
   network.gbit_per_s = link_gbit_per_s * network.num_links;
-  network.rdma = network.gbit_per_s >= kLeastRdmaGbit_per_s;
+  network.rdma = network.gbit_per_s >= kLeastRdmaGbitPerS;
   return network;
 }
 

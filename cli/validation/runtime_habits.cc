@@ -43,12 +43,12 @@ struct Framework {
 // Elements that DeepSpeed reduces or gathers at once by default.
 constexpr double kDeepSpeedBucket = 5e8;
 // ZeRO's three buckets of 16-bit elements: reducing, filling and gathering.
-constexpr double kDeepSpeedBuckets_bytes = 3 * 2 * kDeepSpeedBucket;
+constexpr double kDeepSpeedBucketBytes = 3 * 2 * kDeepSpeedBucket;
 
 RuntimeHabits WithDeepSpeed(RuntimeHabits habits) {
   habits.fills_first_stages = true;
   habits.gradient_copy = true;
-  habits.buffer_bytes = kDeepSpeedBuckets_bytes;
+  habits.buffer_bytes = kDeepSpeedBucketBytes;
   return habits;
 }
 

@@ -28,7 +28,7 @@ StageTimes TimesOf(const StageCost& cost) {
 
 // NCCL buffers this much between two GPUs (NCCL_BUFFSIZE). A message of at most
 // this size does not stall the sender.
-constexpr double kNcclBuffer_bytes = 4 << 20;
+constexpr double kNcclBufferBytes = 4 << 20;
 
 // Returns whether a transfer of `bytes` stalls the stages. Only the order of
 // passes of 1F1B and GPipe excludes a deadlock of blocking transfers.
@@ -37,7 +37,7 @@ bool Blocks(const TrainingOptions& training, PipelineSchedule schedule,
   return training.blocking_transfers &&
          (schedule == PipelineSchedule::kOneFOneB ||
           schedule == PipelineSchedule::kGpipe) &&
-         (training.buffered_sends || bytes / path.flows > kNcclBuffer_bytes);
+         (training.buffered_sends || bytes / path.flows > kNcclBufferBytes);
 }
 
 // Sets the transfers from stage `s` to the next stage and back.

@@ -5,11 +5,11 @@
 namespace tangram {
 namespace {
 
-constexpr double kMaxBytes_per_s = 1e15;
+constexpr double kMaxBytesPerS = 1e15;
 constexpr double kMaxSeconds = 10;
 
 absl::StatusOr<double> ReadBandwidth(const ConfigField& field) {
-  return field.AsNumber(1, kMaxBytes_per_s);
+  return field.AsNumber(1, kMaxBytesPerS);
 }
 
 }  // namespace

@@ -87,11 +87,11 @@ bool LiesInNodes(const Setting& setting, const ScoredPlan& plan) {
 // Returns a collective that takes no time, because the operators' times include
 // it or Aceso leaves it out.
 MeasuredCollective FreeCollective(CollectiveOp op, int ranks) {
-  constexpr double kNoTime_s = 1e-15;
+  constexpr double kNoTimeS = 1e-15;
   return {.op = op,
           .ranks = ranks,
-          .points = {{.bytes = 1, .seconds = kNoTime_s},
-                     {.bytes = 1e15, .seconds = kNoTime_s}}};
+          .points = {{.bytes = 1, .seconds = kNoTimeS},
+                     {.bytes = 1e15, .seconds = kNoTimeS}}};
 }
 
 MeasuredCollective Transfers(const std::vector<double>& mb_per_us, int nodes) {

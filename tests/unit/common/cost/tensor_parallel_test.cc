@@ -18,7 +18,7 @@ constexpr StageParallelism kSequence = {.tp_degree = 4,
                                         .sequence_parallel = true};
 
 // Half of 2^21 bytes / tp_y = 2, between two ranks.
-constexpr double kOuterSweep_s = 0.5 * kActivations / 100e9;
+constexpr double kOuterSweepS = 0.5 * kActivations / 100e9;
 
 class TensorParallelTest : public ::testing::Test {
  protected:
@@ -37,9 +37,9 @@ TEST_F(TensorParallelTest, FirstProductGathersOverXAndReducesOverY) {
   const OperatorCost up = Estimate(OpKind::kMlpUp, kPlanar);
   // Half of 2 bytes · 1,024 tokens · 4,096 / tp_x = 2 elements.
   const double inner_sweep_s = 2 * kActivations / 100e9;
-  EXPECT_DOUBLE_EQ(up.forward_comm_s, kOuterSweep_s + inner_sweep_s);
+  EXPECT_DOUBLE_EQ(up.forward_comm_s, kOuterSweepS + inner_sweep_s);
   // The input is gathered again behind 4.3e-5 s of compute.
-  EXPECT_DOUBLE_EQ(up.backward_comm_s, kOuterSweep_s + inner_sweep_s);
+  EXPECT_DOUBLE_EQ(up.backward_comm_s, kOuterSweepS + inner_sweep_s);
   EXPECT_DOUBLE_EQ(up.forward_s - up.forward_comm_s, 2147483648.0 / 1e14);
   EXPECT_EQ(up.dense_parameters, 1024 * 1024);
 }
@@ -55,15 +55,15 @@ TEST_F(TensorParallelTest, SecondProductMovesWhatTheFirstDoes) {
 TEST_F(TensorParallelTest, AttentionMovesQueriesKeysAndValuesOverY) {
   // 3,072 elements between the products.
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).forward_comm_s,
-                   kOuterSweep_s + 1.5 * kActivations / 100e9);
+                   kOuterSweepS + 1.5 * kActivations / 100e9);
   // Four key and value heads: 1,024 + 2 · 256 elements.
   layer_.num_kv_heads = 4;
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).forward_comm_s,
-                   kOuterSweep_s + 0.75 * kActivations / 100e9);
+                   kOuterSweepS + 0.75 * kActivations / 100e9);
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).dense_parameters,
                    1024 * 1536 / 4);
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kOutputProjection, kPlanar).forward_comm_s,
-                   kOuterSweep_s + 0.5 * kActivations / 100e9);
+                   kOuterSweepS + 0.5 * kActivations / 100e9);
 }
 
 TEST_F(TensorParallelTest, AllActivationsAreSplitOverAllRanks) {
