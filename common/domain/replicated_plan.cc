@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
+#include "common/base/in_field.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -119,11 +120,10 @@ absl::Status ValidateReplicatedPlan(const ModelSpec& model,
   TANGRAM_RETURN_IF_ERROR(CheckStateFractions(plan));
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
     const PipelineReplica& replica = plan.pipelines[r];
-    const absl::Status status =
-        ValidatePlan(model, cluster, ShareOf(training, replica), replica.plan);
-    if (status.ok()) continue;
-    return absl::Status(status.code(),
-                        absl::StrCat(FieldOf(r), ".plan.", status.message()));
+    TANGRAM_RETURN_IF_ERROR(
+        InField(FieldOf(r) + ".plan",
+                ValidatePlan(model, cluster, ShareOf(training, replica),
+                             replica.plan)));
   }
   return CheckDisjoint(cluster, plan);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/domain/layer_at.h"
+
 namespace tangram {
 namespace {
 
@@ -12,15 +14,6 @@ bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
   const auto core = std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
   return mask == kRecomputeNone || mask == (OpMask{1} << ops.size()) - 1 ||
          (core != ops.end() && mask == OpMask{1} << (core - ops.begin()));
-}
-
-// Returns the layer `index` layers after the start of `runs`.
-const LayerSpec& LayerAt(absl::Span<const LayerRun> runs, int index) {
-  size_t run = 0;
-  while (run + 1 < runs.size() && index >= runs[run].count) {
-    index -= runs[run++].count;
-  }
-  return runs[run].layer;
 }
 
 bool HasCommonMasksOnly(const StagePlan& stage,

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
+#include "common/base/in_field.h"
 #include "common/base/status_macros.h"
+#include "common/domain/stage_rules.h"
 #include "common/parallelizer/check_arguments.h"
 
 namespace tangram {
@@ -48,269 +49,51 @@ absl::Status CheckText(absl::string_view field, const std::string& text) {
   return absl::OkStatus();
 }
 
-std::string CutText(OperatorCut cut) {
-  return cut.op == 0 ? absl::StrCat("layer ", cut.layer)
-                     : absl::StrCat("layer ", cut.layer, " operator ", cut.op);
+absl::Status CheckTimes(const SliceStage& stage) {
+  if (!std::isfinite(stage.time_s) || stage.time_s <= 0) {
+    return FieldError("time_s", stage.time_s, "a positive number");
+  }
+  if (!IsNonNegative(stage.backward_s) || stage.backward_s > stage.time_s) {
+    return FieldError("backward_s", stage.backward_s,
+                      absl::StrCat("from 0 to time_s, ", stage.time_s));
+  }
+  if (IsNonNegative(stage.sync_s)) return absl::OkStatus();
+  return FieldError("sync_s", stage.sync_s, "a number that is not negative");
 }
 
-// Returns whether `holds` is true for the layer of every run that has a layer
-// in [begin, end). It checks runs, not layers, because there are many plans.
-bool AllLayers(const ModelSlice& slice, int begin, int end,
-               absl::FunctionRef<bool(const LayerSpec&)> holds) {
-  int first = 0;
-  for (const LayerRun& run : slice.runs) {
-    if (first >= end) break;
-    if (first + run.count > begin && !holds(run.layer)) return false;
-    first += run.count;
-  }
-  return true;
+// Checks that the GPUs from `first_gpu` on are in one node or fill nodes.
+absl::Status CheckGpus(const IslandSpec& island, int num_gpus, int first_gpu) {
+  const int in_node = first_gpu % island.gpus_per_node;
+  const bool fits_node = in_node + num_gpus <= island.gpus_per_node;
+  const bool whole_nodes = in_node == 0 && num_gpus % island.gpus_per_node == 0;
+  if (fits_node || whole_nodes) return absl::OkStatus();
+  return FieldError("parallelism",
+                    absl::StrFormat("%d GPUs from GPU %d of a node of %d on",
+                                    num_gpus, in_node, island.gpus_per_node),
+                    "GPUs of one node, or whole nodes");
 }
 
 // Checks one stage on the GPUs from `first_gpu` on.
-class StageCheck {
- public:
-  StageCheck(const ModelSlice& slice, const IslandSpec& island,
-             const ParallelizeOptions& options, const SliceStage& stage)
-      : slice_(slice),
-        island_(island),
-        options_(options),
-        stage_(stage),
-        begin_(stage.plan.begin.layer),
-        end_(begin_ + LayersTouched(stage.plan.begin, stage.plan.end)) {}
-
-  absl::Status Run(int first_gpu) const {
-    TANGRAM_RETURN_IF_ERROR(CheckTimes());
-    TANGRAM_RETURN_IF_ERROR(CheckDegrees());
-    TANGRAM_RETURN_IF_ERROR(CheckSplits());
-    TANGRAM_RETURN_IF_ERROR(CheckGpus(first_gpu));
-    TANGRAM_RETURN_IF_ERROR(CheckOffload());
-    TANGRAM_RETURN_IF_ERROR(CheckRecompute());
-    return CheckLimits();
-  }
-
- private:
-  absl::Status CheckTimes() const {
-    if (!std::isfinite(stage_.time_s) || stage_.time_s <= 0) {
-      return FieldError("time_s", stage_.time_s, "a positive number");
-    }
-    if (!IsNonNegative(stage_.backward_s) ||
-        stage_.backward_s > stage_.time_s) {
-      return FieldError("backward_s", stage_.backward_s,
-                        absl::StrCat("from 0 to time_s, ", stage_.time_s));
-    }
-    if (!IsNonNegative(stage_.sync_s)) {
-      return FieldError("sync_s", stage_.sync_s,
-                        "a number that is not negative");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckDegrees() const {
-    const StageParallelism& p = stage_.plan.parallelism;
-    const struct {
-      const char* name;
-      int value;
-    } degrees[] = {{"parallelism.tp_degree", p.tp_degree},
-                   {"parallelism.cp_degree", p.cp_degree},
-                   {"parallelism.dp_degree", p.dp_degree},
-                   {"parallelism.ep_degree", p.ep_degree},
-                   {"parallelism.tp_y_degree", p.tp_y_degree}};
-    for (const auto& degree : degrees) {
-      if (degree.value < 1 || degree.value > island_.num_gpus()) {
-        return FieldError(
-            degree.name, degree.value,
-            absl::StrCat("from 1 to the island's ", island_.num_gpus()));
-      }
-    }
-    // Each is less than 2^31, so the product of two does not overflow.
-    const int64_t tp_cp = int64_t{p.tp_degree} * p.cp_degree;
-    if (tp_cp > island_.num_gpus() ||
-        tp_cp * p.dp_degree > island_.num_gpus()) {
-      return FieldError(
-          "parallelism",
-          absl::StrFormat("tp %d x cp %d x dp %d", p.tp_degree, p.cp_degree,
-                          p.dp_degree),
-          absl::StrCat("at most the island's ", island_.num_gpus(), " GPUs"));
-    }
-    if (p.zero_stage < 0 || p.zero_stage > 3) {
-      return FieldError("parallelism.zero_stage", p.zero_stage, "0, 1, 2 or 3");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckSplits() const {
-    const StageParallelism& p = stage_.plan.parallelism;
-    if (options_.pipeline_microbatch_size % p.dp_degree != 0) {
-      return FieldError("parallelism.dp_degree", p.dp_degree,
-                        absl::StrCat("a divisor of the pipeline microbatch, ",
-                                     options_.pipeline_microbatch_size));
-    }
-    if (options_.training.sequence_length % p.cp_degree != 0) {
-      return FieldError("parallelism.cp_degree", p.cp_degree,
-                        absl::StrCat("a divisor of the sequence length, ",
-                                     options_.training.sequence_length));
-    }
-    if (p.cp_degree * p.dp_degree % p.ep_degree != 0) {
-      return FieldError(
-          "parallelism.ep_degree", p.ep_degree,
-          absl::StrCat("a divisor of cp x dp, ", p.cp_degree * p.dp_degree));
-    }
-    // Key and value heads are split over tp, or several ranks hold each.
-    const bool heads_split = AllLayers(slice_, begin_, end_, [&p](auto& layer) {
-      return layer.num_heads % p.tp_degree == 0 &&
-             (layer.num_kv_heads == 0 ||
-              layer.num_kv_heads % p.tp_degree == 0 ||
-              p.tp_degree % layer.num_kv_heads == 0);
-    });
-    if (!heads_split) {
-      return FieldError("parallelism.tp_degree", p.tp_degree,
-                        "one that divides the heads of all its layers");
-    }
-    const bool has_experts =
-        std::any_of(slice_.runs.begin(), slice_.runs.end(),
-                    [](const LayerRun& run) { return run.layer.is_moe(); });
-    if (p.ep_degree > 1 && !has_experts) {
-      return FieldError("parallelism.ep_degree", p.ep_degree,
-                        "1, as the slice has no experts");
-    }
-    const bool experts_split = AllLayers(
-        slice_, begin_, end_,
-        [&p](auto& layer) { return layer.num_experts % p.ep_degree == 0; });
-    if (!experts_split) {
-      return FieldError("parallelism.ep_degree", p.ep_degree,
-                        "one that divides the experts of all its layers");
-    }
-    if (p.fsep && p.ep_degree == 1) {
-      return FieldError("parallelism.fsep", "true", "false, as ep_degree is 1");
-    }
-    return CheckTp2d();
-  }
-
-  absl::Status CheckTp2d() const {
-    const StageParallelism& p = stage_.plan.parallelism;
-    constexpr char kField[] = "parallelism.tp_y_degree";
-    if (p.tp_degree % p.tp_y_degree != 0) {
-      return FieldError(kField, p.tp_y_degree,
-                        absl::StrCat("a divisor of tp_degree, ", p.tp_degree));
-    }
-    if (p.tp_y_degree == 1) return absl::OkStatus();
-    if (p.sequence_parallel) {
-      return FieldError(kField, p.tp_y_degree, "1 with sequence_parallel");
-    }
-    if (AllLayers(slice_, begin_, end_, AllowsTp2d)) return absl::OkStatus();
-    return FieldError(kField, p.tp_y_degree,
-                      "1, as a layer has experts or latent attention");
-  }
-
-  absl::Status CheckGpus(int first_gpu) const {
-    const int num_gpus = stage_.plan.parallelism.num_gpus();
-    if (num_gpus > island_.num_gpus() - first_gpu) {
-      return FieldError(
-          "parallelism", absl::StrCat(num_gpus, " GPUs"),
-          absl::StrFormat("at most %d: the island has %d and the stages before "
-                          "take %d",
-                          island_.num_gpus() - first_gpu, island_.num_gpus(),
-                          first_gpu));
-    }
-    const int in_node = first_gpu % island_.gpus_per_node;
-    const bool fits_node = in_node + num_gpus <= island_.gpus_per_node;
-    const bool whole_nodes =
-        in_node == 0 && num_gpus % island_.gpus_per_node == 0;
-    if (fits_node || whole_nodes) return absl::OkStatus();
-    return FieldError("parallelism",
-                      absl::StrFormat("%d GPUs from GPU %d of a node of %d on",
-                                      num_gpus, in_node, island_.gpus_per_node),
-                      "GPUs of one node, or whole nodes");
-  }
-
-  absl::Status CheckRecompute() const {
-    int layer = begin_;
-    for (size_t r = 0; r < stage_.plan.recompute.size(); ++r) {
-      const RecomputeRun& run = stage_.plan.recompute[r];
-      if (run.num_layers < 1 || run.num_layers > end_ - layer) {
-        return FieldError(absl::StrCat("recompute[", r, "].num_layers"),
-                          run.num_layers,
-                          absl::StrCat("from 1 to the ", end_ - layer,
-                                       " layers that are left"));
-      }
-      const bool mask_fits =
-          AllLayers(slice_, layer, layer + run.num_layers, [&run](auto& spec) {
-            return (run.mask & ~kDropOutputs) >> OperatorsOf(spec).size() == 0;
-          });
-      if (!mask_fits) {
-        return FieldError(absl::StrCat("recompute[", r, "].mask"), run.mask,
-                          "bits of the layers' operators only");
-      }
-      layer += run.num_layers;
-    }
-    if (layer == end_) return absl::OkStatus();
-    return FieldError(
-        "recompute", absl::StrCat(layer - begin_, " layers"),
-        absl::StrCat(end_ - begin_, ", as many as the stage touches"));
-  }
-
-  absl::Status CheckOffload() const {
-    const HostOffload& offload = stage_.plan.offload;
-    if (offload.none()) return absl::OkStatus();
-    const struct {
-      const char* name;
-      double value;
-    } fractions[] = {{"offload.weights", offload.weights},
-                     {"offload.gradients", offload.gradients},
-                     {"offload.optimizer", offload.optimizer},
-                     {"offload.activations", offload.activations}};
-    for (const auto& fraction : fractions) {
-      if (!IsNonNegative(fraction.value) || fraction.value > 1) {
-        return FieldError(fraction.name, fraction.value, "from 0 to 1");
-      }
-    }
-    if (island_.device.host.bandwidth_bytes_per_s > 0) return absl::OkStatus();
-    return FieldError("offload", "some",
-                      "none, as the bandwidth to the host is unknown");
-  }
-
-  absl::Status CheckLimits() const {
-    const std::string why = WhyOutside(island_.limits, stage_.plan);
-    if (why.empty()) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat("parallelism: ", why));
-  }
-
-  const ModelSlice& slice_;
-  const IslandSpec& island_;
-  const ParallelizeOptions& options_;
-  const SliceStage& stage_;
-  const int begin_ = 0;  // Layers that the stage touches: [begin_, end_).
-  const int end_ = 0;
-};
-
-// Returns whether `cut` is before an operator of the slice, or at its end.
-bool IsCutOf(const ModelSlice& slice, int num_layers, OperatorCut cut) {
-  if (cut.layer < 0 || cut.op < 0 || cut.layer > num_layers) return false;
-  if (cut.layer == num_layers) return cut.op == 0;
-  return AllLayers(slice, cut.layer, cut.layer + 1, [&](auto& layer) {
-    return cut.op < static_cast<int>(OperatorsOf(layer).size());
-  });
-}
-
-// Checks that the stage begins at `covered`, the end of the previous stage, and
-// ends at a later cut of the slice.
-absl::Status CheckCuts(const SliceStage& stage, const ModelSlice& slice,
-                       OperatorCut covered) {
-  if (stage.plan.begin != covered) {
-    return FieldError("begin", CutText(stage.plan.begin), CutText(covered));
-  }
-  if (stage.plan.end <= covered ||
-      !IsCutOf(slice, slice.num_layers(), stage.plan.end)) {
-    return FieldError(
-        "end", CutText(stage.plan.end),
-        absl::StrCat("an operator of the slice after ", CutText(covered)));
-  }
-  return absl::OkStatus();
+absl::Status CheckStage(const SliceStage& stage, int first_gpu,
+                        const StageRules& rules, const IslandSpec& island,
+                        const ParallelizeOptions& options) {
+  TANGRAM_RETURN_IF_ERROR(CheckTimes(stage));
+  const bool knows_host = island.device.host.bandwidth_bytes_per_s > 0;
+  TANGRAM_RETURN_IF_ERROR(rules.CheckStage(
+      stage.plan, {.max_gpus = island.num_gpus() - first_gpu,
+                   .microbatch_size = options.pipeline_microbatch_size,
+                   .sequence_length = options.training.sequence_length,
+                   .unknown_host = knows_host ? "" : "the island"}));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckGpus(island, stage.plan.parallelism.num_gpus(), first_gpu));
+  const std::string why = WhyOutside(island.limits, stage.plan);
+  if (why.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("parallelism: ", why));
 }
 
 // Checks the name, the bounds of trailing stages and every stage of a plan, and
 // that its stages cover the slice.
-absl::Status CheckPlan(const SlicePlan& plan, const ModelSlice& slice,
+absl::Status CheckPlan(const SlicePlan& plan, const StageRules& rules,
                        const IslandSpec& island,
                        const ParallelizeOptions& options) {
   if (plan.made_by.empty()) {
@@ -334,25 +117,17 @@ absl::Status CheckPlan(const SlicePlan& plan, const ModelSlice& slice,
     return FieldError("max_trailing_stages", plan.max_trailing_stages,
                       absl::StrCat("at most ", kUnlimitedTrailingStages));
   }
-  OperatorCut covered;
+  TANGRAM_RETURN_IF_ERROR(rules.CheckCover(
+      plan.num_stages(),
+      [&](int i) -> const StagePlan& { return plan.stages[i].plan; }));
   int num_gpus = 0;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const SliceStage& stage = plan.stages[i];
-    absl::Status status = CheckCuts(stage, slice, covered);
-    if (status.ok()) {
-      status = StageCheck(slice, island, options, stage).Run(num_gpus);
-    }
-    if (!status.ok()) {
-      return absl::InternalError(
-          absl::StrCat("stages[", i, "].", status.message()));
-    }
-    covered = stage.plan.end;
+    TANGRAM_RETURN_IF_ERROR(InField(
+        "stages", i, CheckStage(stage, num_gpus, rules, island, options)));
     num_gpus += stage.plan.parallelism.num_gpus();
   }
-  const OperatorCut end = {slice.num_layers(), 0};
-  if (covered == end) return absl::OkStatus();
-  return FieldError("stages", absl::StrCat("they end at ", CutText(covered)),
-                    absl::StrCat(CutText(end), ", the end of the slice"));
+  return absl::OkStatus();
 }
 
 absl::Status CheckInfeasible(const SlicePlanSet& answer) {
@@ -427,13 +202,11 @@ absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
                                       int64_t{kUnlimitedTrailingStages}));
   TANGRAM_RETURN_IF_ERROR(CheckWithin(
       "plans", static_cast<int64_t>(answer.plans.size()), kMaxSlicePlans));
+  const StageRules rules(slice.runs);
   for (size_t i = 0; i < answer.plans.size(); ++i) {
-    const absl::Status status =
-        CheckPlan(answer.plans[i], slice, island, options);
-    if (!status.ok()) {
-      return absl::InternalError(
-          absl::StrCat("plans[", i, "].", status.message()));
-    }
+    TANGRAM_RETURN_IF_ERROR(
+        InField("plans", static_cast<int>(i),
+                CheckPlan(answer.plans[i], rules, island, options)));
   }
   return absl::OkStatus();
 }

@@ -3,23 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/domain/layer_at.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
 
 namespace tangram {
-namespace {
-
-const LayerSpec& LayerAt(const ModelSlice& slice, int layer) {
-  int run_end = 0;
-  for (const LayerRun& run : slice.runs) {
-    run_end += run.count;
-    if (layer < run_end) return run.layer;
-  }
-  return slice.runs.back().layer;
-}
-
-}  // namespace
-
 PlanEstimator::PlanEstimator(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options)
     : slice_(slice),
@@ -98,7 +86,7 @@ double PlanEstimator::TransferSecondsAfter(const SlicePlan& plan, int stage,
   return SecondsToNextStage(island_, options_, first_gpu,
                             plan.stages[stage].plan.parallelism.num_gpus(),
                             plan.stages[stage + 1].plan.parallelism.num_gpus(),
-                            LayerAt(slice_, cut.layer), cut.op);
+                            LayerAt(slice_.runs, cut.layer), cut.op);
 }
 
 }  // namespace tangram

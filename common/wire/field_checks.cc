@@ -91,15 +91,4 @@ absl::Status FirstError(std::initializer_list<absl::Status> checks) {
   return absl::OkStatus();
 }
 
-absl::Status InField(absl::string_view field, absl::Status status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(field, ".", status.message()));
-}
-
-absl::Status InField(absl::string_view field, int index, absl::Status status) {
-  if (status.ok()) return status;
-  return InField(absl::StrCat(field, "[", index, "]"), std::move(status));
-}
-
 }  // namespace tangram

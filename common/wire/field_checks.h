@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/in_field.h"
 #include "common/domain/limits.h"
 
 // Checks of decoding. Every error is kInvalidArgument and reads
@@ -38,22 +39,6 @@ absl::Status CheckName(absl::string_view field, absl::string_view value);
 absl::Status CheckPresent(absl::string_view field, bool present);
 
 absl::Status FirstError(std::initializer_list<absl::Status> checks);
-
-// Puts `field.` (or `field[index].`) in front of the path of an error.
-absl::Status InField(absl::string_view field, absl::Status status);
-absl::Status InField(absl::string_view field, int index, absl::Status status);
-
-template <typename T>
-absl::StatusOr<T> InField(absl::string_view field, absl::StatusOr<T> value) {
-  if (value.ok()) return value;
-  return InField(field, std::move(value).status());
-}
-template <typename T>
-absl::StatusOr<T> InField(absl::string_view field, int index,
-                          absl::StatusOr<T> value) {
-  if (value.ok()) return value;
-  return InField(field, index, std::move(value).status());
-}
 
 }  // namespace tangram
 

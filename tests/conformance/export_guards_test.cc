@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         Guard{"WholeMicrobatchOfEveryReplica", "flagscale", Gpt,
               [](auto& in) { in.plan.pipeline_microbatch_size = 2; },
               "stages[1].parallelism.dp_degree: 4; expected a divisor of "
-              "pipeline_microbatch_size, 2"},
+              "the pipeline microbatch, 2"},
         Guard{"WholeMicrobatchesOfTheBatch", "flagscale", Gpt,
               [](auto& in) { in.training.global_batch_size = 130; },
               "pipeline_microbatch_size: 4; expected a divisor of the global "
@@ -371,7 +371,8 @@ std::vector<Guard> ForAll() {
        "stages[1].begin: layer 13; expected layer 12"},
       {"SumOfGpus",
        [](PlannedTraining& in) { in.plan.stages[0].gpus.pop_back(); },
-       "stages[0].gpus: 7 GPUs; expected 8"}};
+       "stages[0].parallelism: tp 4 x cp 1 x dp 2; expected at most the 7 "
+       "GPUs"}};
   std::vector<Guard> guards;
   for (const Common& common : commons) {
     for (const char* target : {"flagscale", "aceso", "megatron", "galvatron"}) {

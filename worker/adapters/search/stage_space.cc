@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/domain/stage_rules.h"
+
 namespace tangram {
 namespace {
 
@@ -99,10 +101,7 @@ SplitLimits::SplitLimits(absl::Span<const LayerSpec> layers,
 bool SplitLimits::AllowsTp(int tp_degree) const {
   return std::all_of(layers_.begin(), layers_.end(),
                      [tp_degree](const LayerSpec& layer) {
-                       const int kv_heads = layer.num_kv_heads;
-                       return layer.num_heads % tp_degree == 0 &&
-                              (kv_heads == 0 || kv_heads % tp_degree == 0 ||
-                               tp_degree % kv_heads == 0);
+                       return SplitsHeads(layer, tp_degree);
                      });
 }
 

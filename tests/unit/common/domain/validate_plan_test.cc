@@ -188,8 +188,8 @@ std::vector<BadPlan> BadCoverage() {
        [](Inputs& in) {
          in.stage(1).end = {5, 1};
        },
-       "stages[1].end: layer 5 operator 1; expected layer 6, the end of the "
-       "model"},
+       "stages[1].end: layer 5 operator 1; expected layer 6, the end of all "
+       "layers"},
       {"LayerOutOfRange",
        [](Inputs& in) {
          in.stage(1).end = {7, 0};
@@ -218,13 +218,12 @@ std::vector<BadPlan> BadDegrees() {
       {"DegreeNotPositive",
        [](Inputs& in) { in.stage(0).parallelism.tp_degree = 0; },
        "stages[0].parallelism.tp_degree: 0; expected a positive integer, at "
-       "most the stage's 4 GPUs"},
+       "most the 4 GPUs that the stage may use"},
       {"DegreeHuge",
        [](Inputs& in) { in.stage(1).parallelism.cp_degree = 2'000'000'000; },
        "stages[1].parallelism.cp_degree: 2000000000; expected"},
       {"NoGpus", [](Inputs& in) { in.plan.stages[0].gpus.clear(); },
-       "stages[0].parallelism.tp_degree: 2; expected a positive integer, at "
-       "most the stage's 0 GPUs"},
+       "stages[0].gpus: none; expected at least one"},
       {"GpusAreNotTheProduct",
        [](Inputs& in) { in.stage(0).parallelism.dp_degree = 1; },
        "stages[0].gpus: 4 GPUs; expected 2, as tp 2 x cp 1 x dp 1"},
@@ -232,8 +231,8 @@ std::vector<BadPlan> BadDegrees() {
        "stages[0].parallelism.zero_stage: 4; expected 0, 1, 2 or 3"},
       {"DpDoesNotDivideMicrobatch",
        [](Inputs& in) { in.plan.pipeline_microbatch_size = 1; },
-       "stages[0].parallelism.dp_degree: 2; expected a divisor of "
-       "pipeline_microbatch_size, 1"},
+       "stages[0].parallelism.dp_degree: 2; expected a divisor of the "
+       "pipeline microbatch, 1"},
       {"CpDoesNotDivideSequence",
        [](Inputs& in) { in.training.sequence_length = 511; },
        "stages[1].parallelism.cp_degree: 2; expected a divisor of the sequence "
@@ -256,6 +255,19 @@ std::vector<BadPlan> BadDegrees() {
        },
        "stages[1].parallelism.ep_degree: 2; expected a divisor of the number "
        "of experts, 7"},
+      {"EpWithoutExperts",
+       [](Inputs& in) { in.stage(0).parallelism.ep_degree = 2; },
+       "stages[0].parallelism.ep_degree: 2; expected 1, as no layer has "
+       "experts"},
+      {"ShardedExpertsWithoutExpertParallelism",
+       [](Inputs& in) { in.stage(0).parallelism.fsep = true; },
+       "stages[0].parallelism.fsep: true; expected false, as ep_degree is 1"},
+      {"DegreesOfMoreGpus",
+       [](Inputs& in) {
+         in.stage(0).parallelism = {.tp_degree = 4, .dp_degree = 2};
+       },
+       "stages[0].parallelism: tp 4 x cp 1 x dp 2; expected at most the 4 "
+       "GPUs"},
       {"TpYNotPositive",
        [](Inputs& in) { in.stage(0).parallelism.tp_y_degree = 0; },
        "stages[0].parallelism.tp_y_degree: 0; expected a positive integer"},
@@ -346,7 +358,7 @@ std::vector<BadPlan> BadRecompute() {
          in.stage(0).recompute = {{.num_layers = 2}, {.num_layers = 2}};
        },
        "stages[0].recompute[1].num_layers: 2; expected a positive integer, at "
-       "most the 1 left of the stage"},
+       "most the 1 layers that are left of the stage"},
       {"RecomputeNegative",
        [](Inputs& in) {
          in.stage(0).recompute = {{.num_layers = -1}, {.num_layers = 4}};

@@ -2,8 +2,11 @@
 
 #include <functional>
 #include <limits>
+#include <random>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "common/domain/pipeline_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -13,6 +16,7 @@ namespace tangram {
 namespace {
 
 using ::tangram::testing::IsOk;
+using ::tangram::testing::TestCluster;
 using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
@@ -144,11 +148,10 @@ INSTANTIATE_TEST_SUITE_P(
              "plans[0].max_trailing_stages: 2; expected at least what was "
              "asked, 3"},
         Case{"NoStages", [](SlicePlanSet& a) { a.plans[0].stages.clear(); },
-             "plans[0].stages: they end at layer 0; expected layer 6"},
+             "plans[0].stages: none; expected at least one"},
         Case{"LastStageMissing",
              [](SlicePlanSet& a) { a.plans[0].stages.pop_back(); },
-             "plans[0].stages: they end at layer 3 operator 5; expected layer "
-             "6"}),
+             "plans[0].stages[1].end: layer 3 operator 5; expected layer 6"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -193,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"ZeroDegree",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_degree = 0; },
-             "stages[0].parallelism.tp_degree: 0; expected from 1 to"},
+             "stages[0].parallelism.tp_degree: 0; expected a positive"},
         Case{"OverflowingDegrees",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism = {.tp_degree = 16, .cp_degree = 16};
@@ -206,22 +209,23 @@ INSTANTIATE_TEST_SUITE_P(
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism.dp_degree = 1 << 20;
              },
-             "stages[0].parallelism.dp_degree: 1048576; expected from 1 to"},
+             "stages[0].parallelism.dp_degree: 1048576; expected a positive"},
         Case{"ShardedExpertsWithoutExperts",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.fsep = true; },
              "stages[0].parallelism.fsep: true; expected false"},
         Case{"OffloadBelowZero",
              [](SlicePlanSet& a) { Stage(a, 0).offload.weights = -0.5; },
-             "stages[0].offload.weights: -0.5; expected from 0 to 1"},
+             "stages[0].offload.weights: -0.5; expected a fraction"},
         Case{"OffloadAboveOne",
              [](SlicePlanSet& a) { Stage(a, 1).offload.activations = 1.5; },
-             "stages[1].offload.activations: 1.5; expected from 0 to 1"},
+             "stages[1].offload.activations: 1.5; expected a fraction"},
         Case{"OffloadOfNan",
              [](SlicePlanSet& a) { Stage(a, 1).offload.optimizer = kNan; },
-             "stages[1].offload.optimizer: nan; expected from 0 to 1"},
+             "stages[1].offload.optimizer: nan; expected a fraction"},
         Case{"OffloadOverAnUnknownLink",
              [](SlicePlanSet& a) { Stage(a, 0).offload.gradients = 0.5; },
-             "stages[0].offload: some; expected none"},
+             "stages[0].offload: given; expected none, as the host link of the "
+             "island is not known"},
         Case{"DpDoesNotDivideMicrobatch",
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 1, .dp_degree = 8};
@@ -236,19 +240,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{
             "TpDoesNotDivideHeads",
             [](SlicePlanSet& a) { Stage(a, 0).parallelism = {.tp_degree = 3}; },
-            "stages[0].parallelism.tp_degree: 3; expected one that divides "
-            "the heads"},
+            "stages[0].parallelism.tp_degree: 3; expected a divisor of the "
+            "number of heads, 16"},
         Case{"EpDoesNotDivideRanks",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 4; },
              "stages[0].parallelism.ep_degree: 4; expected a divisor of cp x "
              "dp, 2"},
         Case{"EpWithoutExperts",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 2; },
-             "stages[0].parallelism.ep_degree: 2; expected 1, as the slice has "
-             "no experts"},
+             "stages[0].parallelism.ep_degree: 2; expected 1, as no layer has "
+             "experts"},
         Case{"TpYZero",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_y_degree = 0; },
-             "stages[0].parallelism.tp_y_degree: 0; expected from 1 to"},
+             "stages[0].parallelism.tp_y_degree: 0; expected a positive"},
         Case{"TpYDoesNotDivideTp",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism = {.tp_degree = 2, .tp_y_degree = 4};
@@ -265,7 +269,8 @@ INSTANTIATE_TEST_SUITE_P(
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 4, .dp_degree = 4};
              },
-             "stages[2].parallelism: 16 GPUs; expected at most 8"},
+             "stages[2].parallelism: tp 4 x cp 1 x dp 4; expected at most the "
+             "8"},
         Case{
             "StraddlesNodes",
             [](SlicePlanSet& a) { Stage(a, 0).parallelism = {.tp_degree = 2}; },
@@ -282,11 +287,12 @@ INSTANTIATE_TEST_SUITE_P(
              "stages[2].recompute: 1 layers; expected 3"},
         Case{"RecomputeTooLong",
              [](SlicePlanSet& a) { Stage(a, 2).recompute[1].num_layers = 3; },
-             "stages[2].recompute[1].num_layers: 3; expected from 1 to the 2"},
+             "stages[2].recompute[1].num_layers: 3; expected a positive "
+             "integer, at most the 2 layers"},
         Case{"MaskOfNoOperator",
              // The embedding has one operator.
              [](SlicePlanSet& a) { Stage(a, 0).recompute[0].mask = 2; },
-             "stages[0].recompute[0].mask: 2"}),
+             "stages[0].recompute[0].mask: 0x2"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(BadAnswerOnALimitedIslandTest, StagesAreWithinTheLimits) {
@@ -321,8 +327,8 @@ TEST(BadMoeAnswerTest, EpMustDivideTheExperts) {
   const absl::Status status =
       CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("ep_degree: 16; expected one that divides the "
-                        "experts"));
+              HasSubstr("ep_degree: 16; expected a divisor of the number of "
+                        "experts, 8"));
 
   answer.plans[0].stages[0].plan.parallelism.ep_degree = 8;
   EXPECT_THAT(CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options),
@@ -333,7 +339,76 @@ TEST(BadMoeAnswerTest, EpMustDivideTheExperts) {
   EXPECT_THAT(
       std::string(CheckSlicePlanSet(answer, slice, TestIsland(2, 8), options)
                       .message()),
-      HasSubstr("tp_y_degree: 2; expected 1, as a layer has experts"));
+      HasSubstr("tp_y_degree: 2; expected 1, as layer 0 has experts"));
+}
+
+// A slice plan of the whole model is a pipeline plan on the island's GPUs.
+absl::Status CheckAsPipeline(const SlicePlan& plan) {
+  PipelinePlan pipeline = {.pipeline_microbatch_size = 4};
+  int gpu = 0;
+  for (const SliceStage& stage : plan.stages) {
+    PlacedStage& placed = pipeline.stages.emplace_back();
+    placed.plan = stage.plan;
+    for (int i = 0; i < stage.plan.parallelism.num_gpus(); ++i, ++gpu) {
+      placed.gpus.push_back({.node = gpu / 4, .index = gpu % 4});
+    }
+  }
+  return ValidatePlan(TestModel(4), TestCluster({{.num_nodes = 4}}),
+                      TestTraining(32), pipeline);
+}
+
+void Spoil(std::mt19937& random, StagePlan& stage) {
+  const auto small = [&] { return 1 + static_cast<int>(random() % 4); };
+  StageParallelism& p = stage.parallelism;
+  switch (random() % 10) {
+    case 0:
+      p.tp_degree = small();
+      break;
+    case 1:
+      p.cp_degree = small();
+      break;
+    case 2:
+      p.dp_degree = small();
+      break;
+    case 3:
+      p.ep_degree = small();
+      break;
+    case 4:
+      p.tp_y_degree = small();
+      break;
+    case 5:
+      p.zero_stage = 2 * small() - 3;
+      break;
+    case 6:
+      p.fsep = true;
+      break;
+    case 7:
+      stage.recompute[0].num_layers = small() - 1;
+      break;
+    case 8:
+      stage.recompute[0].mask = OpMask{1} << random() % 12;
+      break;
+    case 9:
+      stage.offload.weights = 0.5 * small() - 0.5;
+      break;
+  }
+}
+
+TEST(CheckSlicePlanSetPropertyTest, StagesAreLegalAsInAPipelinePlan) {
+  std::mt19937 random(1);
+  int num_legal = 0;
+  for (int i = 0; i < 2000; ++i) {
+    SlicePlanSet answer = GoodAnswer();
+    Spoil(random, Stage(answer, static_cast<int>(random() % 3)));
+    const absl::Status as_answer = Check(answer);
+    // Only slice plans must fill nodes.
+    if (absl::StrContains(as_answer.message(), "whole nodes")) continue;
+    const absl::Status as_pipeline = CheckAsPipeline(answer.plans[0]);
+    ASSERT_EQ(as_answer.ok(), as_pipeline.ok())
+        << as_answer << " | " << as_pipeline;
+    num_legal += as_answer.ok() ? 1 : 0;
+  }
+  EXPECT_GT(num_legal, 300);
 }
 
 TEST(CheckAtomsTest, AtomsHoldTheModelInOrder) {
