@@ -351,28 +351,11 @@ class Parser {
     app_.get_formatter()->column_width(kHelpColumn);
     AddPlan(*Add("plan", "Plan a model on a cluster", plan_), plan_);
 
-    CLI::App* islands =
-        Add("islands", "Show the GPU islands of a cluster", islands_);
-    AddCluster(*islands, islands_.cluster, /*required=*/true);
-    AddTolerances(*islands, islands_.tolerances);
-    islands
-        ->add_option("--precision", islands_.precision,
-                     "Compare peak throughput at this precision")
-        ->capture_default_str();
-
+    AddIslands();
     AddEvaluate(
         *Add("evaluate", "Predict time and memory of a plan", evaluate_),
         evaluate_);
-
-    CLI::App* explain =
-        Add("explain", "Explain why a plan is as fast as it is", explain_);
-    explain->add_option("plan", explain_.plan_file, "Plan file")
-        ->required()
-        ->type_name("PLAN.json");
-    explain
-        ->add_option("--against", explain_.against_file,
-                     "Compare with this plan")
-        ->type_name("OTHER.json");
+    AddExplain();
     AddDiff(*Add("diff", "Compare two plans stage by stage", diff_), diff_);
     AddReport(*Add("report", "Make an HTML page of one or more plans", report_),
               report_);
@@ -381,58 +364,18 @@ class Parser {
                    export_),
               export_);
     AddImports();
-    CLI::App* profile = app_.add_subcommand(
-        "profile", "Show measurements that override the cost model");
-    profile->require_subcommand(1);
-    Add(*profile, "show", "Show what a profile holds", show_profile_)
-        ->add_option("file", show_profile_.file, "Profile file")
-        ->required()
-        ->type_name("FILE");
-
+    AddShowProfile();
     AddValidate(
         *Add("validate", "Compare predictions with measured training runs",
              validate_),
         validate_);
 
-    Add("models", "List the built-in models", models_);
-    Add("devices", "List the GPUs of the catalogue, or show one", devices_)
-        ->add_option("gpu", devices_.device,
-                     "Show this GPU with the source of every value")
-        ->type_name("GPU");
-    Add("planners", "List the planners and their options", planners_);
-    Add("parallelizers", "List the parallelizers and what they search over",
-        parallelizers_);
-
-    CLI::App* health =
-        Add("health", "Ask whether a coordinator serves", health_);
-    AddCoordinator(*health, health_.coordinator);
-    health
-        ->add_option("--timeout", health_.timeout_s,
-                     "Wait at most this many seconds")
-        ->capture_default_str()
-        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+    AddCatalogues();
+    AddHealth();
     AddJobs();
     AddWorkers();
-    CLI::App* top =
-        Add("top", "Show what a coordinator and its workers do", top_);
-    AddCoordinator(*top, top_.coordinator);
-    top->add_flag("--once", top_.once, "Show it once and exit");
-    top->add_option("--interval", top_.interval_s,
-                    "Refresh after this many seconds")
-        ->capture_default_str()
-        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
-    top->add_option("--limit", top_.limit, "Show at most this many workers")
-        ->capture_default_str()
-        ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
-    Add("completion", "Print a completion script for a shell", completion_)
-        ->add_option("shell", completion_.shell, "bash, fish or zsh")
-        ->required()
-        ->type_name("SHELL");
-    CLI::App* manual = Add("manual", "Write the manual pages", manual_);
-    manual->group("");  // Hidden: packages call it, people do not.
-    manual->add_option("folder", manual_.folder, "Folder for the pages")
-        ->required()
-        ->type_name("DIR");
+    AddTop();
+    AddShellSupport();
     Add("version", "Show the version", version_);
   }
 
@@ -454,6 +397,89 @@ class Parser {
   }
 
  private:
+  void AddIslands() {
+    CLI::App* islands =
+        Add("islands", "Show the GPU islands of a cluster", islands_);
+    AddCluster(*islands, islands_.cluster, /*required=*/true);
+    AddTolerances(*islands, islands_.tolerances);
+    islands
+        ->add_option("--precision", islands_.precision,
+                     "Compare peak throughput at this precision")
+        ->capture_default_str();
+  }
+
+  void AddExplain() {
+    CLI::App* explain =
+        Add("explain", "Explain why a plan is as fast as it is", explain_);
+    explain->add_option("plan", explain_.plan_file, "Plan file")
+        ->required()
+        ->type_name("PLAN.json");
+    explain
+        ->add_option("--against", explain_.against_file,
+                     "Compare with this plan")
+        ->type_name("OTHER.json");
+  }
+
+  void AddShowProfile() {
+    CLI::App* profile = app_.add_subcommand(
+        "profile", "Show measurements that override the cost model");
+    profile->require_subcommand(1);
+    Add(*profile, "show", "Show what a profile holds", show_profile_)
+        ->add_option("file", show_profile_.file, "Profile file")
+        ->required()
+        ->type_name("FILE");
+  }
+
+  // Lists what can be named in other commands.
+  void AddCatalogues() {
+    Add("models", "List the built-in models", models_);
+    Add("devices", "List the GPUs of the catalogue, or show one", devices_)
+        ->add_option("gpu", devices_.device,
+                     "Show this GPU with the source of every value")
+        ->type_name("GPU");
+    Add("planners", "List the planners and their options", planners_);
+    Add("parallelizers", "List the parallelizers and what they search over",
+        parallelizers_);
+  }
+
+  void AddHealth() {
+    CLI::App* health =
+        Add("health", "Ask whether a coordinator serves", health_);
+    AddCoordinator(*health, health_.coordinator);
+    health
+        ->add_option("--timeout", health_.timeout_s,
+                     "Wait at most this many seconds")
+        ->capture_default_str()
+        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+  }
+
+  void AddTop() {
+    CLI::App* top =
+        Add("top", "Show what a coordinator and its workers do", top_);
+    AddCoordinator(*top, top_.coordinator);
+    top->add_flag("--once", top_.once, "Show it once and exit");
+    top->add_option("--interval", top_.interval_s,
+                    "Refresh after this many seconds")
+        ->capture_default_str()
+        ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+    top->add_option("--limit", top_.limit, "Show at most this many workers")
+        ->capture_default_str()
+        ->check(WholeNumber(1, INT32_MAX, "a positive integer"));
+  }
+
+  // Completion scripts and manual pages.
+  void AddShellSupport() {
+    Add("completion", "Print a completion script for a shell", completion_)
+        ->add_option("shell", completion_.shell, "bash, fish or zsh")
+        ->required()
+        ->type_name("SHELL");
+    CLI::App* manual = Add("manual", "Write the manual pages", manual_);
+    manual->group("");  // Hidden: packages call it, people do not.
+    manual->add_option("folder", manual_.folder, "Folder for the pages")
+        ->required()
+        ->type_name("DIR");
+  }
+
   void AddImports() {
     CLI::App* import =
         app_.add_subcommand("import", "Read the files of other tools");

@@ -169,34 +169,45 @@ absl::Status WritePlanTrace(const PlanOptions& options,
                     console.out);
 }
 
-}  // namespace
-
-CommandResult Run(const PlanOptions& options, Console& console) {
-  const PlanOutputs outputs{.plan_file = options.output_file,
-                            .timeline_file = options.timeline_file};
+absl::Status CheckPlanOutputs(const PlanOptions& options,
+                              const PlanOutputs& outputs) {
   TANGRAM_RETURN_IF_ERROR(CheckOutputs(outputs));
   TANGRAM_RETURN_IF_ERROR(CheckTrace(options));
-  if (!options.request_file.empty() &&
-      !IsStandardOutput(options.request_file)) {
-    TANGRAM_RETURN_IF_ERROR(CheckWritable(options.request_file));
+  if (options.request_file.empty() || IsStandardOutput(options.request_file)) {
+    return absl::OkStatus();
   }
-  TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request.model));
-  if (!options.request_file.empty()) {
-    return WriteRequest(options, request, setup, console);
-  }
-  if (options.dry_run) {
-    TANGRAM_ASSIGN_OR_RETURN(const std::string cost,
-                             DescribeCost(request, setup));
-    console.out << cost << "\n";
-    return ExitCode::kOk;
-  }
-  std::vector<ReducedRequest> spares;
-  if (options.prepare_node_loss) {
-    TANGRAM_ASSIGN_OR_RETURN(spares, WithoutANode(request));
-  }
-  if (options.detach) return Submit(options, request, spares, setup, console);
+  return CheckWritable(options.request_file);
+}
+
+// Carries out --dry-run: prints what planning costs at most.
+CommandResult PrintCost(const PlanRequest& request, const PlanningSetup& setup,
+                        Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string cost,
+                           DescribeCost(request, setup));
+  console.out << cost << "\n";
+  return ExitCode::kOk;
+}
+
+// Returns the jobs of --prepare-node-loss, none without it.
+absl::StatusOr<std::vector<ReducedRequest>> SparesOf(
+    const PlanOptions& options, const PlanRequest& request) {
+  if (!options.prepare_node_loss) return std::vector<ReducedRequest>();
+  return WithoutANode(request);
+}
+
+void PrintAnswer(const PlanOptions& options, const PlanFile& file,
+                 Console& console) {
+  if (options.quiet || IsStandardOutput(options.output_file)) return;
+  PrintPlanFile(file, console);
+  if (!options.verbose) return;
+  console.out << "\n";
+  PrintPlanningCost(file, console);
+}
+
+// Plans, and writes and prints the answer.
+CommandResult Plan(const PlanOptions& options, const PlanOutputs& outputs,
+                   const PlanRequest& request, const PlanningSetup& setup,
+                   Console& console) {
   const bool has_trace = !options.trace_file.empty();
   const std::unique_ptr<PlanTracer> tracer = has_trace ? MakeTracer() : nullptr;
   TANGRAM_ASSIGN_OR_RETURN(
@@ -211,15 +222,30 @@ CommandResult Run(const PlanOptions& options, Console& console) {
     TANGRAM_RETURN_IF_ERROR(WritePlanTrace(options, *tracer, console));
   }
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timeline, console.out));
-  if (!options.quiet && !IsStandardOutput(options.output_file)) {
-    PrintPlanFile(file, console);
-    if (options.verbose) {
-      console.out << "\n";
-      PrintPlanningCost(file, console);
-    }
-  }
-  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
+  PrintAnswer(options, file, console);
   return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
+}
+
+}  // namespace
+
+CommandResult Run(const PlanOptions& options, Console& console) {
+  const PlanOutputs outputs{.plan_file = options.output_file,
+                            .timeline_file = options.timeline_file};
+  TANGRAM_RETURN_IF_ERROR(CheckPlanOutputs(options, outputs));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
+                           SetupOf(options, request.model));
+  if (!options.request_file.empty()) {
+    return WriteRequest(options, request, setup, console);
+  }
+  if (options.dry_run) return PrintCost(request, setup, console);
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ReducedRequest> spares,
+                           SparesOf(options, request));
+  if (options.detach) return Submit(options, request, spares, setup, console);
+  TANGRAM_ASSIGN_OR_RETURN(const ExitCode code,
+                           Plan(options, outputs, request, setup, console));
+  TANGRAM_RETURN_IF_ERROR(Prepare(options, spares, setup, console));
+  return code;
 }
 
 }  // namespace tangram
