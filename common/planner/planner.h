@@ -40,11 +40,13 @@ struct Refusal {
   int stage = -1;
 };
 
-// A proposal with the result of the judge.
+// A short record of a proposal that was judged. The judge keeps the plans
+// themselves only while it may choose them.
 struct JudgedProposal {
-  Proposal proposal;     // With its plan as it will run.
   uint32_t islands = 0;  // One bit per island in use.
-  // Simulated. Infinite if the proposal is refused.
+  int num_stages = 0;
+  int pipeline_microbatch_size = 0;
+  // Simulated, of the plan as it will run. Infinite if the proposal is refused.
   double iteration_time_s = std::numeric_limits<double>::infinity();
 
   bool fits() const {

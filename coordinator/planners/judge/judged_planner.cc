@@ -1,14 +1,17 @@
 #include "coordinator/planners/judge/judged_planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planners/judge/choose_islands.h"
+#include "coordinator/planners/judge/kept_plans.h"
 
 namespace tangram {
 namespace {
@@ -34,10 +37,9 @@ std::vector<RunnerUp> RunnersUp(const Judgement& judgement) {
   for (int i = 0; i < static_cast<int>(judgement.proposals.size()); ++i) {
     const JudgedProposal& judged = judgement.proposals[i];
     if (i == judgement.chosen || !judged.fits()) continue;
-    const PipelinePlan& plan = judged.proposal.plan;
     RunnerUp& runner_up = runners_up.emplace_back(
-        RunnerUp{.num_stages = plan.num_stages(),
-                 .pipeline_microbatch_size = plan.pipeline_microbatch_size,
+        RunnerUp{.num_stages = judged.num_stages,
+                 .pipeline_microbatch_size = judged.pipeline_microbatch_size,
                  .iteration_time_s = judged.iteration_time_s});
     for (int island = 0; judged.islands >> island != 0; ++island) {
       if (judged.islands >> island & 1) runner_up.islands.push_back(island);
@@ -51,31 +53,67 @@ std::vector<RunnerUp> RunnersUp(const Judgement& judgement) {
   return runners_up;
 }
 
+Refusal RefusalOf(const absl::Status& status) {
+  return {.why = {.reason = std::string(status.message())}};
+}
+
+// Returns whether the iteration and all stages have finite times. No comparison
+// holds with NaN, so a plan with such a time could win. The schedule takes the
+// later of two times, which may lose the NaN of a stage.
+bool HasFiniteTimes(const Evaluation& evaluation) {
+  return std::isfinite(evaluation.iteration_time_s) &&
+         absl::c_all_of(evaluation.stages, [](const StageEvaluation& stage) {
+           return std::isfinite(stage.forward_s + stage.backward_s +
+                                stage.send_s + stage.sync_s +
+                                stage.optimizer_s);
+         });
+}
+
+// Returns the reason to refuse a plan with this evaluation. Empty: it fits.
+std::optional<Refusal> RefusalOf(const Evaluation& evaluation) {
+  if (!evaluation.violations.empty()) {
+    const Violation& violation = evaluation.violations.front();
+    return Refusal{.why = {.reason = violation.reason,
+                           .bytes_short = violation.bytes_short},
+                   .stage = violation.stage};
+  }
+  if (!HasFiniteTimes(evaluation)) {
+    return Refusal{.why = {.reason = "the simulated time of a stage or of the "
+                                     "iteration is not finite"}};
+  }
+  return std::nullopt;
+}
+
 // Judges the proposals of one search.
 class Judge {
  public:
   Judge(const PlanRequest& request, const JudgeOptions& options)
-      : request_(request), options_(options) {}
+      : request_(request), options_(options), kept_(options.min_island_gain) {}
 
   // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
   void Add(Proposal proposal, int index, std::vector<Refusal>& refusals) {
-    JudgedProposal judged{.proposal = std::move(proposal)};
-    judged.islands = IslandsOf(judged.proposal.plan);
-    std::optional<Refusal> refusal = Play(judged.proposal.plan);
-    if (!refusal.has_value()) {
-      judged.iteration_time_s = evaluations_.back().iteration_time_s;
-      any_fits_ = true;
-    } else {
+    Evaluation evaluation;
+    std::optional<Refusal> refusal = Play(proposal.plan, evaluation);
+    JudgedProposal judged{
+        .islands = IslandsOf(proposal.plan),
+        .num_stages = proposal.plan.num_stages(),
+        .pipeline_microbatch_size = proposal.plan.pipeline_microbatch_size};
+    if (refusal.has_value()) {
       refusal->proposal = index;
       KeepClosest(refusal->why);
       refusals.push_back(*std::move(refusal));
+    } else {
+      judged.iteration_time_s = evaluation.iteration_time_s;
+      kept_.Add(judged.islands, {.index = num_judged(),
+                                 .proposal = std::move(proposal),
+                                 .evaluation = std::move(evaluation)});
     }
-    judgement_.proposals.push_back(std::move(judged));
+    judgement_.proposals.push_back(judged);
   }
 
   // Picks the answer, if any proposal fits.
   void Choose() {
-    if (!any_fits_) return;
+    if (!any_fits()) return;
     std::vector<ScoredPipeline> scored;
     for (const JudgedProposal& judged : judgement_.proposals) {
       scored.push_back({judged.islands, judged.iteration_time_s});
@@ -83,7 +121,7 @@ class Judge {
     judgement_.chosen = ChooseIslands(scored, options_.min_island_gain);
   }
 
-  bool any_fits() const { return any_fits_; }
+  bool any_fits() const { return kept_.size() > 0; }
   int num_judged() const {
     return static_cast<int>(judgement_.proposals.size());
   }
@@ -93,21 +131,20 @@ class Judge {
 
   // Moves the chosen plan, its evaluation and the runners-up to `result`.
   void Fill(PlanResult& result) {
-    JudgedProposal& chosen = judgement_.proposals[judgement_.chosen];
+    KeptPlan chosen = kept_.Take(judgement_.chosen);
     result.runners_up = RunnersUp(judgement_);
     result.closed_form_s = chosen.proposal.predicted_s;
     if (!chosen.proposal.note.empty()) {
       result.notes.push_back(std::move(chosen.proposal.note));
     }
     result.plan = std::move(chosen.proposal.plan);
-    result.evaluation = std::move(evaluations_[judgement_.chosen]);
+    result.evaluation = std::move(chosen.evaluation);
   }
 
  private:
   // Replaces `plan` by the plan that the runtime runs, and evaluates that. The
   // evaluator decides whether the memory suffices. Returns empty if it fits.
-  std::optional<Refusal> Play(PipelinePlan& plan) {
-    Evaluation& evaluation = evaluations_.emplace_back();
+  std::optional<Refusal> Play(PipelinePlan& plan, Evaluation& evaluation) {
     if (options_.rules.fit) {
       absl::StatusOr<PipelinePlan> fitted = options_.rules.fit(request_, plan);
       if (!fitted.ok()) return RefusalOf(fitted.status());
@@ -117,15 +154,7 @@ class Judge {
         EvaluatePlan(request_.model, request_.cluster, request_.training, plan);
     if (!played.ok()) return RefusalOf(played.status());
     evaluation = *std::move(played);
-    if (evaluation.violations.empty()) return std::nullopt;
-    const Violation& violation = evaluation.violations.front();
-    return Refusal{.why = {.reason = violation.reason,
-                           .bytes_short = violation.bytes_short},
-                   .stage = violation.stage};
-  }
-
-  static Refusal RefusalOf(const absl::Status& status) {
-    return {.why = {.reason = std::string(status.message())}};
+    return RefusalOf(evaluation);
   }
 
   // Keeps the refusal with the fewest bytes short. Refusals that lack no memory
@@ -141,23 +170,24 @@ class Judge {
   const PlanRequest& request_;
   const JudgeOptions& options_;
   Judgement judgement_;
-  std::vector<Evaluation> evaluations_;  // By proposal.
+  KeptPlans kept_;
   std::optional<Infeasible> closest_;
-  bool any_fits_ = false;
 };
 
-// Returns the reason why there is no plan.
+// Returns the reason why there is no plan. If the search stopped at a limit, it
+// says so, because a plan may then exist.
 Infeasible WhyNone(const Judge& judge, const PlanFindings& findings) {
-  if (!judge.closest().has_value()) {
-    return findings.why_none.value_or(
-        Infeasible{.reason = "the planner proposed nothing"});
-  }
-  Infeasible why = *judge.closest();
-  if (!findings.exhausted) {
+  Infeasible why = judge.closest().has_value()
+                       ? *judge.closest()
+                       : findings.why_none.value_or(Infeasible{
+                             .reason = "the planner proposed nothing"});
+  if (findings.exhausted) return why;
+  if (judge.num_judged() > 0) {
     absl::StrAppend(&why.reason, "; all ", judge.num_judged(),
-                    " pipelines judged were refused, and the search stopped "
-                    "before there were no others");
+                    " pipelines judged were refused");
   }
+  absl::StrAppend(&why.reason,
+                  "; the search stopped at a limit, so a plan may exist");
   return why;
 }
 
@@ -175,7 +205,8 @@ class JudgedPlanner : public ClusterPlanner {
     judge.Choose();
     TANGRAM_ASSIGN_OR_RETURN(PlanFindings findings,
                              search->Conclude(judge.judgement()));
-    findings.exhausted &= judge.num_judged() < kMaxJudged;
+    findings.exhausted &=
+        judge.num_judged() < kMaxJudged && !findings.stats.truncated;
     PlanResult result{.stats = findings.stats};
     if (judge.any_fits()) {
       judge.Fill(result);

@@ -26,8 +26,6 @@ bool IsBetter(const PlanResult& a, const PlanResult& b) {
   if (!a.plan.has_value()) {
     return a.infeasible->bytes_short < b.infeasible->bytes_short;
   }
-  const bool a_fits = a.evaluation.violations.empty();
-  if (a_fits != b.evaluation.violations.empty()) return a_fits;
   return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
 }
 

@@ -11,9 +11,9 @@ namespace tangram {
 // Adds the counts of `more` to `sum`.
 void AddStats(const PlanningStats& more, PlanningStats& sum);
 
-// Returns whether `a` is better than `b`. A plan beats none, a plan that fits
-// beats one that does not, and a faster plan beats a slower one. Without plans,
-// fewer bytes short win.
+// Returns whether `a` is better than `b`. Both are results of a judge, so their
+// plans fit. A plan beats none, and a faster plan beats a slower one. Without
+// plans, fewer bytes short win.
 bool IsBetter(const PlanResult& a, const PlanResult& b);
 
 // Keeps in `lower_bound_s` the least bound of the results with a plan, in

@@ -1,5 +1,6 @@
 #include "coordinator/planners/judge/judged_planner.h"
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,7 @@ double PeakBytes(const PipelinePlan& plan) {
 struct Script {
   std::vector<std::vector<Proposal>> calls;
   bool exhausted = true;
+  PlanningStats stats;
   std::vector<Refusal> told;
   int chosen = -2;
 };
@@ -84,6 +86,7 @@ class ScriptedSearch : public PlanSearch {
   absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) override {
     script_.chosen = judgement.chosen;
     return PlanFindings{.lower_bound_s = 1e-9,
+                        .stats = script_.stats,
                         .why_none = Infeasible{.reason = "nothing to propose"},
                         .exhausted = script_.exhausted};
   }
@@ -168,7 +171,43 @@ TEST(JudgedPlannerTest, NoPlanSaysThatTheSearchWasCutShort) {
   Script script{.calls = {{{.plan = WholeModel()}}}, .exhausted = false};
   ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(TwoGpus(1), script));
   EXPECT_THAT(result.infeasible->reason,
-              HasSubstr("all 1 pipelines judged were refused"));
+              HasSubstr("all 1 pipelines judged were refused; the search "
+                        "stopped at a limit, so a plan may exist"));
+}
+
+TEST(JudgedPlannerTest, NothingProposedSaysThatTheSearchWasCutShort) {
+  Script script{.exhausted = false};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script));
+  EXPECT_EQ(result.infeasible->reason,
+            "nothing to propose; the search stopped at a limit, so a plan may "
+            "exist");
+}
+
+TEST(JudgedPlannerTest, NoPlanSaysThatAnAnswerWasCutShort) {
+  Script script{.stats = {.truncated = true}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script));
+  EXPECT_THAT(result.infeasible->reason, HasSubstr("so a plan may exist"));
+}
+
+TEST(JudgedPlannerTest, ATimeThatIsNotFiniteNeverWins) {
+  for (const double launch_s : {std::numeric_limits<double>::infinity(),
+                                std::numeric_limits<double>::quiet_NaN()}) {
+    PlanRequest request = TwoGpus(1e15);
+    DeviceSpec slow = request.cluster.nodes[1].device;
+    slow.efficiency.kernel_launch_s = launch_s;
+    request.cluster = testing::TestCluster(
+        {{.name = "a", .gpus_per_node = 1, .device = testing::TestDevice()},
+         {.name = "b", .gpus_per_node = 1, .device = slow}});
+    Script script{.calls = {{{.plan = CutAfter(3)}, {.plan = WholeModel()}}}};
+    ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(request, script));
+    EXPECT_EQ(result.plan, WholeModel());
+    Script alone{.calls = {{{.plan = CutAfter(3)}}}};
+    ASSERT_OK_AND_ASSIGN(const PlanResult none, PlanScript(request, alone));
+    EXPECT_FALSE(none.plan.has_value());
+    EXPECT_THAT(none.infeasible->reason, HasSubstr("is not finite"));
+  }
 }
 
 TEST(JudgedPlannerTest, AnInvalidProposalIsRefusedAndNeverReturned) {

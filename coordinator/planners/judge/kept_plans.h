@@ -1,0 +1,47 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_JUDGE_KEPT_PLANS_H_
+#define TANGRAM_COORDINATOR_PLANNERS_JUDGE_KEPT_PLANS_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+
+#include "common/planner/planner.h"
+#include "common/sim/evaluate_plan.h"
+
+namespace tangram {
+
+// A proposal that fits, with its evaluation.
+struct KeptPlan {
+  int index = 0;  // Into Judgement::proposals.
+  Proposal proposal;
+  Evaluation evaluation;
+};
+
+// Keeps the plans that ChooseIslands can still choose, and drops all others. A
+// plan of a large cluster takes a megabyte, and a search may propose thousands.
+//
+// With b_min the least time of any plan, ChooseIslands chooses the fastest plan
+// of a set of islands, and one that takes at most b_min·(1 + min_gain). b_min
+// only falls as plans are added, so other plans are never chosen later.
+class KeptPlans {
+ public:
+  explicit KeptPlans(double min_gain) : min_gain_(min_gain) {}
+
+  // Adds a plan that uses `islands` (a bit each) and takes
+  // plan.evaluation.iteration_time_s. If times are equal, the first plan stays.
+  void Add(uint32_t islands, KeptPlan plan);
+
+  // Returns the plan that ChooseIslands chose. It must be kept.
+  KeptPlan Take(int index);
+
+  int size() const { return static_cast<int>(fastest_.size()); }
+
+ private:
+  const double min_gain_;
+  double least_s_ = std::numeric_limits<double>::infinity();  // b_min.
+  std::map<uint32_t, KeptPlan> fastest_;  // By the set of islands.
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_JUDGE_KEPT_PLANS_H_
