@@ -45,7 +45,8 @@ absl::Status CheckBatch(const TrainingOptions& training, int microbatch_size) {
 }
 
 // Returns a node of the stage whose link to host memory is not known: "node
-// a-1". Empty if all are known or unused. Unknown nodes are left to GpuOwners.
+// a-1". Empty if all are known or unused. The GPUs must be those of the
+// cluster.
 std::string UnknownHost(const Cluster& cluster, const PlacedStage& stage) {
   if (stage.plan.offload.none()) return "";
   for (const GpuId& gpu : stage.gpus) {

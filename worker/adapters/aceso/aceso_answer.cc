@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/domain/plan_merits.h"
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_plan.h"
@@ -13,7 +14,6 @@
 #include "worker/adapters/aceso/aceso_refine.h"
 #include "worker/adapters/aceso/aceso_search.h"
 #include "worker/adapters/aceso/aceso_start.h"
-#include "worker/adapters/search/non_dominated.h"
 #include "worker/adapters/search/stage_space.h"
 
 namespace tangram::aceso {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "common/base/insert_non_dominated.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
 
@@ -29,12 +30,12 @@ struct Tail {
   int degrees = kNoDegrees;  // Degrees of its first stage.
   int next_place = 0;  // Index of the place at which the next stage begins.
   int next_tail = 0;   // Index of the rest among that place's tails.
-
-  bool IsAsGoodAs(const Tail& other) const {
-    return latency_s <= other.latency_s && slowest_s <= other.slowest_s &&
-           exposed_sync_s <= other.exposed_sync_s;
-  }
 };
+
+bool AtLeastAsGood(const Tail& a, const Tail& b) {
+  return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
+         a.exposed_sync_s <= b.exposed_sync_s;
+}
 
 // A position at which a stage may begin.
 struct Place {
@@ -224,12 +225,7 @@ class Refiner {
     least.latency_s += front_s;
     least.exposed_sync_s = 0;
     if (ScoreOf(least) >= configuration_.score_s) return;
-    for (const Tail& tail : tails) {
-      if (tail.IsAsGoodAs(added)) return;
-    }
-    std::erase_if(tails,
-                  [&](const Tail& tail) { return added.IsAsGoodAs(tail); });
-    tails.push_back(added);
+    InsertNonDominated(added, AtLeastAsGood, tails);
   }
 
   // Takes over the cuts and degrees of a tail of the first place.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "common/base/insert_non_dominated.h"
 #include "worker/adapters/aceso/aceso_policy.h"
 #include "worker/adapters/aceso/aceso_primitives.h"
 
@@ -35,12 +36,7 @@ class FastestConfigurations {
       return a.slowest_s <= b.slowest_s && a.latency_s <= b.latency_s &&
              a.last_stage_s <= b.last_stage_s;
     };
-    for (const Kept& kept : kept_) {
-      if (as_fast(kept, added)) return;
-    }
-    std::erase_if(kept_,
-                  [&](const Kept& kept) { return as_fast(added, kept); });
-    kept_.push_back(std::move(added));
+    InsertNonDominated(std::move(added), as_fast, kept_);
   }
 
   std::vector<Configuration> Take() {

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/domain/plan_merits.h"
 #include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_tables.h"
 #include "worker/adapters/search/layer_recompute.h"
-#include "worker/adapters/search/non_dominated.h"
 
 namespace tangram::alpa {
 namespace {
@@ -53,7 +53,7 @@ class Search {
       if (found.pipelines.empty()) break;
       trailing_stages = covers < kUnlimitedTrailingStages ? covers + 1 : covers;
     }
-    KeepNonDominated();
+    KeepNonDominated(answer_.plans);
     if (answer_.plans.empty()) answer_.infeasible = WhyNone();
     return std::move(answer_);
   }
@@ -106,18 +106,6 @@ class Search {
   int BorneBy(const StageMemory& memory, int stages_behind) const {
     return TrailingStagesBorne(memory, tables_.island().device.memory_bytes,
                                stages_behind, tables_.num_microbatches());
-  }
-
-  void KeepNonDominated() {
-    std::vector<PlanMerits> merits;
-    for (const SlicePlan& plan : answer_.plans) {
-      merits.push_back(MeritsOf(plan));
-    }
-    std::vector<SlicePlan> kept;
-    for (const int i : NonDominated(merits)) {
-      kept.push_back(std::move(answer_.plans[i]));
-    }
-    answer_.plans = std::move(kept);
   }
 
   Infeasible WhyNone() const {

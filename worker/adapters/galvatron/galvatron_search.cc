@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/domain/plan_merits.h"
 #include "worker/adapters/galvatron/galvatron_depth.h"
-#include "worker/adapters/search/non_dominated.h"
 
 namespace tangram::galvatron {
 namespace {
@@ -80,11 +80,8 @@ class Search {
 
   // Keeps the non-dominated plans of all depths.
   SlicePlanSet Finish() {
-    std::vector<PlanMerits> merits;
-    for (const SlicePlan& plan : plans_) merits.push_back(MeritsOf(plan));
-    for (const int i : NonDominated(merits)) {
-      answer_.plans.push_back(std::move(plans_[i]));
-    }
+    KeepNonDominated(plans_);
+    answer_.plans = std::move(plans_);
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }

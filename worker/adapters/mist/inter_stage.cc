@@ -1,7 +1,6 @@
 #include "worker/adapters/mist/inter_stage.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 namespace tangram::mist {
@@ -150,22 +149,6 @@ bool ComesClose(const StagedPipeline& a, const StagedPipeline& b) {
 }
 
 }  // namespace
-
-std::vector<int> ParetoPolicies(absl::Span<const StagePolicy> policies) {
-  std::vector<int> order(policies.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::tie(policies[a].steady_s, policies[a].extra_s) <
-           std::tie(policies[b].steady_s, policies[b].extra_s);
-  });
-  std::vector<int> kept;
-  for (const int i : order) {
-    if (kept.empty() || policies[i].extra_s < policies[kept.back()].extra_s) {
-      kept.push_back(i);
-    }
-  }
-  return kept;
-}
 
 std::vector<StagedPipeline> ChoosePolicies(const InterStageProblem& problem) {
   return DynamicProgram(problem).Run();

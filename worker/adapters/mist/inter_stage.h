@@ -27,10 +27,6 @@ struct StagePolicy {
   bool operator==(const StagePolicy&) const = default;
 };
 
-// Returns the indices, by ascending steady_s, of the policies that no other
-// equals or beats in both respects. The first of equals is kept.
-std::vector<int> ParetoPolicies(absl::Span<const StagePolicy> policies);
-
 // The policies of a stage with the layers [begin, end).
 struct StageOption {
   absl::Span<const StagePolicy>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/base/insert_non_dominated.h"
+
 namespace tangram::mist {
 namespace {
 
@@ -61,17 +63,16 @@ bool PolicyFront::Covers(const StagePolicy& policy) const {
 }
 
 void PolicyFront::Add(const TunedPolicy& found) {
-  if (Covers(found.policy)) return;
-  policies_.erase(std::remove_if(policies_.begin(), policies_.end(),
-                                 [&](const TunedPolicy& kept) {
-                                   return NoWorse(found.policy, kept.policy);
-                                 }),
-                  policies_.end());
-  const auto after = std::find_if(
-      policies_.begin(), policies_.end(), [&](const TunedPolicy& kept) {
+  const auto law = [](const TunedPolicy& a, const TunedPolicy& b) {
+    return NoWorse(a.policy, b.policy);
+  };
+  if (!InsertNonDominated(found, law, policies_)) return;
+  const auto added = policies_.end() - 1;
+  const auto after =
+      std::find_if(policies_.begin(), added, [&](const TunedPolicy& kept) {
         return kept.policy.steady_s > found.policy.steady_s;
       });
-  policies_.insert(after, found);
+  std::rotate(after, added, policies_.end());
 }
 
 // For each combination of offloads, in order:

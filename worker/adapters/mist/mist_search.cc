@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/domain/plan_merits.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "worker/adapters/mist/inter_stage.h"
 #include "worker/adapters/mist/stage_policies.h"
-#include "worker/adapters/search/non_dominated.h"
 #include "worker/adapters/search/split_layers.h"
 #include "worker/adapters/search/stage_space.h"
 
@@ -193,15 +193,7 @@ class Search {
   }
 
   void Finish(absl::Span<const EqualStages> layouts) {
-    std::vector<PlanMerits> merits;
-    for (const SlicePlan& plan : answer_.plans) {
-      merits.push_back(MeritsOf(plan));
-    }
-    std::vector<SlicePlan> kept;
-    for (const int i : NonDominated(merits)) {
-      kept.push_back(std::move(answer_.plans[i]));
-    }
-    answer_.plans = std::move(kept);
+    KeepNonDominated(answer_.plans);
     if (answer_.plans.empty()) {
       answer_.infeasible = answer_.truncated
                                ? Infeasible{.reason = "stopped before any plan"}

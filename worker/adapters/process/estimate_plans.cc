@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/domain/plan_merits.h"
 #include "common/parallelizer/plan_figures.h"
-#include "worker/adapters/search/non_dominated.h"
 
 namespace tangram {
 namespace {
@@ -32,18 +32,14 @@ void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
   const PlanEstimator estimator(slice, island, options);
   double least_short = std::numeric_limits<double>::infinity();
   std::vector<SlicePlan> fitting;
-  std::vector<PlanMerits> merits;
   for (SlicePlan& plan : answer.plans) {
     least_short = std::min(least_short, Estimate(estimator, plan));
     if (plan.max_trailing_stages < options.trailing_stages) continue;
-    merits.push_back(MeritsOf(plan));
     fitting.push_back(std::move(plan));
   }
   const bool had_plans = !answer.plans.empty();
-  answer.plans.clear();
-  for (const int i : NonDominated(merits)) {
-    answer.plans.push_back(std::move(fitting[i]));
-  }
+  KeepNonDominated(fitting);
+  answer.plans = std::move(fitting);
   if (had_plans && answer.plans.empty()) {
     answer.infeasible = {.reason = "does not fit in memory",
                          .bytes_short = std::max(least_short, 0.0)};

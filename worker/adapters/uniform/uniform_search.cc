@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "common/base/insert_non_dominated.h"
+#include "common/domain/plan_merits.h"
 #include "worker/adapters/search/equal_stages_evaluator.h"
 #include "worker/adapters/search/stage_space.h"
 
@@ -17,18 +19,16 @@ struct Candidate {
   PlanMerits merits;
 };
 
-// The third criterion of the Pareto set; see SearchUniform.
-double LatencyAndSync(const PlanMerits& merits) {
-  return merits.latency_s + merits.most_sync_s;
+// Returns merits in which the last stage does not count, and synchronisation
+// only as a part of the latency; see SearchUniform.
+PlanMerits WeighedMerits(PlanMerits merits) {
+  merits.last_stage_s = 0;
+  merits.most_sync_s += merits.latency_s;
+  return merits;
 }
 
-// Returns whether `a` is at least as good as `b` in every respect.
 bool Covers(const Candidate& a, const Candidate& b) {
-  return a.merits.slowest_stage_s <= b.merits.slowest_stage_s &&
-         a.merits.latency_s <= b.merits.latency_s &&
-         LatencyAndSync(a.merits) <= LatencyAndSync(b.merits) &&
-         a.merits.num_stages <= b.merits.num_stages &&
-         a.merits.max_trailing_stages >= b.merits.max_trailing_stages;
+  return AtLeastAsGood(WeighedMerits(a.merits), WeighedMerits(b.merits));
 }
 
 class Search {
@@ -88,15 +88,7 @@ class Search {
       least_short_ = std::min(least_short_.value_or(bytes_short), bytes_short);
       return;
     }
-    for (const Candidate& kept : kept_) {
-      if (Covers(kept, candidate)) return;
-    }
-    kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
-                               [&](const Candidate& kept) {
-                                 return Covers(candidate, kept);
-                               }),
-                kept_.end());
-    kept_.push_back(candidate);
+    InsertNonDominated(candidate, Covers, kept_);
   }
 
   SlicePlanSet Finish() {

@@ -52,15 +52,6 @@ double Least(const std::vector<StagedPipeline>& pipelines,
   return least;
 }
 
-TEST(ParetoPoliciesTest, KeepsWhatIsBestInSomeRespect) {
-  const std::vector<StagePolicy> policies = {{3, 1}, {1, 5}, {2, 5},
-                                             {2, 3}, {4, 1}, {1, 5}};
-
-  // By T: (1, 5), then (2, 3) and (3, 1). The rest is no better in D.
-  EXPECT_THAT(ParetoPolicies(policies), ElementsAre(1, 3, 0));
-  EXPECT_THAT(ParetoPolicies({}), IsEmpty());
-}
-
 TEST(ChoosePoliciesTest, OneStagePaysForItsFirstAndLastMicrobatch) {
   const Table table = {
       .num_layers = 2, .num_stages = 1, .policies = {{{0, 0, 2}, {{2, 3}}}}};

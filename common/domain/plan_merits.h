@@ -1,5 +1,5 @@
-#ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_NON_DOMINATED_H_
-#define TANGRAM_WORKER_ADAPTERS_SEARCH_NON_DOMINATED_H_
+#ifndef TANGRAM_COMMON_DOMAIN_PLAN_MERITS_H_
+#define TANGRAM_COMMON_DOMAIN_PLAN_MERITS_H_
 
 #include <vector>
 
@@ -17,16 +17,22 @@ struct PlanMerits {
   double most_sync_s = 0;   // Largest synchronisation of a stage.
   int num_stages = 0;
   int max_trailing_stages = 0;
-
-  bool AtLeastAsGoodAs(const PlanMerits& other) const;
 };
 
+// `plan` must have a stage.
 PlanMerits MeritsOf(const SlicePlan& plan);
 
+// The order of slice plans: returns whether `a` equals or beats `b` in every
+// respect. Reflexive and transitive.
+bool AtLeastAsGood(const PlanMerits& a, const PlanMerits& b);
+
 // Returns the indices, ascending, of the plans that no other equals or beats in
-// every respect. The first of equals is kept.
+// every respect. The first of equals is kept. O(plans · kept).
 std::vector<int> NonDominated(absl::Span<const PlanMerits> merits);
+
+// Drops the other plans. The order stays.
+void KeepNonDominated(std::vector<SlicePlan>& plans);
 
 }  // namespace tangram
 
-#endif  // TANGRAM_WORKER_ADAPTERS_SEARCH_NON_DOMINATED_H_
+#endif  // TANGRAM_COMMON_DOMAIN_PLAN_MERITS_H_
