@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
@@ -16,14 +15,6 @@
 
 namespace tangram {
 namespace {
-
-absl::StatusOr<const Framework*> FindTarget(absl::string_view name) {
-  for (const Framework* target : ExportTargets()) {
-    if (target->name == name) return target;
-  }
-  return FieldError("target", name,
-                    absl::StrCat("one of ", NamesOf(ExportTargets())));
-}
 
 absl::Status InTarget(absl::string_view name, const absl::Status& status) {
   return absl::Status(status.code(),
@@ -54,7 +45,8 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
 }  // namespace
 
 absl::Status WhyNotReplicated(absl::string_view target) {
-  const absl::Status known = FindTarget(target).status();
+  const absl::Status known =
+      FindFramework(ExportTargets(), "target", target).status();
   if (!known.ok()) return known;
   // HexiScale runs pipelines of unlike stages, but its loss is divided by each
   // pipeline's own number of microbatches (heterogeneous_pipeline.py) and the
@@ -70,7 +62,8 @@ absl::Status WhyNotReplicated(absl::string_view target) {
 
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned) {
-  TANGRAM_ASSIGN_OR_RETURN(const Framework* found, FindTarget(target));
+  TANGRAM_ASSIGN_OR_RETURN(const Framework* found,
+                           FindFramework(ExportTargets(), "target", target));
   absl::StatusOr<FrameworkExport> result = Write(*found, planned);
   if (!result.ok()) return InTarget(target, result.status());
   return result;

@@ -1,10 +1,12 @@
 #include "frameworks/framework_catalogue.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
 #include "frameworks/runtime_rules.h"
@@ -63,16 +65,17 @@ class Catalogue : public RuntimeCatalogue {
  public:
   Catalogue() {
     for (const Framework* framework : PlanningRuntimes()) {
-      runtimes_.push_back(std::make_unique<PlannedFramework>(*framework));
+      runtimes_.emplace(framework,
+                        std::make_unique<PlannedFramework>(*framework));
     }
   }
 
   absl::StatusOr<const PlanningRuntime*> Find(
       absl::string_view name) const override {
-    for (const auto& runtime : runtimes_) {
-      if (runtime->name() == name) return runtime.get();
-    }
-    return FindPlanningRuntime(name).status();
+    TANGRAM_ASSIGN_OR_RETURN(
+        const Framework* framework,
+        FindFramework(PlanningRuntimes(), kRuntimeField, name));
+    return runtimes_.at(framework).get();
   }
 
   absl::Span<const Runtime> KnownRuntimes() const override {
@@ -80,7 +83,7 @@ class Catalogue : public RuntimeCatalogue {
   }
 
  private:
-  std::vector<std::unique_ptr<PlannedFramework>> runtimes_;
+  std::map<const Framework*, std::unique_ptr<PlannedFramework>> runtimes_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/field_error.h"
 #include "frameworks/targets.h"
 
 namespace tangram {
@@ -158,6 +159,15 @@ absl::Span<const Framework* const> PlanningRuntimes() {
   static const auto& runtimes = *new std::vector(
       Filter([](const Framework& f) { return f.is_planned_for(); }));
   return runtimes;
+}
+
+absl::StatusOr<const Framework*> FindFramework(
+    absl::Span<const Framework* const> frameworks, absl::string_view field,
+    absl::string_view name) {
+  for (const Framework* framework : frameworks) {
+    if (framework->name == name) return framework;
+  }
+  return FieldError(field, name, absl::StrCat("one of ", NamesOf(frameworks)));
 }
 
 std::string NamesOf(absl::Span<const Framework* const> frameworks) {

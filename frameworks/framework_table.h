@@ -65,8 +65,17 @@ absl::Span<const Framework> Frameworks();
 // Those that `tangram export` names, also to say why they hold no plan.
 absl::Span<const Framework* const> ExportTargets();
 
+// The field of requests that names a planning runtime, for errors.
+inline constexpr char kRuntimeField[] = "constraints.runtime";
+
 // Those that `tangram plan --runtime` names.
 absl::Span<const Framework* const> PlanningRuntimes();
+
+// Returns the one of `frameworks` that is called `name`. kInvalidArgument names
+// `field` and `name` and lists the names of `frameworks`.
+absl::StatusOr<const Framework*> FindFramework(
+    absl::Span<const Framework* const> frameworks, absl::string_view field,
+    absl::string_view name);
 
 // "megatron, alpa": the names of `frameworks`, for help and errors.
 std::string NamesOf(absl::Span<const Framework* const> frameworks);

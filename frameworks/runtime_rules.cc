@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "frameworks/export_plan.h"
 
@@ -114,14 +113,6 @@ std::vector<RuntimeVariant> OfShared(const Framework& framework,
 }
 
 }  // namespace
-
-absl::StatusOr<const Framework*> FindPlanningRuntime(absl::string_view name) {
-  for (const Framework* framework : PlanningRuntimes()) {
-    if (framework->name == name) return framework;
-  }
-  return FieldError("constraints.runtime", name,
-                    absl::StrCat("one of ", NamesOf(PlanningRuntimes())));
-}
 
 std::vector<RuntimeVariant> VariantsOf(const Framework& framework,
                                        const ModelSpec& model,

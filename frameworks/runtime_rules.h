@@ -18,10 +18,6 @@ namespace tangram {
 // narrow the search only: the framework's export decides what it accepts, see
 // FitPlan.
 
-// kInvalidArgument names `name` and lists the frameworks that can be planned
-// for.
-absl::StatusOr<const Framework*> FindPlanningRuntime(absl::string_view name);
-
 // Returns a variant for each value of what stages share that is possible on
 // some island. A tp degree is a power of two or one of `more_tp`.
 std::vector<RuntimeVariant> VariantsOf(const Framework& framework,

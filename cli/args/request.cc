@@ -14,7 +14,7 @@
 #include "formats/config/limit_nodes.h"
 #include "formats/config/model_file.h"
 #include "formats/config/training_names.h"
-#include "frameworks/runtime_rules.h"
+#include "frameworks/framework_table.h"
 
 namespace tangram {
 namespace {
@@ -129,8 +129,9 @@ absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime) {
   const bool experts = HasExperts(model);
   if (runtime.empty()) return experts ? "uniform" : "aceso";
-  TANGRAM_ASSIGN_OR_RETURN(const Framework* framework,
-                           FindPlanningRuntime(runtime));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const Framework* framework,
+      FindFramework(PlanningRuntimes(), kRuntimeField, runtime));
   return std::string(experts ? framework->moe_parallelizers
                              : framework->parallelizers);
 }

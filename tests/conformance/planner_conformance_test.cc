@@ -246,7 +246,9 @@ TEST_P(PlannerConformanceTest, PlansForARuntime) {
     EXPECT_THAT(result.infeasible->reason, ::testing::Not(IsEmpty()));
     return;
   }
-  ASSERT_OK_AND_ASSIGN(const Framework* rules, FindPlanningRuntime("megatron"));
+  ASSERT_OK_AND_ASSIGN(
+      const Framework* rules,
+      FindFramework(PlanningRuntimes(), kRuntimeField, "megatron"));
   EXPECT_THAT(
       FitPlan(*rules, {.cluster = request.cluster,
                        .model = request.model,

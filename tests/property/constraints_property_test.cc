@@ -180,7 +180,8 @@ std::vector<ModelSpec> Models() {
 }
 
 TEST_P(RuntimePropertyTest, APlanForARuntimeIsExportedWithoutLoss) {
-  const Framework& rules = **FindPlanningRuntime(GetParam());
+  const Framework& rules =
+      **FindFramework(PlanningRuntimes(), kRuntimeField, GetParam());
   int planned = 0;
   for (const std::vector<TestGroup>& groups : Clusters()) {
     for (const ModelSpec& model : Models()) {

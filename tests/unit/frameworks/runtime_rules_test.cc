@@ -18,11 +18,11 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 
 const Framework& Rules(absl::string_view name) {
-  return **FindPlanningRuntime(name);
+  return **FindFramework(PlanningRuntimes(), kRuntimeField, name);
 }
 
 TEST(RuntimeRulesTest, UnknownNamesListTheRuntimes) {
-  EXPECT_THAT(FindPlanningRuntime("deepspeed"),
+  EXPECT_THAT(FindFramework(PlanningRuntimes(), kRuntimeField, "deepspeed"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("constraints.runtime: deepspeed; expected one "
                                  "of flagscale, aceso, megatron")));
