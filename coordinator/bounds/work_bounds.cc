@@ -1,6 +1,7 @@
 #include "coordinator/bounds/work_bounds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "common/domain/closed_form.h"
@@ -88,8 +89,11 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
                         (mean_work_[range.end] - mean_work_[range.begin]);
     rest_s = RestSeconds(rest, all_islands_ & ~(uint32_t{1} << island));
   }
-  return ClosedFormSeconds(own_s + rest_s, std::max(own_s, rest_s),
-                           num_microbatches_);
+  const double slowest_s = std::max(own_s, rest_s);
+  // One microbatch would multiply an infinite time by zero, which bounds
+  // nothing.
+  if (std::isinf(slowest_s)) return slowest_s;
+  return ClosedFormSeconds(own_s + rest_s, slowest_s, num_microbatches_);
 }
 
 // J ≥ t + (B − 1) · t = B · t, where t bounds both the latency and the slowest

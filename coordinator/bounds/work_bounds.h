@@ -57,6 +57,7 @@ class WorkBounds {
 
   // Returns a lower bound in seconds on the closed-form iteration time of any
   // pipeline in which `island` runs `range` and the others run the rest.
+  // Infinite if there is no such pipeline.
   double PairIterationSeconds(AtomRange range, int island) const;
 
   // Returns a lower bound in seconds on the iteration time of any pipeline.

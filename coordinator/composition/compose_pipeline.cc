@@ -17,6 +17,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Each pass allows stages slower by this factor than the pass before.
 constexpr double kBoundGrowth = 1.15;
+// The first pass allows at least this share of the slowest candidate, so at
+// most 115 passes follow: 1.15^115 > 10^7. Atoms that take next to no time
+// would make thousands of passes that find nothing.
+constexpr double kLeastStart = 1e-7;
 // Keeps rounding from dropping a composition that equals the cut-off.
 constexpr double kRounding = 1e-9;
 
@@ -133,11 +137,7 @@ class Pass {
           if (key.islands & IslandBit(pair)) continue;
           PrependPair(pair, key, rests);
           if (stopped_) return Outcome::kStopped;
-          // A beam of width 1 cannot be narrowed, so it may exceed max_tails.
-          if (static_cast<int>(tails_.size()) > problem_.max_tails &&
-              beam_width_ > 1) {
-            return Outcome::kTooManyTails;
-          }
+          if (HasTooManyTails()) return Outcome::kTooManyTails;
         }
       }
       tables_[atom].clear();
@@ -167,6 +167,12 @@ class Pass {
  private:
   uint32_t IslandBit(int pair) const {
     return uint32_t{1} << problem_.pairs[pair].island;
+  }
+
+  // A beam of width 1 cannot be narrowed, so it may exceed max_tails.
+  bool HasTooManyTails() const {
+    return static_cast<int>(tails_.size()) > problem_.max_tails &&
+           beam_width_ > 1;
   }
 
   // Counts a unit of work and polls every kWorkBetweenPolls. False once the
@@ -254,6 +260,7 @@ class Pass {
 
     const auto& candidates = placed.pair->candidates;
     for (int c = 0; c < static_cast<int>(candidates.size()); ++c) {
+      if (!GoOn()) return;
       const Candidate& head = candidates[c];
       const double transfer_s =
           rests.empty() ? 0
@@ -283,7 +290,7 @@ class Pass {
                             problem_.num_microbatches);
       for (const Rest& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
-        if (!GoOn()) return;
+        if (!GoOn() || HasTooManyTails()) return;
         Prepend(placed, head, &rest, rest_latency_s, new_key, tail);
       }
     }
@@ -410,8 +417,9 @@ StageRange StagesOf(const ComposeProblem& problem) {
 }  // namespace
 
 // The outer loop of paper §5.2, steps 1, 3 and 4. The bound on the slowest
-// stage begins at the fastest candidate and grows by kBoundGrowth until a
-// pipeline exists. Since J ≥ B · max t, no stage slower than
+// stage begins at the fastest candidate, or kLeastStart of the slowest, and
+// grows by kBoundGrowth until a pipeline exists. Since J ≥ B · max t, no stage
+// slower than
 //
 //   (1 + slack) · best J / B
 //
@@ -429,8 +437,11 @@ absl::StatusOr<std::vector<Composition>> ComposePipelines(
   // With a beam, the compositions of the last pass that improved on the best. A
   // later pass, with another bound, may not find them again.
   std::vector<Composition> found;
-  double bound_s = range.fastest_s;
+  double bound_s = std::max(range.fastest_s, kLeastStart * range.slowest_s);
   while (true) {
+    if (problem.should_stop && problem.should_stop()) {
+      return absl::CancelledError("composition stopped");
+    }
     // A pipeline with a slower stage is beyond the cut-off.
     const double last_bound_s =
         best_s * (1 + problem.slack + kRounding) / problem.num_microbatches;
@@ -461,7 +472,8 @@ absl::StatusOr<std::vector<Composition>> ComposePipelines(
       return found_better ? found : compositions;
     }
     best_s = pass.best_s();
-    bound_s *= kBoundGrowth;
+    // Candidates of no time at all need one pass without a bound.
+    bound_s = bound_s > 0 ? bound_s * kBoundGrowth : kInfinity;
   }
 }
 

@@ -1,12 +1,44 @@
 #include "coordinator/planners/tangram/pair_store.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "coordinator/planners/tangram/planning_limits.h"
 
 namespace tangram {
 namespace {
+
+// Finds plans by their stages among those of earlier answers.
+class KnownPlans {
+ public:
+  explicit KnownPlans(absl::Span<const SlicePlan> plans) : plans_(plans) {
+    for (size_t p = 0; p < plans.size(); ++p)
+      by_time_.emplace(KeyOf(plans[p]), p);
+  }
+
+  // Returns the index of the plan with the stages of `plan`, or -1.
+  int Find(const SlicePlan& plan) const {
+    const auto [begin, end] = by_time_.equal_range(KeyOf(plan));
+    for (auto it = begin; it != end; ++it) {
+      if (plans_[it->second].stages == plan.stages) {
+        return static_cast<int>(it->second);
+      }
+    }
+    return -1;
+  }
+
+ private:
+  // Equal stages have equal keys, and few others have.
+  using Key = std::pair<double, double>;
+  static Key KeyOf(const SlicePlan& plan) {
+    return {plan.latency_s(), plan.slowest_stage_s()};
+  }
+
+  const absl::Span<const SlicePlan> plans_;
+  std::multimap<Key, size_t> by_time_;
+};
 
 // Returns the approximate bytes of a plan and its candidate.
 int64_t BytesOf(const SlicePlan& plan) {
@@ -37,11 +69,23 @@ void PairStore::Add(const PairId& id, SlicePlanSet answer) {
     bytes_ += sizeof(Entry);
   }
   Entry& entry = *place;
+  std::vector<Candidate>& candidates = entry.candidates.candidates;
+  std::vector<SlicePlan> added;
+  const KnownPlans known(entry.plans);
   for (SlicePlan& plan : answer.plans) {
+    const int same = known.Find(plan);
+    if (same >= 0) {
+      int& claimed = entry.plans[same].max_trailing_stages;
+      claimed = std::max(claimed, plan.max_trailing_stages);
+      candidates[same].max_trailing_stages = claimed;
+      continue;
+    }
     bytes_ += BytesOf(plan);
-    entry.candidates.candidates.push_back(MakeCandidate(plan));
-    entry.plans.push_back(std::move(plan));
+    candidates.push_back(MakeCandidate(plan));
+    added.push_back(std::move(plan));
   }
+  entry.plans.insert(entry.plans.end(), std::make_move_iterator(added.begin()),
+                     std::make_move_iterator(added.end()));
   entry.candidates.covers_trailing_stages = std::max(
       answer.covers_trailing_stages, entry.candidates.covers_trailing_stages);
   if (entry.plans.empty()) entry.infeasible = std::move(answer.infeasible);

@@ -35,7 +35,8 @@ class PairStore {
   bool is_full() const;
 
   // Adds an answer whose coverage is settled (SettleCoverage). Its plans join
-  // those of earlier answers for the same pair.
+  // those of earlier answers for the same pair. A plan with the stages of an
+  // earlier one is not kept twice: it only raises the claim of that one.
   void Add(const PairId& id, SlicePlanSet answer);
 
   const PairCandidates& CandidatesOf(const PairId& id) const {

@@ -1,6 +1,7 @@
 #include "coordinator/bounds/work_bounds.h"
 
 #include <cmath>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,17 @@ TEST(WorkBoundsTest, PairIterationBoundsSliceAndRest) {
   EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 86);
   // The whole model on island 0: 4 · 8 / 4 = 8, no rest; 8 + 9 · 8.
   EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 4}, 0), 80);
+}
+
+TEST(WorkBoundsTest, ARestWithoutIslandsIsInNoPipeline) {
+  const std::vector<IslandCapacity> islands = {{4, 35}, {0, 0}};
+  const std::vector<std::vector<PerformanceProfile>> profiles(
+      2, std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}));
+  for (const int num_microbatches : {1, 10}) {
+    const WorkBounds bounds(islands, profiles, num_microbatches);
+    EXPECT_EQ(bounds.PairIterationSeconds({0, 3}, 0),
+              std::numeric_limits<double>::infinity());
+  }
 }
 
 TEST(WorkBoundsTest, IterationBoundPoolsAllIslands) {

@@ -178,6 +178,32 @@ TEST(ComposePipelinesTest, AtomsWithoutWorkStillCompose) {
   }
 }
 
+// Counts polls, because a pass polls at least once for each of its states.
+TEST(ComposePipelinesTest, AtomsOfNextToNoTimeTakeFewPasses) {
+  for (const double tiny_s : {0.0, 1e-300}) {
+    Instance instance = FourAtomsTwoIslands();
+    instance.Add({2, 3}, 0, {OneStage(tiny_s)});
+    int polls = 0;
+    instance.problem.should_stop = [&] { return ++polls > 1000; };
+    const auto compositions = ComposePipelines(instance.problem);
+    ASSERT_TRUE(compositions.ok());
+    ASSERT_THAT(*compositions, SizeIs(1));
+    EXPECT_DOUBLE_EQ((*compositions)[0].closed_form_s, 5.4);
+  }
+}
+
+TEST(ComposePipelinesTest, PipelinesOfNoTimeCompose) {
+  Instance instance(2, 2, 2);
+  int polls = 0;
+  instance.problem.should_stop = [&] { return ++polls > 1000; };
+  instance.Add({0, 1}, 0, {OneStage(0)});
+  ASSERT_TRUE(ComposePipelines(instance.problem).ok());
+  EXPECT_THAT(*ComposePipelines(instance.problem), IsEmpty());
+  instance.Add({1, 2}, 1, {OneStage(0)});
+  ASSERT_TRUE(ComposePipelines(instance.problem).ok());
+  EXPECT_THAT(*ComposePipelines(instance.problem), SizeIs(1));
+}
+
 TEST(ComposePipelinesTest, StopsWhenAsked) {
   Instance instance = FourAtomsTwoIslands();
   instance.problem.should_stop = [] { return true; };
