@@ -105,7 +105,7 @@ class Planner {
   // Returns the islands into which the planner divides the cluster of the
   // request, in the order of PlacedStage::island.
   virtual absl::StatusOr<std::vector<Island>> Islands(
-      const PlanRequest& request) = 0;
+      const PlanRequest& request, PlanObserver& observer) = 0;
 
   // `request` and `observer` must outlive the search.
   virtual absl::StatusOr<std::unique_ptr<PlanSearch>> Start(

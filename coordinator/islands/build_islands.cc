@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -27,11 +25,11 @@ namespace {
 // result does not depend on the order in the cluster.
 std::vector<int> NodesByName(const Cluster& cluster,
                              absl::Span<const int> left_out) {
-  std::vector<int> nodes(cluster.nodes.size());
-  std::iota(nodes.begin(), nodes.end(), 0);
-  if (!left_out.empty()) {
-    std::erase_if(
-        nodes, [&](int node) { return absl::c_linear_search(left_out, node); });
+  std::vector<bool> is_left_out(cluster.nodes.size());
+  for (const int node : left_out) is_left_out[node] = true;
+  std::vector<int> nodes;
+  for (int node = 0; node < static_cast<int>(cluster.nodes.size()); ++node) {
+    if (!is_left_out[node]) nodes.push_back(node);
   }
   std::sort(nodes.begin(), nodes.end(), [&](int a, int b) {
     return NaturalLess(cluster.nodes[a].name, cluster.nodes[b].name);
@@ -124,7 +122,10 @@ absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
       cluster, classes, rank, tolerances.inter_node, limits.should_stop);
   const size_t num_parts = parts.size();
   parts = MergeParts(cluster, precision, limits, std::move(parts));
-  if (limits.should_stop && limits.should_stop()) {
+  // Merging ends early only if it was told to stop.
+  const bool merged_all =
+      parts.size() <= static_cast<size_t>(std::max(limits.max_islands, 1));
+  if (!merged_all || (limits.should_stop && limits.should_stop())) {
     return absl::CancelledError("planning stopped");
   }
   IslandSet set;

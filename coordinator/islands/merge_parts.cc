@@ -35,8 +35,10 @@ struct Figures {
 };
 
 // Merges parts greedily. A merged part keeps the row of the first of its parts.
-// Each live row remembers its best partner, so a step takes O(n) unless
-// partners have to be looked up again.
+// Each live row remembers its best partner among the later rows, so every pair
+// is remembered once. A step takes O(n) unless partners have to be looked up
+// again. Equal losses cause no such look-up: the first row of all has the first
+// of the best partners, and no earlier row remembers either of them.
 class Merger {
  public:
   Merger(const Cluster& cluster, Precision precision,
@@ -57,7 +59,7 @@ class Merger {
       all_bytes_ += own.num_gpus() * own.bytes;
     }
     between_.resize(size_ * size_);
-    for (size_t i = 0; i < size_; ++i) {
+    for (size_t i = 0; i < size_ && !ShouldStop(); ++i) {
       for (size_t j = 0; j < i; ++j) {
         Between(i, j) = Between(j, i) =
             SlowestBetween(cluster, groups[i], groups[j]);
@@ -65,13 +67,13 @@ class Merger {
     }
     is_live_.assign(size_, true);
     best_.resize(size_);
-    for (size_t i = 0; i < size_; ++i) FindPartner(i);
+    for (size_t i = 0; i < size_ && !ShouldStop(); ++i) FindPartner(i);
   }
 
   // Returns the parts that are left, in the order of their rows.
   std::vector<Part> Run() {
     for (size_t left = size_; left > Most(); --left) {
-      if (limits_.should_stop && limits_.should_stop()) break;
+      if (ShouldStop()) break;
       MergeBest();
     }
     std::vector<Part> merged;
@@ -85,7 +87,16 @@ class Merger {
   struct Partner {
     size_t part = 0;
     double loss = kInfinity;
+    // Whether it comes before `other`: by loss, then by row.
+    bool operator<(const Partner& other) const {
+      return std::pair(loss, part) < std::pair(other.loss, other.part);
+    }
   };
+
+  bool ShouldStop() {
+    stopped_ = stopped_ || (limits_.should_stop && limits_.should_stop());
+    return stopped_;
+  }
 
   // The number of parts that may be left.
   size_t Most() const {
@@ -171,27 +182,25 @@ class Merger {
            (a.mark == b.mark ? 0 : kLossOfMark);
   }
 
-  // Sets best_[i] to the live part that loses least with part i.
+  // Sets best_[i] to the live part after part i that loses least with it.
   void FindPartner(size_t i) {
     best_[i] = {};
-    for (size_t j = 0; j < size_; ++j) {
-      if (j == i || !is_live_[j]) continue;
+    for (size_t j = i + 1; j < size_; ++j) {
+      if (!is_live_[j]) continue;
       const double loss = Loss(i, j);
       if (loss < best_[i].loss) best_[i] = {.part = j, .loss = loss};
     }
   }
 
   // Merges the two parts with the least loss, and updates the partners. The
-  // loss of other pairs has not changed, so only partners that were merged away
-  // are looked up again; all others are compared with the union alone.
+  // loss of other pairs has not changed, so only partners that were merged are
+  // looked up again. Earlier rows are compared with the union as well.
   void MergeBest() {
     size_t row = size_;
     for (size_t i = 0; i < size_; ++i) {
       if (!is_live_[i]) continue;
       if (row == size_ || best_[i].loss < best_[row].loss) row = i;
     }
-    // The partner comes after `row`, since both rows have the same loss and the
-    // first is taken.
     const size_t other = best_[row].part;
     figures_[row] = Union(figures_[row], figures_[other], Between(row, other));
     Part& into = parts_[row];
@@ -204,14 +213,13 @@ class Merger {
           std::min(Between(row, k), Between(other, k));
     }
     FindPartner(row);
-    for (size_t k = 0; k < size_; ++k) {
+    for (size_t k = 0; k < other; ++k) {
       if (!is_live_[k] || k == row) continue;
       if (best_[k].part == row || best_[k].part == other) {
         FindPartner(k);
-        continue;
+      } else if (k < row) {
+        best_[k] = std::min(best_[k], {.part = row, .loss = Loss(k, row)});
       }
-      const double loss = Loss(k, row);
-      if (loss < best_[k].loss) best_[k] = {.part = row, .loss = loss};
     }
   }
 
@@ -225,7 +233,8 @@ class Merger {
   std::vector<Figures> figures_;  // By row, as all below.
   std::vector<double> between_;   // Slowest links; rows × rows, symmetric.
   std::vector<bool> is_live_;     // False once merged away.
-  std::vector<Partner> best_;
+  std::vector<Partner> best_;     // Among the later rows.
+  bool stopped_ = false;
 };
 
 // Merges all parts whose first nodes have the same class, group and mark.

@@ -30,8 +30,9 @@ struct Part {
 // more than any others. Ties go to the parts that come first.
 //
 // Above kMaxBlocks parts, those of one class and group are merged first. Takes
-// O(n²) bytes and mostly O(n²) steps for n parts. Polls limits.should_stop at
-// every merge, and returns early if it returns true.
+// O(n²) bytes and mostly O(n²) steps for n parts, also if all losses are equal.
+// Polls limits.should_stop for every part and at every merge, which are O(n²)
+// steps apart, and returns early if it returns true.
 std::vector<Part> MergeParts(const Cluster& cluster, Precision precision,
                              const IslandLimits& limits,
                              std::vector<Part> parts);

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
@@ -30,25 +29,23 @@ std::string FieldAt(const char* field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
 }
 
-// Returns whether `name` in a constraint selects `island`.
-bool IsNamed(const Cluster& cluster, const Island& island,
-             absl::string_view name) {
-  if (name == absl::StrCat(island.id) ||
-      absl::EqualsIgnoreCase(name, island.name) ||
-      absl::EqualsIgnoreCase(name, island.spec.device.type)) {
-    return true;
-  }
-  return std::any_of(island.nodes.begin(), island.nodes.end(), [&](int node) {
-    return absl::EqualsIgnoreCase(name,
-                                  cluster.groups[cluster.nodes[node].group]);
-  });
-}
-
-// Finds islands by name.
+// Finds islands by number, name, type of GPU or group. Requests may hold many
+// names, so each is looked up in O(log names).
 class IslandNames {
  public:
   IslandNames(const Cluster& cluster, absl::Span<const Island> islands)
-      : cluster_(cluster), islands_(islands) {}
+      : islands_(islands) {
+    for (const Island& island : islands) {
+      std::set<int> groups;
+      for (const int node : island.nodes) {
+        groups.insert(cluster.nodes[node].group);
+      }
+      Add(absl::StrCat(island.id), island);
+      Add(island.name, island);
+      Add(island.spec.device.type, island);
+      for (const int group : groups) Add(cluster.groups[group], island);
+    }
+  }
 
   uint32_t all() const {
     return static_cast<uint32_t>((uint64_t{1} << islands_.size()) - 1);
@@ -57,11 +54,8 @@ class IslandNames {
   // Returns the islands that `name` selects, a bit each.
   absl::StatusOr<uint32_t> Find(absl::string_view field,
                                 absl::string_view name) const {
-    uint32_t found = 0;
-    for (const Island& island : islands_) {
-      if (IsNamed(cluster_, island, name)) found |= uint32_t{1} << island.id;
-    }
-    if (found != 0) return found;
+    const auto found = named_.find(absl::AsciiStrToLower(name));
+    if (found != named_.end()) return found->second;
     return Bad(
         field, name,
         absl::StrCat("an island by number, name, type of GPU or group: ",
@@ -73,8 +67,12 @@ class IslandNames {
   }
 
  private:
-  const Cluster& cluster_;
+  void Add(absl::string_view name, const Island& island) {
+    named_[absl::AsciiStrToLower(name)] |= uint32_t{1} << island.id;
+  }
+
   const absl::Span<const Island> islands_;
+  std::map<std::string, uint32_t> named_;  // By name in lower case; a bit each.
 };
 
 // Sets `member` of the limits of all islands that each value names.
@@ -105,9 +103,16 @@ std::vector<IslandValue> GeneralFirst(std::vector<IslandValue> values) {
   return values;
 }
 
-// Checks the pins and resolves their islands.
+// Checks the pins and resolves their islands. With p_i(l) the number of pins
+// that keep layer l off island i, the sum of p_i over its own differences,
+//
+//   kept_off[i][l + 1] = kept_off[i][l] + (p_i(l) > 0).
 absl::Status ApplyPins(absl::Span<const LayerPin> pins, int num_layers,
                        const IslandNames& names, IslandRules& rules) {
+  if (pins.empty()) return absl::OkStatus();
+  rules.kept_off.assign(rules.limits.size(), std::vector<int>(num_layers + 1));
+  std::vector<std::vector<int>> change(rules.limits.size(),
+                                       std::vector<int>(num_layers + 1));
   for (size_t p = 0; p < pins.size(); ++p) {
     const LayerPin& pin = pins[p];
     const std::string at = FieldAt("pins", p);
@@ -119,7 +124,18 @@ absl::Status ApplyPins(absl::Span<const LayerPin> pins, int num_layers,
     }
     TANGRAM_ASSIGN_OR_RETURN(const uint32_t islands,
                              names.Find(at, pin.island));
-    rules.pins.push_back({pin.first_layer, pin.last_layer, islands});
+    for (size_t i = 0; i < change.size(); ++i) {
+      if (islands >> i & 1) continue;
+      ++change[i][pin.first_layer];
+      --change[i][pin.last_layer + 1];
+    }
+  }
+  for (size_t i = 0; i < change.size(); ++i) {
+    int pins_here = 0;
+    for (int l = 0; l < num_layers; ++l) {
+      pins_here += change[i][l];
+      rules.kept_off[i][l + 1] = rules.kept_off[i][l] + (pins_here > 0 ? 1 : 0);
+    }
   }
   return absl::OkStatus();
 }
@@ -146,17 +162,23 @@ absl::Status ApplyMaxStages(const PlanConstraints& constraints,
 
 absl::StatusOr<std::vector<int>> ExcludedNodes(
     const PlanConstraints& constraints, const Cluster& cluster) {
+  const std::set<absl::string_view> wanted(constraints.exclude_nodes.begin(),
+                                           constraints.exclude_nodes.end());
+  std::set<absl::string_view> found;
   std::vector<bool> excluded(cluster.nodes.size());
+  for (size_t n = 0; n < cluster.nodes.size(); ++n) {
+    const Node& node = cluster.nodes[n];
+    for (const absl::string_view name :
+         {absl::string_view(node.name),
+          absl::string_view(cluster.groups[node.group])}) {
+      if (!wanted.contains(name)) continue;
+      excluded[n] = true;
+      found.insert(name);
+    }
+  }
   for (size_t e = 0; e < constraints.exclude_nodes.size(); ++e) {
     const std::string& name = constraints.exclude_nodes[e];
-    bool found = false;
-    for (size_t n = 0; n < cluster.nodes.size(); ++n) {
-      const Node& node = cluster.nodes[n];
-      if (node.name != name && cluster.groups[node.group] != name) continue;
-      excluded[n] = true;
-      found = true;
-    }
-    if (found) continue;
+    if (found.contains(name)) continue;
     return Bad(FieldAt("exclude_nodes", e), name,
                absl::StrCat("a node, such as ", cluster.nodes.front().name,
                             ", or a group of nodes: ",

@@ -14,30 +14,22 @@
 
 namespace tangram {
 
-// Layers [first_layer, last_layer] may run only on `islands`, a bit each.
-struct PinnedLayers {
-  int first_layer = 0;
-  int last_layer = 0;
-  uint32_t islands = 0;
-};
-
 // Constraints of a request, resolved to islands.
 struct IslandRules {
   uint32_t usable = ~uint32_t{0};   // Bit i: island i may be used.
   std::vector<StageLimits> limits;  // By island.
-  std::vector<PinnedLayers> pins;
+  // [island][layer]: the layers before `layer` that pins keep off the island.
+  // Empty without pins.
+  std::vector<std::vector<int>> kept_off;
   int max_stages = std::numeric_limits<int>::max();  // In the whole pipeline.
 
   bool IsUsable(int island) const { return usable >> island & 1; }
-  // Returns whether layers [begin_layer, end_layer) may run on `island`.
+  // Returns whether layers [begin_layer, end_layer) may run on `island`, in
+  // O(1) for any number of pins.
   bool Allows(int begin_layer, int end_layer, int island) const {
     if (!IsUsable(island)) return false;
-    for (const PinnedLayers& pin : pins) {
-      const bool overlaps =
-          begin_layer <= pin.last_layer && pin.first_layer < end_layer;
-      if (overlaps && (pin.islands >> island & 1) == 0) return false;
-    }
-    return true;
+    return kept_off.empty() ||
+           kept_off[island][begin_layer] == kept_off[island][end_layer];
   }
 };
 

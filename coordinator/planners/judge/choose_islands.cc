@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -14,7 +15,8 @@ namespace tangram {
 int ChooseIslands(absl::Span<const ScoredPipeline> pipelines, double min_gain) {
   TANGRAM_CHECK(!pipelines.empty());
   const auto faster = [&](int a, int b) {
-    return pipelines[a].iteration_time_s < pipelines[b].iteration_time_s;
+    return std::pair(pipelines[a].iteration_time_s, a) <
+           std::pair(pipelines[b].iteration_time_s, b);
   };
   std::map<uint32_t, int> fastest;  // S → index of b(S).
   for (int i = 0; i < static_cast<int>(pipelines.size()); ++i) {

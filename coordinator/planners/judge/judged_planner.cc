@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/planner/keep_closest.h"
 #include "coordinator/planners/judge/choose_islands.h"
 #include "coordinator/planners/judge/kept_plans.h"
 
@@ -100,7 +101,7 @@ class Judge {
         .pipeline_microbatch_size = proposal.plan.pipeline_microbatch_size};
     if (refusal.has_value()) {
       refusal->proposal = index;
-      KeepClosest(refusal->why);
+      KeepClosest(refusal->why, closest_);
       refusals.push_back(*std::move(refusal));
     } else {
       judged.iteration_time_s = evaluation.iteration_time_s;
@@ -155,16 +156,6 @@ class Judge {
     if (!played.ok()) return RefusalOf(played.status());
     evaluation = *std::move(played);
     return RefusalOf(evaluation);
-  }
-
-  // Keeps the refusal with the fewest bytes short. Refusals that lack no memory
-  // rank last, the first of them first.
-  void KeepClosest(const Infeasible& why) {
-    const bool closer =
-        !closest_.has_value() ||
-        (why.bytes_short > 0 && (closest_->bytes_short == 0 ||
-                                 why.bytes_short < closest_->bytes_short));
-    if (closer) closest_ = why;
   }
 
   const PlanRequest& request_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/planner/keep_closest.h"
+
 namespace tangram {
 
 void AddStats(const PlanningStats& more, PlanningStats& sum) {
@@ -23,9 +25,7 @@ void AddStats(const PlanningStats& more, PlanningStats& sum) {
 
 bool IsBetter(const PlanResult& a, const PlanResult& b) {
   if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
-  if (!a.plan.has_value()) {
-    return a.infeasible->bytes_short < b.infeasible->bytes_short;
-  }
+  if (!a.plan.has_value()) return IsCloser(*a.infeasible, *b.infeasible);
   return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
 }
 
@@ -34,15 +34,6 @@ void KeepLeastBound(const PlanResult& result, double& lower_bound_s) {
   lower_bound_s = lower_bound_s == 0
                       ? result.lower_bound_s
                       : std::min(lower_bound_s, result.lower_bound_s);
-}
-
-void KeepClosest(const std::optional<Infeasible>& other,
-                 std::optional<Infeasible>& closest) {
-  if (!other.has_value()) return;
-  const bool closer =
-      !closest.has_value() || closest->bytes_short == 0 ||
-      (other->bytes_short > 0 && other->bytes_short < closest->bytes_short);
-  if (closer) closest = other;
 }
 
 }  // namespace tangram

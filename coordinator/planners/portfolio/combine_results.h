@@ -1,8 +1,6 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_COMBINE_RESULTS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_COMBINE_RESULTS_H_
 
-#include <optional>
-
 #include "common/planner/cluster_planner.h"
 
 // Functions that combine the results of several searches for one request.
@@ -13,17 +11,12 @@ void AddStats(const PlanningStats& more, PlanningStats& sum);
 
 // Returns whether `a` is better than `b`. Both are results of a judge, so their
 // plans fit. A plan beats none, and a faster plan beats a slower one. Without
-// plans, fewer bytes short win.
+// plans, the closer reason wins (IsCloser).
 bool IsBetter(const PlanResult& a, const PlanResult& b);
 
 // Keeps in `lower_bound_s` the least bound of the results with a plan, in
 // seconds; 0: no result had a plan yet.
 void KeepLeastBound(const PlanResult& result, double& lower_bound_s);
-
-// Keeps in `closest` the reason that came closest to a plan: the one with the
-// fewest bytes short. Reasons that lack no memory rank last.
-void KeepClosest(const std::optional<Infeasible>& other,
-                 std::optional<Infeasible>& closest);
 
 }  // namespace tangram
 

@@ -6,7 +6,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/parallelizer/keep_within.h"
-#include "coordinator/planners/portfolio/combine_results.h"
+#include "common/planner/keep_closest.h"
 
 namespace tangram {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/planner/keep_closest.h"
 #include "common/planner/pipeline_rules.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
@@ -52,9 +53,9 @@ class RuntimeSearch {
   const PlanRequest& request() const { return request_; }
 
   absl::StatusOr<PlanResult> Run(absl::Span<const PortfolioMember> members) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        std::vector<Island> islands,
-        choice_.Create(*members.front().source, {})->Islands(request_));
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
+                             choice_.Create(*members.front().source, {})
+                                 ->Islands(request_, observer_));
     const absl::Status known =
         runtime_.Check(request_.model, request_.training);
     if (!known.ok()) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
+#include "common/planner/keep_closest.h"
 
 namespace tangram {
 namespace {
@@ -76,27 +78,28 @@ Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
                 num_gpus, bytes_short / 1e9, MoreGpus(space, bytes_short)),
             .bytes_short = bytes_short / num_gpus};
   }
-  Infeasible closest{.reason = "no slice plans cover the model"};
-  double least = kInfinity;
+  std::optional<Infeasible> closest;
   for (int m = 0; m < static_cast<int>(space.microbatch_sizes.size()); ++m) {
     for (int s = 0; s < space.slices.num_classes(); ++s) {
       for (int i = 0; i < static_cast<int>(space.island_classes.size()); ++i) {
         const auto& infeasible = store.InfeasibleOf({m, s, i});
-        if (!infeasible.has_value() || infeasible->bytes_short >= least) {
+        if (!infeasible.has_value() ||
+            (closest.has_value() && !IsCloser(*infeasible, *closest))) {
           continue;
         }
-        least = infeasible->bytes_short;
         const AtomRange atoms = space.slices.MembersOf(s).front();
-        closest.reason = absl::StrCat(
-            "no slice plans cover the model; closest: ", atoms.size(), " of ",
-            space.num_atoms(), " atoms on ",
-            space.islands[space.island_classes[i].islands.front()].name, ": ",
-            infeasible->reason);
-        closest.bytes_short = least;
+        closest = Infeasible{
+            .reason = absl::StrCat(
+                "no slice plans cover the model; closest: ", atoms.size(),
+                " of ", space.num_atoms(), " atoms on ",
+                space.islands[space.island_classes[i].islands.front()].name,
+                ": ", infeasible->reason),
+            .bytes_short = infeasible->bytes_short};
       }
     }
   }
-  return closest;
+  return closest.value_or(
+      Infeasible{.reason = "no slice plans cover the model"});
 }
 
 // Tries three sources of a time, the most exact first: the judge's for a
@@ -138,7 +141,8 @@ absl::StatusOr<UnusedIsland> ExplainUnused(const Island& island,
                      Compared(with_s, chosen.closed_form_s));
     return unused;
   }
-  const double least_s = search.LeastWithIsland(island.id);
+  TANGRAM_ASSIGN_OR_RETURN(const double least_s,
+                           search.LeastWithIsland(island.id));
   if (least_s == kInfinity) {
     unused.reason = "not even one layer fits in its memory";
   } else if (least_s > chosen.closed_form_s) {

@@ -282,9 +282,10 @@ absl::Status PairSearch::AskWave(double limit_s) {
       return absl::CancelledError("planning stopped");
     }
     const double least_s = space_.PairIterationSeconds(pair);
-    if (!options_.pruning.imbalance || least_s <= limit_s) {
-      // Profiles of zero make the bound NaN. Such a pair may be the best.
-      matter.push_back({std::isnan(least_s) ? 0 : least_s, pair});
+    // A pair with an infinite bound is in no pipeline.
+    const bool can_matter = least_s <= limit_s && least_s < kInfinity;
+    if (!options_.pruning.imbalance || can_matter) {
+      matter.push_back({least_s, pair});
     } else {
       rest.push_back(pair);
     }
@@ -570,10 +571,13 @@ absl::StatusOr<double> PairSearch::BestWithIsland(int island, int microbatch,
 }
 
 // min over microbatch sizes and allowed slices [b, e) of LB(b, e, island).
-double PairSearch::LeastWithIsland(int island) const {
+absl::StatusOr<double> PairSearch::LeastWithIsland(int island) const {
   double least_s = kInfinity;
   for (const WorkBounds& bounds : space_.bounds) {
     for (int begin = 0; begin < space_.num_atoms(); ++begin) {
+      if (observer_.ShouldStop()) {
+        return absl::CancelledError("planning stopped");
+      }
       for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
         if (!space_.Allows({begin, end}, island) ||
             bounds.ExceedsMemory({begin, end}, island)) {

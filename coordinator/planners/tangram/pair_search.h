@@ -89,8 +89,9 @@ class PairSearch {
                                         double limit_s);
 
   // Returns a lower bound in seconds on the closed form of any pipeline that
-  // uses `island`, whether or not its pairs were asked.
-  double LeastWithIsland(int island) const;
+  // uses `island`, whether or not its pairs were asked. Infinite: there is
+  // none. The only error is kCancelled.
+  absl::StatusOr<double> LeastWithIsland(int island) const;
 
  private:
   struct Question {

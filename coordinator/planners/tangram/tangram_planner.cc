@@ -161,9 +161,12 @@ class TangramPlanner : public Planner {
                  const PipelineRules& rules)
       : source_(source), options_(options), rules_(rules) {}
 
-  absl::StatusOr<std::vector<Island>> Islands(
-      const PlanRequest& request) override {
-    TANGRAM_ASSIGN_OR_RETURN(IslandSet set, IslandsOf(request, options_));
+  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest& request,
+                                              PlanObserver& observer) override {
+    TANGRAM_ASSIGN_OR_RETURN(IslandSet set,
+                             IslandsOf(request, options_, [&observer] {
+                               return observer.ShouldStop();
+                             }));
     return std::move(set.islands);
   }
 

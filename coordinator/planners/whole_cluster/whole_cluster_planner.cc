@@ -16,6 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/domain/closed_form.h"
 #include "common/parallelizer/keep_within.h"
+#include "common/planner/keep_closest.h"
 #include "coordinator/composition/candidate.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/constraints/resolve_constraints.h"
@@ -164,7 +165,7 @@ class WholeClusterSearch : public PlanSearch {
   }
 
   // Keeps the plans of `set` that the limits and the runtime allow, or the
-  // reason with the fewest bytes short.
+  // closest reason for having none.
   void Take(int microbatch_size, const PairContext& context, SlicePlanSet set) {
     if (rules_.runtime != nullptr) {
       KeepRunnable(*rules_.runtime, context.slices.front(), set);
@@ -185,11 +186,7 @@ class WholeClusterSearch : public PlanSearch {
                           .microbatch_size = microbatch_size,
                           .plan = std::move(plan)});
     }
-    const std::optional<Infeasible>& why = set.infeasible;
-    if (why.has_value() &&
-        (!closest_.has_value() || why->bytes_short < closest_->bytes_short)) {
-      closest_ = why;
-    }
+    KeepClosest(set.infeasible, closest_);
   }
 
   static int NumGpus(const SlicePlan& plan) {
@@ -221,7 +218,7 @@ class WholeClusterPlanner : public Planner {
       : source_(source), options_(options), rules_(rules) {}
 
   absl::StatusOr<std::vector<Island>> Islands(
-      const PlanRequest& request) override {
+      const PlanRequest& request, PlanObserver& /*observer*/) override {
     TANGRAM_ASSIGN_OR_RETURN(const StandIn stand_in, StandInOf(request));
     return std::vector<Island>{stand_in.island};
   }
@@ -245,7 +242,7 @@ class WholeClusterPlanner : public Planner {
     std::vector<int> nodes(request.cluster.nodes.size());
     std::iota(nodes.begin(), nodes.end(), 0);
     std::erase_if(
-        nodes, [&](int node) { return absl::c_linear_search(left_out, node); });
+        nodes, [&](int node) { return absl::c_binary_search(left_out, node); });
     return MakeStandIn(request.cluster, nodes, options_.node_order);
   }
 

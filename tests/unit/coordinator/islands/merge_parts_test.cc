@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <random>
 #include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -132,6 +137,113 @@ TEST(MergePartsTest, BeyondTheLimitOfBlocksGroupsAreMergedFirst) {
   ASSERT_OK_AND_ASSIGN(const IslandSet set, BuildAtMost(cluster, 16));
   EXPECT_LE(set.islands.size(), 16u);
   EXPECT_THAT(set.notes, SizeIs(1));
+}
+
+// Merges by the header's formula alone: every step computes every loss from the
+// nodes.
+class NaiveMerge {
+ public:
+  explicit NaiveMerge(const Cluster& cluster) : cluster_(cluster) {}
+
+  std::vector<std::vector<int>> Run(size_t most) const {
+    std::vector<std::vector<int>> parts;
+    for (size_t n = 0; n < cluster_.nodes.size(); ++n) {
+      parts.push_back({static_cast<int>(n)});
+    }
+    while (parts.size() > most) {
+      double least = std::numeric_limits<double>::infinity();
+      std::pair<size_t, size_t> best;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        for (size_t j = i + 1; j < parts.size(); ++j) {
+          const double loss = Loss(parts[i], parts[j]);
+          if (loss < least)
+            std::tie(least, best) = std::tuple(loss, std::pair(i, j));
+        }
+      }
+      std::vector<int>& into = parts[best.first];
+      into = Union(into, parts[best.second]);
+      parts.erase(parts.begin() + static_cast<int>(best.second));
+    }
+    return parts;
+  }
+
+ private:
+  static constexpr double kFastest = 4e9;
+
+  static std::vector<int> Union(std::vector<int> a, const std::vector<int>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+  static double GpusOf(const std::vector<int>& part) {
+    return 4.0 * static_cast<double>(part.size());
+  }
+  double FlopsOf(const std::vector<int>& part) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const int n : part) {
+      least = std::min(least, cluster_.nodes[n].device.peak_flops.fp16);
+    }
+    return GpusOf(part) * least;
+  }
+  double LinkOf(const std::vector<int>& part) const {
+    double slowest = kFastest;
+    for (const int a : part) {
+      for (const int b : part) {
+        if (a == b) continue;
+        slowest = std::min(slowest, cluster_.links[a][b].bandwidth_bytes_per_s);
+      }
+    }
+    return slowest;
+  }
+  // Memory is equal everywhere, so it is never lost.
+  double Loss(const std::vector<int>& a, const std::vector<int>& b) const {
+    double all_flops = 0;
+    double all_gpus = 0;
+    for (size_t n = 0; n < cluster_.nodes.size(); ++n) {
+      all_flops += FlopsOf({static_cast<int>(n)});
+      all_gpus += GpusOf({static_cast<int>(n)});
+    }
+    const std::vector<int> both = Union(a, b);
+    double links = 0;
+    for (const auto* own : {&a, &b}) {
+      links += GpusOf(*own) * (1 - LinkOf(both) / LinkOf(*own));
+    }
+    return (FlopsOf(a) + FlopsOf(b) - FlopsOf(both)) / all_flops + 0.0 +
+           0.1 * (links / all_gpus);
+  }
+
+  const Cluster& cluster_;
+};
+
+// Few different speeds and links, so that most losses tie.
+TEST(MergePartsTest, EqualsTheFormulaWhereLossesTie) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    std::vector<double> tflops;
+    const int num_nodes = 4 + static_cast<int>(rng() % 9);
+    for (int n = 0; n < num_nodes; ++n) {
+      tflops.push_back(rng() % 3 == 0 ? 128 : 64);
+    }
+    Cluster cluster = ClusterOfSpeeds(tflops);
+    for (int a = 0; a < num_nodes; ++a) {
+      for (int b = 0; b <= a; ++b) {
+        const double bandwidth = 1e9 * (1 << rng() % 3);
+        cluster.links[a][b] =
+            cluster.links[b][a] = {.bandwidth_bytes_per_s = bandwidth,
+                                   .pair_bandwidth_bytes_per_s = bandwidth};
+      }
+    }
+    cluster.links[0][0].bandwidth_bytes_per_s = 4e9;
+    std::vector<Part> parts;
+    for (int n = 0; n < num_nodes; ++n) parts.push_back({.nodes = {n}});
+    const int most = 1 + static_cast<int>(rng() % 3);
+    std::vector<std::vector<int>> merged;
+    for (const Part& part :
+         MergeParts(cluster, Precision::kFp16, {.max_islands = most}, parts)) {
+      merged.push_back(part.nodes);
+    }
+    EXPECT_EQ(merged, NaiveMerge(cluster).Run(most));
+  }
 }
 
 TEST(MergePartsTest, StopsBetweenTwoMerges) {

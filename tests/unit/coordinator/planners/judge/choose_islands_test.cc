@@ -25,6 +25,9 @@ TEST(ChooseIslandsTest, AnIslandIsJudgedBesideAllOthers) {
 
 TEST(ChooseIslandsTest, TiesGoToTheFirst) {
   EXPECT_EQ(ChooseIslands({{0b01, 10}, {0b10, 10}, {0b01, 10}}, 0.01), 0);
+  EXPECT_EQ(ChooseIslands({{0b10, 10}, {0b01, 10}}, 0.01), 0);
+  // Without a gain demanded, also where the first uses more islands.
+  EXPECT_EQ(ChooseIslands({{0b11, 10}, {0b100, 10}}, 0), 0);
 }
 
 TEST(ChooseIslandsTest, OneIslandMoreNeverMakesItSlower) {

@@ -99,7 +99,8 @@ class ScriptedSearch : public PlanSearch {
 class ScriptedPlanner : public Planner {
  public:
   explicit ScriptedPlanner(Script& script) : script_(script) {}
-  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest&) override {
+  absl::StatusOr<std::vector<Island>> Islands(const PlanRequest&,
+                                              PlanObserver&) override {
     return std::vector<Island>();
   }
   absl::StatusOr<std::unique_ptr<PlanSearch>> Start(const PlanRequest&,

@@ -4,10 +4,14 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "coordinator/planners/constraints/resolve_constraints.h"
 #include "coordinator/planners/judge/judged_planner.h"
+#include "coordinator/planners/tangram/pair_search.h"
+#include "coordinator/planners/tangram/search_space.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -306,6 +310,43 @@ TEST(ConstraintsTest, WhatIsAskedForReachesTheSource) {
                                  StageLimits{.tp_degree = 1, .max_stages = 3}));
 }
 
+TEST(ConstraintsTest, PinsKeepLayersOffTheOtherIslands) {
+  const PlanRequest request = FastAndSlow();
+  Observer observer;
+  FakeSlicePlanSource source;
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<Island> islands,
+      CreateTangramPlanner(source, {})->Islands(request, observer));
+  const int num_layers = 6;
+  std::mt19937 rng(3);
+  for (int round = 0; round < 200; ++round) {
+    PlanConstraints constraints;
+    const size_t num_pins = rng() % 4;
+    for (size_t p = 0; p < num_pins; ++p) {
+      const int first = static_cast<int>(rng() % num_layers);
+      const int last = first + static_cast<int>(rng() % (num_layers - first));
+      constraints.pins.push_back({first, last, rng() % 2 == 0 ? "0" : "SLOW"});
+    }
+    ASSERT_OK_AND_ASSIGN(
+        const IslandRules rules,
+        ResolveConstraints(constraints, request.cluster, num_layers, islands));
+    for (int begin = 0; begin < num_layers; ++begin) {
+      for (int end = begin + 1; end <= num_layers; ++end) {
+        for (const int island : {0, 1}) {
+          const bool allowed = std::none_of(
+              constraints.pins.begin(), constraints.pins.end(),
+              [&](const LayerPin& pin) {
+                const bool overlaps =
+                    begin <= pin.last_layer && pin.first_layer < end;
+                return overlaps && (pin.island == "0") != (island == 0);
+              });
+          EXPECT_EQ(rules.Allows(begin, end, island), allowed);
+        }
+      }
+    }
+  }
+}
+
 TEST(ConstraintsTest, BadNamesListWhatThereIs) {
   const auto refuses = [](const PlanConstraints& constraints,
                           const std::string& message) {
@@ -348,6 +389,30 @@ PlanRequest ManyIslands(int count) {
   return {.cluster = testing::TestCluster(groups, 1e15),
           .model = testing::TestModel(4),
           .training = testing::TestTraining(8)};
+}
+
+TEST(TangramPlannerTest, BuildingIslandsStopsWhenTold) {
+  FakeSlicePlanSource source;
+  Observer observer;
+  observer.stop = true;
+  EXPECT_THAT(
+      CreateTangramPlanner(source, {})->Islands(ManyIslands(20), observer),
+      StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+}
+
+TEST(TangramPlannerTest, BoundsOfAnIslandStopWhenTold) {
+  const PlanRequest request = FastAndSlow();
+  FakeSlicePlanSource source;
+  Observer observer;
+  ASSERT_OK_AND_ASSIGN(const SearchSpace space,
+                       BuildSearchSpace(request, {}, {}, source, observer));
+  const TangramOptions options;
+  const PipelineRules rules;
+  const PairSearch search(space, request, options, rules, source, observer);
+  EXPECT_THAT(search.LeastWithIsland(0), testing::IsOk());
+  observer.stop = true;
+  EXPECT_THAT(search.LeastWithIsland(0),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
 }
 
 TEST(TangramPlannerTest, MoreIslandsThanAreSearchedAreMergedWithANote) {
