@@ -11,19 +11,6 @@
 namespace tangram {
 namespace {
 
-// Returns why `plan` is not within `limits`. Empty if it is.
-std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
-  if (limits.max_stages > 0 && plan.num_stages() > limits.max_stages) {
-    return absl::StrCat(plan.num_stages(), " stages, expected at most ",
-                        limits.max_stages);
-  }
-  for (const SliceStage& stage : plan.stages) {
-    std::string why = WhyOutside(limits, stage.plan);
-    if (!why.empty()) return why;
-  }
-  return "";
-}
-
 absl::string_view WhyNotRunnable(const Runtime& runtime, const SlicePlan& plan,
                                  const ModelSlice& slice) {
   for (const SliceStage& stage : plan.stages) {
@@ -35,6 +22,18 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const SlicePlan& plan,
 }
 
 }  // namespace
+
+std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan) {
+  if (limits.max_stages > 0 && plan.num_stages() > limits.max_stages) {
+    return absl::StrCat(plan.num_stages(), " stages, expected at most ",
+                        limits.max_stages);
+  }
+  for (const SliceStage& stage : plan.stages) {
+    std::string why = WhyOutside(limits, stage.plan);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
 
 void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer) {
   int borne = kUnlimitedTrailingStages;
@@ -58,6 +57,13 @@ int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
     answer.infeasible = Infeasible{.reason = why};
   }
   return static_cast<int>(dropped);
+}
+
+int SettleWithin(const StageLimits& limits, int asked_trailing_stages,
+                 SlicePlanSet& answer) {
+  if (limits.none()) return 0;
+  SettleCoverage(asked_trailing_stages, answer);
+  return KeepWithin(limits, answer);
 }
 
 void KeepRunnable(const Runtime& runtime, const ModelSlice& slice,

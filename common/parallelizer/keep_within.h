@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COMMON_PARALLELIZER_KEEP_WITHIN_H_
 #define TANGRAM_COMMON_PARALLELIZER_KEEP_WITHIN_H_
 
+#include <string>
+
 #include "common/domain/model_slice.h"
 #include "common/domain/runtime.h"
 #include "common/domain/stage_limits.h"
@@ -21,6 +23,15 @@ void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer);
 // know limits. Returns their number. If none is left, `infeasible` says why one
 // of them was outside.
 int KeepWithin(const StageLimits& limits, SlicePlanSet& answer);
+
+// Does both for an answer of a parallelizer that does not know limits, or not
+// all of them. Without limits, does nothing.
+int SettleWithin(const StageLimits& limits, int asked_trailing_stages,
+                 SlicePlanSet& answer);
+
+// Returns why `plan` is not within `limits`: "3 stages, expected at most 2".
+// Empty if it is.
+std::string WhyOutside(const StageLimits& limits, const SlicePlan& plan);
 
 // Drops plans of `slice` that `runtime` cannot run. If none is left,
 // `infeasible` names the technique that the runtime lacks.

@@ -31,8 +31,10 @@ bool IsError(const v1::Answer& message);
 
 // Sets the digest of a message. No other field may change afterwards.
 void SealAnswer(v1::Answer& message);
-// Returns an error if a field has changed since the message was sealed.
-absl::Status CheckSeal(const v1::Answer& message);
+// Returns an error if a field has changed since the message was sealed. Takes
+// the digest out of the message meanwhile, and puts it back: an answer may be
+// large, so it is not copied.
+absl::Status CheckSeal(v1::Answer& message);
 
 // Convert an answer to bytes for storage, and back.
 std::string SerializeAnswer(const Answer& answer);

@@ -53,7 +53,7 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
 
 // Decodes an answer. An answer is rejected if its digest is wrong or it cannot
 // be decoded. An error that the worker reports is no reason to reject.
-WorkerAnswer ReadAnswer(const v1::Answer& message) {
+WorkerAnswer ReadAnswer(v1::Answer& message) {
   WorkerAnswer answer{.task = message.id(),
                       .answer = DecodeAnswer(message),
                       .waited_s = message.waited_s(),
@@ -153,7 +153,7 @@ class WorkerSession
     }
     std::vector<WorkerAnswer> answers;
     answers.reserve(incoming_.answers_size());
-    for (const v1::Answer& answer : incoming_.answers()) {
+    for (v1::Answer& answer : *incoming_.mutable_answers()) {
       answers.push_back(ReadAnswer(answer));
     }
     if (!answers.empty()) pool_.OnAnswers(*worker_, std::move(answers));

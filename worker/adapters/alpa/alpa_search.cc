@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/domain/plan_merits.h"
-#include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_tables.h"
@@ -156,13 +155,7 @@ class Search {
 
 SlicePlanSet SearchPipelines(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options) {
-  SlicePlanSet answer = Search(slice, island, options).Run();
-  // The dynamic program knows no limit on the number of stages.
-  if (island.limits.max_stages > 0) {
-    SettleCoverage(options.trailing_stages, answer);
-    KeepWithin(island.limits, answer);
-  }
-  return answer;
+  return Search(slice, island, options).Run();
 }
 
 }  // namespace tangram::alpa

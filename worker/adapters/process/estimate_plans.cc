@@ -1,12 +1,15 @@
 #include "worker/adapters/process/estimate_plans.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "common/domain/plan_merits.h"
+#include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/plan_figures.h"
+#include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
 namespace {
@@ -26,24 +29,32 @@ double Estimate(const PlanEstimator& estimator, SlicePlan& plan) {
 }  // namespace
 
 // A plan that does not bear the query's trailing stages does not fit. If none
-// fits, reports the least shortage.
+// fits, reports the least shortage of a plan within the limits. Plans outside
+// the limits are dropped before dominated ones, because they may dominate the
+// others.
 void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options, SlicePlanSet& answer) {
+  if (answer.plans.empty()) return;
   const PlanEstimator estimator(slice, island, options);
   double least_short = std::numeric_limits<double>::infinity();
   std::vector<SlicePlan> fitting;
   for (SlicePlan& plan : answer.plans) {
-    least_short = std::min(least_short, Estimate(estimator, plan));
-    if (plan.max_trailing_stages < options.trailing_stages) continue;
-    fitting.push_back(std::move(plan));
+    const double bytes_short = Estimate(estimator, plan);
+    if (plan.max_trailing_stages >= options.trailing_stages) {
+      fitting.push_back(std::move(plan));
+    } else if (WhyOutside(island.limits, plan).empty()) {
+      least_short = std::min(least_short, bytes_short);
+    }
   }
-  const bool had_plans = !answer.plans.empty();
-  KeepNonDominated(fitting);
   answer.plans = std::move(fitting);
-  if (had_plans && answer.plans.empty()) {
-    answer.infeasible = {.reason = "does not fit in memory",
-                         .bytes_short = std::max(least_short, 0.0)};
-  }
+  SettleWithin(island.limits, options.trailing_stages, answer);
+  KeepNonDominated(answer.plans);
+  if (!answer.plans.empty()) return;
+  answer.infeasible =
+      std::isfinite(least_short)
+          ? Infeasible{.reason = "does not fit in memory",
+                       .bytes_short = std::max(least_short, 0.0)}
+          : Infeasible{.reason = kNoStageWithinLimits};
 }
 
 }  // namespace tangram

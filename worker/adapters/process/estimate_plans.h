@@ -5,9 +5,11 @@
 
 namespace tangram {
 
-// Sets times and trailing stages of plans that came without them. Keeps the
-// plans that fit and that no other equals or beats in every respect. The plans
-// must pass CheckSlicePlanSet. Pure.
+// Completes plans that came without times and trailing stages. Keeps those that
+// fit, are within the island's limits, and that no other such plan equals or
+// beats in every respect. On an island with limits, settles how many trailing
+// stages the answer covers. The plans must pass CheckSlicePlanSet on
+// an island without limits. Pure.
 void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options, SlicePlanSet& answer);
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/check_answers.h"
-#include "common/parallelizer/keep_within.h"
 #include "common/wire/model_wire.h"
 #include "common/wire/parallelizer_wire.h"
 #include "common/wire/slice_plan_wire.h"
@@ -17,7 +16,6 @@
 #include "worker/adapters/process/estimate_plans.h"
 #include "worker/adapters/process/estimates.h"
 #include "worker/adapters/search/lower_bounds.h"
-#include "worker/adapters/search/stage_space.h"
 
 namespace tangram {
 namespace {
@@ -161,9 +159,6 @@ class ProcessParallelizer : public Parallelizer {
     TANGRAM_RETURN_IF_ERROR(
         CheckSlicePlanSet(set, slice, WithoutLimits(island), options));
     // Programs need not know the limits.
-    if (KeepWithin(island.limits, set) > 0 && set.plans.empty()) {
-      set.infeasible = {.reason = kNoStageWithinLimits};
-    }
     EstimatePlans(slice, island, options, set);
     return set;
   }

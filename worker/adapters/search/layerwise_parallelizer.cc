@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/parallelizer/keep_within.h"
 #include "worker/adapters/search/slice_layers.h"
 
 namespace tangram {
@@ -45,7 +46,9 @@ class LayerwiseParallelizer : public Parallelizer {
             .covers_trailing_stages = kUnlimitedTrailingStages};
       }
     }
-    return search_.search(slice, island, options);
+    SlicePlanSet answer = search_.search(slice, island, options);
+    SettleWithin(island.limits, options.trailing_stages, answer);
+    return answer;
   }
 
  private:

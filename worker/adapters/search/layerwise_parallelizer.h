@@ -19,7 +19,8 @@ struct LayerwiseSearch {
   PerformanceProfile (*bounds)(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options) = nullptr;
-  // Answers a query that a ValidatingParallelizer has accepted.
+  // Answers a query that a ValidatingParallelizer has accepted. May return
+  // plans outside the island's limits, which are dropped.
   SlicePlanSet (*search)(const ModelSlice& slice, const IslandSpec& island,
                          const ParallelizeOptions& options) = nullptr;
 };

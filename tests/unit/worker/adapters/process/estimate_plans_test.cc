@@ -84,6 +84,19 @@ TEST(EstimatePlansTest, WhatDoesNotFitIsDroppedWithTheReason) {
   EXPECT_GT(answer.infeasible->bytes_short, 0);
 }
 
+// Room for the microbatches of 2 stages behind the plan with dp 4.
+IslandSpec TightIsland() {
+  IslandSpec island = TestIsland(1, 4);
+  const StageCost cost =
+      EstimateStage(WholeModel().runs, OneStage(4).stages[0].plan,
+                    {.device = island.device,
+                     .training = Options().training,
+                     .wiring = WiringOf(island, 4),
+                     .pipeline_microbatch_size = 4});
+  island.device.memory_bytes = cost.memory.PeakBytes(3) + 1;
+  return island;
+}
+
 TEST(EstimatePlansTest, TrailingStagesAreWhatMemoryBears) {
   const IslandSpec ample = TestIsland(1, 4);
   SlicePlanSet answer{.plans = {OneStage(4)}};
@@ -92,20 +105,52 @@ TEST(EstimatePlansTest, TrailingStagesAreWhatMemoryBears) {
   // 32 / 4 = 8 microbatches fit all at once.
   EXPECT_EQ(answer.plans[0].max_trailing_stages, kUnlimitedTrailingStages);
 
-  // Room for the microbatches of 2 stages behind, not for those of 3.
-  const StageCost cost =
-      EstimateStage(WholeModel().runs, answer.plans[0].stages[0].plan,
-                    {.device = ample.device,
-                     .training = Options().training,
-                     .wiring = WiringOf(ample, 4),
-                     .pipeline_microbatch_size = 4});
-  IslandSpec tight = ample;
-  tight.device.memory_bytes = cost.memory.PeakBytes(3) + 1;
   for (const int trailing_stages : {2, 3}) {
     answer = {.plans = {OneStage(4)}};
-    EstimatePlans(WholeModel(), tight, Options(trailing_stages), answer);
+    EstimatePlans(WholeModel(), TightIsland(), Options(trailing_stages),
+                  answer);
     EXPECT_EQ(answer.plans.empty(), trailing_stages == 3);
   }
+}
+
+// With sharded optimizer state, the step takes less time.
+TEST(EstimatePlansTest, APlanOutsideTheLimitsDropsNoOther) {
+  SlicePlan sharded = OneStage(4);
+  sharded.stages[0].plan.parallelism.zero_stage = 1;
+  const auto kept_zero_stage = [&](const StageLimits& limits) {
+    IslandSpec island = TestIsland(1, 4);
+    island.limits = limits;
+    SlicePlanSet answer{.plans = {sharded, OneStage(4)}};
+    EstimatePlans(WholeModel(), island, Options(), answer);
+    EXPECT_EQ(answer.plans.size(), 1);
+    return answer.plans[0].stages[0].plan.parallelism.zero_stage;
+  };
+  EXPECT_EQ(kept_zero_stage({}), 1);
+  EXPECT_EQ(kept_zero_stage({.max_zero_stage = 0}), 0);
+}
+
+// With more trailing stages, the program may propose another plan instead of
+// the one that no longer fits.
+TEST(EstimatePlansTest, APlanOutsideTheLimitsSaysWhereToAskAgain) {
+  IslandSpec island = TightIsland();
+  island.limits.dp_degree = 2;
+  SlicePlanSet answer{.plans = {OneStage(4)}};
+  EstimatePlans(WholeModel(), island, Options(), answer);
+  EXPECT_TRUE(answer.plans.empty());
+  EXPECT_EQ(answer.covers_trailing_stages, 2);
+  EXPECT_EQ(answer.infeasible->reason,
+            "no stage can have the degrees that are asked for");
+}
+
+TEST(EstimatePlansTest, TheShortageIsThatOfAPlanWithinTheLimits) {
+  IslandSpec island = TightIsland();
+  island.limits.dp_degree = 4;
+  SlicePlanSet answer{.plans = {OneStage(1), OneStage(4)}};
+  EstimatePlans(WholeModel(), island, Options(/*trailing_stages=*/3), answer);
+  SlicePlanSet within{.plans = {OneStage(4)}};
+  EstimatePlans(WholeModel(), island, Options(/*trailing_stages=*/3), within);
+  EXPECT_EQ(answer.infeasible, within.infeasible);
+  EXPECT_EQ(answer.infeasible->reason, "does not fit in memory");
 }
 
 TEST(EstimatePlansTest, WhatIsOffloadedMustFitTheHost) {
