@@ -72,7 +72,10 @@ void AddParallelism(const StageParallelism& a, const StageParallelism& b,
                      b.sequence_parallel);
 }
 
-std::string OrNone(std::string label) { return label.empty() ? "none" : label; }
+std::string OrNone(std::string label) {
+  if (label.empty()) label = "none";
+  return label;
+}
 
 void AddMemorySaving(const ModelSpec& model, const StagePlan& a,
                      const StagePlan& b, Differences& differences) {

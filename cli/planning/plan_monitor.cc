@@ -73,12 +73,10 @@ std::vector<PhaseTime> PlanMonitor::Finish() {
 
 void PlanMonitor::EndPhase() {
   if (state_.phase.empty()) return;
-  auto it = std::find_if(
-      phases_.begin(), phases_.end(),
-      [&phase = state_.phase](const auto& p) { return p.phase == phase; });
-  if (it == phases_.end()) {
-    it = phases_.insert(phases_.end(), {.phase = state_.phase});
-  }
+  const std::string& phase = state_.phase;
+  auto it = std::find_if(phases_.begin(), phases_.end(),
+                         [&](const auto& p) { return p.phase == phase; });
+  if (it == phases_.end()) it = phases_.insert(phases_.end(), {.phase = phase});
   it->wall_s += Seconds(Clock::now() - phase_began_);
 }
 

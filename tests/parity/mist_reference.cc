@@ -128,7 +128,7 @@ InterStageMilp MilpOf(const std::string& name, absl::string_view text) {
                     [](const auto& at) { return at.first[0] == 'T'; }));
   milp.policies.resize(milp.num_stages);
   for (const auto& [unused, row] : rows) {
-    const absl::string_view first =
+    const std::string first =
         row.coefficients.empty() ? "" : row.coefficients.begin()->first;
     const bool one_variable = row.coefficients.size() == 1;
     if (one_variable && first == "Max_t") {

@@ -52,9 +52,9 @@ absl::StatusOr<PlannerOptionValues> ParseOptions(
     absl::string_view planner, absl::Span<const PlannerOption> options,
     const PlannerOptionText& given) {
   for (const auto& [name, text] : given) {
-    const bool known =
-        std::any_of(options.begin(), options.end(),
-                    [&](const PlannerOption& o) { return o.name == name; });
+    const bool known = std::any_of(
+        options.begin(), options.end(),
+        [&wanted = name](const PlannerOption& o) { return o.name == wanted; });
     if (known) continue;
     return BadOption(name, text.empty() ? "given" : text,
                      absl::StrCat("an option of planner ", planner, ": ",
