@@ -21,6 +21,21 @@ absl::Status InTarget(absl::string_view name, const absl::Status& status) {
                       absl::StrCat(name, ": ", status.message()));
 }
 
+// No target has unlike replicas of one stage. Sailor's runtime has them in
+// lock-step with even shares alone; Zorse and Cephalo are no targets.
+absl::Status RefuseMixedStages(const PipelinePlan& plan) {
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const MixedReplicas& mixed = plan.stages[s].mixed;
+    if (mixed.empty()) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "plan.stages[", s, "].mixed: ", mixed.groups.size(), " ",
+        StageSharingName(mixed.sharing),
+        " groups; expected none, as the runtime gives all replicas of a stage "
+        "the same degrees and shares"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FrameworkExport> Write(const Framework& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
@@ -30,6 +45,7 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
         "plan.warm_up: given; expected none, as the runtime decides "
         "itself how many passes its stages run ahead");
   }
+  TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));
   std::vector<std::string> losses =
       ListLosses(planned, result.training, result.plan);

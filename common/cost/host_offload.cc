@@ -53,7 +53,7 @@ void AddOffload(const StageParallelism& parallelism, const HostOffload& offload,
                 const StageEnvironment& environment, LayerCost& cost) {
   if (offload.none()) return;
   const ModelState state =
-      ModelStateOf(cost.parameters, parallelism, environment.training);
+      ModelStateOf(cost.parameters, parallelism, environment);
   const HostBytes host = OnHost(state, cost.activation_bytes, offload);
   cost.transient_bytes +=
       BufferBytes(parallelism, offload, host, environment, cost);

@@ -109,28 +109,35 @@ void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
 }
 
 // Measurements of a whole layer's parameters cover everything that a GPU holds
-// without ZeRO. ZeRO leaves the fraction of it that the model says.
+// without ZeRO. ZeRO, and other pipelines that keep a part of the optimizer
+// state, leave the fraction of it that the model says.
 void AddMeasuredState(const MeasuredLayer& measured,
                       const StageParallelism& parallelism,
                       const StageEnvironment& environment, LayerCost& cost) {
   const StageParallelism unsharded = {.tp_degree = parallelism.tp_degree};
+  StageEnvironment alone = environment;
+  alone.state_fraction = 1;
   const auto beyond_model = [&](double measured_all, const auto& modelled) {
-    const double all = modelled(unsharded);
-    return all > 0 ? modelled(parallelism) * (measured_all / all - 1) : 0;
+    const double all = modelled(unsharded, alone);
+    return all > 0
+               ? modelled(parallelism, environment) * (measured_all / all - 1)
+               : 0;
   };
   if (measured.optimizer_s.has_value()) {
     // The launch is paid once for a stage.
     const double launch_s = environment.device.efficiency.kernel_launch_s;
-    cost.optimizer_beyond_model_s =
-        beyond_model(*measured.optimizer_s, [&](const StageParallelism& p) {
-          return OptimizerSeconds(cost.parameters, p, environment) - launch_s;
+    cost.optimizer_beyond_model_s = beyond_model(
+        *measured.optimizer_s,
+        [&](const StageParallelism& p, const StageEnvironment& e) {
+          return OptimizerSeconds(cost.parameters, p, e) - launch_s;
         });
   }
   if (measured.state_bytes.has_value()) {
     cost.state_beyond_model_bytes =
-        beyond_model(*measured.state_bytes, [&](const StageParallelism& p) {
-          return ModelStateBytes(cost.parameters, p, environment.training);
-        });
+        beyond_model(*measured.state_bytes,
+                     [&](const StageParallelism& p, const StageEnvironment& e) {
+                       return ModelStateOf(cost.parameters, p, e).total();
+                     });
   }
 }
 

@@ -89,6 +89,15 @@ ModelState ModelStateOf(const StageParameters& parameters,
   return state;
 }
 
+ModelState ModelStateOf(const StageParameters& parameters,
+                        const StageParallelism& parallelism,
+                        const StageEnvironment& environment) {
+  ModelState state =
+      ModelStateOf(parameters, parallelism, environment.training);
+  state.optimizer *= environment.state_fraction;
+  return state;
+}
+
 double ModelStateBytes(const StageParameters& parameters,
                        const StageParallelism& parallelism,
                        const TrainingOptions& training) {
@@ -141,8 +150,9 @@ double OptimizerSeconds(const StageParameters& parameters,
       2 * bytes.optimizer + bytes.gradient + bytes.weight * (master ? 1 : 2);
   const bool sharded = parallelism.zero_stage >= 1;
   const double owned =
-      parameters.dense / (sharded ? DenseReplicas(parallelism) : 1) +
-      parameters.expert / (sharded ? ExpertReplicas(parallelism) : 1);
+      environment.state_fraction *
+      (parameters.dense / (sharded ? DenseReplicas(parallelism) : 1) +
+       parameters.expert / (sharded ? ExpertReplicas(parallelism) : 1));
   return PassSeconds(owned * traffic, RatesOf(environment.device,
                                               environment.training.precision));
 }

@@ -29,6 +29,10 @@ struct ModelState {
 ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const TrainingOptions& training);
+// Likewise, with the fraction of the optimizer state that the stage keeps.
+ModelState ModelStateOf(const StageParameters& parameters,
+                        const StageParallelism& parallelism,
+                        const StageEnvironment& environment);
 
 // Returns the bytes in which one gradient is kept and reduced.
 double GradientBytes(const TrainingOptions& training);

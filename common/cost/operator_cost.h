@@ -34,6 +34,9 @@ struct StageEnvironment {
   const TrainingOptions& training;
   StageWiring wiring;
   int pipeline_microbatch_size = 1;
+  // The part of the optimizer state that the stage keeps, if other pipelines
+  // keep the rest.
+  double state_fraction = 1;
 };
 
 // The cost of one operator on one GPU of a stage, for one pipeline microbatch.

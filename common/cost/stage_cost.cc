@@ -100,7 +100,7 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
       .forward_s = std::max(sum.forward_s, sum.forward_host_s),
       .backward_s = std::max(sum.backward_s, sum.backward_host_s)};
   const ModelState state =
-      ModelStateOf(sum.parameters, parallelism, environment.training);
+      ModelStateOf(sum.parameters, parallelism, environment);
   HostBytes host = OnHost(state, /*kept_bytes=*/0, offload);
   host.activations = sum.host_activation_bytes;
   return {.forward_s = passes.forward_s,
@@ -123,9 +123,8 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
 StageMemory StageMemoryOf(const LayerCost& sum,
                           const StageParallelism& parallelism,
                           const StageEnvironment& environment) {
-  return MemoryOf(
-      sum, ModelStateOf(sum.parameters, parallelism, environment.training),
-      HostBytes{}, environment.device.efficiency);
+  return MemoryOf(sum, ModelStateOf(sum.parameters, parallelism, environment),
+                  HostBytes{}, environment.device.efficiency);
 }
 
 }  // namespace tangram

@@ -35,6 +35,10 @@ inline constexpr int kMaxPositions = 1 << 24;
 // a microbatch size to try: a number below this limit has at most 504.
 inline constexpr int kMaxBatch = 1 << 24;
 
+// Microbatches of an iteration times the devices of a pipeline that routes them
+// to unlike replicas. Each of their passes is played, about 50 ns each.
+inline constexpr int64_t kMaxRoutedPasses = int64_t{1} << 24;
+
 // ---- Clusters ----
 
 // Nodes of the largest clusters: 25,000. A node takes 400 bytes.

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/domain/cluster.h"
+#include "common/domain/mixed_stage.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_schedule.h"
 #include "common/domain/stage_plan.h"
@@ -20,6 +21,10 @@ struct PlacedStage {
   std::vector<GpuId> gpus;
   int island = -1;      // For display; the evaluator does not read it.
   std::string made_by;  // Likewise.
+  // Set if the replicas of the stage differ. plan.parallelism then keeps its
+  // default, and the groups take the GPUs in order. All groups run the cuts,
+  // the recomputation and the offloading of `plan`.
+  MixedReplicas mixed;
   bool operator==(const PlacedStage&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "common/base/field_error.h"
 #include "common/base/in_field.h"
 #include "common/base/status_macros.h"
+#include "common/domain/mixed_stage_rules.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/stage_rules.h"
@@ -57,19 +58,23 @@ std::string UnknownHost(const Cluster& cluster, const PlacedStage& stage) {
   return "";
 }
 
-// Checks what one stage needs apart from its GPUs, and that tp · cp · dp is
-// their number.
+// Checks what one stage needs apart from its GPUs, and that tp · cp · dp, or
+// the sum over the groups of a mixed stage, is their number.
 absl::Status CheckStage(const StageRules& rules, const Cluster& cluster,
                         const TrainingOptions& training, int microbatch_size,
                         const PlacedStage& stage) {
   const std::string unknown_host = UnknownHost(cluster, stage);
   const int num_gpus = static_cast<int>(stage.gpus.size());
   if (num_gpus == 0) return Bad("gpus", "none", "at least one");
-  TANGRAM_RETURN_IF_ERROR(
-      rules.CheckStage(stage.plan, {.max_gpus = num_gpus,
-                                    .microbatch_size = microbatch_size,
-                                    .sequence_length = training.sequence_length,
-                                    .unknown_host = unknown_host}));
+  const StageSite site = {.max_gpus = num_gpus,
+                          .microbatch_size = microbatch_size,
+                          .sequence_length = training.sequence_length,
+                          .unknown_host = unknown_host};
+  if (!stage.mixed.empty()) {
+    return CheckMixedStage(rules, stage, site,
+                           training.global_batch_size / microbatch_size);
+  }
+  TANGRAM_RETURN_IF_ERROR(rules.CheckStage(stage.plan, site));
   const StageParallelism& p = stage.plan.parallelism;
   if (p.num_gpus() == num_gpus) return absl::OkStatus();
   return Bad("gpus", absl::StrCat(num_gpus, " GPUs"),
@@ -211,6 +216,7 @@ absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
       [&](int i) -> const StagePlan& { return plan.stages[i].plan; }));
   TANGRAM_RETURN_IF_ERROR(CheckSchedule(training, plan));
   TANGRAM_RETURN_IF_ERROR(CheckWarmUp(training, plan));
+  TANGRAM_RETURN_IF_ERROR(CheckMixedSchedule(training, plan));
   GpuOwners owners(cluster);
   for (int i = 0; i < plan.num_stages(); ++i) {
     const PlacedStage& stage = plan.stages[i];

@@ -2,43 +2,25 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/cost/collectives.h"
 #include "common/cost/kernels.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/model_slice.h"
+#include "common/domain/stage_part.h"
+#include "common/sim/evaluate_mixed_stages.h"
 #include "common/sim/held_microbatches.h"
 #include "common/sim/model_flops.h"
 #include "common/sim/play_pipeline.h"
+#include "common/sim/stage_figures.h"
 #include "common/sim/stage_placement.h"
-#include "common/sim/weight_gradient.h"
 
 namespace tangram {
 namespace {
-
-StageTimes TimesOf(const StageCost& cost) {
-  return {.forward_s = cost.forward_s,
-          .backward_s = cost.backward_s,
-          .weight_gradient_s = WeightGradientSeconds(cost),
-          .sync_s = cost.sync_s,
-          .optimizer_s = cost.optimizer_s};
-}
-
-// NCCL buffers this much between two GPUs (NCCL_BUFFSIZE). A message of at most
-// this size does not stall the sender.
-constexpr double kNcclBufferBytes = 4 << 20;
-
-// Returns whether a transfer of `bytes` stalls the stages. Only the order of
-// passes of 1F1B and GPipe excludes a deadlock of blocking transfers.
-bool Blocks(const TrainingOptions& training, PipelineSchedule schedule,
-            double bytes, const TransferPath& path) {
-  return training.blocking_transfers &&
-         (schedule == PipelineSchedule::kOneFOneB ||
-          schedule == PipelineSchedule::kGpipe) &&
-         (training.buffered_sends || bytes / path.flows > kNcclBufferBytes);
-}
 
 // Sets the transfers from stage `s` to the next stage and back.
 void SetTransfers(const ModelSpec& model, const Cluster& cluster,
@@ -53,30 +35,10 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
   const absl::Span<const GpuId> next = plan.stages[s + 1].gpus;
   const TransferPath path = PathBetween(cluster, here, next);
   times.send_forward_s = TransferSeconds(bytes, path);
-  times.send_blocks = Blocks(training, plan.schedule, bytes, path);
+  times.send_blocks = TransferBlocks(training, plan.schedule, bytes, path);
   times.send_is_buffered = training.buffered_sends;
   times.send_backward_s =
       TransferSeconds(bytes, PathBetween(cluster, next, here));
-}
-
-// Returns the figures of a stage that do not depend on the schedule.
-StageEvaluation StaticEvaluation(const StageCost& cost, const StageTimes& times,
-                                 const DeviceSpec& device) {
-  return {.forward_s = cost.forward_s,
-          .backward_s = cost.backward_s,
-          .recompute_s = cost.recompute_s,
-          .collective_s = cost.comm_s,
-          .copy_s = cost.forward_copy_s + cost.backward_copy_s,
-          .send_s = times.send_forward_s + times.send_backward_s,
-          .sync_s = cost.sync_s,
-          .optimizer_s = cost.optimizer_s,
-          .static_bytes = cost.memory.static_bytes,
-          .weight_bytes = cost.memory.weight_bytes,
-          .gradient_bytes = cost.memory.gradient_bytes,
-          .optimizer_bytes = cost.memory.optimizer_bytes,
-          .transient_bytes = cost.memory.transient_bytes,
-          .capacity_bytes = device.memory_bytes,
-          .host_capacity_bytes = device.host.memory_bytes};
 }
 
 // Sets the microbatches that the stages hold and the peak of each device:
@@ -118,23 +80,9 @@ double MeasuredFraction(const PipelinePlan& plan,
   for (size_t s = 0; s < costs.size(); ++s) {
     const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
     measured_gpu_s += num_gpus * costs[s].measured_s;
-    compute_gpu_s += num_gpus * (costs[s].forward_s - costs[s].forward_copy_s +
-                                 costs[s].backward_s -
-                                 costs[s].backward_copy_s - costs[s].comm_s);
+    compute_gpu_s += num_gpus * ComputeSeconds(costs[s]);
   }
   return measured_gpu_s / compute_gpu_s;
-}
-
-// Returns the time in which device `d` does nothing.
-double IdleSeconds(const PipelinePlan& plan, const Evaluation& evaluation,
-                   int d) {
-  double idle_s = evaluation.iteration_time_s;
-  for (int s = d; s < plan.num_stages(); s += plan.num_devices()) {
-    const StageEvaluation& stage = evaluation.stages[s];
-    idle_s -= stage.busy_s + stage.sync_s + stage.optimizer_s;
-  }
-  // Rounding may give a device that never waits a negative time.
-  return std::max(0.0, idle_s);
 }
 
 // Sets the figures of the whole iteration, which takes T seconds:
@@ -151,21 +99,65 @@ void SetTotals(const ModelSpec& model, const Cluster& cluster,
         run.passes_end_s[s % plan.num_devices()];
   }
   double gpu_s = 0;
-  double idle_gpu_s = 0;
-  for (int s = 0; s < plan.num_stages(); ++s) {
-    const int device = s % plan.num_devices();
-    evaluation.stages[s].idle_s = IdleSeconds(plan, evaluation, device);
-    if (s != device) continue;
-    const double num_gpus = static_cast<double>(plan.stages[s].gpus.size());
-    gpu_s += num_gpus * iteration_s;
-    idle_gpu_s += num_gpus * evaluation.stages[s].idle_s;
+  for (int d = 0; d < plan.num_devices(); ++d) {
+    gpu_s += static_cast<double>(plan.stages[d].gpus.size()) * iteration_s;
   }
+  const double idle_gpu_s = SetIdleSeconds(plan, iteration_s, evaluation);
   evaluation.samples_per_s = training.global_batch_size / iteration_s;
   evaluation.tokens_per_s = evaluation.samples_per_s * training.sequence_length;
   evaluation.model_flops_utilization = ModelFlops(model, training) *
                                        evaluation.samples_per_s /
                                        PeakFlopsOf(cluster, training, plan);
   evaluation.bubble_fraction = idle_gpu_s / gpu_s;
+}
+
+// Adds what `figures` of stage `s` exceed. `whose` follows the GPU.
+void AddViolations(const StageEvaluation& figures, int s,
+                   absl::string_view whose,
+                   std::vector<Violation>& violations) {
+  const auto check = [&](double needed, double capacity,
+                         absl::string_view where) {
+    if (needed <= capacity) return;
+    violations.push_back(
+        {.stage = s,
+         .reason = absl::StrFormat("needs %.2f GB %s%s, which has %.2f GB",
+                                   needed / 1e9, where, whose, capacity / 1e9),
+         .bytes_short = needed - capacity});
+  };
+  check(figures.peak_bytes, figures.capacity_bytes, "on each GPU");
+  check(figures.host_bytes, figures.host_capacity_bytes,
+        "of each GPU's share of host memory");
+}
+
+// Evaluates the stages of a plan in which every stage has equal replicas.
+PipelineRun EvaluateStages(const EvaluatedPipeline& in,
+                           std::vector<TimelineEvent>* timeline,
+                           Evaluation& evaluation) {
+  const PipelinePlan& plan = in.plan;
+  const std::vector<LayerRun> runs =
+      MakeSlice({0, in.model.num_layers()}, in.model.layers).runs;
+  std::vector<StageCost> costs;
+  std::vector<StageTimes> times;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const PlacedStage& stage = plan.stages[s];
+    const PlacedGpus placed = PlacedGpusOf(in.cluster, stage.gpus);
+    const DeviceSpec& device = placed.device;
+    StageEnvironment environment =
+        placed.Environment(in.training, plan.pipeline_microbatch_size);
+    environment.state_fraction = in.state_fraction;
+    costs.push_back(EstimateStage(runs, stage.plan, environment));
+    // The runtime's reserve counts once per GPU.
+    if (s >= plan.num_devices()) {
+      costs.back().memory.static_bytes -= device.efficiency.reserved_bytes;
+    }
+    times.push_back(TimesOf(costs.back()));
+    SetTransfers(in.model, in.cluster, in.training, plan, s, times.back());
+    evaluation.stages.push_back(
+        StaticEvaluation(costs.back(), times.back(), device));
+  }
+  SetMemory(in.shape, costs, evaluation);
+  evaluation.measured_fraction = MeasuredFraction(plan, costs);
+  return PlayPipeline(in.shape, times, timeline);
 }
 
 }  // namespace
@@ -175,17 +167,11 @@ std::vector<Violation> ViolationsOf(absl::Span<const StageEvaluation> stages,
   std::vector<Violation> violations;
   for (int s = 0; s < num_devices; ++s) {
     const StageEvaluation& stage = stages[s];
-    const auto check = [&](double needed, double capacity, const char* where) {
-      if (needed <= capacity) return;
-      violations.push_back(
-          {.stage = s,
-           .reason = absl::StrFormat("needs %.2f GB %s, which has %.2f GB",
-                                     needed / 1e9, where, capacity / 1e9),
-           .bytes_short = needed - capacity});
-    };
-    check(stage.peak_bytes, stage.capacity_bytes, "on each GPU");
-    check(stage.host_bytes, stage.host_capacity_bytes,
-          "of each GPU's share of host memory");
+    if (stage.replicas.empty()) AddViolations(stage, s, "", violations);
+    for (size_t g = 0; g < stage.replicas.size(); ++g) {
+      AddViolations(stage.replicas[g], s, absl::StrCat(" of group ", g),
+                    violations);
+    }
   }
   return violations;
 }
@@ -206,10 +192,9 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
                                         const Cluster& cluster,
                                         const TrainingOptions& training,
                                         const PipelinePlan& plan,
-                                        std::vector<TimelineEvent>* timeline) {
+                                        std::vector<TimelineEvent>* timeline,
+                                        double state_fraction) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
-  const std::vector<LayerRun> runs =
-      MakeSlice({0, model.num_layers()}, model.layers).runs;
   const PipelineShape shape = {
       .schedule = plan.schedule,
       .num_devices = plan.num_devices(),
@@ -217,31 +202,18 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
       .num_microbatches =
           training.global_batch_size / plan.pipeline_microbatch_size,
       .warm_up_passes = plan.warm_up_passes};
-
+  const EvaluatedPipeline in = {.model = model,
+                                .cluster = cluster,
+                                .training = training,
+                                .plan = plan,
+                                .shape = shape,
+                                .state_fraction = state_fraction};
   Evaluation evaluation;
-  std::vector<StageCost> costs;
-  std::vector<StageTimes> times;
-  for (int s = 0; s < plan.num_stages(); ++s) {
-    const PlacedStage& stage = plan.stages[s];
-    const PlacedGpus placed = PlacedGpusOf(cluster, stage.gpus);
-    const DeviceSpec& device = placed.device;
-    const StageEnvironment environment =
-        placed.Environment(training, plan.pipeline_microbatch_size);
-    costs.push_back(EstimateStage(runs, stage.plan, environment));
-    // The runtime's reserve counts once per GPU.
-    if (s >= plan.num_devices()) {
-      costs.back().memory.static_bytes -= device.efficiency.reserved_bytes;
-    }
-    times.push_back(TimesOf(costs.back()));
-    SetTransfers(model, cluster, training, plan, s, times.back());
-    evaluation.stages.push_back(
-        StaticEvaluation(costs.back(), times.back(), device));
-  }
-  SetMemory(shape, costs, evaluation);
+  const PipelineRun run = HasMixedStages(plan)
+                              ? EvaluateMixedStages(in, timeline, evaluation)
+                              : EvaluateStages(in, timeline, evaluation);
   evaluation.violations = ViolationsOf(evaluation.stages, plan.num_devices());
-  evaluation.measured_fraction = MeasuredFraction(plan, costs);
-  SetTotals(model, cluster, training, plan,
-            PlayPipeline(shape, times, timeline), evaluation);
+  SetTotals(model, cluster, training, plan, run, evaluation);
   return evaluation;
 }
 

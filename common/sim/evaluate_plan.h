@@ -50,6 +50,14 @@ struct StageEvaluation {
   double capacity_bytes = 0;
   double host_bytes = 0;  // Offloaded by each GPU.
   double host_capacity_bytes = 0;
+  // The groups of a mixed stage, in order; empty for a stage of equal replicas.
+  // A group has its own times for each microbatch that it takes, and its own
+  // memory. The fields of the stage itself are then those of
+  //  - the slowest group, per microbatch of the pipeline, for times of one
+  //    microbatch. A routed group that takes n of B counts n/B of its times;
+  //  - the mean over GPUs, for busy_s and idle_s;
+  //  - the fullest group, for in_flight and all bytes.
+  std::vector<StageEvaluation> replicas;
 };
 
 struct Evaluation {
@@ -78,6 +86,7 @@ struct TimelineEvent {
   Kind kind = Kind::kForward;
   int stage = 0;       // The sender, for a transfer.
   int microbatch = 0;  // −1 for sync and optimizer.
+  int replica = 0;     // The group of a stage that routes microbatches.
   double start_s = 0;
   double end_s = 0;
 };
@@ -102,12 +111,17 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
 // memory is evaluated too and has violations. `timeline`, if given, is filled
 // with every event in order of stage, then start. It is left empty if it could
 // exceed kMaxTimelineEvents (play_pipeline.h). Beyond kMaxPlayedMicrobatches,
-// the run time does not grow with the number of microbatches. Thread-safe,
-// deterministic.
+// the run time does not grow with the number of microbatches. `state_fraction`
+// is the part of the optimizer state that this pipeline keeps, if it is one of
+// several (ReplicatedPlan). Thread-safe, deterministic.
+//
+// A pass of a mixed stage in lock-step takes as long as in its slowest group. A
+// stage that routes microbatches has a device for each group
+// (PlayRoutedPipeline); RouteMicrobatches says which takes which.
 absl::StatusOr<Evaluation> EvaluatePlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const PipelinePlan& plan,
-    std::vector<TimelineEvent>* timeline = nullptr);
+    std::vector<TimelineEvent>* timeline = nullptr, double state_fraction = 1);
 
 }  // namespace tangram
 

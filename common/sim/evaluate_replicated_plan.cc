@@ -7,27 +7,10 @@
 #include "common/base/status_macros.h"
 #include "common/sim/model_flops.h"
 #include "common/sim/replica_rings.h"
+#include "common/sim/stage_figures.h"
 
 namespace tangram {
 namespace {
-
-// Reduces the optimizer state of each stage to its fraction.
-void KeepStateFraction(double fraction, int num_devices,
-                       Evaluation& evaluation) {
-  for (size_t s = 0; s < evaluation.stages.size(); ++s) {
-    StageEvaluation& stage = evaluation.stages[s];
-    const double saved = (1 - fraction) * stage.optimizer_bytes;
-    stage.optimizer_bytes -= saved;
-    stage.static_bytes -= saved;
-    stage.optimizer_s *= fraction;
-    // Each stage of a device repeats the device's peak.
-    for (size_t chunk = s % num_devices; chunk < evaluation.stages.size();
-         chunk += num_devices) {
-      evaluation.stages[chunk].peak_bytes -= saved;
-    }
-  }
-  evaluation.violations = ViolationsOf(evaluation.stages, num_devices);
-}
 
 // Plays the part of the iteration after the passes of all pipelines.
 class ReplicaFinish {
@@ -37,6 +20,7 @@ class ReplicaFinish {
                 ReplicatedEvaluation& evaluation)
       : plan_(plan),
         segments_(std::move(segments)),
+        nodes_(StageNodesOf(plan)),
         evaluation_(evaluation),
         node_free_s_(cluster.nodes.size()) {
     for (size_t r = 0; r < plan.pipelines.size(); ++r) {
@@ -93,9 +77,9 @@ class ReplicaFinish {
                               const std::vector<std::vector<double>>& ready_s) {
     std::vector<RingTask> tasks;
     for (const ReplicaSegment& segment : segments_) {
-      RingTask task = {.duration_s = segment.*duration_s,
-                       .nodes = segment.nodes};
+      RingTask task = {.duration_s = segment.*duration_s};
       for (size_t r = 0; r < ready_s.size(); ++r) {
+        task.nodes.push_back(nodes_[r][segment.stages[r]]);
         task.release_s =
             std::max(task.release_s, ready_s[r][DeviceOf(r, segment)]);
       }
@@ -122,32 +106,13 @@ class ReplicaFinish {
 
   const ReplicatedPlan& plan_;
   const std::vector<ReplicaSegment> segments_;
+  const StageNodes nodes_;
   ReplicatedEvaluation& evaluation_;
   std::vector<double> node_free_s_;
   double passes_end_s_ = 0;
   // Time at which gradients are ready, by pipeline and device.
   std::vector<std::vector<double>> ready_s_;
 };
-
-// Sets the idle time of every device. Returns the used GPUs' idle seconds.
-double SetIdle(const PipelinePlan& plan, double iteration_s,
-               Evaluation& evaluation) {
-  const int num_devices = plan.num_devices();
-  double idle_gpu_s = 0;
-  for (int d = 0; d < num_devices; ++d) {
-    double idle_s = iteration_s;
-    for (int s = d; s < plan.num_stages(); s += num_devices) {
-      const StageEvaluation& stage = evaluation.stages[s];
-      idle_s -= stage.busy_s + stage.sync_s + stage.optimizer_s;
-    }
-    idle_s = std::max(0.0, idle_s);
-    for (int s = d; s < plan.num_stages(); s += num_devices) {
-      evaluation.stages[s].idle_s = idle_s;
-    }
-    idle_gpu_s += static_cast<double>(plan.stages[d].gpus.size()) * idle_s;
-  }
-  return idle_gpu_s;
-}
 
 // Sets the figures of the whole plan over the GPUs of all pipelines.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
@@ -160,7 +125,8 @@ void SetTotals(const ModelSpec& model, const Cluster& cluster,
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
     const PipelinePlan& pipeline = plan.pipelines[r].plan;
     peak_flops += PeakFlopsOf(cluster, training, pipeline);
-    idle_gpu_s += SetIdle(pipeline, iteration_s, evaluation.pipelines[r]);
+    idle_gpu_s +=
+        SetIdleSeconds(pipeline, iteration_s, evaluation.pipelines[r]);
     for (int d = 0; d < pipeline.num_devices(); ++d) {
       gpu_s +=
           static_cast<double>(pipeline.stages[d].gpus.size()) * iteration_s;
@@ -210,11 +176,10 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
   for (const PipelineReplica& replica : plan.pipelines) {
     TANGRAM_ASSIGN_OR_RETURN(
         Evaluation pipeline,
-        EvaluatePlan(model, cluster, ShareOf(training, replica), replica.plan));
-    if (plan.sync == ReplicaSync::kZero1) {
-      KeepStateFraction(replica.state_fraction, replica.plan.num_devices(),
-                        pipeline);
-    }
+        EvaluatePlan(
+            model, cluster, ShareOf(training, replica), replica.plan,
+            /*timeline=*/nullptr,
+            plan.sync == ReplicaSync::kAllReduce ? 1 : replica.state_fraction));
     evaluation.pipelines.push_back(std::move(pipeline));
   }
   ReplicaFinish(cluster, plan, ReplicaSegments(model, cluster, training, plan),

@@ -17,10 +17,13 @@ struct ReplicaSegment {
   OperatorCut begin;
   OperatorCut end;
   std::vector<int> stages;  // The stage that holds it, by pipeline.
-  std::vector<int> nodes;   // All nodes of these stages, ascending.
   double reduce_s = 0;      // Gradients; with kZero1, reduce-scatter alone.
   double gather_s = 0;      // New weights; 0 with all-reduce.
 };
+
+// The nodes of each stage of each pipeline, ascending.
+using StageNodes = std::vector<std::vector<std::vector<int>>>;
+StageNodes StageNodesOf(const ReplicatedPlan& plan);
 
 // Returns the segments between the cuts of all pipelines, in model order. Empty
 // with one pipeline. `plan` has passed ValidateReplicatedPlan.
@@ -28,9 +31,7 @@ struct ReplicaSegment {
 // A ring over R pipelines carries 2(R−1)/R of the segment's gradients over each
 // of its hops, at the rate of the slowest hop. With kZero1 it carries R−1 times
 // the largest fraction of state. The stage of pipeline r holds the segment in
-// t_r shards. This makes q = lcm(t_r) pieces, each with its own ring. The rings
-// run at once, but a GPU of pipeline r is in q/t_r of them and pays the latency
-// of each.
+// t_r shards, which may differ (RingSeconds).
 std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
                                             const Cluster& cluster,
                                             const TrainingOptions& training,
@@ -40,7 +41,8 @@ std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
 struct RingTask {
   double release_s = 0;
   double duration_s = 0;
-  std::vector<int> nodes;
+  // The nodes of each member. Refers to the caller's.
+  std::vector<absl::Span<const int>> nodes;
 };
 
 // Plays tasks, earliest release first (of equal ones, the last in the list). A

@@ -1,5 +1,7 @@
 #include "common/sim/time_shares.h"
 
+#include "common/sim/stage_figures.h"
+
 namespace tangram {
 namespace {
 
@@ -9,8 +11,9 @@ double NumGpus(const PipelinePlan& plan, int stage) {
 
 }  // namespace
 
-// Sums GPU-seconds over stages. A stage's collectives and copies take the same
-// share of its busy time as of one microbatch:
+// Sums GPU-seconds over stages, and over the groups of mixed stages. A stage's
+// collectives and copies take the same share of its busy time as of one
+// microbatch:
 //   collectives_s = busy_s · collective_s / (forward_s + backward_s).
 std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
                                   const Evaluation& evaluation) {
@@ -23,15 +26,15 @@ std::vector<TimeShare> TimeShares(const PipelinePlan& plan,
   double optimizer = 0;
   double all = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
-    const StageEvaluation& stage = evaluation.stages[s];
-    const double num_gpus = NumGpus(plan, s);
-    passes += num_gpus * stage.busy_s;
-    collectives += num_gpus * stage.busy_s * stage.collective_s /
-                   (stage.forward_s + stage.backward_s);
-    copies += num_gpus * stage.busy_s * stage.copy_s /
-              (stage.forward_s + stage.backward_s);
-    sync += num_gpus * stage.sync_s;
-    optimizer += num_gpus * stage.optimizer_s;
+    for (const auto& [num_gpus, part] : PartFiguresOf(plan, evaluation, s)) {
+      passes += num_gpus * part->busy_s;
+      collectives += num_gpus * part->busy_s * part->collective_s /
+                     (part->forward_s + part->backward_s);
+      copies += num_gpus * part->busy_s * part->copy_s /
+                (part->forward_s + part->backward_s);
+      sync += num_gpus * part->sync_s;
+      optimizer += num_gpus * part->optimizer_s;
+    }
   }
   for (int d = 0; d < plan.num_devices(); ++d) {
     waiting += NumGpus(plan, d) * evaluation.stages[d].idle_s;
@@ -50,10 +53,10 @@ double RecomputationShare(const PipelinePlan& plan,
   double recompute = 0;
   double all = 0;
   for (int s = 0; s < plan.num_stages(); ++s) {
-    const StageEvaluation& stage = evaluation.stages[s];
-    const double num_gpus = NumGpus(plan, s);
-    recompute += num_gpus * stage.busy_s * stage.recompute_s /
-                 (stage.forward_s + stage.backward_s);
+    for (const auto& [num_gpus, part] : PartFiguresOf(plan, evaluation, s)) {
+      recompute += num_gpus * part->busy_s * part->recompute_s /
+                   (part->forward_s + part->backward_s);
+    }
   }
   for (int d = 0; d < plan.num_devices(); ++d) {
     all += NumGpus(plan, d) * evaluation.iteration_time_s;

@@ -4,6 +4,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
+#include "common/wire/iteration_wire.h"
 #include "tangram/v1/plan.pb.h"
 
 namespace tangram {
@@ -32,10 +33,15 @@ v1::StageEvaluation ToProto(const StageEvaluation& stage) {
   message.set_copy_s(stage.copy_s);
   message.set_host_bytes(stage.host_bytes);
   message.set_host_capacity_bytes(stage.host_capacity_bytes);
+  for (const StageEvaluation& group : stage.replicas) {
+    *message.mutable_replicas()->add_groups() = ToProto(group);
+  }
   return message;
 }
 
-absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
+// Decodes the figures of a stage, or of a group, without those of its groups.
+absl::StatusOr<StageEvaluation> DecodeAlone(
+    const v1::StageEvaluation& message) {
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckFinite("forward_s", message.forward_s()),
        CheckFinite("backward_s", message.backward_s()),
@@ -80,15 +86,24 @@ absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
                          .host_capacity_bytes = message.host_capacity_bytes()};
 }
 
+// Groups have no groups; reading ignores any.
+absl::StatusOr<StageEvaluation> FromProto(const v1::StageEvaluation& message) {
+  TANGRAM_ASSIGN_OR_RETURN(StageEvaluation stage, DecodeAlone(message));
+  for (int g = 0; g < message.replicas().groups_size(); ++g) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        StageEvaluation group,
+        InField("replicas.groups", g,
+                DecodeAlone(message.replicas().groups(g))));
+    stage.replicas.push_back(std::move(group));
+  }
+  return stage;
+}
+
 }  // namespace
 
 v1::Evaluation ToProto(const Evaluation& evaluation) {
   v1::Evaluation message;
-  message.set_iteration_time_s(evaluation.iteration_time_s);
-  message.set_samples_per_s(evaluation.samples_per_s);
-  message.set_tokens_per_s(evaluation.tokens_per_s);
-  message.set_model_flops_utilization(evaluation.model_flops_utilization);
-  message.set_bubble_fraction(evaluation.bubble_fraction);
+  EncodeIteration(evaluation, message);
   message.set_measured_fraction(evaluation.measured_fraction);
   for (const StageEvaluation& stage : evaluation.stages) {
     *message.add_stages() = ToProto(stage);
@@ -122,26 +137,15 @@ v1::PlanningStats ToProto(const PlanningStats& stats) {
 }
 
 absl::StatusOr<Evaluation> FromProto(const v1::Evaluation& message) {
-  TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckFinite("iteration_time_s", message.iteration_time_s()),
-       CheckFinite("samples_per_s", message.samples_per_s()),
-       CheckFinite("tokens_per_s", message.tokens_per_s()),
-       CheckFinite("model_flops_utilization",
-                   message.model_flops_utilization()),
-       CheckFinite("bubble_fraction", message.bubble_fraction()),
-       CheckFinite("measured_fraction", message.measured_fraction())}));
-  Evaluation evaluation{
-      .iteration_time_s = message.iteration_time_s(),
-      .samples_per_s = message.samples_per_s(),
-      .tokens_per_s = message.tokens_per_s(),
-      .model_flops_utilization = message.model_flops_utilization(),
-      .bubble_fraction = message.bubble_fraction(),
-      .measured_fraction = message.measured_fraction()};
+  Evaluation evaluation{.measured_fraction = message.measured_fraction()};
+  TANGRAM_RETURN_IF_ERROR(DecodeIteration(message, evaluation));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckFinite("measured_fraction", evaluation.measured_fraction));
   for (int i = 0; i < message.stages_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(
-        const StageEvaluation stage,
+        StageEvaluation stage,
         InField("stages", i, FromProto(message.stages(i))));
-    evaluation.stages.push_back(stage);
+    evaluation.stages.push_back(std::move(stage));
   }
   for (int i = 0; i < message.violations_size(); ++i) {
     const v1::Violation& violation = message.violations(i);

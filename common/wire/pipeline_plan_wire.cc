@@ -11,6 +11,7 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
+#include "common/wire/mixed_stage_wire.h"
 #include "common/wire/slice_plan_wire.h"
 #include "tangram/v1/plan.pb.h"
 
@@ -104,8 +105,15 @@ void AddNames(const StagePlan& stage, const ModelSpec& model,
 absl::StatusOr<PlacedStage> DecodeStage(const v1::PlacedStage& message,
                                         const NodeIndex& nodes) {
   PlacedStage stage{.island = message.island(), .made_by = message.made_by()};
-  TANGRAM_ASSIGN_OR_RETURN(stage.plan,
-                           InField("plan", FromProto(message.plan())));
+  v1::StagePlan plan = message.plan();
+  if (message.has_mixed()) {
+    TANGRAM_ASSIGN_OR_RETURN(stage.mixed,
+                             InField("mixed", FromProto(message.mixed())));
+    if (!plan.has_parallelism()) {
+      *plan.mutable_parallelism() = ToProto(StageParallelism());
+    }
+  }
+  TANGRAM_ASSIGN_OR_RETURN(stage.plan, InField("plan", FromProto(plan)));
   for (int i = 0; i < message.gpus_size(); ++i) {
     TANGRAM_RETURN_IF_ERROR(
         InField("gpus", i, DecodeRun(message.gpus(i), nodes, stage.gpus)));
@@ -166,6 +174,9 @@ v1::PipelinePlan ToProto(const PipelinePlan& plan, const Cluster& cluster,
     EncodeGpus(stage.gpus, cluster, *encoded.mutable_gpus());
     encoded.set_island(stage.island);
     encoded.set_made_by(stage.made_by);
+    if (stage.mixed.empty()) continue;
+    *encoded.mutable_mixed() = ToProto(stage.mixed);
+    encoded.mutable_plan()->clear_parallelism();
   }
   return message;
 }

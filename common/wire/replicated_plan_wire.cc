@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/evaluation_wire.h"
 #include "common/wire/field_checks.h"
+#include "common/wire/iteration_wire.h"
 #include "common/wire/pipeline_plan_wire.h"
 #include "tangram/v1/plan.pb.h"
 
@@ -68,11 +69,7 @@ absl::StatusOr<ReplicatedPlan> FromProto(const v1::ReplicatedPlan& message,
 
 v1::ReplicatedEvaluation ToProto(const ReplicatedEvaluation& evaluation) {
   v1::ReplicatedEvaluation message;
-  message.set_iteration_time_s(evaluation.iteration_time_s);
-  message.set_samples_per_s(evaluation.samples_per_s);
-  message.set_tokens_per_s(evaluation.tokens_per_s);
-  message.set_model_flops_utilization(evaluation.model_flops_utilization);
-  message.set_bubble_fraction(evaluation.bubble_fraction);
+  EncodeIteration(evaluation, message);
   message.set_replica_sync_start_s(evaluation.replica_sync_start_s);
   message.set_replica_sync_end_s(evaluation.replica_sync_end_s);
   message.set_exposed_replica_sync_s(evaluation.exposed_replica_sync_s);
@@ -84,26 +81,16 @@ v1::ReplicatedEvaluation ToProto(const ReplicatedEvaluation& evaluation) {
 
 absl::StatusOr<ReplicatedEvaluation> FromProto(
     const v1::ReplicatedEvaluation& message) {
-  TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckFinite("iteration_time_s", message.iteration_time_s()),
-       CheckFinite("samples_per_s", message.samples_per_s()),
-       CheckFinite("tokens_per_s", message.tokens_per_s()),
-       CheckFinite("model_flops_utilization",
-                   message.model_flops_utilization()),
-       CheckFinite("bubble_fraction", message.bubble_fraction()),
-       CheckFinite("replica_sync_start_s", message.replica_sync_start_s()),
-       CheckFinite("replica_sync_end_s", message.replica_sync_end_s()),
-       CheckFinite("exposed_replica_sync_s",
-                   message.exposed_replica_sync_s())}));
   ReplicatedEvaluation evaluation{
-      .iteration_time_s = message.iteration_time_s(),
-      .samples_per_s = message.samples_per_s(),
-      .tokens_per_s = message.tokens_per_s(),
-      .model_flops_utilization = message.model_flops_utilization(),
-      .bubble_fraction = message.bubble_fraction(),
       .replica_sync_start_s = message.replica_sync_start_s(),
       .replica_sync_end_s = message.replica_sync_end_s(),
       .exposed_replica_sync_s = message.exposed_replica_sync_s()};
+  TANGRAM_RETURN_IF_ERROR(DecodeIteration(message, evaluation));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckFinite("replica_sync_start_s", evaluation.replica_sync_start_s),
+       CheckFinite("replica_sync_end_s", evaluation.replica_sync_end_s),
+       CheckFinite("exposed_replica_sync_s",
+                   evaluation.exposed_replica_sync_s)}));
   for (int r = 0; r < message.pipelines_size(); ++r) {
     TANGRAM_ASSIGN_OR_RETURN(
         Evaluation pipeline,

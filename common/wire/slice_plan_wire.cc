@@ -20,52 +20,11 @@ v1::OperatorCut ToProto(OperatorCut cut) {
   return message;
 }
 
-v1::StageParallelism ToProto(const StageParallelism& parallelism) {
-  v1::StageParallelism message;
-  message.set_tp_degree(parallelism.tp_degree);
-  message.set_cp_degree(parallelism.cp_degree);
-  message.set_dp_degree(parallelism.dp_degree);
-  message.set_ep_degree(parallelism.ep_degree);
-  message.set_fsep(parallelism.fsep);
-  message.set_zero_stage(parallelism.zero_stage);
-  message.set_sequence_parallel(parallelism.sequence_parallel);
-  if (parallelism.tp_y_degree > 1) {
-    message.set_tp_y_degree(parallelism.tp_y_degree);
-  }
-  return message;
-}
-
 absl::StatusOr<OperatorCut> FromProto(const v1::OperatorCut& message) {
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckNotNegative("layer", message.layer(), kMaxLayers),
                   CheckNotNegative("op", message.op(), kMaxOpsPerLayer)}));
   return OperatorCut{.layer = message.layer(), .op = message.op()};
-}
-
-absl::StatusOr<StageParallelism> FromProto(
-    const v1::StageParallelism& message) {
-  const int tp_y_degree = message.has_tp_y_degree() ? message.tp_y_degree() : 1;
-  TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckPositive("tp_degree", message.tp_degree(), kMaxGpus),
-       CheckPositive("cp_degree", message.cp_degree(), kMaxGpus),
-       CheckPositive("dp_degree", message.dp_degree(), kMaxGpus),
-       CheckPositive("ep_degree", message.ep_degree(), kMaxGpus),
-       CheckPositive("tp_y_degree", tp_y_degree, kMaxGpus),
-       CheckNotNegative("zero_stage", message.zero_stage(), kMaxZeroStage)}));
-  // In two steps, so that the product does not overflow before it is checked.
-  const int64_t tp_cp = int64_t{message.tp_degree()} * message.cp_degree();
-  TANGRAM_RETURN_IF_ERROR(
-      CheckPositive("tp_degree * cp_degree", tp_cp, kMaxGpus));
-  TANGRAM_RETURN_IF_ERROR(CheckPositive("tp_degree * cp_degree * dp_degree",
-                                        tp_cp * message.dp_degree(), kMaxGpus));
-  return StageParallelism{.tp_degree = message.tp_degree(),
-                          .cp_degree = message.cp_degree(),
-                          .dp_degree = message.dp_degree(),
-                          .ep_degree = message.ep_degree(),
-                          .fsep = message.fsep(),
-                          .zero_stage = message.zero_stage(),
-                          .sequence_parallel = message.sequence_parallel(),
-                          .tp_y_degree = tp_y_degree};
 }
 
 v1::HostOffload ToProto(const HostOffload& offload) {
@@ -128,6 +87,47 @@ absl::StatusOr<SlicePlan> FromProto(const v1::SlicePlan& message) {
 }
 
 }  // namespace
+
+v1::StageParallelism ToProto(const StageParallelism& parallelism) {
+  v1::StageParallelism message;
+  message.set_tp_degree(parallelism.tp_degree);
+  message.set_cp_degree(parallelism.cp_degree);
+  message.set_dp_degree(parallelism.dp_degree);
+  message.set_ep_degree(parallelism.ep_degree);
+  message.set_fsep(parallelism.fsep);
+  message.set_zero_stage(parallelism.zero_stage);
+  message.set_sequence_parallel(parallelism.sequence_parallel);
+  if (parallelism.tp_y_degree > 1) {
+    message.set_tp_y_degree(parallelism.tp_y_degree);
+  }
+  return message;
+}
+
+absl::StatusOr<StageParallelism> FromProto(
+    const v1::StageParallelism& message) {
+  const int tp_y_degree = message.has_tp_y_degree() ? message.tp_y_degree() : 1;
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckPositive("tp_degree", message.tp_degree(), kMaxGpus),
+       CheckPositive("cp_degree", message.cp_degree(), kMaxGpus),
+       CheckPositive("dp_degree", message.dp_degree(), kMaxGpus),
+       CheckPositive("ep_degree", message.ep_degree(), kMaxGpus),
+       CheckPositive("tp_y_degree", tp_y_degree, kMaxGpus),
+       CheckNotNegative("zero_stage", message.zero_stage(), kMaxZeroStage)}));
+  // In two steps, so that the product does not overflow before it is checked.
+  const int64_t tp_cp = int64_t{message.tp_degree()} * message.cp_degree();
+  TANGRAM_RETURN_IF_ERROR(
+      CheckPositive("tp_degree * cp_degree", tp_cp, kMaxGpus));
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("tp_degree * cp_degree * dp_degree",
+                                        tp_cp * message.dp_degree(), kMaxGpus));
+  return StageParallelism{.tp_degree = message.tp_degree(),
+                          .cp_degree = message.cp_degree(),
+                          .dp_degree = message.dp_degree(),
+                          .ep_degree = message.ep_degree(),
+                          .fsep = message.fsep(),
+                          .zero_stage = message.zero_stage(),
+                          .sequence_parallel = message.sequence_parallel(),
+                          .tp_y_degree = tp_y_degree};
+}
 
 v1::StagePlan ToProto(const StagePlan& stage) {
   v1::StagePlan message;

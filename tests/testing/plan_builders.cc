@@ -20,4 +20,11 @@ PlacedStage StageOn(int begin_layer, int end_layer,
           .gpus = gpus};
 }
 
+PlacedStage MixedOn(int begin_layer, int end_layer, const MixedReplicas& mixed,
+                    const std::vector<GpuId>& gpus) {
+  PlacedStage stage = StageOn(begin_layer, end_layer, {}, gpus);
+  stage.mixed = mixed;
+  return stage;
+}
+
 }  // namespace tangram::testing

@@ -17,6 +17,10 @@ PlacedStage StageOn(int begin_layer, int end_layer,
                     const StageParallelism& parallelism,
                     const std::vector<GpuId>& gpus);
 
+// Returns a mixed stage of layers [begin, end) without recomputation.
+PlacedStage MixedOn(int begin_layer, int end_layer, const MixedReplicas& mixed,
+                    const std::vector<GpuId>& gpus);
+
 }  // namespace tangram::testing
 
 #endif  // TANGRAM_TESTS_TESTING_PLAN_BUILDERS_H_

@@ -51,10 +51,13 @@ TEST(ToChromeTraceTest, NamesIslandsStagesAndTransfers) {
 
 TEST(ToChromeTraceTest, NamesEveryKindOfEvent) {
   const std::vector<TimelineEvent> timeline = {
-      {Kind::kForward, 0, 3, 0, 1},        {Kind::kSendForward, 0, 3, 1, 2},
-      {Kind::kBackward, 1, 2, 2, 3},       {Kind::kSendBackward, 1, 2, 3, 4},
-      {Kind::kWeightGradient, 1, 2, 3, 4}, {Kind::kGradientSync, 1, -1, 4, 5},
-      {Kind::kOptimizer, 1, -1, 5, 6}};
+      {Kind::kForward, 0, 3, 0, 0, 1},
+      {Kind::kSendForward, 0, 3, 0, 1, 2},
+      {Kind::kBackward, 1, 2, 0, 2, 3},
+      {Kind::kSendBackward, 1, 2, 0, 3, 4},
+      {Kind::kWeightGradient, 1, 2, 0, 3, 4},
+      {Kind::kGradientSync, 1, -1, 0, 4, 5},
+      {Kind::kOptimizer, 1, -1, 0, 5, 6}};
   const json trace =
       json::parse(ToChromeTrace(OneNode(), TwoStages(), timeline));
   EXPECT_THAT(Names(trace, "X"),
@@ -70,7 +73,7 @@ TEST(ToChromeTraceTest, GivesADeviceOneTrackForItsChunks) {
   plan.stages.push_back(plan.stages[1]);
   const json trace = json::parse(ToChromeTrace(
       OneNode(), plan,
-      {{Kind::kForward, 0, 3, 0, 1}, {Kind::kSendForward, 3, 4, 1, 2}}));
+      {{Kind::kForward, 0, 3, 0, 0, 1}, {Kind::kSendForward, 3, 4, 0, 1, 2}}));
   EXPECT_THAT(
       Names(trace, "M"),
       ElementsAre("island 0: 1 x T4", "island 1: 2 x T4",
@@ -83,8 +86,9 @@ TEST(ToChromeTraceTest, GivesADeviceOneTrackForItsChunks) {
 }
 
 TEST(ToChromeTraceTest, WritesMicrosecondsToTheNanosecond) {
-  const json trace = json::parse(ToChromeTrace(
-      OneNode(), TwoStages(), {{Kind::kBackward, 1, 0, 123.456789012, 124}}));
+  const json trace = json::parse(
+      ToChromeTrace(OneNode(), TwoStages(),
+                    {{Kind::kBackward, 1, 0, 0, 123.456789012, 124}}));
   const json& event = trace["traceEvents"].back();
   EXPECT_EQ(event["ts"], 123456789.012);
   EXPECT_EQ(event["dur"], 543210.988);
@@ -93,9 +97,9 @@ TEST(ToChromeTraceTest, WritesMicrosecondsToTheNanosecond) {
 
 TEST(ToChromeTraceTest, KeepsEventsThatOverlapOnTracksOfTheirOwn) {
   const std::vector<TimelineEvent> timeline = {
-      {Kind::kForward, 1, 1, 0, 2},
-      {Kind::kSendForward, 1, 0, 0, 2},
-      {Kind::kSendBackward, 1, 0, 0, 2}};
+      {Kind::kForward, 1, 1, 0, 0, 2},
+      {Kind::kSendForward, 1, 0, 0, 0, 2},
+      {Kind::kSendBackward, 1, 0, 0, 0, 2}};
   const json trace =
       json::parse(ToChromeTrace(OneNode(), TwoStages(), timeline));
   std::vector<int> threads;

@@ -396,6 +396,56 @@ TEST(EvaluateReplicatedPlanTest, ShardedStateIsHeldInFractions) {
   }
 }
 
+TEST(EvaluateReplicatedPlanTest, ShardedStateOnTheHostIsHeldInFractions) {
+  Replicated in = FastAndSlow();
+  for (Node& node : in.cluster.nodes) {
+    node.device.host = {.bandwidth_bytes_per_s = 10e9, .memory_bytes = 64e9};
+  }
+  for (PipelineReplica& replica : in.plan.pipelines) {
+    for (PlacedStage& stage : replica.plan.stages) {
+      stage.plan.offload.optimizer = 1;
+    }
+  }
+  const ReplicatedEvaluation whole = in.Evaluate();
+  in.plan.sync = ReplicaSync::kZero1;
+  in.plan.pipelines[0].state_fraction = 0.75;
+  in.plan.pipelines[1].state_fraction = 0.25;
+  const ReplicatedEvaluation sharded = in.Evaluate();
+  for (size_t r = 0; r < 2; ++r) {
+    const StageEvaluation& before = whole.pipelines[r].stages[0];
+    const StageEvaluation& after = sharded.pipelines[r].stages[0];
+    ASSERT_GT(before.host_bytes, 0);
+    EXPECT_DOUBLE_EQ(after.host_bytes,
+                     in.plan.pipelines[r].state_fraction * before.host_bytes);
+    // Copying the state takes less time, too.
+    EXPECT_LT(after.optimizer_s, before.optimizer_s);
+    EXPECT_LE(after.peak_bytes, before.peak_bytes);
+  }
+}
+
+TEST(EvaluateReplicatedPlanTest, APipelineMayHaveMixedStages) {
+  Replicated in = FastAndSlow();
+  PlacedStage& stage = in.plan.pipelines[1].plan.stages[0];
+  stage = testing::MixedOn(
+      0, 8,
+      {.sharing = StageSharing::kRouted,
+       .groups = {{.parallelism = {.tp_degree = 2}, .share = 1},
+                  {.parallelism = {.dp_degree = 2}, .share = 1}}},
+      NodeGpus(3, 4));
+  const ReplicatedEvaluation evaluation = in.Evaluate();
+  EXPECT_EQ(evaluation.pipelines[1].stages[0].replicas.size(), 2u);
+  EXPECT_GE(evaluation.iteration_time_s,
+            evaluation.pipelines[1].iteration_time_s);
+  // Alone, the pipeline takes what EvaluatePlan says.
+  in.plan.pipelines.erase(in.plan.pipelines.begin());
+  in.training.global_batch_size = 8;
+  ASSERT_OK_AND_ASSIGN(const Evaluation alone,
+                       EvaluatePlan(in.model, in.cluster, in.training,
+                                    in.plan.pipelines[0].plan));
+  EXPECT_NEAR(in.Evaluate().iteration_time_s / alone.iteration_time_s, 1,
+              1e-12);
+}
+
 TEST(EvaluateReplicatedPlanTest, ViolationsAreCountedWithTheFractionOfState) {
   Replicated in = FastAndSlow();
   in.plan.sync = ReplicaSync::kZero1;

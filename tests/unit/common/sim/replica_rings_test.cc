@@ -16,6 +16,14 @@ namespace {
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
+// Nodes that tasks may refer to.
+constexpr int kNodes[] = {0, 1, 2, 3};
+
+// Returns nodes [first, first + count) as those of one member.
+absl::Span<const int> Nodes(size_t first, size_t count) {
+  return absl::MakeConstSpan(kNodes).subspan(first, count);
+}
+
 double LastEnd(const std::vector<RingTask>& tasks) {
   std::vector<double> node_free_s(1);
   const std::vector<double> ends = PlayRings(tasks, node_free_s);
@@ -40,7 +48,7 @@ TEST(PlayRingsPropertyTest, NoOrderOnOneLinkEndsEarlier) {
     for (RingTask& task : tasks) {
       task = {.release_s = static_cast<double>(generator() % 20),
               .duration_s = static_cast<double>(generator() % 10),
-              .nodes = {0}};
+              .nodes = {Nodes(0, 1)}};
     }
     std::vector<size_t> order(tasks.size());
     std::iota(order.begin(), order.end(), 0);
@@ -66,11 +74,12 @@ TEST(PlayRingsPropertyTest, NoOrderOnOneLinkEndsEarlier) {
 
 TEST(PlayRingsTest, TasksOfOtherNodesRunAtOnce) {
   std::vector<double> node_free_s(4);
-  EXPECT_THAT(PlayRings({{.duration_s = 2, .nodes = {0, 1}},
-                         {.duration_s = 3, .nodes = {2, 3}},
-                         {.release_s = 1, .duration_s = 1, .nodes = {1, 2}}},
-                        node_free_s),
-              ElementsAre(2, 3, 4));
+  EXPECT_THAT(
+      PlayRings({{.duration_s = 2, .nodes = {Nodes(0, 2)}},
+                 {.duration_s = 3, .nodes = {Nodes(2, 1), Nodes(3, 1)}},
+                 {.release_s = 1, .duration_s = 1, .nodes = {Nodes(1, 2)}}},
+                node_free_s),
+      ElementsAre(2, 3, 4));
   EXPECT_THAT(node_free_s, ElementsAre(2, 4, 4, 3));
 }
 
@@ -105,7 +114,6 @@ TEST(ReplicaSegmentsTest, LieBetweenTheCutsOfAllPipelines) {
   EXPECT_THAT(segments[0].stages, ElementsAre(0, 0));
   EXPECT_THAT(segments[1].stages, ElementsAre(1, 0));
   EXPECT_THAT(segments[2].stages, ElementsAre(1, 1));
-  EXPECT_THAT(segments[1].nodes, ElementsAre(1, 2));
   // Two members: each hop carries 2 · 1/2 of the 2-byte gradients at 10 GB/s.
   EXPECT_THAT(
       segments[1].reduce_s,
@@ -151,6 +159,13 @@ TEST(ReplicaSegmentsTest, TheLargestFractionOfStateSetsThePace) {
       ReplicaSegments(model, cluster, testing::TestTraining(), plan)[0]
           .reduce_s,
       1.5 * even.reduce_s);
+}
+
+TEST(StageNodesOfTest, ListsTheNodesOfEachStageOnce) {
+  const StageNodes nodes = StageNodesOf(CutsThatDoNotMatch(/*tp=*/4));
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_THAT(nodes[0], ElementsAre(ElementsAre(0), ElementsAre(1)));
+  EXPECT_THAT(nodes[1], ElementsAre(ElementsAre(2), ElementsAre(3)));
 }
 
 }  // namespace

@@ -19,12 +19,12 @@ TEST(TimelineRecorderTest, OrdersEventsByStageThenStart) {
                              .num_devices = 2,
                              .num_microbatches = 2},
                             &timeline);
-  recorder.Record({Kind::kForward, 1, 0, 0, 1});
-  recorder.Record({Kind::kBackward, 0, 1, 4, 5});
-  recorder.Record({Kind::kSendForward, 0, 2, 1, 2});
-  recorder.Record({Kind::kSendBackward, 0, 3, 5, 6});
-  recorder.Record({Kind::kWeightGradient, 0, 4, 5.5, 6});
-  recorder.Record({Kind::kSendForward, 0, 5, 5.25, 6});
+  recorder.Record({Kind::kForward, 1, 0, 0, 0, 1});
+  recorder.Record({Kind::kBackward, 0, 1, 0, 4, 5});
+  recorder.Record({Kind::kSendForward, 0, 2, 0, 1, 2});
+  recorder.Record({Kind::kSendBackward, 0, 3, 0, 5, 6});
+  recorder.Record({Kind::kWeightGradient, 0, 4, 0, 5.5, 6});
+  recorder.Record({Kind::kSendForward, 0, 5, 0, 5.25, 6});
   recorder.Finish();
 
   const auto microbatch = [](int m) {

@@ -138,8 +138,54 @@ TEST(PlanFileTest, SeveralPipelinesSurviveTheRoundTrip) {
   EXPECT_EQ(*PlanFileToJson(decoded), text);
 }
 
+// The first stage of the example as two routed groups.
+PlanFile MixedFile() {
+  PlanFile file = ExampleFile();
+  PlacedStage& stage = file.result.plan->stages[0];
+  stage.plan.parallelism = {};
+  stage.mixed = {
+      .sharing = StageSharing::kRouted,
+      .groups = {{.parallelism = {.tp_degree = 2, .zero_stage = 1}, .share = 5},
+                 {.parallelism = {.dp_degree = 2}, .share = 3}}};
+  file.result.evaluation.stages[0].replicas = {{.forward_s = 1, .in_flight = 2},
+                                               {.forward_s = 3}};
+  return file;
+}
+
+TEST(PlanFileTest, MixedStagesSurviveTheRoundTrip) {
+  const PlanFile file = MixedFile();
+  ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));
+  EXPECT_THAT(text, HasSubstr("\"sharing\": \"routed\""));
+  ASSERT_OK_AND_ASSIGN(const PlanFile decoded, PlanFileFromJson(text, "f"));
+  EXPECT_EQ(decoded.result.plan, file.result.plan);
+  const std::vector<StageEvaluation>& groups =
+      decoded.result.evaluation.stages[0].replicas;
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].in_flight, 2);
+  EXPECT_EQ(groups[1].forward_s, 3);
+  EXPECT_EQ(*PlanFileToJson(decoded), text);
+}
+
+TEST(PlanFileTest, BadGroupsAreNamed) {
+  const std::string text = *PlanFileToJson(MixedFile());
+  const auto error_of = [&](const char* from, const char* to) {
+    return PlanFileFromJson(absl::StrReplaceAll(text, {{from, to}}), "f")
+        .status();
+  };
+  EXPECT_THAT(error_of("\"sharing\": \"routed\"", "\"sharing\": \"x\""),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("f: plan.stages[0].mixed.sharing: \"x\"; "
+                                 "expected lock-step or routed")));
+  EXPECT_THAT(error_of("\"share\": 3", "\"share\": 0"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("f: plan.stages[0].mixed.groups[1].share: 0; "
+                                 "expected")));
+}
+
 TEST(PlanFileTest, OnePipelineIsWrittenWithoutTheFieldsOfSeveral) {
   ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(ExampleFile()));
+  EXPECT_THAT(text, Not(HasSubstr("mixed")));
+  EXPECT_THAT(text, Not(HasSubstr("\"replicas\"")));
   EXPECT_THAT(text, Not(HasSubstr("replicated")));
   EXPECT_THAT(text, Not(HasSubstr("warm_up")));
 }
