@@ -37,6 +37,7 @@ constexpr LlamaSize kSizes[] = {{"llama-7b", 4096, 32},
                                 {"llama-13b", 5120, 40},
                                 {"llama-30b", 6656, 52},
                                 {"llama-70b", 8192, 64}};
+// Llama's inner sizes are multiples of 256, so less than 256 is rounded up.
 constexpr int kMostRounding = 256;
 
 // Returns the model of that size; null if there is none.

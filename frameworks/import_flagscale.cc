@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<LayerStage>> ReadMeshes(const ConfigField& file,
                                           "tp, cp, ep, dp, pp of each mesh"));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> values,
                            AsInts(field, /*min=*/1));
-  constexpr int kFields = 5;
+  constexpr int kFields = 5;  // tp, cp, ep, dp, pp.
   if (values.empty() || values.size() % kFields != 0) {
     return field.Error("tp, cp, ep, dp, pp of each mesh");
   }

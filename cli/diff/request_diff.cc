@@ -10,7 +10,7 @@
 namespace tangram {
 namespace {
 
-constexpr int kAbsent = -1;
+constexpr int kAbsent = -1;  // No index of a group.
 
 // A group of nodes, which are all alike: its first node and their number.
 struct Group {

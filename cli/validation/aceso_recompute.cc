@@ -14,14 +14,15 @@ namespace {
 
 constexpr int kAcesoOps = 13;  // In a transformer layer.
 constexpr int kScores = 2;     // First of four that are our attention core.
-constexpr int kDropout = 4;
-constexpr int kOutputProjection = 6;
+constexpr int kDropout = 4;    // Third of them.
+constexpr int kOutputProjection = 6;  // First after them.
 constexpr int kCoreOp = 2;  // Position of the attention core in our layer.
 
 // Elements that each operator keeps of a token on one GPU. Dropout also keeps
 // its mask. 0: never chosen for its own sake.
 std::array<double, kAcesoOps> KeptElements(const LayerSpec& layer,
                                            int sequence_length, int tp) {
+  // A 16-bit output and its 8-bit mask.
   constexpr double kWithMask = 1.5;
   const double h = layer.hidden_size;
   const double scores = 1.0 * layer.num_heads * sequence_length / tp;

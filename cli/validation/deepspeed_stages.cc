@@ -14,7 +14,7 @@ namespace {
 // conversions as layers: [to fp16, embedding, transpose] before the first
 // transformer layer, [transpose, norm, head] after the last.
 int LayerOfPipeIndex(int index, const ModelSpec& model) {
-  constexpr int kBeforeFirst = 3;
+  constexpr int kBeforeFirst = 3;  // As many come after the last.
   const int num_pipe_layers = model.num_layers() - 2 + 2 * kBeforeFirst;
   if (index <= 1) return 0;
   if (index >= num_pipe_layers) return model.num_layers();

@@ -53,6 +53,7 @@ absl::StatusOr<RunStage> ReplicaStage(const MeasuredRun& run,
 // inside the attention core move to its nearer end.
 OperatorCut CutOfAcesoOperator(int index, const ModelSpec& model) {
   constexpr int kPerLayer = 13;
+  // Our operator for each of Aceso's; 2 is the attention core.
   constexpr int kOpOf[kPerLayer] = {0, 1, 2, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9};
   if (index <= 0) return {0, 0};
   const int layer = (index - 1) / kPerLayer;

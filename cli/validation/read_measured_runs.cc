@@ -113,7 +113,7 @@ absl::Status ReadMeasurements(const RowReader& row, MeasuredRun& run) {
   }
   TANGRAM_ASSIGN_OR_RETURN(const std::optional<double> gib,
                            row.Number("mem_gib"));
-  constexpr double kBytesPerGib = 1 << 30;
+  constexpr double kBytesPerGib = 1 << 30;  // GiB: 2^30 bytes.
   if (gib) run.memory_bytes = *gib * kBytesPerGib;
   TANGRAM_ASSIGN_OR_RETURN(run.published_prediction_s,
                            row.Number("predicted_s"));

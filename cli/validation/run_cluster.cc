@@ -29,6 +29,7 @@ constexpr double kOmniPathDelivered = 0.25;
 constexpr double kLeastRdmaGbitPerS = 200;
 // Far above the 8 network cards of any published node.
 constexpr int kMaxLinksPerNode = 64;
+// Latencies as in formats/catalogue/devices.yaml.
 constexpr double kRdmaLatencyS = 20e-6;
 constexpr double kEthernetLatencyS = 50e-6;
 

@@ -63,6 +63,7 @@ absl::StatusOr<ModelSpec> ModelByName(const MeasuredRun& run) {
 
 int HeadsOf(const MeasuredRun& run) {
   if (run.num_heads > 0) return run.num_heads;
+  // As in all sizes of GPT-2.
   constexpr int kUsualHeadDim = 64;
   return std::max(1, run.hidden_size / kUsualHeadDim);
 }

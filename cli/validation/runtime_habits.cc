@@ -23,10 +23,13 @@ constexpr RuntimeHabits kComposer = {.fp32_gradients = false,
                                      .fused_loss = true,
                                      .zero_stage = 3,
                                      .attention_factor = 0.45};
+// PyTorch FSDP shards all model state; with bf16 weights its gradients are
+// bf16.
 constexpr RuntimeHabits kFsdp = {.fp32_gradients = false,
                                  .bf16_gradients = true,
                                  .sequence_parallel = false,
                                  .zero_stage = 3};
+// Published runs set --use-distributed-optimizer.
 constexpr RuntimeHabits kMegatronCore = {.zero_stage = 1};
 // NVIDIA's tuned recipes keep and reduce gradients in 16 bits.
 constexpr RuntimeHabits kRecipes = {.precision = "fp8",

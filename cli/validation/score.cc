@@ -38,6 +38,7 @@ std::optional<double> MeanTau(absl::Span<const PredictedRun> runs) {
     series.measured.push_back(*run.run->iteration_s / tokens);
     series.predicted.push_back(run.prediction.iteration_s / tokens);
   }
+  // τ of two runs is 1 or -1.
   constexpr size_t kLeastRuns = 3;
   double sum = 0;
   double pairs = 0;

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "cli/validation/measured_run.h"
 #include "cli/validation/run_stages.h"
+#include "common/domain/limits.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/stage_plan.h"
 #include "formats/config/config_field.h"
@@ -17,7 +18,8 @@
 // StagesOfRun.
 namespace tangram {
 
-inline constexpr int kMaxDegree = 1 << 20;
+// Bounds degrees, layers and operators of published rows.
+inline constexpr int kMaxDegree = kMaxGpus;
 
 // Nothing, the attention core, or whole layers.
 enum class Recompute { kNone, kSelective, kAll };

@@ -196,7 +196,7 @@ class GpuOwners {
   }
 
  private:
-  static constexpr int kNobody = -1;
+  static constexpr int kNobody = -1;  // No index of a stage.
 
   const Cluster& cluster_;
   std::vector<std::vector<int>> owners_;

@@ -18,9 +18,9 @@
 namespace tangram {
 namespace {
 
-// Bounds above any cluster: 2^70 bytes of memory, 10^15 GPU-seconds (a million
-// GPUs for thirty years).
+// Bounds above any cluster: 2^70 bytes are a million GPUs of a petabyte each.
 constexpr double kMostBytes = 1180591620717411303424.0;
+// A million GPUs for thirty years.
 constexpr double kMostGpuSeconds = 1e15;
 
 bool IsNonNegative(double value) { return std::isfinite(value) && value >= 0; }

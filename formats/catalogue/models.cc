@@ -60,8 +60,8 @@ constexpr BuiltinEntry Gpt3(absl::string_view name, int num_layers, int hidden,
 
 // GShard (2006.16668) in the sizes of Alpa's benchmark
 // (alpa-projects/alpa, benchmark/alpa/suite_manual_moe.py and model/moe.py):
-// 16 layers, experts in every second layer from the first on, an MLP 8 times as
-// wide as the model, top-2 routing.
+// 16 layers of 16 heads, experts in every second layer from the first on, an
+// MLP 8 times as wide as the model, top-2 routing.
 constexpr BuiltinEntry GshardMoe(absl::string_view name, int hidden,
                                  int num_experts) {
   constexpr int kHeads = 16;

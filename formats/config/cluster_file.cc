@@ -18,6 +18,7 @@
 namespace tangram {
 namespace {
 
+// Any later version is to be read as a number and named in the error.
 constexpr int kMaxVersion = 1 << 30;
 
 // Runs before CheckKeys: a newer file may have keys that are not known here.

@@ -13,6 +13,8 @@
 namespace tangram {
 namespace {
 
+// Names and notes of files fit the limits of messages (common/domain/limits.h):
+// half of each, because planning adds to them.
 constexpr size_t kMaxNameLength = 128;
 constexpr size_t kMaxNoteLength = 2000;
 // As much of a bad value as an error message quotes.

@@ -5,6 +5,9 @@
 namespace tangram {
 namespace {
 
+// Limits that only catch wrong units: no kernel is 1,000 times slower than its
+// peak, none of 10^15 FLOPs reaches only half of it, and no penalty makes it
+// 100 times slower.
 constexpr double kSmallestFraction = 0.001;
 constexpr double kMostFlops = 1e15;
 constexpr double kMostPenalty = 100;

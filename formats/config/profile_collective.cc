@@ -5,15 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "formats/config/profile_entry.h"
 
 namespace tangram {
 namespace {
 
-constexpr int kMaxRanks = 1 << 16;
+// One more than the curves of Sailor have.
 constexpr int kMaxCoefficients = 4;
 // Lower limits of times and sizes whose logarithm is taken.
 constexpr double kLeastSeconds = 1e-12;
+// Eleven days and a petabyte: they catch wrong units.
 constexpr double kMaxSeconds = 1e6;
 constexpr double kMaxBytes = 1e15;
 
@@ -128,7 +130,7 @@ absl::StatusOr<CollectiveOp> ReadOp(const ConfigField& field) {
 
 absl::StatusOr<int> ReadNodes(const ConfigField& field) {
   return ReadOr(field, "nodes", 1, [](const ConfigField& nodes) {
-    return nodes.AsInt(1, kMaxRanks);
+    return nodes.AsInt(1, kMaxGpus);
   });
 }
 
@@ -142,7 +144,7 @@ absl::StatusOr<MeasuredCollective> ReadProfiledCollective(
   TANGRAM_ASSIGN_OR_RETURN(table.op, ReadOp(field));
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField ranks,
                            field.Require("ranks", "at least 2 ranks"));
-  TANGRAM_ASSIGN_OR_RETURN(table.ranks, ranks.AsInt(2, kMaxRanks));
+  TANGRAM_ASSIGN_OR_RETURN(table.ranks, ranks.AsInt(2, kMaxGpus));
   TANGRAM_ASSIGN_OR_RETURN(table.nodes, ReadNodes(field));
   if (table.ranks % table.nodes != 0) {
     return field.Find("nodes")->Error(

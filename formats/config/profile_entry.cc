@@ -12,8 +12,7 @@
 namespace tangram {
 namespace {
 
-constexpr int kMaxDegree = 1 << 16;
-constexpr int kMaxSamples = 1 << 20;
+// Eleven days and a petabyte: they catch wrong units.
 constexpr double kMaxSeconds = 1e6;
 constexpr double kMaxBytes = 1e15;
 
@@ -27,7 +26,7 @@ absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
 absl::StatusOr<int> ReadDegree(const ConfigField& parent,
                                absl::string_view key) {
   return ReadOr(parent, key, 1, [](const ConfigField& field) {
-    return field.AsInt(1, kMaxDegree);
+    return field.AsInt(1, kMaxGpus);
   });
 }
 
@@ -133,7 +132,7 @@ absl::StatusOr<StageParallelism> ReadParallelism(const ConfigField& entry) {
 absl::StatusOr<ProfilePoint> ReadPoint(const ConfigField& field) {
   ProfilePoint point;
   TANGRAM_ASSIGN_OR_RETURN(point.samples,
-                           RequireInt(field, "samples", kMaxSamples));
+                           RequireInt(field, "samples", kMaxBatch));
   TANGRAM_ASSIGN_OR_RETURN(point.forward_s,
                            RequireNumber(field, "forward_s", kMaxSeconds));
   TANGRAM_ASSIGN_OR_RETURN(point.backward_s,
@@ -207,7 +206,7 @@ absl::StatusOr<ProfileEntry> ReadProfiledLayer(const ConfigField& field,
   TANGRAM_ASSIGN_OR_RETURN(const LayerKind kind, ReadKind(field));
   TANGRAM_ASSIGN_OR_RETURN(ProfileEntry entry, ReadShape(field, kind, profile));
   const StageParallelism& p = entry.parallelism;
-  const bool alone = p.tp_degree * p.cp_degree * p.ep_degree == 1;
+  const bool alone = p.tp_degree == 1 && p.cp_degree == 1 && p.ep_degree == 1;
   if (!alone && !field.Find("collectives_included").has_value()) {
     return field.MissingError("collectives_included",
                               "true or false, since tp, cp or ep is above 1");

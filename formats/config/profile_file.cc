@@ -16,8 +16,13 @@
 namespace tangram {
 namespace {
 
+// Version 1 is the only one so far.
+// Any later version is to be read as a number and named in the error.
+constexpr int kMaxVersion = 1 << 30;
 constexpr int kFormatVersion = 1;
+// A product of all tokens of the largest batch fits.
 constexpr int kMaxMatrixSize = 1 << 30;
+// Eleven days and a terabyte: they catch wrong units.
 constexpr double kMaxSeconds = 1e6;
 constexpr double kMaxContextBytes = 1e12;
 
@@ -30,7 +35,7 @@ absl::Status CheckVersion(const ConfigField& root) {
   if (!version.has_value()) {
     return root.MissingError("tangram_profile", ExpectedVersion());
   }
-  if (version->AsInt(0, 1 << 30).value_or(0) == kFormatVersion) {
+  if (version->AsInt(0, kMaxVersion).value_or(0) == kFormatVersion) {
     return absl::OkStatus();
   }
   return version->Error(ExpectedVersion());

@@ -5,6 +5,7 @@
 namespace tangram {
 namespace {
 
+// A petabyte a second and 10 s of latency: they catch wrong units.
 constexpr double kMaxBytesPerS = 1e15;
 constexpr double kMaxSeconds = 10;
 

@@ -12,6 +12,7 @@
 namespace tangram {
 namespace {
 
+// Most files fit in one read; a pipe takes a few.
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
 
 absl::Status CheckSize(int64_t bytes, absl::string_view source_name,

@@ -15,6 +15,7 @@ struct Unit {
 };
 
 constexpr Unit kByteUnits[] = {{"B"}};
+// A bit is 1/8 of a byte.
 constexpr Unit kBandwidthUnits[] = {
     {"B/s"}, {"Bps"}, {"bit/s", 0.125}, {"bps", 0.125}, {"b/s", 0.125}};
 constexpr Unit kTimeUnits[] = {{"s"}};
@@ -26,10 +27,12 @@ struct Prefix {
   double divisor = 1;  // Used for small prefixes, since 1e-6 is not exact.
 };
 
+// IEC 80000-13 (Ki) and SI (k). K is what people write.
 constexpr Prefix kLargePrefixes[] = {
     {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
     {"Pi", 0x1p50}, {"k", 1e3},     {"K", 1e3},     {"M", 1e6},
     {"G", 1e9},     {"T", 1e12},    {"P", 1e15},    {""}};
+// SI.
 constexpr Prefix kSmallPrefixes[] = {
     {"m", 1, 1e3}, {"u", 1, 1e6}, {"µ", 1, 1e6}, {"n", 1, 1e9}, {""}};
 

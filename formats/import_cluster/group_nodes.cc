@@ -20,6 +20,7 @@
 namespace tangram {
 namespace {
 
+// The longest name that a cluster file takes (formats/config/config_field).
 constexpr size_t kMaxNameLength = 128;
 constexpr double kMebibyte = 1 << 20;
 

@@ -43,6 +43,7 @@ std::string YamlScalar(absl::string_view text) {
 }
 
 std::string Shown(absl::string_view text) {
+  // A line of a terminal.
   constexpr size_t kMaxShown = 80;
   if (text.size() <= kMaxShown) return absl::CHexEscape(text);
   return absl::StrCat(absl::CHexEscape(text.substr(0, kMaxShown)), "...");

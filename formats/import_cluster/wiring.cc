@@ -25,6 +25,8 @@ constexpr double kNvLinkRate = 0.84 * 25e9;
 constexpr int kMostNvLinks = 18;
 // PCIe 5.0 x16 stays below this rate, in bytes/s.
 constexpr double kFasterThanPcie = 60e9;
+// The general default is PCIe 3.0 x16. A generation doubles the rate, and so
+// does twice the lanes.
 constexpr int kBaseGeneration = 3;
 constexpr int kBaseLanes = 16;
 

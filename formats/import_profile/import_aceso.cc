@@ -181,6 +181,7 @@ absl::StatusOr<GptDimensions> DimensionsOf(const Batch& batch,
 // other: a product for the input's gradient and one for the weights'. A median
 // ratio below 1.5 shows that one of these is missing.
 bool LacksWeightGradients(const std::map<BatchKey, Batch>& batches) {
+  // Half-way between one product and two.
   constexpr double kBetweenOneAndTwo = 1.5;
   std::vector<double> ratios;
   for (const auto& [key, batch] : batches) {

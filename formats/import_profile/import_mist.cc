@@ -22,11 +22,13 @@
 namespace tangram {
 namespace {
 
+// Factors over an all-gather in Mist's cost model; see above.
 constexpr double kAllReduceFactor = 2.1;
 constexpr double kReduceScatterFactor = 1.1;
 constexpr double kGigabyte = 1e9;
 // A line is sampled at powers of two from 2^16 to 2^30 bytes.
 constexpr int kFirstExponent = 16;
+// Smaller messages are latency, larger ones bandwidth, which no sample changes.
 constexpr int kLastExponent = 30;
 
 absl::StatusOr<std::vector<double>> ShapeOf(const ConfigField& input) {

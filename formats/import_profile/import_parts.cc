@@ -13,6 +13,7 @@
 namespace tangram {
 namespace {
 
+// Exabytes, or nanoseconds of 30 years: larger numbers are damage.
 constexpr double kMostOfAnything = 1e18;
 
 template <typename Point, typename Size>

@@ -34,6 +34,7 @@ struct SailorRate {
   int num_pairs() const { return to.empty() ? num_gpus / 2 : num_gpus; }
 };
 
+// The smallest message in Sailor's tables: 1 MB.
 constexpr double kSmallBytes = 1e6;
 constexpr double kGiga = 1e9;
 

@@ -17,6 +17,7 @@ constexpr size_t kMaxPattern = 4;
 constexpr double kFinest =
     1e-6;                       // First tolerance, as a share of the iteration.
 constexpr double kCoarser = 4;  // Factor from one tolerance to the next.
+// The other fields of EventRun.
 constexpr size_t kNumbersBesideStarts = 4;
 
 int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }

@@ -21,7 +21,7 @@ enum class Primitive {
   kTpForDp,        // Higher tp and lower dp on the same GPUs.
   kDpForTp,        // Higher dp and lower tp on the same GPUs.
 };
-inline constexpr int kNumPrimitives = 7;
+inline constexpr int kNumPrimitives = 7;  // Enumerators of Primitive.
 
 // The change of the bottleneck's use of a resource.
 enum class Effect { kLess, kSame, kMore };

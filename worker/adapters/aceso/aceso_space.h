@@ -29,7 +29,7 @@ enum class DegreeStep {
   kTpForDp,  // Higher tp, lower dp, same GPUs.
   kDpForTp,  // Higher dp, lower tp, same GPUs.
 };
-inline constexpr int kNumDegreeSteps = 6;
+inline constexpr int kNumDegreeSteps = 6;  // Enumerators of DegreeStep.
 
 // No such choice of degrees.
 inline constexpr int kNoDegrees = -1;

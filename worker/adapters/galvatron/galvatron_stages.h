@@ -62,7 +62,7 @@ class StageTable {
     int begin = kUnknown;
     int end = kUnknown;
   };
-  static constexpr int kUnknown = -1;
+  static constexpr int kUnknown = -1;  // Not searched yet.
 
   int IndexOf(LayerRange range) const;
   LayerRange FirstLike(LayerRange range) const;

@@ -6,7 +6,7 @@
 namespace tangram::mist {
 namespace {
 
-constexpr int kNone = -1;
+constexpr int kNone = -1;  // No index.
 
 // The first stages of a pipeline. With E = Σ T + max(0, max_i (D_i − Σ_{j<i}
 // T_j)), appending a stage (T, D) turns (max T, E) into

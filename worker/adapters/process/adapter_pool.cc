@@ -53,6 +53,8 @@ absl::StatusOr<std::unique_ptr<AdapterPool>> AdapterPool::Create(
 absl::Status AdapterPool::Ask(Question question,
                               const ShouldStop& should_stop) {
   std::string deaths;
+  // One death may be another process's fault (memory, an upgrade); a second one
+  // is the question's.
   constexpr int kAttempts = 2;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     absl::StatusOr<std::unique_ptr<AdapterProcess>> process = Take(should_stop);

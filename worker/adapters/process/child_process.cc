@@ -35,6 +35,7 @@ constexpr std::chrono::milliseconds kMemoryInterval(200);
 constexpr int kMemoryLookShare = 20;
 // Number of last lines that Ending() reports.
 constexpr size_t kLinesKept = 5;
+// Six lines of a terminal: messages of exceptions fit.
 constexpr size_t kMaxLineBytes = 500;
 // Bytes read before memory and end are checked again: the capacity of a pipe
 // (pipe(7)).
@@ -76,6 +77,7 @@ class Descriptor {
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, 0);
+  // A program with gigabytes would write them to disk at each death.
   constexpr rlimit kNoCore = {.rlim_cur = 0, .rlim_max = 0};
   setrlimit(RLIMIT_CORE, &kNoCore);
   // Daemons block termination signals, and gRPC ignores broken pipes; both are

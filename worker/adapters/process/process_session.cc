@@ -35,6 +35,7 @@ std::string ReadStat(pid_t id) {
 // Parses /proc/ID/stat (proc(5)). Returns empty if the process has ended;
 // zombies have.
 std::optional<ProcessState> StateOf(pid_t id) {
+  // Fields after the name, counted from 0: field n of proc(5) is n - 3.
   constexpr size_t kState = 0, kSession = 3, kResidentPages = 21;
   const std::string stat = ReadStat(id);
   // The process name before it stands in parentheses and may contain anything.
@@ -89,6 +90,8 @@ void KillSession(pid_t session) {
   // at once, then members that created groups of their own.
   kill(session, SIGKILL);
   kill(-session, SIGKILL);
+  // At least 0.1 s. Only a program that forks faster than it is killed outlives
+  // it.
   constexpr int kMaxRounds = 100;
   for (int round = 0; round < kMaxRounds; ++round) {
     const std::vector<pid_t> members = SessionMembers(session);

@@ -8,6 +8,7 @@ namespace {
 // Returns a number in [0, 1). The standard fixes the generators' output, but
 // not that of its distributions.
 double Uniform(std::mt19937_64& random) {
+  // A double holds 53 bits, so the conversion is exact.
   constexpr int kMantissaBits = 53;
   return std::ldexp(static_cast<double>(random() >> (64 - kMantissaBits)),
                     -kMantissaBits);
