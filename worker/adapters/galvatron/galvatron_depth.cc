@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Margins on the known lower bound within which plans are looked for.
+// Margins on the known lower bound within which plans are looked for. They
+// change only the time of the search.
 constexpr double kFirstMargin = 1.05;
 constexpr double kLastMargin = 4;
 

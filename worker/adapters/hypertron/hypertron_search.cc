@@ -14,13 +14,16 @@
 namespace tangram {
 namespace {
 
-// Default limit on evaluated choices for one query.
+// Limit on evaluated choices for callers that give none. Planners give 1,024
+// for a whole model.
 constexpr int64_t kDefaultSteps = 1024;
 // Tuned on random instances against exhaustive search.
 constexpr AnnealingSchedule kSchedule = {
     .first_temperature = 0.3, .last_temperature = 0.003, .moves = 200};
 // The energy of a plan that does not fit is its time multiplied by  2 + 10 ·
 // (missing bytes / bytes of a GPU).  So energy falls towards plans that fit.
+// With half and with twice of each, the plans of the same workloads are the
+// same.
 constexpr double kDoesNotFit = 2;
 constexpr double kPerMemoryMissing = 10;
 

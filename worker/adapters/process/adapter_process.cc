@@ -26,7 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Interval at which a call checks whether it should go on.
+// Interval at which a call checks whether it should go on: a cancel is to stop
+// it within 1 s.
 constexpr double kPollSeconds = 0.02;
 constexpr std::chrono::milliseconds kPollInterval(20);
 // A lost connection means a dead process. Limits the wait until the process is

@@ -185,7 +185,7 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
 // A stage without replicas has nothing to shard.
 absl::Span<const int> ZeroStagesOf(const StageParallelism& parallelism,
                                    const StageLimits& limits) {
-  static constexpr int kReplicated[] = {1, 2, 3};
+  static constexpr int kReplicated[] = {1, 2, 3};  // Stage 0 is never better.
   static constexpr int kAlone[] = {0};
   if (parallelism.dp_degree * parallelism.cp_degree == 1 ||
       limits.max_zero_stage == 0) {
