@@ -19,7 +19,8 @@
 namespace tangram::aceso {
 namespace {
 
-// Default limit on the primitives applied for one query, over all stage counts.
+// Limit on the primitives applied for one query, over all stage counts, for
+// callers that give none. Planners give 1,024 for a whole model.
 constexpr int64_t kDefaultSearchSteps = 192;
 
 // Stage counts that are tried. The paper's implementation stops at 16; a few

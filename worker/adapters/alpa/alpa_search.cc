@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "worker/adapters/alpa/alpa_inter_operator.h"
 #include "worker/adapters/alpa/alpa_tables.h"
 #include "worker/adapters/search/layer_recompute.h"
+#include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram::alpa {
 namespace {
@@ -54,7 +56,10 @@ class Search {
       trailing_stages = covers < kUnlimitedTrailingStages ? covers + 1 : covers;
     }
     KeepNonDominated(answer_.plans);
-    if (answer_.plans.empty()) answer_.infeasible = WhyNone();
+    if (answer_.plans.empty()) {
+      answer_.infeasible =
+          answer_.truncated ? WhyNoPlan(std::nullopt) : WhyNoPlan(LeastShort());
+    }
     return std::move(answer_);
   }
 
@@ -106,11 +111,6 @@ class Search {
   int BorneBy(const StageMemory& memory, int stages_behind) const {
     return TrailingStagesBorne(memory, tables_.island().device.memory_bytes,
                                stages_behind, tables_.num_microbatches());
-  }
-
-  Infeasible WhyNone() const {
-    if (answer_.truncated) return {.reason = "stopped before any plan"};
-    return {.reason = "does not fit in memory", .bytes_short = LeastShort()};
   }
 
   // Returns the least shortage of memory over simple pipelines: one submesh,

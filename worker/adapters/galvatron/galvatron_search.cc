@@ -9,6 +9,7 @@
 
 #include "common/domain/plan_merits.h"
 #include "worker/adapters/galvatron/galvatron_depth.h"
+#include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram::galvatron {
 namespace {
@@ -74,8 +75,7 @@ class Search {
       while (trailing <= borne) trailing = NextTrailing(trailing);
     }
     if (found || answer_.truncated) return;
-    const double bytes = depth.LeastBytesOver(options_.trailing_stages);
-    bytes_short_ = std::min(bytes_short_.value_or(bytes), bytes);
+    NoteShortage(depth.LeastBytesOver(options_.trailing_stages), bytes_short_);
   }
 
   // Keeps the non-dominated plans of all depths.
@@ -85,13 +85,8 @@ class Search {
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) answer_.infeasible = WhyNone();
+    if (answer_.plans.empty()) answer_.infeasible = WhyNoPlan(bytes_short_);
     return std::move(answer_);
-  }
-
-  Infeasible WhyNone() const {
-    if (!bytes_short_.has_value()) return {.reason = "stopped before any plan"};
-    return {.reason = "does not fit in memory", .bytes_short = *bytes_short_};
   }
 
   const SliceLayers layers_;

@@ -10,6 +10,7 @@
 #include "common/domain/closed_form.h"
 #include "worker/adapters/hypertron/hypertron_space.h"
 #include "worker/adapters/search/annealing.h"
+#include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram {
 namespace {
@@ -22,8 +23,8 @@ constexpr AnnealingSchedule kSchedule = {
     .first_temperature = 0.3, .last_temperature = 0.003, .moves = 200};
 // The energy of a plan that does not fit is its time multiplied by  2 + 10 ·
 // (missing bytes / bytes of a GPU).  So energy falls towards plans that fit.
-// With half and with twice of each, the plans of the same workloads are the
-// same.
+// With half and with twice of each, the plans of the paper's C1 and C3
+// workloads are the same.
 constexpr double kDoesNotFit = 2;
 constexpr double kPerMemoryMissing = 10;
 
@@ -156,8 +157,7 @@ class Search {
       const std::optional<Seen>& seen = seen_[point];
       if (!seen.has_value()) continue;
       if (seen->merits.max_trailing_stages < options_.trailing_stages) {
-        least_short = std::min(least_short.value_or(seen->bytes_short),
-                               seen->bytes_short);
+        NoteShortage(seen->bytes_short, least_short);
         continue;
       }
       points.push_back(point);
@@ -176,11 +176,7 @@ class Search {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
     if (answer_.plans.empty()) {
-      answer_.infeasible =
-          least_short.has_value()
-              ? Infeasible{.reason = "does not fit in memory",
-                           .bytes_short = *least_short}
-              : Infeasible{.reason = "stopped before any plan"};
+      answer_.infeasible = WhyNoPlan(least_short);
     }
     return std::move(answer_);
   }

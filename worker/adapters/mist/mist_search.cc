@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "worker/adapters/mist/stage_policies.h"
 #include "worker/adapters/search/split_layers.h"
 #include "worker/adapters/search/stage_space.h"
+#include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram::mist {
 namespace {
@@ -195,9 +197,8 @@ class Search {
   void Finish(absl::Span<const EqualStages> layouts) {
     KeepNonDominated(answer_.plans);
     if (answer_.plans.empty()) {
-      answer_.infeasible = answer_.truncated
-                               ? Infeasible{.reason = "stopped before any plan"}
-                               : WhyNone(layouts);
+      answer_.infeasible = answer_.truncated ? WhyNoPlan(std::nullopt)
+                                             : WhyNoPlan(LeastShort(layouts));
     }
     if (answer_.truncated) answer_.covers_trailing_stages = 0;
     for (const auto& [unused, stages] : stages_) {
@@ -205,21 +206,21 @@ class Search {
     }
   }
 
-  // Judges by the balanced split under the choices that save most memory.
-  Infeasible WhyNone(absl::Span<const EqualStages> layouts) {
-    Infeasible why = {.reason = "does not fit in memory",
-                      .bytes_short = std::numeric_limits<double>::infinity()};
+  // Returns the least shortage of balanced splits under the choices that save
+  // most memory.
+  double LeastShort(absl::Span<const EqualStages> layouts) {
+    double least_short = std::numeric_limits<double>::infinity();
     for (const EqualStages& layout : layouts) {
       StagePolicies& stages = StagesOf(layout.gpus_per_stage);
       for (const auto& degrees : stages.degrees()) {
         const int most = static_cast<int>(stages.offloads().size()) - 1;
         for (const int offload : {0, most}) {
-          why.bytes_short = std::min(
-              why.bytes_short, BytesShort(layout, stages, *degrees, offload));
+          least_short = std::min(least_short,
+                                 BytesShort(layout, stages, *degrees, offload));
         }
       }
     }
-    return why;
+    return least_short;
   }
 
   // Returns the shortage of the fullest stage if all layers are recomputed.

@@ -10,6 +10,7 @@
 #include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/plan_figures.h"
 #include "worker/adapters/search/stage_space.h"
+#include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram {
 namespace {
@@ -50,11 +51,9 @@ void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
   SettleWithin(island.limits, options.trailing_stages, answer);
   KeepNonDominated(answer.plans);
   if (!answer.plans.empty()) return;
-  answer.infeasible =
-      std::isfinite(least_short)
-          ? Infeasible{.reason = "does not fit in memory",
-                       .bytes_short = std::max(least_short, 0.0)}
-          : Infeasible{.reason = kNoStageWithinLimits};
+  answer.infeasible = std::isfinite(least_short)
+                          ? WhyNoPlan(std::max(least_short, 0.0))
+                          : Infeasible{.reason = kNoStageWithinLimits};
 }
 
 }  // namespace tangram

@@ -9,6 +9,7 @@
 #include "common/domain/plan_merits.h"
 #include "worker/adapters/search/equal_stages_evaluator.h"
 #include "worker/adapters/search/stage_space.h"
+#include "worker/adapters/search/why_no_plan.h"
 
 namespace tangram {
 namespace {
@@ -83,9 +84,8 @@ class Search {
   // one evaluated last.
   void Keep(const Candidate& candidate) {
     if (candidate.merits.max_trailing_stages < options_.trailing_stages) {
-      const double bytes_short =
-          evaluator_.BytesShort(options_.trailing_stages);
-      least_short_ = std::min(least_short_.value_or(bytes_short), bytes_short);
+      NoteShortage(evaluator_.BytesShort(options_.trailing_stages),
+                   least_short_);
       return;
     }
     InsertNonDominated(candidate, Covers, kept_);
@@ -105,14 +105,8 @@ class Search {
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) answer_.infeasible = WhyNone();
+    if (answer_.plans.empty()) answer_.infeasible = WhyNoPlan(least_short_);
     return std::move(answer_);
-  }
-
-  // Names the least shortage over all choices.
-  Infeasible WhyNone() const {
-    if (!least_short_.has_value()) return {.reason = "stopped before any plan"};
-    return {.reason = "does not fit in memory", .bytes_short = *least_short_};
   }
 
   const IslandSpec& island_;

@@ -1,0 +1,27 @@
+#ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_WHY_NO_PLAN_H_
+#define TANGRAM_WORKER_ADAPTERS_SEARCH_WHY_NO_PLAN_H_
+
+#include <algorithm>
+#include <optional>
+
+#include "common/domain/slice_plan.h"
+
+namespace tangram {
+
+// Returns why a search found no plan. `bytes_short` is the least shortage of
+// memory among the plans that it tried, per GPU. Empty if it was stopped before
+// it tried one.
+inline Infeasible WhyNoPlan(std::optional<double> bytes_short) {
+  if (!bytes_short.has_value()) return {.reason = "stopped before any plan"};
+  return {.reason = "does not fit in memory", .bytes_short = *bytes_short};
+}
+
+// Lowers `least_short` to `bytes_short`.
+inline void NoteShortage(double bytes_short,
+                         std::optional<double>& least_short) {
+  least_short = std::min(least_short.value_or(bytes_short), bytes_short);
+}
+
+}  // namespace tangram
+
+#endif  // TANGRAM_WORKER_ADAPTERS_SEARCH_WHY_NO_PLAN_H_
