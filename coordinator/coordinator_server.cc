@@ -124,7 +124,7 @@ class Server : public CoordinatorServer {
                                        .on_changed = [this] { runner_.Wake(); },
                                        .authenticator = *authenticator_,
                                        .quota = quota_})),
-        worker_service_(CreateWorkerPoolService(pool_)),
+        worker_service_(CreateWorkerPoolService(pool_, *authenticator_)),
         status_({.pool = pool_,
                  .executor = executor_,
                  .runner = runner_,

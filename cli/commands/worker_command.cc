@@ -41,6 +41,7 @@ absl::Status Call(const CoordinatorAccess& coordinator, const Request& request,
 void PrintWorkers(const v1::WorkerList& list, Console& console) {
   Table table({{"worker"},
                {"state"},
+               {"source"},
                {"version"},
                {"slots", Table::kRight},
                {"answered", Table::kRight},
@@ -48,7 +49,8 @@ void PrintWorkers(const v1::WorkerList& list, Console& console) {
                {"adapters"},
                {"last fault"}});
   for (const v1::WorkerStatus& worker : list.workers()) {
-    table.AddRow({worker.name(), WorkerStateText(worker), worker.version(),
+    table.AddRow({worker.name(), WorkerStateText(worker), worker.source(),
+                  worker.version(),
                   worker.away() ? "" : absl::StrCat(worker.slots()),
                   worker.away() ? "" : FormatThousands(worker.answered()),
                   FormatThousands(worker.rejected()),

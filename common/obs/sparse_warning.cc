@@ -16,14 +16,25 @@ constexpr double kIntervalS = 60;
 
 std::optional<int64_t> SparseTimes::Note(double now_s) {
   ++count_;
-  if (last_s_.has_value() && now_s < *last_s_ + kIntervalS) return std::nullopt;
+  if (!IsDue(now_s)) return std::nullopt;
   last_s_ = now_s;
   return std::exchange(count_, 0);
 }
 
+bool SparseTimes::IsDue(double now_s) const {
+  return !last_s_.has_value() || now_s >= *last_s_ + kIntervalS;
+}
+
 std::optional<int64_t> SparseKinds::Note(const std::string& kind) {
   const MutexLock lock(mutex_);
-  return times_[kind].Note(SteadySeconds());
+  const double now_s = SteadySeconds();
+  if (times_.size() >= kMaxKinds && times_.count(kind) == 0) {
+    std::erase_if(times_, [now_s](const auto& entry) {
+      return entry.second.IsDue(now_s);
+    });
+    if (times_.size() >= kMaxKinds) return others_.Note(now_s);
+  }
+  return times_[kind].Note(now_s);
 }
 
 void SparseWarning::Tell(const std::string& reason) {

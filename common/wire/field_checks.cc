@@ -3,9 +3,11 @@
 #include <cmath>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -77,6 +79,12 @@ absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value) {
 absl::Status CheckName(absl::string_view field, absl::string_view value) {
   TANGRAM_RETURN_IF_ERROR(CheckNotEmpty(field, value));
   return CheckLength(field, value, kMaxNameBytes);
+}
+
+absl::Status CheckPrintable(absl::string_view field, absl::string_view text) {
+  if (IsPrintable(text)) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("\"", absl::CHexEscape(text), "\""),
+                    "no control characters");
 }
 
 absl::Status CheckPresent(absl::string_view field, bool present) {

@@ -36,6 +36,8 @@ absl::Status CheckLength(absl::string_view field, absl::string_view text,
 absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value);
 // Checks that a name is neither empty nor too long.
 absl::Status CheckName(absl::string_view field, absl::string_view value);
+// Checks that a text has no control characters.
+absl::Status CheckPrintable(absl::string_view field, absl::string_view text);
 absl::Status CheckPresent(absl::string_view field, bool present);
 
 absl::Status FirstError(std::initializer_list<absl::Status> checks);

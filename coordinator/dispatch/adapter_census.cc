@@ -4,21 +4,25 @@
 
 namespace tangram {
 
-void AdapterCensus::Add(absl::Span<const AdapterInfo> adapters, int slots) {
+void AdapterCensus::Add(absl::Span<const AdapterInfo> adapters,
+                        const WorkerIdentity& worker) {
   for (const AdapterInfo& adapter : adapters) {
-    Version& version = by_name_[adapter.id.name][adapter.id];
-    version.slots += slots;
-    ++version.workers;
+    const auto [it, is_new] = by_name_[adapter.id.name].try_emplace(adapter.id);
+    Version& version = it->second;
+    if (is_new) version.number = ++last_number_;
+    ++version.workers[worker];
     version.info = adapter;
   }
 }
 
-void AdapterCensus::Remove(absl::Span<const AdapterInfo> adapters, int slots) {
+void AdapterCensus::Remove(absl::Span<const AdapterInfo> adapters,
+                           const WorkerIdentity& worker) {
   for (const AdapterInfo& adapter : adapters) {
     const auto versions = by_name_.find(adapter.id.name);
     const auto version = versions->second.find(adapter.id);
-    version->second.slots -= slots;
-    if (--version->second.workers == 0) versions->second.erase(version);
+    const auto offer = version->second.workers.find(worker);
+    if (--offer->second == 0) version->second.workers.erase(offer);
+    if (version->second.workers.empty()) versions->second.erase(version);
     if (versions->second.empty()) by_name_.erase(versions);
   }
 }
@@ -44,11 +48,14 @@ Digest AdapterCensus::DigestOfBest() const {
   return Sha256()(bytes);
 }
 
-// Versions are sorted, so ≥ takes the later one of equals.
 const AdapterInfo& AdapterCensus::BestOf(const Versions& versions) {
   const Version* best = &versions.begin()->second;
   for (const auto& [id, version] : versions) {
-    if (version.slots >= best->slots) best = &version;
+    const size_t votes = version.workers.size();
+    const size_t most = best->workers.size();
+    if (votes > most || (votes == most && version.number < best->number)) {
+      best = &version;
+    }
   }
   return best->info;
 }

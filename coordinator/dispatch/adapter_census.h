@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_ADAPTER_CENSUS_H_
 #define TANGRAM_COORDINATOR_DISPATCH_ADAPTER_CENSUS_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,16 +11,21 @@
 #include "absl/types/span.h"
 #include "common/digest/sha256.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/worker_quarantine.h"
 
 namespace tangram {
 
-// Counts the adapters that the workers of a pool offer, with their slots. Among
-// several versions of one name, the best is the one with most slots. Among
-// equals it is the later version. Not thread-safe.
+// Counts the workers that offer the adapters of a pool. Among several versions
+// of one name, the best is the one that most workers offer; among equals, the
+// one that has been offered longest. Workers count by identity: slots and
+// connections are their own words, and one worker must not choose the version
+// for all. Not thread-safe.
 class AdapterCensus {
  public:
-  void Add(absl::Span<const AdapterInfo> adapters, int slots);
-  void Remove(absl::Span<const AdapterInfo> adapters, int slots);
+  void Add(absl::Span<const AdapterInfo> adapters,
+           const WorkerIdentity& worker);
+  void Remove(absl::Span<const AdapterInfo> adapters,
+              const WorkerIdentity& worker);
 
   // Returns the best version of `name`. Empty: no worker offers it.
   std::optional<AdapterInfo> Best(absl::string_view name) const;
@@ -30,8 +36,8 @@ class AdapterCensus {
 
  private:
   struct Version {
-    int slots = 0;
-    int workers = 0;
+    std::map<WorkerIdentity, int> workers;  // With their connections.
+    int64_t number = 0;                     // In the order of appearance.
     AdapterInfo info;
   };
   using Versions = std::map<AdapterId, Version>;  // Never empty.
@@ -39,6 +45,7 @@ class AdapterCensus {
   static const AdapterInfo& BestOf(const Versions& versions);
 
   std::map<std::string, Versions> by_name_;
+  int64_t last_number_ = 0;
 };
 
 }  // namespace tangram

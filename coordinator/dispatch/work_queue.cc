@@ -94,6 +94,7 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
     }
   }
   for (const TaskId task : lost.given_up) Forget(task);
+  for (auto& [id, task] : tasks_) task.refused.erase(worker);
   Drain(worker);
   workers_.erase(worker);
   return lost;
@@ -162,8 +163,7 @@ WorkQueue::ClosedBatch WorkQueue::CloseBatch(BatchId batch) {
 }
 
 // Leases pending tasks up to LeaseLimit. Slots that are then still free take
-// stragglers: tasks that one other worker has held for longer than
-// hedge_after_s.
+// stragglers: tasks that other workers have held for too long; see HedgeAt.
 std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   std::vector<TaskId> leased;
   const auto it = workers_.find(worker);
@@ -206,8 +206,12 @@ bool WorkQueue::HandBack(WorkerId worker, TaskId task) {
 
 bool WorkQueue::Refuse(WorkerId worker, TaskId task) {
   if (!HandBack(worker, task)) return false;
-  tasks_.at(task).refused.insert(worker);
+  Exclude(worker, task);
   return true;
+}
+
+void WorkQueue::Exclude(WorkerId worker, TaskId task) {
+  tasks_.at(task).refused.insert(worker);
 }
 
 void WorkQueue::GiveUp(TaskId task) {
@@ -257,6 +261,10 @@ int64_t WorkQueue::num_leased() const {
 
 int WorkQueue::num_leased_to(WorkerId worker) const {
   return static_cast<int>(workers_.at(worker).leases.size());
+}
+
+const std::vector<TaskId>& WorkQueue::LeasesOf(WorkerId worker) const {
+  return workers_.at(worker).leases;
 }
 
 double WorkQueue::last_heard_s(WorkerId worker) const {
@@ -354,17 +362,34 @@ double WorkQueue::Stride(const Batch& batch) const {
   return total / batch.weight;
 }
 
-// Finds the task that another worker has held longest, if that is too long.
+// Finds the task that is due for another holder for longest.
 bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
                               TaskId* task) const {
-  for (const auto& [since_s, id] : held_once_) {
-    if (since_s >= now_s - options_.hedge_after_s) return false;
-    if (tasks_.at(id).holders.front().worker != worker && MayHave(worker, id)) {
+  for (const auto& [due_s, id] : hedges_) {
+    if (due_s >= now_s) return false;
+    const std::vector<Holder>& holders = tasks_.at(id).holders;
+    const bool holds_it =
+        std::any_of(holders.begin(), holders.end(),
+                    [worker](const Holder& h) { return h.worker == worker; });
+    if (!holds_it && MayHave(worker, id)) {
       *task = id;
       return true;
     }
   }
   return false;
+}
+
+// Returns when an idle worker may take the task too. With h holders, the last
+// of which took it at t,
+//
+//   at = t + hedge_after · 2^(h − 1).
+//
+// So a task that takes long occupies few workers, and workers that stay silent
+// about it, however many, do not keep it from the others for ever.
+double WorkQueue::HedgeAt(const Task& task) const {
+  const int earlier = static_cast<int>(task.holders.size()) - 1;
+  return task.holders.back().since_s +
+         std::ldexp(options_.hedge_after_s, earlier);
 }
 
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
@@ -376,13 +401,9 @@ void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
 
 void WorkQueue::SetHolders(TaskId id, std::vector<Holder> holders) {
   Task& task = tasks_.at(id);
-  if (task.holders.size() == 1) {
-    held_once_.erase({task.holders.front().since_s, id});
-  }
+  if (!task.holders.empty()) hedges_.erase({HedgeAt(task), id});
   task.holders = std::move(holders);
-  if (task.holders.size() == 1) {
-    held_once_.insert({task.holders.front().since_s, id});
-  }
+  if (!task.holders.empty()) hedges_.insert({HedgeAt(task), id});
 }
 
 bool WorkQueue::Release(WorkerId worker, TaskId task) {
@@ -431,13 +452,13 @@ void WorkQueue::CheckInvariants() const {
   }
   TANGRAM_CHECK(num_pending == num_pending_);
   size_t num_held = 0;
-  size_t num_held_once = 0;
+  size_t num_hedges = 0;
   for (const auto& [id, task] : tasks_) {
     TANGRAM_CHECK(!task.batches.empty());
     if (task.holders.empty()) --num_pending;
-    if (task.holders.size() == 1) {
-      TANGRAM_CHECK(held_once_.count({task.holders.front().since_s, id}) == 1);
-      ++num_held_once;
+    if (!task.holders.empty()) {
+      TANGRAM_CHECK(hedges_.count({HedgeAt(task), id}) == 1);
+      ++num_hedges;
     }
     for (const Holder& holder : task.holders) {
       const std::vector<TaskId>& leases = workers_.at(holder.worker).leases;
@@ -449,7 +470,7 @@ void WorkQueue::CheckInvariants() const {
     }
   }
   TANGRAM_CHECK(num_pending == 0);  // Each was seen once, in one queue.
-  TANGRAM_CHECK(num_held_once == held_once_.size());
+  TANGRAM_CHECK(num_hedges == hedges_.size());
   int num_slots = 0;
   for (const auto& [id, worker] : workers_) {
     num_held -= worker.leases.size();

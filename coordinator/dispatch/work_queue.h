@@ -21,7 +21,8 @@ using TaskId = int64_t;
 struct WorkQueueOptions {
   // A worker that stays silent for longer than this is lost.
   double silence_limit_s = 25;
-  // An idle worker also takes a task that another one has held for longer.
+  // An idle worker also takes a task that another one has held for longer. Each
+  // further worker takes it after twice the time of the one before.
   double hedge_after_s = 30;
   // A task is given up after this many workers were lost while running it,
   // because it probably kills them.
@@ -98,6 +99,8 @@ class WorkQueue {
   bool HandBack(WorkerId worker, TaskId task);
   // Like HandBack, and never leases the task to `worker` again.
   bool Refuse(WorkerId worker, TaskId task);
+  // Never leases the task, which the worker does not hold, to `worker`.
+  void Exclude(WorkerId worker, TaskId task);
   // Removes a task without an answer. No worker may hold it.
   void GiveUp(TaskId task);
 
@@ -111,6 +114,8 @@ class WorkQueue {
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
   int num_leased_to(WorkerId worker) const;
+  // The tasks that `worker` holds, in the order of leasing.
+  const std::vector<TaskId>& LeasesOf(WorkerId worker) const;
   double last_heard_s(WorkerId worker) const;
   // Slots of the workers that take leases.
   int num_slots() const { return num_slots_; }
@@ -160,6 +165,7 @@ class WorkQueue {
   bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
   void Hold(WorkerId worker, TaskId task, double now_s);
   void SetHolders(TaskId id, std::vector<Holder> holders);
+  double HedgeAt(const Task& task) const;
   bool Release(WorkerId worker, TaskId task);
   void QueueFirst(TaskId task);
   void Forget(TaskId task);
@@ -168,8 +174,8 @@ class WorkQueue {
   std::map<WorkerId, Worker> workers_;
   std::map<BatchId, Batch> batches_;
   std::map<TaskId, Task> tasks_;
-  // (since when, task) of the tasks with one holder. The oldest are stragglers.
-  std::set<std::pair<double, TaskId>> held_once_;
+  // (from when another worker may take it too, task) of the tasks with holders.
+  std::set<std::pair<double, TaskId>> hedges_;
   int64_t num_pending_ = 0;
   int num_slots_ = 0;
   int64_t last_id_ = 0;

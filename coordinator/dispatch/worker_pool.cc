@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -17,6 +19,11 @@ constexpr std::chrono::milliseconds kPollInterval(50);
 // Seconds after a worker has joined in which others may still be joining.
 // Workers dial at least every 5 s.
 constexpr double kJoiningS = 6;
+// Names of adapters that are remembered. Workers choose them, so their number
+// must be bounded; far more than the adapters that exist.
+constexpr size_t kMaxKnownAdapters = 1 << 10;
+// Names of adapters in an error.
+constexpr size_t kNamedAdapters = 20;
 
 bool IsSet(const std::function<bool()>& should_stop) {
   return should_stop && should_stop();
@@ -26,6 +33,14 @@ bool IsSet(const std::function<bool()>& should_stop) {
 // report anything.
 double Within(double most, double said) {
   return said > 0 ? std::min(said, most) : 0;
+}
+
+// "aceso, alpa, ..."
+std::string FirstNames(const std::set<std::string>& names) {
+  const size_t count = std::min(names.size(), kNamedAdapters);
+  const auto end = std::next(names.begin(), static_cast<std::ptrdiff_t>(count));
+  return absl::StrCat(absl::StrJoin(names.begin(), end, ", "),
+                      end == names.end() ? "" : ", ...");
 }
 
 }  // namespace
@@ -40,8 +55,14 @@ const char* NameOf(RejectionReason reason) {
       return "message";
     case RejectionReason::kLaw:
       return "law";
+    case RejectionReason::kError:
+      return "error";
   }
   return "unknown";
+}
+
+bool IsVerdict(const absl::Status& error) {
+  return absl::IsInvalidArgument(error) || absl::IsUnimplemented(error);
 }
 
 bool WorkerPool::Waiter::Failed() const {
@@ -95,11 +116,9 @@ WorkerId WorkerPool::Connect(const WorkerInfo& info,
       queue_.AddWorker(std::move(adapters), info.capacity, last_join_s_);
   Worker& worker = workers_[id];
   worker = {.info = info, .connection = &connection, .since_s = last_join_s_};
-  for (const AdapterInfo& adapter : info.adapters) {
-    ever_offered_.insert(adapter.id.name);
-  }
-  worker.quarantined = quarantine_.Holds(worker.identity());
+  worker.quarantined = quarantine_.Holds(info.identity);
   if (worker.quarantined) queue_.Suspend(id);
+  ExcludeFromRejected(id, worker);
   UpdateOffer(worker);
   LeaseTo(id);
   changed_.NotifyAll();
@@ -175,6 +194,12 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
   if (!queue_.Complete(worker, given.task, &others)) return false;
   disputed_.erase(given.task);
   Task& task = tasks_.at(given.task);
+  if (!task.errors.empty()) {
+    // This answer shows that the question can be answered.
+    for (const auto& error : std::exchange(task.errors, {})) Blame(error);
+    FailDisputed();
+    LeaseToAll();
+  }
   for (const WorkerId other : others) {
     workers_.at(other).connection->Cancel(given.task);
     EndAttempt(given.task, other, QueryEvent::kCancelled);
@@ -206,9 +231,13 @@ void WorkerPool::UpdateOffer(Worker& worker) {
   if (is_offered == worker.is_offered) return;
   worker.is_offered = is_offered;
   if (is_offered) {
-    census_.Add(worker.info.adapters, worker.info.capacity);
+    census_.Add(worker.info.adapters, worker.info.identity);
+    for (const AdapterInfo& adapter : worker.info.adapters) {
+      if (ever_offered_.size() >= kMaxKnownAdapters) break;
+      ever_offered_.insert(adapter.id.name);
+    }
   } else {
-    census_.Remove(worker.info.adapters, worker.info.capacity);
+    census_.Remove(worker.info.adapters, worker.info.identity);
   }
   const MutexLock lock(offered_mutex_);
   offered_adapters_ = census_.DigestOfBest();
@@ -242,13 +271,11 @@ absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
   const double give_up_s = options_.now_s() + options_.worker_wait_s;
   while (true) {
     if (const auto adapter = census_.Best(name)) return *adapter;
-    if (options_.now_s() >= give_up_s || !QuarantinedFor(name).empty()) {
-      return NoWorkerFor(name);
-    }
+    if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
     if (IsUnknown(name)) {
       return absl::InvalidArgumentError(
           absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
-                       absl::StrJoin(ever_offered_, ", ")));
+                       FirstNames(ever_offered_)));
     }
     changed_.WaitFor(mutex_, kPollInterval);
     if (IsSet(should_stop)) return absl::CancelledError("stopped");
@@ -346,7 +373,7 @@ WorkerPoolCounts WorkerPool::Counts() {
   for (const auto& [id, worker] : workers_) {
     counts.draining += worker.draining && !worker.quarantined;
     counts.quarantined += worker.quarantined;
-    if (worker.quarantined) connected.insert(worker.identity());
+    if (worker.quarantined) connected.insert(worker.info.identity);
   }
   counts.quarantined_away =
       quarantine_.num_held() - static_cast<int>(connected.size());
@@ -401,8 +428,8 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
 }
 
 // Waits until the waiter has finished. kUnavailable once no worker could serve
-// the adapter for worker_wait_s, or at once if one in quarantine offers it.
-// Calls `progress` and `should_stop` without the lock.
+// the adapter for worker_wait_s. Calls `progress` and `should_stop` without the
+// lock.
 absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
                                const std::function<void(int, int)>& progress,
                                const std::function<bool()>& should_stop) {
@@ -413,8 +440,7 @@ absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
     const double now_s = options_.now_s();
     if (queue_.CanServe(adapter)) {
       served_s = now_s;
-    } else if (now_s - served_s >= options_.worker_wait_s ||
-               !QuarantinedFor(adapter.name).empty()) {
+    } else if (now_s - served_s >= options_.worker_wait_s) {
       return NoWorkerFor(adapter.name);
     }
     changed_.WaitFor(mutex_, kPollInterval);

@@ -29,12 +29,13 @@
 
 namespace tangram {
 
-// How a worker introduces itself.
+// How a worker introduces itself. All but `identity` is its own word.
 struct WorkerInfo {
   std::string name;
   std::string version;  // The version of Tangram. Empty: unknown.
   int capacity = 1;     // Queries that it runs at once.
   std::vector<AdapterInfo> adapters;
+  WorkerIdentity identity;
 };
 
 // A query as a worker gets it.
@@ -51,12 +52,20 @@ enum class RejectionReason {
   kDigest,   // The digest does not match the bytes.
   kMessage,  // The message cannot be parsed.
   kLaw,      // CheckAnswer refuses it.
+  kError,    // An error that says nothing about the question; see IsVerdict.
 };
 inline constexpr RejectionReason kRejectionReasons[] = {
-    RejectionReason::kDigest, RejectionReason::kMessage, RejectionReason::kLaw};
+    RejectionReason::kDigest, RejectionReason::kMessage, RejectionReason::kLaw,
+    RejectionReason::kError};
 
 // Returns the name used in metrics: "digest". "" for kNone.
 const char* NameOf(RejectionReason reason);
+
+// Returns whether an error is an answer: the question is malformed
+// (kInvalidArgument) or of a model that the adapter does not know
+// (kUnimplemented). Every other error, a crash or a timeout say, tells about
+// the worker; another may answer. "Does not fit" is no error at all.
+bool IsVerdict(const absl::Status& error);
 
 // An answer as it comes from a worker.
 struct WorkerAnswer {
@@ -72,7 +81,9 @@ struct WorkerAnswer {
 // An answer that was rejected.
 struct Rejection {
   WorkerIdentity worker;
-  std::string adapter;  // Empty: the answer matches no lease.
+  std::string name;     // As the worker calls itself.
+  std::string version;  // Likewise.
+  std::string adapter;  // Empty: the lease of the answer is unknown.
   RejectionReason reason = RejectionReason::kNone;
   std::string fault;  // Names worker, adapter, field and what was expected.
 };
@@ -102,9 +113,9 @@ class WorkerPoolObserver {
   virtual void OnCacheLookup(bool hit) = 0;
   virtual void OnWorkerLost(const std::string& name) = 0;
   virtual void OnRejection(const Rejection& rejection) = 0;
-  // `held`: the worker is in quarantine for its last rejection and gets no more
-  // queries. Otherwise it was released.
-  virtual void OnQuarantine(const WorkerIdentity& worker, bool held) = 0;
+  // If `worker` is held, it is in quarantine for its last rejection and gets no
+  // more queries. Otherwise it was released.
+  virtual void OnQuarantine(const WorkerQuarantine::Record& worker) = 0;
 };
 
 struct WorkerPoolOptions {
@@ -144,7 +155,8 @@ struct PoolWorkerStatus {
   bool draining = false;
   bool quarantined = false;
   double quarantined_s = 0;  // Seconds in quarantine so far.
-  int64_t rejected = 0;      // Rejected answers over all connections.
+  // Rejected answers of this identity, over all connections.
+  int64_t rejected = 0;
   std::string last_fault;
   int leased = 0;        // Queries that it holds now.
   int64_t answered = 0;  // Accepted answers over this connection.
@@ -179,11 +191,11 @@ class WorkerPool {
   // Finds silent workers and stragglers. Call it a few times a second.
   void Tick();
 
-  // Returns the adapter of that name. If workers offer several versions, it is
-  // the one with most slots. Waits up to worker_wait_s. Errors: kUnavailable
-  // after that, and at once if only workers in quarantine offer it;
-  // kInvalidArgument with the known names if no worker ever offered it and no
-  // more workers may be dialing in; kCancelled once `should_stop` returns true.
+  // Returns the adapter of that name, in the version that AdapterCensus
+  // chooses. Waits up to worker_wait_s, also while workers in quarantine offer
+  // it. Errors: kUnavailable after that; kInvalidArgument with the known names
+  // if no worker ever offered it and no more workers may be dialing in;
+  // kCancelled once `should_stop` returns true.
   absl::StatusOr<AdapterInfo> FindAdapter(
       absl::string_view name, const std::function<bool()>& should_stop);
 
@@ -217,9 +229,9 @@ class WorkerPool {
   // Returns the connected workers, then the others in quarantine.
   std::vector<PoolWorkerStatus> Workers();
 
-  // Ends the quarantine of the workers of that name. kNotFound if none is in
-  // quarantine.
-  absl::Status ReleaseWorker(absl::string_view name);
+  // Ends the quarantine of the workers that have that name or that identity, as
+  // ToString gives it. kNotFound if none is in quarantine.
+  absl::Status ReleaseWorker(absl::string_view name_or_identity);
 
  private:
   struct Worker {
@@ -231,8 +243,6 @@ class WorkerPool {
     double since_s = 0;
     int64_t answered = 0;
     double busy_s = 0;
-
-    WorkerIdentity identity() const { return {info.name, info.version}; }
   };
   // A batch while Run waits for it.
   struct Waiter {
@@ -263,7 +273,13 @@ class WorkerPool {
     double asked_s = 0;
     std::vector<std::pair<Waiter*, size_t>> waiting;  // (waiter, slot).
     AttemptLog attempts;
-    int num_rejections = 0;
+    // Workers whose answers were rejected. Their new connections do not get the
+    // task.
+    std::set<WorkerIdentity> rejected;
+    // Damaged answers that came while these workers held the task.
+    std::map<WorkerIdentity, int> damaged;
+    // Errors that are faults once another worker has answered.
+    std::vector<WorkerQuarantine::Fault> errors;
     std::string last_fault;  // The fault of the last rejected answer.
   };
 
@@ -294,14 +310,26 @@ class WorkerPool {
   // Records the fault of the worker and queues the query for other workers.
   void Reject(WorkerId worker, const WorkerAnswer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Rejects an answer whose bytes are damaged, so that its lease is unknown.
+  void RejectDamaged(WorkerId worker, const WorkerAnswer& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Keeps `worker` from the tasks in which its answer was rejected before.
+  void ExcludeFromRejected(WorkerId id, const Worker& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts a fault, and puts the worker in quarantine if it is one too many.
+  void Blame(const WorkerQuarantine::Fault& fault)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReportRejection(const WorkerQuarantine::Fault& fault,
+                       const std::string& adapter, RejectionReason reason);
   // Fails the queries with rejected answers that no other worker can answer, or
-  // that were rejected max_losses times.
+  // that max_losses workers answered wrongly.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Revokes the leases of `worker`.
   void TakeBack(WorkerId worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Quarantine(const WorkerIdentity& worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the worker to the census if it takes leases, else removes it.
+  // Remembers the names that it offers.
   void UpdateOffer(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseToAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseTo(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -336,6 +364,7 @@ class WorkerPool {
   WorkerQuarantine quarantine_ ABSL_GUARDED_BY(mutex_);
   // The adapters of the workers that take leases.
   AdapterCensus census_ ABSL_GUARDED_BY(mutex_);
+  // Names that workers offered, at most kMaxKnownAdapters.
   std::set<std::string> ever_offered_ ABSL_GUARDED_BY(mutex_);
   double last_join_s_ ABSL_GUARDED_BY(mutex_) = 0;
   // A separate lock, so that requests with a known answer do not wait for

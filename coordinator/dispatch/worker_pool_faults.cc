@@ -1,10 +1,13 @@
 // The part of WorkerPool that handles wrong answers and the workers that give
 // them.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/check_answer.h"
 #include "coordinator/dispatch/worker_pool.h"
@@ -13,11 +16,22 @@ namespace tangram {
 namespace {
 
 const PairContext kNoContext;
+// An id that the queue never gives.
+constexpr TaskId kNoTask = 0;
+// Bytes of a worker's error that are kept. Callers see them.
+constexpr size_t kMaxErrorBytes = 1000;
 
-std::string Text(const WorkerIdentity& worker) {
+std::string Text(const WorkerInfo& worker) {
   if (worker.version.empty()) return absl::StrCat("worker ", worker.name);
   return absl::StrCat("worker ", worker.name, " (tangram ", worker.version,
                       ")");
+}
+
+WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker, std::string text) {
+  return {.worker = worker.identity,
+          .name = worker.name,
+          .version = worker.version,
+          .text = PrintableText(text, WorkerQuarantine::kMaxFaultBytes)};
 }
 
 }  // namespace
@@ -28,15 +42,11 @@ absl::Status WorkerPool::Asked::Check(const Answer& answer) const {
   return CheckAnswer(referred, query, answer, adapter.name);
 }
 
-// An id that the queue never gives.
-constexpr TaskId kNoTask = 0;
-
 void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
   std::vector<std::shared_ptr<const Asked>> asked(answers.size());
   {
     const MutexLock lock(mutex_);
     for (size_t i = 0; i < answers.size(); ++i) {
-      if (!answers[i].answer.ok()) continue;
       if (queue_.Holds(worker, answers[i].task)) {
         asked[i] = tasks_.at(answers[i].task).asked;
       } else {
@@ -47,65 +57,123 @@ void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
     }
   }
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (asked[i] == nullptr) continue;
-    absl::Status status = asked[i]->Check(*answers[i].answer);
-    if (status.ok()) continue;
-    answers[i].answer = std::move(status);
-    answers[i].rejection = RejectionReason::kLaw;
+    WorkerAnswer& given = answers[i];
+    if (given.rejection != RejectionReason::kNone) continue;
+    if (!given.answer.ok()) {
+      const absl::Status& error = given.answer.status();
+      if (!IsVerdict(error)) given.rejection = RejectionReason::kError;
+      given.answer = absl::Status(
+          error.code(), PrintableText(error.message(), kMaxErrorBytes));
+    } else if (asked[i] != nullptr) {
+      absl::Status status = asked[i]->Check(*given.answer);
+      if (status.ok()) continue;
+      given.answer = std::move(status);
+      given.rejection = RejectionReason::kLaw;
+    }
   }
 }
 
-// The worker never gets the query again, and its quarantine record grows. If a
-// corrupt answer names no lease of the worker, the connection is closed.
+// This connection never gets the query again, and no new one of the worker
+// does. Its quarantine record grows. An error counts there only once another
+// worker has answered: a question that no worker can answer must not put all of
+// them in quarantine.
 void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
-  const auto it = workers_.find(id);
-  if (it == workers_.end()) return;
-  const WorkerIdentity worker = it->second.identity();
-  const bool is_held = queue_.Holds(id, answer.task);
+  if (answer.rejection == RejectionReason::kDigest) {
+    RejectDamaged(id, answer);
+    return;
+  }
   // Answers to revoked leases come too late to count.
-  if (!is_held && answer.rejection != RejectionReason::kDigest) return;
-  AdapterId adapter;
-  if (is_held) adapter = tasks_.at(answer.task).asked->adapter;
-  const std::string fault = absl::StrCat(
-      Text(worker),
-      is_held ? absl::StrCat(", adapter ", adapter.name, " ", adapter.version)
-              : absl::StrCat(", lease ", answer.task),
-      ": ", answer.answer.status().message());
-  if (observer_ != nullptr) {
-    observer_->OnRejection({.worker = worker,
-                            .adapter = adapter.name,
-                            .reason = answer.rejection,
-                            .fault = fault});
-  }
-  if (is_held) {
-    EndAttempt(answer.task, id, QueryEvent::kRejected);
-    queue_.Refuse(id, answer.task);
-    Task& task = tasks_.at(answer.task);
-    ++task.num_rejections;
-    task.last_fault = fault;
-    disputed_.insert(answer.task);
-  }
-  const bool is_one_too_many =
-      quarantine_.NoteRejection(worker, fault, options_.now_s());
-  if (is_one_too_many) Quarantine(worker);
-  if (!is_held && answer.rejection == RejectionReason::kDigest) {
-    // The lease that this answer was for is unknown, so all are revoked.
-    TakeBack(id);
-    workers_.at(id).connection->Close();
-    Remove(id);
+  if (!queue_.Holds(id, answer.task)) return;
+  const WorkerInfo& worker = workers_.at(id).info;
+  Task& task = tasks_.at(answer.task);
+  const AdapterId& adapter = task.asked->adapter;
+  const WorkerQuarantine::Fault fault =
+      FaultOf(worker, absl::StrCat(Text(worker), ", adapter ", adapter.name,
+                                   " ", adapter.version, ": ",
+                                   answer.answer.status().message()));
+  ReportRejection(fault, adapter.name, answer.rejection);
+  EndAttempt(answer.task, id, QueryEvent::kRejected);
+  queue_.Refuse(id, answer.task);
+  task.rejected.insert(worker.identity);
+  task.last_fault = fault.text;
+  disputed_.insert(answer.task);
+  if (answer.rejection == RejectionReason::kError) {
+    task.errors.push_back(fault);
+  } else {
+    Blame(fault);
   }
   FailDisputed();
   LeaseToAll();
 }
 
+// The bytes are damaged, and the id of the lease among them may be. So all
+// leases of the connection are revoked, and the connection ends. A worker that
+// damages answers max_losses times while it holds a task does not get it again.
+// A worker that holds nothing damaged no answer: that is between it and its
+// connection.
+void WorkerPool::RejectDamaged(WorkerId id, const WorkerAnswer& answer) {
+  const auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  const WorkerInfo worker = it->second.info;
+  const absl::string_view message = answer.answer.status().message();
+  const std::vector<TaskId> leases = queue_.LeasesOf(id);
+  const WorkerQuarantine::Fault fault =
+      FaultOf(worker, absl::StrCat(Text(worker), ": ", message));
+  ReportRejection(fault, /*adapter=*/"", answer.rejection);
+  for (const TaskId lease : leases) {
+    Task& task = tasks_.at(lease);
+    if (++task.damaged[worker.identity] < options_.queue.max_losses) continue;
+    const AdapterId& adapter = task.asked->adapter;
+    task.rejected.insert(worker.identity);
+    task.last_fault =
+        FaultOf(worker, absl::StrCat(Text(worker), ", adapter ", adapter.name,
+                                     " ", adapter.version, ": ", message))
+            .text;
+    disputed_.insert(lease);
+  }
+  TakeBack(id);
+  workers_.at(id).connection->Close();
+  Remove(id);
+  if (!leases.empty()) Blame(fault);
+  FailDisputed();
+  LeaseToAll();
+}
+
+void WorkerPool::ExcludeFromRejected(WorkerId id, const Worker& worker) {
+  for (const TaskId task : disputed_) {
+    if (tasks_.at(task).rejected.count(worker.info.identity) > 0) {
+      queue_.Exclude(id, task);
+    }
+  }
+}
+
+void WorkerPool::Blame(const WorkerQuarantine::Fault& fault) {
+  if (quarantine_.NoteRejection(fault, options_.now_s())) {
+    Quarantine(fault.worker);
+  }
+}
+
+void WorkerPool::ReportRejection(const WorkerQuarantine::Fault& fault,
+                                 const std::string& adapter,
+                                 RejectionReason reason) {
+  if (observer_ == nullptr) return;
+  observer_->OnRejection({.worker = fault.worker,
+                          .name = fault.name,
+                          .version = fault.version,
+                          .adapter = adapter,
+                          .reason = reason,
+                          .fault = fault.text});
+}
+
 // A disputed task fails if no worker could answer it, or if no worker holds it
-// and it was rejected max_losses times.
+// and max_losses workers answered wrongly. Connections of one worker count
+// once.
 void WorkerPool::FailDisputed() {
   std::vector<TaskId> hopeless;
   for (const TaskId id : disputed_) {
+    const int num_workers = static_cast<int>(tasks_.at(id).rejected.size());
     const bool is_enough =
-        tasks_.at(id).num_rejections >= options_.queue.max_losses &&
-        !queue_.IsHeld(id);
+        num_workers >= options_.queue.max_losses && !queue_.IsHeld(id);
     if (is_enough || !queue_.CanServe(id)) hopeless.push_back(id);
   }
   for (const TaskId id : hopeless) {
@@ -126,29 +194,49 @@ void WorkerPool::TakeBack(WorkerId worker) {
 // Suspends all connections of the worker and revokes their leases.
 void WorkerPool::Quarantine(const WorkerIdentity& worker) {
   for (auto& [id, connected] : workers_) {
-    if (connected.identity() != worker) continue;
+    if (connected.info.identity != worker) continue;
     connected.quarantined = true;
     UpdateOffer(connected);
     TakeBack(id);
   }
-  if (observer_ != nullptr) observer_->OnQuarantine(worker, /*held=*/true);
+  const WorkerQuarantine::Record* record = quarantine_.Find(worker);
+  if (observer_ != nullptr) observer_->OnQuarantine(*record);
   changed_.NotifyAll();
 }
 
-absl::Status WorkerPool::ReleaseWorker(absl::string_view name) {
+// Looks at connections too, because the record of one may be forgotten.
+absl::Status WorkerPool::ReleaseWorker(absl::string_view name_or_identity) {
   const MutexLock lock(mutex_);
-  const std::vector<WorkerQuarantine::Record> held = quarantine_.Held();
-  if (quarantine_.Release(name) == 0) {
-    return absl::NotFoundError(
-        absl::StrCat("worker: \"", name, "\"; expected one in quarantine"));
+  const auto is_meant = [&](const std::string& name,
+                            const WorkerIdentity& identity) {
+    return name == name_or_identity || ToString(identity) == name_or_identity;
+  };
+  std::map<WorkerIdentity, WorkerQuarantine::Record> released;
+  for (WorkerQuarantine::Record& record : quarantine_.Held()) {
+    if (!is_meant(record.name, record.worker)) continue;
+    record.held = false;
+    released.emplace(record.worker, std::move(record));
   }
-  for (const WorkerQuarantine::Record& record : held) {
-    if (record.worker.name == name && observer_ != nullptr) {
-      observer_->OnQuarantine(record.worker, /*held=*/false);
-    }
+  for (const auto& [id, worker] : workers_) {
+    const WorkerInfo& info = worker.info;
+    if (!worker.quarantined || !is_meant(info.name, info.identity)) continue;
+    released.try_emplace(info.identity,
+                         WorkerQuarantine::Record{.worker = info.identity,
+                                                  .name = info.name,
+                                                  .version = info.version});
+  }
+  if (released.empty()) {
+    return absl::NotFoundError(absl::StrCat("worker: \"", name_or_identity,
+                                            "\"; expected one in quarantine"));
+  }
+  for (const auto& [identity, record] : released) {
+    quarantine_.Release(identity);
+    if (observer_ != nullptr) observer_->OnQuarantine(record);
   }
   for (auto& [id, worker] : workers_) {
-    if (worker.info.name != name || !worker.quarantined) continue;
+    if (!worker.quarantined || released.count(worker.info.identity) == 0) {
+      continue;
+    }
     worker.quarantined = false;
     queue_.Resume(id);
     UpdateOffer(worker);
@@ -164,7 +252,6 @@ std::vector<PoolWorkerStatus> WorkerPool::Workers() {
   std::vector<PoolWorkerStatus> all;
   const auto add_faults = [&](const WorkerQuarantine::Record& record) {
     PoolWorkerStatus& status = all.back();
-    status.quarantined = record.held;
     if (record.held) status.quarantined_s = now_s - record.held_since_s;
     status.rejected = record.rejections;
     status.last_fault = record.last_fault;
@@ -173,22 +260,25 @@ std::vector<PoolWorkerStatus> WorkerPool::Workers() {
   for (const auto& [id, worker] : workers_) {
     all.push_back({.info = worker.info,
                    .draining = worker.draining,
+                   .quarantined = worker.quarantined,
                    .leased = queue_.num_leased_to(id),
                    .answered = worker.answered,
                    .busy_s = worker.busy_s,
                    .connected_s = now_s - worker.since_s,
                    .silent_s = now_s - queue_.last_heard_s(id)});
-    connected.insert(worker.identity());
-    if (const auto* record = quarantine_.Find(worker.identity())) {
+    connected.insert(worker.info.identity);
+    if (const auto* record = quarantine_.Find(worker.info.identity)) {
       add_faults(*record);
     }
   }
   for (const WorkerQuarantine::Record& record : quarantine_.Held()) {
     if (connected.count(record.worker) > 0) continue;
-    all.push_back({.info = {.name = record.worker.name,
-                            .version = record.worker.version,
-                            .capacity = 0},
-                   .connected = false});
+    all.push_back({.info = {.name = record.name,
+                            .version = record.version,
+                            .capacity = 0,
+                            .identity = record.worker},
+                   .connected = false,
+                   .quarantined = true});
     add_faults(record);
   }
   return all;

@@ -1,26 +1,31 @@
 #include "coordinator/dispatch/worker_quarantine.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/printable_text.h"
+
 namespace tangram {
-namespace {
 
-// The most workers remembered, more than one coordinator has. Names come from
-// outside, so their number must be bounded.
-constexpr size_t kMaxEntries = 1 << 14;
-
-}  // namespace
+std::string ToString(const WorkerIdentity& worker) {
+  if (worker.caller.empty()) return worker.host;
+  return absl::StrCat(worker.caller, "@", worker.host);
+}
 
 // Keeps the times t of the last k = max_rejections wrong answers. A worker
 // enters quarantine when there are k and now − t_oldest ≤ window_s.
-bool WorkerQuarantine::NoteRejection(const WorkerIdentity& worker,
-                                     const std::string& fault, double now_s) {
-  const auto [it, is_new] = entries_.try_emplace(worker);
-  Entry& entry = it->second;
+bool WorkerQuarantine::NoteRejection(const Fault& fault, double now_s) {
+  // Makes room first, so that the new record is not the one that goes.
+  if (entries_.count(fault.worker) == 0) ForgetOne();
+  Entry& entry = entries_[fault.worker];
   Record& record = entry.record;
-  record.worker = worker;
-  record.last_fault = fault;
+  record.worker = fault.worker;
+  record.name = fault.name;
+  record.version = fault.version;
+  record.last_fault = PrintableText(fault.text, kMaxFaultBytes);
   ++record.rejections;
+  entry.last_s = now_s;
   // Oldest first.
   entry.recent_s.push_back(now_s);
   const size_t limit = static_cast<size_t>(options_.max_rejections);
@@ -33,7 +38,6 @@ bool WorkerQuarantine::NoteRejection(const WorkerIdentity& worker,
     record.held_since_s = now_s;
     ++num_held_;
   }
-  if (is_new) ForgetOne();
   return is_held_now;
 }
 
@@ -48,14 +52,11 @@ const WorkerQuarantine::Record* WorkerQuarantine::Find(
   return it == entries_.end() ? nullptr : &it->second.record;
 }
 
-int WorkerQuarantine::Release(absl::string_view name) {
-  const int before = num_held_;
-  std::erase_if(entries_, [&](const auto& entry) {
-    if (entry.first.name != name) return false;
-    num_held_ -= entry.second.record.held;
-    return true;
-  });
-  return before - num_held_;
+bool WorkerQuarantine::Release(const WorkerIdentity& worker) {
+  if (!Holds(worker)) return false;
+  entries_.erase(worker);
+  --num_held_;
+  return true;
 }
 
 std::vector<WorkerQuarantine::Record> WorkerQuarantine::Held() const {
@@ -66,14 +67,16 @@ std::vector<WorkerQuarantine::Record> WorkerQuarantine::Held() const {
   return held;
 }
 
-// Forgets a worker that is not in quarantine, if there are too many.
 void WorkerQuarantine::ForgetOne() {
-  if (entries_.size() <= kMaxEntries) return;
-  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (it->second.record.held) continue;
-    entries_.erase(it);
-    return;
-  }
+  if (entries_.size() < kMaxRecords) return;
+  const auto worth = [](const auto& entry) {
+    return std::pair(entry.second.record.held, entry.second.last_s);
+  };
+  const auto least = std::min_element(
+      entries_.begin(), entries_.end(),
+      [&](const auto& a, const auto& b) { return worth(a) < worth(b); });
+  num_held_ -= least->second.record.held;
+  entries_.erase(least);
 }
 
 }  // namespace tangram

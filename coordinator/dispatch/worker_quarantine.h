@@ -11,13 +11,17 @@
 
 namespace tangram {
 
-// Identifies a worker across connections. A worker that comes back with another
-// version of Tangram counts as another worker, because the fault may be fixed.
+// Identifies a worker across connections, by facts that it does not choose. Its
+// name and version are its own words, so they identify nobody. All workers with
+// one credential on one host are one worker here.
 struct WorkerIdentity {
-  std::string name;
-  std::string version;
+  std::string caller;  // The authenticated caller. Empty: no authentication.
+  std::string host;    // The address that it dials from, without the port.
   auto operator<=>(const WorkerIdentity&) const = default;
 };
+
+// Returns "caller@host", or the host alone without authentication.
+std::string ToString(const WorkerIdentity& worker);
 
 struct QuarantineOptions {
   // This many wrong answers of one worker within window_s put it in quarantine.
@@ -27,42 +31,58 @@ struct QuarantineOptions {
 };
 
 // Holds the workers that get no more queries because their answers were wrong.
-// The state is by name and version, not by connection, so dialing again changes
-// nothing. It lives in memory, so a restarted coordinator trusts every worker.
+// The state is by identity, so another name, another version or another
+// connection changes nothing. It lives in memory, so a restarted coordinator
+// trusts every worker.
 //
 // Not thread-safe.
 class WorkerQuarantine {
  public:
   struct Record {
     WorkerIdentity worker;
+    std::string name;        // As the worker last called itself; for people.
+    std::string version;     // Likewise.
     int64_t rejections = 0;  // Since the record began.
-    std::string last_fault;
-    bool held = false;  // In quarantine.
+    std::string last_fault;  // Printable, at most kMaxFaultBytes.
+    bool held = false;       // In quarantine.
     double held_since_s = 0;
   };
+  // More than a path of fields, a value and an expectation take.
+  static constexpr size_t kMaxFaultBytes = 500;
+  // The most workers remembered, more than one coordinator has.
+  static constexpr size_t kMaxRecords = 1 << 14;
 
   explicit WorkerQuarantine(const QuarantineOptions& options)
       : options_(options) {}
 
-  // Records a wrong answer of `worker`. Returns whether it puts the worker in
-  // quarantine; false if it is there already. `now_s` must never go back.
-  bool NoteRejection(const WorkerIdentity& worker, const std::string& fault,
-                     double now_s);
+  // A wrong answer.
+  struct Fault {
+    WorkerIdentity worker;
+    std::string name;
+    std::string version;
+    std::string text;
+  };
+  // Records a fault. Returns whether it puts the worker in quarantine; false if
+  // it is there already. `now_s` must never go back. Beyond kMaxRecords, the
+  // worker whose last fault is oldest is forgotten; workers in quarantine are
+  // forgotten after all others.
+  bool NoteRejection(const Fault& fault, double now_s);
 
   bool Holds(const WorkerIdentity& worker) const;
   // Returns null if no wrong answer is remembered.
   const Record* Find(const WorkerIdentity& worker) const;
-  // Forgets the wrong answers of all workers of that name. Returns how many
-  // were in quarantine.
-  int Release(absl::string_view name);
+  // Forgets the wrong answers of a worker. Returns whether it was in
+  // quarantine. Does nothing if it was not.
+  bool Release(const WorkerIdentity& worker);
 
-  std::vector<Record> Held() const;  // Sorted by name.
+  std::vector<Record> Held() const;  // Sorted by identity.
   int num_held() const { return num_held_; }
 
  private:
   struct Entry {
     Record record;
     std::deque<double> recent_s;  // Times of the latest rejections.
+    double last_s = 0;
   };
 
   void ForgetOne();

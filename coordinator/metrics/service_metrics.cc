@@ -13,6 +13,14 @@ constexpr absl::StatusCode kPlanCodes[] = {
     absl::StatusCode::kInternal, absl::StatusCode::kUnavailable,
     absl::StatusCode::kDataLoss};
 
+// Adapters with series of their own, over ten times those that exist. Workers
+// choose the names, and each has about 13 series.
+constexpr size_t kMaxAdapterLabels = 100;
+// The label of all adapters beyond them.
+constexpr char kOtherAdapters[] = "other";
+// The label of an answer whose lease is unknown.
+constexpr char kUnknownAdapter[] = "unknown";
+
 std::string NameOf(absl::StatusCode code) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(code));
 }
@@ -78,18 +86,27 @@ ServiceMetrics::ServiceMetrics(Metrics& metrics)
   }
 }
 
+std::string ServiceMetrics::LabelOf(const std::string& adapter) {
+  if (adapter.empty()) return kUnknownAdapter;
+  const MutexLock lock(mutex_);
+  if (adapters_.count(adapter) > 0) return adapter;
+  if (adapters_.size() >= kMaxAdapterLabels) return kOtherAdapters;
+  adapters_.insert(adapter);
+  return adapter;
+}
+
 void ServiceMetrics::OnAdapter(const std::string& adapter) {
+  const std::string label = LabelOf(adapter);
   for (const QueryEvent event : kQueryEvents) {
-    queries_.Add({{"adapter", adapter}, {"state", NameOf(event)}}, 0);
+    queries_.Add({{"adapter", label}, {"state", NameOf(event)}}, 0);
   }
   for (const RejectionReason reason : kRejectionReasons) {
-    rejected_answers_.Add({{"adapter", adapter}, {"reason", NameOf(reason)}},
-                          0);
+    rejected_answers_.Add({{"adapter", label}, {"reason", NameOf(reason)}}, 0);
   }
 }
 
 void ServiceMetrics::OnQuery(const std::string& adapter, QueryEvent event) {
-  queries_.Add({{"adapter", adapter}, {"state", NameOf(event)}});
+  queries_.Add({{"adapter", LabelOf(adapter)}, {"state", NameOf(event)}});
   if (event == QueryEvent::kLost || event == QueryEvent::kGivenUp) {
     leases_lost_.Add({});
   }
@@ -109,13 +126,14 @@ void ServiceMetrics::OnWorkerLost(const std::string& name) {
 }
 
 void ServiceMetrics::OnRejection(const Rejection& rejection) {
-  rejected_answers_.Add(
-      {{"adapter", rejection.adapter.empty() ? "unknown" : rejection.adapter},
-       {"reason", NameOf(rejection.reason)}});
-  if (const auto times = rejections_.Note(rejection.worker.name)) {
+  rejected_answers_.Add({{"adapter", LabelOf(rejection.adapter)},
+                         {"reason", NameOf(rejection.reason)}});
+  const std::string source = ToString(rejection.worker);
+  if (const auto times = rejections_.Note(source)) {
     Log(LogLevel::kWarning, "worker answered wrongly",
-        {{"worker", rejection.worker.name},
-         {"version", rejection.worker.version},
+        {{"worker", rejection.name},
+         {"version", rejection.version},
+         {"source", source},
          {"adapter", rejection.adapter},
          {"reason", NameOf(rejection.reason)},
          {"fault", rejection.fault},
@@ -123,10 +141,12 @@ void ServiceMetrics::OnRejection(const Rejection& rejection) {
   }
 }
 
-void ServiceMetrics::OnQuarantine(const WorkerIdentity& worker, bool held) {
-  Log(held ? LogLevel::kError : LogLevel::kInfo,
-      held ? "worker quarantined" : "worker released",
-      {{"worker", worker.name}, {"version", worker.version}});
+void ServiceMetrics::OnQuarantine(const WorkerQuarantine::Record& worker) {
+  Log(worker.held ? LogLevel::kError : LogLevel::kInfo,
+      worker.held ? "worker quarantined" : "worker released",
+      {{"worker", worker.name},
+       {"version", worker.version},
+       {"source", ToString(worker.worker)}});
 }
 
 void ServiceMetrics::OnPlan(const absl::Status& status,

@@ -1,13 +1,16 @@
 #ifndef TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 #define TANGRAM_COORDINATOR_METRICS_SERVICE_METRICS_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/obs/metrics.h"
 #include "common/obs/sparse_warning.h"
 #include "common/planner/cluster_planner.h"
+#include "common/sync/mutex.h"
 #include "common/wire/plan_file.h"
 #include "coordinator/dispatch/worker_pool.h"
 
@@ -25,7 +28,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   void OnWorkerLost(const std::string& name) override;
   // Counts the wrong answer. Logs it, for each worker at most once a minute.
   void OnRejection(const Rejection& rejection) override;
-  void OnQuarantine(const WorkerIdentity& worker, bool held) override;
+  void OnQuarantine(const WorkerQuarantine::Record& worker) override;
 
   void OnPlan(const absl::Status& status, const PlanningStats& stats,
               const std::vector<PhaseTime>& phases, double wall_s);
@@ -37,6 +40,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   void SetWaitingJobs(int waiting);
 
  private:
+  // Returns the value of the label "adapter" for a name that workers chose.
+  std::string LabelOf(const std::string& adapter);
+
   DurationHistogram planning_duration_;
   Counter plans_;
   Counter known_plans_;
@@ -58,6 +64,9 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge running_jobs_;
   Gauge queued_jobs_;
   SparseKinds rejections_;
+  Mutex mutex_;
+  // Names of adapters that have series, at most kMaxAdapterLabels.
+  std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

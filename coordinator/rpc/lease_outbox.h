@@ -31,7 +31,8 @@ class LeaseOutbox {
 
  private:
   // A context that the worker has or is about to receive. Numbers belong to
-  // this stream. Contexts of two tenants never share one.
+  // this stream. Equal contexts share one, also those of two tenants: the
+  // worker learns of no tenant, and a digest stands for one content.
   struct SentContext {
     Digest id;
     uint64_t number = 0;

@@ -34,6 +34,7 @@ void Encode(const PoolWorkerStatus& worker, v1::WorkerStatus& message) {
   message.set_last_fault(worker.last_fault);
   message.set_away(!worker.connected);
   message.set_version(worker.info.version);
+  message.set_source(ToString(worker.info.identity));
 }
 
 std::vector<PoolWorkerStatus> WorkersByName(WorkerPool& pool) {

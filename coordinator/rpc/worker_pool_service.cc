@@ -17,7 +17,9 @@
 #include "common/wire/grpc_status.h"
 #include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
+#include "coordinator/auth/call_gate.h"
 #include "coordinator/rpc/lease_outbox.h"
+#include "coordinator/rpc/peer_host.h"
 #include "tangram/v1/worker_pool_service.grpc.pb.h"
 
 namespace tangram {
@@ -26,18 +28,33 @@ namespace {
 // Far more than the adapters that exist. A worker that offers more is broken.
 constexpr int kMaxAdapters = 1 << 8;
 
+// Checks a name that workers choose, and that reaches logs and terminals.
+absl::Status CheckPrintableName(absl::string_view field,
+                                const std::string& value) {
+  TANGRAM_RETURN_IF_ERROR(CheckName(field, value));
+  return CheckPrintable(field, value);
+}
+
+absl::StatusOr<AdapterInfo> DecodeAdapter(const v1::Adapter& message) {
+  TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter, FromProto(message));
+  TANGRAM_RETURN_IF_ERROR(
+      FirstError({CheckPrintable("name", adapter.id.name),
+                  CheckPrintable("version", adapter.id.version)}));
+  return adapter;
+}
+
 absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
   TANGRAM_RETURN_IF_ERROR(CheckPresent("hello", message.has_hello()));
   const v1::Hello& hello = message.hello();
   TANGRAM_RETURN_IF_ERROR(InField(
       "hello",
       FirstError(
-          {CheckName("name", hello.name()),
+          {CheckPrintableName("name", hello.name()),
            CheckPositive("capacity", hello.capacity(), kMaxWorkerThreads),
            CheckPositive("adapters", hello.adapters_size(), kMaxAdapters)})));
   if (!hello.version().empty()) {
     TANGRAM_RETURN_IF_ERROR(
-        InField("hello", CheckName("version", hello.version())));
+        InField("hello", CheckPrintableName("version", hello.version())));
   }
   WorkerInfo info{.name = hello.name(),
                   .version = hello.version(),
@@ -45,14 +62,14 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
   for (int i = 0; i < hello.adapters_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(
         AdapterInfo adapter,
-        InField("hello.adapters", i, FromProto(hello.adapters(i))));
+        InField("hello.adapters", i, DecodeAdapter(hello.adapters(i))));
     info.adapters.push_back(std::move(adapter));
   }
   return info;
 }
 
 // Decodes an answer. An answer is rejected if its digest is wrong or it cannot
-// be decoded. An error that the worker reports is no reason to reject.
+// be decoded. The pool judges the errors that workers report.
 WorkerAnswer ReadAnswer(v1::Answer& message) {
   WorkerAnswer answer{.task = message.id(),
                       .answer = DecodeAnswer(message),
@@ -76,8 +93,10 @@ class WorkerSession
     : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>,
       public WorkerConnection {
  public:
-  WorkerSession(grpc::CallbackServerContext& context, WorkerPool& pool)
-      : context_(context), pool_(pool) {
+  // `caller`: the caller of the stream, or why it is not known.
+  WorkerSession(grpc::CallbackServerContext& context, WorkerPool& pool,
+                absl::StatusOr<Caller> caller)
+      : context_(context), pool_(pool), caller_(std::move(caller)) {
     StartRead(&incoming_);
   }
 
@@ -124,13 +143,17 @@ class WorkerSession
 
  private:
   absl::Status Join() {
-    TANGRAM_ASSIGN_OR_RETURN(const WorkerInfo info, DecodeHello(incoming_));
+    TANGRAM_RETURN_IF_ERROR(caller_.status());
+    TANGRAM_ASSIGN_OR_RETURN(WorkerInfo info, DecodeHello(incoming_));
+    info.identity = {.caller = caller_->name,
+                     .host = PeerHost(context_.peer())};
     name_ = info.name;
     capacity_ = info.capacity;
     worker_ = pool_.Connect(info, *this);
     Log(LogLevel::kInfo, "worker joined",
         {{"worker", name_},
          {"peer", context_.peer()},
+         {"source", ToString(info.identity)},
          {"version", incoming_.hello().version()},
          {"capacity", info.capacity}});
     return absl::OkStatus();
@@ -190,6 +213,7 @@ class WorkerSession
 
   grpc::CallbackServerContext& context_;
   WorkerPool& pool_;
+  const absl::StatusOr<Caller> caller_;
   std::string name_;
   int capacity_ = 0;                // Slots.
   std::optional<WorkerId> worker_;  // Set by the first message.
@@ -207,21 +231,25 @@ class WorkerSession
 
 class WorkerPoolService : public v1::WorkerPool::CallbackService {
  public:
-  explicit WorkerPoolService(WorkerPool& pool) : pool_(pool) {}
+  WorkerPoolService(WorkerPool& pool, Authenticator& authenticator)
+      : pool_(pool), authenticator_(authenticator) {}
 
   grpc::ServerBidiReactor<v1::WorkerMessage, v1::CoordinatorMessage>* Work(
       grpc::CallbackServerContext* context) override {
-    return new WorkerSession(*context, pool_);
+    return new WorkerSession(*context, pool_,
+                             CallerOf(authenticator_, *context));
   }
 
  private:
   WorkerPool& pool_;
+  Authenticator& authenticator_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> CreateWorkerPoolService(WorkerPool& pool) {
-  return std::make_unique<WorkerPoolService>(pool);
+std::unique_ptr<grpc::Service> CreateWorkerPoolService(
+    WorkerPool& pool, Authenticator& authenticator) {
+  return std::make_unique<WorkerPoolService>(pool, authenticator);
 }
 
 }  // namespace tangram

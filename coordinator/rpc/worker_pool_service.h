@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/worker_pool.h"
 
 namespace grpc {
@@ -13,8 +14,9 @@ namespace tangram {
 
 // Creates the service that workers dial
 // (proto/tangram/v1/worker_pool_service.proto). Each stream is a worker of
-// `pool`, which must outlive the service.
-std::unique_ptr<grpc::Service> CreateWorkerPoolService(WorkerPool& pool);
+// `pool`. `authenticator` tells who dials. Both must outlive the service.
+std::unique_ptr<grpc::Service> CreateWorkerPoolService(
+    WorkerPool& pool, Authenticator& authenticator);
 
 }  // namespace tangram
 

@@ -1,3 +1,5 @@
+#include <grpcpp/client_context.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -19,6 +21,7 @@
 #include "tests/testing/builders.h"
 #include "tests/testing/messages/mutate_message.h"
 #include "tests/testing/service/test_service.h"
+#include "tests/testing/service/test_tokens.h"
 #include "tests/testing/service/worker_proxy.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -97,10 +100,12 @@ class MutatedAnswersTest : public ::testing::Test {
   ~MutatedAnswersTest() override { proxy_.reset(); }
 
   void AddWorker(const std::string& name, const std::string& address) {
-    WorkerOptions options{.coordinators = {{.address = address}},
-                          .name = name,
-                          .min_backoff_s = 0.02,
-                          .max_backoff_s = 0.1};
+    WorkerOptions options{
+        .coordinators = {{.address = address,
+                          .token_file = tokens_.FileOf(name)}},
+        .name = name,
+        .min_backoff_s = 0.02,
+        .max_backoff_s = 0.1};
     for (const char* adapter : kAdapters) {
       options.parallelizers.push_back(*CreateBuiltinParallelizer(adapter));
     }
@@ -202,10 +207,12 @@ class MutatedAnswersTest : public ::testing::Test {
       std::make_shared<const QueryContext>(Context());
   std::map<std::string, std::unique_ptr<Parallelizer>> parallelizers_;
   std::map<std::string, Answer> expected_;
-  TestService service_{{.quarantine = {.max_rejections = 0},
+  const TestTokens tokens_{{"user,team,plan", "victim,,work", "honest,,work"}};
+  TestService service_{{.auth = tokens_.auth(),
+                        .quarantine = {.max_rejections = 0},
                         .cache_bytes = 0,
                         .plan_cache_bytes = 0,
-                        .queue = {.hedge_after_s = 0.2}}};
+                        .queue = {.hedge_after_s = 0.5}}};
   std::unique_ptr<WorkerProxy> proxy_;
 
  private:
@@ -240,9 +247,11 @@ TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
     const std::lock_guard lock(mutex_);
     changes_left_ = 1 << 30;
   }
+  grpc::ClientContext context;
+  TestTokens::Authorize("user", context);
   ASSERT_OK_AND_ASSIGN(
       const PlanFile file,
-      CallPlan(service_.address(), Encode(SmallRequest(), "mist")));
+      CallPlan(service_.address(), Encode(SmallRequest(), "mist"), context));
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "mist"));
 }
 

@@ -8,11 +8,14 @@
 
 #include "common/wire/grpc_settings.h"
 #include "common/wire/grpc_status.h"
+#include "common/wire/parallelizer_wire.h"
 #include "common/wire/worker_pool_wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tangram/v1/status_service.grpc.pb.h"
+#include "tangram/v1/worker_pool_service.grpc.pb.h"
 #include "tests/testing/service/test_service.h"
+#include "tests/testing/service/test_tokens.h"
 #include "tests/testing/service/worker_proxy.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
@@ -41,51 +44,69 @@ class QuarantineTest : public ::testing::Test {
       }
       SealAnswer(answer);
     });
-    WorkerOptions options{.coordinators = {{.address = proxy_->address()}},
-                          .name = "erring"};
-    options.parallelizers.push_back(*CreateBuiltinParallelizer("uniform"));
-    service_.AddWorker(std::move(options));
+    AddWorker("erring", "token-1", proxy_->address());
     stub_ = v1::Workers::NewStub(OpenChannel(service_.address()));
   }
   ~QuarantineTest() override { proxy_.reset(); }
 
-  absl::StatusOr<PlanFile> Plan() {
-    return CallPlan(service_.address(), Encode(SmallRequest(), "uniform"));
+  void AddWorker(const std::string& name, const std::string& token,
+                 const std::string& address) {
+    WorkerOptions options{
+        .coordinators = {{.address = address,
+                          .token_file = tokens_.FileOf(token)}},
+        .name = name};
+    options.parallelizers.push_back(*CreateBuiltinParallelizer("uniform"));
+    service_.AddWorker(std::move(options));
   }
-  v1::WorkerStatus Erring() {
+  absl::StatusOr<PlanFile> Plan() {
     grpc::ClientContext context;
+    TestTokens::Authorize("user", context);
+    return CallPlan(service_.address(), Encode(SmallRequest(), "uniform"),
+                    context);
+  }
+  v1::WorkerStatus Find(const std::string& name) {
+    grpc::ClientContext context;
+    TestTokens::Authorize("operator", context);
     v1::WorkerList list;
     EXPECT_TRUE(
         stub_->ListWorkers(&context, v1::ListWorkersRequest(), &list).ok());
     for (const v1::WorkerStatus& worker : list.workers()) {
-      if (worker.name() == "erring") return worker;
+      if (worker.name() == name) return worker;
     }
     return {};
   }
+  v1::WorkerStatus Erring() { return Find("erring"); }
   absl::Status Release(const std::string& name) {
     grpc::ClientContext context;
+    TestTokens::Authorize("operator", context);
     v1::ReleaseWorkerRequest request;
     request.set_name(name);
     v1::ReleaseWorkerResponse response;
     return FromGrpc(stub_->ReleaseWorker(&context, request, &response));
   }
 
+  const TestTokens tokens_{{"user,team,plan", "operator,,operate",
+                            "token-1,,work", "token-2,,work"}};
   std::atomic<bool> errs_ = true;
-  TestService service_{
-      {.quarantine = {.max_rejections = 2}, .plan_cache_bytes = 0}};
+  TestService service_{{.auth = tokens_.auth(),
+                        .worker_wait_s = 0.5,
+                        .quarantine = {.max_rejections = 2},
+                        .plan_cache_bytes = 0}};
   std::unique_ptr<WorkerProxy> proxy_;
   std::unique_ptr<v1::Workers::Stub> stub_;
 };
 
 TEST_F(QuarantineTest, PlansGoOnWithTheOthers) {
-  service_.AddWorker("uniform");
+  AddWorker("honest", "token-2", service_.address());
   ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan());
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
   EXPECT_TRUE(Erring().quarantined());
+  EXPECT_EQ(Erring().source(), "token-1@127.0.0.1");
+  EXPECT_FALSE(Find("honest").quarantined());
   EXPECT_GE(Erring().rejected(), 2);
   EXPECT_THAT(Erring().last_fault(),
               AllOf(HasSubstr("worker erring"), HasSubstr("adapter uniform 1"),
-                    HasSubstr("dp_degree: 4096; expected from 1 to")));
+                    HasSubstr("dp_degree: 4096; expected a positive integer")));
 }
 
 TEST_F(QuarantineTest, PlansFailWithTheReasonUntilTheOnlyWorkerIsReleased) {
@@ -108,6 +129,48 @@ TEST_F(QuarantineTest, PlansFailWithTheReasonUntilTheOnlyWorkerIsReleased) {
   EXPECT_FALSE(Erring().quarantined());
   ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan());
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
+}
+
+TEST_F(QuarantineTest, AnotherNameOfTheSameCallerIsNotAskedEither) {
+  while (!Erring().quarantined()) EXPECT_FALSE(Plan().ok());
+  AddWorker("renamed", "token-1", service_.address());
+  EXPECT_TRUE(Find("renamed").quarantined());
+  // Nor can the worker bring another into quarantine by taking its name.
+  AddWorker("erring", "token-2", service_.address());
+  ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan());
+  EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
+  EXPECT_THAT(Release("token-2@127.0.0.1"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("token-2")));
+  EXPECT_THAT(Release("token-1@127.0.0.1"), IsOk());
+  EXPECT_FALSE(Find("renamed").quarantined());
+}
+
+// The name would reach logs and terminals.
+TEST_F(QuarantineTest, ANameWithControlCharactersIsRefused) {
+  const auto pool = v1::WorkerPool::NewStub(OpenChannel(service_.address()));
+  for (const int field : {0, 1, 2, 3}) {
+    v1::WorkerMessage message;
+    v1::Hello& hello = *message.mutable_hello();
+    hello.set_name("w");
+    hello.set_version("1");
+    hello.set_capacity(1);
+    *hello.add_adapters() = ToProto(AdapterInfo{.id = {"a", "1"}});
+    const std::string nasty = "x\x1b[2J";
+    if (field == 0) hello.set_name(nasty);
+    if (field == 1) hello.set_version(nasty);
+    if (field == 2) hello.mutable_adapters(0)->set_name(nasty);
+    if (field == 3) hello.mutable_adapters(0)->set_version(nasty);
+    grpc::ClientContext context;
+    TestTokens::Authorize("token-2", context);
+    const auto stream = pool->Work(&context);
+    stream->Write(message);
+    v1::CoordinatorMessage answer;
+    EXPECT_FALSE(stream->Read(&answer));
+    EXPECT_THAT(FromGrpc(stream->Finish()),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("hello."), HasSubstr("\\x1b[2J"),
+                               HasSubstr("no control characters"))));
+  }
 }
 
 }  // namespace

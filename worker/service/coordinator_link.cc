@@ -187,8 +187,9 @@ class StreamLink : public CoordinatorLink {
     return std::make_shared<const PairContext>(std::move(context));
   }
 
-  // Resolves the adapter and the context of a lease. Fails if either is
-  // unknown.
+  // Resolves the adapter and the context of a lease. kInternal if either is
+  // unknown, which says nothing about the question: another worker is asked.
+  // kInvalidArgument if the question is malformed.
   absl::StatusOr<LeasedJob> Decode(const v1::Lease& lease) const {
     LeasedJob job{.id = lease.id()};
     for (const auto& parallelizer : options_.parallelizers) {
@@ -197,9 +198,9 @@ class StreamLink : public CoordinatorLink {
       }
     }
     if (job.parallelizer == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("adapter: \"", lease.adapter(), "\" is not offered by ",
-                       options_.name));
+      return absl::InternalError(absl::StrCat("adapter: \"", lease.adapter(),
+                                              "\" is not offered by ",
+                                              options_.name));
     }
     TANGRAM_ASSIGN_OR_RETURN(job.query, DecodeQuery(lease));
     if (lease.context() == 0) {
@@ -208,7 +209,8 @@ class StreamLink : public CoordinatorLink {
     }
     const auto context = contexts_.find(lease.context());
     if (context == contexts_.end()) {
-      return absl::InvalidArgumentError("context: unknown");
+      return absl::InternalError(
+          absl::StrCat("context: ", lease.context(), "; expected a known one"));
     }
     TANGRAM_ASSIGN_OR_RETURN(job.context, context->second);
     TANGRAM_RETURN_IF_ERROR(CheckIndices(*job.context, job.query));

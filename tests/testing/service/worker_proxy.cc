@@ -42,6 +42,13 @@ class Proxy : public WorkerProxy, public v1::WorkerPool::Service {
       grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::WorkerMessage>*
           worker) override {
     grpc::ClientContext up;
+    // The coordinator must see the worker's token.
+    const auto& metadata = context->client_metadata();
+    if (const auto token = metadata.find("authorization");
+        token != metadata.end()) {
+      up.AddMetadata("authorization",
+                     {token->second.data(), token->second.size()});
+    }
     const auto coordinator = stub_->Work(&up);
     std::thread down([&] {
       v1::CoordinatorMessage message;

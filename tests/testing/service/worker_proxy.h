@@ -9,7 +9,8 @@
 
 namespace tangram::testing {
 
-// Stands between workers and a coordinator and forwards all messages. `tamper`
+// Stands between workers and a coordinator and forwards tokens and messages.
+// `tamper`
 // may change the answers of workers. It is called from the threads of the
 // streams.
 class WorkerProxy {

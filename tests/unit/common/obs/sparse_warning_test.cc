@@ -1,5 +1,8 @@
 #include "common/obs/sparse_warning.h"
 
+#include <cstddef>
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace tangram {
@@ -20,6 +23,16 @@ TEST(SparseKindsTest, EachKindIsToldByItself) {
   EXPECT_EQ(kinds.Note("a"), 1);
   EXPECT_EQ(kinds.Note("a"), std::nullopt);
   EXPECT_EQ(kinds.Note("b"), 1);
+}
+
+TEST(SparseKindsTest, KindsBeyondTheLimitCountAsOne) {
+  SparseKinds kinds;
+  for (size_t i = 0; i < SparseKinds::kMaxKinds; ++i) {
+    EXPECT_EQ(kinds.Note(std::to_string(i)), 1);
+  }
+  EXPECT_EQ(kinds.Note("one more"), 1);
+  EXPECT_EQ(kinds.Note("and another"), std::nullopt);
+  EXPECT_EQ(kinds.Note("0"), std::nullopt);  // Known before.
 }
 
 }  // namespace

@@ -21,37 +21,55 @@ std::string BestVersion(const AdapterCensus& census) {
   return best.has_value() ? best->id.version : "none";
 }
 
-TEST(AdapterCensusTest, TheVersionWithMostSlotsIsUsed) {
+WorkerIdentity Host(const std::string& host) { return {.host = host}; }
+
+TEST(AdapterCensusTest, TheVersionOfMostWorkersIsUsed) {
   AdapterCensus census;
-  census.Add({Adapter("mist", "1")}, 2);
-  census.Add({Adapter("mist", "2")}, 1);
+  census.Add({Adapter("mist", "1")}, Host("a"));
+  census.Add({Adapter("mist", "2")}, Host("b"));  // 1 and 1: the first.
   EXPECT_EQ(BestVersion(census), "1");
-  census.Add({Adapter("mist", "2")}, 1);  // 2 and 2: the later.
+  census.Add({Adapter("mist", "2")}, Host("c"));
   EXPECT_EQ(BestVersion(census), "2");
-  census.Remove({Adapter("mist", "2")}, 1);
+  census.Remove({Adapter("mist", "2")}, Host("c"));
   EXPECT_EQ(BestVersion(census), "1");
-  census.Remove({Adapter("mist", "1")}, 2);
+  census.Remove({Adapter("mist", "1")}, Host("a"));
   EXPECT_EQ(BestVersion(census), "2");
-  census.Remove({Adapter("mist", "2")}, 1);
+  census.Add({Adapter("mist", "1")}, Host("a"));  // Now the later one.
+  EXPECT_EQ(BestVersion(census), "2");
+  census.Remove({Adapter("mist", "1")}, Host("a"));
+  census.Remove({Adapter("mist", "2")}, Host("b"));
   EXPECT_EQ(BestVersion(census), "none");
   EXPECT_THAT(census.Names(), IsEmpty());
 }
 
+TEST(AdapterCensusTest, OneWorkerHasOneVoteHoweverOftenItDials) {
+  AdapterCensus census;
+  census.Add({Adapter("mist", "1")}, Host("a"));
+  census.Add({Adapter("mist", "1")}, Host("b"));
+  for (int i = 0; i < 5; ++i) census.Add({Adapter("mist", "9")}, Host("liar"));
+  EXPECT_EQ(BestVersion(census), "1");
+  // Its other connections remain.
+  census.Remove({Adapter("mist", "9")}, Host("liar"));
+  census.Remove({Adapter("mist", "1")}, Host("a"));
+  census.Remove({Adapter("mist", "1")}, Host("b"));
+  EXPECT_EQ(BestVersion(census), "9");
+}
+
 TEST(AdapterCensusTest, NamesAreSorted) {
   AdapterCensus census;
-  census.Add({Adapter("mist", "1"), Adapter("alpa", "1")}, 1);
+  census.Add({Adapter("mist", "1"), Adapter("alpa", "1")}, Host("a"));
   EXPECT_THAT(census.Names(), ElementsAre("alpa", "mist"));
 }
 
 TEST(AdapterCensusTest, TheDigestIsOfWhatIsUsed) {
   AdapterCensus census;
-  census.Add({Adapter("mist", "1")}, 2);
+  census.Add({Adapter("mist", "1")}, Host("a"));
   const Digest before = census.DigestOfBest();
-  census.Add({Adapter("mist", "2")}, 1);  // Not used.
+  census.Add({Adapter("mist", "2")}, Host("b"));  // Not used.
   EXPECT_EQ(census.DigestOfBest(), before);
-  census.Add({Adapter("mist", "2")}, 2);
+  census.Add({Adapter("mist", "2")}, Host("c"));
   EXPECT_NE(census.DigestOfBest(), before);
-  census.Remove({Adapter("mist", "2")}, 2);
+  census.Remove({Adapter("mist", "2")}, Host("c"));
   EXPECT_EQ(census.DigestOfBest(), before);
 }
 

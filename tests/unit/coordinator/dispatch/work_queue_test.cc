@@ -243,6 +243,22 @@ TEST(WorkQueueTest, StragglersAreDoubledAndTheFirstAnswerWins) {
   EXPECT_FALSE(Complete(queue, slow, task));
 }
 
+// Each worker waits twice as long as the one before it.
+TEST(WorkQueueTest, SilentHoldersDoNotKeepATaskFromOthers) {
+  WorkQueue queue(kOptions);
+  const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
+  for (const double at_s : {0.0, 30.1, 90.2, 210.3}) {
+    const WorkerId worker = queue.AddWorker({kAceso}, 2, at_s);
+    if (at_s > 0) {
+      EXPECT_THAT(queue.LeaseTo(worker, at_s - 0.2), IsEmpty());
+    }
+    EXPECT_THAT(queue.LeaseTo(worker, at_s), ElementsAre(task));
+    // Nobody takes it twice.
+    EXPECT_THAT(queue.LeaseTo(worker, at_s + 1e6), IsEmpty());
+    queue.CheckInvariants();
+  }
+}
+
 TEST(WorkQueueTest, ADoubledTaskSurvivesEitherWorker) {
   WorkQueue queue(kOptions);
   const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
@@ -307,6 +323,19 @@ TEST(WorkQueueTest, ARefusedTaskGoesToOthersOnly) {
   EXPECT_TRUE(Complete(queue, refused, tasks[1]));
   EXPECT_THAT(queue.LeaseTo(refused, 100), IsEmpty());
   EXPECT_FALSE(queue.Refuse(refused, tasks[0]));  // It does not hold it.
+}
+
+TEST(WorkQueueTest, AnExcludedWorkerIsNotLeasedTheTask) {
+  WorkQueue queue(kOptions);
+  const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
+  const WorkerId excluded = queue.AddWorker({kAceso}, 1, 0);
+  queue.Exclude(excluded, task);
+  EXPECT_FALSE(queue.CanServe(task));
+  EXPECT_THAT(queue.LeaseTo(excluded, 0), IsEmpty());
+  const WorkerId other = queue.AddWorker({kAceso}, 1, 0);
+  EXPECT_TRUE(queue.CanServe(task));
+  EXPECT_THAT(queue.LeaseTo(other, 0), ElementsAre(task));
+  EXPECT_THAT(queue.LeasesOf(other), ElementsAre(task));
 }
 
 TEST(WorkQueueTest, ATaskIsGivenUpWhereItWaits) {

@@ -1,5 +1,12 @@
+#include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -11,11 +18,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::kCounting;
 using testing::Named;
 using testing::RecordingWorker;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using testing::ThreadWorker;
+using ::testing::UnorderedElementsAreArray;
 using testing::WorkerPoolTest;
 
 TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
@@ -29,7 +39,9 @@ TEST_F(WorkerPoolTest, AnAnswerToAnotherQuestionIsTheWorkersFault) {
                        "worker w1 (tangram 1.2), adapter counting 1: answer: "
                        "profile; expected parallelize"));
   ASSERT_THAT(observer_.rejections, SizeIs(1));
-  EXPECT_EQ(observer_.rejections[0].worker.name, "w1");
+  EXPECT_EQ(observer_.rejections[0].worker.host, "host-of-w1");
+  EXPECT_EQ(observer_.rejections[0].name, "w1");
+  EXPECT_EQ(observer_.rejections[0].version, "1.2");
   EXPECT_EQ(observer_.rejections[0].adapter, "counting");
   EXPECT_EQ(observer_.rejections[0].reason, RejectionReason::kLaw);
   EXPECT_EQ(observer_.events[QueryEvent::kRejected], 1);
@@ -53,16 +65,34 @@ class WrongAnswersTest : public WorkerPoolTest {
   void AnswerWrongly(WorkerId id, TaskId task) {
     pool_.OnAnswers(id, {{task, Answer(WrongAnswer())}});
   }
-  // Makes `name` give a wrong answer to a query that no other worker can
+  void AnswerWithError(WorkerId id, TaskId task, absl::Status error) {
+    pool_.OnAnswers(id, {{task, std::move(error)}});
+  }
+  void AnswerDamaged(WorkerId id, TaskId task) {
+    pool_.OnAnswers(id, {{.task = task,
+                          .answer = absl::InvalidArgumentError("digest: none"),
+                          .rejection = RejectionReason::kDigest}});
+  }
+  // Makes the worker give a wrong answer to a query that no other worker can
   // answer.
-  absl::Status FailOnce(const std::string& name) {
+  absl::Status FailOnce(const WorkerInfo& info) {
     RecordingWorker worker;
-    const WorkerId id = pool_.Connect(Named(name), worker);
+    const WorkerId id = pool_.Connect(info, worker);
     auto run = RunAside(Queries(1));
     AnswerWrongly(id, worker.AwaitLeases(1)[0]);
     const absl::Status status = run.get().status();
     pool_.Disconnect(id);
     return status;
+  }
+  absl::Status FailOnce(const std::string& name) {
+    return FailOnce(Named(name));
+  }
+  // For waiting calls that poll it: lets time pass.
+  std::function<bool()> LettingTimePass() {
+    return [this] {
+      now_s_ = now_s_ + 100;
+      return false;
+    };
   }
 };
 
@@ -153,13 +183,210 @@ TEST_F(WrongAnswersTest, AWorkerThatGoesOnIsNotAskedAnyMore) {
   RecordingWorker again;
   pool_.Connect(Named("w1"), again);
   EXPECT_EQ(pool_.Counts().quarantined, 1);
-  EXPECT_THAT(RunAside(Queries(1)).get(),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       HasSubstr("(1 workers connected, 1 in quarantine for "
-                                 "wrong answers: w1)")));
-  EXPECT_THAT(pool_.FindAdapter("counting", nullptr),
+  EXPECT_THAT(
+      pool_.Run(kCounting, context_, Queries(1), nullptr, LettingTimePass()),
+      StatusIs(absl::StatusCode::kUnavailable,
+               HasSubstr("(1 workers connected, 1 in quarantine for "
+                         "wrong answers: w1)")));
+  EXPECT_THAT(pool_.FindAdapter("counting", LettingTimePass()),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("w1")));
   EXPECT_THAT(again.AwaitLeases(0), IsEmpty());
+}
+
+// Its presence must not take from others the time that they have to dial in.
+TEST_F(WrongAnswersTest, AWorkerInQuarantineDoesNotEndTheWaitForOthers) {
+  for (int i = 0; i < 3; ++i) FailOnce("w1").IgnoreError();
+  RecordingWorker parked;
+  pool_.Connect(Named("w1"), parked);
+  auto found = std::async(std::launch::async, [this] {
+    return pool_.FindAdapter("counting", nullptr);
+  });
+  auto run = RunAside(Queries(1));
+  EXPECT_EQ(run.wait_for(std::chrono::milliseconds(100)),
+            std::future_status::timeout);
+  const ThreadWorker honest(pool_, parallelizer_);
+  EXPECT_EQ(found.get()->id, kCounting);
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(0));
+}
+
+TEST_F(WrongAnswersTest, AnotherNameOrVersionDoesNotEvadeTheQuarantine) {
+  WorkerInfo info = Named("w1");
+  for (const char* name : {"w1", "w2", "w3"}) {
+    info.name = name;
+    info.version = name;
+    FailOnce(info).IgnoreError();
+  }
+  EXPECT_THAT(observer_.quarantines, ElementsAre("w3 held"));
+  info.name = "w4";
+  info.version = "9.9";
+  RecordingWorker again;
+  pool_.Connect(info, again);
+  EXPECT_EQ(pool_.Counts().quarantined, 1);
+}
+
+TEST_F(WrongAnswersTest, AWorkerCannotBringAnotherIntoQuarantine) {
+  RecordingWorker honest;
+  pool_.Connect(Named("w1"), honest);
+  WorkerInfo framing = Named("w1");
+  framing.identity.host = "elsewhere";
+  framing.adapters = {{.id = {"framed", "1"}}};
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(framing, worker);
+  for (size_t i = 0; i < 3; ++i) {
+    auto run = std::async(std::launch::async, [this, i] {
+      return pool_.Run({"framed", "1"}, context_,
+                       Queries(1, static_cast<int>(i)), nullptr, nullptr);
+    });
+    AnswerWrongly(id, worker.AwaitLeases(i + 1)[i]);
+    run.get().IgnoreError();
+  }
+  const WorkerPoolCounts counts = pool_.Counts();
+  EXPECT_EQ(counts.quarantined, 1);
+  EXPECT_EQ(counts.workers, 2);
+  // A release by name is for the workers in quarantine of that name. By
+  // identity, it is for one.
+  EXPECT_THAT(pool_.ReleaseWorker("host-of-w1"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("host-of-w1")));
+  EXPECT_TRUE(pool_.ReleaseWorker("elsewhere").ok());
+}
+
+TEST_F(WrongAnswersTest, ConnectionsOfOneWorkerCountOnce) {
+  std::vector<RecordingWorker> bad(3);
+  std::vector<WorkerId> ids;
+  for (RecordingWorker& worker : bad) {
+    ids.push_back(pool_.Connect(Named("bad"), worker));
+  }
+  RecordingWorker busy;
+  const WorkerId busy_id = pool_.Connect(Named("busy"), busy);
+  auto run = RunAside(Queries(4));
+  const TaskId busy_with = busy.AwaitLeases(1)[0];
+  // All three connections reject one query, while the honest worker is busy.
+  const TaskId task = bad[0].AwaitLeases(1)[0];
+  for (int i = 1; i < 3; ++i) {
+    AnswerWith(ids[i], bad[i].AwaitLeases(1)[0], 0);
+  }
+  AnswerWithError(ids[0], task, absl::InternalError("crash"));
+  for (int i = 1; i < 3; ++i) {
+    ASSERT_THAT(bad[i].AwaitLeases(2)[1], task);
+    AnswerWithError(ids[i], task, absl::InternalError("crash"));
+  }
+  // A new connection of the worker does not get it either.
+  RecordingWorker redialed;
+  pool_.Connect(Named("bad"), redialed);
+  EXPECT_THAT(redialed.AwaitLeases(0), IsEmpty());
+
+  AnswerWith(busy_id, busy_with, 0);
+  ASSERT_THAT(busy.AwaitLeases(2)[1], task);
+  AnswerWith(busy_id, task, 0);
+  EXPECT_THAT(run.get(), IsOk());
+}
+
+TEST_F(WrongAnswersTest, ThreeWorkersThatRejectAQueryAreEnough) {
+  std::vector<RecordingWorker> bad(4);
+  std::vector<WorkerId> ids;
+  auto run = RunAside(Queries(1));
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(pool_.Connect(Named(absl::StrCat("bad", i)), bad[i]));
+  }
+  const TaskId task = bad[0].AwaitLeases(1)[0];
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_THAT(bad[i].AwaitLeases(1), ElementsAre(task));
+    AnswerWrongly(ids[i], task);
+  }
+  EXPECT_THAT(run.get(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("worker bad2")));
+  EXPECT_THAT(bad[3].AwaitLeases(0), IsEmpty());
+}
+
+TEST_F(WrongAnswersTest, AnErrorThatIsNoAnswerIsAskedAgainElsewhere) {
+  const std::vector<absl::Status> errors = {
+      absl::InternalError("the program died"),
+      absl::UnavailableError("no memory"), absl::CancelledError("stopped"),
+      absl::DeadlineExceededError("too slow"), absl::UnknownError("?")};
+  for (size_t i = 0; i < errors.size(); ++i) {
+    const std::string name = absl::StrCat("broken", i);
+    RecordingWorker broken;
+    const WorkerId broken_id = pool_.Connect(Named(name), broken);
+    auto run = RunAside(Queries(1, static_cast<int>(i)));
+    const TaskId task = broken.AwaitLeases(1)[0];
+    RecordingWorker right;
+    const WorkerId right_id = pool_.Connect(Named("right"), right);
+    AnswerWithError(broken_id, task, errors[i]);
+    EXPECT_THAT(right.AwaitLeases(1), ElementsAre(task));
+    AnswerWith(right_id, task, 7);
+    EXPECT_THAT(StepsOf(*run.get()), ElementsAre(7)) << errors[i];
+    EXPECT_EQ(observer_.rejections.back().name, name);
+    EXPECT_EQ(observer_.rejections.back().reason, RejectionReason::kError);
+    pool_.Disconnect(broken_id);
+    pool_.Disconnect(right_id);
+  }
+}
+
+TEST_F(WrongAnswersTest, AVerdictAboutTheQuestionIsFinal) {
+  for (const absl::Status& verdict :
+       {absl::InvalidArgumentError("slice.runs: empty"),
+        absl::UnimplementedError("no mixtures of experts")}) {
+    RecordingWorker worker;
+    const WorkerId id = pool_.Connect(Named("w1"), worker);
+    auto run = RunAside(Queries(1));
+    const TaskId task = worker.AwaitLeases(1)[0];
+    const ThreadWorker other(pool_, parallelizer_);
+    AnswerWithError(id, task, verdict);
+    EXPECT_THAT(run.get(),
+                StatusIs(verdict.code(), std::string(verdict.message())));
+    pool_.Disconnect(id);
+  }
+  EXPECT_THAT(observer_.rejections, IsEmpty());
+}
+
+// A question that no worker can answer must not stop all of them.
+TEST_F(WrongAnswersTest, ErrorsThatEveryWorkerMakesLeadToNoQuarantine) {
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(Named("w1"), worker);
+  for (int i = 0; i < 10; ++i) {
+    auto run = RunAside(Queries(1, i));
+    AnswerWithError(id, worker.AwaitLeases(i + 1)[i],
+                    absl::InternalError("too slow"));
+    EXPECT_THAT(run.get(),
+                StatusIs(absl::StatusCode::kInternal,
+                         "worker w1 (tangram 1.2), adapter counting 1: too "
+                         "slow"));
+  }
+  EXPECT_THAT(observer_.rejections, SizeIs(10));
+  EXPECT_THAT(observer_.quarantines, IsEmpty());
+}
+
+TEST_F(WrongAnswersTest, ErrorsThatOthersDoNotMakeLeadToQuarantine) {
+  RecordingWorker broken;
+  const WorkerId broken_id = pool_.Connect(Named("broken"), broken);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(observer_.quarantines, IsEmpty());
+    auto run = RunAside(Queries(1, i));
+    const TaskId task = broken.AwaitLeases(i + 1)[i];
+    RecordingWorker right;
+    const WorkerId right_id = pool_.Connect(Named("right"), right);
+    AnswerWithError(broken_id, task, absl::InternalError("died"));
+    AnswerWith(right_id, right.AwaitLeases(1)[0], i);
+    EXPECT_THAT(run.get(), IsOk());
+    pool_.Disconnect(right_id);
+  }
+  EXPECT_THAT(observer_.quarantines, ElementsAre("broken held"));
+  EXPECT_THAT(pool_.Workers()[0].last_fault, HasSubstr("died"));
+}
+
+TEST_F(WrongAnswersTest, TextsOfWorkersAreShortAndPrintable) {
+  const std::string nasty = "\x1b[2J" + std::string(100'000, 'x');
+  for (const auto code :
+       {absl::StatusCode::kInternal, absl::StatusCode::kInvalidArgument}) {
+    RecordingWorker worker;
+    const WorkerId id = pool_.Connect(Named("w1"), worker);
+    auto run = RunAside(Queries(1));
+    AnswerWithError(id, worker.AwaitLeases(1)[0], absl::Status(code, nasty));
+    const absl::Status status = run.get().status();
+    EXPECT_THAT(status, StatusIs(code, HasSubstr("?[2Jxxx")));
+    EXPECT_LE(status.message().size(), 1000);
+    pool_.Disconnect(id);
+  }
 }
 
 TEST_F(WrongAnswersTest, AReleasedWorkerIsAskedAgain) {
@@ -204,19 +431,55 @@ TEST_F(WrongAnswersTest, AWorkerAwayStaysInTheList) {
   EXPECT_TRUE(workers[0].quarantined);
 }
 
-TEST_F(WrongAnswersTest, ADamagedAnswerToNoQuestionEndsTheConnection) {
-  RecordingWorker worker;
-  const WorkerId id = pool_.Connect(Named("w1"), worker);
-  auto run = RunAside(Queries(1));
-  worker.AwaitLeases(1);
-  pool_.OnAnswers(id, {{.task = 12345,
-                        .answer = absl::InvalidArgumentError("digest: none"),
-                        .rejection = RejectionReason::kDigest}});
-  EXPECT_TRUE(worker.is_closed());
-  // The query is leased again, and the worker is not blamed for its loss.
-  const ThreadWorker heir(pool_, parallelizer_);
-  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(0));
+// The id of the lease may be what was damaged.
+TEST_F(WrongAnswersTest, ADamagedAnswerIsNotHeldAgainstTheLeaseThatItNames) {
+  RecordingWorker damaging;
+  const WorkerId id = pool_.Connect(Named("damaging", 2), damaging);
+  auto run = RunAside(Queries(2));
+  const std::vector<TaskId> tasks = damaging.AwaitLeases(2);
+  AnswerDamaged(id, tasks[1]);  // The answer to the first one, perhaps.
+  EXPECT_TRUE(damaging.is_closed());
+  EXPECT_EQ(pool_.Workers().size(), 0);
+  ASSERT_THAT(observer_.rejections, SizeIs(1));
+  EXPECT_EQ(observer_.rejections[0].adapter, "");
+
+  // Both are asked again, and the same worker may answer both.
+  RecordingWorker again;
+  const WorkerId again_id = pool_.Connect(Named("damaging", 2), again);
+  EXPECT_EQ(pool_.Workers()[0].rejected, 1);
+  EXPECT_THAT(again.AwaitLeases(2), UnorderedElementsAreArray(tasks));
+  AnswerWith(again_id, tasks[0], 0);
+  AnswerWith(again_id, tasks[1], 1);
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(0, 1));
   EXPECT_EQ(observer_.events[QueryEvent::kLost], 0);
+}
+
+TEST_F(WrongAnswersTest, AWorkerThatDamagesEveryAnswerFailsTheQuery) {
+  auto run = RunAside(Queries(1));
+  for (int i = 0; i < 3; ++i) {
+    RecordingWorker worker;
+    const WorkerId id = pool_.Connect(Named("damaging"), worker);
+    AnswerDamaged(id, worker.AwaitLeases(1)[0]);
+  }
+  EXPECT_THAT(run.get(),
+              StatusIs(absl::StatusCode::kInternal,
+                       "worker damaging (tangram 1.2), adapter counting 1: "
+                       "digest: none"));
+  EXPECT_THAT(observer_.quarantines, ElementsAre("damaging held"));
+}
+
+TEST_F(WrongAnswersTest, FaultsWithoutALeaseCountAgainstTheConnectionOnly) {
+  for (int i = 0; i < 10; ++i) {
+    RecordingWorker worker;
+    const WorkerId id = pool_.Connect(Named("w1"), worker);
+    AnswerDamaged(id, 12345);
+    EXPECT_TRUE(worker.is_closed());
+  }
+  EXPECT_THAT(observer_.rejections, SizeIs(10));
+  EXPECT_THAT(observer_.quarantines, IsEmpty());
+  RecordingWorker worker;
+  pool_.Connect(Named("w1"), worker);
+  EXPECT_EQ(pool_.Workers()[0].rejected, 0);
 }
 
 }  // namespace

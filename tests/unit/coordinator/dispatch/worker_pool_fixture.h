@@ -76,9 +76,9 @@ class CountingObserver : public WorkerPoolObserver {
   void OnRejection(const Rejection& rejection) override {
     rejections.push_back(rejection);
   }
-  void OnQuarantine(const WorkerIdentity& worker, bool held) override {
+  void OnQuarantine(const WorkerQuarantine::Record& worker) override {
     quarantines.push_back(
-        absl::StrCat(worker.name, held ? " held" : " released"));
+        absl::StrCat(worker.name, worker.held ? " held" : " released"));
   }
 
   std::map<QueryEvent, int> events;
@@ -158,12 +158,13 @@ class RecordingLog : public QueryLog {
   std::mutex mutex_;
 };
 
-// A worker that offers kCounting.
+// A worker that offers kCounting, on a host of its own.
 inline WorkerInfo Named(const std::string& name, int capacity = 1) {
   return {.name = name,
           .version = "1.2",
           .capacity = capacity,
-          .adapters = {{.id = kCounting}}};
+          .adapters = {{.id = kCounting}},
+          .identity = {.host = "host-of-" + name}};
 }
 
 }  // namespace tangram::testing

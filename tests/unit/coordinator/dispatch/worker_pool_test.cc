@@ -409,15 +409,27 @@ TEST_F(WorkerPoolTest, WaitsForAWorkerThatOffersTheAdapter) {
   EXPECT_EQ(found.get()->id, kCounting);
 }
 
-TEST_F(WorkerPoolTest, TheVersionWithMostSlotsIsUsed) {
+// Slots, names and connections are a worker's own words.
+TEST_F(WorkerPoolTest, AWorkerCannotChooseTheVersionForAll) {
   RecordingWorker worker;
-  WorkerInfo info = InfoOf(parallelizer_, 2);
-  pool_.Connect(info, worker);
-  info.capacity = 1;
-  info.adapters[0].id.version = "2";
-  pool_.Connect(info, worker);
+  pool_.Connect(Named("honest"), worker);
+  WorkerInfo liar = Named("liar", 4096);
+  liar.adapters[0].id.version = "9";
+  for (const char* name : {"liar", "another", "and another"}) {
+    liar.name = name;
+    pool_.Connect(liar, worker);
+  }
   EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id.version, "1");
-  pool_.Connect(info, worker);
+}
+
+TEST_F(WorkerPoolTest, TheVersionOfMostWorkersIsUsed) {
+  RecordingWorker worker;
+  pool_.Connect(Named("w1"), worker);
+  for (const char* name : {"w2", "w3"}) {
+    WorkerInfo info = Named(name);
+    info.adapters[0].id.version = "2";
+    pool_.Connect(info, worker);
+  }
   EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id.version, "2");
 }
 
@@ -428,6 +440,19 @@ TEST_F(WorkerPoolTest, WhatNoWorkerEverOfferedIsRefused) {
   EXPECT_THAT(pool_.FindAdapter("acesoo", nullptr),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "parallelizer: \"acesoo\"; expected one of counting"));
+}
+
+TEST_F(WorkerPoolTest, FewOfTheNamesThatWorkersOfferAreRememberedAndTold) {
+  RecordingWorker worker;
+  WorkerInfo info = Named("w1");
+  for (int i = 0; i < 100'000; ++i) {
+    info.adapters.push_back({.id = {absl::StrCat("a", i), "1"}});
+  }
+  pool_.Connect(info, worker);
+  now_s_ = 10;
+  const absl::Status status = pool_.FindAdapter("acesoo", nullptr).status();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_LT(status.message().size(), 500);
 }
 
 TEST_F(WorkerPoolTest, WhatWasOfferedOnceIsWaitedFor) {

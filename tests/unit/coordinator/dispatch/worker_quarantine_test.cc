@@ -1,28 +1,43 @@
 #include "coordinator/dispatch/worker_quarantine.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace tangram {
 namespace {
 
-const WorkerIdentity kWorker{"w1", "1.0"};
-const WorkerIdentity kOther{"w2", "1.0"};
+using ::testing::SizeIs;
+
+const WorkerIdentity kWorker{"worker-1", "10.0.0.1"};
+const WorkerIdentity kOther{"worker-2", "10.0.0.1"};
 
 WorkerQuarantine AfterThreeIn100s() {
   return WorkerQuarantine({.max_rejections = 3, .window_s = 100});
 }
 
+WorkerQuarantine::Fault FaultOf(const WorkerIdentity& worker,
+                                const std::string& text = "x") {
+  return {.worker = worker, .name = "w1", .version = "1.0", .text = text};
+}
+
+void NoteThree(WorkerQuarantine& quarantine, const WorkerIdentity& worker) {
+  for (int i = 0; i < 3; ++i) quarantine.NoteRejection(FaultOf(worker), i);
+}
+
 TEST(WorkerQuarantineTest, HoldsAWorkerAfterSoManyInTheWindow) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
-  EXPECT_FALSE(quarantine.NoteRejection(kWorker, "a", 0));
-  EXPECT_FALSE(quarantine.NoteRejection(kWorker, "b", 50));
-  EXPECT_FALSE(quarantine.NoteRejection(kOther, "b", 50));
+  EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker, "a"), 0));
+  EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker, "b"), 50));
+  EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kOther, "b"), 50));
   EXPECT_FALSE(quarantine.Holds(kWorker));
-  EXPECT_TRUE(quarantine.NoteRejection(kWorker, "c", 100));
+  EXPECT_TRUE(quarantine.NoteRejection(FaultOf(kWorker, "c"), 100));
   EXPECT_TRUE(quarantine.Holds(kWorker));
   EXPECT_FALSE(quarantine.Holds(kOther));
-  EXPECT_FALSE(quarantine.NoteRejection(kWorker, "d", 101));  // Already.
+  // It is there already.
+  EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker, "d"), 101));
   EXPECT_EQ(quarantine.num_held(), 1);
   EXPECT_EQ(quarantine.Find(kWorker)->rejections, 4);
   EXPECT_EQ(quarantine.Find(kWorker)->last_fault, "d");
@@ -31,32 +46,82 @@ TEST(WorkerQuarantineTest, HoldsAWorkerAfterSoManyInTheWindow) {
 TEST(WorkerQuarantineTest, OldFaultsAreForgiven) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
   for (const double now_s : {0, 60, 120, 180, 240}) {
-    EXPECT_FALSE(quarantine.NoteRejection(kWorker, "x", now_s));
+    EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker), now_s));
   }
 }
 
-TEST(WorkerQuarantineTest, AnotherVersionIsAnotherWorker) {
+TEST(WorkerQuarantineTest, AnotherNameOrVersionIsTheSameWorker) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
-  for (int i = 0; i < 3; ++i) quarantine.NoteRejection(kWorker, "x", i);
-  EXPECT_FALSE(quarantine.Holds({"w1", "1.1"}));
+  WorkerQuarantine::Fault fault = FaultOf(kWorker);
+  quarantine.NoteRejection(fault, 0);
+  fault.name = "w2";
+  quarantine.NoteRejection(fault, 1);
+  fault.version = "2.0";
+  EXPECT_TRUE(quarantine.NoteRejection(fault, 2));
+  EXPECT_EQ(quarantine.Find(kWorker)->name, "w2");
+  EXPECT_EQ(quarantine.Find(kWorker)->version, "2.0");
 }
 
 TEST(WorkerQuarantineTest, ReleaseForgetsTheFaults) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
-  for (int i = 0; i < 3; ++i) quarantine.NoteRejection(kWorker, "x", i);
-  EXPECT_EQ(quarantine.Release("w2"), 0);
-  EXPECT_EQ(quarantine.Release("w1"), 1);
+  NoteThree(quarantine, kWorker);
+  quarantine.NoteRejection(FaultOf(kOther), 3);
+  EXPECT_FALSE(quarantine.Release(kOther));
+  EXPECT_TRUE(quarantine.Release(kWorker));
   EXPECT_EQ(quarantine.Find(kWorker), nullptr);
   EXPECT_EQ(quarantine.num_held(), 0);
   EXPECT_TRUE(quarantine.Held().empty());
-  EXPECT_FALSE(quarantine.NoteRejection(kWorker, "x", 4));
+  EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker), 4));
+}
+
+// Otherwise a release of one worker would give another a fresh start.
+TEST(WorkerQuarantineTest, ReleaseKeepsTheFaultsOfAWorkerThatIsNotHeld) {
+  WorkerQuarantine quarantine = AfterThreeIn100s();
+  quarantine.NoteRejection(FaultOf(kWorker), 0);
+  EXPECT_FALSE(quarantine.Release(kWorker));
+  EXPECT_EQ(quarantine.Find(kWorker)->rejections, 1);
 }
 
 TEST(WorkerQuarantineTest, ZeroHoldsNobody) {
   WorkerQuarantine quarantine({.max_rejections = 0});
   for (int i = 0; i < 100; ++i) {
-    EXPECT_FALSE(quarantine.NoteRejection(kWorker, "x", i));
+    EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker), i));
   }
+}
+
+TEST(WorkerQuarantineTest, FaultsAreShortAndPrintable) {
+  WorkerQuarantine quarantine = AfterThreeIn100s();
+  quarantine.NoteRejection(
+      FaultOf(kWorker, "\x1b[2J" + std::string(100'000, 'x')), 0);
+  const std::string& fault = quarantine.Find(kWorker)->last_fault;
+  EXPECT_THAT(fault, SizeIs(WorkerQuarantine::kMaxFaultBytes));
+  EXPECT_EQ(fault.substr(0, 5), "?[2Jx");
+}
+
+WorkerIdentity Number(size_t number) { return {"", absl::StrCat(number)}; }
+
+TEST(WorkerQuarantineTest, MemoryIsBounded) {
+  WorkerQuarantine quarantine({.max_rejections = 1, .window_s = 100});
+  constexpr size_t kMost = WorkerQuarantine::kMaxRecords;
+  for (size_t i = 0; i < kMost + 10; ++i) {
+    quarantine.NoteRejection(FaultOf(Number(i)), static_cast<double>(i));
+  }
+  EXPECT_EQ(quarantine.num_held(), kMost);
+  EXPECT_THAT(quarantine.Held(), SizeIs(kMost));
+  EXPECT_FALSE(quarantine.Holds(Number(9)));  // The oldest were forgotten.
+  EXPECT_TRUE(quarantine.Holds(Number(10)));
+  EXPECT_TRUE(quarantine.Holds(Number(kMost + 9)));
+}
+
+TEST(WorkerQuarantineTest, WorkersInQuarantineAreForgottenLast) {
+  WorkerQuarantine quarantine({.max_rejections = 2, .window_s = 100});
+  quarantine.NoteRejection(FaultOf(kWorker), 0);
+  quarantine.NoteRejection(FaultOf(kWorker), 1);
+  for (size_t i = 0; i < WorkerQuarantine::kMaxRecords + 10; ++i) {
+    quarantine.NoteRejection(FaultOf(Number(i)), static_cast<double>(i + 2));
+  }
+  EXPECT_TRUE(quarantine.Holds(kWorker));
+  EXPECT_EQ(quarantine.num_held(), 1);
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+#ifndef TANGRAM_COMMON_BASE_PRINTABLE_TEXT_H_
+#define TANGRAM_COMMON_BASE_PRINTABLE_TEXT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace tangram {
+
+// Returns whether no character of a UTF-8 text is a control character: below
+// U+0020, or from U+007F to U+009F. Terminals obey these.
+bool IsPrintable(absl::string_view text);
+
+// Returns a text from outside so that logs, terminals and memory can take it:
+// control characters become "?", and a text longer than `max_bytes` is cut
+// between two characters and ends in "...". The result has at most `max_bytes`
+// bytes, which must be at least 3.
+std::string PrintableText(absl::string_view text, size_t max_bytes);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_BASE_PRINTABLE_TEXT_H_

@@ -1,0 +1,39 @@
+#include "common/base/printable_text.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+TEST(PrintableTextTest, ControlCharactersAreReplaced) {
+  EXPECT_EQ(PrintableText("plain", 10), "plain");
+  EXPECT_EQ(PrintableText("a\x1b[2J\nb\x7f", 20), "a?[2J?b?");
+  // U+009B begins an escape sequence too; U+00A9 is a letter-like sign.
+  EXPECT_EQ(PrintableText("\xC2\x9B"
+                          "31m \xC2\xA9",
+                          20),
+            "?31m \xC2\xA9");
+  EXPECT_EQ(PrintableText("x\xC2", 20), "x\xC2");
+}
+
+TEST(PrintableTextTest, LongTextIsCutBetweenCharacters) {
+  EXPECT_EQ(PrintableText("123456", 6), "123456");
+  EXPECT_EQ(PrintableText("1234567", 6), "123...");
+  EXPECT_EQ(PrintableText("12\xC3\xA9"
+                          "456",
+                          6),
+            "12...");
+  EXPECT_EQ(PrintableText(std::string(100'000, 'x'), 300).size(), 300);
+}
+
+TEST(PrintableTextTest, TellsWhetherTextIsPrintable) {
+  EXPECT_TRUE(IsPrintable(""));
+  EXPECT_TRUE(IsPrintable("gpu-7 \xC3\xBC"));
+  EXPECT_FALSE(IsPrintable("a\tb"));
+  EXPECT_FALSE(IsPrintable("\xC2\x9B"));
+}
+
+}  // namespace
+}  // namespace tangram
