@@ -1,12 +1,20 @@
 #include "worker/adapters/search/stage_space.h"
 
+#include <initializer_list>
+#include <random>
+#include <vector>
+
+#include "common/domain/model_slice.h"
+#include "common/domain/stage_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
 
 namespace tangram {
 namespace {
 
+using ::tangram::testing::IsOk;
 using ::tangram::testing::TestIsland;
 using ::tangram::testing::TestModel;
 using ::tangram::testing::TestMoeModel;
@@ -187,6 +195,64 @@ TEST(SplitLimitsTest, EachContextRankTakesTwoChunksOfTheSequence) {
   EXPECT_TRUE(limits.AllowsCp(1));
   EXPECT_TRUE(limits.AllowsCp(2));
   EXPECT_FALSE(limits.AllowsCp(4));  // 12 / 8.
+}
+
+// Dense and expert layers with heads and experts drawn at random.
+ModelSlice RandomSlice(std::mt19937& random) {
+  const LayerSpec dense = TestModel(1).layers[1];
+  const LayerSpec moe = TestMoeModel(1).layers[1];
+  std::vector<LayerSpec> layers(1 + random() % 3);
+  for (LayerSpec& layer : layers) {
+    layer = random() % 2 == 0 ? dense : moe;
+    layer.num_heads = 4 * (1 + static_cast<int>(random() % 6));
+    layer.num_kv_heads = 1 + static_cast<int>(random() % 4);
+    if (layer.is_moe()) layer.num_experts = 4 + static_cast<int>(random() % 9);
+  }
+  return MakeSlice({0, static_cast<int>(layers.size())}, layers);
+}
+
+// What a search tries is legal, and within the island's limits.
+TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
+  std::mt19937 random(1);
+  const auto pick = [&](std::initializer_list<int> values) {
+    return values.begin()[random() % values.size()];
+  };
+  int num_stages = 0;
+  for (int i = 0; i < 500; ++i) {
+    SCOPED_TRACE(i);
+    const ModelSlice slice = RandomSlice(random);
+    IslandSpec island = TestIsland(pick({1, 2, 3}), pick({1, 2, 4, 6, 8}));
+    island.limits = {.tp_degree = pick({0, 0, 0, 2}),
+                     .dp_degree = pick({0, 0, 0, 2}),
+                     .max_zero_stage = pick({0, 1, 3}),
+                     .no_sequence_parallel = random() % 4 == 0};
+    const int microbatch_size = pick({1, 2, 4, 6, 12});
+    const int sequence_length = pick({510, 512});
+    const ExtraDegrees extra = {.cp = random() % 2 == 0,
+                                .ep = random() % 2 == 0,
+                                .tp_2d = random() % 2 == 0};
+    const SplitLimits limits(LayersOf(slice), microbatch_size, sequence_length);
+    const StageRules rules(slice.runs);
+    StagePlan stage = {.end = {slice.num_layers(), 0},
+                       .recompute = {{.num_layers = slice.num_layers()}}};
+    for (const int size : StageSizes(island, limits, extra)) {
+      for (StageParallelism parallelism :
+           ParallelismsOf(size, island, limits, extra)) {
+        for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
+          parallelism.zero_stage = zero_stage;
+          stage.parallelism = parallelism;
+          EXPECT_THAT(
+              rules.CheckStage(stage, {.max_gpus = size,
+                                       .microbatch_size = microbatch_size,
+                                       .sequence_length = sequence_length}),
+              IsOk());
+          EXPECT_EQ(WhyOutside(island.limits, stage), "");
+          ++num_stages;
+        }
+      }
+    }
+  }
+  EXPECT_GT(num_stages, 1000);
 }
 
 }  // namespace
