@@ -159,7 +159,7 @@ CommandResult Run(const TopOptions& options, Console& console) {
   for (bool is_first = true;; is_first = false) {
     const absl::StatusOr<Snapshot> snapshot =
         TakeSnapshot(options.coordinator, stop);
-    if (stop.ShouldStop()) return ExitCode::kOk;
+    if (stop.ShouldStop()) break;
     // A coordinator that answered before may come back, so keep asking.
     if (!snapshot.ok() && (is_first || options.once)) return snapshot.status();
     if (console.color) console.out << kClearScreen;
@@ -174,12 +174,13 @@ CommandResult Run(const TopOptions& options, Console& console) {
     } else {
       console.out << snapshot.status().message() << "\n";
     }
-    if (options.once) return ExitCode::kOk;
+    if (options.once) break;
     if (!console.color) console.out << "\n";
     console.out.flush();
     Sleep(options.interval_s, stop);
-    if (stop.ShouldStop()) return ExitCode::kOk;
+    if (stop.ShouldStop()) break;
   }
+  return ExitCode::kOk;
 }
 
 }  // namespace tangram

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace tangram {
 
 using DiffValue = std::variant<std::string, int64_t, double, bool>;
@@ -23,34 +25,31 @@ struct Difference {
 class Differences {
  public:
   // A whole number.
-  void Number(std::string field, int64_t a, int64_t b) {
-    Add(std::move(field), a, b);
+  void Number(absl::string_view field, int64_t a, int64_t b) {
+    Add(field, a, b);
   }
   // A quantity, in the unit that the field's name ends in.
-  void Figure(std::string field, double a, double b) {
-    Add(std::move(field), a, b);
-  }
+  void Figure(absl::string_view field, double a, double b) { Add(field, a, b); }
   // A setting that is on or off.
-  void Switch(std::string field, bool a, bool b) {
-    Add(std::move(field), a, b);
-  }
+  void Switch(absl::string_view field, bool a, bool b) { Add(field, a, b); }
   // A text.
-  void Name(std::string field, std::string a, std::string b) {
-    Add(std::move(field), std::move(a), std::move(b));
+  void Name(absl::string_view field, std::string a, std::string b) {
+    Add(field, std::move(a), std::move(b));
   }
   // A value that differs although its text `a` may equal `b`, such as the same
   // number of other GPUs. `b` then gets the suffix "(others)".
-  void Label(bool differs, std::string field, std::string a, std::string b) {
+  void Label(bool differs, absl::string_view field, std::string a,
+             std::string b) {
     if (!differs) return;
     if (a == b) b += " (others)";
-    Add(std::move(field), std::move(a), std::move(b));
+    Add(field, std::move(a), std::move(b));
   }
   std::vector<Difference> Take() && { return std::move(differences_); }
 
  private:
-  void Add(std::string field, DiffValue a, DiffValue b) {
+  void Add(absl::string_view field, DiffValue a, DiffValue b) {
     if (a == b) return;
-    differences_.push_back({std::move(field), std::move(a), std::move(b)});
+    differences_.push_back({std::string(field), std::move(a), std::move(b)});
   }
 
   std::vector<Difference> differences_;

@@ -17,15 +17,19 @@ absl::string_view TakeNumber(absl::string_view& text) {
   return digits;
 }
 
+// Orders two numbers without leading zeros: a longer one is greater.
+int CompareNumbers(absl::string_view x, absl::string_view y) {
+  if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
+  return x.compare(y);
+}
+
 // Returns a negative value, zero or a positive value. Compares characters and
 // the values of numbers only.
 int Compare(absl::string_view a, absl::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (absl::ascii_isdigit(a[0]) && absl::ascii_isdigit(b[0])) {
-      const absl::string_view x = TakeNumber(a);
-      const absl::string_view y = TakeNumber(b);
-      if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
-      if (const int order = x.compare(y); order != 0) return order;
+      const int order = CompareNumbers(TakeNumber(a), TakeNumber(b));
+      if (order != 0) return order;
     } else {
       if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
       a.remove_prefix(1);

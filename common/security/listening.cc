@@ -36,7 +36,7 @@ std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsFiles& tls) {
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
     const std::string& address, const TlsFiles& tls,
-    std::shared_ptr<grpc::AuthMetadataProcessor> gate) {
+    const std::shared_ptr<grpc::AuthMetadataProcessor>& gate) {
   TANGRAM_RETURN_IF_ERROR(CheckTlsFiles(tls, TlsFlags()));
   std::shared_ptr<grpc::ServerCredentials> credentials;
   if (!tls.cert_file.empty()) {
@@ -56,7 +56,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
     credentials = grpc::experimental::LocalServerCredentials(
         absl::StartsWith(address, "unix:") ? UDS : LOCAL_TCP);
   }
-  if (gate != nullptr) credentials->SetAuthMetadataProcessor(std::move(gate));
+  if (gate != nullptr) credentials->SetAuthMetadataProcessor(gate);
   return credentials;
 }
 

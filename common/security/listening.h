@@ -21,7 +21,7 @@ namespace tangram {
 // the flag at fault. Certificates are read again when their files change.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ListeningCredentials(
     const std::string& address, const TlsFiles& tls,
-    std::shared_ptr<grpc::AuthMetadataProcessor> gate);
+    const std::shared_ptr<grpc::AuthMetadataProcessor>& gate);
 
 }  // namespace tangram
 

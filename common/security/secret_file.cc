@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
+#include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -31,7 +32,8 @@ absl::StatusOr<std::string> ReadSecretFile(absl::string_view flag,
   if (input) input.read(content.data(), content.size());
   if (!input.is_open() || input.bad()) {
     return FileError(flag, file,
-                     errno == 0 ? "cannot be read" : std::strerror(errno));
+                     errno == 0 ? std::string("cannot be read")
+                                : std::generic_category().message(errno));
   }
   content.resize(input.gcount());
   if (content.size() > kMaxBytes) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -52,8 +53,8 @@ class Descriptor {
   Descriptor() = default;
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() { Close(); }
-  Descriptor(Descriptor&& other) : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) {
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
@@ -86,7 +87,7 @@ class Descriptor {
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   execve(argv[0], argv, environment);
   _exit(127);
 }
@@ -100,8 +101,9 @@ std::string ExitText(int status) {
                          ? code - kShellSignal
                          : 0;
   if (signal == 0) return absl::StrCat("exited with code ", code);
+  // glibc keeps the text of strsignal for each thread.
   return absl::StrFormat("was killed by signal %d (%s)", signal,
-                         strsignal(signal));
+                         strsignal(signal));  // NOLINT(concurrency-mt-unsafe)
 }
 
 // One thread starts the command, reads its output, watches its memory and sees
@@ -158,7 +160,8 @@ class WatchedChild : public ChildProcess {
   enum class State { kNotStarted, kFailed, kRunning, kEnded };
 
   static absl::Status StartError(const char* call, int error) {
-    return absl::InternalError(absl::StrCat(call, ": ", strerror(error)));
+    return absl::InternalError(
+        absl::StrCat(call, ": ", std::generic_category().message(error)));
   }
 
   void Run(Descriptor& child_output) {
