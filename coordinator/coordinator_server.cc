@@ -188,7 +188,7 @@ class Server : public CoordinatorServer {
           absl::StrCat("cannot listen on ", options.listen));
     }
     TANGRAM_RETURN_IF_ERROR(ServePage(options));
-    ticker_ = std::jthread([this](std::stop_token stop) { Tick(stop); });
+    ticker_ = std::jthread([this](const std::stop_token& stop) { Tick(stop); });
     return absl::OkStatus();
   }
 

@@ -10,8 +10,8 @@ PlanFile AnsweredRequest(const PlanRequest& request, PlanResult result) {
   PlanFile file{.cluster = request.cluster,
                 .model = request.model,
                 .training = result.training.value_or(request.training),
-                .constraints = request.constraints,
-                .result = std::move(result)};
+                .constraints = request.constraints};
+  file.result = std::move(result);
   if (file.result.plan.has_value()) {
     file.explanation = ExplainPlan(file.model, file.cluster, *file.result.plan,
                                    file.result.evaluation);

@@ -14,7 +14,7 @@ struct Entry {
 const auto& Table() {
   const Roles plan = Roles() | Role::kPlan;
   const Roles plan_or_operate = plan | Role::kOperate;
-  static const std::array kTable = {
+  static const std::array table = {
       Entry{"/tangram.v1.Planner/Plan", {.any_of = plan}},
       Entry{"/tangram.v1.Jobs/SubmitJob", {.any_of = plan}},
       Entry{"/tangram.v1.Jobs/GetJob", {.any_of = plan_or_operate}},
@@ -36,7 +36,7 @@ const auto& Table() {
       Entry{"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
             {}},
   };
-  return kTable;
+  return table;
 }
 
 }  // namespace

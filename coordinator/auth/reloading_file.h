@@ -79,15 +79,15 @@ class ReloadingFile {
     // not change the stamp.
     absl::StatusOr<std::shared_ptr<const T>> value = Read();
     const bool was_tried = std::exchange(tried_, stamp) == stamp;
-    if (value.ok()) {
-      value_ = *std::move(value);
-      stamp_ = stamp;
-    } else if (was_tried) {
+    if (!value.ok()) {
+      if (was_tried) return;
+      Log(LogLevel::kError, "cannot be read again",
+          {{"file", path_}, {"status", value.status().ToString()}});
       return;
     }
-    Log(value.ok() ? LogLevel::kInfo : LogLevel::kError,
-        value.ok() ? "read again" : "cannot be read again",
-        {{"file", path_}, {"status", value.status().ToString()}});
+    value_ = *std::move(value);
+    stamp_ = stamp;
+    Log(LogLevel::kInfo, "read again", {{"file", path_}, {"status", "OK"}});
   }
 
   const std::string flag_;

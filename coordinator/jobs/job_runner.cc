@@ -250,7 +250,7 @@ absl::StatusOr<std::string> JobRunner::Result(const Job& job,
                                             " coordinators were lost with it"));
   }
   std::atomic<bool> loses_progress = false;
-  const auto report = [&](std::string progress) {
+  const auto report = [&](const std::string& progress) {
     absl::Status status = store_.AppendEvent(LeaseFor(running), progress);
     // Renewals tell that the job is lost; this is no failure of the store.
     if (absl::IsFailedPrecondition(status)) status = absl::OkStatus();
