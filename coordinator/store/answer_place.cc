@@ -4,13 +4,14 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "coordinator/store/postgres_database.h"
 #include "coordinator/store/sqlite_database.h"
 
 namespace tangram {
 namespace {
-// Damaged databases that are kept.
 
+// Damaged databases that are kept.
 constexpr int kMostSetAside = 3;
 // Suffixes of the file itself, its write-ahead log and the index of the log.
 constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};
@@ -25,6 +26,34 @@ std::string FreePath(const std::string& path) {
   }
 }
 
+// Returns the first of the names whose table does not exist, or the last.
+absl::StatusOr<std::string> FreeTable(SqlDatabase& database) {
+  for (int number = 1;; ++number) {
+    std::string aside = absl::StrCat("answers_damaged_", number);
+    bool exists = false;
+    TANGRAM_RETURN_IF_ERROR(
+        database.Run("SELECT COUNT(to_regclass(?1))", {aside},
+                     [&](const SqlRow& row) { exists = row.Int(0) > 0; }));
+    if (number == kMostSetAside || !exists) return aside;
+  }
+}
+
+absl::Status RenameTable(SqlDatabase& database, std::string& aside) {
+  TANGRAM_RETURN_IF_ERROR(database.Run(database.dialect().lock_schema));
+  bool is_ours = true;
+  TANGRAM_RETURN_IF_ERROR(
+      database.Run("SELECT version FROM tangram_schema WHERE name = 'answers'",
+                   {}, [&](const SqlRow& row) {
+                     is_ours = row.Int(0) >= 0 && row.Int(0) <= kAnswerFormat;
+                   }));
+  TANGRAM_ASSIGN_OR_RETURN(aside, FreeTable(database));
+  if (is_ours) return absl::OkStatus();
+  return database.RunScript(
+      absl::StrCat("DROP TABLE IF EXISTS ", aside,
+                   "; ALTER TABLE IF EXISTS answers RENAME TO ", aside,
+                   "; DELETE FROM tangram_schema WHERE name = 'answers'"));
+}
+
 }  // namespace
 
 AnswerPlace AnswersInFile(const std::string& path) {
@@ -33,7 +62,10 @@ AnswerPlace AnswersInFile(const std::string& path) {
 }
 
 AnswerPlace AnswersInPostgres(const std::string& connection) {
-  return {.open = [connection] { return OpenPostgresDatabase(connection); }};
+  return {
+      .open = [connection] { return OpenPostgresDatabase(connection); },
+      .set_aside = [connection] { return SetPostgresTableAside(connection); },
+      .is_shared = true};
 }
 
 absl::StatusOr<std::string> SetSqliteFileAside(const std::string& path) {
@@ -51,6 +83,16 @@ absl::StatusOr<std::string> SetSqliteFileAside(const std::string& path) {
           absl::StrCat(from, ": cannot be renamed: ", error.message()));
     }
   }
+  return aside;
+}
+
+absl::StatusOr<std::string> SetPostgresTableAside(
+    const std::string& connection) {
+  TANGRAM_ASSIGN_OR_RETURN(const auto database,
+                           OpenPostgresDatabase(connection));
+  std::string aside;
+  TANGRAM_RETURN_IF_ERROR(
+      database->Transact([&] { return RenameTable(*database, aside); }));
   return aside;
 }
 

@@ -1,6 +1,7 @@
 #include "coordinator/store/answer_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,7 @@ constexpr char kQuestions[] = R"(
     checksum {blob} NOT NULL,
     UNIQUE (version, key));
 )";
+constexpr const char* kSteps[] = {kFingerprints, kQuestions};
 // Fails if a table of the right name has other columns.
 constexpr char kProbe[] =
     "SELECT sequence, version, key, question, answer, checksum FROM answers "
@@ -67,7 +69,7 @@ AnswerTable::AnswerTable(AnswerPlace place, std::string version,
 
 absl::Status AnswerTable::Open() {
   const absl::Status status = OpenOnce();
-  if (status.ok() || IsPassing(status) || !place_.set_aside) return status;
+  if (status.ok() || !MaySetAside(status)) return status;
   TANGRAM_RETURN_IF_ERROR(SetAside(status));
   return OpenOnce();
 }
@@ -143,12 +145,12 @@ absl::Status AnswerTable::Trim(int64_t max_bytes) {
 absl::Status AnswerTable::OpenOnce() {
   TANGRAM_ASSIGN_OR_RETURN(auto database, place_.open());
   const SqlDialect& dialect = database->dialect();
-  is_shared_ = dialect.is_shared;
   // A write that the operating system has survives the process. Answers lost
   // with the machine are asked again.
   TANGRAM_RETURN_IF_ERROR(database->RelaxDurability());
   std::vector<std::string> steps;
-  for (const char* step : {kFingerprints, kQuestions}) {
+  static_assert(std::size(kSteps) == kAnswerFormat);
+  for (const char* step : kSteps) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
@@ -158,6 +160,13 @@ absl::Status AnswerTable::OpenOnce() {
   TANGRAM_RETURN_IF_ERROR(database->Run(kProbe));
   database_ = std::move(database);
   return absl::OkStatus();
+}
+
+// A server refuses for reasons of its own, which a new table would not remove.
+bool AnswerTable::MaySetAside(const absl::Status& status) const {
+  if (IsPassing(status)) return false;
+  return !place_.is_shared || absl::IsDataLoss(status) ||
+         absl::IsFailedPrecondition(status);
 }
 
 absl::Status AnswerTable::SetAside(const absl::Status& reason) {
@@ -172,7 +181,7 @@ absl::Status AnswerTable::Use(
     absl::FunctionRef<absl::Status(SqlDatabase&)> use) {
   if (database_ == nullptr) TANGRAM_RETURN_IF_ERROR(Open());
   const absl::Status status = use(*database_);
-  if (!absl::IsDataLoss(status) || !place_.set_aside) return status;
+  if (!absl::IsDataLoss(status)) return status;
   TANGRAM_RETURN_IF_ERROR(SetAside(status));
   TANGRAM_RETURN_IF_ERROR(OpenOnce());
   return use(*database_);

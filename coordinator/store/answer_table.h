@@ -29,13 +29,10 @@ class AnswerTable {
 
   AnswerTable(AnswerPlace place, std::string version, OnSetAside on_set_aside);
 
-  // Must be called first. Treats a database as damaged if it exists but cannot
-  // be used: it has no schema, or that of another program or of a later
-  // version.
+  // Must be called first. Treats a file as damaged if it exists but cannot be
+  // used: it has no schema, or that of another program or of a later version.
+  // Treats a table of a server as damaged if it is of a later version.
   absl::Status Open();
-  // Returns whether other machines use the database too, so that it may be
-  // away.
-  bool is_shared() const { return is_shared_; }
   // Returns whether Open dropped answers of an earlier format, which cannot be
   // checked.
   bool has_dropped_old_format() const { return has_dropped_old_format_; }
@@ -63,6 +60,7 @@ class AnswerTable {
 
  private:
   absl::Status OpenOnce();
+  bool MaySetAside(const absl::Status& status) const;
   absl::Status SetAside(const absl::Status& reason);
   // Calls `use` with an open database. If it proves damaged, calls `use` once
   // more with a new one.
@@ -77,7 +75,6 @@ class AnswerTable {
   const std::string version_;
   const OnSetAside on_set_aside_;
   std::unique_ptr<SqlDatabase> database_;  // Null if it could not be opened.
-  bool is_shared_ = false;
   bool has_dropped_old_format_ = false;
 };
 

@@ -2,18 +2,18 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/obs/sparse_warning.h"
+#include "common/sync/mutex.h"
 #include "coordinator/store/answer_table.h"
 #include "coordinator/store/stored_answer.h"
 
@@ -37,6 +37,7 @@ class SqlAnswerStore : public AnswerStore {
  public:
   SqlAnswerStore(AnswerPlace place, AnswerStoreOptions options)
       : options_(std::move(options)),
+        is_shared_(place.is_shared),
         table_(std::move(place), options_.version,
                [this](const std::string& path, const absl::Status& reason) {
                  OnSetAside(path, reason);
@@ -45,14 +46,15 @@ class SqlAnswerStore : public AnswerStore {
   ~SqlAnswerStore() override {
     if (!writer_.joinable()) return;
     {
-      const std::lock_guard lock(waiting_mutex_);
+      const MutexLock lock(waiting_mutex_);
       stopping_ = true;
     }
-    wake_.notify_all();
+    wake_.NotifyAll();
     writer_.join();
   }
 
   absl::Status Start() {
+    const MutexLock lock(table_mutex_);
     TANGRAM_RETURN_IF_ERROR(table_.Open());
     if (table_.has_dropped_old_format()) {
       Log(LogLevel::kInfo,
@@ -66,6 +68,7 @@ class SqlAnswerStore : public AnswerStore {
 
   // Called instead of Start.
   absl::StatusOr<int64_t> Purge() {
+    const MutexLock lock(table_mutex_);
     TANGRAM_RETURN_IF_ERROR(table_.Open());
     return table_.DeleteAll();
   }
@@ -76,9 +79,9 @@ class SqlAnswerStore : public AnswerStore {
     const absl::Status status = FindAll(questions, answers);
     if (!status.ok()) cannot_read_.Tell(status.ToString());
     if (IsAway(status)) {
-      const std::lock_guard lock(waiting_mutex_);
+      const MutexLock lock(waiting_mutex_);
       Note(status);
-      wake_.notify_all();
+      wake_.NotifyAll();
     }
     return answers;
   }
@@ -86,7 +89,7 @@ class SqlAnswerStore : public AnswerStore {
   void Drop(const QueryKey& key, const absl::Status& reason) override {
     NoteDropped(kWrongAnswer, reason.message());
     if (is_away_) return;
-    const std::lock_guard lock(table_mutex_);
+    const MutexLock lock(table_mutex_);
     const absl::Status status = table_.Delete(key.view());
     if (!status.ok()) cannot_write_.Tell(status.ToString());
   }
@@ -97,14 +100,14 @@ class SqlAnswerStore : public AnswerStore {
     for (const AnsweredQuestion& answered : answers) {
       inserted.rows.push_back(Seal(options_.version, answered));
     }
-    std::unique_lock lock(waiting_mutex_);
+    const MutexLock lock(waiting_mutex_);
     if (waiting_bytes_ + NumBytes(inserted) > kMaxWaitingBytes) {
       inserted.rows.clear();
     }
     waiting_bytes_ += NumBytes(inserted);
     if (is_failing_) {
       if (!inserted.rows.empty()) waiting_.push_back(std::move(inserted));
-      lock.unlock();
+      const MutexUnlock unlock(waiting_mutex_);
       on_settled();
       return;
     }
@@ -112,8 +115,8 @@ class SqlAnswerStore : public AnswerStore {
     waiting_.push_back(std::move(inserted));
     // Writes in this thread: waking another takes longer, on a busy machine far
     // longer.
-    if (!is_writing_ && is_quick_) WriteWaiting(lock);
-    if (HasWork()) wake_.notify_all();
+    if (!is_writing_ && is_quick_) WriteWaiting();
+    if (HasWork()) wake_.NotifyAll();
   }
 
  private:
@@ -145,7 +148,7 @@ class SqlAnswerStore : public AnswerStore {
 
   // Returns whether the database cannot be reached. A file is never away.
   bool IsAway(const absl::Status& status) const {
-    return table_.is_shared() && absl::IsUnavailable(status);
+    return is_shared_ && absl::IsUnavailable(status);
   }
 
   // Finds the answers that are stored. Does not wait for a database that is
@@ -160,7 +163,7 @@ class SqlAnswerStore : public AnswerStore {
       if (is_new) keys.push_back(questions[i].key.view());
     }
     if (is_away_) return absl::OkStatus();
-    const std::lock_guard lock(table_mutex_);
+    const MutexLock lock(table_mutex_);
     if (is_away_) return absl::OkStatus();
     std::vector<AnswerTable::Row> rows;
     const absl::Status status = table_.Find(keys, rows);
@@ -175,9 +178,9 @@ class SqlAnswerStore : public AnswerStore {
   }
 
   // Sets `answer` from a row, or deletes a row that is not as it was written.
-  // Needs table_mutex_.
   void TakeRow(const AnswerTable::Row& row, const Question& question,
-               std::optional<Answer>& answer) {
+               std::optional<Answer>& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mutex_) {
     absl::StatusOr<Answer> found =
         Unseal(options_.version, question, row.stored);
     if (found.ok()) {
@@ -189,19 +192,20 @@ class SqlAnswerStore : public AnswerStore {
     table_.Delete(row.sequence).IgnoreError();
   }
 
-  // Keeps what a call to the database showed about its state. This, HasWork and
-  // TakeWaiting need waiting_mutex_.
-  void Note(const absl::Status& status) {
+  // Keeps what a call to the database showed about its state.
+  void Note(const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     is_failing_ = !status.ok();
     is_away_ = IsAway(status);
   }
 
-  bool HasWork() const {
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     return !is_writing_ && (!waiting_.empty() || must_trim_ || is_failing_);
   }
 
   // Takes the answers for one transaction.
-  std::deque<Inserted> TakeWaiting() {
+  std::deque<Inserted> TakeWaiting()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     std::deque<Inserted> taken;
     size_t num_rows = 0;
     while (!waiting_.empty() && num_rows < kMaxRows) {
@@ -213,59 +217,67 @@ class SqlAnswerStore : public AnswerStore {
   }
 
   void Write() {
-    std::unique_lock lock(waiting_mutex_);
+    const MutexLock lock(waiting_mutex_);
     while (true) {
-      wake_.wait(lock, [this] { return stopping_ || HasWork(); });
+      wake_.Wait(waiting_mutex_,
+                 [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
+                   return stopping_ || HasWork();
+                 });
       if (!HasWork()) return;
-      const bool written = WriteWaiting(lock) && TrimIfDue(lock);
+      const bool written = WriteWaiting() && TrimIfDue();
       if (written) continue;
       if (stopping_) return;
-      wake_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
+      wake_.WaitFor(waiting_mutex_, kRetryInterval,
+                    [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
+                      return stopping_;
+                    });
     }
   }
 
   // Writes waiting answers and keeps those that cannot be written. Releases the
   // lock meanwhile. Returns whether they were written.
-  bool WriteWaiting(std::unique_lock<std::mutex>& lock) {
+  bool WriteWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     is_writing_ = true;
     std::deque<Inserted> taken = TakeWaiting();
-    lock.unlock();
-    const auto began = std::chrono::steady_clock::now();
-    const absl::Status status = WriteRows(taken);
-    const auto took = std::chrono::steady_clock::now() - began;
-    if (!status.ok()) cannot_write_.Tell(status.ToString());
-    lock.lock();
+    absl::Status status;
+    bool is_quick = false;
+    {
+      const MutexUnlock unlock(waiting_mutex_);
+      const auto began = std::chrono::steady_clock::now();
+      status = WriteRows(taken);
+      is_quick = std::chrono::steady_clock::now() - began <= kQuickWrite;
+      if (!status.ok()) cannot_write_.Tell(status.ToString());
+    }
     Note(status);
-    is_quick_ = took <= kQuickWrite;
+    is_quick_ = is_quick;
     if (!status.ok()) {
       // Callers do not wait for the next try.
       std::move(waiting_.begin(), waiting_.end(), std::back_inserter(taken));
       waiting_ = std::move(taken);
-      Settle(waiting_, lock);
+      Settle(waiting_);
     } else {
       for (const Inserted& inserted : taken) {
         waiting_bytes_ -= NumBytes(inserted);
         since_trim_bytes_ += NumBytes(inserted);
       }
       must_trim_ = since_trim_bytes_ >= kTrimIntervalBytes;
-      Settle(taken, lock);
+      Settle(taken);
     }
     is_writing_ = false;
     return status.ok();
   }
 
   // Calls the callbacks that are left. Releases the lock meanwhile.
-  static void Settle(std::deque<Inserted>& all,
-                     std::unique_lock<std::mutex>& lock) {
+  void Settle(std::deque<Inserted>& all)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     std::vector<std::function<void()>> to_call;
     for (Inserted& inserted : all) {
       if (inserted.on_settled) {
         to_call.push_back(std::exchange(inserted.on_settled, nullptr));
       }
     }
-    lock.unlock();
+    const MutexUnlock unlock(waiting_mutex_);
     for (const auto& on_settled : to_call) on_settled();
-    lock.lock();
   }
 
   // Writes the rows. If there are none, checks that the database can be
@@ -275,19 +287,21 @@ class SqlAnswerStore : public AnswerStore {
     for (const Inserted& inserted : all) {
       for (const StoredAnswer& row : inserted.rows) rows.push_back(&row);
     }
-    const std::lock_guard lock(table_mutex_);
+    const MutexLock lock(table_mutex_);
     return rows.empty() ? table_.Ping() : table_.Insert(std::move(rows));
   }
 
   // Trims the table if enough was written. Only the writer thread calls this,
   // because it takes long. Releases the lock meanwhile.
-  bool TrimIfDue(std::unique_lock<std::mutex>& lock) {
+  bool TrimIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiting_mutex_) {
     if (!must_trim_) return true;
     is_writing_ = true;
-    lock.unlock();
-    const absl::Status status = Trim();
-    if (!status.ok()) cannot_write_.Tell(status.ToString());
-    lock.lock();
+    absl::Status status;
+    {
+      const MutexUnlock unlock(waiting_mutex_);
+      status = Trim();
+      if (!status.ok()) cannot_write_.Tell(status.ToString());
+    }
     is_writing_ = false;
     if (!status.ok()) return false;
     must_trim_ = false;
@@ -296,27 +310,32 @@ class SqlAnswerStore : public AnswerStore {
   }
 
   absl::Status Trim() {
-    const std::lock_guard lock(table_mutex_);
+    const MutexLock lock(table_mutex_);
     return table_.Trim(options_.max_bytes);
   }
 
   const AnswerStoreOptions options_;
-  std::mutex table_mutex_;
-  AnswerTable table_;
+  const bool is_shared_;
+  // Never taken with waiting_mutex_ held.
+  Mutex table_mutex_;
+  AnswerTable table_ ABSL_GUARDED_BY(table_mutex_);
 
-  std::mutex waiting_mutex_;
-  std::condition_variable wake_;
-  std::deque<Inserted> waiting_;
-  int64_t waiting_bytes_ = 0;  // Includes what is being written.
-  bool is_writing_ = false;    // A thread is in WriteWaiting or TrimIfDue.
+  Mutex waiting_mutex_;
+  ConditionVariable wake_;
+  std::deque<Inserted> waiting_ ABSL_GUARDED_BY(waiting_mutex_);
+  // Includes the bytes that are being written.
+  int64_t waiting_bytes_ ABSL_GUARDED_BY(waiting_mutex_) = 0;
+  // A thread is in WriteWaiting or TrimIfDue.
+  bool is_writing_ ABSL_GUARDED_BY(waiting_mutex_) = false;
   // The last write failed; callers do not wait for the next.
-  bool is_failing_ = false;
+  bool is_failing_ ABSL_GUARDED_BY(waiting_mutex_) = false;
   // The last call could not reach the database.
   std::atomic<bool> is_away_ = false;
-  bool is_quick_ = true;  // The last write took at most kQuickWrite.
-  int64_t since_trim_bytes_ = 0;
-  bool must_trim_ = false;
-  bool stopping_ = false;
+  // The last write took at most kQuickWrite.
+  bool is_quick_ ABSL_GUARDED_BY(waiting_mutex_) = true;
+  int64_t since_trim_bytes_ ABSL_GUARDED_BY(waiting_mutex_) = 0;
+  bool must_trim_ ABSL_GUARDED_BY(waiting_mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(waiting_mutex_) = false;
   SparseWarning cannot_read_{"answers cannot be read"};
   SparseWarning cannot_write_{"answers are not kept"};
   SparseWarning dropped_{"a stored answer was dropped"};

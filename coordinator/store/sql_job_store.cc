@@ -1,12 +1,13 @@
 #include "coordinator/store/sql_job_store.h"
 
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
+#include "common/sync/mutex.h"
 #include "coordinator/store/migrate.h"
 
 namespace tangram {
@@ -131,6 +132,7 @@ class SqlJobStore : public JobStore {
       : database_(std::move(database)), now_s_(std::move(now_s)) {}
 
   absl::Status Initialise() {
+    const MutexLock lock(mutex_);
     const SqlDialect& dialect = database_->dialect();
     TANGRAM_RETURN_IF_ERROR(
         Migrate(*database_, "jobs", Steps(dialect)).status());
@@ -142,7 +144,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<Job> Submit(const Job& job) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "INSERT INTO jobs (id, request, priority, share_key, state, "
@@ -157,12 +159,12 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<Job> Get(const std::string& id) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return Find(id);
   }
 
   absl::StatusOr<JobPulse> Pulse(const std::string& id) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::optional<JobPulse> pulse;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "SELECT state, last_event FROM jobs WHERE id = ?1", {id},
@@ -175,7 +177,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<std::vector<Job>> List(const JobFilter& filter) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     int64_t before = INT64_MAX;
     if (!filter.before_id.empty()) {
       TANGRAM_ASSIGN_OR_RETURN(before, SequenceOf(filter.before_id));
@@ -196,7 +198,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<int> CountUnfinished(const std::string& tenant) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     int64_t count = 0;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "SELECT COUNT(*) FROM jobs WHERE state IN (0, 1) AND "
@@ -206,7 +208,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<int> CountWaiting() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     int64_t count = 0;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
@@ -216,7 +218,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<Job> Cancel(const std::string& id) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "UPDATE jobs SET cancel_requested = 1, "
@@ -230,7 +232,7 @@ class SqlJobStore : public JobStore {
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
                                            double lease_s,
                                            double left_s) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const bool is_last = database_->dialect().is_shared && left_s > 0;
     std::vector<SqlValue> values = {owner, now_s + lease_s, now_s};
@@ -259,7 +261,7 @@ class SqlJobStore : public JobStore {
 
   absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
                                          double lease_s) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     std::vector<Job> held;
     for (const JobLease& lease : leases) {
@@ -274,22 +276,23 @@ class SqlJobStore : public JobStore {
 
   absl::Status AppendEvent(const JobLease& lease,
                            const std::string& progress) override {
-    const std::lock_guard lock(mutex_);
-    return database_->Transact([&]() -> absl::Status {
-      // Keeps others from taking the job until the event is stored.
-      TANGRAM_RETURN_IF_ERROR(database_->Run(
-          "UPDATE jobs SET last_event = last_event + 1 WHERE " IS_HELD,
-          {lease.job_id, lease.owner, int64_t{lease.attempt}}));
-      TANGRAM_RETURN_IF_ERROR(CheckHeld(lease));
-      return database_->Run(
-          "INSERT INTO events (job_id, number, progress) "
-          "SELECT id, last_event, ?2 FROM jobs WHERE id = ?1",
-          {lease.job_id, Blob{progress}});
-    });
+    const MutexLock lock(mutex_);
+    return database_->Transact(
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          // Keeps others from taking the job until the event is stored.
+          TANGRAM_RETURN_IF_ERROR(database_->Run(
+              "UPDATE jobs SET last_event = last_event + 1 WHERE " IS_HELD,
+              {lease.job_id, lease.owner, int64_t{lease.attempt}}));
+          TANGRAM_RETURN_IF_ERROR(CheckHeld(lease));
+          return database_->Run(
+              "INSERT INTO events (job_id, number, progress) "
+              "SELECT id, last_event, ?2 FROM jobs WHERE id = ?1",
+              {lease.job_id, Blob{progress}});
+        });
   }
 
   absl::Status Finish(const JobLease& lease, const Job& outcome) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "UPDATE jobs SET state = ?4, finished_s = ?5, result = ?6, "
@@ -308,7 +311,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::Status Release(const JobLease& lease) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "UPDATE jobs SET state = 0, lease_until_s = ?4 WHERE " IS_HELD,
@@ -318,7 +321,7 @@ class SqlJobStore : public JobStore {
 
   absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string& id,
                                                     int64_t after) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_RETURN_IF_ERROR(SequenceOf(id).status());
     std::vector<JobEvent> events;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
@@ -331,7 +334,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<int> Forget(double age_s, int limit) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const std::vector<SqlValue> which = {now_s - age_s, int64_t{limit}};
     // Looks first, because there rarely is one and looking does not lock the
@@ -341,20 +344,21 @@ class SqlJobStore : public JobStore {
         OLD_JOBS, which, [&](const SqlRow&) { has_old = true; }));
     if (!has_old) return 0;
     int64_t num_deleted = 0;
-    const absl::Status status = database_->Transact([&]() -> absl::Status {
-      TANGRAM_RETURN_IF_ERROR(database_->Run(
-          "DELETE FROM events WHERE job_id IN (" OLD_JOBS ")", which));
-      TANGRAM_RETURN_IF_ERROR(
-          database_->Run("DELETE FROM jobs WHERE id IN (" OLD_JOBS ")", which));
-      num_deleted = database_->num_changed();
-      return absl::OkStatus();
-    });
+    const absl::Status status = database_->Transact(
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          TANGRAM_RETURN_IF_ERROR(database_->Run(
+              "DELETE FROM events WHERE job_id IN (" OLD_JOBS ")", which));
+          TANGRAM_RETURN_IF_ERROR(database_->Run(
+              "DELETE FROM jobs WHERE id IN (" OLD_JOBS ")", which));
+          num_deleted = database_->num_changed();
+          return absl::OkStatus();
+        });
     TANGRAM_RETURN_IF_ERROR(status);
     return static_cast<int>(num_deleted);
   }
 
  private:
-  absl::StatusOr<double> Now() {
+  absl::StatusOr<double> Now() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (now_s_) return now_s_();
     double now_s = 0;
     TANGRAM_RETURN_IF_ERROR(
@@ -363,7 +367,8 @@ class SqlJobStore : public JobStore {
     return now_s;
   }
 
-  absl::StatusOr<Job> Find(const std::string& id) {
+  absl::StatusOr<Job> Find(const std::string& id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::optional<Job> job;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "SELECT " WHOLE_JOB_COLUMNS " FROM jobs WHERE id = ?1", {id},
@@ -372,7 +377,8 @@ class SqlJobStore : public JobStore {
     return *std::move(job);
   }
 
-  absl::StatusOr<int64_t> SequenceOf(const std::string& id) {
+  absl::StatusOr<int64_t> SequenceOf(const std::string& id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::optional<int64_t> sequence;
     TANGRAM_RETURN_IF_ERROR(
         database_->Run("SELECT sequence FROM jobs WHERE id = ?1", {id},
@@ -387,12 +393,13 @@ class SqlJobStore : public JobStore {
   }
 
   // Checks the statement before, which changes one row if the lease holds.
-  absl::Status CheckHeld(const JobLease& lease) {
+  absl::Status CheckHeld(const JobLease& lease)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return database_->num_changed() == 1 ? absl::OkStatus() : IsLost(lease);
   }
 
-  std::mutex mutex_;
-  const std::unique_ptr<SqlDatabase> database_;
+  Mutex mutex_;
+  const std::unique_ptr<SqlDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
   const std::function<double()> now_s_;
 };
 

@@ -9,6 +9,8 @@ namespace {
 
 constexpr absl::string_view kRowFormat = "tangram answer 1";
 
+}  // namespace
+
 std::string ChecksumOf(absl::string_view version, const StoredAnswer& row) {
   std::string bytes;
   bytes.reserve(row.num_bytes() + 64);
@@ -19,8 +21,6 @@ std::string ChecksumOf(absl::string_view version, const StoredAnswer& row) {
   }
   return std::string(Sha256()(bytes).view());
 }
-
-}  // namespace
 
 StoredAnswer Seal(absl::string_view version, const AnsweredQuestion& answered) {
   StoredAnswer row{.key = std::string(answered.question.key.view()),

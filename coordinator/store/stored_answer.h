@@ -30,6 +30,9 @@ inline constexpr char kWrongAnswer[] = "answer";  // CheckAnswer refuses it.
 inline constexpr const char* kDropReasons[] = {kBadChecksum, kOtherQuestion,
                                                kUndecodable, kWrongAnswer};
 
+// Returns the checksum that belongs to the other columns of a row.
+std::string ChecksumOf(absl::string_view version, const StoredAnswer& row);
+
 // Returns the row that stores an answer.
 StoredAnswer Seal(absl::string_view version, const AnsweredQuestion& answered);
 

@@ -13,6 +13,59 @@ from daemons import Coordinator, Worker
 from harness import BIN, CLUSTER, JOB, Folder
 
 PLAN = [*CLUSTER, *JOB, "--parallelizer", "uniform"]
+SCHEMA = """CREATE TABLE tangram_schema (
+    name TEXT PRIMARY KEY, version BIGINT NOT NULL);"""
+# The formats before the present ones, as coordinators wrote them.
+PREVIOUS_ANSWERS = SCHEMA + """
+INSERT INTO tangram_schema VALUES ('answers', 1);
+CREATE TABLE answers (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    version TEXT NOT NULL,
+    key BIGINT NOT NULL,
+    answer BLOB NOT NULL,
+    UNIQUE (version, key));"""
+PREVIOUS_JOBS = SCHEMA + """
+INSERT INTO tangram_schema VALUES ('jobs', 3);
+CREATE TABLE jobs (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    request BLOB NOT NULL,
+    priority BIGINT NOT NULL,
+    state BIGINT NOT NULL,
+    cancel_requested BIGINT NOT NULL DEFAULT 0,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    owner TEXT NOT NULL DEFAULT '',
+    lease_until_s DOUBLE PRECISION NOT NULL DEFAULT 0,
+    submitted_s DOUBLE PRECISION NOT NULL,
+    started_s DOUBLE PRECISION NOT NULL DEFAULT 0,
+    finished_s DOUBLE PRECISION NOT NULL DEFAULT 0,
+    result BLOB NOT NULL DEFAULT '',
+    error_code BIGINT NOT NULL DEFAULT 0,
+    error_message BLOB NOT NULL DEFAULT '');
+CREATE INDEX jobs_to_run ON jobs (state, priority DESC, sequence);
+CREATE TABLE events (
+    job_id TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    progress BLOB NOT NULL,
+    PRIMARY KEY (job_id, number));
+ALTER TABLE jobs ADD COLUMN share_key TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN last_event BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;"""
+
+
+def flip_bits(content):
+    rng = random.Random(1)
+    for _ in range(2000):
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    return content
+
+
+def halve(content):
+    return content[:len(content) // 2]
+
+
+def overwrite(_):
+    return b"not a database" * 500
 
 
 class DamagedStateTest(Folder):
@@ -56,17 +109,7 @@ class DamagedStateTest(Folder):
 
     def test_a_damaged_database_of_answers_is_set_aside(self):
         before, _ = self.plan()
-        rng = random.Random(1)
-
-        def flip(content):
-            for _ in range(2000):
-                content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-            return content
-
-        for number, change in enumerate([
-                lambda content: b"not a database" * 500,
-                lambda content: content[:len(content) // 2],
-                flip]):
+        for number, change in enumerate([overwrite, halve, flip_bits]):
             self.damage(self.answers, change)
             after, log = self.plan()
             self.assertEqual(after, before)
@@ -97,14 +140,93 @@ class DamagedStateTest(Folder):
         self.plan()
         with open(self.jobs, "rb") as file:
             sound = file.read()
-        for change in (lambda content: b"not a database" * 500,
-                       lambda content: content[:len(content) // 2]):
+        for change in (overwrite, halve):
             self.damage(self.jobs, lambda _, change=change: change(sound))
-            ended = self.run_coordinator()
-            self.assertEqual(ended.returncode, 1, ended.stderr)
-            self.assertIn(f"{self.jobs}: the database of jobs is damaged",
-                          ended.stderr)
-            self.assertTrue(os.path.exists(self.jobs))
+            self.assert_jobs_stop_the_coordinator()
+
+    def assert_jobs_stop_the_coordinator(self):
+        ended = self.run_coordinator()
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        self.assertIn(f"{self.jobs}: the database of jobs is damaged",
+                      ended.stderr)
+        self.assertTrue(os.path.exists(self.jobs))
+
+    def write_previous_answers(self):
+        """Replaces the answers by some of the previous format."""
+        os.remove(self.answers)
+        rng = random.Random(3)
+        with contextlib.closing(sqlite3.connect(self.answers)) as database:
+            database.executescript(PREVIOUS_ANSWERS)
+            database.executemany(
+                "INSERT INTO answers (version, key, answer) VALUES (?, ?, ?)",
+                [("0.1.0", number, rng.randbytes(200))
+                 for number in range(500)])
+            database.commit()
+
+    def test_answers_of_the_previous_format_are_asked_again(self):
+        before, _ = self.plan()
+        count = self.count()
+        self.write_previous_answers()
+        after, log = self.plan()
+        self.assertEqual(after, before)
+        self.assertIn("answers of an earlier format were deleted", log)
+        self.assertEqual(self.count(), count)
+
+    def test_damaged_answers_of_the_previous_format_change_no_plan(self):
+        before, _ = self.plan()
+        count = self.count()
+        for change in (overwrite, halve, flip_bits):
+            self.write_previous_answers()
+            self.damage(self.answers, change)
+            for _ in range(2):
+                self.assertEqual(self.plan()[0], before)
+            self.assertEqual(self.count(), count)
+
+    def plan_as_job(self):
+        """Makes a job, and rewrites its database in the previous format."""
+        coordinator = Coordinator(state_dir=self.state)
+        worker = Worker(coordinator.address, "w")
+        try:
+            plan = self.tangram("plan", *PLAN, "--coordinator",
+                                coordinator.address, "--job", "a",
+                                "--output", "-")
+        finally:
+            worker.end()
+            coordinator.end(signal.SIGTERM)
+        previous = os.path.join(self.folder, "previous.db")
+        with contextlib.closing(sqlite3.connect(previous)) as database:
+            database.executescript(PREVIOUS_JOBS)
+            database.execute("ATTACH ? AS present", (self.jobs,))
+            for table in ("jobs", "events"):
+                columns = ", ".join(
+                    row[1] for row in database.execute(
+                        f"PRAGMA main.table_info({table})"))
+                database.execute(
+                    f"INSERT INTO main.{table} ({columns}) "
+                    f"SELECT {columns} FROM present.{table}")
+            database.commit()
+        os.replace(previous, self.jobs)
+        return json.loads(plan)
+
+    def test_jobs_of_the_previous_format_are_kept(self):
+        plan = self.plan_as_job()
+        coordinator = Coordinator(state_dir=self.state)
+        self.addCleanup(coordinator.end)
+        on = ["--coordinator", coordinator.address]
+        self.assertRegex(self.tangram("job", "list", *on), r"(?m)^\s*a\b")
+        self.tangram("job", "watch", "a", *on, "--output", "plan.json")
+        again = json.loads(self.read("plan.json"))
+        # The address of the coordinator.
+        del again["provenance"], plan["provenance"]
+        self.assertEqual(again, plan)
+
+    def test_damaged_jobs_of_the_previous_format_stop_the_coordinator(self):
+        self.plan_as_job()
+        with open(self.jobs, "rb") as file:
+            sound = file.read()
+        for change in (overwrite, halve):
+            self.damage(self.jobs, lambda _, change=change: change(sound))
+            self.assert_jobs_stop_the_coordinator()
 
     def test_answers_are_purged(self):
         before, _ = self.plan()

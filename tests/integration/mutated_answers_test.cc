@@ -1,7 +1,5 @@
 #include <grpcpp/client_context.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -9,16 +7,13 @@
 #include <random>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/wire/worker_pool_wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/testing/builders.h"
+#include "tests/integration/answer_mutations.h"
 #include "tests/testing/messages/mutate_message.h"
 #include "tests/testing/service/test_service.h"
 #include "tests/testing/service/test_tokens.h"
@@ -28,55 +23,6 @@
 
 namespace tangram::testing {
 namespace {
-
-constexpr const char* kAdapters[] = {"aceso", "mist"};
-
-// Returns the number of mutations. TANGRAM_MUTATIONS=1000 takes longer.
-int NumMutations() {
-  const char* text = std::getenv("TANGRAM_MUTATIONS");
-  int count = 150;
-  if (text != nullptr && !absl::SimpleAtoi(text, &count)) {
-    ADD_FAILURE() << "TANGRAM_MUTATIONS: " << text;
-  }
-  return count;
-}
-
-// Returns a path without its indices: "plans.stages.time_s".
-std::string FieldOf(const std::string& path) {
-  std::string field;
-  bool in_index = false;
-  for (const char c : path) {
-    if (c == '[') in_index = true;
-    if (!in_index) field.push_back(c);
-    if (c == ']') in_index = false;
-  }
-  return field;
-}
-
-// Returns whether two answers are equal except for rounding of times. The law
-// allows that, because searches add layers up in different orders.
-bool IsSame(Answer found, const Answer& expected) {
-  auto* const set = std::get_if<SlicePlanSet>(&found);
-  const auto* const other = std::get_if<SlicePlanSet>(&expected);
-  if (set == nullptr || other == nullptr ||
-      set->plans.size() != other->plans.size()) {
-    return found == expected;
-  }
-  const auto round = [](double& value, double to) {
-    if (std::abs(value - to) <= 1e-9 * to) value = to;
-  };
-  for (size_t i = 0; i < set->plans.size(); ++i) {
-    std::vector<SliceStage>& stages = set->plans[i].stages;
-    if (stages.size() != other->plans[i].stages.size()) return false;
-    for (size_t k = 0; k < stages.size(); ++k) {
-      const SliceStage& stage = other->plans[i].stages[k];
-      round(stages[k].time_s, stage.time_s);
-      round(stages[k].backward_s, stage.backward_s);
-      round(stages[k].sync_s, stage.sync_s);
-    }
-  }
-  return found == expected;
-}
 
 // Handling of the digest of a changed answer.
 enum class Seal {
@@ -93,7 +39,7 @@ class MutatedAnswersTest : public ::testing::Test {
                                 [this](v1::Answer& answer) { Tamper(answer); });
     AddWorker("victim", proxy_->address());
     AddWorker("honest", service_.address());
-    for (const char* adapter : kAdapters) {
+    for (const char* adapter : kMutatedAdapters) {
       parallelizers_[adapter] = *CreateBuiltinParallelizer(adapter);
     }
   }
@@ -106,37 +52,10 @@ class MutatedAnswersTest : public ::testing::Test {
         .name = name,
         .min_backoff_s = 0.02,
         .max_backoff_s = 0.1};
-    for (const char* adapter : kAdapters) {
+    for (const char* adapter : kMutatedAdapters) {
       options.parallelizers.push_back(*CreateBuiltinParallelizer(adapter));
     }
     service_.AddWorker(std::move(options));
-  }
-
-  static PairContext Context() {
-    IslandSpec island = TestIsland(2, 4);
-    island.device.host = {.bandwidth_bytes_per_s = 16e9, .memory_bytes = 256e9};
-    // Little memory, so that answers recompute, offload and allow few trailing
-    // stages.
-    island.device.memory_bytes = 3e9;
-    return {.training = TestTraining(32),
-            .slices = {MakeSlice({0, 8}, TestModel(6).layers)},
-            .islands = {island}};
-  }
-
-  // Returns a query of each kind. `variant` makes different ones.
-  static Query QueryOf(int kind, int variant) {
-    const std::vector<ModelSlice> atoms = SliceByLayer(TestModel(6));
-    switch (kind % 6) {
-      case 0:
-        return SliceModelQuery{TestModel(2 + variant)};
-      case 1:
-        return ConcatenateQuery{atoms[variant], atoms[variant + 1]};
-      case 2:
-        return ProfileQuery{.pipeline_microbatch_size = 4 << variant};
-      default:
-        return PairQuery{.pipeline_microbatch_size = 4 << variant,
-                         .trailing_stages = kind % 3};
-    }
   }
 
   const Answer& Expected(const std::string& adapter, const Query& query,
@@ -173,9 +92,9 @@ class MutatedAnswersTest : public ::testing::Test {
   // Asks two workers two questions and changes one of their answers. Returns
   // whether both results are those of an honest worker.
   bool AskTwo(int round) {
-    const std::string adapter = kAdapters[round % 2];
-    const std::vector<Query> queries = {QueryOf(round / 2, 0),
-                                        QueryOf(round / 2, 1)};
+    const std::string adapter = kMutatedAdapters[round % 2];
+    const std::vector<Query> queries = {MutationQuery(round / 2, 0),
+                                        MutationQuery(round / 2, 1)};
     WorkerPool& pool = service_.server().pool();
     const auto result =
         pool.Run({adapter, parallelizers_.at(adapter)->version()}, context_,
@@ -204,7 +123,7 @@ class MutatedAnswersTest : public ::testing::Test {
   std::string path_;
 
   const SharedContext context_ =
-      std::make_shared<const QueryContext>(Context());
+      std::make_shared<const QueryContext>(MutationContext());
   std::map<std::string, std::unique_ptr<Parallelizer>> parallelizers_;
   std::map<std::string, Answer> expected_;
   const TestTokens tokens_{{"user,team,plan", "victim,,work", "honest,,work"}};
@@ -253,25 +172,6 @@ TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
       const PlanFile file,
       CallPlan(service_.address(), Encode(SmallRequest(), "mist"), context));
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "mist"));
-}
-
-// Fields that are taken at the worker's word. Nobody else can tell which plans
-// a search left out, how hard it searched, or how tight its bound is. docs/adr
-// has the decision on checking answers.
-bool IsTheWorkersWord(const std::string& field) {
-  for (const char* prefix :
-       {"profile.", "parallelize.plans (dropped)",
-        "parallelize.plans (repeated)", "parallelize.plans (swapped)",
-        "parallelize.covers_trailing_stages", "parallelize.search_steps",
-        "parallelize.truncated", "parallelize.infeasible", "error", "id",
-        "waited_s", "search_s",
-        // Irrelevant for a stage with one replica.
-        "parallelize.plans.stages.plan.parallelism.zero_stage",
-        "parallelize.plans.stages.plan.parallelism.sequence_parallel",
-        "parallelize.plans.stages.plan.recompute"}) {
-    if (absl::StartsWith(field, prefix)) return true;
-  }
-  return false;
 }
 
 // A faulty worker seals what it believes, so only the law can refuse it.

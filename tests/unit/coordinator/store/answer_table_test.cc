@@ -182,6 +182,51 @@ TEST_P(DamagedAnswersTest, AnswersOfTheFirstFormatAreDeleted) {
   EXPECT_EQ(StepsIn(*NewStore(), 1), 10);
 }
 
+// Files and servers behave alike: an earlier program starts, and the answers of
+// the later one are not lost.
+TEST_P(DamagedAnswersTest, AnswersOfALaterFormatAreSetAside) {
+  for (int time = 1; time <= 4; ++time) {
+    Fill();
+    Change("UPDATE tangram_schema SET version = 99 WHERE name = 'answers'");
+    seen_.set_aside = 0;
+    EXPECT_EQ(StepsIn(*NewStore(), 1), -1);
+    EXPECT_EQ(seen_.set_aside, 1) << time;
+    EXPECT_EQ(NumRows(), 0);
+  }
+  if (!is_shared()) return;
+  int64_t num_kept = 0;
+  int64_t num_tables = 0;
+  EXPECT_THAT(Open()->Run("SELECT (SELECT COUNT(*) FROM answers_damaged_3), "
+                          "COUNT(*) FROM pg_tables WHERE schemaname = "
+                          "current_schema() AND tablename LIKE 'answers%'",
+                          {},
+                          [&](const SqlRow& row) {
+                            num_kept = row.Int(0);
+                            num_tables = row.Int(1);
+                          }),
+              IsOk());
+  EXPECT_EQ(num_kept, 2);
+  EXPECT_EQ(num_tables, 4);
+}
+
+TEST_P(DamagedAnswersTest, PurgingDoesNotStopAtALaterFormat) {
+  Fill();
+  Change("UPDATE tangram_schema SET version = 99 WHERE name = 'answers'");
+  EXPECT_THAT(PurgeAnswers(Place(), Options()), IsOkAndHolds(0));
+  EXPECT_EQ(seen_.set_aside, 1);
+  Fill();
+  EXPECT_THAT(PurgeAnswers(Place(), Options()), IsOkAndHolds(2));
+}
+
+// Two coordinators may find the later format at once. The second must not set
+// aside the table that the first has made.
+TEST_P(DamagedAnswersTest, ASoundTableOfAServerIsNotSetAside) {
+  if (!is_shared()) GTEST_SKIP() << "not applicable: files are locked";
+  Fill();
+  EXPECT_THAT(SetPostgresTableAside(connection()), IsOk());
+  EXPECT_EQ(NumRows(), 2);
+}
+
 TEST_P(DamagedAnswersTest, PurgingDeletesTheAnswersOfAllVersions) {
   Fill();
   AnswerStoreOptions newer = Options();

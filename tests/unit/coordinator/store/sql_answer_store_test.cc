@@ -276,10 +276,11 @@ class HungBackend {
 
 TEST_P(SqlAnswerStoreTest, NobodyWaitsForADatabaseThatHangs) {
   if (!is_shared()) GTEST_SKIP() << "not applicable: has no server";
-  const AnswerPlace hanging{.open = [this] {
+  AnswerPlace hanging = AnswersInPostgres(connection());
+  hanging.open = [this] {
     return OpenPostgresDatabase(connection() + " application_name=hung",
                                 std::chrono::milliseconds(500));
-  }};
+  };
   ASSERT_OK_AND_ASSIGN(store_, CreateSqlAnswerStore(hanging, {.version = "1"}));
   Insert(1, AnswerWith(10));
   const auto database = Open();
