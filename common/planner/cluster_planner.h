@@ -111,6 +111,11 @@ struct PlanResult {
   std::optional<ReplicatedPlan> replicated_plan;
   ReplicatedEvaluation replicated_evaluation;
   std::optional<Infeasible> infeasible;
+  // Without a plan: the limits of the search that may hide one, each with the
+  // option that lifts it. Empty: it is proved that no plan fits. The answer to
+  // a request has them in the reason of `infeasible`, so files do not hold
+  // them.
+  std::vector<std::string> limits;
   Evaluation evaluation;  // The evaluation of `plan`.
   std::vector<UnusedIsland> unused_islands;
   // The next-best pipelines that the evaluator scored, fastest first.

@@ -73,6 +73,9 @@ struct PlanFindings {
   // Whether the proposals ended because no others exist, not at a limit of the
   // search.
   bool exhausted = false;
+  // The limits at which the search ended if it is not exhausted, each with the
+  // option that lifts it. See PlanResult::limits.
+  std::vector<std::string> limits;
 };
 
 // One search for one request. Calls: Propose until the judge is content or no

@@ -140,6 +140,7 @@ absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
   ExplainIslands(cluster, classes, class_of, precision, tolerances,
                  set.islands);
   if (parts.size() == num_parts) return set;
+  set.merged = true;
   // A merged island has its own reason, instead of what separates it from
   // others.
   std::vector<std::string> merged;

@@ -55,6 +55,7 @@ struct IslandLimits {
 
 struct IslandSet {
   std::vector<Island> islands;
+  bool merged = false;             // Unlike islands were merged.
   std::vector<std::string> notes;  // Merged islands and the reason; for people.
 };
 

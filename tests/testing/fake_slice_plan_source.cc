@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<PerformanceProfile>> FakeSlicePlanSource::Profile(
         {.min_gpu_seconds = seconds_per_layer(context.islands[query.island]) *
                             context.slices[query.slice].num_layers() *
                             query.pipeline_microbatch_size,
-         .min_total_bytes = 1});
+         .min_total_bytes = min_total_bytes});
   }
   return profiles;
 }
@@ -44,6 +44,7 @@ absl::StatusOr<std::vector<SlicePlanSet>> FakeSlicePlanSource::Parallelize(
     queries.push_back(query);
     SlicePlanSet& answer = answers.emplace_back();
     answer.search_steps = query.max_search_steps;
+    answer.truncated = truncated;
     if (infeasible) {
       answer.infeasible = {.reason = "does not fit in memory",
                            .bytes_short = 5e9};

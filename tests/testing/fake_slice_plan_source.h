@@ -24,6 +24,10 @@ class FakeSlicePlanSource : public SlicePlanSource {
   absl::Status parallelize_status;
   // Whether nothing fits.
   bool infeasible = false;
+  // Whether every answer was cut short.
+  bool truncated = false;
+  // Lower bound on the bytes of every slice.
+  double min_total_bytes = 1;
 
   int concatenations = 0;  // Batches of joins so far.
   std::vector<PairQuery> queries;

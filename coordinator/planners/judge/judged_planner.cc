@@ -165,21 +165,32 @@ class Judge {
   std::optional<Infeasible> closest_;
 };
 
-// Returns the reason why there is no plan. If the search stopped at a limit, it
-// says so, because a plan may then exist.
+// Returns the reason why there is no plan.
 Infeasible WhyNone(const Judge& judge, const PlanFindings& findings) {
   Infeasible why = judge.closest().has_value()
                        ? *judge.closest()
                        : findings.why_none.value_or(Infeasible{
                              .reason = "the planner proposed nothing"});
-  if (findings.exhausted) return why;
-  if (judge.num_judged() > 0) {
+  if (!findings.exhausted && judge.num_judged() > 0) {
     absl::StrAppend(&why.reason, "; all ", judge.num_judged(),
                     " pipelines judged were refused");
   }
-  absl::StrAppend(&why.reason,
-                  "; the search stopped at a limit, so a plan may exist");
   return why;
+}
+
+// Returns the limits that may hide a plan. Not empty unless `findings` are
+// exhausted.
+std::vector<std::string> LimitsMet(const Judge& judge, PlanFindings& findings) {
+  std::vector<std::string> limits = std::move(findings.limits);
+  if (judge.num_judged() >= kMaxJudged) {
+    limits.push_back(absl::StrCat("no more than ", kMaxJudged,
+                                  " pipelines are judged: --microbatch, --tp, "
+                                  "--dp or --max-stages leads to others"));
+  }
+  if (!findings.exhausted && limits.empty()) {
+    limits.push_back("the search stopped at a limit");
+  }
+  return limits;
 }
 
 class JudgedPlanner : public ClusterPlanner {
@@ -204,6 +215,7 @@ class JudgedPlanner : public ClusterPlanner {
       result.lower_bound_s = findings.lower_bound_s;
     } else {
       result.infeasible = WhyNone(judge, findings);
+      result.limits = LimitsMet(judge, findings);
     }
     result.islands = std::move(findings.islands);
     result.unused_islands = std::move(findings.unused_islands);

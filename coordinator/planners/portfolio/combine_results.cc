@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/planner/keep_closest.h"
 
 namespace tangram {
@@ -27,6 +30,20 @@ bool IsBetter(const PlanResult& a, const PlanResult& b) {
   if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
   if (!a.plan.has_value()) return IsCloser(*a.infeasible, *b.infeasible);
   return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
+}
+
+void AddLimits(absl::Span<const std::string> more,
+               std::vector<std::string>& limits) {
+  for (const std::string& limit : more) {
+    if (!absl::c_linear_search(limits, limit)) limits.push_back(limit);
+  }
+}
+
+std::string WhyNone(const PlanResult& result) {
+  const std::string& reason = result.infeasible->reason;
+  if (result.limits.empty()) return reason;
+  return absl::StrCat(
+      reason, "; a plan may exist: ", absl::StrJoin(result.limits, "; "));
 }
 
 void KeepLeastBound(const PlanResult& result, double& lower_bound_s) {

@@ -1,6 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_COMBINE_RESULTS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_COMBINE_RESULTS_H_
 
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
 #include "common/planner/cluster_planner.h"
 
 // Functions that combine the results of several searches for one request.
@@ -13,6 +17,14 @@ void AddStats(const PlanningStats& more, PlanningStats& sum);
 // plans fit. A plan beats none, and a faster plan beats a slower one. Without
 // plans, the closer reason wins (IsCloser).
 bool IsBetter(const PlanResult& a, const PlanResult& b);
+
+// Adds the limits of `more` that `limits` lacks, in order.
+void AddLimits(absl::Span<const std::string> more,
+               std::vector<std::string>& limits);
+
+// Returns the reason of a result without a plan, with the limits that may hide
+// one: "does not fit; a plan may exist: ...".
+std::string WhyNone(const PlanResult& result);
 
 // Keeps in `lower_bound_s` the least bound of the results with a plan, in
 // seconds; 0: no result had a plan yet.

@@ -1,9 +1,11 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXABLE_MEMBERS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_MIXABLE_MEMBERS_H_
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/domain/model_slice.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
@@ -14,18 +16,27 @@ namespace tangram {
 class MixableMembers {
  public:
   void Add(const PortfolioMember& member, std::vector<ModelSlice> atoms) {
-    if (members_.empty())
+    if (members_.empty()) {
       atoms_ = std::move(atoms);
-    else if (atoms != atoms_)
+    } else if (atoms != atoms_) {
+      left_out_.push_back(absl::StrCat(
+          "parallelizer ", member.parallelizer,
+          " is left out, because it cuts the model into other atoms than ",
+          members_.front().parallelizer, ": --parallelizer ",
+          member.parallelizer, " plans with it alone"));
       return;
+    }
     members_.push_back(member);
   }
 
   const std::vector<PortfolioMember>& members() const { return members_; }
+  // Says which members were not added, and why.
+  const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   std::vector<PortfolioMember> members_;
   std::vector<ModelSlice> atoms_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace tangram

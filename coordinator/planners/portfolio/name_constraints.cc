@@ -34,9 +34,11 @@ absl::Status NameConstraints(
   const std::vector<PlanConstraints> without = WithoutEach(request.constraints);
   PlanRequest relaxed = request;
   bool helped = false;
+  bool is_proved = true;
   for (size_t i = 0; i < std::min(without.size(), kMaxLeftOut); ++i) {
     relaxed.constraints = without[i];
     TANGRAM_ASSIGN_OR_RETURN(const PlanResult other, plan(relaxed));
+    is_proved &= other.limits.empty();
     if (!other.plan.has_value()) continue;
     helped = true;
     absl::StrAppend(&reason, "; with all constraints but \"", described[i],
@@ -53,8 +55,12 @@ absl::Status NameConstraints(
                       Seconds(other));
       return absl::OkStatus();
     }
+    is_proved = other.limits.empty();
   }
-  absl::StrAppend(&reason, "; nor is there a plan without the constraints");
+  absl::StrAppend(&reason, is_proved
+                               ? "; nor is there a plan without the constraints"
+                               : "; nor was a plan found without the "
+                                 "constraints");
   return absl::OkStatus();
 }
 

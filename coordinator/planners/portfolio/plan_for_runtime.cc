@@ -20,7 +20,7 @@ namespace {
 
 // Returns the members that know the model and cut it into the same atoms as the
 // first of them. kUnimplemented if none knows the model.
-absl::StatusOr<std::vector<PortfolioMember>> Mixable(
+absl::StatusOr<MixableMembers> Mixable(
     absl::Span<const PortfolioMember> members, const ModelSpec& model) {
   MixableMembers mixable;
   absl::Status unknown;
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<PortfolioMember>> Mixable(
     mixable.Add(member, *std::move(atoms));
   }
   if (mixable.members().empty()) return unknown;
-  return mixable.members();
+  return mixable;
 }
 
 // Plans for one runtime, with the training options that it supports.
@@ -64,10 +64,11 @@ class RuntimeSearch {
           .infeasible = Infeasible{
               .reason = absl::StrCat(runtime_.name(), ": ", known.message())}};
     }
-    TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
+    TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
                              Mixable(members, request_.model));
+    AddLimits(mixable.left_out(), limits_);
     std::vector<SlicePlanSource*> sources;
-    for (const PortfolioMember& member : mixable) {
+    for (const PortfolioMember& member : mixable.members()) {
       sources.push_back(member.source);
     }
     const auto source = CreateMixedSource(sources);
@@ -78,7 +79,11 @@ class RuntimeSearch {
     PlanResult result = *std::move(best_);
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
-    if (!result.plan.has_value()) result.infeasible = std::move(closest_);
+    if (!result.plan.has_value()) {
+      result.infeasible = std::move(closest_);
+      result.limits = std::move(limits_);
+    }
+    AddLimits(mixable.left_out(), result.notes);
     result.notes.push_back(
         absl::StrCat("runtime ", runtime_.name(), ": ", variants.size(),
                      variants.size() == 1 ? " search"
@@ -124,6 +129,7 @@ class RuntimeSearch {
     AddStats(result.stats, stats_);
     KeepLeastBound(result, lower_bound_s_);
     KeepClosest(result.infeasible, closest_);
+    AddLimits(result.limits, limits_);
     if (!best_.has_value() || IsBetter(result, *best_)) {
       best_ = std::move(result);
     }
@@ -136,6 +142,7 @@ class RuntimeSearch {
   PlanObserver& observer_;
   std::optional<PlanResult> best_;
   std::optional<Infeasible> closest_;
+  std::vector<std::string> limits_;  // All limits of variants without a plan.
   PlanningStats stats_;
   double lower_bound_s_ = 0;
 };

@@ -38,7 +38,7 @@ PlanAlternative AlternativeOf(const PlanResult& result,
   if (result.plan.has_value()) {
     alternative.iteration_time_s = result.evaluation.iteration_time_s;
   } else if (result.infeasible.has_value()) {
-    alternative.reason = result.infeasible->reason;
+    alternative.reason = WhyNone(result);
   }
   return alternative;
 }
@@ -62,6 +62,7 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(request));
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(NameConstraints(request, plan, result));
+      result.infeasible->reason = WhyNone(result);
     }
     return result;
   }
@@ -73,6 +74,8 @@ class PortfolioPlanner : public ClusterPlanner {
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
     double lower_bound_s = 0;  // Least over all alternatives with a plan.
+    std::vector<std::string> limits;  // All limits of alternatives without one.
+    std::vector<std::string> left_out;  // Members that are in no mix.
   };
 
   // Plans without a runtime: each member alone, then mixes. A single member
@@ -98,6 +101,11 @@ class PortfolioPlanner : public ClusterPlanner {
     result.alternatives = std::move(answer.alternatives);
     result.stats = answer.stats;
     result.lower_bound_s = answer.lower_bound_s;
+    AddLimits(answer.left_out, result.notes);
+    if (!result.plan.has_value()) {
+      AddLimits(answer.left_out, answer.limits);
+      result.limits = std::move(answer.limits);
+    }
     return result;
   }
 
@@ -105,6 +113,7 @@ class PortfolioPlanner : public ClusterPlanner {
   static void Take(PlanResult result, PlanAlternative alternative,
                    Answer& answer) {
     AddStats(result.stats, answer.stats);
+    AddLimits(result.limits, answer.limits);
     KeepLeastBound(result, answer.lower_bound_s);
     answer.alternatives.push_back(std::move(alternative));
     if (!answer.best.has_value() || IsBetter(result, *answer.best)) {
@@ -133,6 +142,9 @@ class PortfolioPlanner : public ClusterPlanner {
       PlanAlternative alternative =
           AlternativeOf(result, {member.parallelizer}, "");
       Take(std::move(result), std::move(alternative), answer);
+    }
+    if (choice_.planner->features.mixes_parallelizers) {
+      answer.left_out = mixable.left_out();
     }
     return mixable.members();
   }

@@ -19,11 +19,26 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Pipelines that take longer by this factor need no exact figure.
 constexpr double kMuchLonger = 1.1;
 
-// Returns the bytes that the cluster lacks at least; zero or less: none proven.
+// Returns the bytes of the GPUs of all usable islands, each GPU with its own
+// memory. The island counts every GPU as its weakest.
+double OwnBytes(const SearchSpace& space, const Cluster& cluster) {
+  double bytes = 0;
+  for (const Island& island : space.islands) {
+    if (!space.rules.IsUsable(island.id)) continue;
+    for (const int index : island.nodes) {
+      const Node& node = cluster.nodes[index];
+      bytes += node.num_gpus * (node.device.memory_bytes -
+                                node.device.efficiency.reserved_bytes);
+    }
+  }
+  return bytes;
+}
+
+// Returns the bytes that the islands lack at least; zero or less: none proven.
 // With M_m(a, i) the bytes of atom a on island i at microbatch size m,
 //
-//   min over m of (Σ_a min_i M_m(a, i) − usable bytes of the cluster).
-double ClusterBytesShort(const SearchSpace& space) {
+//   min over m of (Σ_a min_i M_m(a, i) − usable bytes of the islands).
+double IslandBytesShort(const SearchSpace& space) {
   double least = kInfinity;
   for (const WorkBounds& bounds : space.bounds) {
     double needed = 0;
@@ -64,18 +79,25 @@ std::string Compared(double seconds, double reference_s) {
 // If the whole cluster lacks bytes, the reason says how many and which GPUs to
 // add. Otherwise it is that of the infeasible answer with the fewest bytes
 // short.
-Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store) {
+Infeasible WhyNothingFits(const SearchSpace& space, const Cluster& cluster,
+                          const PairStore& store) {
   int num_gpus = 0;
   for (const Island& island : space.islands) {
     if (space.rules.IsUsable(island.id)) num_gpus += island.spec.num_gpus();
   }
-  const double bytes_short = ClusterBytesShort(space);
+  const double bytes_short = IslandBytesShort(space);
   if (bytes_short > 0) {
+    // Unlike GPUs need different bytes, so merged islands prove nothing.
+    const bool is_proved = !space.merges_islands &&
+                           bytes_short + space.bounds.front().UsableBytes() >
+                               OwnBytes(space, cluster);
     return {.reason = absl::StrFormat(
                 "the model does not fit in the memory of the cluster's %d "
-                "GPUs, however it is sharded: %.1f GB short in all, which "
-                "takes at least %s",
-                num_gpus, bytes_short / 1e9, MoreGpus(space, bytes_short)),
+                "GPUs, %s: %.1f GB short in all, which takes at least %s",
+                num_gpus,
+                is_proved ? "however it is sharded"
+                          : "each taken for the weakest of its island",
+                bytes_short / 1e9, MoreGpus(space, bytes_short)),
             .bytes_short = bytes_short / num_gpus};
   }
   std::optional<Infeasible> closest;

@@ -11,8 +11,10 @@
 namespace tangram {
 
 // Returns the reason why the answers in `store` make no pipeline: the bytes
-// that the cluster lacks, or the answer that came closest to a plan.
-Infeasible WhyNothingFits(const SearchSpace& space, const PairStore& store);
+// that the cluster lacks, or the answer that came closest to a plan. The reason
+// "however it is sharded" is proved with the memory of the cluster's own GPUs.
+Infeasible WhyNothingFits(const SearchSpace& space, const Cluster& cluster,
+                          const PairStore& store);
 
 // Returns the reason why the chosen proposal, made of `chosen`, does not use
 // `island`. The time in the reason is the judge's for the fastest proposal with

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
@@ -156,9 +156,18 @@ absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
   return absl::OkStatus();
 }
 
-bool PairSearch::exhausted() const {
-  return best_s_ == kInfinity && narrowest_beam_ == kUnlimitedBeam &&
-         !store_.is_full();
+std::vector<std::string> PairSearch::Limits() const {
+  std::vector<std::string> limits = space_.limits;
+  for (std::string& limit : HidingLimits(met_)) {
+    limits.push_back(std::move(limit));
+  }
+  if (best_s_ < kInfinity) {
+    limits.push_back(absl::StrFormat(
+        "only the best pipelines, at most %d and %.0f %% slower than the best, "
+        "were tried: --microbatch, --tp, --dp or --max-stages leads to others",
+        kWindows[window_].max_compositions, 100 * Slack()));
+  }
+  return limits;
 }
 
 // Returns the pairs that the pruning policies leave (paper §5.1), in ascending
@@ -205,14 +214,17 @@ absl::Status PairSearch::Ask(absl::Span<const Question> questions) {
   observer_.OnPhase(PlanPhase::kSlicePlans);
   for (size_t asked = 0; asked < questions.size();) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
-    if (store_.is_full()) {
-      stats_.truncated = true;
-      return absl::OkStatus();
-    }
+    if (store_.is_full()) return LeaveUnasked();
     const auto batch = questions.subspan(asked, kMaxBatchQueries);
     TANGRAM_RETURN_IF_ERROR(AskBatch(batch, asked, questions.size()));
     asked += batch.size();
   }
+  return absl::OkStatus();
+}
+
+absl::Status PairSearch::LeaveUnasked() {
+  met_.left_unasked = true;
+  stats_.truncated = true;
   return absl::OkStatus();
 }
 
@@ -259,6 +271,7 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
     stats_.slice_plans += static_cast<int64_t>(answers[i].plans.size());
     stats_.search_steps += answers[i].search_steps;
     stats_.truncated |= answers[i].truncated;
+    met_.cut_short += answers[i].truncated ? 1 : 0;
     composed_[question.pair.microbatch].changed = true;
     store_.Add(question.pair, std::move(answers[i]));
   }
@@ -310,7 +323,8 @@ absl::Status PairSearch::ComposeAll() {
       TANGRAM_ASSIGN_OR_RETURN(changed, ComposeChanged());
     }
     const std::vector<Question> questions = OpenQuestions();
-    if (questions.empty() || store_.is_full()) return absl::OkStatus();
+    if (questions.empty()) return absl::OkStatus();
+    if (store_.is_full()) return LeaveUnasked();
     TANGRAM_RETURN_IF_ERROR(Ask(questions));
   }
 }
@@ -320,7 +334,7 @@ absl::Status PairSearch::ComposeAll() {
 // true, it removes from `earlier` the pipelines that may not fit.
 bool PairSearch::KeepsEarlier(const std::vector<Composition>& compositions,
                               std::vector<Composition>& earlier) const {
-  if (narrowest_beam_ == kUnlimitedBeam) return false;
+  if (met_.narrowest_beam == kUnlimitedBeam) return false;
   const auto best = std::find_if(
       earlier.begin(), earlier.end(),
       [](const Composition& composition) { return !composition.optimistic; });
@@ -367,7 +381,7 @@ absl::StatusOr<std::vector<Composition>> PairSearch::Compose(
   absl::StatusOr<std::vector<Composition>> compositions =
       ComposePipelines(problem, &effort);
   if (!effort.is_exact)
-    narrowest_beam_ = std::min(narrowest_beam_, effort.beam_width);
+    met_.narrowest_beam = std::min(met_.narrowest_beam, effort.beam_width);
   return compositions;
 }
 
@@ -391,23 +405,6 @@ std::vector<PlacedPair> PairSearch::KeepUsed(
     }
   }
   return used;
-}
-
-std::vector<std::string> PairSearch::Notes() const {
-  std::vector<std::string> notes;
-  if (store_.is_full()) {
-    notes.push_back(absl::StrCat(
-        "slice plans took ", kMaxAnswerBytes >> 20,
-        " MiB: no more were asked for, so a better plan may exist; fewer "
-        "microbatch sizes or layers leave room"));
-  }
-  if (narrowest_beam_ < kUnlimitedBeam) {
-    notes.push_back(absl::StrCat(
-        "composition kept the best ", narrowest_beam_,
-        " partial pipelines of each slice boundary, so a better plan may "
-        "exist"));
-  }
-  return notes;
 }
 
 double PairSearch::Slack() const {

@@ -17,6 +17,7 @@
 #include "common/planner/pipeline_rules.h"
 #include "coordinator/composition/compose_pipeline.h"
 #include "coordinator/planners/tangram/pair_store.h"
+#include "coordinator/planners/tangram/search_limits.h"
 #include "coordinator/planners/tangram/search_space.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 
@@ -69,9 +70,9 @@ class PairSearch {
   // of times.
   absl::Status Widen(absl::Span<const Lesson> lessons);
 
-  // Returns whether the finalists ran out because no composition is left, and
-  // not because the window was at its widest.
-  bool exhausted() const;
+  // Returns the limits that may hide a plan, each with the option that lifts
+  // it. Empty if the finalists ran out because no composition is left.
+  std::vector<std::string> Limits() const;
 
   // After Run and Widen: new pipelines within the slack of the best, best
   // first. Earlier finalists are not repeated. Empty: none is left.
@@ -79,7 +80,7 @@ class PairSearch {
   const PairStore& store() const { return store_; }
   const PlanningStats& stats() const { return stats_; }
   // Returns notes for people on what the search skipped to stay in its limits.
-  std::vector<std::string> Notes() const;
+  std::vector<std::string> Notes() const { return NotesOn(met_); }
 
   // Returns the least closed form in seconds of any pipeline of the answers
   // that uses `island` at that microbatch size. It is optimistic where a plan
@@ -101,6 +102,8 @@ class PairSearch {
 
   absl::StatusOr<std::vector<PairId>> EnumeratePairs();
   absl::Status Ask(absl::Span<const Question> questions);
+  // Records that the store is full before all questions were asked.
+  absl::Status LeaveUnasked();
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
   absl::Status AskFirst(const std::vector<PairId>& pairs);
@@ -150,9 +153,9 @@ class PairSearch {
   };
   std::vector<Composed> composed_;
   double best_s_;  // Closed form of the best pipeline that fits.
-  int narrowest_beam_ = kUnlimitedBeam;  // In all compositions.
-  std::vector<PairId> open_;             // Neither asked nor pruned for good.
-  size_t window_ = 0;                    // Index into kWindows.
+  SearchLimits met_;
+  std::vector<PairId> open_;  // Neither asked nor pruned for good.
+  size_t window_ = 0;         // Index into kWindows.
   std::vector<Finalist> finalists_;
   std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.
   // A pair and an island.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -62,6 +63,18 @@ absl::StatusOr<IslandRules> LimitIslands(const PlanRequest& request,
     }
   }
   return resolved;
+}
+
+// Returns whether some GPU of a usable island has more memory than its island
+// counts.
+bool HidesMemory(const SearchSpace& space, const Cluster& cluster) {
+  return absl::c_any_of(space.islands, [&](const Island& island) {
+    return space.rules.IsUsable(island.id) &&
+           absl::c_any_of(island.nodes, [&](int node) {
+             return cluster.nodes[node].device.memory_bytes >
+                    island.spec.device.memory_bytes;
+           });
+  });
 }
 
 // Appends a copy of every island with the limits on the ends of the model.
@@ -255,7 +268,22 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
                     .slices = std::move(slices),
                     .microbatch_sizes = std::move(microbatch_sizes),
                     .notes = std::move(set.notes)};
+  space.merges_islands = set.merged;
+  if (space.merges_islands) {
+    space.limits.push_back(
+        "unlike islands were merged, so every GPU counts as the weakest of its "
+        "island: --exclude-node leaves fewer islands");
+  } else if (HidesMemory(space, request.cluster)) {
+    space.limits.push_back(
+        "GPUs of one island count as the smallest of them: --memory-tolerance "
+        "0 "
+        "tells them apart");
+  }
   if (grouped.atoms_per_group > 1) {
+    space.limits.push_back(absl::StrCat(
+        "stages begin and end only between groups of ", grouped.atoms_per_group,
+        " atoms: --microbatch, which leaves one size to try, may allow smaller "
+        "groups"));
     space.notes.push_back(absl::StrCat(
         "the model has ", num_cut, " atoms: planned in ", space.num_atoms(),
         " groups of up to ", grouped.atoms_per_group,

@@ -39,8 +39,12 @@ struct SearchSpace {
   // Slices by slice class and islands by island class. If the rules differ for
   // the ends of the model, the islands follow once more with those limits.
   PairContext context;
+  bool merges_islands = false;  // Unlike islands were merged into one.
   std::vector<std::string>
       notes;  // For people: how the request was made smaller.
+  // How the request was made smaller, each with the option that lifts it. A
+  // plan may exist beyond.
+  std::vector<std::string> limits;
 
   int num_atoms() const { return slices.num_atoms(); }
   int num_islands() const { return static_cast<int>(islands.size()); }

@@ -86,9 +86,11 @@ class TangramSearch : public PlanSearch {
       }
       TANGRAM_ASSIGN_OR_RETURN(findings.unused_islands, Unused(judgement));
     } else if (proposed_.empty()) {
-      findings.why_none = WhyNothingFits(space_, search_.store());
+      findings.why_none =
+          WhyNothingFits(space_, request_.cluster, search_.store());
     }
-    findings.exhausted = search_.exhausted();
+    findings.limits = search_.Limits();
+    findings.exhausted = findings.limits.empty();
     findings.notes.push_back(
         absl::StrCat("pipeline microbatch sizes tried: ",
                      absl::StrJoin(space_.microbatch_sizes, ", ")));

@@ -66,17 +66,21 @@ class WholeClusterSearch : public PlanSearch {
   }
 
   absl::StatusOr<PlanFindings> Conclude(const Judgement&) override {
-    return PlanFindings{
-        .islands = {stand_in_.island},
-        .stats = stats_,
-        .notes = {absl::StrCat("pipeline microbatch sizes tried: ",
-                               absl::StrJoin(sizes_, ", ")),
-                  absl::StrCat(
-                      "planner whole-cluster: planned for ",
-                      stand_in_.island.spec.num_gpus(),
-                      " GPUs as weak as the weakest, scored on the real ones")},
-        .why_none = closest_,
-        .exhausted = true};
+    PlanFindings findings{.islands = {stand_in_.island},
+                          .stats = stats_,
+                          .why_none = closest_,
+                          .exhausted = !stats_.truncated};
+    findings.notes.push_back(absl::StrCat("pipeline microbatch sizes tried: ",
+                                          absl::StrJoin(sizes_, ", ")));
+    findings.notes.push_back(absl::StrCat(
+        "planner whole-cluster: planned for ", stand_in_.island.spec.num_gpus(),
+        " GPUs as weak as the weakest, scored on the real ones"));
+    if (stats_.truncated) {
+      findings.limits.push_back(
+          "the parallelizer cut answers short: more --effort or a longer "
+          "--timeout gives it more time");
+    }
+    return findings;
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -54,7 +55,6 @@ class GpuAssigner {
         num_stages_(num_stages),
         num_gpus_(tables.island().num_gpus()),
         latest_end_(num_stages, layout_.num_ops()),
-        reached_(num_stages + 1, std::vector<Reached>(num_gpus_ + 1)),
         work_from_(layout_.num_ops() + 1, 0) {
     for (int i = num_stages - 1; i > 0; --i) {
       latest_end_[i - 1] = layout_.LatestBegin(latest_end_[i]);
@@ -62,19 +62,23 @@ class GpuAssigner {
     for (int d = 0; d < static_cast<int>(space_.choices().size()); ++d) {
       if (space_.num_gpus(d) * kLeastPartOfMean * num_stages >= num_gpus_) {
         choices_.push_back(d);
+        step_ = std::gcd(step_, space_.num_gpus(d));
       }
     }
+    if (step_ == 0) step_ = 1;
+    reached_.assign(num_stages + 1,
+                    std::vector<Reached>(num_gpus_ / step_ + 1));
     for (int op = layout_.num_ops() - 1; op >= 0; --op) {
       work_from_[op] = work_from_[op + 1] + LeastWork(op);
     }
-    reached_[0][0].end = 0;
+    ReachedOn(0, 0).end = 0;
   }
 
   // Returns a configuration within the bounds on the fewest GPUs, if there is
   // one.
   std::optional<Configuration> Assign() {
     for (int i = 0; i < num_stages_; ++i) {
-      for (int gpu = 0; gpu < num_gpus_; ++gpu) {
+      for (int gpu = 0; gpu < num_gpus_; gpu += step_) {
         if (IsPromising(i, gpu)) AddStage(i, gpu);
       }
     }
@@ -84,7 +88,7 @@ class GpuAssigner {
           return reached.end == layout_.num_ops();
         });
     if (complete == all.end()) return {};
-    return ConfigurationOn(static_cast<int>(complete - all.begin()));
+    return ConfigurationOn(static_cast<int>(complete - all.begin()) * step_);
   }
 
  private:
@@ -94,6 +98,11 @@ class GpuAssigner {
     int degrees = kNoDegrees;  // Degrees of the last stage.
     double backward_s = 0;     // Backward time of all stages so far.
   };
+
+  // Returns reach(stages, gpus).
+  Reached& ReachedOn(int stages, int gpus) {
+    return reached_[stages][gpus / step_];
+  }
 
   // Returns the GPU-seconds of one operator with the degrees that need the
   // fewest.
@@ -109,8 +118,8 @@ class GpuAssigner {
 
   // Returns whether the remaining GPUs suffice for the remaining stages and
   // work.
-  bool IsPromising(int stages, int gpus) const {
-    const int end = reached_[stages][gpus].end;
+  bool IsPromising(int stages, int gpus) {
+    const int end = ReachedOn(stages, gpus).end;
     const int gpus_left = num_gpus_ - gpus;
     return end >= 0 && gpus_left >= num_stages_ - stages &&
            work_from_[end] <= bounds_.time_s * gpus_left;
@@ -118,10 +127,10 @@ class GpuAssigner {
 
   // Extends reach(i, first_gpu) by stage i with each choice of degrees.
   void AddStage(int i, int first_gpu) {
-    const Reached& before = reached_[i][first_gpu];
+    const Reached& before = ReachedOn(i, first_gpu);
     for (const auto& [limit, d] : LimitsOf(i, first_gpu)) {
       const int size = space_.num_gpus(d);
-      Reached& reached = reached_[i + 1][first_gpu + size];
+      Reached& reached = ReachedOn(i + 1, first_gpu + size);
       if (limit <= reached.end) continue;
       const int end = FurthestEnd(i, d, first_gpu, reached.end, limit);
       if (end <= reached.end) continue;
@@ -142,7 +151,7 @@ class GpuAssigner {
   // Returns the latest end of stage `i` with each choice of degrees, furthest
   // first. The order lets AddStage skip choices that reach less far.
   std::vector<EndLimit> LimitsOf(int i, int first_gpu) {
-    const int begin = reached_[i][first_gpu].end;
+    const int begin = ReachedOn(i, first_gpu).end;
     std::vector<EndLimit> limits;
     for (const int d : choices_) {
       if (!space_.CanPlace(first_gpu, space_.num_gpus(d))) continue;
@@ -158,7 +167,7 @@ class GpuAssigner {
 
   // Returns the furthest end in (`known`, `limit`], or -1.
   int FurthestEnd(int i, int degrees, int first_gpu, int known, int limit) {
-    const Reached& before = reached_[i][first_gpu];
+    const Reached& before = ReachedOn(i, first_gpu);
     StageShape shape = {
         .begin = before.end,
         .degrees = degrees,
@@ -212,12 +221,12 @@ class GpuAssigner {
     result.stages.resize(num_stages_);
     int gpus = num_gpus;
     for (int i = num_stages_; i > 0; --i) {
-      const Reached& reached = reached_[i][gpus];
+      const Reached& reached = ReachedOn(i, gpus);
       StageShape& shape = result.stages[i - 1].shape;
       shape.degrees = reached.degrees;
       shape.end = reached.end;
       gpus -= space_.num_gpus(reached.degrees);
-      shape.begin = reached_[i - 1][gpus].end;
+      shape.begin = ReachedOn(i - 1, gpus).end;
     }
     Complete(tables_, result);
     BalanceCuts(tables_, 0, num_stages_ - 1, result);
@@ -232,7 +241,10 @@ class GpuAssigner {
   const int num_gpus_;
   // The latest end of each stage that leaves room for the stages behind.
   std::vector<int> latest_end_;
-  // By number of stages, then of GPUs.
+  // Greatest common divisor of the GPUs that a stage may have. Stages of a
+  // large island have hundreds of GPUs, so the table is small.
+  int step_ = 0;
+  // By number of stages, then of GPUs divided by step_.
   std::vector<std::vector<Reached>> reached_;
   // Indices of the degrees that a stage may have.
   std::vector<int> choices_;

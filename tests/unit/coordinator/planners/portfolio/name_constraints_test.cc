@@ -69,6 +69,18 @@ TEST(NameConstraintsTest, OrNone) {
   EXPECT_EQ(result.infeasible->reason, "too small");
 }
 
+TEST(NameConstraintsTest, ASearchThatMetALimitProvesNothing) {
+  PlanResult result = NoPlan();
+  const auto never = [](const PlanRequest&) -> absl::StatusOr<PlanResult> {
+    PlanResult none = NoPlan();
+    none.limits = {"cut short"};
+    return none;
+  };
+  ASSERT_THAT(NameConstraints(kTpAndRuntime, never, result), IsOk());
+  EXPECT_THAT(result.infeasible->reason,
+              HasSubstr("nor was a plan found without the constraints"));
+}
+
 TEST(NameConstraintsTest, ErrorsArePassedOn) {
   PlanResult result = NoPlan();
   EXPECT_THAT(NameConstraints(

@@ -11,6 +11,8 @@
 namespace tangram {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::FakeSlicePlanSource;
 using ::testing::HasSubstr;
@@ -59,12 +61,15 @@ class NoSuchModel : public FakeSlicePlanSource {
   }
 };
 
-absl::StatusOr<PlanResult> Plan(std::vector<PortfolioMember> members) {
+absl::StatusOr<PlanResult> Plan(std::vector<PortfolioMember> members,
+                                const std::string& runtime = "") {
   Observer observer;
+  PlanRequest request = LeftAndRight();
+  request.constraints.runtime = runtime;
   return CreatePortfolioPlanner(std::move(members),
                                 *BuiltinPlanners().Choose("", {}, {}),
                                 FrameworkCatalogue())
-      ->Plan(LeftAndRight(), observer);
+      ->Plan(request, observer);
 }
 
 TEST(PortfolioPlannerTest, OneMemberIsThePlannerItself) {
@@ -126,6 +131,60 @@ TEST(PortfolioPlannerTest, AMemberWithoutAPlanDoesNotHideAnothers) {
   ASSERT_OK_AND_ASSIGN(result, Plan({{"none", &none}, {"nil", &none}}));
   EXPECT_FALSE(result.plan.has_value());
   EXPECT_TRUE(result.infeasible.has_value());
+}
+
+// Cuts the model into atoms of two layers.
+class CutsByTwo : public FakeSlicePlanSource {
+ public:
+  absl::StatusOr<std::vector<ModelSlice>> SliceModel(
+      const ModelSpec& model) override {
+    std::vector<ModelSlice> atoms;
+    const auto layers = absl::MakeConstSpan(model.layers);
+    for (int begin = 0; begin < model.num_layers(); begin += 2) {
+      const int atom = begin / 2;
+      atoms.push_back(MakeSlice({atom, atom + 1}, layers.subspan(begin, 2)));
+    }
+    return atoms;
+  }
+};
+
+TEST(PortfolioPlannerTest, AMemberThatNoMixHoldsIsNamed) {
+  FakeSlicePlanSource left = GoodOn("LEFT");
+  CutsByTwo by_two;
+  const auto names_it = HasSubstr(
+      "parallelizer two is left out, because it cuts the model into "
+      "other atoms than left: --parallelizer two plans with it alone");
+  ASSERT_OK_AND_ASSIGN(PlanResult result,
+                       Plan({{"left", &left}, {"two", &by_two}}));
+  EXPECT_TRUE(result.plan.has_value());
+  EXPECT_THAT(result.limits, IsEmpty());
+  EXPECT_THAT(result.notes, Contains(names_it));
+
+  left.infeasible = true;
+  by_two.infeasible = true;
+  ASSERT_OK_AND_ASSIGN(result, Plan({{"left", &left}, {"two", &by_two}}));
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_THAT(result.infeasible->reason,
+              AllOf(HasSubstr("; a plan may exist: "), names_it));
+
+  ASSERT_OK_AND_ASSIGN(result,
+                       Plan({{"left", &left}, {"two", &by_two}}, "megatron"));
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_THAT(result.infeasible->reason, names_it);
+}
+
+TEST(PortfolioPlannerTest, ASearchThatWasCutShortProvesNothing) {
+  FakeSlicePlanSource none = GoodOn("LEFT");
+  none.infeasible = true;
+  ASSERT_OK_AND_ASSIGN(PlanResult result, Plan({{"none", &none}}));
+  EXPECT_THAT(result.infeasible->reason, Not(HasSubstr("a plan may exist")));
+  none.truncated = true;
+  for (const std::string runtime : {"", "megatron"}) {
+    ASSERT_OK_AND_ASSIGN(result, Plan({{"none", &none}}, runtime));
+    EXPECT_THAT(result.infeasible->reason,
+                AllOf(HasSubstr("; a plan may exist: the parallelizer cut "),
+                      HasSubstr("more --effort")));
+  }
 }
 
 TEST(PortfolioPlannerTest, ErrorsAreNotHidden) {

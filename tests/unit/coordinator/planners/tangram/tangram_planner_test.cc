@@ -23,6 +23,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using testing::FakeSlicePlanSource;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -457,6 +458,52 @@ TEST(TangramPlannerTest, IslandsThatConstraintsNameStayApart) {
   for (const PlacedStage& stage : result.plan->stages) {
     EXPECT_NE(stage.island, 0);
   }
+}
+
+// Each of 6 atoms needs at least source.min_total_bytes; a GPU has 16 GB.
+TEST(TangramPlannerTest, OnlyGpusOfEqualMemoryProveThatNoShardingFits) {
+  FakeSlicePlanSource source;
+  source.min_total_bytes = 6e9;
+  PlanRequest request = FastAndSlow();
+  ASSERT_OK_AND_ASSIGN(PlanResult result, Plan(request, source));
+  EXPECT_THAT(result.infeasible->reason, HasSubstr("however it is sharded"));
+  EXPECT_THAT(result.limits, IsEmpty());
+
+  // The second node has 17 GB, and their island counts 16.5 GB twice.
+  request.cluster =
+      testing::TestCluster({{.name = "fast",
+                             .num_nodes = 2,
+                             .gpus_per_node = 1,
+                             .device = testing::TestDevice("FAST")},
+                            {.name = "slow",
+                             .gpus_per_node = 1,
+                             .device = request.cluster.nodes[1].device}});
+  request.cluster.nodes[0].device.memory_bytes = 16.5e9;
+  request.cluster.nodes[1].device.memory_bytes = 17e9;
+  source.min_total_bytes = 8.2e9;  // 49.2 GB; 49 GB counted, 49.5 GB in all.
+  ASSERT_OK_AND_ASSIGN(result, Plan(request, source));
+  EXPECT_THAT(result.infeasible->reason,
+              HasSubstr("each taken for the weakest of its island"));
+  EXPECT_THAT(result.limits, ElementsAre(HasSubstr("--memory-tolerance 0")));
+  source.min_total_bytes = 9e9;
+  ASSERT_OK_AND_ASSIGN(result, Plan(request, source));
+  EXPECT_THAT(result.infeasible->reason, HasSubstr("however it is sharded"));
+
+  source.min_total_bytes = 1e12;
+  ASSERT_OK_AND_ASSIGN(result, Plan(ManyIslands(20), source));
+  EXPECT_THAT(result.infeasible->reason,
+              HasSubstr("each taken for the weakest of its island"));
+  EXPECT_THAT(result.limits, ElementsAre(HasSubstr("--exclude-node")));
+}
+
+TEST(TangramPlannerTest, GroupsOfAtomsProveNothing) {
+  PlanRequest request = FastAndSlow();
+  request.model = testing::TestModel(300);
+  FakeSlicePlanSource source;
+  source.infeasible = true;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
+  EXPECT_THAT(result.limits, ElementsAre(AllOf(HasSubstr("groups of 2 atoms"),
+                                               HasSubstr("--microbatch"))));
 }
 
 TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
