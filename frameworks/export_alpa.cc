@@ -167,14 +167,10 @@ TrainingOptions TrainingUnderAlpa(TrainingOptions training) {
 }
 
 absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
-  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
-  if (plan.schedule != PipelineSchedule::kGpipe) {
-    plan.schedule = PipelineSchedule::kOneFOneB;
-  }
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
-  const bool recompute = RecomputeAllOrNothing(in.model, plan);
-  KeepDegreesOnly(plan);
+  TANGRAM_ASSIGN_OR_RETURN(
+      DegreePlan lowered,
+      LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/true));
+  PipelinePlan plan = std::move(lowered.plan);
   for (PlacedStage& stage : plan.stages) stage.plan.parallelism.ep_degree = 1;
   TANGRAM_RETURN_IF_ERROR(CheckStages(plan));
   std::vector<Submesh> meshes;
@@ -191,7 +187,7 @@ absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
   }
   FrameworkExport result{
       .files = {{"alpa_stages.py",
-                 ScriptText(in, plan, meshes, hosts, recompute)},
+                 ScriptText(in, plan, meshes, hosts, lowered.recompute)},
                 {"hostfile", std::move(host_file)}},
       .launch =
           "start Ray on the hosts in the order of hostfile, then "

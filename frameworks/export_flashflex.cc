@@ -187,14 +187,10 @@ TrainingOptions TrainingUnderFlashFlex(TrainingOptions training) {
 }
 
 absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
-  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
-  if (plan.schedule != PipelineSchedule::kGpipe) {
-    plan.schedule = PipelineSchedule::kOneFOneB;
-  }
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
-  const bool recompute = RecomputeAllOrNothing(in.model, plan);
-  KeepDegreesOnly(plan);
+  TANGRAM_ASSIGN_OR_RETURN(
+      DegreePlan lowered,
+      LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/true));
+  PipelinePlan plan = std::move(lowered.plan);
   TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));
@@ -203,7 +199,7 @@ absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh",
                  LaunchScript("FlashFlex", "FLASHFLEX",
-                              Command(in, plan, recompute)),
+                              Command(in, plan, lowered.recompute)),
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "FLASHFLEX"),
       .training = TrainingUnderFlashFlex(in.training),

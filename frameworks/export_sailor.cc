@@ -128,12 +128,10 @@ TrainingOptions TrainingUnderSailor(TrainingOptions training) {
 }
 
 absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
-  PipelinePlan plan = CanonicalPlan(in.model, in.plan);
-  plan.schedule = PipelineSchedule::kOneFOneB;
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
-  RecomputeAllOrNothing(in.model, plan);
-  KeepDegreesOnly(plan);
+  TANGRAM_ASSIGN_OR_RETURN(
+      DegreePlan lowered,
+      LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/false));
+  PipelinePlan plan = std::move(lowered.plan);
   TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
                            HostsInRankOrder(in.cluster, plan));

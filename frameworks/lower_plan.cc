@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/status_macros.h"
 
 namespace tangram {
 namespace {
@@ -193,6 +194,20 @@ void KeepDegreesOnly(PipelinePlan& plan) {
          .ep_degree = p.ep_degree};
     stage.plan.offload = HostOffload();
   }
+}
+
+absl::StatusOr<DegreePlan> LowerToDegrees(const ModelSpec& model,
+                                          const PipelinePlan& plan,
+                                          bool keep_gpipe) {
+  DegreePlan lowered{.plan = CanonicalPlan(model, plan)};
+  if (!keep_gpipe || plan.schedule != PipelineSchedule::kGpipe) {
+    lowered.plan.schedule = PipelineSchedule::kOneFOneB;
+  }
+  TANGRAM_RETURN_IF_ERROR(RoundToLayers(model, lowered.plan));
+  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(model, lowered.plan));
+  lowered.recompute = RecomputeAllOrNothing(model, lowered.plan);
+  KeepDegreesOnly(lowered.plan);
+  return lowered;
 }
 
 int RecomputedLayers(const ModelSpec& model, const StagePlan& stage) {

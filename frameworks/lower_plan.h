@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 
@@ -74,6 +75,19 @@ bool RecomputeAllOrNothing(const ModelSpec& model, PipelinePlan& plan);
 
 // Drops everything but tp, cp, dp and ep, for frameworks without the rest.
 void KeepDegreesOnly(PipelinePlan& plan);
+
+// A plan for frameworks that know whole layers, tp, cp, dp, ep and one switch
+// for recomputation.
+struct DegreePlan {
+  PipelinePlan plan;
+  bool recompute = false;  // The switch.
+};
+// Applies the steps above to the canonical plan. The schedule becomes 1F1B,
+// unless it is GPipe and `keep_gpipe` is set. kInvalidArgument if a stage would
+// have no transformer layer.
+absl::StatusOr<DegreePlan> LowerToDegrees(const ModelSpec& model,
+                                          const PipelinePlan& plan,
+                                          bool keep_gpipe);
 
 // Returns the number of transformer layers in the stage that are recomputed,
 // wholly or partly.
