@@ -100,7 +100,7 @@ ABSL_FLAG(double, drain_s, 60, "Time to wait for running plans on SIGTERM.");
 namespace tangram {
 namespace {
 
-constexpr double kDayS = 86400;
+constexpr double kDayS = 86400;  // 24 · 60 · 60.
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);

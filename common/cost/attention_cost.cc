@@ -39,7 +39,7 @@ OperatorWork FlashWork(const LayerScope& scope, double heads, double context) {
   const double elements = InputElementsOnGpu(scope, OpKind::kAttentionCore) +
                           heads * layer.value_head_dim;
   const double bytes = scope.element_bytes * elements * scope.tokens;
-  constexpr double kLogSumBytes = 4;
+  constexpr double kLogSumBytes = 4;  // fp32, of each head and token.
   return {.forward_compute_s = AttentionSeconds(flops, bytes, scope.rates),
           .backward_compute_s =
               AttentionSeconds(2.5 * flops, 2 * bytes, scope.rates),

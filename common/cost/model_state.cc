@@ -19,7 +19,7 @@ struct ParameterBytes {
 };
 
 ParameterBytes BytesOf(const TrainingOptions& training) {
-  constexpr double kFp32Bytes = 4;
+  constexpr double kFp32Bytes = 4;  // sizeof(float).
   const double element = ElementBytes(training.precision);
   const double master = training.precision == Precision::kFp32 ? 0 : kFp32Bytes;
   const bool adam = training.optimizer == Optimizer::kAdam;
@@ -62,7 +62,7 @@ ReplicaGroups ReplicaGroupsOf(const StageParallelism& parallelism,
 }
 
 double GradientBytes(const TrainingOptions& training) {
-  constexpr double kFp32Bytes = 4;
+  constexpr double kFp32Bytes = 4;  // sizeof(float).
   return training.fp32_gradients ? kFp32Bytes
                                  : ElementBytes(training.precision);
 }

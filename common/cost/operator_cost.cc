@@ -12,7 +12,7 @@ namespace {
 // ranks that share a token's elements add up two fp32 sums for each token.
 OperatorWork NormWork(const LayerScope& scope, OpKind op) {
   const double bytes = BlockBytes(scope) / scope.residual_tp;
-  constexpr double kSumBytes = 2 * 4;
+  constexpr double kSumBytes = 2 * 4;  // Two fp32 sums.
   const double sums_s =
       AllReduceSeconds(kSumBytes * scope.tokens / scope.tp_x, scope.tp_y_group,
                        scope.environment.wiring);

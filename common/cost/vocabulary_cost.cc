@@ -3,7 +3,7 @@
 namespace tangram {
 namespace {
 
-constexpr double kFp32Bytes = 4;
+constexpr double kFp32Bytes = 4;  // sizeof(float).
 
 }  // namespace
 

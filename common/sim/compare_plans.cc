@@ -13,7 +13,8 @@
 namespace tangram {
 namespace {
 
-// Smaller differences of fractions are left out.
+// Smaller differences of fractions are left out. Predictions are off by several
+// percent.
 constexpr double kNegligible = 0.005;
 
 int NumGpus(const PipelinePlan& plan) {

@@ -14,7 +14,7 @@
 namespace tangram {
 namespace {
 
-// Smaller differences are not reported.
+// Smaller differences are not reported. Predictions are off by several percent.
 constexpr double kNegligible = 0.005;
 
 // Returns the stage time of each device for one microbatch, summed over its

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kProcess = 1;
+constexpr int kProcess = 1;  // Viewers group rows by process.
 
 // A row of the picture. Two spans in it are disjoint or one contains the other.
 class Row {

@@ -11,6 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Enumerators of opentelemetry.proto.trace.v1: SpanKind and StatusCode.
 constexpr int kSpanKindInternal = 1;
 constexpr int kStatusError = 2;
 

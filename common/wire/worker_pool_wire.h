@@ -14,7 +14,7 @@ class Lease;
 
 namespace tangram {
 
-// Limit on the queries that a worker runs at once.
+// Limit on the queries that a worker runs at once. No machine has more cores.
 inline constexpr int kMaxWorkerThreads = 1 << 12;
 
 // Convert the query of a lease. Indices are not checked here; CheckIndices

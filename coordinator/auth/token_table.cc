@@ -19,7 +19,7 @@ namespace {
 
 // Shorter tokens can be guessed.
 constexpr size_t kMinTokenLength = 16;
-constexpr size_t kNumFields = 4;
+constexpr size_t kNumFields = 4;  // Token, name, tenant, roles.
 
 std::string Sha256Of(absl::string_view text) {
   return std::string(Sha256()(text).view());

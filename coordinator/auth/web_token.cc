@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kNumParts = 3;
+constexpr size_t kNumParts = 3;  // Header, payload, signature (RFC 7515, 7.1).
 // Longest token: twice the metadata that gRPC takes by default.
 constexpr size_t kMaxBytes = 1 << 14;
-// Largest difference between clocks.
+// Largest difference between clocks. RFC 7519, 4.1.4, allows a few minutes.
 constexpr double kLeewayS = 30;
 
 absl::Status Refuse(absl::string_view why) {

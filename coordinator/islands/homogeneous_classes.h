@@ -18,7 +18,7 @@ enum class NodeCriterion {
   kMemory,       // Bytes per GPU, within ε_m.
   kIntraNode     // Bytes per second between the GPUs of a node, within ε_i.
 };
-inline constexpr int kNumNodeCriteria = 4;
+inline constexpr int kNumNodeCriteria = 4;  // Enumerators of NodeCriterion.
 
 // The least and the greatest value of a criterion, in its unit.
 struct ValueRange {

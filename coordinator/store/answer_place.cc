@@ -11,7 +11,8 @@
 namespace tangram {
 namespace {
 
-// Damaged databases that are kept.
+// Damaged databases that are kept: enough to see that a fault repeats. Each may
+// be as large as the database.
 constexpr int kMostSetAside = 3;
 // Suffixes of the file itself, its write-ahead log and the index of the log.
 constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};

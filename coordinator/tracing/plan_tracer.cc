@@ -7,7 +7,7 @@
 namespace tangram {
 namespace {
 
-constexpr int64_t kRootSpan = 1;
+constexpr int64_t kRootSpan = 1;  // 0 is no span.
 constexpr char kPlannerLane[] = "planner";
 
 // Position of a query in its model and cluster.

@@ -29,12 +29,15 @@ constexpr int kStageCounts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                 11, 12, 13, 14, 15, 16, 24, 32, 48, 64};
 
 // Limits on how much slower than the best a stage count may be: to have its
-// GPUs reassigned, and to have its cuts and degrees refined.
+// GPUs reassigned, and to have its cuts and degrees refined. Guesses: with half
+// and with twice the excess over 1, the plans of the paper's C1 and C3
+// workloads are the same.
 constexpr double kWorthReassigning = 1.3;
 constexpr double kWorthRefining = 1.05;
 
 // Variants of one plan that bear more trailing stages because they recompute
-// more. The k-th adds 2^k trailing stages to what the one before bears.
+// more. The k-th adds 2^k trailing stages to what the one before bears. With 1
+// and with 4, the plans of the same workloads are the same.
 constexpr int kMaxTrailingVariants = 2;
 
 // A configuration that fits in memory, and its plan.

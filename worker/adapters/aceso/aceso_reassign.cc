@@ -18,13 +18,15 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Bounds the time. Each round must improve the score to be followed by another.
 // With 1 and with 4, the plans of the paper's C1 and C3 workloads are the same.
 constexpr int kMaxRounds = 2;
-// Fraction by which each round lowers its bound.
+// Fraction by which each round lowers its bound. This and the next are guesses;
+// the plans of the same workloads are the same with half and with twice.
 constexpr double kLeastGain = 0.005;
 // Exposed synchronisation below this fraction of the score is not reduced.
 constexpr double kWorthHiding = 0.01;
 // Fractions of the exposed synchronisation that the new configuration may keep.
 constexpr double kSharesKept[] = {0.5, 0.0};
-// A stage has at least this part (1/8) of the mean number of GPUs.
+// A stage has at least this part (1/8) of the mean number of GPUs. With 1/4 and
+// with 1/16, the plans of the same workloads are the same.
 constexpr int kLeastPartOfMean = 8;
 
 // Below this many candidate ends, FurthestEnd tries each one. In operators; a

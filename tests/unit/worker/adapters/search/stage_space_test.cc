@@ -211,7 +211,7 @@ ModelSlice RandomSlice(std::mt19937& random) {
   return MakeSlice({0, static_cast<int>(layers.size())}, layers);
 }
 
-// What a search tries is legal, and within the island's limits.
+// Every stage that a search tries is also within the island's limits.
 TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
   std::mt19937 random(1);
   const auto pick = [&](std::initializer_list<int> values) {
