@@ -71,4 +71,13 @@ absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
                                 : CertificateNames(*connection)});
 }
 
+std::string PrincipalOf(const Caller& caller,
+                        const grpc::ServerContextBase& context) {
+  if (!caller.name.empty()) return caller.name;
+  const auto connection = context.auth_context();
+  if (connection == nullptr || !connection->IsPeerAuthenticated()) return "";
+  const std::vector<std::string> names = CertificateNames(*connection);
+  return names.empty() ? "" : names.front();
+}
+
 }  // namespace tangram

@@ -2,6 +2,7 @@
 #define TANGRAM_COORDINATOR_AUTH_CALL_GATE_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "coordinator/auth/authenticator.h"
@@ -21,6 +22,12 @@ std::shared_ptr<grpc::AuthMetadataProcessor> CreateCallGate(
 // Returns the caller of a call that has passed the gate.
 absl::StatusOr<Caller> CallerOf(Authenticator& authenticator,
                                 const grpc::ServerContextBase& context);
+
+// Returns a name that the caller cannot choose: that of `caller` or, if it has
+// none because no file names callers, the first in the certificate that TLS has
+// verified. Empty: there is neither.
+std::string PrincipalOf(const Caller& caller,
+                        const grpc::ServerContextBase& context);
 
 }  // namespace tangram
 

@@ -145,7 +145,7 @@ class WorkerSession
   absl::Status Join() {
     TANGRAM_RETURN_IF_ERROR(caller_.status());
     TANGRAM_ASSIGN_OR_RETURN(WorkerInfo info, DecodeHello(incoming_));
-    info.identity = {.caller = caller_->name,
+    info.identity = {.caller = PrincipalOf(*caller_, context_),
                      .host = PeerHost(context_.peer())};
     name_ = info.name;
     capacity_ = info.capacity;

@@ -324,6 +324,46 @@ class TenantTest(Secured):
             self.assertNotIn(secret.encode(), heard)
 
 
+class WorkerSourcesTest(Folder):
+    """The names by which the coordinator knows workers, whatever they say."""
+
+    def list_workers(self, coordinator, worker, *access):
+        address = coordinator.address
+        self.addCleanup(coordinator.end)
+        daemon = Worker(address, "any-name", *worker)
+        self.addCleanup(daemon.end)
+        return self.tangram("worker", "list", "--coordinator", address,
+                            *access)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def test_a_token_names_its_worker(self):
+        tokens = self.path(self.write("tokens.csv", TOKENS))
+        for name, token in (("wally", WALLY), ("olga", OLGA)):
+            self.write(name, token + "\n")
+        listed = self.list_workers(
+            Coordinator(f"--auth_tokens_file={tokens}"),
+            [f"--token_file={self.path('wally')}"], "--token-file", "olga")
+        self.assertIn(" wally@127.0.0.1 ", listed)
+
+    def test_a_certificate_names_its_worker(self):
+        ca = Authority(self.folder, "ca")
+        cert, key = ca.issue("server")
+        worker_cert, worker_key = ca.issue("worker-7")
+        listed = self.list_workers(
+            Coordinator(f"--tls_cert_file={cert}", f"--tls_key_file={key}",
+                        f"--tls_ca_file={ca.cert}"),
+            [f"--tls_ca_file={ca.cert}", f"--tls_cert_file={worker_cert}",
+             f"--tls_key_file={worker_key}"],
+            "--tls-ca", ca.cert, "--tls-cert", cert, "--tls-key", key)
+        self.assertIn(" worker-7@127.0.0.1 ", listed)
+
+    def test_without_either_its_host_does(self):
+        listed = self.list_workers(Coordinator(), [])
+        self.assertIn(" 127.0.0.1 ", listed)
+
+
 class TlsTest(Secured):
     def setUp(self):
         super().setUp()
