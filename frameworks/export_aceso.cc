@@ -23,20 +23,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Returns a part of the layer that GPT-3's has not; null if there is none.
+const char* PartUnlikeGpt3(const LayerSpec& layer) {
+  if (layer.is_moe()) return "experts";
+  if (layer.gated_mlp) return "a gated MLP";
+  if (layer.kv_lora_rank > 0) return "latent attention";
+  if (layer.num_kv_heads != layer.num_heads) return "grouped-query attention";
+  if (layer.sliding_window > 0) return "a sliding window";
+  if (layer.qk_norm) return "norms of queries and keys";
+  if (!layer.norm_bias) return "RMSNorm";
+  return layer.linear_bias ? nullptr : "no biases";
+}
+
 absl::Status CheckModel(const ModelSpec& model) {
   for (int l = 0; l < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
     if (layer.kind != LayerKind::kTransformer) continue;
-    const char* other = layer.is_moe()           ? "experts"
-                        : layer.gated_mlp        ? "a gated MLP"
-                        : layer.kv_lora_rank > 0 ? "latent attention"
-                        : layer.num_kv_heads != layer.num_heads
-                            ? "grouped-query attention"
-                        : layer.sliding_window > 0 ? "a sliding window"
-                        : layer.qk_norm            ? "norms of queries and keys"
-                        : !layer.norm_bias         ? "RMSNorm"
-                        : !layer.linear_bias       ? "no biases"
-                                                   : nullptr;
+    const char* other = PartUnlikeGpt3(layer);
     if (other != nullptr) {
       return Refuse(absl::StrCat("model.layers[", l, "]"), other,
                     "a layer of GPT-3, which is what FlexPipe builds");
@@ -273,8 +276,8 @@ absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
                            HostsInRankOrder(in.cluster, plan));
   FrameworkExport result{
       .training = LowerTraining(in),
-      .guards = {"tp and dp of neighbouring stages divide one another, the "
-                 "last and the first included",
+      .guards = {("tp and dp of neighbouring stages divide one another, the "
+                  "last and the first included"),
                  "every replica's microbatch is whole",
                  "the number of GPUs is 1, 2 or a multiple of 4",
                  "no stage lies under a residual that skips it",

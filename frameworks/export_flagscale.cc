@@ -379,8 +379,8 @@ absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
           "FLAGSCALE=<checkout> DATA_PATH=... TOKENIZER_MODEL=... "
           "./launch.sh",
       .training = in.training,
-      .guards = {"the global batch is a multiple of the microbatch of all "
-                 "replicas",
+      .guards = {("the global batch is a multiple of the microbatch of all "
+                  "replicas"),
                  "every replica's microbatch is whole",
                  "all stages share one context parallel degree",
                  "tied embeddings: first and last stage have the same tp",

@@ -53,20 +53,23 @@ const LlamaSize* SizeOf(const LayerSpec& layer) {
   return nullptr;
 }
 
+// Returns a part of the layer that Llama's has not; null if there is none.
+const char* PartUnlikeLlama(const LayerSpec& layer) {
+  if (layer.is_moe()) return "experts";
+  if (layer.kv_lora_rank > 0) return "latent attention";
+  if (!layer.gated_mlp) return "an MLP without a gate";
+  if (layer.norm_bias) return "LayerNorm";
+  if (layer.linear_bias) return "biases";
+  if (layer.num_kv_heads != layer.num_heads) return "grouped-query attention";
+  if (layer.sliding_window > 0) return "a sliding window";
+  return SizeOf(layer) == nullptr ? "other dimensions" : nullptr;
+}
+
 absl::Status CheckModel(const ModelSpec& model) {
   for (int l = 0; l < model.num_layers(); ++l) {
     const LayerSpec& layer = model.layers[l];
     if (layer.kind != LayerKind::kTransformer) continue;
-    const char* other = layer.is_moe()           ? "experts"
-                        : layer.kv_lora_rank > 0 ? "latent attention"
-                        : !layer.gated_mlp       ? "an MLP without a gate"
-                        : layer.norm_bias        ? "LayerNorm"
-                        : layer.linear_bias      ? "biases"
-                        : layer.num_kv_heads != layer.num_heads
-                            ? "grouped-query attention"
-                        : layer.sliding_window > 0 ? "a sliding window"
-                        : SizeOf(layer) == nullptr ? "other dimensions"
-                                                   : nullptr;
+    const char* other = PartUnlikeLlama(layer);
     if (other == nullptr) continue;
     return Refuse(absl::StrCat("model.layers[", l, "]"), other,
                   "a layer of Llama of 7, 13, 30 or 65B, which is what "

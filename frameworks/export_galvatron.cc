@@ -294,8 +294,8 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
   FrameworkExport result{
       .training = TrainingUnderGalvatron(in.training),
       .guards = {"every stage has as many GPUs",
-                 "the global batch is a multiple of the replicas of the least "
-                 "divided layer",
+                 ("the global batch is a multiple of the replicas of the least "
+                  "divided layer"),
                  "embedding and head have one cp",
                  "both names of the embedding's sharding are written",
                  "the model is one that its options describe",

@@ -169,8 +169,8 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
       .guards = {"all stages have the same degrees",
                  "the layers of the layout are the model's",
                  "a sequence can be cut into the parts of tp and cp",
-                 "a layout is given without --account-for-embedding-in-pipeline"
-                 "-split",
+                 ("a layout is given without --account-for-embedding-in-"
+                  "pipeline-split"),
                  "hosts are in the order of the stages"}};
   result.plan = std::move(plan);
   return result;

@@ -61,9 +61,8 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
 }  // namespace
 
 absl::Status WhyNotReplicated(absl::string_view target) {
-  const absl::Status known =
-      FindFramework(ExportTargets(), "target", target).status();
-  if (!known.ok()) return known;
+  TANGRAM_RETURN_IF_ERROR(
+      FindFramework(ExportTargets(), "target", target).status());
   // HexiScale runs pipelines of unlike stages, but its loss is divided by each
   // pipeline's own number of microbatches (heterogeneous_pipeline.py) and the
   // sum of gradients by the number of pipelines (fsdp_comm_utils.py).

@@ -41,7 +41,8 @@ class Options {
 
   bool Has(const std::string& name) const { return values_.contains(name); }
 
-  std::string TextOr(const std::string& name, std::string fallback) const {
+  std::string TextOr(const std::string& name,
+                     const std::string& fallback) const {
     const auto found = values_.find(name);
     return found == values_.end() ? fallback : found->second;
   }

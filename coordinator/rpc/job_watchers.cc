@@ -6,7 +6,7 @@
 namespace tangram {
 
 JobWatchers::JobWatchers()
-    : thread_([this](std::stop_token stop) { Run(stop); }) {}
+    : thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 std::shared_ptr<void> JobWatchers::Watch(const std::string& job_id, Look look) {
   auto watcher = std::make_shared<Watcher>(Watcher{.look = std::move(look)});

@@ -68,7 +68,7 @@ AnswerTable::AnswerTable(AnswerPlace place, std::string version,
       on_set_aside_(std::move(on_set_aside)) {}
 
 absl::Status AnswerTable::Open() {
-  const absl::Status status = OpenOnce();
+  absl::Status status = OpenOnce();
   if (status.ok() || !MaySetAside(status)) return status;
   TANGRAM_RETURN_IF_ERROR(SetAside(status));
   return OpenOnce();
@@ -180,7 +180,7 @@ absl::Status AnswerTable::SetAside(const absl::Status& reason) {
 absl::Status AnswerTable::Use(
     absl::FunctionRef<absl::Status(SqlDatabase&)> use) {
   if (database_ == nullptr) TANGRAM_RETURN_IF_ERROR(Open());
-  const absl::Status status = use(*database_);
+  absl::Status status = use(*database_);
   if (!absl::IsDataLoss(status)) return status;
   TANGRAM_RETURN_IF_ERROR(SetAside(status));
   TANGRAM_RETURN_IF_ERROR(OpenOnce());

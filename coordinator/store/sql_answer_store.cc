@@ -166,7 +166,7 @@ class SqlAnswerStore : public AnswerStore {
     const MutexLock lock(table_mutex_);
     if (is_away_) return absl::OkStatus();
     std::vector<AnswerTable::Row> rows;
-    const absl::Status status = table_.Find(keys, rows);
+    absl::Status status = table_.Find(keys, rows);
     for (const AnswerTable::Row& row : rows) {
       const auto it = index.find(row.stored.key);
       // A row under a key that was not asked for: an index of the database is

@@ -112,7 +112,7 @@ class SqliteDatabase : public SqlDatabase {
         on_row(SqliteRow(statement));
       }
     }
-    const absl::Status status =
+    absl::Status status =
         code == SQLITE_DONE ? absl::OkStatus() : ErrorOf(code, sql);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);

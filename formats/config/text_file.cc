@@ -23,32 +23,36 @@ absl::Status CheckSize(int64_t bytes, absl::string_view source_name,
                       static_cast<double>(bytes) / 1e6, max_bytes >> 20));
 }
 
+// Returns the bytes of a UTF-8 sequence by its first byte; 0 if no sequence
+// begins with it.
+size_t LengthByLead(int lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return 2;
+  if (lead >= 0xE0 && lead <= 0xEF) return 3;
+  return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+}
+
+// Returns whether the second byte makes an overlong form, a surrogate or a code
+// point beyond U+10FFFF.
+bool IsForbidden(int lead, int second) {
+  const bool overlong =
+      (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool surrogate = lead == 0xED && second > 0x9F;
+  const bool beyond = lead == 0xF4 && second > 0x8F;
+  return overlong || surrogate || beyond;
+}
+
 // Returns the bytes of the UTF-8 sequence at the front of `text`; 0 if there is
-// none. Overlong forms, surrogates and code points beyond U+10FFFF are none.
+// none.
 size_t SequenceLength(absl::string_view text) {
   const auto byte = [text](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
   };
-  const auto continues = [&byte](size_t first, size_t last) {
-    for (size_t i = first; i <= last; ++i) {
-      if ((byte(i) & 0xC0) != 0x80) return false;
-    }
-    return true;
-  };
-  const int lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(1, 1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = lead == 0xED && byte(1) > 0x9F;
-    return continues(1, 2) && !overlong && !surrogate ? 3 : 0;
+  const size_t length = LengthByLead(byte(0));
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool overlong = lead == 0xF0 && byte(1) < 0x90;
-    const bool beyond = lead == 0xF4 && byte(1) > 0x8F;
-    return continues(1, 3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
+  return length > 1 && IsForbidden(byte(0), byte(1)) ? 0 : length;
 }
 
 bool IsControl(char c) {

@@ -72,7 +72,7 @@ bool IsDevice(absl::string_view name, absl::string_view chosen) {
 // device and precision in the options.
 class Selection {
  public:
-  Selection(const ImportOptions& options) : options_(options) {}
+  explicit Selection(const ImportOptions& options) : options_(options) {}
 
   bool Keeps(const std::string& gpu, const std::string& dtype) {
     const bool is_device = gpu.empty() || options_.device.empty() ||

@@ -43,7 +43,8 @@ EventRun LongestRun(absl::Span<const TimelineEvent> events, size_t pattern,
     if (i < pattern) {
       run.starts_ns.push_back(Nanoseconds(event.start_s));
     } else {
-      const double periods = static_cast<double>(i / pattern);
+      const size_t whole_periods = i / pattern;
+      const auto periods = static_cast<double>(whole_periods);
       const double moved_ns =
           1e9 * event.start_s - static_cast<double>(run.starts_ns[i % pattern]);
       const double at_least =

@@ -47,7 +47,8 @@ StandIn MakeStandIn(const Cluster& cluster, absl::Span<const int> nodes,
   island.spec.gpus_per_node = common;
   island.spec.num_nodes = static_cast<int>(stand_in.gpus.size()) / common;
   Link& network = island.spec.inter_node;
-  network.bandwidth_bytes_per_s /= most / common;
+  const int nodes_of_one = most / common;  // `common` divides `most`.
+  network.bandwidth_bytes_per_s /= nodes_of_one;
   network.pair_bandwidth_bytes_per_s = std::min(
       network.pair_bandwidth_bytes_per_s, network.bandwidth_bytes_per_s);
   island.name =

@@ -186,7 +186,8 @@ class WholeClusterSearch : public PlanSearch {
         request_.training.global_batch_size / microbatch_size;
     for (SlicePlan& plan : set.plans) {
       if (rules_.accepts_gpus && !rules_.accepts_gpus(NumGpus(plan))) continue;
-      answers_.push_back({.closed_form_s = ClosedFormOf(plan, num_microbatches),
+      const double closed_form_s = ClosedFormOf(plan, num_microbatches);
+      answers_.push_back({.closed_form_s = closed_form_s,
                           .microbatch_size = microbatch_size,
                           .plan = std::move(plan)});
     }
