@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_PLANNER_PLANNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -22,9 +23,17 @@
 // cannot run.
 namespace tangram {
 
+// The judge asks a search for no more proposals once it has judged so many. The
+// answer then says so.
+inline constexpr int kMaxJudged = 4096;
+
 // A plan that a planner offers.
 struct Proposal {
   PipelinePlan plan;
+  // If not empty, returns the plan, and `plan` is empty until then. A plan of a
+  // large cluster takes megabytes, so the judge makes one at a time. Valid
+  // until the next call of Propose.
+  std::function<PipelinePlan()> make_plan;
   // The planner's own estimate of the iteration time. Reported, but never used
   // to choose. 0: the planner makes none.
   double predicted_s = 0;

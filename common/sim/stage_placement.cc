@@ -100,6 +100,13 @@ PlacedGpus PlacedGpusOf(const Cluster& cluster, absl::Span<const GpuId> gpus) {
 
 StageEnvironment PlacedGpus::Environment(const TrainingOptions& training,
                                          int pipeline_microbatch_size) const {
+  return EnvironmentOn(device, wiring, training, pipeline_microbatch_size);
+}
+
+StageEnvironment EnvironmentOn(const DeviceSpec& device,
+                               const StageWiring& wiring,
+                               const TrainingOptions& training,
+                               int pipeline_microbatch_size) {
   StageEnvironment environment{
       .device = device,
       .training = training,

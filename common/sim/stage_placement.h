@@ -35,6 +35,13 @@ struct PlacedGpus {
 };
 PlacedGpus PlacedGpusOf(const Cluster& cluster, absl::Span<const GpuId> gpus);
 
+// Returns the environment of a stage on `device` with `wiring`. The result
+// refers to `device` and `training`.
+StageEnvironment EnvironmentOn(const DeviceSpec& device,
+                               const StageWiring& wiring,
+                               const TrainingOptions& training,
+                               int pipeline_microbatch_size);
+
 // Returns the path from one stage to another over the slowest link between
 // them.
 TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,

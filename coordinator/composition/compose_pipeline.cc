@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -381,7 +382,9 @@ class Pass {
   const int beam_width_;
   int64_t work_ = 0;  // Units of work so far.
   bool stopped_ = false;
-  std::vector<Tail> tails_;  // All tails ever kept, also those since dropped.
+  // All tails ever kept, also those since dropped. A deque grows without a
+  // copy.
+  std::deque<Tail> tails_;
   // tables_[a] holds the Pareto sets of tails that start at atom a. A map keeps
   // an order, so that ties do not depend on hashing.
   std::vector<std::map<TailKey, std::vector<Rest>>> tables_;

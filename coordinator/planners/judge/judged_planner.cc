@@ -93,6 +93,10 @@ class Judge {
 
   // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
   void Add(Proposal proposal, int index, std::vector<Refusal>& refusals) {
+    if (proposal.make_plan) {
+      proposal.plan = proposal.make_plan();
+      proposal.make_plan = nullptr;
+    }
     Evaluation evaluation;
     std::optional<Refusal> refusal = Play(proposal.plan, evaluation);
     JudgedProposal judged{

@@ -9,10 +9,6 @@
 
 namespace tangram {
 
-// The most proposals judged for one search. The judge then gives up, and the
-// answer says so.
-inline constexpr int kMaxJudged = 4096;
-
 struct JudgeOptions {
   // A fraction; see ChooseIslands.
   double min_island_gain = 0;

@@ -109,6 +109,7 @@ AtomGroups GroupAtoms(absl::Span<const AtomOutline> atoms, bool merge_equal,
       joined.push_back(Joined(atoms.subspan(range.begin, range.size())));
     }
     grouped.size = SizeOf(joined, merge_equal, questions_per_slice);
+    grouped.is_finest = most == kMaxAtoms && grouped.size.IsSmall();
     if (grouped.size.IsSmall()) break;
   }
   return grouped;

@@ -38,6 +38,7 @@ struct SearchSize {
 struct AtomGroups {
   std::vector<AtomRange> groups;  // Ranges of the given atoms, in order.
   int atoms_per_group = 1;
+  bool is_finest = false;  // Fewer questions would not give finer groups.
   SearchSize size;
 };
 

@@ -1,12 +1,15 @@
 #include "coordinator/planners/tangram/bound_slices.h"
 
 #include <algorithm>
+#include <iterator>
+#include <list>
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/base/insert_non_dominated.h"
 #include "common/base/status_macros.h"
 #include "common/cost/stage_cost.h"
 #include "common/sim/stage_placement.h"
@@ -15,6 +18,10 @@
 
 namespace tangram {
 namespace {
+
+// The most devices that SliceCosts keeps. A device may hold thousands of
+// measurements, and an island mostly has one.
+constexpr size_t kMostDevices = 64;
 
 // Costs slice plans as the evaluator does: t_s = forward + backward of one
 // microbatch, without transfers. The closing time of a slice is the gradient
@@ -31,12 +38,12 @@ class SliceCosts {
     int next_gpu = 0;
     for (const SliceStage& stage : plan.stages) {
       const int num_gpus = stage.plan.parallelism.num_gpus();
-      const PlacedGpus& placed = PlacedOn(island, next_gpu, num_gpus);
+      const Placement& placed = PlacedOn(island, next_gpu, num_gpus);
       next_gpu += num_gpus;
       const StageCost cost = EstimateStage(
           space_.context.slices[pair.slice_class].runs, stage.plan,
-          placed.Environment(request_.training,
-                             space_.microbatch_sizes[pair.microbatch]));
+          EnvironmentOn(*placed.device, placed.wiring, request_.training,
+                        space_.microbatch_sizes[pair.microbatch]));
       if (stage_s.empty()) closing_s = cost.sync_s + cost.optimizer_s;
       stage_s.push_back(cost.forward_s + cost.backward_s);
     }
@@ -45,19 +52,43 @@ class SliceCosts {
   }
 
  private:
-  const PlacedGpus& PlacedOn(int island, int first, int count) {
-    const auto [it, is_new] = placed_.try_emplace({island, first, count});
-    if (is_new) {
-      it->second = PlacedGpusOf(
-          request_.cluster, GpusOfIsland(space_.islands[island], first, count));
+  struct Placement {
+    const DeviceSpec* device = nullptr;  // One of devices_.
+    StageWiring wiring;
+  };
+
+  const Placement& PlacedOn(int island, int first, int count) {
+    const auto known = placed_.find({island, first, count});
+    if (known != placed_.end()) return known->second;
+    const std::vector<GpuId> gpus =
+        GpusOfIsland(space_.islands[island], first, count);
+    DeviceSpec device = WeakestDevice(request_.cluster, gpus);
+    auto equal = std::find(devices_.begin(), devices_.end(), device);
+    if (equal == devices_.end()) {
+      if (devices_.size() == kMostDevices) {
+        placed_.clear();
+        devices_.clear();
+      }
+      devices_.push_back(std::move(device));
+      equal = std::prev(devices_.end());
     }
-    return it->second;
+    Placement placed{.device = &*equal,
+                     .wiring = WiringOfGpus(request_.cluster, gpus)};
+    return placed_.emplace(std::tuple(island, first, count), std::move(placed))
+        .first->second;
   }
 
   const SearchSpace& space_;
   const PlanRequest& request_;
-  std::map<std::tuple<int, int, int>, PlacedGpus> placed_;
+  std::list<DeviceSpec> devices_;  // All different.
+  std::map<std::tuple<int, int, int>, Placement> placed_;
 };
+
+// Returns whether no pipeline becomes faster with `b` in the place of `a`.
+bool IsAtMost(const BoundSlice& a, const BoundSlice& b) {
+  return a.latency_s <= b.latency_s && a.busiest_s <= b.busiest_s &&
+         a.closing_s <= b.closing_s;
+}
 
 }  // namespace
 
@@ -77,9 +108,14 @@ absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
       if (should_stop()) return absl::CancelledError("planning stopped");
       for (int island = 0; island < space.num_islands(); ++island) {
         const PairId pair{m, s, space.class_of_island[island]};
+        // Each one is copied to every position, so only the best are kept.
+        std::vector<BoundSlice> best;
         for (const SlicePlan& plan : store.PlansOf(pair)) {
-          BoundSlice slice = costs.CostOf(pair, island, plan);
+          const BoundSlice slice = costs.CostOf(pair, island, plan);
           if (slice.busiest_s > least_s) continue;
+          InsertNonDominated(slice, IsAtMost, best);
+        }
+        for (BoundSlice& slice : best) {
           for (const AtomRange& range : space.slices.MembersOf(s)) {
             if (!space.Allows(range, island)) continue;
             slice.atoms = range;

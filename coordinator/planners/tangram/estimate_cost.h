@@ -11,8 +11,10 @@
 
 namespace tangram {
 
-// Upper bounds on the cost of planning a request with one parallelizer. Pruning
-// usually leaves a small part of the pairs.
+// Upper bounds on the cost of one search: of a request with one parallelizer,
+// without a runtime. Pruning usually leaves a small part of the pairs. Several
+// parallelizers, a runtime and constraints without a plan take several
+// searches, one after the other, each within these bounds.
 struct PlanCost {
   int num_layers = 0;
   int num_atoms = 0;  // After grouping; see atom_groups.h.
@@ -22,13 +24,15 @@ struct PlanCost {
   int64_t num_pairs = 0;   // Asked of the parallelizer at most once for each
                            // number of trailing stages.
   int64_t num_evaluations = 0;  // Whole pipelines that the judge scores.
-  int64_t bytes = 0;            // Memory of the process that plans.
+  // Memory of the planner. A parallelizer in the same process takes its own.
+  int64_t bytes = 0;
 };
 
 // Returns the cost without asking a parallelizer, in O(layers + nodes +
-// kMaxAtoms²) steps. It assumes that every layer is an atom, and the largest
-// possible number of islands. Errors: kInvalidArgument naming the field, for a
-// request beyond common/domain/limits.h.
+// kMaxAtoms²) steps for each possible number of islands. It assumes that every
+// layer is an atom, and that an answer takes at most kBytesPerAnswer. Errors:
+// kInvalidArgument naming the field, for a request beyond
+// common/domain/limits.h.
 absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
                                       const TangramOptions& options);
 

@@ -21,18 +21,17 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The window in which the search looks for finalists. The first one is the
-// usual one, with the caller's slack. The others follow when all finalists were
-// refused for reasons that give no lesson, as when a runtime's export refuses
-// whole plans. Each is about ten times the work of the one before it, and the
-// search ends with the last.
+// The window in which the search looks for finalists. The first has the
+// caller's slack. The others follow when all finalists were refused without a
+// lesson, as when a runtime's export refuses whole plans. Each is about ten
+// times the work of the one before it.
 struct Window {
   double slack;          // Fraction above the best closed form.
   int max_compositions;  // Finalists at most.
   int keep;              // Better partial pipelines needed to drop one.
 };
 constexpr Window kWindows[] = {
-    {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, 1024, 16}};
+    {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, kMaxFinalists, 16}};
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
@@ -94,7 +93,8 @@ absl::Status PairSearch::Run() {
     const std::vector<PairId> wanted = SeedPairs(space_);
     std::set_intersection(open_.begin(), open_.end(), wanted.begin(),
                           wanted.end(), std::back_inserter(seeds));
-    TANGRAM_RETURN_IF_ERROR(AskFirst(seeds));
+    TANGRAM_RETURN_IF_ERROR(
+        Ask(seeds.size(), [&](size_t i) { return FirstQuestion(seeds[i]); }));
     std::erase_if(open_,
                   [&](const PairId& pair) { return store_.Asked(pair); });
     TANGRAM_RETURN_IF_ERROR(ComposeAll());
@@ -190,6 +190,7 @@ absl::StatusOr<std::vector<PairId>> PairSearch::EnumeratePairs() {
     }
   }
   std::vector<PairId> open;
+  open.reserve(num_sizes * allowed.size());  // Exact, as there may be many.
   for (int m = 0; m < num_sizes; ++m) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     for (int s = 0; s < space_.slices.num_classes(); ++s) {
@@ -208,15 +209,21 @@ absl::StatusOr<std::vector<PairId>> PairSearch::EnumeratePairs() {
   return open;
 }
 
-// Asks `questions` in batches, and stops early once the store is full.
-absl::Status PairSearch::Ask(absl::Span<const Question> questions) {
-  if (questions.empty()) return absl::OkStatus();
+// Asks questions 0 to `num_questions` − 1 in batches, and stops early once the
+// store is full.
+absl::Status PairSearch::Ask(size_t num_questions,
+                             absl::FunctionRef<Question(size_t)> question) {
+  if (num_questions == 0) return absl::OkStatus();
   observer_.OnPhase(PlanPhase::kSlicePlans);
-  for (size_t asked = 0; asked < questions.size();) {
+  for (size_t asked = 0; asked < num_questions;) {
     if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
     if (store_.is_full()) return LeaveUnasked();
-    const auto batch = questions.subspan(asked, kMaxBatchQueries);
-    TANGRAM_RETURN_IF_ERROR(AskBatch(batch, asked, questions.size()));
+    std::vector<Question> batch;
+    while (batch.size() < kMaxBatchQueries &&
+           asked + batch.size() < num_questions) {
+      batch.push_back(question(asked + batch.size()));
+    }
+    TANGRAM_RETURN_IF_ERROR(AskBatch(batch, asked, num_questions));
     asked += batch.size();
   }
   return absl::OkStatus();
@@ -278,39 +285,37 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
   return absl::OkStatus();
 }
 
-absl::Status PairSearch::AskFirst(const std::vector<PairId>& pairs) {
-  std::vector<Question> questions;
-  for (const PairId& pair : pairs) {
-    questions.push_back({pair, space_.LeastTrailingStages(pair.slice_class)});
-  }
-  return Ask(questions);
+PairSearch::Question PairSearch::FirstQuestion(const PairId& pair) const {
+  return {pair, space_.LeastTrailingStages(pair.slice_class)};
 }
 
 absl::Status PairSearch::AskWave(double limit_s) {
   std::vector<std::pair<double, PairId>> matter;  // With their lower bounds.
-  std::vector<PairId> rest;
-  for (const PairId& pair : open_) {
-    if ((matter.size() + rest.size()) % kMaxBatchQueries == 0 &&
-        observer_.ShouldStop()) {
+  matter.reserve(open_.size());                   // There may be many.
+  size_t num_left = 0;
+  for (size_t p = 0; p < open_.size(); ++p) {
+    if (p % kMaxBatchQueries == 0 && observer_.ShouldStop()) {
       return absl::CancelledError("planning stopped");
     }
+    const PairId pair = open_[p];
     const double least_s = space_.PairIterationSeconds(pair);
     // A pair with an infinite bound is in no pipeline.
     const bool can_matter = least_s <= limit_s && least_s < kInfinity;
     if (!options_.pruning.imbalance || can_matter) {
       matter.push_back({least_s, pair});
     } else {
-      rest.push_back(pair);
+      open_[num_left++] = pair;
     }
   }
-  open_ = std::move(rest);
+  open_.resize(num_left);
   // The answers may exceed the memory limit, so promising pairs go first.
   if (matter.size() > kMaxBatchQueries) {
     std::sort(matter.begin(), matter.end());
   }
-  std::vector<PairId> wave;
-  for (const auto& [least_s, pair] : matter) wave.push_back(pair);
-  TANGRAM_RETURN_IF_ERROR(AskFirst(wave));
+  TANGRAM_RETURN_IF_ERROR(Ask(matter.size(), [&](size_t i) {
+    return FirstQuestion(matter[i].second);
+  }));
+  matter = {};
   return ComposeAll();
 }
 
@@ -325,7 +330,8 @@ absl::Status PairSearch::ComposeAll() {
     const std::vector<Question> questions = OpenQuestions();
     if (questions.empty()) return absl::OkStatus();
     if (store_.is_full()) return LeaveUnasked();
-    TANGRAM_RETURN_IF_ERROR(Ask(questions));
+    TANGRAM_RETURN_IF_ERROR(
+        Ask(questions.size(), [&](size_t i) { return questions[i]; }));
   }
 }
 
@@ -474,7 +480,8 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
                                           to_gpus);
           },
       .slack = Slack(),
-      .max_compositions = kWindows[window_].max_compositions,
+      .max_compositions = MostCompositions(kWindows[window_].max_compositions,
+                                           static_cast<int>(composed_.size())),
       .keep = kWindows[window_].keep,
       .incumbent_s = best_s_,
       .max_stages = space_.rules.max_stages,
@@ -484,6 +491,8 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
     problem.atom_work.push_back(bounds.MeanWork(atom + 1) -
                                 bounds.MeanWork(atom));
   }
+  problem.pairs.reserve(int64_t{space_.slices.num_slices()} *
+                        space_.num_islands());
   for (int begin = 0; begin < space_.num_atoms(); ++begin) {
     for (int end = begin + 1; end <= space_.num_atoms(); ++end) {
       for (int island = 0; island < space_.num_islands(); ++island) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -101,12 +102,14 @@ class PairSearch {
   };
 
   absl::StatusOr<std::vector<PairId>> EnumeratePairs();
-  absl::Status Ask(absl::Span<const Question> questions);
+  absl::Status Ask(size_t num_questions,
+                   absl::FunctionRef<Question(size_t)> question);
   // Records that the store is full before all questions were asked.
   absl::Status LeaveUnasked();
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
-  absl::Status AskFirst(const std::vector<PairId>& pairs);
+  // Returns the question with which a pair is asked first.
+  Question FirstQuestion(const PairId& pair) const;
   // Asks the pairs of open_ whose lower bound is at most `limit_s`. The others
   // stay open.
   absl::Status AskWave(double limit_s);

@@ -72,6 +72,7 @@ void PairStore::Add(const PairId& id, SlicePlanSet answer) {
   std::vector<Candidate>& candidates = entry.candidates.candidates;
   std::vector<SlicePlan> added;
   const KnownPlans known(entry.plans);
+  candidates.reserve(candidates.size() + answer.plans.size());
   for (SlicePlan& plan : answer.plans) {
     const int same = known.Find(plan);
     if (same >= 0) {

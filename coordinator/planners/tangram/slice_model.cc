@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planners/tangram/planning_limits.h"
 
@@ -18,17 +19,22 @@ ModelSlice At(ModelSlice slice, int begin) {
   return slice;
 }
 
-// Asks `joins`, at most kMaxBatchQueries at a time.
+// Asks joins 0 to `num_joins` − 1, at most kMaxBatchQueries at a time. Only the
+// joins of one batch are in memory, because each holds copies of its slices.
 absl::StatusOr<std::vector<ModelSlice>> JoinAll(
-    absl::Span<const ConcatenateQuery> joins, SlicePlanSource& source,
-    PlanObserver& observer) {
+    size_t num_joins, absl::FunctionRef<ConcatenateQuery(size_t)> join,
+    SlicePlanSource& source, PlanObserver& observer) {
   std::vector<ModelSlice> joined;
-  joined.reserve(joins.size());
-  while (joined.size() < joins.size()) {
+  joined.reserve(num_joins);
+  while (joined.size() < num_joins) {
     if (observer.ShouldStop()) return absl::CancelledError("planning stopped");
-    TANGRAM_ASSIGN_OR_RETURN(
-        std::vector<ModelSlice> some,
-        source.Concatenate(joins.subspan(joined.size(), kMaxBatchQueries)));
+    std::vector<ConcatenateQuery> batch;
+    while (batch.size() < kMaxBatchQueries &&
+           joined.size() + batch.size() < num_joins) {
+      batch.push_back(join(joined.size() + batch.size()));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> some,
+                             source.Concatenate(batch));
     std::move(some.begin(), some.end(), std::back_inserter(joined));
   }
   return joined;
@@ -75,8 +81,11 @@ absl::StatusOr<std::vector<ModelSlice>> JoinGroups(
       }
     }
     if (joins.empty()) break;
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> joined,
-                             JoinAll(joins, source, observer));
+    TANGRAM_ASSIGN_OR_RETURN(
+        std::vector<ModelSlice> joined,
+        JoinAll(
+            joins.size(), [&](size_t i) { return std::move(joins[i]); }, source,
+            observer));
     auto next = joined.begin();
     for (std::vector<ModelSlice>& group : parts) {
       std::vector<ModelSlice> fewer;
@@ -104,17 +113,16 @@ absl::StatusOr<std::vector<ModelSlice>> RepresentativeSlices(
     slices[slice_class] = atoms[a];
   }
   for (const std::vector<int>& classes : ClassesByLevel(table)) {
-    std::vector<ConcatenateQuery> joins;
-    for (const int c : classes) {
-      const AtomRange range = table.MembersOf(c).front();
+    const auto join = [&](size_t i) -> ConcatenateQuery {
+      const AtomRange range = table.MembersOf(classes[i]).front();
       const int middle = range.begin + HeadLength(range.size());
-      joins.push_back({At(slices[table.ClassOf({range.begin, middle})],
-                          atoms[range.begin].atoms.begin),
-                       At(slices[table.ClassOf({middle, range.end})],
-                          atoms[middle].atoms.begin)});
-    }
+      return {At(slices[table.ClassOf({range.begin, middle})],
+                 atoms[range.begin].atoms.begin),
+              At(slices[table.ClassOf({middle, range.end})],
+                 atoms[middle].atoms.begin)};
+    };
     TANGRAM_ASSIGN_OR_RETURN(std::vector<ModelSlice> joined,
-                             JoinAll(joins, source, observer));
+                             JoinAll(classes.size(), join, source, observer));
     for (size_t i = 0; i < classes.size(); ++i) {
       slices[classes[i]] = std::move(joined[i]);
     }

@@ -61,7 +61,11 @@ class TangramSearch : public PlanSearch {
     last_ = proposed_.size();
     std::vector<Proposal> proposals;
     for (const Finalist& finalist : search_.finalists()) {
-      proposals.push_back({.plan = PlacePlan(space_, search_.store(), finalist),
+      proposals.push_back({.make_plan =
+                               [this, finalist] {
+                                 return PlacePlan(space_, search_.store(),
+                                                  finalist);
+                               },
                            .predicted_s = finalist.closed_form_s});
       proposed_.push_back(finalist);
     }

@@ -67,7 +67,8 @@ class GpuAssigner {
         step_ = std::gcd(step_, space_.num_gpus(d));
       }
     }
-    if (step_ == 0) step_ = 1;
+    // No stage may have so many GPUs, so nothing is reached.
+    if (step_ == 0) step_ = num_gpus_;
     reached_.assign(num_stages + 1,
                     std::vector<Reached>(num_gpus_ / step_ + 1));
     for (int op = layout_.num_ops() - 1; op >= 0; --op) {
