@@ -309,8 +309,9 @@ absl::StatusOr<Cluster> FromProto(const v1::Cluster& message) {
 }
 
 absl::StatusOr<IslandSpec> FromProto(const v1::IslandSpec& message) {
+  // A node of the cluster may count as several nodes of the island.
   TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckPositive("num_nodes", message.num_nodes(), kMaxNodes),
+      {CheckPositive("num_nodes", message.num_nodes(), kMaxGpus),
        CheckPositive("gpus_per_node", message.gpus_per_node(), kMaxGpusPerNode),
        CheckPositive("num_gpus",
                      int64_t{message.num_nodes()} * message.gpus_per_node(),

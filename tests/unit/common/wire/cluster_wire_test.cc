@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "common/domain/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tangram/v1/cluster.pb.h"
@@ -15,6 +16,7 @@ namespace tangram {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::RandomValues;
 using testing::StatusIs;
 using testing::TestCluster;
@@ -70,6 +72,16 @@ TEST(ClusterWireTest, NoFieldOfAnIslandIsLost) {
             return ToProto(*decoded);
           }),
       ::testing::IsEmpty());
+}
+
+// Planners may count a node of the cluster as several nodes of an island.
+TEST(ClusterWireTest, AnIslandMayHaveMoreNodesThanACluster) {
+  IslandSpec spec = RandomValues(1).Island();
+  spec.num_nodes = 2 * kMaxNodes;
+  spec.gpus_per_node = 2;
+  EXPECT_THAT(FromProto(ToProto(spec)), testing::IsOkAndHolds(spec));
+  spec.num_nodes = kMaxGpus;
+  EXPECT_THAT(FromProto(ToProto(spec)), Not(testing::IsOk()));
 }
 
 TEST(ClusterWireTest, IslandsSurviveTheRoundTrip) {
