@@ -20,9 +20,12 @@ inline constexpr int kMaxLayers = 1 << 14;
 inline constexpr int kMaxTransformerLayers = kMaxLayers - 2;
 // The widest models have 2^16 features.
 inline constexpr int kMaxHiddenSize = 1 << 20;
+// The widest MLP, of T5-11B, has 2^16 features inside.
 inline constexpr int kMaxFfnHiddenSize = 1 << 20;
+// Models in use have at most 128 heads of at most 576 features.
 inline constexpr int kMaxHeads = 1 << 12;
 inline constexpr int kMaxHeadDim = 1 << 14;
+// The largest mixtures in use have 2^9 experts in a layer.
 inline constexpr int kMaxExperts = 1 << 11;
 // The largest vocabularies have 2^18 tokens.
 inline constexpr int kMaxVocabulary = 1 << 24;
@@ -45,6 +48,7 @@ inline constexpr int64_t kMaxRoutedPasses = int64_t{1} << 24;
 inline constexpr int kMaxNodes = 100'000;
 // Links are kept for every pair of groups, 24 bytes each: 24 MB.
 inline constexpr int kMaxGroups = 1000;
+// The largest nodes, racks with one NVLink switch, have 72 GPUs.
 inline constexpr int kMaxGpusPerNode = 1 << 10;
 // GPUs of a cluster, of a stage, and any degree of parallelism.
 inline constexpr int kMaxGpus = 1 << 20;
@@ -54,7 +58,9 @@ inline constexpr int kMaxMeasurements = 1 << 19;
 
 // ---- Texts ----
 
+// Names of hosts have at most 253 bytes (RFC 1035).
 inline constexpr int kMaxNameBytes = 256;
+// Texts for people: a full screen of a terminal has 2,000 characters.
 inline constexpr int kMaxTextBytes = 1 << 12;
 
 }  // namespace tangram

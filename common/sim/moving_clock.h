@@ -27,6 +27,7 @@ class MovingClock {
  public:
   using Time = MovingTime;
 
+  // No maximum changes its winner.
   static constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
   // `latest_s` is an upper bound of all times. With it, no time and no sum of
@@ -74,6 +75,7 @@ class MovingClock {
   }
 
  private:
+  // Sums of 2^20 times stay below 2^120, within the 127 bits of an int128.
   static constexpr int kBits = 100;
 
   int exponent_ = 0;

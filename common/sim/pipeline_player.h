@@ -20,6 +20,7 @@ namespace tangram {
 // Stops a pipeline between two microbatches. The first device starts at most
 // `forward` forward passes, the last device at most `backward` backward passes.
 struct PassGate {
+  // No limit.
   static constexpr int64_t kOpen = std::numeric_limits<int64_t>::max();
 
   int64_t forward = kOpen;

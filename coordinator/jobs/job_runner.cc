@@ -11,7 +11,9 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// Renewals within the time of a lease, and attempts while renewals fail.
+// Renewals within the time of a lease: two may fail before it ends. While they
+// fail, attempts are four times as frequent, so that a short outage of the
+// store costs no job.
 constexpr int kRenewals = 3;
 constexpr int kTries = 12;
 // A coordinator that cannot run jobs leaves them to others for this many poll

@@ -22,6 +22,7 @@ double RingShare(int ranks) { return (ranks - 1.0) / ranks; }
 // Replaces the times that are not between 1 and 2 times the time of the same
 // ring traffic over the whole node.
 void Fit(const MeasuredCollective& whole_node, MeasuredCollective& table) {
+  // As kMostForPair: a group lies between a pair and all GPUs.
   constexpr double kSlowestOnSameBus = 2;
   const double scale = RingShare(table.ranks) / RingShare(whole_node.ranks);
   for (CollectivePoint& point : table.points) {
