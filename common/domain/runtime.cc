@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "common/domain/layer_at.h"
-
 namespace tangram {
 namespace {
 
@@ -16,12 +14,19 @@ bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
          (core != ops.end() && mask == OpMask{1} << (core - ops.begin()));
 }
 
+// Walks the runs of layers beside the runs of masks, so that a deep model takes
+// O(layers) and not its square.
 bool HasCommonMasksOnly(const StagePlan& stage,
                         absl::Span<const LayerRun> runs) {
   int layer = stage.begin.layer;
-  for (const RecomputeRun& run : stage.recompute) {
-    for (int i = 0; i < run.num_layers; ++i, ++layer) {
-      if (!IsCommonMask(run.mask, LayerAt(runs, layer))) return false;
+  size_t run = 0;
+  int run_end = runs.front().count;
+  for (const RecomputeRun& masks : stage.recompute) {
+    for (int i = 0; i < masks.num_layers; ++i, ++layer) {
+      while (layer >= run_end && run + 1 < runs.size()) {
+        run_end += runs[++run].count;
+      }
+      if (!IsCommonMask(masks.mask, runs[run].layer)) return false;
     }
   }
   return true;

@@ -3,11 +3,23 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/domain/layer_at.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
 
 namespace tangram {
+namespace {
+
+// Returns the layer `index` layers after the start of the slice.
+const LayerSpec& LayerAt(const ModelSlice& slice, int index) {
+  size_t run = 0;
+  while (run + 1 < slice.runs.size() && index >= slice.runs[run].count) {
+    index -= slice.runs[run++].count;
+  }
+  return slice.runs[run].layer;
+}
+
+}  // namespace
+
 PlanEstimator::PlanEstimator(const ModelSlice& slice, const IslandSpec& island,
                              const ParallelizeOptions& options)
     : slice_(slice),
@@ -86,7 +98,7 @@ double PlanEstimator::TransferSecondsAfter(const SlicePlan& plan, int stage,
   return SecondsToNextStage(island_, options_, first_gpu,
                             plan.stages[stage].plan.parallelism.num_gpus(),
                             plan.stages[stage + 1].plan.parallelism.num_gpus(),
-                            LayerAt(slice_.runs, cut.layer), cut.op);
+                            LayerAt(slice_, cut.layer), cut.op);
 }
 
 }  // namespace tangram

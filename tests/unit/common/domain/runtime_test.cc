@@ -1,5 +1,7 @@
 #include "common/domain/runtime.h"
 
+#include <vector>
+
 #include "common/domain/model_slice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -47,6 +49,24 @@ TEST_F(WhyNotRunnableTest, AttentionCoresAndWholeLayersAreRecomputedByAll) {
   EXPECT_THAT(Why(least_, stage), HasSubstr("single operators"));
   EXPECT_THAT(Why({.name = "any", .operator_recompute = true}, stage),
               IsEmpty());
+}
+
+// An expert layer has more operators than a dense one.
+TEST_F(WhyNotRunnableTest, AWholeLayerHasTheOperatorsOfItsOwnRun) {
+  const LayerSpec dense = TestModel(1).layers[1];
+  const LayerSpec moe = testing::TestMoeModel(1).layers[1];
+  const OpMask of_dense = (OpMask{1} << OperatorsOf(dense).size()) - 1;
+  const OpMask of_moe = (OpMask{1} << OperatorsOf(moe).size()) - 1;
+  const ModelSlice slice = MakeSlice({0, 4}, {dense, moe, moe, dense});
+  const auto why = [&](const std::vector<RecomputeRun>& recompute) {
+    return WhyNotRunnable(
+        least_, {.begin = {1, 0}, .end = {4, 0}, .recompute = recompute},
+        slice.runs);
+  };
+  EXPECT_THAT(why({{2, of_moe}, {1, of_dense}}), IsEmpty());
+  EXPECT_THAT(why({{1, of_dense}, {1, of_moe}, {1, of_dense}}),
+              HasSubstr("single operators"));
+  EXPECT_THAT(why({{3, of_moe}}), HasSubstr("single operators"));
 }
 
 TEST_F(WhyNotRunnableTest, DegreesAndShardingHaveLimits) {
