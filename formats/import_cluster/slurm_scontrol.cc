@@ -1,7 +1,10 @@
 #include "formats/import_cluster/slurm_scontrol.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -50,20 +53,27 @@ void AddFields(absl::string_view line, Record& record) {
   }
 }
 
-// Splits text into records. A line that begins with one of `starts` begins one.
-std::vector<Record> Records(absl::string_view text,
-                            absl::Span<const absl::string_view> starts) {
-  std::vector<Record> records;
+// Calls `take` with each record of the text, until one fails. A line that
+// begins with one of `starts` begins a record. Only one record is in memory,
+// because those of a large cluster take several times the text.
+absl::Status ForEachRecord(
+    absl::string_view text, absl::Span<const absl::string_view> starts,
+    absl::FunctionRef<absl::Status(const Record&)> take) {
+  std::optional<Record> record;
   int number = 0;
   for (const absl::string_view raw : absl::StrSplit(text, '\n')) {
     ++number;
     const absl::string_view line = absl::StripAsciiWhitespace(raw);
-    for (const absl::string_view start : starts) {
-      if (absl::StartsWith(line, start)) records.push_back({.line = number});
+    const bool begins = absl::c_any_of(starts, [line](absl::string_view start) {
+      return absl::StartsWith(line, start);
+    });
+    if (begins) {
+      if (record.has_value()) TANGRAM_RETURN_IF_ERROR(take(*record));
+      record = Record{.line = number};
     }
-    if (!records.empty()) AddFields(line, records.back());
+    if (record.has_value()) AddFields(line, *record);
   }
-  return records;
+  return record.has_value() ? take(*record) : absl::OkStatus();
 }
 
 absl::Status ErrorIn(const Record& record, absl::string_view field,
@@ -81,33 +91,40 @@ std::vector<std::string> Partitions(const Record& record) {
 absl::StatusOr<std::vector<InventoryNode>> ParseScontrolNodes(
     absl::string_view text) {
   std::vector<InventoryNode> nodes;
-  for (const Record& record : Records(text, {"NodeName="})) {
-    absl::StatusOr<InventoryNode> node =
-        NodeFromSlurm({.name = record.Get("NodeName"),
-                       .state = record.Get("State"),
-                       .gres = record.Get("Gres"),
-                       .gres_used = record.Get("GresUsed"),
-                       .reason = record.Get("Reason"),
-                       .partitions = Partitions(record)});
-    if (!node.ok()) return ErrorIn(record, "Gres", node.status());
-    nodes.push_back(*std::move(node));
-  }
+  TANGRAM_RETURN_IF_ERROR(
+      ForEachRecord(text, {"NodeName="}, [&](const Record& record) {
+        absl::StatusOr<InventoryNode> node =
+            NodeFromSlurm({.name = record.Get("NodeName"),
+                           .state = record.Get("State"),
+                           .gres = record.Get("Gres"),
+                           .gres_used = record.Get("GresUsed"),
+                           .reason = record.Get("Reason"),
+                           .partitions = Partitions(record)});
+        if (!node.ok()) return ErrorIn(record, "Gres", node.status());
+        nodes.push_back(*std::move(node));
+        return absl::OkStatus();
+      }));
   return nodes;
 }
 
 absl::StatusOr<std::vector<NetworkBlock>> ParseScontrolTopology(
     absl::string_view text) {
   std::vector<NetworkBlock> blocks;
-  for (const Record& record : Records(text, {"SwitchName=", "BlockName="})) {
+  const auto take = [&](const Record& record) {
     const std::string nodes = record.Get("Nodes");
-    if (nodes.empty() || !record.Get("Switches").empty()) continue;
+    if (nodes.empty() || !record.Get("Switches").empty()) {
+      return absl::OkStatus();
+    }
     NetworkBlock block{.name = record.Get("SwitchName")};
     if (block.name.empty()) block.name = record.Get("BlockName");
     absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(nodes);
     if (!names.ok()) return ErrorIn(record, "Nodes", names.status());
     block.nodes = *std::move(names);
     blocks.push_back(std::move(block));
-  }
+    return absl::OkStatus();
+  };
+  TANGRAM_RETURN_IF_ERROR(
+      ForEachRecord(text, {"SwitchName=", "BlockName="}, take));
   return blocks;
 }
 
