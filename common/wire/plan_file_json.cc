@@ -1,8 +1,10 @@
 #include <google/protobuf/util/json_util.h>
 
+#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/check.h"
 #include "common/base/status_macros.h"
 #include "common/wire/json_text.h"
 #include "common/wire/message_json.h"
@@ -12,7 +14,7 @@
 namespace tangram {
 namespace {
 
-namespace json = google::protobuf::util;
+namespace json_util = google::protobuf::util;
 
 // Plan files of 1,024 GPUs take some megabytes. A larger file is no plan.
 constexpr size_t kMaxFileBytes = 256 << 20;
@@ -25,9 +27,9 @@ absl::Status InSource(absl::string_view source_name,
 
 absl::Status Parse(absl::string_view text, bool ignore_unknown_fields,
                    v1::PlanFile& message) {
-  json::JsonParseOptions options;
+  json_util::JsonParseOptions options;
   options.ignore_unknown_fields = ignore_unknown_fields;
-  const auto status = json::JsonStringToMessage(
+  const auto status = json_util::JsonStringToMessage(
       google::protobuf::StringPiece(text.data(), text.size()), &message,
       options);
   if (status.ok()) return absl::OkStatus();
@@ -52,11 +54,42 @@ absl::StatusOr<PlanFile> FromJson(absl::string_view text) {
   return FromProto(message);
 }
 
+// Returns the JSON of `message` on one line. To write default values, protobuf
+// builds a tree of the message, with 300 bytes for each number. The links of
+// the largest cluster are a million numbers, so their rows are written one by
+// one:
+//
+//   {..."cluster":{..."links":[row 0,row 1,...]...}...}
+absl::StatusOr<std::string> CompactJson(v1::PlanFile message) {
+  google::protobuf::RepeatedPtrField<v1::LinkRow> rows;
+  if (message.has_cluster()) {
+    rows.Swap(message.mutable_cluster()->mutable_links());
+  }
+  TANGRAM_ASSIGN_OR_RETURN(std::string json,
+                           MessageToJson(message, DefaultValues::kWrite));
+  if (rows.empty()) return json;
+  std::string list;
+  for (const v1::LinkRow& row : rows) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::string text,
+                             MessageToJson(row, DefaultValues::kWrite));
+    absl::StrAppend(&list, list.empty() ? "" : ",", text);
+  }
+  // Quotes inside texts are escaped, so both are found only as keys.
+  constexpr char kCluster[] = "\"cluster\":{";
+  constexpr char kNoLinks[] = "\"links\":[]";
+  const size_t cluster = json.find(kCluster);
+  TANGRAM_CHECK(cluster != std::string::npos);
+  const size_t links = json.find(kNoLinks, cluster);
+  TANGRAM_CHECK(links != std::string::npos);
+  json.insert(links + std::strlen(kNoLinks) - 1, list);
+  return json;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> PlanFileToJson(const PlanFile& file) {
   TANGRAM_ASSIGN_OR_RETURN(const std::string compact,
-                           MessageToJson(ToProto(file), DefaultValues::kWrite));
+                           CompactJson(ToProto(file)));
   return LayOutJson(compact);
 }
 
