@@ -40,12 +40,12 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
+  TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
   if (!planned.plan.warm_up_passes.empty()) {
     return absl::UnimplementedError(
         "plan.warm_up: given; expected none, as the runtime decides "
         "itself how many passes its stages run ahead");
   }
-  TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));
   std::vector<std::string> losses =
       ListLosses(planned, result.training, result.plan);

@@ -108,9 +108,10 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
   }
   TANGRAM_RETURN_IF_ERROR(Override(options, file));
 
-  std::vector<TimelineEvent> timeline;
-  TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(options.plan_file, file, &timeline));
-  TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timeline, console.out));
+  PlanTimelines timelines;
+  TANGRAM_RETURN_IF_ERROR(
+      EvaluatePlanFile(options.plan_file, file, &timelines));
+  TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timelines, console.out));
   if (!IsStandardOutput(options.output_file)) {
     PrintRequest(file.cluster, file.model, file.training, console);
     console.out << "\n";

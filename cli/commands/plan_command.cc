@@ -213,15 +213,15 @@ CommandResult Plan(const PlanOptions& options, const PlanOutputs& outputs,
   TANGRAM_ASSIGN_OR_RETURN(
       PlanFile file, MakePlan(options, request, setup, console, tracer.get()));
 
-  std::vector<TimelineEvent> timeline;
+  PlanTimelines timelines;
   if (file.result.plan) {
-    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile("plan", file, &timeline));
+    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile("plan", file, &timelines));
   }
   if (Interrupted()) return absl::CancelledError("interrupted");
   if (has_trace) {
     TANGRAM_RETURN_IF_ERROR(WritePlanTrace(options, *tracer, console));
   }
-  TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timeline, console.out));
+  TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timelines, console.out));
   PrintAnswer(options, file, console);
   return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
 }

@@ -17,32 +17,30 @@ std::string FileName(const std::string& path) {
 }
 
 // Adds each pipeline of a plan of several as a plan of its own.
-absl::Status AddPipelines(const std::string& path, const PlanFile& file,
-                          std::vector<ReportedPlan>& plans) {
+void AddPipelines(const std::string& path, const PlanFile& file,
+                  PlanTimelines& timelines, std::vector<ReportedPlan>& plans) {
   std::vector<PlanFile> pipelines = PipelineFiles(file);
   for (size_t r = 0; r < pipelines.size(); ++r) {
     ReportedPlan reported{.name =
                               absl::StrCat(FileName(path), ", pipeline ", r)};
-    PlanFile& pipeline = pipelines[r];
-    TANGRAM_RETURN_IF_ERROR(
-        EvaluatePlan(pipeline.model, pipeline.cluster, pipeline.training,
-                     *pipeline.result.plan, &reported.timeline)
-            .status());
-    pipeline.explanation = file.explanation;
-    reported.file = std::move(pipeline);
+    reported.file = std::move(pipelines[r]);
+    reported.file.explanation = file.explanation;
+    if (r < timelines.size()) reported.timeline = std::move(timelines[r]);
     plans.push_back(std::move(reported));
   }
-  return absl::OkStatus();
 }
 
 absl::Status AddReported(const std::string& path,
                          std::vector<ReportedPlan>& plans) {
-  ReportedPlan reported{.name = FileName(path)};
-  TANGRAM_ASSIGN_OR_RETURN(reported.file,
-                           ReadAndEvaluate(path, &reported.timeline));
-  if (reported.file.result.replicated_plan) {
-    return AddPipelines(path, reported.file, plans);
+  PlanTimelines timelines;
+  TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadAndEvaluate(path, &timelines));
+  if (file.result.replicated_plan) {
+    AddPipelines(path, file, timelines, plans);
+    return absl::OkStatus();
   }
+  ReportedPlan reported{.name = FileName(path)};
+  reported.file = std::move(file);
+  if (!timelines.empty()) reported.timeline = std::move(timelines[0]);
   plans.push_back(std::move(reported));
   return absl::OkStatus();
 }

@@ -44,6 +44,13 @@ class Differences {
     if (a == b) b += " (others)";
     Add(field, std::move(a), std::move(b));
   }
+  // Differences of a part, whose fields then follow `field` and a dot.
+  void AddIn(const std::string& field, std::vector<Difference> found) {
+    for (Difference& difference : found) {
+      difference.field = field + "." + difference.field;
+      differences_.push_back(std::move(difference));
+    }
+  }
   std::vector<Difference> Take() && { return std::move(differences_); }
 
  private:

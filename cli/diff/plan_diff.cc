@@ -135,31 +135,25 @@ PlanDiff DiffReplicated(const PlanFile& a, const PlanFile& b, PlanDiff diff) {
   Differences differences;
   differences.Name("sync", ReplicaSyncName(a.result.replicated_plan->sync),
                    ReplicaSyncName(b.result.replicated_plan->sync));
-  diff.plan = std::move(differences).Take();
   const std::vector<PlanFile> in_a = PipelineFiles(a);
   const std::vector<PlanFile> in_b = PipelineFiles(b);
   for (size_t r = 0; r < in_a.size(); ++r) {
-    const auto add = [&](const std::string& prefix,
-                         const std::vector<Difference>& found) {
-      for (Difference difference : found) {
-        difference.field =
-            absl::StrCat("pipelines[", r, "].", prefix, difference.field);
-        diff.plan.push_back(std::move(difference));
-      }
-    };
     Differences share;
     share.Number("samples", in_a[r].training.global_batch_size,
                  in_b[r].training.global_batch_size);
     share.Figure("state_fraction",
                  a.result.replicated_plan->pipelines[r].state_fraction,
                  b.result.replicated_plan->pipelines[r].state_fraction);
-    add("", std::move(share).Take());
+    const std::string field = absl::StrCat("pipelines[", r, "]");
+    differences.AddIn(field, std::move(share).Take());
     const PlanDiff pipeline = DiffPlans(in_a[r], in_b[r]);
-    add("", pipeline.plan);
+    differences.AddIn(field, pipeline.plan);
     for (const StageDifference& stage : pipeline.stages) {
-      add(absl::StrCat("stages[", stage.stage_a, "]."), stage.differences);
+      differences.AddIn(absl::StrCat(field, ".stages[", stage.stage_a, "]"),
+                        stage.differences);
     }
   }
+  diff.plan = std::move(differences).Take();
   Differences figures;
   figures.Figure("iteration_time_s",
                  a.result.replicated_evaluation.iteration_time_s,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
 #include "common/sim/stage_labels.h"
 
@@ -72,6 +73,42 @@ void AddParallelism(const StageParallelism& a, const StageParallelism& b,
                      b.sequence_parallel);
 }
 
+void AddFigures(const StageEvaluation& a, const StageEvaluation& b,
+                Differences& differences) {
+  differences.Figure("microbatch_s", a.forward_s + a.backward_s,
+                     b.forward_s + b.backward_s);
+  differences.Figure("peak_bytes", a.peak_bytes, b.peak_bytes);
+}
+
+// Returns "routed" or "lock-step", "none" of equal replicas.
+std::string SharingOf(const PlacedStage& stage) {
+  return stage.mixed.empty() ? "none" : StageSharingName(stage.mixed.sharing);
+}
+
+// Compares the groups of mixed stages, as far as both have them.
+void AddGroups(const PlanFile& a, const PlacedStage& in_a,
+               const StageEvaluation& figures_a, const PlanFile& b,
+               const PlacedStage& in_b, const StageEvaluation& figures_b,
+               Differences& differences) {
+  differences.Name("sharing", SharingOf(in_a), SharingOf(in_b));
+  differences.Number("groups", static_cast<int64_t>(in_a.mixed.groups.size()),
+                     static_cast<int64_t>(in_b.mixed.groups.size()));
+  const std::vector<StagePart> parts_a = PartsOf(in_a, 1, 1);
+  const std::vector<StagePart> parts_b = PartsOf(in_b, 1, 1);
+  const size_t both =
+      std::min(figures_a.replicas.size(), figures_b.replicas.size());
+  for (size_t g = 0; g < both; ++g) {
+    Differences group;
+    group.Number("share", in_a.mixed.groups[g].share,
+                 in_b.mixed.groups[g].share);
+    group.Name("gpus", DescribeGpus(a.cluster, parts_a[g].gpus),
+               DescribeGpus(b.cluster, parts_b[g].gpus));
+    AddParallelism(parts_a[g].parallelism, parts_b[g].parallelism, group);
+    AddFigures(figures_a.replicas[g], figures_b.replicas[g], group);
+    differences.AddIn(absl::StrCat("groups[", g, "]"), std::move(group).Take());
+  }
+}
+
 std::string OrNone(std::string label) {
   if (label.empty()) label = "none";
   return label;
@@ -87,13 +124,6 @@ void AddMemorySaving(const ModelSpec& model, const StagePlan& a,
                     OrNone(DescribeOffload(b.offload)));
 }
 
-void AddFigures(const StageEvaluation& a, const StageEvaluation& b,
-                Differences& differences) {
-  differences.Figure("microbatch_s", a.forward_s + a.backward_s,
-                     b.forward_s + b.backward_s);
-  differences.Figure("peak_bytes", a.peak_bytes, b.peak_bytes);
-}
-
 std::vector<Difference> DiffPart(const PlanFile& a, int stage_a,
                                  const PlanFile& b, int stage_b,
                                  OperatorCut begin, OperatorCut end) {
@@ -102,6 +132,8 @@ std::vector<Difference> DiffPart(const PlanFile& a, int stage_a,
   Differences differences;
   AddPlacement(a, in_a, b, in_b, differences);
   AddParallelism(in_a.plan.parallelism, in_b.plan.parallelism, differences);
+  AddGroups(a, in_a, a.result.evaluation.stages[stage_a], b, in_b,
+            b.result.evaluation.stages[stage_b], differences);
   differences.Number(
       "microbatch_size",
       a.result.plan->pipeline_microbatch_size / in_a.plan.parallelism.dp_degree,

@@ -20,11 +20,11 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
 
 namespace {
 
-absl::Status EvaluateReplicated(const std::string& source_name,
-                                PlanFile& file) {
+absl::Status EvaluateReplicated(const std::string& source_name, PlanFile& file,
+                                PlanTimelines* timelines) {
   const ReplicatedPlan& plan = *file.result.replicated_plan;
-  absl::StatusOr<ReplicatedEvaluation> evaluation =
-      EvaluateReplicatedPlan(file.model, file.cluster, file.training, plan);
+  absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
+      file.model, file.cluster, file.training, plan, timelines);
   if (!evaluation.ok()) {
     return absl::Status(evaluation.status().code(),
                         absl::StrCat(source_name, ": replicated_plan.",
@@ -36,32 +36,45 @@ absl::Status EvaluateReplicated(const std::string& source_name,
   return absl::OkStatus();
 }
 
+std::string TraceOf(const PlanFile& file, const PlanTimelines& timelines) {
+  const PlanResult& result = file.result;
+  return result.plan
+             ? ToChromeTrace(file.cluster, *result.plan, timelines[0])
+             : ToChromeTrace(file.cluster, *result.replicated_plan, timelines);
+}
+
 }  // namespace
 
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
-                              std::vector<TimelineEvent>* timeline) {
+                              PlanTimelines* timelines) {
   if (file.result.replicated_plan) {
-    return EvaluateReplicated(source_name, file);
+    return EvaluateReplicated(source_name, file, timelines);
   }
   const PipelinePlan& plan = *file.result.plan;
+  std::vector<TimelineEvent> timeline;
   absl::StatusOr<Evaluation> evaluation =
-      EvaluatePlan(file.model, file.cluster, file.training, plan, timeline);
+      EvaluatePlan(file.model, file.cluster, file.training, plan,
+                   timelines == nullptr ? nullptr : &timeline);
   if (!evaluation.ok()) {
     return absl::Status(
         evaluation.status().code(),
         absl::StrCat(source_name, ": ", evaluation.status().message()));
   }
   file.result.evaluation = *std::move(evaluation);
+  if (timelines != nullptr) {
+    timelines->clear();
+    if (!timeline.empty()) timelines->push_back(std::move(timeline));
+  }
   file.explanation =
       ExplainPlan(file.model, file.cluster, plan, file.result.evaluation);
   return absl::OkStatus();
 }
 
 absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path,
-                                         std::vector<TimelineEvent>* timeline) {
+                                         PlanTimelines* timelines) {
   TANGRAM_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
   if (file.result.plan || file.result.replicated_plan) {
-    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, timeline));
+    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile(path, file, timelines));
   }
   return file;
 }
@@ -77,14 +90,10 @@ absl::Status CheckOutputs(const PlanOutputs& outputs) {
 }
 
 absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
-                          const std::vector<TimelineEvent>& timeline,
-                          std::ostream& out) {
-  if (!outputs.timeline_file.empty() && file.result.replicated_plan) {
-    return absl::InvalidArgumentError(
-        "--timeline: several pipelines; expected a plan of one, or a report, "
-        "which draws each");
-  }
-  if (!outputs.timeline_file.empty() && file.result.plan && timeline.empty()) {
+                          const PlanTimelines& timelines, std::ostream& out) {
+  const bool has_plan = file.result.plan || file.result.replicated_plan;
+  const bool writes_timeline = !outputs.timeline_file.empty() && has_plan;
+  if (writes_timeline && timelines.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--timeline: more than ", kMaxTimelineEvents,
                      " events; expected fewer microbatches, or no timeline"));
@@ -99,9 +108,8 @@ absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
       files.Add(outputs.plan_file, std::move(json));
     }
   }
-  if (!outputs.timeline_file.empty() && file.result.plan) {
-    files.Add(outputs.timeline_file,
-              ToChromeTrace(file.cluster, *file.result.plan, timeline));
+  if (writes_timeline) {
+    files.Add(outputs.timeline_file, TraceOf(file, timelines));
   }
   TANGRAM_RETURN_IF_ERROR(files.Write());
   out << to_standard_output;

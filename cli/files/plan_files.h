@@ -19,16 +19,20 @@ inline bool IsStandardOutput(const std::string& path) { return path == "-"; }
 // Reads the plan file at `path` as it is. Errors begin with `path`.
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 
+// The events of each pipeline; one element for a plan of one. Empty if there
+// are too many to draw.
+using PlanTimelines = std::vector<std::vector<TimelineEvent>>;
+
 // Evaluates file.result.plan or replicated_plan, one of which must be present,
 // and replaces evaluation and explanation. Errors begin with `source_name`.
-// `timeline` may be null; it stays empty for a plan of several pipelines.
+// `timelines` may be null.
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
-                              std::vector<TimelineEvent>* timeline);
+                              PlanTimelines* timelines);
 
 // Reads the plan file at `path` and evaluates its plan, if it has one.
-// `timeline` may be null.
-absl::StatusOr<PlanFile> ReadAndEvaluate(
-    const std::string& path, std::vector<TimelineEvent>* timeline = nullptr);
+// `timelines` may be null.
+absl::StatusOr<PlanFile> ReadAndEvaluate(const std::string& path,
+                                         PlanTimelines* timelines = nullptr);
 
 // Files that a command writes besides its answer on the console.
 struct PlanOutputs {
@@ -41,8 +45,7 @@ absl::Status CheckOutputs(const PlanOutputs& outputs);
 
 // Writes all files or none; writes a plan for "-" to `out`.
 absl::Status WriteOutputs(const PlanOutputs& outputs, const PlanFile& file,
-                          const std::vector<TimelineEvent>& timeline,
-                          std::ostream& out);
+                          const PlanTimelines& timelines, std::ostream& out);
 
 // True if the evaluated plan of `file` has no violation.
 bool Fits(const PlanFile& file);

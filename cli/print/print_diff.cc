@@ -116,6 +116,8 @@ constexpr StageField kChoices[] = {
     {"microbatch_size", "samples"},
     {"recompute", "recompute"},
     {"offload", "offload"},
+    {"sharing", "sharing"},
+    {"groups", "groups"},
 };
 constexpr StageField kFigures[] = {
     {"microbatch_s", "time of a microbatch"},
@@ -163,6 +165,27 @@ void PrintStages(const ComparedPlans& plans, const char* title,
               << table.ToString();
 }
 
+// Prints one line for each field that differs in a group of a mixed stage.
+void PrintGroups(const ComparedPlans& plans, Console& console) {
+  Table table(
+      {{"stage"}, {""}, {plans.name_a}, {plans.name_b}, {"", Table::kRight}});
+  bool any = false;
+  for (const StageDifference& stage : plans.diff.stages) {
+    for (const Difference& row : stage.differences) {
+      if (!absl::StartsWith(row.field, "groups[")) continue;
+      any = true;
+      table.AddRow(
+          {Both(absl::StrCat(stage.stage_a), absl::StrCat(stage.stage_b)),
+           Words(row.field), FormatValue(row.field, row.a),
+           FormatValue(row.field, row.b), Change(row)});
+    }
+  }
+  if (!any) return;
+  console.out << "\n"
+              << Styled(console, Style::kBold, "Groups of stages") << "\n"
+              << table.ToString();
+}
+
 using Json = nlohmann::ordered_json;
 
 Json View(const std::vector<Difference>& differences) {
@@ -197,6 +220,7 @@ void PrintDiff(const ComparedPlans& plans, Console& console) {
   PrintFields(plans, console);
   PrintStages(plans, "How the same layers are run", kChoices, console);
   PrintStages(plans, "What their stages take", kFigures, console);
+  PrintGroups(plans, console);
 }
 
 void PrintDiffAsJson(const ComparedPlans& plans, Console& console) {

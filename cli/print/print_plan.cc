@@ -13,7 +13,9 @@
 #include "cli/print/format.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
+#include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
+#include "common/sim/stage_figures.h"
 #include "common/sim/stage_labels.h"
 #include "common/wire/pipeline_files.h"
 #include "formats/config/training_names.h"
@@ -180,9 +182,63 @@ void PrintRequest(const Cluster& cluster, const ModelSpec& model,
   console.out << "\n";
 }
 
-void PrintStages(const PlanFile& file, Console& console) {
+namespace {
+
+// Adds a row for the stage, or one for each group of a mixed stage: "1.0".
+void AddStageRows(const PlanFile& file, int s, bool names_maker, Table& table) {
   const Cluster& cluster = file.cluster;
-  const ModelSpec& model = file.model;
+  const PipelinePlan& plan = *file.result.plan;
+  const PlacedStage& stage = plan.stages[s];
+  const std::vector<PartFigures> figures =
+      PartFiguresOf(plan, file.result.evaluation, s);
+  std::vector<StagePart> parts = PartsOf(stage, 1, 1);
+  const bool is_mixed = parts.size() > 1 && parts.size() == figures.size();
+  for (size_t i = 0; i < figures.size(); ++i) {
+    const StageEvaluation& part = *figures[i].figures;
+    const StageParallelism& parallelism = parts[i].parallelism;
+    const absl::Span<const GpuId> gpus =
+        is_mixed ? parts[i].gpus : absl::MakeConstSpan(stage.gpus);
+    table.AddRow(
+        {is_mixed ? absl::StrCat(s, ".", i) : absl::StrCat(s),
+         DescribeGpus(cluster, gpus), GpusLabel(cluster, gpus),
+         LayersLabel(file.model, stage.plan.begin, stage.plan.end),
+         DescribeTp(parallelism), absl::StrCat(parallelism.dp_degree),
+         DegreeLabel(parallelism.cp_degree), DegreeLabel(parallelism.ep_degree),
+         PipelineLabel(plan, s), RecomputeLabel(file.model, stage.plan),
+         parallelism.zero_stage == 0 ? ""
+                                     : absl::StrCat(parallelism.zero_stage),
+         FormatSeconds(part.forward_s + part.backward_s),
+         absl::StrFormat("%.1f/%.1f", part.peak_bytes / 1e9,
+                         part.capacity_bytes / 1e9),
+         absl::StrFormat("%.0f %%",
+                         100 * part.peak_bytes / part.capacity_bytes),
+         names_maker ? stage.made_by : ""});
+  }
+}
+
+// Prints one line for each mixed stage.
+void PrintShares(const PipelinePlan& plan, Console& console) {
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const MixedReplicas& mixed = plan.stages[s].mixed;
+    if (mixed.empty()) continue;
+    std::vector<int> shares;
+    for (const ReplicaGroup& group : mixed.groups) {
+      shares.push_back(group.share);
+    }
+    const std::string counts = absl::StrJoin(shares, ", ");
+    console.out << WrapText(
+        IsRouted(plan.stages[s])
+            ? absl::StrCat("stage ", s, " routes ", counts,
+                           " microbatches to its groups")
+            : absl::StrCat("stage ", s, " gives its groups ", counts,
+                           " samples of each microbatch"),
+        /*indent=*/2, kOutputWidth);
+  }
+}
+
+}  // namespace
+
+void PrintStages(const PlanFile& file, Console& console) {
   const PipelinePlan& plan = *file.result.plan;
   const std::string common_maker = CommonMaker(plan);
   Table table({{"#", Table::kRight},
@@ -201,24 +257,7 @@ void PrintStages(const PlanFile& file, Console& console) {
                {"used", Table::kRight},
                {"made by"}});
   for (int s = 0; s < plan.num_stages(); ++s) {
-    const PlacedStage& stage = plan.stages[s];
-    const StageParallelism& parallelism = stage.plan.parallelism;
-    const StageEvaluation& figures = file.result.evaluation.stages[s];
-    table.AddRow(
-        {absl::StrCat(s), DescribeGpus(cluster, stage.gpus),
-         GpusLabel(cluster, stage.gpus),
-         LayersLabel(model, stage.plan.begin, stage.plan.end),
-         DescribeTp(parallelism), absl::StrCat(parallelism.dp_degree),
-         DegreeLabel(parallelism.cp_degree), DegreeLabel(parallelism.ep_degree),
-         PipelineLabel(plan, s), RecomputeLabel(model, stage.plan),
-         parallelism.zero_stage == 0 ? ""
-                                     : absl::StrCat(parallelism.zero_stage),
-         FormatSeconds(figures.forward_s + figures.backward_s),
-         absl::StrFormat("%.1f/%.1f", figures.peak_bytes / 1e9,
-                         figures.capacity_bytes / 1e9),
-         absl::StrFormat("%.0f %%",
-                         100 * figures.peak_bytes / figures.capacity_bytes),
-         common_maker.empty() ? stage.made_by : ""});
+    AddStageRows(file, s, /*names_maker=*/common_maker.empty(), table);
   }
   const int microbatch = plan.pipeline_microbatch_size;
   console.out << Styled(console, Style::kBold, "Plan") << "\n  "
@@ -234,23 +273,40 @@ void PrintStages(const PlanFile& file, Console& console) {
   }
   if (!common_maker.empty()) console.out << ", made by " << common_maker;
   console.out << "\n" << table.ToString();
+  PrintShares(plan, console);
   PrintOffload(file.result, console);
 }
 
-void PrintPrediction(const Evaluation& evaluation, Console& console) {
+namespace {
+
+// Prints the figures of an iteration, of one pipeline or of several, in lines
+// of their own. `Figures` is Evaluation or ReplicatedEvaluation.
+template <typename Figures>
+void PrintPace(const Figures& figures, Console& console) {
   console.out << Styled(console, Style::kBold, "Prediction") << "\n"
               << "  iteration time   "
               << Styled(console, Style::kGood,
-                        FormatSeconds(evaluation.iteration_time_s))
+                        FormatSeconds(figures.iteration_time_s))
               << "\n  throughput       "
-              << FormatThousands(std::llround(evaluation.tokens_per_s))
-              << " tokens/s, "
-              << absl::StrFormat("%.2f", evaluation.samples_per_s)
-              << " samples/s\n  bubble           "
-              << FormatPercent(evaluation.bubble_fraction)
+              << FormatThousands(std::llround(figures.tokens_per_s))
+              << " tokens/s, " << absl::StrFormat("%.2f", figures.samples_per_s)
+              << " samples/s\n";
+}
+
+template <typename Figures>
+void PrintUse(const Figures& figures, Console& console) {
+  console.out << "  bubble           " << FormatPercent(figures.bubble_fraction)
               << " of the GPUs' time is idle\n  utilisation      "
-              << FormatPercent(evaluation.model_flops_utilization)
-              << " of the GPUs' peak (model FLOPs)\n  measured         "
+              << FormatPercent(figures.model_flops_utilization)
+              << " of the GPUs' peak (model FLOPs)\n";
+}
+
+}  // namespace
+
+void PrintPrediction(const Evaluation& evaluation, Console& console) {
+  PrintPace(evaluation, console);
+  PrintUse(evaluation, console);
+  console.out << "  measured         "
               << FormatPercent(evaluation.measured_fraction)
               << " of compute time; the rest is modelled\n";
   PrintViolations(evaluation, console);
@@ -271,22 +327,12 @@ void PrintPipelines(const PlanFile& file, Console& console) {
     PrintViolations(evaluation.pipelines[r], console);
     console.out << "\n";
   }
-  console.out << Styled(console, Style::kBold, "Prediction") << "\n"
-              << "  iteration time   "
-              << Styled(console, Style::kGood,
-                        FormatSeconds(evaluation.iteration_time_s))
-              << "\n  throughput       "
-              << FormatThousands(std::llround(evaluation.tokens_per_s))
-              << " tokens/s, "
-              << absl::StrFormat("%.2f", evaluation.samples_per_s)
-              << " samples/s\n  gradient exchange "
+  PrintPace(evaluation, console);
+  console.out << "  gradient exchange "
               << ReplicaSyncName(file.result.replicated_plan->sync) << ", "
               << FormatSeconds(evaluation.exposed_replica_sync_s)
-              << " after the last pass\n  bubble           "
-              << FormatPercent(evaluation.bubble_fraction)
-              << " of the GPUs' time is idle\n  utilisation      "
-              << FormatPercent(evaluation.model_flops_utilization)
-              << " of the GPUs' peak (model FLOPs)\n";
+              << " after the last pass\n";
+  PrintUse(evaluation, console);
 }
 
 void PrintPlanFile(const PlanFile& file, Console& console) {

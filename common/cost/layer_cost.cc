@@ -68,6 +68,10 @@ void PayExcess(double collective_s, double slack_s, double overlap_penalty,
 void AddShardedState(const StageParallelism& parallelism,
                      const StageEnvironment& environment, const Slack& slack,
                      LayerCost& cost) {
+  const double layer_bytes = (cost.parameters.dense + cost.parameters.expert) *
+                             ElementBytes(environment.training.precision);
+  // Other pipelines get their gradients of a layer once it has them.
+  if (environment.state.gradients < 1) cost.transient_bytes += layer_bytes;
   if (parallelism.zero_stage < 2) return;
   const ReplicaGroups groups = ReplicaGroupsOf(parallelism, environment.wiring);
   const auto sweep_s = [&](double bytes_per_parameter) {
@@ -116,7 +120,7 @@ void AddMeasuredState(const MeasuredLayer& measured,
                       const StageEnvironment& environment, LayerCost& cost) {
   const StageParallelism unsharded = {.tp_degree = parallelism.tp_degree};
   StageEnvironment alone = environment;
-  alone.state_fraction = 1;
+  alone.state = {};
   const auto beyond_model = [&](double measured_all, const auto& modelled) {
     const double all = modelled(unsharded, alone);
     return all > 0

@@ -94,7 +94,8 @@ ModelState ModelStateOf(const StageParameters& parameters,
                         const StageEnvironment& environment) {
   ModelState state =
       ModelStateOf(parameters, parallelism, environment.training);
-  state.optimizer *= environment.state_fraction;
+  state.optimizer *= environment.state.optimizer;
+  state.gradients *= environment.state.gradients;
   return state;
 }
 
@@ -150,7 +151,7 @@ double OptimizerSeconds(const StageParameters& parameters,
       2 * bytes.optimizer + bytes.gradient + bytes.weight * (master ? 1 : 2);
   const bool sharded = parallelism.zero_stage >= 1;
   const double owned =
-      environment.state_fraction *
+      environment.state.optimizer *
       (parameters.dense / (sharded ? DenseReplicas(parallelism) : 1) +
        parameters.expert / (sharded ? ExpertReplicas(parallelism) : 1));
   return PassSeconds(owned * traffic, RatesOf(environment.device,

@@ -29,7 +29,7 @@ struct ModelState {
 ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const TrainingOptions& training);
-// Likewise, with the fraction of the optimizer state that the stage keeps.
+// Likewise, with the fractions that the stage keeps.
 ModelState ModelStateOf(const StageParameters& parameters,
                         const StageParallelism& parallelism,
                         const StageEnvironment& environment);

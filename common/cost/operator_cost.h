@@ -27,6 +27,13 @@ struct StageWiring {
 // Returns the wiring of a stage of `num_gpus` GPUs on an island.
 StageWiring WiringOf(const IslandSpec& island, int num_gpus);
 
+// The fractions of the model state that a stage keeps, if other pipelines keep
+// the rest.
+struct StateShare {
+  double optimizer = 1;
+  double gradients = 1;
+};
+
 // The settings that all operators of a stage share. Refers to its arguments, so
 // it is cheap to copy.
 struct StageEnvironment {
@@ -34,9 +41,7 @@ struct StageEnvironment {
   const TrainingOptions& training;
   StageWiring wiring;
   int pipeline_microbatch_size = 1;
-  // The part of the optimizer state that the stage keeps, if other pipelines
-  // keep the rest.
-  double state_fraction = 1;
+  StateShare state;
 };
 
 // The cost of one operator on one GPU of a stage, for one pipeline microbatch.

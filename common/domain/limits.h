@@ -42,6 +42,9 @@ inline constexpr int kMaxBatch = 1 << 24;
 // to unlike replicas. Each of their passes is played, about 50 ns each.
 inline constexpr int64_t kMaxRoutedPasses = int64_t{1} << 24;
 
+// Exchanges of gradients between pipelines, times their members: 16 bytes each.
+inline constexpr int64_t kMaxReplicaExchanges = int64_t{1} << 22;
+
 // ---- Clusters ----
 
 // Nodes of the largest clusters: 25,000. A node takes 400 bytes.

@@ -11,6 +11,7 @@
 #include "common/base/field_error.h"
 #include "common/base/in_field.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 
 namespace tangram {
 namespace {
@@ -51,7 +52,7 @@ absl::Status CheckStateFractions(const ReplicatedPlan& plan) {
   double sum = 0;
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
     const double fraction = plan.pipelines[r].state_fraction;
-    const bool is_sharded = plan.sync == ReplicaSync::kZero1;
+    const bool is_sharded = plan.sync != ReplicaSync::kAllReduce;
     // Written so that NaN fails.
     if (!(is_sharded ? fraction > 0 && fraction <= 1 : fraction == 0)) {
       return FieldError(FieldOf(r) + ".state_fraction", absl::StrCat(fraction),
@@ -60,12 +61,39 @@ absl::Status CheckStateFractions(const ReplicatedPlan& plan) {
     }
     sum += fraction;
   }
-  if (plan.sync != ReplicaSync::kZero1 ||
+  if (plan.sync == ReplicaSync::kAllReduce ||
       std::abs(sum - 1) <= kFractionTolerance) {
     return absl::OkStatus();
   }
   return FieldError("pipelines.state_fraction", absl::StrCat("a sum of ", sum),
                     "a sum of 1");
+}
+
+// Bounds the work of the evaluator. Segments lie between the cuts of all
+// pipelines. Each is exchanged among all pipelines, with kZero2 once for each
+// microbatch.
+absl::Status CheckExchanges(const ReplicatedPlan& plan) {
+  int64_t num_segments = 0;
+  int64_t num_microbatches = 0;
+  for (const PipelineReplica& replica : plan.pipelines) {
+    num_segments += replica.plan.num_stages();
+    num_microbatches += replica.num_microbatches;
+  }
+  const int64_t num_pipelines = static_cast<int64_t>(plan.pipelines.size());
+  if (num_pipelines > kMaxReplicaExchanges / num_segments) {
+    return FieldError(
+        "pipelines", num_pipelines,
+        absl::StrFormat("at most %d with %d stages",
+                        kMaxReplicaExchanges / num_segments, num_segments));
+  }
+  if (plan.sync != ReplicaSync::kZero2 ||
+      num_microbatches * num_pipelines <= kMaxReplicaExchanges / num_segments) {
+    return absl::OkStatus();
+  }
+  return FieldError(
+      "sync", ReplicaSyncName(plan.sync),
+      absl::StrFormat("all-reduce or zero1, or at most %d microbatches",
+                      kMaxReplicaExchanges / num_segments / num_pipelines));
 }
 
 absl::Status CheckDisjoint(const Cluster& cluster, const ReplicatedPlan& plan) {
@@ -97,6 +125,8 @@ const char* ReplicaSyncName(ReplicaSync sync) {
       return "all-reduce";
     case ReplicaSync::kZero1:
       return "zero1";
+    case ReplicaSync::kZero2:
+      return "zero2";
   }
   return "";
 }
@@ -125,6 +155,7 @@ absl::Status ValidateReplicatedPlan(const ModelSpec& model,
                 ValidatePlan(model, cluster, ShareOf(training, replica),
                              replica.plan)));
   }
+  TANGRAM_RETURN_IF_ERROR(CheckExchanges(plan));
   return CheckDisjoint(cluster, plan);
 }
 

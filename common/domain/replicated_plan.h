@@ -19,17 +19,25 @@ enum class ReplicaSync {
   // Each pipeline gets its fraction of the sum, keeps that fraction of the
   // optimizer state, and sends the new weights to the others.
   kZero1,
+  // Each pipeline keeps its fraction of the optimizer state and of the summed
+  // gradients. It sends its gradients of a microbatch to the others after the
+  // backward pass, and waits for none of them. New weights are sent as with
+  // kZero1.
+  kZero2,
 };
 
-// "all-reduce", "zero1".
+inline constexpr ReplicaSync kReplicaSyncs[] = {
+    ReplicaSync::kAllReduce, ReplicaSync::kZero1, ReplicaSync::kZero2};
+
+// "all-reduce", "zero1", "zero2".
 const char* ReplicaSyncName(ReplicaSync sync);
 
 // One pipeline over the whole model and its share of each global batch.
 struct PipelineReplica {
   PipelinePlan plan;
   int num_microbatches = 0;  // Each has plan.pipeline_microbatch_size samples.
-  // Its fraction of the optimizer state of each layer. Only with kZero1, else
-  // 0.
+  // Its fraction of the optimizer state of each layer, and with kZero2 of the
+  // gradients. 0 with kAllReduce.
   double state_fraction = 0;
   bool operator==(const PipelineReplica&) const = default;
 };
@@ -52,8 +60,8 @@ TrainingOptions ShareOf(const TrainingOptions& training,
                         const PipelineReplica& replica);
 
 // Returns OK if every pipeline passes ValidatePlan on its share, no two use the
-// same GPU, the shares add up to the global batch, and with kZero1 the state
-// fractions add up to 1. Otherwise kInvalidArgument:
+// same GPU, the shares add up to the global batch, and with kZero1 and kZero2
+// the state fractions add up to 1. Otherwise kInvalidArgument:
 // "pipelines[1].stages[0].gpus[2]: ...".
 absl::Status ValidateReplicatedPlan(const ModelSpec& model,
                                     const Cluster& cluster,

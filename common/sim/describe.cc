@@ -43,6 +43,14 @@ std::string DescribeParallelism(const StageParallelism& parallelism) {
   return degrees.empty() ? "1 GPU" : absl::StrJoin(degrees, ", ");
 }
 
+std::string DescribeStageParallelism(const PlacedStage& stage) {
+  if (stage.mixed.empty()) return DescribeParallelism(stage.plan.parallelism);
+  return absl::StrJoin(stage.mixed.groups, " + ",
+                       [](std::string* out, const ReplicaGroup& group) {
+                         *out += DescribeParallelism(group.parallelism);
+                       });
+}
+
 std::string DescribeOffload(const HostOffload& offload) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, double fraction) {

@@ -20,6 +20,10 @@ std::string DescribeTp(const StageParallelism& parallelism);
 // "tp 2, dp 4"; degrees of one are left out. "1 GPU" if all degrees are one.
 std::string DescribeParallelism(const StageParallelism& parallelism);
 
+// As DescribeParallelism; the groups of a mixed stage are joined: "tp 2, dp 4 +
+// 1 GPU".
+std::string DescribeStageParallelism(const PlacedStage& stage);
+
 // "weights 25 %, optimizer state 100 %"; empty if nothing is offloaded.
 std::string DescribeOffload(const HostOffload& offload);
 

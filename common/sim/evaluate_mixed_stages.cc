@@ -64,7 +64,7 @@ CostedStage CostOf(const EvaluatedPipeline& in, absl::Span<const LayerRun> runs,
     PlacedGpus placed = PlacedGpusOf(in.cluster, part.gpus);
     StageEnvironment environment =
         placed.Environment(in.training, part.samples);
-    environment.state_fraction = in.state_fraction;
+    environment.state = in.state;
     StageCost cost = EstimateStage(runs, plan, environment);
     members.push_back(MemberOf(part));
     costed.parts.push_back(

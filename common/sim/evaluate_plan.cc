@@ -144,7 +144,7 @@ PipelineRun EvaluateStages(const EvaluatedPipeline& in,
     const DeviceSpec& device = placed.device;
     StageEnvironment environment =
         placed.Environment(in.training, plan.pipeline_microbatch_size);
-    environment.state_fraction = in.state_fraction;
+    environment.state = in.state;
     costs.push_back(EstimateStage(runs, stage.plan, environment));
     // The runtime's reserve counts once per GPU.
     if (s >= plan.num_devices()) {
@@ -193,7 +193,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
                                         const TrainingOptions& training,
                                         const PipelinePlan& plan,
                                         std::vector<TimelineEvent>* timeline,
-                                        double state_fraction) {
+                                        const StateShare& state) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
   const PipelineShape shape = {
       .schedule = plan.schedule,
@@ -207,7 +207,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
                                 .training = training,
                                 .plan = plan,
                                 .shape = shape,
-                                .state_fraction = state_fraction};
+                                .state = state};
   Evaluation evaluation;
   const PipelineRun run = HasMixedStages(plan)
                               ? EvaluateMixedStages(in, timeline, evaluation)

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/cost/operator_cost.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
@@ -82,6 +83,7 @@ struct TimelineEvent {
     kSendBackward,  // Gradients to the previous stage.
     kGradientSync,
     kOptimizer,
+    kReplicaSync,  // Gradients or weights, to and from other pipelines.
   };
   Kind kind = Kind::kForward;
   int stage = 0;       // The sender, for a transfer.
@@ -111,8 +113,8 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
 // memory is evaluated too and has violations. `timeline`, if given, is filled
 // with every event in order of stage, then start. It is left empty if it could
 // exceed kMaxTimelineEvents (play_pipeline.h). Beyond kMaxPlayedMicrobatches,
-// the run time does not grow with the number of microbatches. `state_fraction`
-// is the part of the optimizer state that this pipeline keeps, if it is one of
+// the run time does not grow with the number of microbatches. `state` is
+// the share of the model state that this pipeline keeps, if it is one of
 // several (ReplicatedPlan). Thread-safe, deterministic.
 //
 // A pass of a mixed stage in lock-step takes as long as in its slowest group. A
@@ -121,7 +123,8 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
 absl::StatusOr<Evaluation> EvaluatePlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const PipelinePlan& plan,
-    std::vector<TimelineEvent>* timeline = nullptr, double state_fraction = 1);
+    std::vector<TimelineEvent>* timeline = nullptr,
+    const StateShare& state = {});
 
 }  // namespace tangram
 

@@ -4,23 +4,32 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/sim/model_flops.h"
+#include "common/sim/play_pipeline.h"
 #include "common/sim/replica_rings.h"
 #include "common/sim/stage_figures.h"
 
 namespace tangram {
 namespace {
 
+using Kind = TimelineEvent::Kind;
+using Timelines = std::vector<std::vector<TimelineEvent>>;
+
 // Plays the part of the iteration after the passes of all pipelines.
 class ReplicaFinish {
  public:
+  // `timelines` has the events of each pipeline alone, if they are recorded or
+  // read (kZero2); else it is empty.
   ReplicaFinish(const Cluster& cluster, const ReplicatedPlan& plan,
-                std::vector<ReplicaSegment> segments,
+                std::vector<ReplicaSegment> segments, Timelines& timelines,
                 ReplicatedEvaluation& evaluation)
       : plan_(plan),
         segments_(std::move(segments)),
         nodes_(StageNodesOf(plan)),
+        timelines_(timelines),
         evaluation_(evaluation),
         node_free_s_(cluster.nodes.size()) {
     for (size_t r = 0; r < plan.pipelines.size(); ++r) {
@@ -41,24 +50,12 @@ class ReplicaFinish {
   }
 
   void Play() {
-    const std::vector<double> reduced_s =
-        PlayAll(&ReplicaSegment::reduce_s, ready_s_);
-    double sync_end_s = 0;
-    for (size_t i = 0; i < segments_.size(); ++i) {
-      const double start_s = reduced_s[i] - segments_[i].reduce_s;
-      double& first_s = evaluation_.replica_sync_start_s;
-      first_s = i == 0 ? start_s : std::min(first_s, start_s);
-      sync_end_s = std::max(sync_end_s, reduced_s[i]);
-      for (size_t r = 0; r < ready_s_.size(); ++r) {
-        double& ready_s = ready_s_[r][DeviceOf(r, segments_[i])];
-        ready_s = std::max(ready_s, reduced_s[i]);
-      }
-    }
+    const std::vector<Exchange> exchanges =
+        plan_.sync == ReplicaSync::kZero2 ? Pushes() : Rings(/*gather=*/false);
+    double sync_end_s = PlayExchanges(exchanges);
     RunOptimizers();
-    if (plan_.sync == ReplicaSync::kZero1) {
-      for (const double end_s : PlayAll(&ReplicaSegment::gather_s, ready_s_)) {
-        sync_end_s = std::max(sync_end_s, end_s);
-      }
+    if (plan_.sync != ReplicaSync::kAllReduce) {
+      sync_end_s = std::max(sync_end_s, PlayExchanges(Rings(/*gather=*/true)));
     }
     evaluation_.iteration_time_s =
         std::max(evaluation_.iteration_time_s, sync_end_s);
@@ -68,24 +65,108 @@ class ReplicaFinish {
   }
 
  private:
+  // A transfer of a segment among all pipelines. `sender` is the pipeline whose
+  // gradients are sent, and −1 if all send.
+  struct Exchange {
+    size_t segment = 0;
+    int sender = -1;
+    double release_s = 0;
+    double duration_s = 0;
+  };
+
   int DeviceOf(size_t r, const ReplicaSegment& segment) const {
     return segment.stages[r] % plan_.pipelines[r].plan.num_devices();
   }
 
-  // Plays the rings of all segments. Returns the end of each.
-  std::vector<double> PlayAll(double ReplicaSegment::*duration_s,
-                              const std::vector<std::vector<double>>& ready_s) {
+  // Returns the rings of all segments, for gradients or for new weights.
+  // Each is released by the last pipeline.
+  std::vector<Exchange> Rings(bool gather) const {
+    std::vector<Exchange> rings;
+    for (size_t i = 0; i < segments_.size(); ++i) {
+      const ReplicaSegment& segment = segments_[i];
+      rings.push_back(
+          {.segment = i,
+           .duration_s = gather ? segment.gather_s : segment.reduce_s});
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        rings.back().release_s =
+            std::max(rings.back().release_s, ready_s_[r][DeviceOf(r, segment)]);
+      }
+    }
+    return rings;
+  }
+
+  // Returns the transfers of kZero2: of each segment, after each backward pass
+  // of the stage that holds it. The last one of a stage also waits for the
+  // reduction of gradients inside the stage.
+  std::vector<Exchange> Pushes() const {
+    std::vector<Exchange> pushes;
+    for (size_t r = 0; r < timelines_.size(); ++r) {
+      const std::vector<std::vector<double>> ends_s = BackwardEnds(r);
+      for (size_t i = 0; i < segments_.size(); ++i) {
+        const std::vector<double>& of_stage = ends_s[segments_[i].stages[r]];
+        for (size_t n = 0; n < of_stage.size(); ++n) {
+          const bool is_last = n + 1 == of_stage.size();
+          pushes.push_back(
+              {.segment = i,
+               .sender = static_cast<int>(r),
+               .release_s = is_last ? ready_s_[r][DeviceOf(r, segments_[i])]
+                                    : of_stage[n],
+               .duration_s = segments_[i].push_s[r]});
+        }
+      }
+    }
+    return pushes;
+  }
+
+  // Returns the ends of the backward passes of pipeline `r` by stage,
+  // ascending.
+  std::vector<std::vector<double>> BackwardEnds(size_t r) const {
+    const bool splits =
+        plan_.pipelines[r].plan.schedule == PipelineSchedule::kZeroBubbleH1;
+    const Kind last = splits ? Kind::kWeightGradient : Kind::kBackward;
+    std::vector<std::vector<double>> ends_s(
+        plan_.pipelines[r].plan.num_stages());
+    for (const TimelineEvent& event : timelines_[r]) {
+      if (event.kind == last) ends_s[event.stage].push_back(event.end_s);
+    }
+    for (std::vector<double>& of_stage : ends_s) {
+      std::sort(of_stage.begin(), of_stage.end());
+    }
+    return ends_s;
+  }
+
+  // Plays transfers on the links of all pipelines. Moves ready_s_ to the end of
+  // those that a device takes part in. Returns the end of the last one.
+  double PlayExchanges(const std::vector<Exchange>& exchanges) {
     std::vector<RingTask> tasks;
-    for (const ReplicaSegment& segment : segments_) {
-      RingTask task = {.duration_s = segment.*duration_s};
-      for (size_t r = 0; r < ready_s.size(); ++r) {
-        task.nodes.push_back(nodes_[r][segment.stages[r]]);
-        task.release_s =
-            std::max(task.release_s, ready_s[r][DeviceOf(r, segment)]);
+    for (const Exchange& exchange : exchanges) {
+      RingTask task = {.release_s = exchange.release_s,
+                       .duration_s = exchange.duration_s};
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        task.nodes.push_back(nodes_[r][segments_[exchange.segment].stages[r]]);
       }
       tasks.push_back(std::move(task));
     }
-    return PlayRings(tasks, node_free_s_);
+    const std::vector<double> ends_s = PlayRings(tasks, node_free_s_);
+    double last_s = 0;
+    for (size_t i = 0; i < exchanges.size(); ++i) {
+      last_s = std::max(last_s, ends_s[i]);
+      NoteStart(ends_s[i] - exchanges[i].duration_s);
+      const ReplicaSegment& segment = segments_[exchanges[i].segment];
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        double& ready_s = ready_s_[r][DeviceOf(r, segment)];
+        ready_s = std::max(ready_s, ends_s[i]);
+        Record(Kind::kReplicaSync, r, segment.stages[r],
+               ends_s[i] - exchanges[i].duration_s, ends_s[i]);
+      }
+    }
+    return last_s;
+  }
+
+  void NoteStart(double start_s) {
+    double& first_s = evaluation_.replica_sync_start_s;
+    first_s = has_started_ ? std::min(first_s, start_s) : start_s;
+    has_started_ = true;
   }
 
   // Moves ready_s_ to the end of each device's optimizer.
@@ -95,7 +176,10 @@ class ReplicaFinish {
           evaluation_.pipelines[r].stages;
       const size_t num_devices = ready_s_[r].size();
       for (size_t s = 0; s < stages.size(); ++s) {
-        ready_s_[r][s % num_devices] += stages[s].optimizer_s;
+        double& ready_s = ready_s_[r][s % num_devices];
+        const double start_s = ready_s;
+        ready_s += stages[s].optimizer_s;
+        Record(Kind::kOptimizer, r, static_cast<int>(s), start_s, ready_s);
       }
       for (const double end_s : ready_s_[r]) {
         evaluation_.iteration_time_s =
@@ -104,15 +188,57 @@ class ReplicaFinish {
     }
   }
 
+  void Record(Kind kind, size_t r, int stage, double start_s, double end_s) {
+    if (timelines_.empty() || end_s <= start_s) return;
+    timelines_[r].push_back({.kind = kind,
+                             .stage = stage,
+                             .microbatch = -1,
+                             .start_s = start_s,
+                             .end_s = end_s});
+  }
+
   const ReplicatedPlan& plan_;
   const std::vector<ReplicaSegment> segments_;
   const StageNodes nodes_;
+  Timelines& timelines_;
   ReplicatedEvaluation& evaluation_;
   std::vector<double> node_free_s_;
   double passes_end_s_ = 0;
+  bool has_started_ = false;
   // Time at which gradients are ready, by pipeline and device.
   std::vector<std::vector<double>> ready_s_;
 };
+
+// Removes the optimizers of a pipeline alone, which run before the exchange.
+void RemoveOptimizers(std::vector<TimelineEvent>& timeline) {
+  timeline.erase(std::remove_if(timeline.begin(), timeline.end(),
+                                [](const TimelineEvent& event) {
+                                  return event.kind == Kind::kOptimizer;
+                                }),
+                 timeline.end());
+}
+
+void SortByStageAndStart(std::vector<TimelineEvent>& timeline) {
+  std::stable_sort(timeline.begin(), timeline.end(),
+                   [](const TimelineEvent& a, const TimelineEvent& b) {
+                     return a.stage != b.stage ? a.stage < b.stage
+                                               : a.start_s < b.start_s;
+                   });
+}
+
+StateShare ShareOfState(const ReplicatedPlan& plan,
+                        const PipelineReplica& replica) {
+  const double fraction = replica.state_fraction;
+  switch (plan.sync) {
+    case ReplicaSync::kAllReduce:
+      return {};
+    case ReplicaSync::kZero1:
+      return {.optimizer = fraction};
+    case ReplicaSync::kZero2:
+      return {.optimizer = fraction, .gradients = fraction};
+  }
+  return {};
+}
 
 // Sets the figures of the whole plan over the GPUs of all pipelines.
 void SetTotals(const ModelSpec& model, const Cluster& cluster,
@@ -169,23 +295,41 @@ Evaluation WithinIteration(const ReplicatedPlan& plan,
 
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
-    const TrainingOptions& training, const ReplicatedPlan& plan) {
+    const TrainingOptions& training, const ReplicatedPlan& plan,
+    Timelines* timelines) {
   TANGRAM_RETURN_IF_ERROR(
       ValidateReplicatedPlan(model, cluster, training, plan));
   ReplicatedEvaluation evaluation;
+  Timelines events;
+  bool all_recorded = true;
+  const bool records = timelines != nullptr || plan.sync == ReplicaSync::kZero2;
   for (const PipelineReplica& replica : plan.pipelines) {
+    std::vector<TimelineEvent> timeline;
     TANGRAM_ASSIGN_OR_RETURN(
         Evaluation pipeline,
-        EvaluatePlan(
-            model, cluster, ShareOf(training, replica), replica.plan,
-            /*timeline=*/nullptr,
-            plan.sync == ReplicaSync::kAllReduce ? 1 : replica.state_fraction));
+        EvaluatePlan(model, cluster, ShareOf(training, replica), replica.plan,
+                     records ? &timeline : nullptr,
+                     ShareOfState(plan, replica)));
     evaluation.pipelines.push_back(std::move(pipeline));
+    if (!records) continue;
+    all_recorded &= !timeline.empty();
+    RemoveOptimizers(timeline);
+    events.push_back(std::move(timeline));
+  }
+  if (!all_recorded && plan.sync == ReplicaSync::kZero2) {
+    return FieldError("sync", ReplicaSyncName(plan.sync),
+                      absl::StrCat("all-reduce or zero1, or at most ",
+                                   kMaxTimelineEvents, " events a pipeline"));
   }
   ReplicaFinish(cluster, plan, ReplicaSegments(model, cluster, training, plan),
-                evaluation)
+                events, evaluation)
       .Play();
   SetTotals(model, cluster, training, plan, evaluation);
+  if (timelines == nullptr) return evaluation;
+  for (std::vector<TimelineEvent>& timeline : events) {
+    SortByStageAndStart(timeline);
+  }
+  *timelines = all_recorded ? std::move(events) : Timelines();
   return evaluation;
 }
 

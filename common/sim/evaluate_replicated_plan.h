@@ -44,16 +44,21 @@ Evaluation WithinIteration(const ReplicatedPlan& plan,
 //  2. Plays the rings that add up the gradients of the pipelines, segment by
 //     segment, on the links of the nodes that they share (ReplicaSegments,
 //     PlayRings). A segment may start when the last pipeline has its gradients.
+//     With kZero2, each pipeline instead sends the gradients of a segment after
+//     each backward pass of the stage that holds it.
 //  3. Runs the optimizer of each device on its fraction of the state, once its
 //     segments have arrived.
-//  4. With kZero1, plays the rings that gather the new weights.
+//  4. With kZero1 and kZero2, plays the rings that gather the new weights.
 // With one pipeline and all-reduce, the iteration time is EvaluatePlan's.
 //
-// Returns kInvalidArgument if ValidateReplicatedPlan does. Thread-safe,
-// deterministic.
+// Returns kInvalidArgument if ValidateReplicatedPlan does. `timelines`, if
+// given, is filled with the events of each pipeline, in order of stage, then
+// start. It is left empty if a pipeline has more than kMaxTimelineEvents.
+// Thread-safe, deterministic.
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
-    const TrainingOptions& training, const ReplicatedPlan& plan);
+    const TrainingOptions& training, const ReplicatedPlan& plan,
+    std::vector<std::vector<TimelineEvent>>* timelines = nullptr);
 
 }  // namespace tangram
 

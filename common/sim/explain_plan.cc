@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
 #include "common/sim/time_shares.h"
 
@@ -120,6 +121,31 @@ std::string ExplainPace(const Cluster& cluster, const PipelinePlan& plan,
                       " of the time.");
 }
 
+// Says what each group of mixed stage `s` takes, in which time.
+std::string ExplainGroups(const Cluster& cluster, const PipelinePlan& plan,
+                          const Evaluation& evaluation, int s) {
+  const PlacedStage& stage = plan.stages[s];
+  const MixedReplicas& mixed = stage.mixed;
+  const bool routed = IsRouted(stage);
+  int whole = 0;
+  for (const ReplicaGroup& group : mixed.groups) whole += group.share;
+  const std::vector<StagePart> parts = PartsOf(stage, 1, 1);
+  std::vector<std::string> sentences;
+  for (size_t g = 0; g < parts.size(); ++g) {
+    const StageEvaluation& figures = evaluation.stages[s].replicas[g];
+    sentences.push_back(absl::StrCat(
+        "group ", g, " (", DescribeGpus(cluster, parts[g].gpus), ", ",
+        DescribeParallelism(parts[g].parallelism), ") takes ",
+        mixed.groups[g].share, " of ", whole,
+        routed ? " microbatches, each in " : " samples of each microbatch, in ",
+        Seconds(figures.forward_s + figures.backward_s), ", and waits ",
+        Percent(figures.idle_s / evaluation.iteration_time_s), " of the time"));
+  }
+  return absl::StrCat("Stage ", s, " has replicas that differ (",
+                      StageSharingName(mixed.sharing),
+                      "): ", absl::StrJoin(sentences, "; "), ".");
+}
+
 std::string ExplainSends(const PipelinePlan& plan,
                          const Evaluation& evaluation) {
   const int s = SlowestSend(evaluation);
@@ -169,8 +195,10 @@ std::string MemoryTechniques(const ModelSpec& model, const PipelinePlan& plan,
     const auto [some, of] = RecomputedOperators(model, stage);
     recomputed += some;
     all += of;
-    zero_stage = std::max(zero_stage, stage.parallelism.zero_stage);
-    sequence_parallel |= stage.parallelism.sequence_parallel;
+    for (const StagePart& part : PartsOf(plan.stages[s], 1, 1)) {
+      zero_stage = std::max(zero_stage, part.parallelism.zero_stage);
+      sequence_parallel |= part.parallelism.sequence_parallel;
+    }
     offloads |= !stage.offload.none();
   }
   std::vector<std::string> parts = {
@@ -242,6 +270,10 @@ std::vector<std::string> ExplainPlan(const ModelSpec& model,
   if (plan.num_devices() > 1) {
     lines.push_back(ExplainPace(cluster, plan, evaluation));
     lines.push_back(ExplainSends(plan, evaluation));
+  }
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    if (plan.stages[s].mixed.empty()) continue;
+    lines.push_back(ExplainGroups(cluster, plan, evaluation, s));
   }
   int begin = 0;
   for (int d = 1; d <= plan.num_devices(); ++d) {

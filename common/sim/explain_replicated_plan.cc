@@ -1,14 +1,21 @@
 #include "common/sim/explain_replicated_plan.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/sim/describe.h"
 #include "common/sim/explain_plan.h"
+#include "common/sim/share_batch.h"
 
 namespace tangram {
 namespace {
+
+// Smaller gains are not reported.
+constexpr double kNotable = 0.01;
 
 double SamplesOf(const PipelineReplica& replica) {
   return 1.0 * replica.num_microbatches * replica.plan.pipeline_microbatch_size;
@@ -21,6 +28,55 @@ std::vector<GpuId> GpusOf(const PipelinePlan& plan) {
     gpus.insert(gpus.end(), more.begin(), more.end());
   }
   return gpus;
+}
+
+// Returns the time of one pipeline as a function of its microbatches: it ended
+// its passes at J(B), and one microbatch takes as long as on its slowest
+// device.
+PipelinePace PaceOf(const PipelineReplica& replica,
+                    const Evaluation& evaluation) {
+  const int num_devices = replica.plan.num_devices();
+  std::vector<double> devices_s(num_devices);
+  double end_s = 0;
+  for (int s = 0; s < replica.plan.num_stages(); ++s) {
+    const StageEvaluation& stage = evaluation.stages[s];
+    devices_s[s % num_devices] += stage.forward_s + stage.backward_s;
+    end_s = std::max(end_s, stage.passes_end_s);
+  }
+  const double microbatch_s =
+      *std::max_element(devices_s.begin(), devices_s.end());
+  return {.fill_s = end_s - replica.num_microbatches * microbatch_s,
+          .microbatch_s = microbatch_s};
+}
+
+// Returns the shares of the batch with which the last pipeline would end its
+// passes notably sooner; empty if there are none, or if the pipelines have
+// microbatches of unlike size.
+std::string BetterShares(const ReplicatedPlan& plan,
+                         const ReplicatedEvaluation& evaluation) {
+  std::vector<PipelinePace> paces;
+  int64_t microbatches = 0;
+  double end_s = 0;
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelineReplica& replica = plan.pipelines[r];
+    if (replica.plan.pipeline_microbatch_size !=
+        plan.pipelines[0].plan.pipeline_microbatch_size) {
+      return "";
+    }
+    paces.push_back(PaceOf(replica, evaluation.pipelines[r]));
+    microbatches += replica.num_microbatches;
+    end_s = std::max(end_s, EndSeconds(paces[r], replica.num_microbatches));
+  }
+  const std::vector<int64_t> shares = ShareMicrobatches(paces, microbatches);
+  double better_s = 0;
+  for (size_t r = 0; r < shares.size(); ++r) {
+    if (shares[r] == 0) continue;
+    better_s = std::max(better_s, EndSeconds(paces[r], shares[r]));
+  }
+  if (better_s > (1 - kNotable) * end_s) return "";
+  return absl::StrFormat(
+      "shares of %s microbatches would end the last pass about %s sooner",
+      absl::StrJoin(shares, ", "), Percent(1 - better_s / end_s));
 }
 
 }  // namespace
@@ -52,6 +108,8 @@ std::vector<std::string> ExplainReplicatedPlan(
         "every sample must weigh the same: a runtime that averages the means "
         "of its pipelines must weigh each by its share of the batch");
   }
+  const std::string shares = BetterShares(plan, evaluation);
+  if (!shares.empty()) sentences.push_back(shares);
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
     for (const std::string& sentence :
          ExplainPlan(model, cluster, plan.pipelines[r].plan,

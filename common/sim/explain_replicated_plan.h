@@ -12,9 +12,9 @@
 namespace tangram {
 
 // Returns short sentences on a plan of several pipelines: when each ends its
-// share, the time that the exchange of gradients adds, and how a runtime must
-// weigh the gradients. The sentences of ExplainPlan for each pipeline follow,
-// after its number.
+// share, the time that the exchange of gradients adds, how a runtime must weigh
+// the gradients, and shares that would balance the pipelines better. The
+// sentences of ExplainPlan for each pipeline follow, after its number.
 std::vector<std::string> ExplainReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster, const ReplicatedPlan& plan,
     const ReplicatedEvaluation& evaluation);

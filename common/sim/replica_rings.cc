@@ -6,14 +6,34 @@
 #include <set>
 #include <utility>
 
+#include "common/cost/collectives.h"
 #include "common/cost/model_state.h"
+#include "common/sim/stage_placement.h"
 #include "common/sim/unlike_ring.h"
 
 namespace tangram {
 namespace {
 
-// Sets reduce_s and gather_s. With R pipelines, all-reduce takes 2 (R − 1)
-// steps with 1/R of the gradients each. kZero1 takes R − 1 steps with the
+// Returns the time in which each pipeline sends the others their fractions of
+// `bytes`.
+std::vector<double> PushSeconds(const Cluster& cluster,
+                                const ReplicatedPlan& plan,
+                                const std::vector<RingMember>& members,
+                                double bytes) {
+  std::vector<double> push_s(members.size());
+  for (size_t r = 0; r < members.size(); ++r) {
+    for (size_t q = 0; q < members.size(); ++q) {
+      if (q == r) continue;
+      push_s[r] += TransferSeconds(
+          plan.pipelines[q].state_fraction * bytes,
+          PathBetween(cluster, members[r].gpus, members[q].gpus));
+    }
+  }
+  return push_s;
+}
+
+// Sets reduce_s, gather_s and push_s. With R pipelines, all-reduce takes 2 (R −
+// 1) steps with 1/R of the gradients each. kZero1 takes R − 1 steps with the
 // largest fraction of state each, for gradients and again for new weights.
 void SetSeconds(const ModelSpec& model, const Cluster& cluster,
                 const TrainingOptions& training, const ReplicatedPlan& plan,
@@ -37,7 +57,12 @@ void SetSeconds(const ModelSpec& model, const Cluster& cluster,
   }
   traffic.steps = num_pipelines - 1;
   traffic.rate_share = traffic.steps * largest_fraction;
-  segment.reduce_s = RingSeconds(cluster, members, traffic);
+  if (plan.sync == ReplicaSync::kZero2) {
+    segment.push_s = PushSeconds(cluster, plan, members,
+                                 traffic.parameters * traffic.parameter_bytes);
+  } else {
+    segment.reduce_s = RingSeconds(cluster, members, traffic);
+  }
   traffic.parameter_bytes = ElementBytes(training.precision);
   segment.gather_s = RingSeconds(cluster, members, traffic);
 }

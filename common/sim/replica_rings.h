@@ -19,6 +19,9 @@ struct ReplicaSegment {
   std::vector<int> stages;  // The stage that holds it, by pipeline.
   double reduce_s = 0;      // Gradients; with kZero1, reduce-scatter alone.
   double gather_s = 0;      // New weights; 0 with all-reduce.
+  // With kZero2, the time in which each pipeline sends its gradients of one
+  // microbatch to the others; else empty.
+  std::vector<double> push_s;
 };
 
 // The nodes of each stage of each pipeline, ascending.
@@ -32,6 +35,10 @@ StageNodes StageNodesOf(const ReplicatedPlan& plan);
 // of its hops, at the rate of the slowest hop. With kZero1 it carries R−1 times
 // the largest fraction of state. The stage of pipeline r holds the segment in
 // t_r shards, which may differ (RingSeconds).
+//
+// With kZero2, pipeline r sends ω_q of the gradients to each other pipeline q,
+// one after the other, for each microbatch. ω are the fractions of state:
+//   push_r = Σ_{q≠r} (latency + ω_q · bytes / rate_{r→q}).
 std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
                                             const Cluster& cluster,
                                             const TrainingOptions& training,

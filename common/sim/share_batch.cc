@@ -47,9 +47,7 @@ std::vector<int64_t> ShareMicrobatches(absl::Span<const PipelinePace> pipelines,
     size_t first = 0;
     double first_end_s = HUGE_VAL;
     for (size_t r = 0; r < pipelines.size(); ++r) {
-      const double end_s =
-          pipelines[r].fill_s +
-          static_cast<double>(shares[r] + 1) * pipelines[r].microbatch_s;
+      const double end_s = EndSeconds(pipelines[r], shares[r] + 1);
       if (end_s < first_end_s) {
         first = r;
         first_end_s = end_s;

@@ -15,6 +15,11 @@ struct PipelinePace {
   double microbatch_s = 0;  // Positive.
 };
 
+inline double EndSeconds(const PipelinePace& pace, int64_t num_microbatches) {
+  return pace.fill_s +
+         static_cast<double>(num_microbatches) * pace.microbatch_s;
+}
+
 // Shares `num_microbatches` among pipelines so that the last one ends as early
 // as possible: minimises max_r J_r(B_r) over integers B_r ≥ 0 with Σ B_r =
 // num_microbatches. Each next microbatch goes to the pipeline that would then

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/cost/collectives.h"
+#include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/cluster.h"
 #include "common/domain/model_spec.h"
@@ -23,8 +24,7 @@ struct EvaluatedPipeline {
   const TrainingOptions& training;
   const PipelinePlan& plan;
   const PipelineShape& shape;
-  // The part of the optimizer state that the pipeline keeps.
-  double state_fraction = 1;
+  StateShare state;
 };
 
 // Returns the durations of a stage of that cost, without transfers.

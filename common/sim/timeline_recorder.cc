@@ -54,6 +54,7 @@ TimelineRecorder::Track& TimelineRecorder::TrackOf(const TimelineEvent& event) {
     case TimelineEvent::Kind::kWeightGradient:
     case TimelineEvent::Kind::kGradientSync:
     case TimelineEvent::Kind::kOptimizer:
+    case TimelineEvent::Kind::kReplicaSync:
       return tracks[0];
   }
   return tracks[0];

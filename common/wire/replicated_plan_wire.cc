@@ -16,12 +16,11 @@ namespace {
 
 absl::StatusOr<ReplicaSync> DecodeSync(const std::string& name) {
   if (name.empty()) return ReplicaSync::kAllReduce;
-  for (const ReplicaSync sync :
-       {ReplicaSync::kAllReduce, ReplicaSync::kZero1}) {
+  for (const ReplicaSync sync : kReplicaSyncs) {
     if (name == ReplicaSyncName(sync)) return sync;
   }
   return FieldError("sync", absl::StrCat("\"", name, "\""),
-                    "all-reduce or zero1");
+                    "all-reduce, zero1 or zero2");
 }
 
 absl::StatusOr<PipelineReplica> FromProto(const v1::PipelineReplica& message,

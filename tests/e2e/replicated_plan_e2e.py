@@ -38,6 +38,30 @@ class ReplicatedPlanTest(Folder):
                      "gradient exchange all-reduce"):
             self.assertIn(part, text)
 
+    def test_timeline_has_the_exchange_between_pipelines(self):
+        self.tangram("evaluate", EXAMPLE, "--timeline", "trace.json")
+        events = json.loads(self.read("trace.json"))["traceEvents"]
+        processes = {e["args"]["name"] for e in events
+                     if e["name"] == "process_name"}
+        self.assertEqual(processes, {"pipeline 0, GPUs: 4 x V100-16",
+                                     "pipeline 1, GPUs: 4 x T4"})
+        exchanges = [e for e in events if e.get("cat") == "exchange"]
+        passes = [e for e in events if e.get("cat") in ("forward", "backward")]
+        self.assertTrue(exchanges)
+        end = max(e["ts"] + e["dur"] for e in passes)
+        self.assertGreater(max(e["ts"] for e in exchanges), end / 2)
+
+    def test_zero2_exchanges_beside_the_passes(self):
+        def share(plan):
+            plan["sync"] = "zero2"
+            for pipeline in plan["pipelines"]:
+                pipeline["state_fraction"] = 0.5
+        other = self.edit("zero2.json", share)
+        self.tangram("evaluate", other, "--output", "out.json")
+        evaluation = json.loads(self.read("out.json"))["replicated_evaluation"]
+        self.assertLess(evaluation["replica_sync_start_s"],
+                        evaluation["replica_sync_end_s"] / 2)
+
     def test_report_has_a_page_for_each_pipeline(self):
         self.tangram("report", EXAMPLE, "--output", "page.html")
         self.assertIn("two-pipelines.json, pipeline 1", self.read("page.html"))
@@ -70,6 +94,76 @@ class ReplicatedPlanTest(Folder):
         self.assertNotEqual(run.returncode, OK)
         self.assertIn("flashflex: replicated_plan: several pipelines; expected "
                       "one pipeline", run.stderr)
+
+
+MIXED = str(pathlib.Path(EXAMPLE).parent / "mixed-stages.json")
+
+
+class MixedStagesTest(Folder):
+
+    def edit(self, edit):
+        plan = json.loads(pathlib.Path(MIXED).read_text(encoding="utf-8"))
+        edit(plan["plan"]["stages"])
+        return self.write("edited.json", json.dumps(plan))
+
+    def test_evaluate_writes_the_figures_of_each_group(self):
+        self.tangram("evaluate", MIXED, "--output", "out.json",
+                     "--timeline", "trace.json")
+        plan = json.loads(self.read("out.json"))
+        self.assertEqual([s["mixed"]["sharing"]
+                          for s in plan["plan"]["stages"]],
+                         ["routed", "lock-step"])
+        self.assertNotIn("parallelism", plan["plan"]["stages"][0]["plan"])
+        routed, lock_step = plan["evaluation"]["stages"]
+        fast, slow = routed["replicas"]["groups"]
+        self.assertLess(fast["forward_s"], slow["forward_s"])
+        self.assertEqual(
+            lock_step["forward_s"],
+            max(g["forward_s"] for g in lock_step["replicas"]["groups"]))
+        again = self.run_tangram("evaluate", "out.json", "--output", "-")
+        self.assertEqual(again.stdout, self.read("out.json"))
+        names = [e["args"]["name"] for e in
+                 json.loads(self.read("trace.json"))["traceEvents"]
+                 if e["name"] == "thread_name"]
+        self.assertIn("stage 0 group 1: 2 x T4, tp 2", names)
+
+    def test_explain_says_what_each_group_takes(self):
+        text = " ".join(self.tangram("explain", MIXED).split())
+        for part in ("stage 0 routes 12, 4 microbatches to its groups",
+                     "stage 1 gives its groups 3, 1 samples of each microbatch",
+                     "Stage 0 has replicas that differ (routed): group 0 "
+                     "(2 x V100-16, tp 2) takes 12 of 16 microbatches, each"):
+            self.assertIn(part, text)
+
+    def test_report_has_the_groups(self):
+        self.tangram("report", MIXED, "--output", "page.html")
+        self.assertIn('"sharing":"routed"', self.read("page.html"))
+
+    def test_diff_compares_group_by_group(self):
+        def share(stages):
+            first, second = stages[0]["mixed"]["groups"]
+            first["share"], second["share"] = 13, 3
+        run = self.run_tangram("diff", MIXED, self.edit(share))
+        self.assertEqual(run.returncode, DIFFER)
+        self.assertRegex(run.stdout, r"0 +groups\[0\].share +12 +13")
+
+    def test_errors_name_the_group(self):
+        def share(stages):
+            stages[0]["mixed"]["groups"][1]["share"] = 5
+        self.fails(BAD_INPUT, "stages[0].mixed.groups.share: a sum of 17; "
+                   "expected the number of microbatches, 16", "evaluate",
+                   self.edit(share))
+
+    def test_every_export_refuses_and_says_why(self):
+        targets = ("aceso", "alpa", "deepspeed", "flagscale", "flashflex",
+                   "galvatron", "megatron", "nanotron", "nnscaler", "sailor",
+                   "torchtitan")
+        for target in targets:
+            run = self.run_tangram("export", MIXED, "--to", target,
+                                   "--output", "out")
+            self.assertNotEqual(run.returncode, OK)
+            self.assertIn(f"{target}: plan.stages[0].mixed: 2 routed groups; "
+                          "expected none", run.stderr)
 
 
 if __name__ == "__main__":

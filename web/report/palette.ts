@@ -29,6 +29,7 @@ export const EVENT_COLORS = {
   send_backward: PURPLE,
   gradient_sync: ORANGE,
   optimizer: VERMILION,
+  replica_sync: YELLOW,
 };
 
 // In the order of Prediction.time_shares.

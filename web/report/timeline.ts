@@ -24,6 +24,13 @@ const OVERVIEW_HEIGHT = 46;
 // entry with at least as many rows applies.
 const ROWS_PX: [number, number, number][] = [[12, 22, 4], [24, 15, 3], [48, 11, 2], [Infinity, 7, 1]];
 
+function rowLabel(answer: Answer, device: number, group: number | null): string {
+  const stage = answer.stages[device];
+  return group === null
+    ? `${deviceName(answer, device)} · ${stage.gpus_label}`
+    : `${deviceName(answer, device)}.${group} · ${stage.mixed!.groups[group].gpus_label}`;
+}
+
 // The schedule as a picture to zoom and pan with pointer, wheel and keys.
 // `canvas` has the view in data-start-ns and data-end-ns.
 export class Timeline {
@@ -50,7 +57,7 @@ export class Timeline {
     const [, passes, sends] = ROWS_PX.find(([upTo]) => rows <= upTo)!;
     const hasSends = this.schedule.rows.some((row) => row.sends.length > 0);
     this.labels = this.schedule.rows.map(
-      ({ device }) => `${deviceName(answer, device)} · ${answer.stages[device].gpus_label}`,
+      ({ device, group }) => rowLabel(answer, device, group),
     );
     this.layout = {
       width: 0,

@@ -34,6 +34,7 @@ const SHORT: Record<EventKind, string> = {
   send_backward: "",
   gradient_sync: "sync",
   optimizer: "opt",
+  replica_sync: "sync",
 };
 const FONT = "11px system-ui, sans-serif";
 const NARROWEST_GAP_PX = 4;
@@ -178,6 +179,7 @@ const NAMES: Record<EventKind, string> = {
   send_backward: "gradients sent back",
   gradient_sync: "gradient synchronisation",
   optimizer: "optimizer step",
+  replica_sync: "exchange between pipelines",
 };
 
 export function describeEvent(event: FoundEvent): string[] {

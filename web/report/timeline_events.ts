@@ -1,4 +1,4 @@
-import { numDevices, type Answer, type EventKind } from "./view_model";
+import { numDevices, numRows, type Answer, type Track, type EventKind } from "./view_model";
 
 // The schedule as arrays that are fast to search and draw.
 
@@ -12,6 +12,7 @@ export interface Lane {
 
 export interface Row {
   device: number;
+  group: number | null; // Null: the whole device.
   passes: Lane[];
   sends: Lane[];
 }
@@ -21,7 +22,7 @@ export interface Schedule {
   endNs: number;
 }
 
-function laneOf(kind: EventKind, stage: number, runs: number[][]): Lane {
+function laneOf({ kind, stage, runs, microbatches }: Track): Lane {
   const total = runs.reduce((sum, run) => sum + run[1], 0);
   const lane: Lane = {
     kind,
@@ -36,7 +37,8 @@ function laneOf(kind: EventKind, stage: number, runs: number[][]): Lane {
       lane.startsNs[at] =
         starts[i % starts.length] + Math.floor(i / starts.length) * period;
       lane.durationsNs[at] = duration;
-      lane.microbatches[at] = first < 0 ? -1 : first + i;
+      const microbatch = first < 0 ? -1 : first + i;
+      lane.microbatches[at] = microbatches ? microbatches[microbatch] : microbatch;
     }
   }
   return lane;
@@ -44,15 +46,19 @@ function laneOf(kind: EventKind, stage: number, runs: number[][]): Lane {
 
 export function scheduleOf(answer: Answer): Schedule {
   const devices = numDevices(answer);
-  const rows: Row[] = Array.from({ length: devices }, (_, device) => ({
-    device,
-    passes: [],
-    sends: [],
-  }));
-  for (const { kind, stage, runs } of answer.timeline) {
-    const row = rows[stage % devices];
-    const lanes = kind.startsWith("send") ? row.sends : row.passes;
-    lanes.push(laneOf(kind, stage, runs));
+  const rows: Row[] = [];
+  const firstRow: number[] = [];
+  for (let device = 0; device < devices; ++device) {
+    firstRow.push(rows.length);
+    const groups = numRows(answer, device);
+    for (let group = 0; group < groups; ++group) {
+      rows.push({ device, group: groups > 1 ? group : null, passes: [], sends: [] });
+    }
+  }
+  for (const track of answer.timeline) {
+    const row = rows[firstRow[track.stage % devices] + (track.group ?? 0)];
+    const lanes = track.kind.startsWith("send") ? row.sends : row.passes;
+    lanes.push(laneOf(track));
   }
   return { rows, endNs: 1e9 * answer.prediction.iteration_time_s };
 }

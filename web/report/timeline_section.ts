@@ -17,6 +17,7 @@ function scheduleLegend(answer: Answer): HTMLElement {
     send_forward: "transfers",
     gradient_sync: "gradient synchronisation",
     optimizer: "optimizer",
+    replica_sync: "exchange between pipelines",
   };
   return legend(
     (Object.keys(labels) as (keyof typeof labels)[])

@@ -108,6 +108,23 @@ export interface Stage {
   made_by: string;
   times: Times;
   memory: Memory;
+  mixed?: Mixed; // Set if the replicas of the stage differ.
+}
+
+// parallelism, times and memory of the stage are then those that
+// StageEvaluation describes.
+export interface Mixed {
+  sharing: "lock-step" | "routed";
+  groups: Group[];
+}
+
+export interface Group {
+  share: number; // Samples of each microbatch, or microbatches if routed.
+  gpus_label: string;
+  where: string;
+  parallelism: Parallelism;
+  times: Times;
+  memory: Memory;
 }
 
 export interface Parallelism {
@@ -165,13 +182,17 @@ export type EventKind =
   | "send_forward"
   | "send_backward"
   | "gradient_sync"
-  | "optimizer";
+  | "optimizer"
+  | "replica_sync";
 
 export interface Track {
   stage: number;
   kind: EventKind;
   // [first microbatch, count, duration, period, start, ...] in nanoseconds.
   runs: number[][];
+  group?: number; // Its group, if the stage routes microbatches; absent: 0.
+  // Set if they are not consecutive. The first of a run is then an index.
+  microbatches?: number[];
 }
 
 export interface Planning {
@@ -214,6 +235,12 @@ export interface Alternatives {
 // Groups of GPUs, each of which runs a stage or several chunks.
 export function numDevices(answer: Answer): number {
   return Math.max(1, answer.stages.length / answer.virtual_stages);
+}
+
+// Groups of a device that run passes of their own.
+export function numRows(answer: Answer, device: number): number {
+  const { mixed } = answer.stages[device];
+  return mixed?.sharing === "routed" ? mixed.groups.length : 1;
 }
 
 // Returns "stage 3", or "device 3" if devices run several chunks.

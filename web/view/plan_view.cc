@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
 #include "common/sim/stage_labels.h"
 #include "common/sim/time_shares.h"
@@ -46,6 +47,8 @@ const char* KindName(TimelineEvent::Kind kind) {
       return "gradient_sync";
     case TimelineEvent::Kind::kOptimizer:
       return "optimizer";
+    case TimelineEvent::Kind::kReplicaSync:
+      return "replica_sync";
   }
   return "";
 }
@@ -86,6 +89,25 @@ Json MemoryView(const StageEvaluation& stage) {
           {"host_capacity_bytes", stage.host_capacity_bytes}};
 }
 
+// Returns the groups of mixed stage `s`.
+Json MixedView(const PlanFile& file, int s) {
+  const PlacedStage& stage = file.result.plan->stages[s];
+  const std::vector<StageEvaluation>& figures =
+      file.result.evaluation.stages[s].replicas;
+  const std::vector<StagePart> parts = PartsOf(stage, 1, 1);
+  Json groups = Json::array();
+  for (size_t g = 0; g < parts.size() && g < figures.size(); ++g) {
+    groups.push_back({{"share", stage.mixed.groups[g].share},
+                      {"gpus_label", DescribeGpus(file.cluster, parts[g].gpus)},
+                      {"where", GpusLabel(file.cluster, parts[g].gpus)},
+                      {"parallelism", ParallelismView(parts[g].parallelism)},
+                      {"times", TimesView(figures[g])},
+                      {"memory", MemoryView(figures[g])}});
+  }
+  return {{"sharing", StageSharingName(stage.mixed.sharing)},
+          {"groups", std::move(groups)}};
+}
+
 Json StageView(const PlanFile& file, int s) {
   const PipelinePlan& plan = *file.result.plan;
   const PlacedStage& stage = plan.stages[s];
@@ -93,19 +115,22 @@ Json StageView(const PlanFile& file, int s) {
   const bool is_known =
       stage.island >= 0 &&
       stage.island < static_cast<int>(file.result.islands.size());
-  return {{"begin", CutView(stage.plan.begin)},
-          {"end", CutView(stage.plan.end)},
-          {"layers", LayersLabel(file.model, stage.plan.begin, stage.plan.end)},
-          {"island", is_known ? stage.island : -1},
-          {"gpus", GpusView(stage.gpus)},
-          {"gpus_label", DescribeGpus(file.cluster, stage.gpus)},
-          {"where", GpusLabel(file.cluster, stage.gpus)},
-          {"parallelism", ParallelismView(stage.plan.parallelism)},
-          {"recompute", RecomputeLabel(file.model, stage.plan)},
-          {"offload", DescribeOffload(stage.plan.offload)},
-          {"made_by", stage.made_by},
-          {"times", TimesView(file.result.evaluation.stages[s])},
-          {"memory", MemoryView(file.result.evaluation.stages[s])}};
+  Json view = {
+      {"begin", CutView(stage.plan.begin)},
+      {"end", CutView(stage.plan.end)},
+      {"layers", LayersLabel(file.model, stage.plan.begin, stage.plan.end)},
+      {"island", is_known ? stage.island : -1},
+      {"gpus", GpusView(stage.gpus)},
+      {"gpus_label", DescribeGpus(file.cluster, stage.gpus)},
+      {"where", GpusLabel(file.cluster, stage.gpus)},
+      {"parallelism", ParallelismView(stage.plan.parallelism)},
+      {"recompute", RecomputeLabel(file.model, stage.plan)},
+      {"offload", DescribeOffload(stage.plan.offload)},
+      {"made_by", stage.made_by},
+      {"times", TimesView(file.result.evaluation.stages[s])},
+      {"memory", MemoryView(file.result.evaluation.stages[s])}};
+  if (!stage.mixed.empty()) view["mixed"] = MixedView(file, s);
+  return view;
 }
 
 }  // namespace
@@ -176,9 +201,12 @@ Json TimelineView(absl::Span<const TimelineEvent> timeline,
       for (const int64_t start_ns : run.starts_ns) numbers.push_back(start_ns);
       runs.push_back(std::move(numbers));
     }
-    tracks.push_back({{"stage", track.stage},
-                      {"kind", KindName(track.kind)},
-                      {"runs", std::move(runs)}});
+    Json view = {{"stage", track.stage},
+                 {"kind", KindName(track.kind)},
+                 {"runs", std::move(runs)}};
+    if (track.replica > 0) view["group"] = track.replica;
+    if (!track.microbatches.empty()) view["microbatches"] = track.microbatches;
+    tracks.push_back(std::move(view));
   }
   return tracks;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace tangram {
@@ -22,6 +23,12 @@ constexpr size_t kNumbersBesideStarts = 4;
 
 int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
+// The microbatch of event `i` of a run. Events of no microbatch have −1.
+int Following(int first_microbatch, size_t i) {
+  return first_microbatch < 0 ? first_microbatch
+                              : first_microbatch + static_cast<int>(i);
+}
+
 // Returns the longest run from events[0] on with a pattern of `pattern` events.
 // Each event i restricts the period to the interval
 //   (start_i − start_{i mod p} ± tolerance) / ⌊i / p⌋
@@ -35,7 +42,7 @@ EventRun LongestRun(absl::Span<const TimelineEvent> events, size_t pattern,
   for (size_t i = 0; i < events.size(); ++i) {
     const TimelineEvent& event = events[i];
     const double duration_ns = 1e9 * (event.end_s - event.start_s);
-    if (event.microbatch != run.first_microbatch + static_cast<int>(i) ||
+    if (event.microbatch != Following(run.first_microbatch, i) ||
         std::abs(duration_ns - static_cast<double>(run.duration_ns)) >
             tolerance_ns) {
       break;
@@ -88,16 +95,36 @@ std::vector<EventRun> RunsOf(absl::Span<const TimelineEvent> events,
   return runs;
 }
 
+// By stage, kind and group.
 using EventsByTrack =
-    std::map<std::pair<int, Kind>, std::vector<TimelineEvent>>;
+    std::map<std::tuple<int, Kind, int>, std::vector<TimelineEvent>>;
+
+// Numbers events whose microbatches are not consecutive from 0. Returns their
+// microbatches, else nothing.
+std::vector<int> NumberEvents(std::vector<TimelineEvent>& events) {
+  const int first = events.front().microbatch;
+  std::vector<int> microbatches;
+  bool consecutive = true;
+  for (size_t i = 0; i < events.size(); ++i) {
+    microbatches.push_back(events[i].microbatch);
+    consecutive &= events[i].microbatch == Following(first, i);
+  }
+  if (consecutive) return {};
+  for (size_t i = 0; i < events.size(); ++i) {
+    events[i].microbatch = static_cast<int>(i);
+  }
+  return microbatches;
+}
 
 std::vector<Track> TracksWithin(const EventsByTrack& events,
                                 double tolerance_ns, size_t& numbers) {
   std::vector<Track> tracks;
   numbers = 0;
   for (const auto& [key, of_track] : events) {
-    tracks.push_back({.kind = key.second,
-                      .stage = key.first,
+    const auto& [stage, kind, replica] = key;
+    tracks.push_back({.kind = kind,
+                      .stage = stage,
+                      .replica = replica,
                       .runs = RunsOf(of_track, tolerance_ns)});
     for (const EventRun& run : tracks.back().runs) numbers += Numbers(run);
   }
@@ -110,7 +137,11 @@ std::vector<Track> TimelineTracks(absl::Span<const TimelineEvent> timeline,
                                   double iteration_time_s, size_t max_numbers) {
   EventsByTrack events;
   for (const TimelineEvent& event : timeline) {
-    events[{event.stage, event.kind}].push_back(event);
+    events[{event.stage, event.kind, event.replica}].push_back(event);
+  }
+  std::vector<std::vector<int>> microbatches;
+  for (auto& [key, of_track] : events) {
+    microbatches.push_back(NumberEvents(of_track));
   }
   const double iteration_ns = 1e9 * iteration_time_s;
   double tolerance_ns = kFinest * iteration_ns;
@@ -119,6 +150,9 @@ std::vector<Track> TimelineTracks(absl::Span<const TimelineEvent> timeline,
   while (numbers > max_numbers && tolerance_ns < iteration_ns) {
     tolerance_ns *= kCoarser;
     tracks = TracksWithin(events, tolerance_ns, numbers);
+  }
+  for (size_t i = 0; i < tracks.size(); ++i) {
+    tracks[i].microbatches = std::move(microbatches[i]);
   }
   return tracks;
 }

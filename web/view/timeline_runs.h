@@ -21,14 +21,18 @@ struct EventRun {
   bool operator==(const EventRun&) const = default;
 };
 
-// The runs of one stage and kind, in order of time.
+// The runs of one stage, kind and group, in order of time.
 struct Track {
   TimelineEvent::Kind kind = TimelineEvent::Kind::kForward;
   int stage = 0;
+  int replica = 0;
   std::vector<EventRun> runs;
+  // If the microbatches of the events are not consecutive: the microbatch of
+  // each event. EventRun::first_microbatch is then an index into it.
+  std::vector<int> microbatches;
 };
 
-// Compresses the timeline that EvaluatePlan filled, by stage, then kind. A
+// Compresses the timeline that EvaluatePlan filled, by stage, kind and group. A
 // pipeline soon repeats itself with a period of one or a few microbatches, so
 // there are far fewer runs than events. Starts and durations are off by at most
 // a millionth of the iteration. If that needs more than `max_numbers` numbers

@@ -49,9 +49,26 @@ TEST(ValidateReplicatedPlanTest, AcceptsPipelinesOfUnlikeShapeAndShare) {
 
 TEST(ValidateReplicatedPlanTest, AcceptsFractionsOfTheOptimizerState) {
   ReplicatedInputs in;
-  in.plan.sync = ReplicaSync::kZero1;
   in.plan.pipelines[0].state_fraction = 0.7;
   in.plan.pipelines[1].state_fraction = 0.3;
+  for (const ReplicaSync sync : {ReplicaSync::kZero1, ReplicaSync::kZero2}) {
+    in.plan.sync = sync;
+    EXPECT_THAT(in.Validate(), IsOk());
+  }
+}
+
+TEST(ValidateReplicatedPlanTest, BoundsTheExchangesOfZero2) {
+  ReplicatedInputs in;
+  in.plan.sync = ReplicaSync::kZero2;
+  in.plan.pipelines[0].state_fraction = 0.7;
+  in.plan.pipelines[1].state_fraction = 0.3;
+  in.plan.pipelines[0].num_microbatches = 1 << 20;
+  in.training.global_batch_size = 4 * (1 << 20) + 8;
+  EXPECT_THAT(in.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("sync: zero2; expected all-reduce or zero1, "
+                                 "or at most 699050 microbatches")));
+  in.plan.sync = ReplicaSync::kZero1;
   EXPECT_THAT(in.Validate(), IsOk());
 }
 

@@ -109,6 +109,44 @@ TEST(ToChromeTraceTest, KeepsEventsThatOverlapOnTracksOfTheirOwn) {
   EXPECT_THAT(threads, ElementsAre(3, 4, 5));
 }
 
+TEST(ToChromeTraceTest, GivesGroupsThatTakeMicrobatchesTracksOfTheirOwn) {
+  PipelinePlan plan = TwoStages();
+  plan.stages[1] = testing::MixedOn(
+      3, 6,
+      {.sharing = StageSharing::kRouted,
+       .groups = {{.share = 2}, {.parallelism = {.tp_degree = 2}, .share = 1}}},
+      testing::NodeGpus(0, 3, 1));
+  const json trace = json::parse(ToChromeTrace(
+      OneNode(), plan,
+      {{Kind::kForward, 1, 1, 0, 0, 2}, {Kind::kForward, 1, 2, 1, 0, 2}}));
+  EXPECT_THAT(
+      Names(trace, "M"),
+      ElementsAre("GPUs: 3 x T4", "island 0: 1 x T4", "stage 0: 1 x T4, 1 GPU",
+                  "stage 0 to 1", "stage 1 group 0: 1 x T4, 1 GPU",
+                  "stage 1 group 0 to 0", "stage 1 group 1: 2 x T4, tp 2",
+                  "stage 1 group 1 to 0"));
+  EXPECT_EQ(trace["traceEvents"].back()["tid"], 6);
+  plan.stages[1].mixed.sharing = StageSharing::kLockStep;
+  EXPECT_THAT(Names(json::parse(ToChromeTrace(OneNode(), plan, {})), "M"),
+              ::testing::Contains("stage 1: 3 x T4, 1 GPU + tp 2"));
+}
+
+TEST(ToChromeTraceTest, GivesEachPipelineProcessesOfItsOwn) {
+  const ReplicatedPlan plan = {
+      .pipelines = {{.plan = TwoStages()}, {.plan = TwoStages()}}};
+  const std::vector<std::vector<TimelineEvent>> timelines = {
+      {{Kind::kForward, 0, 0, 0, 0, 1}},
+      {{Kind::kReplicaSync, 1, -1, 0, 1, 2}}};
+  const json trace = json::parse(ToChromeTrace(OneNode(), plan, timelines));
+  const std::vector<std::string> names = Names(trace, "M");
+  EXPECT_EQ(names[0], "pipeline 0, island 0: 1 x T4");
+  EXPECT_THAT(names, ::testing::Contains("pipeline 1, island 1: 2 x T4"));
+  EXPECT_EQ(names.back(), "stage 1 to other pipelines");
+  EXPECT_THAT(Names(trace, "X"),
+              ElementsAre("F0", "exchange between pipelines"));
+  EXPECT_EQ(trace["traceEvents"].back()["pid"], 5);
+}
+
 TEST(ToChromeTraceTest, EscapesNamesFromOutside) {
   const std::string odd = "A\"\\\n\x01µ";
   PipelinePlan plan = TwoStages();

@@ -67,6 +67,18 @@ class NaivePipeline {
     return ends;
   }
 
+  // Returns the ends of the passes of stage `s` that complete the gradients of
+  // a microbatch, ascending.
+  std::vector<double> GradientEnds(int s) const {
+    const bool splits = plan_.schedule == PipelineSchedule::kZeroBubbleH1;
+    std::vector<double> ends;
+    for (int m = 0; m < b_; ++m) {
+      ends.push_back(end_s_.at({splits ? 'W' : 'B', s, m}));
+    }
+    std::sort(ends.begin(), ends.end());
+    return ends;
+  }
+
  private:
   // 'F', 'B', 'W'; 'A' and 'G' are transfers to the next and previous stage.
   using Event = std::tuple<char, int, int>;  // Stage, microbatch.
@@ -167,20 +179,26 @@ class NaiveReplicas {
     const size_t num_pipelines = in_.plan.pipelines.size();
     for (size_t r = 0; r < num_pipelines; ++r) {
       const PipelineReplica& replica = in_.plan.pipelines[r];
-      ready_s_.push_back(NaivePipeline(replica.plan, evaluation_.pipelines[r],
-                                       replica.num_microbatches)
-                             .Play());
+      NaivePipeline pipeline(replica.plan, evaluation_.pipelines[r],
+                             replica.num_microbatches);
+      ready_s_.push_back(pipeline.Play());
+      gradient_ends_s_.emplace_back();
       for (size_t s = 0; s < ready_s_[r].size(); ++s) {
         ready_s_[r][s] += evaluation_.pipelines[r].stages[s].sync_s;
+        gradient_ends_s_[r].push_back(
+            pipeline.GradientEnds(static_cast<int>(s)));
+        gradient_ends_s_[r][s].back() = ready_s_[r][s];
       }
     }
     const double r = static_cast<double>(num_pipelines);
-    const bool shards = in_.plan.sync == ReplicaSync::kZero1;
+    const bool shards = in_.plan.sync != ReplicaSync::kAllReduce;
     double largest = 0;
     for (const PipelineReplica& replica : in_.plan.pipelines) {
       largest = std::max(largest, replica.state_fraction);
     }
-    if (num_pipelines > 1) {
+    if (in_.plan.sync == ReplicaSync::kZero2) {
+      Push();
+    } else if (num_pipelines > 1) {
       Exchange(GradientBytes(in_.training) *
                (shards ? (r - 1) * largest : 2 * (r - 1) / r));
     }
@@ -207,6 +225,50 @@ class NaiveReplicas {
   }
   int NodeOf(size_t r, int layer) const {
     return in_.plan.pipelines[r].plan.stages[StageOf(r, layer)].gpus[0].node;
+  }
+
+  // Sends the gradients of each layer and microbatch to the other pipelines, as
+  // soon as they are there. The other pipelines get them one after the other.
+  void Push() {
+    struct Transfer {
+      double release_s = 0;
+      double duration_s = 0;
+      int layer = 0;
+    };
+    std::vector<Transfer> left;
+    for (size_t r = ready_s_.size(); r-- > 0;) {
+      for (int layer = in_.model.num_layers() - 1; layer >= 0; --layer) {
+        double duration_s = 0;
+        for (size_t q = 0; q < ready_s_.size(); ++q) {
+          if (q == r) continue;
+          duration_s +=
+              in_.plan.pipelines[q].state_fraction *
+              GradientBytes(in_.training) *
+              ParameterCount(in_.model.layers[layer]) /
+              in_.cluster.LinkBetween(NodeOf(r, layer), NodeOf(q, layer))
+                  .bandwidth_bytes_per_s;
+        }
+        for (const double end_s : gradient_ends_s_[r][StageOf(r, layer)]) {
+          left.push_back({end_s, duration_s, layer});
+        }
+      }
+    }
+    std::stable_sort(left.begin(), left.end(),
+                     [](const Transfer& a, const Transfer& b) {
+                       return a.release_s < b.release_s;
+                     });
+    for (const Transfer& transfer : left) {
+      double end_s = transfer.release_s;
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        end_s = std::max(end_s, free_s_[NodeOf(r, transfer.layer)]);
+      }
+      end_s += transfer.duration_s;
+      for (size_t r = 0; r < ready_s_.size(); ++r) {
+        free_s_[NodeOf(r, transfer.layer)] = end_s;
+        double& ready_s = ready_s_[r][StageOf(r, transfer.layer)];
+        ready_s = std::max(ready_s, end_s);
+      }
+    }
   }
 
   // Exchanges `bytes` per parameter of every layer. Returns the end.
@@ -259,7 +321,9 @@ class NaiveReplicas {
 
   const Replicated& in_;
   const ReplicatedEvaluation& evaluation_;
-  std::vector<double> free_s_;                // By node.
+  std::vector<double> free_s_;  // By node.
+  // By pipeline, stage and microbatch.
+  std::vector<std::vector<std::vector<double>>> gradient_ends_s_;
   std::vector<std::vector<double>> ready_s_;  // By pipeline and stage.
 };
 
@@ -271,8 +335,8 @@ class RandomReplicated {
     std::iota(nodes.begin(), nodes.end(), 0);
     std::shuffle(nodes.begin(), nodes.end(), generator_);
     const int num_pipelines = Integer(1, 3);
-    const bool shards = Integer(0, 2) == 0;
-    in.plan.sync = shards ? ReplicaSync::kZero1 : ReplicaSync::kAllReduce;
+    in.plan.sync = kReplicaSyncs[Integer(0, 2)];
+    const bool shards = in.plan.sync != ReplicaSync::kAllReduce;
     int samples = 0;
     double fraction_left = 1;
     for (int r = 0; r < num_pipelines; ++r) {
@@ -393,6 +457,66 @@ TEST(EvaluateReplicatedPlanTest, ShardedStateIsHeldInFractions) {
     EXPECT_DOUBLE_EQ(before.peak_bytes - after.peak_bytes,
                      before.optimizer_bytes - after.optimizer_bytes);
     EXPECT_DOUBLE_EQ(after.optimizer_s, fraction * before.optimizer_s);
+  }
+}
+
+TEST(EvaluateReplicatedPlanTest, Zero2KeepsFractionsOfTheGradientsToo) {
+  Replicated in = FastAndSlow();
+  in.plan.sync = ReplicaSync::kZero1;
+  in.plan.pipelines[0].state_fraction = 0.75;
+  in.plan.pipelines[1].state_fraction = 0.25;
+  const ReplicatedEvaluation zero1 = in.Evaluate();
+  in.plan.sync = ReplicaSync::kZero2;
+  const ReplicatedEvaluation zero2 = in.Evaluate();
+  for (size_t r = 0; r < 2; ++r) {
+    const StageEvaluation& before = zero1.pipelines[r].stages[0];
+    const StageEvaluation& after = zero2.pipelines[r].stages[0];
+    EXPECT_DOUBLE_EQ(after.gradient_bytes, in.plan.pipelines[r].state_fraction *
+                                               before.gradient_bytes);
+    EXPECT_EQ(after.optimizer_bytes, before.optimizer_bytes);
+    // The gradients of one layer wait until they are sent.
+    EXPECT_GT(after.transient_bytes, before.transient_bytes);
+    EXPECT_LT(after.static_bytes, before.static_bytes);
+  }
+  // The exchange begins with the first backward passes, and moves more bytes.
+  EXPECT_LT(zero2.replica_sync_start_s, zero1.replica_sync_start_s);
+  EXPECT_GT(zero2.replica_sync_end_s, zero1.replica_sync_end_s);
+}
+
+TEST(EvaluateReplicatedPlanTest, TimelinesShowTheExchangeAndThenOptimizers) {
+  for (const ReplicaSync sync : kReplicaSyncs) {
+    Replicated in = FastAndSlow();
+    in.plan.sync = sync;
+    if (sync != ReplicaSync::kAllReduce) {
+      for (PipelineReplica& r : in.plan.pipelines) r.state_fraction = 0.5;
+    }
+    std::vector<std::vector<TimelineEvent>> timelines;
+    ASSERT_OK_AND_ASSIGN(
+        const ReplicatedEvaluation evaluation,
+        EvaluateReplicatedPlan(in.model, in.cluster, in.training, in.plan,
+                               &timelines));
+    ASSERT_EQ(timelines.size(), 2u);
+    double last_s = 0;
+    double first_exchange_s = 1e9;
+    for (const std::vector<TimelineEvent>& timeline : timelines) {
+      std::map<int, int> optimizers;
+      for (size_t i = 0; i < timeline.size(); ++i) {
+        const TimelineEvent& event = timeline[i];
+        last_s = std::max(last_s, event.end_s);
+        optimizers[event.stage] +=
+            event.kind == TimelineEvent::Kind::kOptimizer ? 1 : 0;
+        if (event.kind == TimelineEvent::Kind::kReplicaSync) {
+          first_exchange_s = std::min(first_exchange_s, event.start_s);
+        }
+        if (i == 0) continue;
+        const TimelineEvent& before = timeline[i - 1];
+        EXPECT_LE(std::tie(before.stage, before.start_s),
+                  std::tie(event.stage, event.start_s));
+      }
+      for (const auto& [stage, count] : optimizers) EXPECT_EQ(count, 1);
+    }
+    EXPECT_DOUBLE_EQ(last_s, evaluation.iteration_time_s);
+    EXPECT_DOUBLE_EQ(first_exchange_s, evaluation.replica_sync_start_s);
   }
 }
 
