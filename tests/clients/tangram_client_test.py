@@ -59,6 +59,10 @@ def two_stages():
     return file
 
 
+def example(name):
+    return ROOT / "examples/plans" / name
+
+
 def no_plan():
     file = plan_pb2.PlanFile(format_version="tangram.plan/v1")
     file.model.name = "toy"
@@ -176,6 +180,48 @@ class PlanTest(unittest.TestCase):
         self.assertTrue(tangram_client.Plan(two_stages()))
         self.assertIsNone(tangram_client.Plan(two_stages()).infeasible)
 
+    def test_several_pipelines_are_typed(self):
+        plan = tangram_client.Plan.load(example("two-pipelines.json"))
+        self.assertTrue(plan.fits)
+        self.assertIsNone(plan.infeasible)
+        self.assertEqual(plan.sync, "all-reduce")
+        first, last = plan.pipelines
+        self.assertEqual((first.samples, last.samples), (50, 14))
+        self.assertEqual(last.batch_fraction, 14 / 64)
+        self.assertEqual((first.schedule, first.state_fraction), ("1f1b", 0))
+        self.assertEqual([s.gpu_type for s in last.stages], ["T4"] * 4)
+        self.assertEqual(len(plan.stages), 8)
+        self.assertEqual((plan.num_microbatches, plan.microbatch_size), (64, 1))
+        self.assertIn("2 pipelines, 8 stages", repr(plan))
+
+    def test_a_plan_of_one_pipeline_has_one(self):
+        plan = tangram_client.Plan(two_stages())
+        (pipeline,) = plan.pipelines
+        self.assertEqual(pipeline.stages, plan.stages)
+        self.assertEqual((pipeline.num_microbatches, pipeline.batch_fraction),
+                         (4, 1))
+        self.assertEqual(pipeline.alone_s, plan.iteration_time_s)
+        self.assertEqual(plan.sync, "")
+        self.assertEqual(no_plan().pipelines, ())
+
+    def test_groups_of_mixed_stages_are_typed(self):
+        plan = tangram_client.Plan.load(example("mixed-stages.json"))
+        (pipeline,) = plan.pipelines
+        self.assertEqual(pipeline.warm_up_passes, (4, 1))
+        routed, lock_step = plan.stages
+        self.assertEqual((routed.sharing, routed.tp), ("routed", 1))
+        self.assertEqual(lock_step.sharing, "lock-step")
+        fast, slow = routed.groups
+        self.assertEqual((fast.gpu_type, slow.gpu_type), ("V100-16", "T4"))
+        self.assertEqual((fast.tp, fast.num_gpus), (2, 2))
+        self.assertEqual(str(slow.gpus[0]), "t4-0:0-1")
+        # Routed groups take whole microbatches of 4 samples, others samples of
+        # all 16 microbatches.
+        self.assertEqual([(g.samples, g.num_microbatches)
+                          for g in routed.groups + lock_step.groups],
+                         [(4, 12), (4, 4), (3, 16), (1, 16)])
+        self.assertEqual(tangram_client.Plan(two_stages()).stages[0].groups, ())
+
     def test_files_are_read_back(self):
         plan = tangram_client.Plan(two_stages())
         with tempfile.TemporaryDirectory() as folder:
@@ -217,6 +263,23 @@ class PictureTest(unittest.TestCase):
         self.assertEqual([box.get("width") for box in boxes],
                          ["224.0", "674.0"])
         self.assertEqual(len({box.get("fill") for box in boxes}), 2)
+
+    def test_pipelines_are_drawn_one_below_the_other(self):
+        plan = tangram_client.Plan.load(example("two-pipelines.json"))
+        root = self.draw(plan)
+        boxes = [group.find(SVG + "rect") for group in root.iter(SVG + "g")]
+        self.assertEqual([box.get("y") for box in boxes],
+                         ["36.0"] * 4 + ["114.0"] * 4)
+        self.assertIn("50 x 1 + 14 x 1 samples, all-reduce",
+                      " ".join(root.itertext()))
+        self.assertIn("<td>1: 3</td>", plan._repr_html_())
+
+    def test_groups_of_a_mixed_stage_have_rows(self):
+        plan = tangram_client.Plan.load(example("mixed-stages.json"))
+        self.assertIn("tp2 + tp2", " ".join(self.draw(plan).itertext()))
+        page = plan._repr_html_()
+        for name in ("0.0", "0.1", "1.0", "1.1"):
+            self.assertIn(f"<td>{name}</td>", page)
 
     def test_memory_that_does_not_fit_is_marked(self):
         file = two_stages()

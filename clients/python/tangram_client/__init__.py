@@ -13,10 +13,11 @@ from tangram_client.errors import (BadInput, Cancelled, DeadlineExceeded,
                                    Denied, Failed, NotFound, TangramError,
                                    Unavailable)
 from tangram_client.jobs import Job, JobState, Progress
-from tangram_client.plans import Gpus, Infeasible, Plan, Stage
+from tangram_client.plans import (Gpus, Group, Infeasible, Pipeline, Plan,
+                                  Stage)
 from tangram_client.requests import request, request_like
 
 __all__ = ["Access", "BadInput", "Cancelled", "Client", "DeadlineExceeded",
-           "Denied", "Failed", "Gpus", "Infeasible", "Job", "JobState",
-           "NotFound", "Plan", "Progress", "Stage", "TangramError",
+           "Denied", "Failed", "Gpus", "Group", "Infeasible", "Job", "JobState",
+           "NotFound", "Pipeline", "Plan", "Progress", "Stage", "TangramError",
            "Unavailable", "request", "request_like"]

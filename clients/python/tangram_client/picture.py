@@ -16,30 +16,40 @@ _TITLE_Y = 22
 _STAGES_Y = 36
 _STAGE_HEIGHT = 62
 _BAR_HEIGHT = 8
+_ROW_GAP = 8  # Between two pipelines, below the bars.
 _LINE = 16
 _CHARACTER = 7  # Width of a character at 11 pixels.
 
 
 def svg(plan):
     """Draws stages from left to right, as wide as their share of the layers, in
-    the colours of their islands. Bars below show how full their GPUs are."""
+    the colours of their islands, and each pipeline below the other. Bars below
+    the stages show how full their GPUs are."""
     if not plan.fits:
         return _document(_TITLE_Y + _MARGIN,
                          [_text(_MARGIN, _TITLE_Y, _title(plan), bold=True)])
-    stages = plan.stages
     parts = [_text(_MARGIN, _TITLE_Y, _title(plan), bold=True)]
-    usable = _WIDTH - 2 * _MARGIN
-    total = sum(stage.share for stage in stages)
-    x = _MARGIN
-    for stage in stages:
-        width = usable * stage.share / total
-        parts.append(_stage(stage, x, width))
-        x += width
-    y = _STAGES_Y + _STAGE_HEIGHT + _BAR_HEIGHT + 24
-    for line in _legend(plan, stages):
+    y = _STAGES_Y
+    for pipeline in plan.pipelines:
+        parts += _row_of_stages(pipeline.stages, y)
+        y += _STAGE_HEIGHT + _BAR_HEIGHT + _ROW_GAP
+    y += 24 - _ROW_GAP
+    for line in _legend(plan, plan.stages):
         parts.append(line(y))
         y += _LINE
     return _document(y, parts)
+
+
+def _row_of_stages(stages, y):
+    usable = _WIDTH - 2 * _MARGIN
+    total = sum(stage.share for stage in stages)
+    x = _MARGIN
+    parts = []
+    for stage in stages:
+        width = usable * stage.share / total
+        parts.append(_stage(stage, x, y, width))
+        x += width
+    return parts
 
 
 def html(plan):
@@ -48,13 +58,24 @@ def html(plan):
         return svg(plan)
     head = ("stage", "GPUs", "where", "layers", "tp", "dp", "cp", "ep", "zero",
             "microbatch", "memory")
-    rows = [(stage.index, f"{stage.num_gpus} x {stage.gpu_type}",
-             ", ".join(str(gpus) for gpus in stage.gpus), stage.layers,
-             stage.tp, stage.dp, stage.cp, stage.ep, stage.zero_stage,
-             f"{1000 * stage.microbatch_s:.3g} ms", _memory(stage))
-            for stage in plan.stages]
+    several = len(plan.pipelines) > 1
+    rows = [(f"{pipeline.index}: {name}" if several else name,
+             f"{part.num_gpus} x {part.gpu_type}",
+             ", ".join(str(gpus) for gpus in part.gpus), stage.layers,
+             part.tp, part.dp, part.cp, part.ep, part.zero_stage,
+             f"{1000 * part.microbatch_s:.3g} ms", _memory(part))
+            for pipeline in plan.pipelines for stage in pipeline.stages
+            for name, part in _parts(stage)]
     return (svg(plan) + "<table><thead>" + _row("th", head) + "</thead><tbody>"
             + "".join(_row("td", row) for row in rows) + "</tbody></table>")
+
+
+def _parts(stage):
+    """The stage, or the groups of a mixed one, with their names."""
+    if not stage.groups:
+        return [(str(stage.index), stage)]
+    return [(f"{stage.index}.{g}", group)
+            for g, group in enumerate(stage.groups)]
 
 
 def _row(tag, cells):
@@ -68,9 +89,12 @@ def _title(plan):
         return (f"{plan.model} on {plan.cluster}: no plan fits: "
                 f"{plan.infeasible.reason}"
                 + (f"; {short / 1e9:.3g} GB short per GPU" if short else ""))
+    batch = (f"{plan.num_microbatches} microbatches of {plan.microbatch_size}"
+             if len(plan.pipelines) == 1
+             else " + ".join(f"{p.num_microbatches} x {p.microbatch_size}"
+                             for p in plan.pipelines) + f" samples, {plan.sync}")
     return (f"{plan.model} on {plan.cluster}: {plan.iteration_time_s:.3g} s an "
-            f"iteration, {plan.tokens_per_s:,.0f} tokens/s, "
-            f"{plan.num_microbatches} microbatches of {plan.microbatch_size}")
+            f"iteration, {plan.tokens_per_s:,.0f} tokens/s, {batch}")
 
 
 def _memory(stage):
@@ -82,12 +106,18 @@ def _color(island):
 
 
 def _degrees(stage):
+    if stage.groups:
+        return " + ".join(_degrees_of(group) for group in stage.groups)
+    return _degrees_of(stage)
+
+
+def _degrees_of(stage):
     named = (("tp", stage.tp), ("dp", stage.dp), ("cp", stage.cp),
              ("ep", stage.ep))
     return " ".join(f"{name}{n}" for name, n in named if n > 1) or "1 GPU"
 
 
-def _stage(stage, x, width):
+def _stage(stage, x, y, width):
     fill, ink = _color(stage.island)
     where = ", ".join(str(gpus) for gpus in stage.gpus)
     tooltip = (f"stage {stage.index}: layers {stage.layers} on "
@@ -98,15 +128,14 @@ def _stage(stage, x, width):
              stage.layers, _degrees(stage))
     fits = int((width - 6) / _CHARACTER)  # Characters that fit in the box.
     texts = "".join(
-        _text(x + 4, _STAGES_Y + 14 + 14 * i, line, color=ink)
+        _text(x + 4, y + 14 + 14 * i, line, color=ink)
         for i, line in enumerate(lines) if len(line) <= fits)
     return (f"<g><title>{escape(tooltip)}</title>"
-            + _box(x, _STAGES_Y, width - 1, _STAGE_HEIGHT, fill) + texts
-            + _memory_bar(stage, x, width - 1) + "</g>")
+            + _box(x, y, width - 1, _STAGE_HEIGHT, fill) + texts
+            + _memory_bar(stage, x, y + _STAGE_HEIGHT + 3, width - 1) + "</g>")
 
 
-def _memory_bar(stage, x, width):
-    y = _STAGES_Y + _STAGE_HEIGHT + 3
+def _memory_bar(stage, x, y, width):
     used = (stage.peak_bytes / stage.capacity_bytes
             if stage.capacity_bytes > 0 else 0)
     color = _FULL if used > 1 else "#444"
