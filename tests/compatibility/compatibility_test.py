@@ -28,7 +28,7 @@ CLUSTERS = sorted(ROOT.glob("v*/*.yaml"))
 # Parts of a plan file that describe the request and the answer, without its
 # maker and the estimates of today's cost model.
 KEPT = ("format_version", "cluster", "model", "training", "islands", "plan",
-        "infeasible")
+        "replicated_plan", "infeasible")
 
 
 def run(*arguments):
@@ -51,7 +51,12 @@ def name_of(path):
 
 
 def has_plan(path):
-    return "plan" in json.loads(path.read_text(encoding="utf-8"))
+    plan = json.loads(path.read_text(encoding="utf-8"))
+    return "plan" in plan or "replicated_plan" in plan
+
+
+def evaluation_of(plan):
+    return plan.get("evaluation") or plan["replicated_evaluation"]
 
 
 class Files(unittest.TestCase):
@@ -91,8 +96,11 @@ class Files(unittest.TestCase):
 class PlanFilesTest(Files):
 
     def test_there_are_some_of_every_kind(self):
-        self.assertGreaterEqual(len(PLANS), 5)
+        self.assertGreaterEqual(len(PLANS), 7)
         self.assertIn(False, map(has_plan, PLANS))
+        texts = [path.read_text(encoding="utf-8") for path in PLANS]
+        for kind in ('"replicated_plan": {', '"lock-step"', '"routed"'):
+            self.assertTrue(any(kind in text for text in texts), kind)
 
     def test_nothing_that_they_say_is_lost(self):
         for path in filter(has_plan, PLANS):
@@ -103,8 +111,9 @@ class PlanFilesTest(Files):
                                    "")
 
     def test_they_evaluate_to_the_same(self):
-        times = {name_of(path): evaluated(path)["evaluation"]
-                 ["iteration_time_s"] for path in filter(has_plan, PLANS)}
+        times = {name_of(path):
+                 evaluation_of(evaluated(path))["iteration_time_s"]
+                 for path in filter(has_plan, PLANS)}
         if os.environ.get("TANGRAM_UPDATE_EXPECTED"):
             EXPECTED.write_text(json.dumps(times, indent=2) + "\n",
                                 encoding="utf-8")
@@ -177,8 +186,8 @@ class ClusterFilesTest(Files):
                 new = evaluated(path, "--cluster", path.parent / "cluster.yaml",
                                 "--nodes", nodes)
                 self.assert_within(old["cluster"], new["cluster"], "cluster")
-                self.assertEqual(new["evaluation"],
-                                 evaluated(path)["evaluation"])
+                self.assertEqual(evaluation_of(new),
+                                 evaluation_of(evaluated(path)))
 
     def test_newer_versions_are_refused(self):
         text = (ROOT / "v1/cluster.yaml").read_text(encoding="utf-8")
