@@ -9,7 +9,16 @@ namespace tangram {
 //   latency + (B − 1) · slowest + exposed,
 // with latency = Σ t_s, slowest = max t_s over the times t_s of the stages for
 // one of B microbatches, and exposed the synchronisation that no pass hides.
-// See common/sim/one_f_one_b.h for its relation to the played schedule.
+//
+// Compared with the played 1F1B schedule, with t_s = forward + backward + both
+// transfers to the next stage, according to property tests (not a proof), it is
+// equal for equal stages without transfers. It is never less if all stages have
+// the same backward : forward ratio. If ratios differ by up to 1.5 (some stages
+// recompute), it is less by at most 1 %, because a stage may wait for a forward
+// pass of its warm-up while a backward pass is ready. It is more by at most Σ
+// t_s of the stages behind the slowest, plus the part of the transfers that
+// overlaps with passes. If transfers block, a stage between two others pays for
+// both boundaries, but the closed form counts one.
 inline double ClosedFormSeconds(double latency_s, double slowest_s,
                                 int num_microbatches, double exposed_s = 0) {
   return latency_s + (num_microbatches - 1) * slowest_s + exposed_s;

@@ -6,11 +6,11 @@
 #include "benchmark/benchmark.h"
 #include "common/cost/stage_cost.h"
 #include "common/sim/held_microbatches.h"
-#include "common/sim/one_f_one_b.h"
 #include "common/sim/play_pipeline.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/device_catalogue.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/one_f_one_b.h"
 
 namespace tangram {
 namespace {
@@ -73,7 +73,7 @@ void BM_ClosedForm(benchmark::State& state) {
                         .sync_s = cost.sync_s,
                         .optimizer_s = cost.optimizer_s});
     }
-    benchmark::DoNotOptimize(ClosedFormIterationSeconds(stages, 128));
+    benchmark::DoNotOptimize(testing::ClosedFormIterationSeconds(stages, 128));
   }
 }
 BENCHMARK(BM_ClosedForm)->Unit(benchmark::kMicrosecond);

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/sim/one_f_one_b.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/one_f_one_b.h"
 
 namespace tangram {
 namespace {
@@ -111,20 +111,20 @@ TEST(TimelineTracksTest, GetsCoarserWhereThereAreTooManyNumbers) {
 // Unlike stages with transfers, as EvaluatePlan would play them.
 TEST(TimelineTracksTest, SayWhenEveryEventIs) {
   std::vector<TimelineEvent> events;
-  const PipelineRun run =
-      RunOneFOneB({{.forward_s = 1,
-                    .backward_s = 2.1,
-                    .send_forward_s = 0.3,
-                    .send_backward_s = 0.4,
-                    .sync_s = 1,
-                    .optimizer_s = 0.5},
-                   {.forward_s = 1.3,
-                    .backward_s = 1.9,
-                    .send_forward_s = 0.2,
-                    .send_backward_s = 0.2,
-                    .sync_s = 1},
-                   {.forward_s = 0.9, .backward_s = 2.4, .optimizer_s = 0.25}},
-                  /*num_microbatches=*/64, &events);
+  const PipelineRun run = testing::RunOneFOneB(
+      {{.forward_s = 1,
+        .backward_s = 2.1,
+        .send_forward_s = 0.3,
+        .send_backward_s = 0.4,
+        .sync_s = 1,
+        .optimizer_s = 0.5},
+       {.forward_s = 1.3,
+        .backward_s = 1.9,
+        .send_forward_s = 0.2,
+        .send_backward_s = 0.2,
+        .sync_s = 1},
+       {.forward_s = 0.9, .backward_s = 2.4, .optimizer_s = 0.25}},
+      /*num_microbatches=*/64, &events);
   const std::vector<Track> tracks =
       TimelineTracks(events, run.iteration_time_s, kAnyNumber);
 
@@ -156,6 +156,24 @@ TEST(TimelineTracksTest, SayWhenEveryEventIs) {
   }
   // Far fewer than the 640 starts and as many durations.
   EXPECT_LT(numbers, 250u);
+}
+
+TEST(TimelineTracksTest, GroupsOfAStageHaveTracksWithTheirMicrobatches) {
+  const std::vector<TimelineEvent> timeline = {
+      {TimelineEvent::Kind::kForward, 0, 0, 0, 0, 1},
+      {TimelineEvent::Kind::kForward, 0, 1, 1, 0, 3},
+      {TimelineEvent::Kind::kForward, 0, 2, 0, 1, 2},
+      {TimelineEvent::Kind::kForward, 0, 4, 0, 2, 3}};
+  const std::vector<Track> tracks = TimelineTracks(timeline, 3, 1000);
+  ASSERT_EQ(tracks.size(), 2u);
+  EXPECT_EQ(tracks[0].replica, 0);
+  EXPECT_THAT(tracks[0].microbatches, ::testing::ElementsAre(0, 2, 4));
+  ASSERT_EQ(tracks[0].runs.size(), 1u);
+  EXPECT_EQ(tracks[0].runs[0].first_microbatch, 0);
+  EXPECT_EQ(tracks[0].runs[0].count, 3);
+  EXPECT_EQ(tracks[1].replica, 1);
+  // One event is consecutive.
+  EXPECT_THAT(tracks[1].microbatches, ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "common/sim/one_f_one_b.h"
+#include "tests/testing/one_f_one_b.h"
 
 #include <algorithm>
 #include <random>
@@ -11,8 +11,10 @@
 namespace tangram {
 namespace {
 
+using testing::ClosedFormIterationSeconds;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
+using testing::RunOneFOneB;
 using Kind = TimelineEvent::Kind;
 
 double Seconds(const std::vector<StageTimes>& stages, int num_microbatches) {
