@@ -3,7 +3,7 @@ import * as format from "./format";
 import { stageColor, textOn } from "./palette";
 import { stageTable } from "./stage_table";
 import { arrowKeys, withTooltip } from "./tooltip";
-import { numDevices, numGpus, type Answer, type Cut, type Model, type Stage } from "./view_model";
+import { numDevices, numGpus, type Answer, type Cut, type Model, type Parallelism, type Stage } from "./view_model";
 
 // Draws two bars, layers above and GPUs below, joined by a piece for each stage.
 // A piece that narrows downwards has a larger share of the model than of the GPUs.
@@ -56,16 +56,23 @@ function box({ from, to }: Span, y: number, color: string, label: string): SVGEl
   ];
 }
 
-function stageText(answer: Answer, s: number): string[] {
-  const { times, memory, parallelism: p, ...stage } = answer.stages[s];
+function degreesText(p: Parallelism): string {
   const degrees = [`tp ${p.tp}`, `dp ${p.dp}`];
   if (p.cp > 1) degrees.push(`cp ${p.cp}`);
   if (p.ep > 1) degrees.push(`ep ${p.ep}`);
   if (p.zero > 0) degrees.push(`ZeRO ${p.zero}`);
+  return degrees.join(", ");
+}
+
+function stageText(answer: Answer, s: number): string[] {
+  const { times, memory, parallelism, mixed, ...stage } = answer.stages[s];
+  const degrees = mixed
+    ? `${mixed.sharing}: ${mixed.groups.map((g) => degreesText(g.parallelism)).join(" + ")}`
+    : degreesText(parallelism);
   return [
     `stage ${s}: ${stage.layers}`,
     `${stage.gpus_label} (${stage.where})`,
-    degrees.join(", "),
+    degrees,
     `${format.seconds(times.forward_s + times.backward_s)} a microbatch`,
     `${format.bytes(memory.peak_bytes)} of ${format.bytes(memory.capacity_bytes)}`,
   ];

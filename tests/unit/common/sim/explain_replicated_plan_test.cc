@@ -43,7 +43,7 @@ TEST(ExplainReplicatedPlanTest, NamesSharesThatWouldEndSooner) {
   EXPECT_THAT(ExplainShares(6),
               Contains("shares of 4, 4 microbatches would end the last pass "
                        "about 33.3 % sooner"));
-  EXPECT_THAT(ExplainShares(4), Not(Contains(HasSubstr("would end"))));
+  EXPECT_THAT(ExplainShares(4), Not(Contains(HasSubstr("sooner"))));
 }
 
 TEST(ExplainPlanTest, SaysWhatTheGroupsOfAMixedStageTake) {

@@ -219,5 +219,34 @@ TEST(ReportPageTest, HostileNamesStayText) {
   EXPECT_EQ(view["plans"][0]["cluster"]["name"], kHostile);
 }
 
+TEST(ReportJsonTest, ShowsTheGroupsOfMixedStages) {
+  ReportedPlan reported = ExamplePlan();
+  PlanFile& file = reported.file;
+  PipelinePlan& plan = *file.result.plan;
+  plan.stages[0] = testing::MixedOn(
+      0, 3,
+      {.sharing = StageSharing::kRouted,
+       .groups = {{.parallelism = {.tp_degree = 2}, .share = 5}, {.share = 3}}},
+      NodeGpus(0, 3));
+  file.result.evaluation = *EvaluatePlan(
+      file.model, file.cluster, file.training, plan, &reported.timeline);
+  const Json report = Json::parse(ReportJson({reported}));
+  const Json& answer = report["plans"][0]["plan"];
+  const Json& mixed = answer["stages"][0]["mixed"];
+  EXPECT_EQ(mixed["sharing"], "routed");
+  EXPECT_EQ(mixed["groups"][0]["parallelism"]["tp"], "2");
+  EXPECT_EQ(mixed["groups"][1]["share"], 3);
+  EXPECT_EQ(mixed["groups"][1]["gpus_label"], "1 x T4");
+  EXPECT_FALSE(answer["stages"][1].contains("mixed"));
+  int tracks_of_group = 0;
+  for (const Json& track : answer["timeline"]) {
+    if (track.value("group", 0) == 0) continue;
+    ++tracks_of_group;
+    if (track["kind"] != "forward") continue;
+    EXPECT_EQ(track["microbatches"].size(), 3u);
+  }
+  EXPECT_GE(tracks_of_group, 3);  // Forward, backward, transfers.
+}
+
 }  // namespace
 }  // namespace tangram
