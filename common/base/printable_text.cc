@@ -41,7 +41,8 @@ std::string PrintableText(absl::string_view text, size_t max_bytes) {
   printable.reserve(text.size() + kCut.size());
   for (size_t i = 0; i < text.size();) {
     const size_t control = ControlBytes(text, i);
-    printable.push_back(control > 0 ? '?' : text[i]);
+    const char instead = absl::ascii_isspace(text[i]) ? ' ' : '?';
+    printable.push_back(control > 0 ? instead : text[i]);
     i += control > 0 ? control : 1;
   }
   if (is_cut) absl::StrAppend(&printable, kCut);

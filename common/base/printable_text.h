@@ -13,9 +13,9 @@ namespace tangram {
 bool IsPrintable(absl::string_view text);
 
 // Returns a text from outside so that logs, terminals and memory can take it:
-// control characters become "?", and a text longer than `max_bytes` is cut
-// between two characters and ends in "...". The result has at most `max_bytes`
-// bytes, which must be at least 3.
+// ends of lines and tabs become spaces, other control characters become "?",
+// and a text longer than `max_bytes` is cut between two characters and ends in
+// "...". The result has at most `max_bytes` bytes, which must be at least 3.
 std::string PrintableText(absl::string_view text, size_t max_bytes);
 
 }  // namespace tangram

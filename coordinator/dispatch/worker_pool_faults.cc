@@ -18,8 +18,6 @@ namespace {
 const PairContext kNoContext;
 // An id that the queue never gives.
 constexpr TaskId kNoTask = 0;
-// Bytes of a worker's error that are kept. Callers see them.
-constexpr size_t kMaxErrorBytes = 1000;
 
 std::string Text(const WorkerInfo& worker) {
   if (worker.version.empty()) return absl::StrCat("worker ", worker.name);
@@ -63,7 +61,8 @@ void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
       const absl::Status& error = given.answer.status();
       if (!IsVerdict(error)) given.rejection = RejectionReason::kError;
       given.answer = absl::Status(
-          error.code(), PrintableText(error.message(), kMaxErrorBytes));
+          error.code(),
+          PrintableText(error.message(), WorkerQuarantine::kMaxFaultBytes));
     } else if (asked[i] != nullptr) {
       absl::Status status = asked[i]->Check(*given.answer);
       if (status.ok()) continue;

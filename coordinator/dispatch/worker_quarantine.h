@@ -47,8 +47,9 @@ class WorkerQuarantine {
     bool held = false;       // In quarantine.
     double held_since_s = 0;
   };
-  // More than a path of fields, a value and an expectation take.
-  static constexpr size_t kMaxFaultBytes = 500;
+  // Some 20 lines, as a program that died leaves. Twice as much would help no
+  // reader, and all records would take 64 MiB.
+  static constexpr size_t kMaxFaultBytes = 2000;
   // The most workers remembered, more than one coordinator has.
   static constexpr size_t kMaxRecords = 1 << 14;
 

@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tangram/v1/status_service.grpc.pb.h"
 #include "tangram/v1/worker_pool_service.grpc.pb.h"
+#include "tests/testing/forwarding_parallelizer.h"
 #include "tests/testing/service/test_service.h"
 #include "tests/testing/service/test_tokens.h"
 #include "tests/testing/service/worker_proxy.h"
@@ -143,6 +144,39 @@ TEST_F(QuarantineTest, AnotherNameOfTheSameCallerIsNotAskedEither) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("token-2")));
   EXPECT_THAT(Release("token-1@127.0.0.1"), IsOk());
   EXPECT_FALSE(Find("renamed").quarantined());
+}
+
+// Fails as an adapter in a program does whose process dies.
+class FailingParallelizer : public ForwardingParallelizer {
+ public:
+  absl::StatusOr<SlicePlanSet> Parallelize(
+      const ModelSlice&, const IslandSpec&,
+      const ParallelizeOptions&) const override {
+    return absl::InternalError("uniform: ended by signal 9\x1b[2J");
+  }
+
+ private:
+  const Parallelizer& target() const override { return *uniform_; }
+
+  const std::unique_ptr<Parallelizer> uniform_ =
+      *CreateBuiltinParallelizer("uniform");
+};
+
+TEST_F(QuarantineTest, AFailureOfOneWorkerIsAskedElsewhereAndCounted) {
+  errs_ = false;
+  WorkerOptions failing{
+      .coordinators = {{.address = service_.address(),
+                        .token_file = tokens_.FileOf("token-2")}},
+      .name = "failing"};
+  failing.parallelizers.push_back(std::make_unique<FailingParallelizer>());
+  service_.AddWorker(std::move(failing));
+  ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan());
+  EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
+  EXPECT_TRUE(Find("failing").quarantined());
+  EXPECT_THAT(Find("failing").last_fault(),
+              AllOf(HasSubstr("worker failing"),
+                    HasSubstr("uniform: ended by signal 9?[2J")));
+  EXPECT_EQ(Erring().rejected(), 0);
 }
 
 // The name would reach logs and terminals.

@@ -9,7 +9,7 @@ namespace {
 
 TEST(PrintableTextTest, ControlCharactersAreReplaced) {
   EXPECT_EQ(PrintableText("plain", 10), "plain");
-  EXPECT_EQ(PrintableText("a\x1b[2J\nb\x7f", 20), "a?[2J?b?");
+  EXPECT_EQ(PrintableText("a\x1b[2J\nb\x7f", 20), "a?[2J b?");
   // U+009B begins an escape sequence too; U+00A9 is a letter-like sign.
   EXPECT_EQ(PrintableText("\xC2\x9B"
                           "31m \xC2\xA9",

@@ -384,7 +384,7 @@ TEST_F(WrongAnswersTest, TextsOfWorkersAreShortAndPrintable) {
     AnswerWithError(id, worker.AwaitLeases(1)[0], absl::Status(code, nasty));
     const absl::Status status = run.get().status();
     EXPECT_THAT(status, StatusIs(code, HasSubstr("?[2Jxxx")));
-    EXPECT_LE(status.message().size(), 1000);
+    EXPECT_LE(status.message().size(), WorkerQuarantine::kMaxFaultBytes);
     pool_.Disconnect(id);
   }
 }
