@@ -87,8 +87,8 @@ struct PlanFindings {
   std::vector<std::string> limits;
 };
 
-// One search for one request. Calls: Propose until the judge is content or no
-// proposal is left, then Conclude once.
+// One search for one request. Calls: Propose until a proposal fits or none is
+// left, then Improve until none is left, then Conclude once.
 class PlanSearch {
  public:
   virtual ~PlanSearch() = default;
@@ -99,6 +99,16 @@ class PlanSearch {
   // left. Never returns a proposal twice.
   virtual absl::StatusOr<std::vector<Proposal>> Propose(
       absl::Span<const Refusal> refused) = 0;
+
+  // Called after a proposal fitted, again and again until it returns none.
+  // `refused` are refusals of the last proposals, of Propose or Improve.
+  // Returns proposals that may take less than `limit_s` seconds and may be the
+  // fastest on their set of islands. Others change no answer. A planner that
+  // proposes its best plans at once has none.
+  virtual absl::StatusOr<std::vector<Proposal>> Improve(
+      double /*limit_s*/, absl::Span<const Refusal> /*refused*/) {
+    return std::vector<Proposal>();
+  }
 
   virtual absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) = 0;
 };

@@ -127,6 +127,8 @@ class Judge {
   }
 
   bool any_fits() const { return kept_.size() > 0; }
+  // Slower proposals cannot be chosen.
+  double limit_s() const { return kept_.limit_s(); }
   int num_judged() const {
     return static_cast<int>(judgement_.proposals.size());
   }
@@ -236,6 +238,7 @@ class JudgedPlanner : public ClusterPlanner {
   //                             fewer than kMaxJudged proposals were judged.
   //
   // A round is judged whole, so that ChooseIslands sees all of its proposals.
+  // Once one fits, the planner may improve on the best so far.
   static absl::Status JudgeAll(PlanSearch& search, PlanObserver& observer,
                                Judge& judge) {
     std::vector<Refusal> refusals;
@@ -243,14 +246,30 @@ class JudgedPlanner : public ClusterPlanner {
       TANGRAM_ASSIGN_OR_RETURN(std::vector<Proposal> proposals,
                                search.Propose(refusals));
       if (proposals.empty()) return absl::OkStatus();
-      observer.OnPhase(PlanPhase::kEvaluation);
-      refusals.clear();
-      for (int i = 0; i < static_cast<int>(proposals.size()); ++i) {
-        if (observer.ShouldStop()) {
-          return absl::CancelledError("planning stopped");
-        }
-        judge.Add(std::move(proposals[i]), i, refusals);
+      TANGRAM_RETURN_IF_ERROR(
+          JudgeRound(std::move(proposals), observer, judge, refusals));
+    }
+    while (judge.num_judged() < kMaxJudged) {
+      TANGRAM_ASSIGN_OR_RETURN(std::vector<Proposal> proposals,
+                               search.Improve(judge.limit_s(), refusals));
+      if (proposals.empty()) return absl::OkStatus();
+      TANGRAM_RETURN_IF_ERROR(
+          JudgeRound(std::move(proposals), observer, judge, refusals));
+    }
+    return absl::OkStatus();
+  }
+
+  // Judges `proposals` and sets `refusals` to those of them that cannot run.
+  static absl::Status JudgeRound(std::vector<Proposal> proposals,
+                                 PlanObserver& observer, Judge& judge,
+                                 std::vector<Refusal>& refusals) {
+    observer.OnPhase(PlanPhase::kEvaluation);
+    refusals.clear();
+    for (int i = 0; i < static_cast<int>(proposals.size()); ++i) {
+      if (observer.ShouldStop()) {
+        return absl::CancelledError("planning stopped");
       }
+      judge.Add(std::move(proposals[i]), i, refusals);
     }
     return absl::OkStatus();
   }

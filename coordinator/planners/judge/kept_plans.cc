@@ -9,7 +9,7 @@ namespace tangram {
 
 void KeptPlans::Add(uint32_t islands, KeptPlan plan) {
   const double seconds = plan.evaluation.iteration_time_s;
-  if (seconds > least_s_ * (1 + min_gain_)) return;
+  if (seconds > limit_s()) return;
   const auto [it, inserted] = fastest_.try_emplace(islands);
   const bool faster =
       inserted || seconds < it->second.evaluation.iteration_time_s;
@@ -17,7 +17,7 @@ void KeptPlans::Add(uint32_t islands, KeptPlan plan) {
   if (seconds >= least_s_) return;
   least_s_ = seconds;
   std::erase_if(fastest_, [this](const auto& kept) {
-    return kept.second.evaluation.iteration_time_s > least_s_ * (1 + min_gain_);
+    return kept.second.evaluation.iteration_time_s > limit_s();
   });
 }
 

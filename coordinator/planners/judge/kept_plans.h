@@ -34,6 +34,8 @@ class KeptPlans {
   // Returns the plan that ChooseIslands chose. It must be kept.
   KeptPlan Take(int index);
 
+  // b_min·(1 + min_gain) in seconds; infinite without plans.
+  double limit_s() const { return least_s_ * (1 + min_gain_); }
   int size() const { return static_cast<int>(fastest_.size()); }
 
  private:

@@ -12,6 +12,7 @@
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/name_constraints.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
+#include "coordinator/planners/portfolio/split_planner.h"
 
 namespace tangram {
 namespace {
@@ -83,8 +84,8 @@ class PortfolioPlanner : public ClusterPlanner {
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
                                         PlanObserver& observer) {
     if (members_.size() == 1) {
-      return CreateJudgedPlanner(choice_, *members_.front().source)
-          ->Plan(request, observer);
+      return PlanWithSplits(choice_, *members_.front().source, {}, request,
+                            observer);
     }
     Answer answer;
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
@@ -136,9 +137,9 @@ class PortfolioPlanner : public ClusterPlanner {
       }
       TANGRAM_RETURN_IF_ERROR(atoms.status());
       mixable.Add(member, *std::move(atoms));
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                               CreateJudgedPlanner(choice_, *member.source)
-                                   ->Plan(request, observer));
+      TANGRAM_ASSIGN_OR_RETURN(
+          PlanResult result,
+          PlanWithSplits(choice_, *member.source, {}, request, observer));
       PlanAlternative alternative =
           AlternativeOf(result, {member.parallelizer}, "");
       Take(std::move(result), std::move(alternative), answer);
@@ -163,8 +164,8 @@ class PortfolioPlanner : public ClusterPlanner {
       const auto source = CreateMixedSource(sources);
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,
-          CreateJudgedPlanner(choice_, *source, {.runtime = runtime})
-              ->Plan(request, observer));
+          PlanWithSplits(choice_, *source, {.runtime = runtime}, request,
+                         observer));
       PlanAlternative alternative = AlternativeOf(result, names, runtime->name);
       Take(std::move(result), std::move(alternative), answer);
     }

@@ -5,18 +5,17 @@
 #include "common/planner/cluster_planner.h"
 #include "coordinator/planners/tangram/pair_store.h"
 #include "coordinator/planners/tangram/search_space.h"
+#include "coordinator/planners/tangram/slice_times.h"
 
 namespace tangram {
 
 // Returns a lower bound on the simulated iteration time in seconds of every
 // composition of the slice plans in `store`, for every microbatch size. The
-// bound is at most `limit_s`. The evaluator's own costs are used, on the GPUs
-// that a stage would have, so the bound holds whatever a parallelizer claims.
+// bound is at most `limit_s`. `times` must be of the same space and store.
 // Errors: kCancelled once `observer` says stop.
 absl::StatusOr<double> SimulatedLowerBound(const SearchSpace& space,
                                            const PairStore& store,
-                                           const PlanRequest& request,
-                                           double limit_s,
+                                           SliceTimes& times, double limit_s,
                                            PlanObserver& observer);
 
 }  // namespace tangram

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
-#include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
 #include "common/parallelizer/keep_within.h"
 #include "coordinator/planners/tangram/planning_limits.h"
@@ -32,8 +31,6 @@ struct Window {
 };
 constexpr Window kWindows[] = {
     {0, kMaxCompositions, 1}, {0.25, 256, 4}, {1, kMaxFinalists, 16}};
-
-int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
 // Returns the first layer of atom `atom`.
 const LayerSpec& LayerAt(const SearchSpace& space, const ModelSpec& model,
@@ -450,8 +447,6 @@ PairId PairSearch::PairOf(int microbatch, const PlacedPair& placed) const {
           .island_class = space_.class_of_island[placed.island]};
 }
 
-// Returns the candidates of a pair on an island: the store's, with the limits
-// on trailing stages that lessons set for this island.
 const PairCandidates& PairSearch::CandidatesOn(const PairId& pair, int island) {
   const PairCandidates& answered = store_.CandidatesOf(pair);
   const auto lessons = borne_.find({pair, island});
@@ -505,25 +500,6 @@ ComposeProblem PairSearch::ProblemFor(int microbatch) {
     }
   }
   return problem;
-}
-
-// Returns the seconds per microbatch for the activations of a slice boundary
-// and their gradients on the way back. GPUs send in pairs: min(from, to) flows
-// over min(from, to) pairs of nodes.
-double PairSearch::TransferSecondsBetween(int microbatch, int atom,
-                                          int from_island, int from_gpus,
-                                          int to_island, int to_gpus) const {
-  const int from_nodes =
-      CeilDiv(from_gpus, space_.islands[from_island].spec.gpus_per_node);
-  const int to_nodes =
-      CeilDiv(to_gpus, space_.islands[to_island].spec.gpus_per_node);
-  TransferPath path{.flows = std::min(from_gpus, to_gpus),
-                    .node_pairs = std::min(from_nodes, to_nodes)};
-  const double bytes = boundary_bytes_[microbatch][atom];
-  path.link = island_links_[from_island][to_island];
-  const double forward_s = TransferSeconds(bytes, path);
-  path.link = island_links_[to_island][from_island];
-  return forward_s + TransferSeconds(bytes, path);
 }
 
 Finalist PairSearch::FinalistOf(int microbatch,

@@ -90,6 +90,22 @@ class PairSearch {
   absl::StatusOr<double> BestWithIsland(int island, int microbatch,
                                         double limit_s);
 
+  // Returns the candidates of a pair on an island: the store's, with the limits
+  // on trailing stages that lessons set for this island.
+  const PairCandidates& CandidatesOn(const PairId& pair, int island);
+  // Returns whether the lower bound of the pair is within the slack of the best
+  // pipeline. Such pairs were asked whatever was pruned.
+  bool Matters(const PairId& pair) const {
+    return !(space_.PairIterationSeconds(pair) >
+             Limit());  // Also if it is NaN.
+  }
+  // Returns whether this pipeline was among finalists().
+  bool WasFinalist(const Finalist& finalist) const {
+    return collected_.contains(finalist.slices);
+  }
+  // Returns the closed form of a pipeline in seconds.
+  double ClosedFormOf(const Finalist& finalist) const;
+
   // Returns a lower bound in seconds on the closed form of any pipeline that
   // uses `island`, whether or not its pairs were asked. Infinite: there is
   // none. The only error is kCancelled.
@@ -126,7 +142,6 @@ class PairSearch {
   static std::vector<PlacedPair> KeepUsed(
       std::vector<PlacedPair> pairs, std::vector<Composition>& compositions);
   std::vector<Question> OpenQuestions() const;
-  const PairCandidates& CandidatesOn(const PairId& pair, int island);
   ComposeProblem ProblemFor(int microbatch);
   double TransferSecondsBetween(int microbatch, int atom, int from_island,
                                 int from_gpus, int to_island,

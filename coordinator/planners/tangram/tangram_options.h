@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "coordinator/islands/build_islands.h"
+#include "coordinator/islands/split_islands.h"
 
 namespace tangram {
 
@@ -25,6 +26,8 @@ inline constexpr double kMaxFinalistSlack = 1;
 
 struct TangramOptions {
   IslandTolerances tolerances;
+  // Divides the islands further. Empty: they stay whole.
+  IslandSplit split;
   PruningOptions pruning;
   // Search steps of the parallelizer for a slice that is the whole model.
   int64_t max_search_steps = 1024;

@@ -1,5 +1,8 @@
 #include "coordinator/planners/tangram/tangram_planner.h"
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +13,11 @@
 #include "common/base/status_macros.h"
 #include "coordinator/planners/tangram/bound_slices.h"
 #include "coordinator/planners/tangram/explain_search.h"
+#include "coordinator/planners/tangram/order_finalists.h"
 #include "coordinator/planners/tangram/pair_search.h"
 #include "coordinator/planners/tangram/place_plan.h"
 #include "coordinator/planners/tangram/search_space.h"
+#include "coordinator/planners/tangram/slice_times.h"
 
 namespace tangram {
 namespace {
@@ -49,33 +54,63 @@ class TangramSearch : public PlanSearch {
         rules_(rules),
         observer_(observer),
         space_(std::move(space)),
-        search_(space_, request, options_, rules_, source, observer) {}
+        search_(space_, request, options_, rules_, source, observer),
+        times_(space_, search_.store(), request),
+        ordered_(space_, search_, times_, observer) {}
 
   absl::StatusOr<std::vector<Proposal>> Propose(
       absl::Span<const Refusal> refused) override {
     if (proposed_.empty()) {
       TANGRAM_RETURN_IF_ERROR(search_.Run());
     } else {
+      NoteRefusals(refused);
       TANGRAM_RETURN_IF_ERROR(search_.Widen(LessonsOf(refused)));
     }
     last_ = proposed_.size();
     std::vector<Proposal> proposals;
     for (const Finalist& finalist : search_.finalists()) {
-      proposals.push_back({.make_plan =
-                               [this, finalist] {
-                                 return PlacePlan(space_, search_.store(),
-                                                  finalist);
-                               },
-                           .predicted_s = finalist.closed_form_s});
-      proposed_.push_back(finalist);
+      proposals.push_back(ProposalOf(finalist));
     }
     return proposals;
+  }
+
+  // The finalists are the best by closed form. A composition that is faster
+  // when it is played may not be among them. The first composition of a set of
+  // islands that fits is the fastest, so it settles the set.
+  absl::StatusOr<std::vector<Proposal>> Improve(
+      double limit_s, absl::Span<const Refusal> refused) override {
+    std::vector<Proposal> proposals;
+    // A runtime may change the stages of slice plans, and with them the times.
+    if (rules_.fit) return proposals;
+    NoteRefusals(refused);
+    // Without a refusal, the last improvement fits.
+    if (num_improvements_ > 0 && refused.empty()) {
+      ordered_.Settle(IslandsOf(proposed_.back()));
+    }
+    observer_.OnPhase(PlanPhase::kComposition);
+    while (true) {
+      TANGRAM_ASSIGN_OR_RETURN(const std::optional<Finalist> next,
+                               ordered_.Next(limit_s));
+      if (!next.has_value()) return proposals;
+      if (!search_.WasFinalist(*next)) {
+        last_ = proposed_.size();
+        ++num_improvements_;
+        proposals.push_back(ProposalOf(*next));
+        return proposals;
+      }
+      if (!refused_.contains(next->slices)) ordered_.Settle(IslandsOf(*next));
+    }
   }
 
   absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) override {
     PlanFindings findings{.islands = space_.islands, .notes = space_.notes};
     for (std::string& note : search_.Notes()) {
       findings.notes.push_back(std::move(note));
+    }
+    if (!ordered_.is_exact()) {
+      findings.notes.push_back(
+          "the search by simulated time stopped at its limit, so a faster "
+          "composition of the slice plans may exist");
     }
     for (Island& island : findings.islands) island.spec.limits = {};
     if (judgement.chosen >= 0) {
@@ -84,7 +119,7 @@ class TangramSearch : public PlanSearch {
         TANGRAM_ASSIGN_OR_RETURN(
             findings.lower_bound_s,
             SimulatedLowerBound(
-                space_, search_.store(), request_,
+                space_, search_.store(), times_,
                 judgement.proposals[judgement.chosen].iteration_time_s,
                 observer_));
       }
@@ -99,10 +134,35 @@ class TangramSearch : public PlanSearch {
         absl::StrCat("pipeline microbatch sizes tried: ",
                      absl::StrJoin(space_.microbatch_sizes, ", ")));
     findings.stats = search_.stats();
+    findings.stats.finalists += num_improvements_;
     return findings;
   }
 
  private:
+  // Returns the islands of a pipeline, a bit each.
+  static uint32_t IslandsOf(const Finalist& finalist) {
+    uint32_t islands = 0;
+    for (const ChosenSlice& slice : finalist.slices) {
+      islands |= uint32_t{1} << slice.island;
+    }
+    return islands;
+  }
+
+  void NoteRefusals(absl::Span<const Refusal> refused) {
+    for (const Refusal& refusal : refused) {
+      refused_.insert(proposed_[last_ + refusal.proposal].slices);
+    }
+  }
+
+  Proposal ProposalOf(const Finalist& finalist) {
+    proposed_.push_back(finalist);
+    return {.make_plan =
+                [this, finalist] {
+                  return PlacePlan(space_, search_.store(), finalist);
+                },
+            .predicted_s = finalist.closed_form_s};
+  }
+
   // Returns a lesson on the slice plan of each stage that exceeds its memory.
   // Returns none if a runtime changes plans, because then the memory is not
   // that of the slice plan.
@@ -157,8 +217,12 @@ class TangramSearch : public PlanSearch {
   PlanObserver& observer_;
   const SearchSpace space_;
   PairSearch search_;
+  SliceTimes times_;
+  OrderFinalists ordered_;
+  int64_t num_improvements_ = 0;
   std::vector<Finalist> proposed_;  // In the order of the judgement.
-  size_t last_ = 0;                 // Index of the first of the last proposals.
+  std::set<std::vector<ChosenSlice>> refused_;
+  size_t last_ = 0;  // Index of the first of the last proposals.
 };
 
 class TangramPlanner : public Planner {

@@ -70,6 +70,8 @@ struct Script {
   std::vector<std::vector<Proposal>> calls;
   bool exhausted = true;
   PlanningStats stats;
+  std::vector<Proposal> improvements;  // After a proposal fitted, one a call.
+  std::vector<double> limits_s;        // Told by the judge.
   std::vector<Refusal> told;
   int chosen = -2;
 };
@@ -82,6 +84,15 @@ class ScriptedSearch : public PlanSearch {
     script_.told.insert(script_.told.end(), refused.begin(), refused.end());
     if (next_ == script_.calls.size()) return std::vector<Proposal>();
     return script_.calls[next_++];
+  }
+  absl::StatusOr<std::vector<Proposal>> Improve(
+      double limit_s, absl::Span<const Refusal> refused) override {
+    script_.limits_s.push_back(limit_s);
+    script_.told.insert(script_.told.end(), refused.begin(), refused.end());
+    if (script_.improvements.empty()) return std::vector<Proposal>();
+    std::vector<Proposal> next = {std::move(script_.improvements.front())};
+    script_.improvements.erase(script_.improvements.begin());
+    return next;
   }
   absl::StatusOr<PlanFindings> Conclude(const Judgement& judgement) override {
     script_.chosen = judgement.chosen;
@@ -152,6 +163,37 @@ TEST(JudgedPlannerTest, AsksForTheNextBestUntilOneFits) {
   ASSERT_EQ(script.told.size(), 2);
   EXPECT_EQ(script.told[0].stage, 0);
   EXPECT_GT(script.told[0].why.bytes_short, 0);
+}
+
+TEST(JudgedPlannerTest, ImprovesUntilThePlannerHasNothingFaster) {
+  Script script{.calls = {{{.plan = WholeModel()}}, {{.plan = CutAfter(2)}}},
+                .improvements = {{.plan = CutAfter(5)}, {.plan = CutAfter(3)}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(1e15), script));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  EXPECT_EQ(script.chosen, 2);
+  ASSERT_EQ(script.limits_s.size(), 3);
+  EXPECT_EQ(script.limits_s[2], result.evaluation.iteration_time_s);
+  EXPECT_GT(script.limits_s[0], script.limits_s[2]);
+}
+
+TEST(JudgedPlannerTest, AnImprovementThatDoesNotFitChangesNothing) {
+  const double memory = (PeakBytes(WholeModel()) + PeakBytes(CutAfter(3))) / 2;
+  Script script{.calls = {{{.plan = CutAfter(3)}}},
+                .improvements = {{.plan = WholeModel()}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       PlanScript(TwoGpus(memory), script));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  EXPECT_EQ(script.limits_s.size(), 2);
+  EXPECT_EQ(script.told.size(), 1);
+}
+
+TEST(JudgedPlannerTest, NothingIsImprovedIfNothingFits) {
+  Script script{.calls = {{{.plan = WholeModel()}}},
+                .improvements = {{.plan = CutAfter(3)}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(TwoGpus(1), script));
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_TRUE(script.limits_s.empty());
 }
 
 TEST(JudgedPlannerTest, NoPlanSaysHowManyBytesTheClosestLacks) {

@@ -19,13 +19,13 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 bool NeverStop() { return false; }
 
 // A slice and the times of its stages, for the simulator.
-struct PlayedSlice {
+struct TimedSlice {
   AtomRange atoms;
   int island = 0;
   std::vector<StageTimes> stages;
 };
 
-BoundSlice BoundOf(const PlayedSlice& slice, int num_microbatches) {
+BoundSlice BoundOf(const TimedSlice& slice, int num_microbatches) {
   std::vector<double> seconds;
   for (const StageTimes& stage : slice.stages) {
     seconds.push_back(stage.forward_s + stage.backward_s);
@@ -35,10 +35,10 @@ BoundSlice BoundOf(const PlayedSlice& slice, int num_microbatches) {
                         first.sync_s + first.optimizer_s, num_microbatches);
 }
 
-double Played(const std::vector<const PlayedSlice*>& pipeline,
+double Played(const std::vector<const TimedSlice*>& pipeline,
               int num_microbatches) {
   std::vector<StageTimes> stages;
-  for (const PlayedSlice* slice : pipeline) {
+  for (const TimedSlice* slice : pipeline) {
     stages.insert(stages.end(), slice->stages.begin(), slice->stages.end());
   }
   const PipelineShape shape = {.num_devices = static_cast<int>(stages.size()),
@@ -48,15 +48,15 @@ double Played(const std::vector<const PlayedSlice*>& pipeline,
 
 // Returns the least simulated time of all compositions, by trying each.
 double LeastPlayed(int num_atoms, int num_microbatches,
-                   const std::vector<PlayedSlice>& slices) {
+                   const std::vector<TimedSlice>& slices) {
   double least_s = kNoLimit;
-  std::vector<const PlayedSlice*> pipeline;
+  std::vector<const TimedSlice*> pipeline;
   const std::function<void(int, int)> extend = [&](int atom, int islands) {
     if (atom == num_atoms) {
       least_s = std::min(least_s, Played(pipeline, num_microbatches));
       return;
     }
-    for (const PlayedSlice& slice : slices) {
+    for (const TimedSlice& slice : slices) {
       const int island = 1 << slice.island;
       if (slice.atoms.begin != atom || (islands & island) != 0) continue;
       pipeline.push_back(&slice);
@@ -68,15 +68,15 @@ double LeastPlayed(int num_atoms, int num_microbatches,
   return least_s;
 }
 
-std::vector<PlayedSlice> RandomSlices(int num_atoms, int num_islands,
-                                      std::mt19937& rng) {
+std::vector<TimedSlice> RandomSlices(int num_atoms, int num_islands,
+                                     std::mt19937& rng) {
   std::uniform_real_distribution<double> seconds(0.1, 2);
-  std::vector<PlayedSlice> slices;
+  std::vector<TimedSlice> slices;
   for (int begin = 0; begin < num_atoms; ++begin) {
     for (int end = begin + 1; end <= num_atoms; ++end) {
       for (int island = 0; island < num_islands; ++island) {
-        PlayedSlice& slice =
-            slices.emplace_back(PlayedSlice{{begin, end}, island});
+        TimedSlice& slice =
+            slices.emplace_back(TimedSlice{{begin, end}, island});
         const int num_stages = 1 + static_cast<int>(rng() % (end - begin));
         for (int s = 0; s < num_stages; ++s) {
           slice.stages.push_back({.forward_s = seconds(rng),
@@ -100,10 +100,10 @@ TEST(SimulatedBoundTest, IsAtMostTheSimulatedTimeOfEveryComposition) {
     const int num_atoms = 2 + static_cast<int>(rng() % 3);
     const int num_islands = 1 + static_cast<int>(rng() % 3);
     const int num_microbatches = 1 + static_cast<int>(rng() % 12);
-    const std::vector<PlayedSlice> slices =
+    const std::vector<TimedSlice> slices =
         RandomSlices(num_atoms, num_islands, rng);
     std::vector<BoundSlice> bounds;
-    for (const PlayedSlice& slice : slices) {
+    for (const TimedSlice& slice : slices) {
       bounds.push_back(BoundOf(slice, num_microbatches));
     }
     const double least_s = LeastPlayed(num_atoms, num_microbatches, slices);
@@ -119,9 +119,9 @@ TEST(SimulatedBoundTest, IsAtMostTheSimulatedTimeOfEveryComposition) {
 
 TEST(SimulatedBoundTest, ManyIslandsOnlyLowerIt) {
   std::mt19937 rng(1);
-  const std::vector<PlayedSlice> slices = RandomSlices(3, 3, rng);
+  const std::vector<TimedSlice> slices = RandomSlices(3, 3, rng);
   std::vector<BoundSlice> bounds;
-  for (const PlayedSlice& slice : slices) bounds.push_back(BoundOf(slice, 8));
+  for (const TimedSlice& slice : slices) bounds.push_back(BoundOf(slice, 8));
   ASSERT_OK_AND_ASSIGN(
       const double few,
       LeastIterationSeconds(3, 3, bounds, kNoLimit, NeverStop));

@@ -517,7 +517,10 @@ TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
               ::testing::Contains(HasSubstr("the model has 3002 atoms")));
   EXPECT_LE(source.queries.size(), 2u * 4 * 800);
   ASSERT_TRUE(result.plan.has_value());
-  // The fast GPU has two thirds of the layers, to a group of 12.
+  // The source says that the fast GPU is twice as fast, which gives it two
+  // thirds of the layers, to a group of 12. The simulator knows that both GPUs
+  // have the same memory bandwidth, so the slow one takes up to two more
+  // groups.
   ASSERT_THAT(result.plan->stages, SizeIs(2));
   EXPECT_EQ(result.plan->stages.back().plan.end.layer, 3002);
   int on_fast = 0;
@@ -525,7 +528,7 @@ TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
     if (result.islands[stage.island].name != "FAST x1") continue;
     on_fast = stage.plan.end.layer - stage.plan.begin.layer;
   }
-  EXPECT_NEAR(on_fast, 2 * 3002 / 3, 12);
+  EXPECT_NEAR(on_fast, 2 * 3002 / 3, 3 * 12);
 }
 
 TEST(TangramPlannerTest, PollsBetweenBatchesOfQuestions) {

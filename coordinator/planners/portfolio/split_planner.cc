@@ -1,0 +1,66 @@
+#include "coordinator/planners/portfolio/split_planner.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/portfolio/combine_results.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+
+namespace tangram {
+namespace {
+
+// Returns whether a constraint names an island. Its number or name may be that
+// of another island once the islands are divided.
+bool NamesIslands(const PlanConstraints& constraints) {
+  const auto names_one = [](const auto& constraint) {
+    return !constraint.island.empty();
+  };
+  return !constraints.exclude_islands.empty() || !constraints.pins.empty() ||
+         absl::c_any_of(constraints.tp_degrees, names_one) ||
+         absl::c_any_of(constraints.dp_degrees, names_one) ||
+         absl::c_any_of(constraints.max_stages, names_one);
+}
+
+}  // namespace
+
+absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
+                                          SlicePlanSource& source,
+                                          const PipelineRules& rules,
+                                          const PlanRequest& request,
+                                          PlanObserver& observer) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      PlanResult best,
+      CreateJudgedPlanner(choice, source, rules)->Plan(request, observer));
+  if (!choice.planner->features.heterogeneous ||
+      NamesIslands(request.constraints)) {
+    return best;
+  }
+  const std::vector<IslandSplit> splits =
+      IslandSplits(request.cluster, best.islands);
+  PlanningStats stats = best.stats;
+  double lower_bound_s = 0;
+  KeepLeastBound(best, lower_bound_s);
+  for (const IslandSplit& split : splits) {
+    PlannerChoice divided = choice;
+    divided.search.split = split;
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanResult result,
+        CreateJudgedPlanner(divided, source, rules)->Plan(request, observer));
+    AddStats(result.stats, stats);
+    KeepLeastBound(result, lower_bound_s);
+    if (IsBetter(result, best)) best = std::move(result);
+  }
+  best.stats = stats;
+  best.lower_bound_s = lower_bound_s;
+  if (!splits.empty()) {
+    best.notes.push_back(absl::StrCat(
+        "islands of several groups of nodes: planned as one, and divided in ",
+        splits.size(), splits.size() == 1 ? " way" : " ways"));
+  }
+  return best;
+}
+
+}  // namespace tangram

@@ -1,0 +1,282 @@
+#include "coordinator/planners/tangram/played_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Allows for rounding: the simulator adds the same seconds in another order.
+constexpr double kRounding = 1 - 1e-9;
+
+// Beyond this many islands, the bounds on the atoms in front of a tail do not
+// tell sets of islands apart. 2^5 sets are quick to go through.
+constexpr int kMostIslandsTold = 5;
+
+// Units of work: adding a stage to a tail counts as several looks at a slice.
+constexpr int kStageWork = 4;
+constexpr int64_t kWorkBetweenPolls = 1 << 14;
+
+}  // namespace
+
+// A partial pipeline over atoms [begin, n).
+struct PlayedOrder::Tail {
+  int problem = 0;
+  int begin = 0;
+  uint32_t islands = 0;  // In use, a bit each.
+  int slice = -1;        // The first slice; -1: no slice yet.
+  int rest = -1;         // The tail behind it.
+  double least_s = 0;    // Lower bound on pipelines that end with it.
+  TailBound bound;
+};
+
+// Bounds and slices of one problem.
+class PlayedOrder::Composer {
+ public:
+  Composer(const PlayedProblem& problem, double limit_s)
+      : problem_(problem), ending_at_(problem.num_atoms + 1) {
+    for (const PlayedPlan& plan : problem.plans)
+      plans_.push_back(AloneOf(plan));
+    for (int s = 0; s < static_cast<int>(problem.slices.size()); ++s) {
+      const PlayedSlice& slice = problem.slices[s];
+      if (plans_[slice.plan].busiest_s >= limit_s) continue;
+      ending_at_[slice.atoms.end].push_back(s);
+    }
+    BoundPrefixes();
+  }
+
+  const std::vector<int>& ending_at(int atom) const { return ending_at_[atom]; }
+  int64_t work() const { return work_; }
+
+  // Returns a lower bound on all pipelines.
+  double LeastSeconds() const {
+    return At(problem_.num_atoms, AllIslands()).busiest_s * kRounding;
+  }
+
+  // Returns a quick lower bound on pipelines in which `slice` comes before
+  // `tail`. Infinite if there is none.
+  double QuickSeconds(const PlayedSlice& slice, const Tail& tail) const {
+    const uint32_t own = uint32_t{1} << slice.island;
+    if ((tail.islands & own) != 0) return kInfinity;
+    if (problem_.plans[slice.plan].max_trailing_stages <
+        tail.bound.num_stages) {
+      return kInfinity;
+    }
+    const Prefix& prefix =
+        At(slice.atoms.begin, AllIslands() & ~(tail.islands | own));
+    const Alone& alone = plans_[slice.plan];
+    return std::max({prefix.busiest_s, prefix.latency_s + alone.busiest_s,
+                     prefix.latency_s + alone.latency_s + tail.bound.passes_s});
+  }
+
+  // Returns the tail of `slice` in front of `tail`.
+  Tail Prepend(int slice_index, const Tail& tail, int tail_index) {
+    const PlayedSlice& slice = problem_.slices[slice_index];
+    const std::vector<StageTimes>& stages = problem_.plans[slice.plan].stages;
+    work_ += kStageWork * static_cast<int64_t>(stages.size());
+    Tail longer{.problem = tail.problem,
+                .begin = slice.atoms.begin,
+                .islands = tail.islands | uint32_t{1} << slice.island,
+                .slice = slice_index,
+                .rest = tail_index,
+                .bound = tail.bound};
+    StageTimes last = stages.back();
+    if (tail.slice >= 0) {
+      problem_.set_transfers(slice, problem_.slices[tail.slice], last);
+    }
+    for (size_t s = stages.size(); s-- > 0;) {
+      longer.bound = PrependStage(s + 1 == stages.size() ? last : stages[s],
+                                  longer.bound, problem_.num_microbatches);
+    }
+    const Prefix& prefix = At(longer.begin, AllIslands() & ~longer.islands);
+    longer.least_s =
+        kRounding * (longer.begin == 0
+                         ? longer.bound.iteration_s
+                         : std::max(prefix.busiest_s,
+                                    prefix.latency_s + longer.bound.passes_s));
+    return longer;
+  }
+
+ private:
+  // Lower bounds on a plan wherever it is placed.
+  struct Alone {
+    double latency_s = 0;
+    double busiest_s = 0;  // max_s (Σ_{i<s} t_i + B·t_s).
+  };
+  // The least latency and busiest time of some first atoms on some islands.
+  struct Prefix {
+    double latency_s = kInfinity;
+    double busiest_s = kInfinity;
+  };
+
+  Alone AloneOf(const PlayedPlan& plan) const {
+    Alone alone;
+    for (const StageTimes& stage : plan.stages) {
+      const double seconds = stage.forward_s + stage.backward_s;
+      alone.busiest_s =
+          std::max(alone.busiest_s,
+                   alone.latency_s + problem_.num_microbatches * seconds);
+      alone.latency_s += seconds + stage.send_forward_s + stage.send_backward_s;
+    }
+    return alone;
+  }
+
+  bool tells_islands() const {
+    return problem_.num_islands <= kMostIslandsTold;
+  }
+  uint32_t AllIslands() const {
+    return tells_islands() ? (uint32_t{1} << problem_.num_islands) - 1 : 0;
+  }
+  const Prefix& At(int num_atoms, uint32_t islands) const {
+    return prefixes_[num_atoms][tells_islands() ? islands : 0];
+  }
+
+  // With l(a, U) and w(a, U) for atoms [0, a) on islands of U, over slices
+  // [b, a) on island i ∈ U:
+  //
+  //   l(0, U) = w(0, U) = 0
+  //   l(a, U) = min l(b, U \ {i}) + latency
+  //   w(a, U) = min max(w(b, U \ {i}), l(b, U \ {i}) + busiest).
+  void BoundPrefixes() {
+    prefixes_.assign(problem_.num_atoms + 1,
+                     std::vector<Prefix>(AllIslands() + 1));
+    for (Prefix& none : prefixes_[0]) none = {0, 0};
+    for (int end = 1; end <= problem_.num_atoms; ++end) {
+      for (const int index : ending_at_[end]) {
+        const PlayedSlice& slice = problem_.slices[index];
+        const Alone& alone = plans_[slice.plan];
+        const uint32_t own =
+            tells_islands() ? uint32_t{1} << slice.island : uint32_t{0};
+        for (uint32_t u = 0; u <= AllIslands(); ++u) {
+          if ((u & own) != own) continue;
+          const Prefix& before = prefixes_[slice.atoms.begin][u & ~own];
+          Prefix& prefix = prefixes_[end][u];
+          prefix.latency_s =
+              std::min(prefix.latency_s, before.latency_s + alone.latency_s);
+          prefix.busiest_s = std::min(
+              prefix.busiest_s,
+              std::max(before.busiest_s, before.latency_s + alone.busiest_s));
+        }
+        work_ += AllIslands() + 1;
+      }
+    }
+  }
+
+  const PlayedProblem& problem_;
+  std::vector<Alone> plans_;
+  std::vector<std::vector<int>> ending_at_;    // [atom]: slices.
+  std::vector<std::vector<Prefix>> prefixes_;  // [atoms][islands].
+  int64_t work_ = 0;
+};
+
+PlayedOrder::PlayedOrder(std::vector<PlayedProblem> problems, double limit_s)
+    : problems_(std::move(problems)) {
+  for (int p = 0; p < static_cast<int>(problems_.size()); ++p) {
+    composers_.push_back(std::make_unique<Composer>(problems_[p], limit_s));
+    const double least_s = composers_.back()->LeastSeconds();
+    if (least_s >= limit_s) continue;
+    AddTail(
+        {.problem = p, .begin = problems_[p].num_atoms, .least_s = least_s});
+  }
+}
+
+PlayedOrder::~PlayedOrder() = default;
+
+void PlayedOrder::AddTail(Tail tail) {
+  queue_.push({tail.least_s, 1, static_cast<int>(tails_.size())});
+  tails_.push_back(tail);
+}
+
+absl::StatusOr<std::optional<PlayedPipeline>> PlayedOrder::Next(
+    double limit_s, absl::FunctionRef<bool()> should_stop) {
+  while (!queue_.empty()) {
+    const auto [seconds, not_played, tail] = queue_.top();
+    if (seconds >= limit_s) return std::nullopt;
+    queue_.pop();
+    if (!IsWanted(tails_[tail])) continue;
+    if (not_played == 0) {
+      return PlayedPipeline{.problem = tails_[tail].problem,
+                            .slices = SlicesOf(tail),
+                            .seconds = seconds};
+    }
+    // At the limits, only pipelines that were played are returned.
+    is_exact_ =
+        is_exact_ && work_ < kMaxPlayedWork && tails_.size() < kMaxPlayedTails;
+    if (!is_exact_) continue;
+    if (tails_[tail].begin == 0) {
+      queue_.push({Play(tail), 0, tail});
+    } else {
+      TANGRAM_RETURN_IF_ERROR(Expand(tail, limit_s, should_stop));
+    }
+  }
+  return std::nullopt;
+}
+
+// Adds every slice in front of a tail, unless a bound rules it out.
+absl::Status PlayedOrder::Expand(int tail, double limit_s,
+                                 absl::FunctionRef<bool()> should_stop) {
+  const Tail rest = tails_[tail];  // tails_ grows.
+  Composer& composer = *composers_[rest.problem];
+  const PlayedProblem& problem = problems_[rest.problem];
+  const int64_t work_before = composer.work();
+  for (const int slice : composer.ending_at(rest.begin)) {
+    if (++work_ % kWorkBetweenPolls == 0 && should_stop()) {
+      return absl::CancelledError("planning stopped");
+    }
+    if (composer.QuickSeconds(problem.slices[slice], rest) >= limit_s) continue;
+    const Tail longer = composer.Prepend(slice, rest, tail);
+    if (longer.bound.num_stages > problem.max_stages) continue;
+    if (longer.least_s < limit_s && IsWanted(longer)) AddTail(longer);
+  }
+  work_ += composer.work() - work_before;
+  return absl::OkStatus();
+}
+
+// Returns whether some set of islands of the pipelines that end with `tail` is
+// not settled: its own set if it is complete, and larger sets otherwise.
+bool PlayedOrder::IsWanted(const Tail& tail) const {
+  if (tail.begin == 0) return !settled_.contains(tail.islands);
+  const int num_islands = problems_[tail.problem].num_islands;
+  if (settled_.empty() || num_islands > kMostIslandsTold) return true;
+  const uint32_t all = (uint32_t{1} << num_islands) - 1;
+  for (uint32_t set = tail.islands + 1; set <= all; ++set) {
+    const bool is_larger = (set & tail.islands) == tail.islands;
+    if (is_larger && !settled_.contains(set)) return true;
+  }
+  return false;
+}
+
+double PlayedOrder::Play(int tail) {
+  const PlayedProblem& problem = problems_[tails_[tail].problem];
+  std::vector<StageTimes> stages;
+  for (int t = tail; tails_[t].slice >= 0; t = tails_[t].rest) {
+    const PlayedSlice& slice = problem.slices[tails_[t].slice];
+    const std::vector<StageTimes>& own = problem.plans[slice.plan].stages;
+    stages.insert(stages.end(), own.begin(), own.end());
+    const Tail& rest = tails_[tails_[t].rest];
+    if (rest.slice < 0) continue;
+    problem.set_transfers(slice, problem.slices[rest.slice], stages.back());
+  }
+  const auto num_stages = static_cast<int>(stages.size());
+  work_ += int64_t{2} * kStageWork * num_stages *
+           std::min(problem.num_microbatches, kMaxPlayedMicrobatches);
+  return PlayPipeline({.num_devices = num_stages,
+                       .num_microbatches = problem.num_microbatches},
+                      stages)
+      .iteration_time_s;
+}
+
+std::vector<int> PlayedOrder::SlicesOf(int tail) const {
+  std::vector<int> slices;
+  for (; tails_[tail].slice >= 0; tail = tails_[tail].rest) {
+    slices.push_back(tails_[tail].slice);
+  }
+  return slices;
+}
+
+}  // namespace tangram

@@ -1,0 +1,117 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLAYED_ORDER_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLAYED_ORDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "common/domain/model_slice.h"
+#include "common/sim/play_pipeline.h"
+#include "coordinator/planners/tangram/tail_bound.h"
+
+namespace tangram {
+
+// A slice plan with the simulator's times of its stages.
+struct PlayedPlan {
+  std::vector<StageTimes> stages;  // The last has no transfers.
+  int max_trailing_stages = 0;     // With more, the plan does not fit.
+};
+
+// A plan at a position in the model, on an island.
+struct PlayedSlice {
+  AtomRange atoms;
+  int island = 0;
+  int plan = 0;  // Index into PlayedProblem::plans.
+};
+
+// The slices from which pipelines of one microbatch size are composed. Every
+// island holds at most one slice of a pipeline.
+struct PlayedProblem {
+  int num_atoms = 0;
+  int num_islands = 0;
+  int num_microbatches = 1;
+  int max_stages = std::numeric_limits<int>::max();
+  std::vector<PlayedPlan> plans;
+  std::vector<PlayedSlice> slices;
+  // Sets the transfers of the last stage of `from` to the first stage of `to`.
+  std::function<void(const PlayedSlice& from, const PlayedSlice& to,
+                     StageTimes& last)>
+      set_transfers;
+};
+
+// A composition and its simulated iteration time.
+struct PlayedPipeline {
+  int problem = 0;
+  std::vector<int> slices;  // In order; indices into PlayedProblem::slices.
+  double seconds = 0;
+};
+
+// Limits of one search: about 40 ms and 20 MB.
+inline constexpr int64_t kMaxPlayedWork = 4'000'000;
+inline constexpr size_t kMaxPlayedTails = 200'000;
+
+// Enumerates the compositions of some problems in order of their simulated
+// iteration times. Best-first search from the back: a partial pipeline counts
+// with a lower bound on all pipelines that end with it, and a complete one with
+// the time that the simulator plays. So a complete pipeline at the front of the
+// queue is no slower than any that comes later.
+//
+// With V the bound of a tail on its passes (TailBound), l and w the least
+// latency and the least busiest time of the atoms in front of it on the unused
+// islands, its lower bound is
+//
+//   max(l + V, w).
+//
+// Deterministic. Not thread-safe.
+class PlayedOrder {
+ public:
+  // Pipelines that take `limit_s` or more are never returned.
+  PlayedOrder(std::vector<PlayedProblem> problems, double limit_s);
+  ~PlayedOrder();
+
+  // Returns the next pipeline that takes less than `limit_s`, which must not
+  // rise from call to call. Empty: there is none, or the search is at its
+  // limits. `should_stop` is polled; true gives kCancelled.
+  absl::StatusOr<std::optional<PlayedPipeline>> Next(
+      double limit_s, absl::FunctionRef<bool()> should_stop);
+
+  // Skips pipelines on exactly these islands (a bit each) from now on.
+  void Settle(uint32_t islands) { settled_.insert(islands); }
+
+  // False once the limits ended the search. Then a faster pipeline may exist.
+  bool is_exact() const { return is_exact_; }
+
+ private:
+  class Composer;
+  struct Tail;
+  // Seconds, 0 if they are those of a played pipeline and otherwise 1, and the
+  // index of the tail. The least comes first.
+  using Entry = std::tuple<double, int, int>;
+
+  absl::Status Expand(int tail, double limit_s,
+                      absl::FunctionRef<bool()> should_stop);
+  void AddTail(Tail tail);
+  double Play(int tail);
+  bool IsWanted(const Tail& tail) const;
+  std::vector<int> SlicesOf(int tail) const;
+
+  std::vector<PlayedProblem> problems_;
+  std::vector<std::unique_ptr<Composer>> composers_;  // By problem.
+  std::vector<Tail> tails_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+  std::set<uint32_t> settled_;  // Sets of islands.
+  int64_t work_ = 0;
+  bool is_exact_ = true;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_PLAYED_ORDER_H_

@@ -1,0 +1,119 @@
+#include "coordinator/planners/tangram/slice_times.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/cost/stage_cost.h"
+#include "coordinator/planners/tangram/place_plan.h"
+
+namespace tangram {
+namespace {
+
+// The most devices that SliceTimes keeps. A device may hold thousands of
+// measurements, and an island mostly has one.
+constexpr size_t kMostDevices = 64;
+
+}  // namespace
+
+std::vector<StageTimes> SliceTimes::StagesOf(const PairId& pair, int island,
+                                             int plan) {
+  const auto timed = times_.find({pair, island, plan});
+  if (timed != times_.end()) return timed->second;
+  std::vector<StageTimes> times =
+      Time(pair, island, store_.PlansOf(pair)[plan]);
+  if (num_timed_ + times.size() <= kMaxTimedStages) {
+    num_timed_ += times.size();
+    times_[{pair, island, plan}] = times;
+  }
+  return times;
+}
+
+std::vector<StageTimes> SliceTimes::Time(const PairId& pair, int island,
+                                         const SlicePlan& plan) {
+  const int size = space_.microbatch_sizes[pair.microbatch];
+  const AtomRange atoms = space_.slices.MembersOf(pair.slice_class).front();
+  const int first_layer = space_.first_layer[atoms.begin];
+  std::vector<StageTimes> times;
+  Range range{.island = island};
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    const StagePlan& stage = plan.stages[s].plan;
+    range.count = stage.parallelism.num_gpus();
+    const Placement& placed = PlacedOn(range);
+    const StageCost cost = EstimateStage(
+        space_.context.slices[pair.slice_class].runs, stage,
+        EnvironmentOn(*placed.device, placed.wiring, request_.training, size));
+    StageTimes& time =
+        times.emplace_back(StageTimes{.forward_s = cost.forward_s,
+                                      .backward_s = cost.backward_s,
+                                      .sync_s = cost.sync_s,
+                                      .optimizer_s = cost.optimizer_s});
+    Range next{.island = island, .first = range.first + range.count};
+    if (s + 1 < plan.stages.size()) {
+      next.count = plan.stages[s + 1].plan.parallelism.num_gpus();
+      const LayerSpec& layer =
+          request_.model.layers[first_layer + stage.end.layer];
+      SetTransfers(BoundaryBytes(layer, stage.end.op, size, request_.training),
+                   range, next, time);
+    }
+    range = next;
+  }
+  return times;
+}
+
+void SliceTimes::SetTransfers(const Boundary& boundary, StageTimes& last) {
+  const auto [it, is_new] = boundaries_.try_emplace(boundary);
+  auto& [forward_s, backward_s] = it->second;
+  if (is_new) {
+    StageTimes times;
+    const LayerSpec& layer =
+        request_.model.layers[space_.first_layer[boundary.atom]];
+    SetTransfers(
+        BoundaryBytes(layer, 0, space_.microbatch_sizes[boundary.microbatch],
+                      request_.training),
+        {boundary.from_island, boundary.from_gpu, boundary.from_count},
+        {boundary.to_island, 0, boundary.to_count}, times);
+    forward_s = times.send_forward_s;
+    backward_s = times.send_backward_s;
+  }
+  last.send_forward_s = forward_s;
+  last.send_backward_s = backward_s;
+}
+
+void SliceTimes::SetTransfers(double bytes, const Range& from, const Range& to,
+                              StageTimes& stage) {
+  const auto [it, is_new] = paths_.try_emplace({from, to});
+  auto& [forth, back] = it->second;
+  if (is_new) {
+    const std::vector<GpuId> here = GpusOf(from);
+    const std::vector<GpuId> next = GpusOf(to);
+    forth = PathBetween(request_.cluster, here, next);
+    back = PathBetween(request_.cluster, next, here);
+  }
+  stage.send_forward_s = TransferSeconds(bytes, forth);
+  stage.send_backward_s = TransferSeconds(bytes, back);
+}
+
+const SliceTimes::Placement& SliceTimes::PlacedOn(const Range& range) {
+  const auto known = placed_.find(range);
+  if (known != placed_.end()) return known->second;
+  const std::vector<GpuId> gpus = GpusOf(range);
+  DeviceSpec device = WeakestDevice(request_.cluster, gpus);
+  auto equal = std::find(devices_.begin(), devices_.end(), device);
+  if (equal == devices_.end()) {
+    if (devices_.size() == kMostDevices) {
+      placed_.clear();
+      devices_.clear();
+    }
+    devices_.push_back(std::move(device));
+    equal = std::prev(devices_.end());
+  }
+  Placement placed{.device = &*equal,
+                   .wiring = WiringOfGpus(request_.cluster, gpus)};
+  return placed_.emplace(range, std::move(placed)).first->second;
+}
+
+std::vector<GpuId> SliceTimes::GpusOf(const Range& range) const {
+  return GpusOfIsland(space_.islands[range.island], range.first, range.count);
+}
+
+}  // namespace tangram

@@ -1,0 +1,89 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_TIMES_H_
+#define TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_TIMES_H_
+
+#include <list>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/domain/slice_plan.h"
+#include "common/planner/cluster_planner.h"
+#include "common/sim/play_pipeline.h"
+#include "common/sim/stage_placement.h"
+#include "coordinator/planners/tangram/pair_store.h"
+#include "coordinator/planners/tangram/search_space.h"
+
+namespace tangram {
+
+// The most stages whose times are kept. They take 20 MB.
+inline constexpr size_t kMaxTimedStages = 200'000;
+
+// Times the stages of slice plans as the evaluator does, on the GPUs that they
+// would have. So the times hold whatever a parallelizer claims. Transfers count
+// as not blocking, which is never slower. Remembers up to
+// kMaxTimedStages stages. Not thread-safe.
+class SliceTimes {
+ public:
+  // The arguments must outlive this object.
+  SliceTimes(const SearchSpace& space, const PairStore& store,
+             const PlanRequest& request)
+      : space_(space), store_(store), request_(request) {}
+
+  // Returns the times of plan `plan` of PairStore::PlansOf(pair) on `island`,
+  // for one pipeline microbatch. They are the same at every position of the
+  // slice. The last stage has no transfers.
+  std::vector<StageTimes> StagesOf(const PairId& pair, int island, int plan);
+
+  // The last stage of one slice and the first stage of the next.
+  struct Boundary {
+    int microbatch = 0;  // Index into SearchSpace::microbatch_sizes.
+    int atom = 0;        // The first of the next slice.
+    int from_island = 0;
+    int from_gpu = 0;  // First GPU of the island.
+    int from_count = 0;
+    int to_island = 0;
+    int to_count = 0;
+    auto operator<=>(const Boundary&) const = default;
+  };
+  // Sets the transfers of `last` across a boundary.
+  void SetTransfers(const Boundary& boundary, StageTimes& last);
+
+ private:
+  // The GPUs [first, first + count) of an island.
+  struct Range {
+    int island = 0;
+    int first = 0;
+    int count = 0;
+    auto operator<=>(const Range&) const = default;
+  };
+
+  struct Placement {
+    const DeviceSpec* device = nullptr;  // One of devices_.
+    StageWiring wiring;
+  };
+
+  std::vector<StageTimes> Time(const PairId& pair, int island,
+                               const SlicePlan& plan);
+  void SetTransfers(double bytes, const Range& from, const Range& to,
+                    StageTimes& stage);
+  const Placement& PlacedOn(const Range& range);
+  std::vector<GpuId> GpusOf(const Range& range) const;
+
+  const SearchSpace& space_;
+  const PairStore& store_;
+  const PlanRequest& request_;
+  // By pair, island and plan.
+  std::map<std::tuple<PairId, int, int>, std::vector<StageTimes>> times_;
+  size_t num_timed_ = 0;           // Stages in times_.
+  std::list<DeviceSpec> devices_;  // All different.
+  std::map<Range, Placement> placed_;
+  // From one range to another, and back.
+  std::map<std::pair<Range, Range>, std::pair<TransferPath, TransferPath>>
+      paths_;
+  std::map<Boundary, std::pair<double, double>> boundaries_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_TANGRAM_SLICE_TIMES_H_

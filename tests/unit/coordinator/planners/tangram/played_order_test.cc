@@ -1,0 +1,233 @@
+#include "coordinator/planners/tangram/played_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using testing::StatusIs;
+
+constexpr double kEveryTime = std::numeric_limits<double>::infinity();
+
+bool GoOn() { return false; }
+
+// A transfer between islands i and j takes 0.3·(i + 2 j) seconds forward.
+void SetTransfers(const PlayedSlice& from, const PlayedSlice& to,
+                  StageTimes& last) {
+  last.send_forward_s = 0.3 * (from.island + 2 * to.island);
+  last.send_backward_s = 0.2 * (from.island + to.island);
+}
+
+PlayedProblem RandomProblem(std::mt19937& rng, int num_atoms, int num_islands) {
+  std::uniform_real_distribution<double> seconds(0.1, 2);
+  PlayedProblem problem{.num_atoms = num_atoms,
+                        .num_islands = num_islands,
+                        .num_microbatches = 1 + static_cast<int>(rng() % 8),
+                        .max_stages = 3 + static_cast<int>(rng() % 4),
+                        .set_transfers = SetTransfers};
+  for (int begin = 0; begin < num_atoms; ++begin) {
+    for (int end = begin + 1; end <= num_atoms; ++end) {
+      for (int island = 0; island < num_islands; ++island) {
+        for (int plan = static_cast<int>(rng() % 3); plan > 0; --plan) {
+          problem.slices.push_back(
+              {{begin, end}, island, static_cast<int>(problem.plans.size())});
+          PlayedPlan& added = problem.plans.emplace_back();
+          added.max_trailing_stages = static_cast<int>(rng() % 5);
+          for (int stages = 1 + static_cast<int>(rng() % 2); stages > 0;
+               --stages) {
+            added.stages.push_back(
+                {.forward_s = (end - begin) * seconds(rng),
+                 .backward_s = (end - begin) * seconds(rng),
+                 .send_forward_s = stages > 1 ? seconds(rng) : 0,
+                 .send_backward_s = stages > 1 ? seconds(rng) : 0,
+                 .sync_s = seconds(rng)});
+          }
+        }
+      }
+    }
+  }
+  return problem;
+}
+
+double PlayedSeconds(const PlayedProblem& problem,
+                     const std::vector<int>& pipeline) {
+  std::vector<StageTimes> stages;
+  for (size_t i = 0; i < pipeline.size(); ++i) {
+    const PlayedSlice& slice = problem.slices[pipeline[i]];
+    const std::vector<StageTimes>& own = problem.plans[slice.plan].stages;
+    stages.insert(stages.end(), own.begin(), own.end());
+    if (i + 1 < pipeline.size()) {
+      SetTransfers(slice, problem.slices[pipeline[i + 1]], stages.back());
+    }
+  }
+  return PlayPipeline({.num_devices = static_cast<int>(stages.size()),
+                       .num_microbatches = problem.num_microbatches},
+                      stages)
+      .iteration_time_s;
+}
+
+// Whether the plans support the stages behind them, and there are not too many.
+bool IsAllowed(const PlayedProblem& problem, const std::vector<int>& pipeline) {
+  int trailing = 0;
+  for (size_t i = pipeline.size(); i-- > 0;) {
+    const PlayedPlan& plan = problem.plans[problem.slices[pipeline[i]].plan];
+    if (plan.max_trailing_stages < trailing) return false;
+    trailing += static_cast<int>(plan.stages.size());
+  }
+  return trailing <= problem.max_stages;
+}
+
+// The times of all compositions below the limit, by trying each.
+std::vector<double> AllTimes(const std::vector<PlayedProblem>& problems,
+                             double limit_s) {
+  std::vector<double> times;
+  for (const PlayedProblem& problem : problems) {
+    std::vector<int> pipeline;
+    const std::function<void(int, int)> extend = [&](int atom, int islands) {
+      if (atom == problem.num_atoms) {
+        if (!IsAllowed(problem, pipeline)) return;
+        const double seconds = PlayedSeconds(problem, pipeline);
+        if (seconds < limit_s) times.push_back(seconds);
+        return;
+      }
+      for (int s = 0; s < static_cast<int>(problem.slices.size()); ++s) {
+        const PlayedSlice& slice = problem.slices[s];
+        const int island = 1 << slice.island;
+        if (slice.atoms.begin != atom || (islands & island) != 0) continue;
+        pipeline.push_back(s);
+        extend(slice.atoms.end, islands | island);
+        pipeline.pop_back();
+      }
+    };
+    extend(0, 0);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+TEST(PlayedOrderTest, ReturnsEveryCompositionInOrderOfItsTime) {
+  size_t most = 0;
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    // With six islands, the bounds do not tell sets of islands apart.
+    const bool many = seed % 5 == 0;
+    std::vector<PlayedProblem> problems;
+    for (int i = 0; i < 2; ++i) {
+      problems.push_back(RandomProblem(rng, many ? 3 : 4, many ? 6 : 3));
+    }
+    std::vector<double> expected = AllTimes(problems, kEveryTime);
+    const double limit_s =
+        expected.empty() ? kEveryTime : expected[expected.size() / 2];
+    expected = AllTimes(problems, limit_s);
+    PlayedOrder order(problems, limit_s);
+    std::vector<double> found;
+    while (true) {
+      ASSERT_OK_AND_ASSIGN(const auto next, order.Next(limit_s, GoOn));
+      if (!next.has_value()) break;
+      EXPECT_TRUE(IsAllowed(problems[next->problem], next->slices));
+      EXPECT_EQ(PlayedSeconds(problems[next->problem], next->slices),
+                next->seconds);
+      found.push_back(next->seconds);
+    }
+    EXPECT_TRUE(order.is_exact());
+    EXPECT_EQ(found, expected);
+    most = std::max(most, found.size());
+  }
+  EXPECT_GT(most, 100);
+}
+
+TEST(PlayedOrderTest, AFallingLimitEndsIt) {
+  std::mt19937 rng(3);
+  const std::vector<PlayedProblem> problems = {RandomProblem(rng, 4, 3)};
+  const std::vector<double> times = AllTimes(problems, kEveryTime);
+  ASSERT_GT(times.size(), 2);
+  PlayedOrder order(problems, kEveryTime);
+  ASSERT_OK_AND_ASSIGN(const auto first, order.Next(kEveryTime, GoOn));
+  EXPECT_EQ(first->seconds, times[0]);
+  ASSERT_OK_AND_ASSIGN(const auto second, order.Next(first->seconds, GoOn));
+  EXPECT_FALSE(second.has_value());
+}
+
+TEST(PlayedOrderTest, SkipsSettledSetsOfIslands) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const std::vector<PlayedProblem> problems = {RandomProblem(rng, 4, 3)};
+    const auto islands_of = [&](const std::vector<int>& slices) {
+      uint32_t islands = 0;
+      for (const int s : slices) islands |= 1 << problems[0].slices[s].island;
+      return islands;
+    };
+    // The first of each set, in order.
+    PlayedOrder all(problems, kEveryTime);
+    std::vector<double> expected;
+    std::set<uint32_t> seen;
+    while (true) {
+      ASSERT_OK_AND_ASSIGN(const auto next, all.Next(kEveryTime, GoOn));
+      if (!next.has_value()) break;
+      if (!seen.insert(islands_of(next->slices)).second) continue;
+      expected.push_back(next->seconds);
+    }
+    PlayedOrder order(problems, kEveryTime);
+    std::vector<double> found;
+    while (true) {
+      ASSERT_OK_AND_ASSIGN(const auto next, order.Next(kEveryTime, GoOn));
+      if (!next.has_value()) break;
+      found.push_back(next->seconds);
+      order.Settle(islands_of(next->slices));
+    }
+    EXPECT_EQ(found, expected);
+  }
+}
+
+// The model of `num_atoms` equal atoms on two islands, with many plans.
+PlayedProblem LargeProblem(int num_atoms) {
+  PlayedProblem problem{.num_atoms = num_atoms,
+                        .num_islands = 2,
+                        .num_microbatches = 8,
+                        .set_transfers = SetTransfers};
+  for (int begin = 0; begin < num_atoms; ++begin) {
+    for (int end = begin + 1; end <= num_atoms; ++end) {
+      for (int island = 0; island < 2; ++island) {
+        for (int plan = 0; plan < 20; ++plan) {
+          problem.slices.push_back(
+              {{begin, end}, island, static_cast<int>(problem.plans.size())});
+          problem.plans.push_back(
+              {.stages = {{.forward_s = (end - begin) * (1 + 1e-4 * plan),
+                           .backward_s = (end - begin) * (2 - 1e-4 * plan)}},
+               .max_trailing_stages = 10});
+        }
+      }
+    }
+  }
+  return problem;
+}
+
+TEST(PlayedOrderTest, SaysThatItStoppedAtItsLimits) {
+  PlayedOrder order({LargeProblem(60)}, kEveryTime);
+  while (true) {
+    ASSERT_OK_AND_ASSIGN(const auto next, order.Next(kEveryTime, GoOn));
+    if (!next.has_value()) break;
+  }
+  EXPECT_FALSE(order.is_exact());
+}
+
+TEST(PlayedOrderTest, StopsWhenItIsTold) {
+  PlayedOrder order({LargeProblem(60)}, kEveryTime);
+  EXPECT_THAT(order.Next(kEveryTime, [] { return true; }),
+              StatusIs(absl::StatusCode::kCancelled, "planning stopped"));
+}
+
+}  // namespace
+}  // namespace tangram
