@@ -86,10 +86,12 @@ std::string SharingOf(const PlacedStage& stage) {
 }
 
 // Compares the groups of mixed stages, as far as both have them.
-void AddGroups(const PlanFile& a, const PlacedStage& in_a,
-               const StageEvaluation& figures_a, const PlanFile& b,
-               const PlacedStage& in_b, const StageEvaluation& figures_b,
+void AddGroups(const PlanFile& a, int stage_a, const PlanFile& b, int stage_b,
                Differences& differences) {
+  const PlacedStage& in_a = a.result.plan->stages[stage_a];
+  const PlacedStage& in_b = b.result.plan->stages[stage_b];
+  const StageEvaluation& figures_a = a.result.evaluation.stages[stage_a];
+  const StageEvaluation& figures_b = b.result.evaluation.stages[stage_b];
   differences.Name("sharing", SharingOf(in_a), SharingOf(in_b));
   differences.Number("groups", static_cast<int64_t>(in_a.mixed.groups.size()),
                      static_cast<int64_t>(in_b.mixed.groups.size()));
@@ -132,8 +134,7 @@ std::vector<Difference> DiffPart(const PlanFile& a, int stage_a,
   Differences differences;
   AddPlacement(a, in_a, b, in_b, differences);
   AddParallelism(in_a.plan.parallelism, in_b.plan.parallelism, differences);
-  AddGroups(a, in_a, a.result.evaluation.stages[stage_a], b, in_b,
-            b.result.evaluation.stages[stage_b], differences);
+  AddGroups(a, stage_a, b, stage_b, differences);
   differences.Number(
       "microbatch_size",
       a.result.plan->pipeline_microbatch_size / in_a.plan.parallelism.dp_degree,

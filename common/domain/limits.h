@@ -59,6 +59,10 @@ inline constexpr int kMaxGpus = 1 << 20;
 // 42 MB.
 inline constexpr int kMaxMeasurements = 1 << 19;
 
+// Groups of unlike replicas in a stage: types of GPUs, degrees and shares.
+// Paths are looked up for each pair of groups.
+inline constexpr int kMaxReplicaGroups = 1 << 8;
+
 // ---- Texts ----
 
 // Names of hosts have at most 253 bytes (RFC 1035).

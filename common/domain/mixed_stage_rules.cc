@@ -44,6 +44,10 @@ absl::Status CheckMixedStage(const StageRules& rules, const PlacedStage& stage,
     return FieldError("mixed.groups", mixed.groups.size(),
                       "at least two, or no mixed");
   }
+  if (mixed.groups.size() > kMaxReplicaGroups) {
+    return FieldError("mixed.groups", mixed.groups.size(),
+                      absl::StrCat("at most ", kMaxReplicaGroups));
+  }
   if (stage.plan.parallelism != StageParallelism()) {
     return FieldError("parallelism", "given",
                       "that of one GPU, as each group has its own");

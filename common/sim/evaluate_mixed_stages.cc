@@ -165,6 +165,8 @@ class MixedEvaluator {
       SetDevices(stage, stages_.back());
     }
     for (int s = 0; s + 1 < num_stages(); ++s) SetSends(s);
+    held_ = MicrobatchesHeldAtPeak(in.shape,
+                                   std::vector<double>(num_stages(), 1.0));
   }
 
   // Plays the passes. Returns their ends by stage and device.
@@ -251,9 +253,7 @@ class MixedEvaluator {
   std::vector<int> HeldByParts(int s) const {
     const CostedStage& stage = stages_[s];
     if (stage.routed) return HeldByDevices(in_.shape, s, stage.times);
-    const std::vector<int> held = MicrobatchesHeldAtPeak(
-        in_.shape, std::vector<double>(num_stages(), 1.0));
-    return std::vector<int>(stage.parts.size(), held[s]);
+    return std::vector<int>(stage.parts.size(), held_[s]);
   }
 
   // Returns the mean time of the transfers to and from the next stage over the
@@ -364,6 +364,8 @@ class MixedEvaluator {
 
   const EvaluatedPipeline& in_;
   std::vector<CostedStage> stages_;
+  // Microbatches that each stage holds at its peak, unless it routes.
+  std::vector<int> held_;
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ absl::StatusOr<MixedReplicas> FromProto(const v1::MixedReplicas& message) {
   MixedReplicas mixed;
   TANGRAM_ASSIGN_OR_RETURN(mixed.sharing, DecodeSharing(message.sharing()));
   TANGRAM_RETURN_IF_ERROR(
-      CheckPositive("groups", message.groups_size(), kMaxGpus));
+      CheckPositive("groups", message.groups_size(), kMaxReplicaGroups));
   for (int g = 0; g < message.groups_size(); ++g) {
     TANGRAM_ASSIGN_OR_RETURN(
         ReplicaGroup group, InField("groups", g, FromProto(message.groups(g))));

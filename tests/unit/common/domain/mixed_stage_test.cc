@@ -99,6 +99,8 @@ TEST(ValidateMixedStagesTest, NamesTheFieldTheValueAndWhatWasExpected) {
   const SpoiledMix cases[] = {
       {[](MixedInputs& in) { in.mixed().groups.resize(1); },
        "stages[0].mixed.groups: 1; expected at least two, or no mixed"},
+      {[](MixedInputs& in) { in.mixed().groups.resize(257); },
+       "stages[0].mixed.groups: 257; expected at most 256"},
       {[](MixedInputs& in) { in.mixed().groups[1].share = 0; },
        "stages[0].mixed.groups[1].share: 0; expected a positive integer"},
       {[](MixedInputs& in) { in.mixed().groups[1].share = 3; },
