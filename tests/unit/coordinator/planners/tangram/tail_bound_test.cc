@@ -3,11 +3,13 @@
 #include <random>
 #include <vector>
 
-#include "common/sim/one_f_one_b.h"
 #include "gtest/gtest.h"
+#include "tests/testing/one_f_one_b.h"
 
 namespace tangram {
 namespace {
+
+using testing::RunOneFOneB;
 
 TailBound TailBoundOf(const std::vector<StageTimes>& stages,
                       int num_microbatches) {
