@@ -28,7 +28,9 @@ constexpr int64_t kSmallBytes = int64_t{1} << 20;
 // A place is a slice position on an island in one composition: its pair, and
 // its index by end, in a vector that doubles.
 constexpr int64_t kBytesPerPlace = sizeof(PlacedPair) + 2 * sizeof(int);
-// A partial pipeline: 56 bytes, and 40 in a set that doubles.
+// A partial pipeline: 56 bytes, and 40 in a set that doubles. The search by
+// simulated time, which follows, takes less than all of them (order_finalists.h
+// and played_order.h).
 constexpr int64_t kBytesPerTail = 56 + 2 * 40;
 // Compositions that a microbatch size may keep: their slices, and the pairs of
 // those.

@@ -13,8 +13,9 @@ namespace tangram {
 
 // Upper bounds on the cost of one search: of a request with one parallelizer,
 // without a runtime. Pruning usually leaves a small part of the pairs. Several
-// parallelizers, a runtime and constraints without a plan take several
-// searches, one after the other, each within these bounds.
+// parallelizers, a runtime, islands that are also planned divided, and
+// constraints without a plan take several searches, one after the other, each
+// within these bounds.
 struct PlanCost {
   int num_layers = 0;
   int num_atoms = 0;  // After grouping; see atom_groups.h.
