@@ -1,0 +1,146 @@
+#include "cli/args/plan_command_line.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/args/coordinator_options.h"
+#include "cli/args/option_checks.h"
+#include "cli/args/shared_options.h"
+
+namespace tangram {
+namespace {
+
+void AddSearch(CLI::App& app, PlanOptions& plan) {
+  app.add_option("--microbatch", plan.pipeline_microbatch_size,
+                 "Use this many samples per pipeline microbatch; 0: search")
+      ->check(WholeNumber(0, INT32_MAX, "0 or a positive integer"))
+      ->group("Search");
+  app.add_option("--parallelizer", plan.parallelizer,
+                 "Plan islands with NAME,..., all or exec:COMMAND [aceso; for "
+                 "experts, uniform]")
+      ->group("Search");
+  app.add_option("--planner", plan.planner,
+                 "Use this planner; tangram planners lists them [tangram]")
+      ->group("Search");
+  app.add_option("--planner-option", plan.planner_options,
+                 "Set an option of the planner")
+      ->type_name("NAME=VALUE")
+      ->group("Search");
+  app.add_option("--threads", plan.num_threads,
+                 "Search with this many threads; 0: one per core")
+      ->check(WholeNumber(0, 1024, "0 to 1024"))
+      ->group("Search");
+  app.add_option("--effort", plan.search.max_search_steps,
+                 "Spend this many steps on the whole model, fewer on slices")
+      ->capture_default_str()
+      ->check(WholeNumber(1, INT64_MAX, "a positive integer"))
+      ->group("Search");
+  app.add_option("--min-island-gain", plan.search.min_island_gain,
+                 "Use more islands only if the plan is faster by this fraction")
+      ->capture_default_str()
+      ->check(NumberAbove(0, /*inclusive=*/true, "a number of at least 0"))
+      ->group("Search");
+  PruningOptions& pruning = plan.search.pruning;
+  AddOffSwitch(app, "--no-prune-redundant", pruning.redundancy,
+               "Ask again for slices that were asked before");
+  AddOffSwitch(app, "--no-prune-imbalanced", pruning.imbalance,
+               "Keep slices that are too big or too small for their island");
+  AddOffSwitch(app, "--no-prune-infeasible", pruning.infeasibility,
+               "Keep slices that cannot fit in memory");
+  AddOffSwitch(app, "--no-prune-incompatible", pruning.incompatibility,
+               "Keep slices that fit no position in a pipeline");
+  AddOffSwitch(app, "--no-early-stop", pruning.early_stop,
+               "Give small slices the same search effort as large ones");
+}
+
+void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
+  const auto add = [&app](const char* name, std::vector<std::string>& values,
+                          const char* type, const char* help) {
+    app.add_option(name, values, help)
+        ->allow_extra_args(false)
+        ->type_name(type)
+        ->group("Constraints (may be given several times)");
+  };
+  add("--exclude-node", constraints.exclude_nodes, "NODE|GROUP|t4-[0-3]",
+      "Plan without these nodes");
+  add("--exclude-island", constraints.exclude_islands, "ISLAND",
+      "Leave out this island: its number, name, GPU or group of nodes");
+  add("--tp", constraints.tp_degrees, "[ISLAND=]N",
+      "Set the tensor-parallel degree of every stage, or of an island's "
+      "stages");
+  add("--dp", constraints.dp_degrees, "[ISLAND=]N",
+      "Set the data-parallel degree of every stage, or of an island's stages");
+  add("--max-stages", constraints.max_stages, "[ISLAND=]N",
+      "Use at most N pipeline stages, in all or on an island");
+  add("--pin", constraints.pins, "LAYERS=ISLAND",
+      "Run these layers on an island: emb-11=a100, 12-head=h100, 7=0");
+  app.add_option("--runtime", constraints.runtime,
+                 "Plan only what this framework can run: a name of tangram "
+                 "export --to")
+      ->type_name("NAME");
+}
+
+constexpr char kPlanFooter[] = R"(
+Examples:
+  tangram plan --cluster c1.yaml --model gpt3-6.7b --global-batch 128 \
+    --output plan.json
+  tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
+    --runtime megatron --exclude-node t4-3 --max-stages 8
+  tangram plan --cluster c1.yaml --model llama2-13b --global-batch 128 \
+    --tp v100=2 --pin emb-11=v100
+)";
+
+}  // namespace
+
+void AddPlan(CLI::App& app, PlanOptions& plan) {
+  app.footer(absl::StrCat(kPlanFooter, HelpFooter()));
+  AddCluster(app, plan.cluster, /*required=*/true);
+  AddProfiles(app, plan.cluster);
+  AddModel(app, plan.model, /*required=*/true);
+  AddTraining(app, plan.training, /*required=*/true);
+  AddConstraints(app, plan.constraints);
+  AddSearch(app, plan);
+  AddTolerances(app, plan.search.tolerances);
+  AddCoordinator(app, plan.coordinator, /*required=*/false,
+                 "Plan on this coordinator's workers, not in this process");
+  app.add_option("--job", plan.job_id,
+                 "Plan as this job, which outlives program and coordinator")
+      ->needs("--coordinator")
+      ->type_name("ID");
+  app.add_option("--priority", plan.priority,
+                 "Run before the tenant's jobs of lower priority [0]")
+      ->needs("--job");
+  app.add_flag("--detach", plan.detach,
+               "Submit the job and exit without waiting for it")
+      ->needs("--job");
+  app.add_flag("--prepare-node-loss", plan.prepare_node_loss,
+               "Also submit jobs that plan the cluster without a node of each "
+               "group")
+      ->needs("--job");
+  AddOptional(app, "--timeout", plan.timeout_s,
+              "Give up after this many seconds")
+      ->check(NumberAbove(0, /*inclusive=*/false, "a positive number"));
+  AddOutput(app, plan.output_file);
+  app.add_option(
+         "--request", plan.request_file,
+         "Write the request for a coordinator as JSON and plan nothing; "
+         "-: to stdout")
+      ->type_name("FILE");
+  app.add_flag("--dry-run", plan.dry_run,
+               "Print what planning would cost at most, and plan nothing");
+  app.add_option("--timeline", plan.timeline_file,
+                 "Write the schedule of one iteration as a Chrome trace")
+      ->type_name("FILE");
+  app.add_option("--trace", plan.trace_file,
+                 "Write what planning spent its time on; -: to standard output")
+      ->type_name("FILE");
+  AddTraceFormat(app, "--trace-format", plan.trace_format);
+  app.add_flag("--verbose", plan.verbose,
+               "Print where planning time went and what each step left");
+  app.add_flag("--quiet", plan.quiet, "Print no plan and no progress");
+  AddProgress(app, plan.progress);
+}
+
+}  // namespace tangram

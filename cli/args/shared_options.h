@@ -1,0 +1,29 @@
+#ifndef TANGRAM_CLI_ARGS_SHARED_OPTIONS_H_
+#define TANGRAM_CLI_ARGS_SHARED_OPTIONS_H_
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "cli/args/options.h"
+
+namespace tangram {
+
+// Options that several commands have. The values are read into the last
+// argument, which must outlive `app`.
+
+// Returns the text below the options: JSON errors and exit codes.
+std::string HelpFooter();
+void AddCluster(CLI::App& app, ClusterChoice& cluster, bool required);
+void AddProfiles(CLI::App& app, ClusterChoice& cluster);
+void AddModel(CLI::App& app, ModelChoice& model, bool required);
+void AddTraining(CLI::App& app, TrainingChoice& training, bool required);
+void AddTolerances(CLI::App& app, IslandTolerances& tolerances);
+// Adds --output for the plan file.
+void AddOutput(CLI::App& app, std::string& file);
+void AddProgress(CLI::App& app, ProgressMode& progress);
+void AddTraceFormat(CLI::App& app, const std::string& name,
+                    TraceFormat& format);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_CLI_ARGS_SHARED_OPTIONS_H_
