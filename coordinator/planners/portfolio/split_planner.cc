@@ -1,5 +1,6 @@
 #include "coordinator/planners/portfolio/split_planner.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
   const std::vector<IslandSplit> splits =
       IslandSplits(request.cluster, best.islands);
   PlanningStats stats = best.stats;
+  std::vector<std::string> limits = best.limits;
   double lower_bound_s = 0;
   KeepLeastBound(best, lower_bound_s);
   for (const IslandSplit& split : splits) {
@@ -50,10 +52,12 @@ absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
         PlanResult result,
         CreateJudgedPlanner(divided, source, rules)->Plan(request, observer));
     AddStats(result.stats, stats);
+    AddLimits(result.limits, limits);
     KeepLeastBound(result, lower_bound_s);
     if (IsBetter(result, best)) best = std::move(result);
   }
   best.stats = stats;
+  if (!best.plan.has_value()) best.limits = std::move(limits);
   best.lower_bound_s = lower_bound_s;
   if (!splits.empty()) {
     best.notes.push_back(absl::StrCat(

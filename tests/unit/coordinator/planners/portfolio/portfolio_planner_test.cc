@@ -187,6 +187,45 @@ TEST(PortfolioPlannerTest, ASearchThatWasCutShortProvesNothing) {
   }
 }
 
+// Cuts answers short for islands of one node only.
+class CutsShortOnOneNode : public FakeSlicePlanSource {
+ public:
+  absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> pair_queries,
+      const Progress& progress) override {
+    auto answers =
+        FakeSlicePlanSource::Parallelize(context, pair_queries, progress);
+    for (size_t i = 0; i < pair_queries.size(); ++i) {
+      (*answers)[i].truncated =
+          context.islands[pair_queries[i].island].num_nodes == 1;
+    }
+    return answers;
+  }
+};
+
+TEST(PortfolioPlannerTest, LimitsOfDividedIslandsCountToo) {
+  const DeviceSpec device = testing::TestDevice("SAME");
+  PlanRequest request = LeftAndRight();
+  // Two groups of equal nodes on equal links are one island, which is also
+  // planned divided.
+  request.cluster = testing::TestCluster(
+      {{.name = "a", .gpus_per_node = 1, .device = device},
+       {.name = "b", .gpus_per_node = 1, .device = device}},
+      10e9);
+  CutsShortOnOneNode none;
+  none.infeasible = true;
+  Observer observer;
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult result,
+      CreatePortfolioPlanner({{"none", &none}},
+                             *BuiltinPlanners().Choose("", {}, {}),
+                             FrameworkCatalogue())
+          ->Plan(request, observer));
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_THAT(result.infeasible->reason,
+              HasSubstr("; a plan may exist: the parallelizer cut "));
+}
+
 TEST(PortfolioPlannerTest, ErrorsAreNotHidden) {
   FakeSlicePlanSource broken = GoodOn("LEFT");
   broken.parallelize_status = absl::InternalError("broken");
