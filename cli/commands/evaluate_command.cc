@@ -8,6 +8,7 @@
 #include "cli/args/request.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
+#include "cli/planning/interrupt.h"
 #include "cli/print/print_plan.h"
 #include "common/base/status_macros.h"
 #include "formats/config/attach_profile_files.h"
@@ -110,7 +111,7 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
 
   PlanTimelines timelines;
   TANGRAM_RETURN_IF_ERROR(
-      EvaluatePlanFile(options.plan_file, file, &timelines));
+      EvaluatePlanFile(options.plan_file, file, &timelines, Interrupted));
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timelines, console.out));
   if (!IsStandardOutput(options.output_file)) {
     PrintRequest(file.cluster, file.model, file.training, console);

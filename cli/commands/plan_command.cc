@@ -215,7 +215,8 @@ CommandResult Plan(const PlanOptions& options, const PlanOutputs& outputs,
 
   PlanTimelines timelines;
   if (file.result.plan) {
-    TANGRAM_RETURN_IF_ERROR(EvaluatePlanFile("plan", file, &timelines));
+    TANGRAM_RETURN_IF_ERROR(
+        EvaluatePlanFile("plan", file, &timelines, Interrupted));
   }
   if (Interrupted()) return absl::CancelledError("interrupted");
   if (has_trace) {

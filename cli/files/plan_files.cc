@@ -1,5 +1,6 @@
 #include "cli/files/plan_files.h"
 
+#include <functional>
 #include <ostream>
 #include <utility>
 
@@ -21,10 +22,11 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
 namespace {
 
 absl::Status EvaluateReplicated(const std::string& source_name, PlanFile& file,
-                                PlanTimelines* timelines) {
+                                PlanTimelines* timelines,
+                                const std::function<bool()>& should_stop) {
   const ReplicatedPlan& plan = *file.result.replicated_plan;
   absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
-      file.model, file.cluster, file.training, plan, timelines);
+      file.model, file.cluster, file.training, plan, timelines, should_stop);
   if (!evaluation.ok()) {
     return absl::Status(evaluation.status().code(),
                         absl::StrCat(source_name, ": replicated_plan.",
@@ -46,15 +48,17 @@ std::string TraceOf(const PlanFile& file, const PlanTimelines& timelines) {
 }  // namespace
 
 absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
-                              PlanTimelines* timelines) {
+                              PlanTimelines* timelines,
+                              const std::function<bool()>& should_stop) {
   if (file.result.replicated_plan) {
-    return EvaluateReplicated(source_name, file, timelines);
+    return EvaluateReplicated(source_name, file, timelines, should_stop);
   }
   const PipelinePlan& plan = *file.result.plan;
   std::vector<TimelineEvent> timeline;
   absl::StatusOr<Evaluation> evaluation =
       EvaluatePlan(file.model, file.cluster, file.training, plan,
-                   timelines == nullptr ? nullptr : &timeline);
+                   timelines == nullptr ? nullptr : &timeline,
+                   /*state=*/{}, should_stop);
   if (!evaluation.ok()) {
     return absl::Status(
         evaluation.status().code(),

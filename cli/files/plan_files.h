@@ -1,6 +1,7 @@
 #ifndef TANGRAM_CLI_FILES_PLAN_FILES_H_
 #define TANGRAM_CLI_FILES_PLAN_FILES_H_
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -25,9 +26,11 @@ using PlanTimelines = std::vector<std::vector<TimelineEvent>>;
 
 // Evaluates file.result.plan or replicated_plan, one of which must be present,
 // and replaces evaluation and explanation. Errors begin with `source_name`.
-// `timelines` may be null.
-absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
-                              PlanTimelines* timelines);
+// `timelines` may be null. Returns kCancelled if `should_stop`, which may be
+// empty, returns true.
+absl::Status EvaluatePlanFile(
+    const std::string& source_name, PlanFile& file, PlanTimelines* timelines,
+    const std::function<bool()>& should_stop = nullptr);
 
 // Reads the plan file at `path` and evaluates its plan, if it has one.
 // `timelines` may be null.

@@ -37,6 +37,10 @@ inline constexpr int kMaxPositions = 1 << 24;
 // Sequences of one iteration. Published runs use at most 2^16. Every divisor is
 // a microbatch size to try: a number below this limit has at most 504.
 inline constexpr int kMaxBatch = 1 << 24;
+// Forward passes of a stage before its first backward pass. Schedules run at
+// most twice as many as there are devices. The evaluator remembers the arrival
+// of each.
+inline constexpr int kMaxWarmUpPasses = 1 << 14;
 
 // Microbatches of an iteration times the devices of a pipeline that routes them
 // to unlike replicas. Each of their passes is played, about 50 ns each.

@@ -9,6 +9,7 @@
 #include "common/base/field_error.h"
 #include "common/base/in_field.h"
 #include "common/base/status_macros.h"
+#include "common/domain/limits.h"
 #include "common/domain/mixed_stage_rules.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/pipeline_plan.h"
@@ -110,6 +111,11 @@ absl::Status CheckWarmUp(const TrainingOptions& training,
                is_last ? "a positive integer"
                        : absl::StrCat("at least those of the next stage, ",
                                       std::max(least, 1)));
+  }
+  // The counts fall, so the first is the largest.
+  if (passes[0] > kMaxWarmUpPasses) {
+    return Bad("warm_up.passes[0]", absl::StrCat(passes[0]),
+               absl::StrCat("at most ", kMaxWarmUpPasses));
   }
   return absl::OkStatus();
 }

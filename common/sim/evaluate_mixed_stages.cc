@@ -164,7 +164,10 @@ class MixedEvaluator {
       stages_.push_back(CostOf(in, runs, stage));
       SetDevices(stage, stages_.back());
     }
-    for (int s = 0; s + 1 < num_stages(); ++s) SetSends(s);
+    for (int s = 0; s + 1 < num_stages() && !in_.poll.stopped(); ++s) {
+      SetSends(s);
+      in_.poll.After(in_.shape.num_microbatches);
+    }
     held_ = MicrobatchesHeldAtPeak(in.shape,
                                    std::vector<double>(num_stages(), 1.0));
   }
@@ -177,14 +180,17 @@ class MixedEvaluator {
       times.push_back(stage.times);
       routed |= stage.routed;
     }
-    if (routed) return PlayRoutedPipeline(in_.shape, times, timeline);
+    if (routed) {
+      return PlayRoutedPipeline(in_.shape, times, timeline, in_.poll);
+    }
     return PlayInLockStep(timeline);
   }
 
   void SetFigures(const RoutedRun& run, Evaluation& evaluation,
                   PipelineRun& whole) const {
     whole.iteration_time_s = run.iteration_time_s;
-    for (int s = 0; s < num_stages(); ++s) {
+    for (int s = 0; s < num_stages() && !in_.poll.stopped(); ++s) {
+      in_.poll.After(in_.shape.num_microbatches);
       evaluation.stages.push_back(StageFigures(s, run, whole));
     }
     double measured_gpu_s = 0;
@@ -196,7 +202,8 @@ class MixedEvaluator {
         compute_gpu_s += microbatches * ComputeSeconds(part.cost);
       }
     }
-    evaluation.measured_fraction = measured_gpu_s / compute_gpu_s;
+    evaluation.measured_fraction =
+        compute_gpu_s > 0 ? measured_gpu_s / compute_gpu_s : 0;
   }
 
  private:
@@ -241,7 +248,7 @@ class MixedEvaluator {
       times.back().send_forward_s = send.forward_s;
       times.back().send_backward_s = send.backward_s;
     }
-    const PipelineRun run = PlayPipeline(in_.shape, times, timeline);
+    const PipelineRun run = PlayPipeline(in_.shape, times, timeline, in_.poll);
     RoutedRun routed = {.iteration_time_s = run.iteration_time_s};
     for (const double end_s : run.passes_end_s) {
       routed.passes_end_s.push_back({end_s});
@@ -252,7 +259,7 @@ class MixedEvaluator {
   // Returns the microbatches that each part of a stage holds at its peak.
   std::vector<int> HeldByParts(int s) const {
     const CostedStage& stage = stages_[s];
-    if (stage.routed) return HeldByDevices(in_.shape, s, stage.times);
+    if (stage.routed) return HeldByDevices(in_.shape, s, stage.times, in_.poll);
     return std::vector<int>(stage.parts.size(), held_[s]);
   }
 
@@ -373,9 +380,11 @@ class MixedEvaluator {
 PipelineRun EvaluateMixedStages(const EvaluatedPipeline& in,
                                 std::vector<TimelineEvent>* timeline,
                                 Evaluation& evaluation) {
-  const MixedEvaluator evaluator(in);
   PipelineRun whole;
-  evaluator.SetFigures(evaluator.Play(timeline), evaluation, whole);
+  const MixedEvaluator evaluator(in);
+  if (in.poll.stopped()) return whole;
+  const RoutedRun run = evaluator.Play(timeline);
+  if (!in.poll.stopped()) evaluator.SetFigures(run, evaluation, whole);
   return whole;
 }
 

@@ -18,6 +18,7 @@ namespace tangram {
 // these sets the time of a transfer of S bytes: all GPUs with S, and each group
 // of either side with its part of S. The gradients of the groups are added up
 // in a ring over them, after each has reduced its own (AllReduceSeconds).
+// If in.poll stops, the results are of no use.
 PipelineRun EvaluateMixedStages(const EvaluatedPipeline& in,
                                 std::vector<TimelineEvent>* timeline,
                                 Evaluation& evaluation);

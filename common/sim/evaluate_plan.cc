@@ -1,12 +1,16 @@
 #include "common/sim/evaluate_plan.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/base/stop_poll.h"
 #include "common/cost/collectives.h"
 #include "common/cost/kernels.h"
 #include "common/cost/stage_cost.h"
@@ -45,13 +49,14 @@ void SetTransfers(const ModelSpec& model, const Cluster& cluster,
 //   peak = Σ (static + in_flight · activation) over its stages + max transient.
 // Only the largest transient counts, because a device runs one pass at a time.
 void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
-               Evaluation& evaluation) {
+               StopPoll& poll, Evaluation& evaluation) {
   std::vector<double> activation_bytes;
   for (const StageCost& cost : costs) {
     activation_bytes.push_back(cost.memory.activation_bytes +
                                cost.memory.host_activation_bytes);
   }
-  const std::vector<int> held = MicrobatchesHeldAtPeak(shape, activation_bytes);
+  const std::vector<int> held =
+      MicrobatchesHeldAtPeak(shape, activation_bytes, poll);
   std::vector<StageMemory> devices(shape.num_devices);
   for (int s = 0; s < shape.num_stages(); ++s) {
     StageEvaluation& stage = evaluation.stages[s];
@@ -72,7 +77,7 @@ void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
 }
 
 // Returns the share of compute time, in GPU-seconds and without collectives and
-// host copies, that comes from measurements.
+// host copies, that comes from measurements. Without compute time it is 0.
 double MeasuredFraction(const PipelinePlan& plan,
                         absl::Span<const StageCost> costs) {
   double measured_gpu_s = 0;
@@ -82,7 +87,57 @@ double MeasuredFraction(const PipelinePlan& plan,
     measured_gpu_s += num_gpus * costs[s].measured_s;
     compute_gpu_s += num_gpus * ComputeSeconds(costs[s]);
   }
-  return measured_gpu_s / compute_gpu_s;
+  return compute_gpu_s > 0 ? measured_gpu_s / compute_gpu_s : 0;
+}
+
+// Returns an error that names the first figure of a stage that is not finite.
+// Extreme rates and measurements make such figures.
+absl::Status CheckStagesFinite(absl::Span<const StageEvaluation> stages) {
+  for (size_t s = 0; s < stages.size(); ++s) {
+    const StageEvaluation& stage = stages[s];
+    const struct {
+      const char* name;
+      double value;
+    } figures[] = {{"forward_s", stage.forward_s},
+                   {"backward_s", stage.backward_s},
+                   {"recompute_s", stage.recompute_s},
+                   {"collective_s", stage.collective_s},
+                   {"copy_s", stage.copy_s},
+                   {"send_s", stage.send_s},
+                   {"sync_s", stage.sync_s},
+                   {"optimizer_s", stage.optimizer_s},
+                   {"peak_bytes", stage.peak_bytes},
+                   {"host_bytes", stage.host_bytes}};
+    for (const auto& figure : figures) {
+      if (std::isfinite(figure.value)) continue;
+      return FieldError(absl::StrCat("stages[", s, "].", figure.name),
+                        figure.value, "a finite number");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Checks the figures of the whole iteration. One of 0 s has no throughput.
+absl::Status CheckTotalsFinite(const Evaluation& evaluation) {
+  const struct {
+    const char* name;
+    double value;
+  } figures[] = {
+      {"samples_per_s", evaluation.samples_per_s},
+      {"tokens_per_s", evaluation.tokens_per_s},
+      {"model_flops_utilization", evaluation.model_flops_utilization},
+      {"bubble_fraction", evaluation.bubble_fraction},
+      {"measured_fraction", evaluation.measured_fraction}};
+  if (!std::isfinite(evaluation.iteration_time_s) ||
+      evaluation.iteration_time_s <= 0) {
+    return FieldError("iteration_time_s", evaluation.iteration_time_s,
+                      "a positive finite number");
+  }
+  for (const auto& figure : figures) {
+    if (std::isfinite(figure.value)) continue;
+    return FieldError(figure.name, figure.value, "a finite number");
+  }
+  return absl::OkStatus();
 }
 
 // Sets the figures of the whole iteration, which takes T seconds:
@@ -129,7 +184,8 @@ void AddViolations(const StageEvaluation& figures, int s,
         "of each GPU's share of host memory");
 }
 
-// Evaluates the stages of a plan in which every stage has equal replicas.
+// Evaluates the stages of a plan in which every stage has equal replicas. The
+// result is of no use if the poll has stopped.
 PipelineRun EvaluateStages(const EvaluatedPipeline& in,
                            std::vector<TimelineEvent>* timeline,
                            Evaluation& evaluation) {
@@ -138,7 +194,9 @@ PipelineRun EvaluateStages(const EvaluatedPipeline& in,
       MakeSlice({0, in.model.num_layers()}, in.model.layers).runs;
   std::vector<StageCost> costs;
   std::vector<StageTimes> times;
+  const int64_t steps_per_stage = static_cast<int64_t>(runs.size());
   for (int s = 0; s < plan.num_stages(); ++s) {
+    if (in.poll.After(steps_per_stage)) return {};
     const PlacedStage& stage = plan.stages[s];
     const PlacedGpus placed = PlacedGpusOf(in.cluster, stage.gpus);
     const DeviceSpec& device = placed.device;
@@ -155,9 +213,9 @@ PipelineRun EvaluateStages(const EvaluatedPipeline& in,
     evaluation.stages.push_back(
         StaticEvaluation(costs.back(), times.back(), device));
   }
-  SetMemory(in.shape, costs, evaluation);
+  SetMemory(in.shape, costs, in.poll, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
-  return PlayPipeline(in.shape, times, timeline);
+  return PlayPipeline(in.shape, times, timeline, in.poll);
 }
 
 }  // namespace
@@ -188,12 +246,11 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
   return total;
 }
 
-absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
-                                        const Cluster& cluster,
-                                        const TrainingOptions& training,
-                                        const PipelinePlan& plan,
-                                        std::vector<TimelineEvent>* timeline,
-                                        const StateShare& state) {
+absl::StatusOr<Evaluation> EvaluatePlan(
+    const ModelSpec& model, const Cluster& cluster,
+    const TrainingOptions& training, const PipelinePlan& plan,
+    std::vector<TimelineEvent>* timeline, const StateShare& state,
+    const std::function<bool()>& should_stop) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
   const PipelineShape shape = {
       .schedule = plan.schedule,
@@ -202,18 +259,23 @@ absl::StatusOr<Evaluation> EvaluatePlan(const ModelSpec& model,
       .num_microbatches =
           training.global_batch_size / plan.pipeline_microbatch_size,
       .warm_up_passes = plan.warm_up_passes};
+  StopPoll poll(should_stop);
   const EvaluatedPipeline in = {.model = model,
                                 .cluster = cluster,
                                 .training = training,
                                 .plan = plan,
                                 .shape = shape,
+                                .poll = poll,
                                 .state = state};
   Evaluation evaluation;
   const PipelineRun run = HasMixedStages(plan)
                               ? EvaluateMixedStages(in, timeline, evaluation)
                               : EvaluateStages(in, timeline, evaluation);
+  if (poll.stopped()) return absl::CancelledError("evaluation stopped");
+  TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   evaluation.violations = ViolationsOf(evaluation.stages, plan.num_devices());
   SetTotals(model, cluster, training, plan, run, evaluation);
+  TANGRAM_RETURN_IF_ERROR(CheckTotalsFinite(evaluation));
   return evaluation;
 }
 

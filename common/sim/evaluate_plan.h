@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_
 #define TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -109,8 +110,10 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
 // Does not depend on which planner made the plan, and reads none of the plan's
 // own estimates.
 //
-// Returns kInvalidArgument if ValidatePlan does. A plan that does not fit in
-// memory is evaluated too and has violations. `timeline`, if given, is filled
+// Returns kInvalidArgument if ValidatePlan does, and if a figure is not finite;
+// kCancelled if `should_stop`, which may be empty and is polled every few
+// milliseconds, returns true. A plan that does not fit in memory is evaluated
+// too and has violations. `timeline`, if given, is filled
 // with every event in order of stage, then start. It is left empty if it could
 // exceed kMaxTimelineEvents (play_pipeline.h). Beyond kMaxPlayedMicrobatches,
 // the run time does not grow with the number of microbatches. `state` is
@@ -124,7 +127,8 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const PipelinePlan& plan,
     std::vector<TimelineEvent>* timeline = nullptr,
-    const StateShare& state = {});
+    const StateShare& state = {},
+    const std::function<bool()>& should_stop = nullptr);
 
 }  // namespace tangram
 

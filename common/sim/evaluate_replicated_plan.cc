@@ -296,7 +296,7 @@ Evaluation WithinIteration(const ReplicatedPlan& plan,
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan,
-    Timelines* timelines) {
+    Timelines* timelines, const std::function<bool()>& should_stop) {
   TANGRAM_RETURN_IF_ERROR(
       ValidateReplicatedPlan(model, cluster, training, plan));
   ReplicatedEvaluation evaluation;
@@ -308,8 +308,8 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     TANGRAM_ASSIGN_OR_RETURN(
         Evaluation pipeline,
         EvaluatePlan(model, cluster, ShareOf(training, replica), replica.plan,
-                     records ? &timeline : nullptr,
-                     ShareOfState(plan, replica)));
+                     records ? &timeline : nullptr, ShareOfState(plan, replica),
+                     should_stop));
     evaluation.pipelines.push_back(std::move(pipeline));
     if (!records) continue;
     all_recorded &= !timeline.empty();

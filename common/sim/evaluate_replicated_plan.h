@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_SIM_EVALUATE_REPLICATED_PLAN_H_
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -51,14 +52,16 @@ Evaluation WithinIteration(const ReplicatedPlan& plan,
 //  4. With kZero1 and kZero2, plays the rings that gather the new weights.
 // With one pipeline and all-reduce, the iteration time is EvaluatePlan's.
 //
-// Returns kInvalidArgument if ValidateReplicatedPlan does. `timelines`, if
-// given, is filled with the events of each pipeline, in order of stage, then
-// start. It is left empty if a pipeline has more than kMaxTimelineEvents.
-// Thread-safe, deterministic.
+// Returns kInvalidArgument if ValidateReplicatedPlan does, and if a figure is
+// not finite; kCancelled if `should_stop`, which may be empty and is polled
+// every few milliseconds, returns true. `timelines`, if given, is filled with
+// the events of each pipeline, in order of stage, then start. It is left empty
+// if a pipeline has more than kMaxTimelineEvents. Thread-safe, deterministic.
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan,
-    std::vector<std::vector<TimelineEvent>>* timelines = nullptr);
+    std::vector<std::vector<TimelineEvent>>* timelines = nullptr,
+    const std::function<bool()>& should_stop = nullptr);
 
 }  // namespace tangram
 

@@ -53,26 +53,29 @@ class Held {
 
 // Returns a shorter pipeline whose devices reach the same peaks. After its
 // warm-up, a device holds the same again after each round of num_devices
-// microbatches. Unless the plan sets its length, the warm-up takes less than 3
-// · num_devices microbatches.
+// microbatches. The warm-up takes less than 3 · num_devices microbatches.
 PipelineShape ShortestWithSamePeaks(PipelineShape shape) {
-  int64_t enough = int64_t{4} * shape.num_devices;
-  if (!shape.warm_up_passes.empty()) {
-    enough = std::max(enough, int64_t{shape.warm_up_passes.front()} + 2);
-  }
-  shape.num_microbatches =
-      static_cast<int>(std::min<int64_t>(shape.num_microbatches, enough));
+  shape.num_microbatches = static_cast<int>(std::min<int64_t>(
+      shape.num_microbatches, int64_t{4} * shape.num_devices));
   return shape;
 }
 
-// GPipe holds everything at the end of its forward passes. If microbatches have
-// no bytes, the first one already reaches the peak.
-std::vector<int> HeldUnderGpipe(int num_microbatches,
-                                absl::Span<const double> activation_bytes) {
+// With one stage on each device, and under GPipe, device d holds most when it
+// is one forward pass past its warm-up of w and its weight gradients lag most:
+// min(B, w + 1 + lag) microbatches. Under GPipe, w = B. The lag is d with
+// ZB-H1, otherwise 0. If microbatches have no bytes, the first one already
+// reaches the peak.
+std::vector<int> HeldAfterWarmUp(const PipelineShape& shape,
+                                 absl::Span<const double> activation_bytes) {
   std::vector<int> held;
-  for (const double bytes : activation_bytes) {
-    held.push_back(bytes > 0 ? num_microbatches
-                             : std::min(num_microbatches, 1));
+  for (int s = 0; s < shape.num_stages(); ++s) {
+    const int d = s % shape.num_devices;
+    const int64_t lag = shape.splits_backward() ? d : 0;
+    const int64_t most = activation_bytes[s] > 0
+                             ? PassSequence(shape, d).warm_up() + 1 + lag
+                             : 1;
+    held.push_back(
+        static_cast<int>(std::min<int64_t>(shape.num_microbatches, most)));
   }
   return held;
 }
@@ -80,16 +83,19 @@ std::vector<int> HeldUnderGpipe(int num_microbatches,
 }  // namespace
 
 std::vector<int> MicrobatchesHeldAtPeak(
-    const PipelineShape& whole_shape,
-    absl::Span<const double> activation_bytes) {
-  if (whole_shape.schedule == PipelineSchedule::kGpipe) {
-    return HeldUnderGpipe(whole_shape.num_microbatches, activation_bytes);
+    const PipelineShape& whole_shape, absl::Span<const double> activation_bytes,
+    StopPoll& poll) {
+  if (whole_shape.virtual_stages == 1 ||
+      whole_shape.schedule == PipelineSchedule::kGpipe) {
+    return HeldAfterWarmUp(whole_shape, activation_bytes);
   }
   const PipelineShape shape = ShortestWithSamePeaks(whole_shape);
   std::vector<int> held_at_peak(shape.num_stages());
   for (int d = 0; d < shape.num_devices; ++d) {
     Held held(shape, d, activation_bytes);
     for (PassSequence passes(shape, d); !passes.done(); passes.Advance()) {
+      // A pass takes a step for each chunk.
+      if (poll.After(shape.virtual_stages)) return held_at_peak;
       held.Run(passes.next());
     }
     for (int chunk = 0; chunk < shape.virtual_stages; ++chunk) {
@@ -97,6 +103,12 @@ std::vector<int> MicrobatchesHeldAtPeak(
     }
   }
   return held_at_peak;
+}
+
+std::vector<int> MicrobatchesHeldAtPeak(
+    const PipelineShape& shape, absl::Span<const double> activation_bytes) {
+  StopPoll never;
+  return MicrobatchesHeldAtPeak(shape, activation_bytes, never);
 }
 
 }  // namespace tangram

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/stop_poll.h"
 #include "common/sim/pass_sequence.h"
 
 namespace tangram {
@@ -15,6 +16,11 @@ namespace tangram {
 // stage, for one microbatch. The result depends only on the order of passes,
 // not on their times. Under 1F1B it is min(p − s, B). The effort does not grow
 // with the number of microbatches.
+//
+// Polls `poll` every few milliseconds. If it stops, the result is of no use.
+std::vector<int> MicrobatchesHeldAtPeak(
+    const PipelineShape& shape, absl::Span<const double> activation_bytes,
+    StopPoll& poll);
 std::vector<int> MicrobatchesHeldAtPeak(
     const PipelineShape& shape, absl::Span<const double> activation_bytes);
 

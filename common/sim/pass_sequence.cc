@@ -48,7 +48,7 @@ void PassSequence::Advance() {
   SetKind();
 }
 
-bool PassSequence::RepeatsFrom(const PassSequence& earlier) const {
+bool PassSequence::IsLike(const PassSequence& earlier) const {
   if (kind_ != earlier.kind_ || done_ != earlier.done_) return false;
   for (size_t i = 0; i < cursors_.size(); ++i) {
     const Cursor& now = cursors_[i];
@@ -60,6 +60,32 @@ bool PassSequence::RepeatsFrom(const PassSequence& earlier) const {
     }
   }
   return true;
+}
+
+// Let f, b and g be the forward passes, backward passes and weight gradients so
+// far, and Δf, Δb, Δg those since `earlier`. SetKind compares f with b + w + 1,
+// b − g with the delay, and f and b with the number of passes. The order stays
+// while no comparison changes its result.
+int64_t PassSequence::MaxRepeats(const PassSequence& earlier) const {
+  if (!IsLike(earlier)) return 0;
+  const auto passed = [&](PassKind kind) {
+    return count(kind) - earlier.count(kind);
+  };
+  const int64_t forward = passed(PassKind::kForward);
+  const int64_t backward = passed(PassKind::kBackward);
+  const bool splits = count(PassKind::kWeightGradient) < num_passes_;
+  if (splits && passed(PassKind::kWeightGradient) != backward) return 0;
+  const auto repeats = [&](PassKind kind, int64_t last) {
+    return std::max<int64_t>((last - 1 - count(kind)) / passed(kind), 0);
+  };
+  if (forward == 0 && backward == 0) return kForever;
+  if (forward == backward) return repeats(PassKind::kForward, num_passes_);
+  if (backward == 0) {  // Warm-up.
+    const int64_t last = count(PassKind::kBackward) + warm_up_ + 1;
+    return repeats(PassKind::kForward, std::min(num_passes_, last));
+  }
+  if (forward > 0 || count(PassKind::kForward) < num_passes_) return 0;
+  return repeats(PassKind::kBackward, num_passes_);
 }
 
 void PassSequence::Repeat(const PassSequence& earlier, int64_t times) {

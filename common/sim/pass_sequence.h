@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/domain/pipeline_schedule.h"
@@ -65,15 +66,21 @@ class PassSequence {
   }
   void Advance();
 
+  // Forward passes of the warm-up.
+  int64_t warm_up() const { return warm_up_; }
   // Passes of `kind` that have run.
   int64_t count(PassKind kind) const {
     return cursors_[static_cast<int>(kind)].count;
   }
-  // Returns whether the state equals that of `earlier`, apart from the number
-  // of microbatches that have run.
-  bool RepeatsFrom(const PassSequence& earlier) const;
-  // Advances `times` times by the passes run since `earlier`. The caller
-  // ensures that no kind of pass ends in between.
+  static constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+
+  // Returns how often the sequence continues with the passes run since
+  // `earlier`, in their order, for later microbatches. The last passes of the
+  // warm-up and of the sequence are not counted. 0: the order changes.
+  // kForever: no passes.
+  int64_t MaxRepeats(const PassSequence& earlier) const;
+  // Advances `times` times, at most MaxRepeats, by the passes run since
+  // `earlier`.
   void Repeat(const PassSequence& earlier, int64_t times);
 
  private:
@@ -93,6 +100,9 @@ class PassSequence {
 
   Cursor& cursor(PassKind kind) { return cursors_[static_cast<int>(kind)]; }
   void SetKind();
+  // Returns whether the state equals that of `earlier`, apart from the number
+  // of microbatches that have run.
+  bool IsLike(const PassSequence& earlier) const;
 
   int num_devices_;
   int64_t num_passes_;  // Per kind.

@@ -10,6 +10,7 @@
 
 #include "absl/types/span.h"
 #include "common/base/check.h"
+#include "common/base/stop_poll.h"
 #include "common/sim/arrival_queue.h"
 #include "common/sim/pass_sequence.h"
 #include "common/sim/play_pipeline.h"
@@ -38,12 +39,12 @@ struct PipelineProgress {
   std::vector<size_t> waiting_inputs;  // By channel.
 };
 
-// Plays a pipeline as PlayPipeline describes it. `Clock` supplies the type
-// `Time` with + and the functions
-//   Time FromSeconds(double), double ToSeconds(Time),
-//   Time Later(Time, Time).
-// Times are built only from sums with durations and from the later of two
-// times.
+// Plays a pipeline as PlayPipeline describes it. `Clock` supplies the types
+// `Time` and `Duration`, of which Time{} and Duration{} are zero, and the
+// functions
+//   Duration FromSeconds(double), double ToSeconds(Time),
+//   Time After(Time, Duration), Time Later(Time, Time).
+// No time is made in any other way.
 //
 // The times do not depend on the order in which devices are visited, because
 // each device runs its passes and sends their results in a fixed order. So one
@@ -53,6 +54,7 @@ template <typename Clock>
 class PipelinePlayer {
  public:
   using Time = typename Clock::Time;
+  using Duration = typename Clock::Duration;
 
   // `clock` must outlive the player. `timeline` may be null.
   PipelinePlayer(const PipelineShape& shape,
@@ -75,14 +77,15 @@ class PipelinePlayer {
     }
   }
 
-  // Plays every pass that the gate and its inputs allow.
-  void PlayUpTo(const PassGate& gate) {
+  // Plays every pass that the gate and its inputs allow. After `poll` has
+  // stopped, the player is of no further use.
+  void PlayUpTo(const PassGate& gate, StopPoll& poll) {
     gate_ = gate;
     for (int d = shape_.num_devices - 1; d >= 0; --d) runnable_.push_back(d);
-    while (!runnable_.empty()) {
+    while (!runnable_.empty() && !poll.stopped()) {
       const int device = runnable_.back();
       runnable_.pop_back();
-      RunUntilItWaits(device);
+      RunUntilItWaits(device, poll);
     }
   }
 
@@ -131,19 +134,23 @@ class PipelinePlayer {
     return progress;
   }
 
-  // Returns whether every device is in the state of `earlier`, apart from the
-  // number of microbatches.
-  bool RepeatsFrom(const PipelineProgress& earlier) const {
+  // Returns how often the passes since `earlier` can be repeated. 0: some
+  // device is in another state than then, apart from the number of
+  // microbatches.
+  int64_t MaxRepeats(const PipelineProgress& earlier) const {
     const PipelineProgress now = progress();
+    if (now.waiting_inputs != earlier.waiting_inputs) return 0;
+    int64_t repeats = PassSequence::kForever;
     for (size_t d = 0; d < devices_.size(); ++d) {
       const PipelineProgress::Device& then = earlier.devices[d];
-      if (!now.devices[d].passes.RepeatsFrom(then.passes) ||
-          now.devices[d].has_input != then.has_input ||
+      if (now.devices[d].has_input != then.has_input ||
           now.devices[d].is_sending != then.is_sending) {
-        return false;
+        return 0;
       }
+      repeats =
+          std::min(repeats, now.devices[d].passes.MaxRepeats(then.passes));
     }
-    return now.waiting_inputs == earlier.waiting_inputs;
+    return repeats;
   }
 
   // Counts the passes since `earlier` another `times` times. Leaves the times
@@ -162,7 +169,7 @@ class PipelinePlayer {
     Kind kind = Kind::kSendForward;
     bool blocks = false;
     bool blocks_sender = false;
-    Time send = {};
+    Duration send = {};
     Time* link_free = nullptr;
     int from_stage = 0;
     int sender = 0;  // Devices.
@@ -175,7 +182,7 @@ class PipelinePlayer {
   // Duration and channels of the passes of one kind on one stage.
   struct Work {
     Kind kind = Kind::kForward;
-    Time duration = {};
+    Duration duration = {};
     Channel* input = nullptr;   // Null: waits for no input.
     Channel* output = nullptr;  // Null: no other pass waits for it.
   };
@@ -249,11 +256,11 @@ class PipelinePlayer {
             count >= gate_.backward);
   }
 
-  void RunUntilItWaits(int d) {
+  void RunUntilItWaits(int d, StopPoll& poll) {
     Device& device = devices_[d];
     for (; !device.passes.done(); device.passes.Advance()) {
       const Pass pass = device.passes.next();
-      if (IsHeld(d, pass.kind)) return;
+      if (IsHeld(d, pass.kind) || poll.After(1)) return;
       const Work& work = work_[pass.stage][static_cast<int>(pass.kind)];
       if (work.input != nullptr && !device.has_input &&
           !TakeInput(*work.input, pass.microbatch, device)) {
@@ -262,7 +269,7 @@ class PipelinePlayer {
       if (device.is_sending) return;
       device.has_input = false;
       const Time start = device.free;
-      device.free = device.pass_end = start + work.duration;
+      device.free = device.pass_end = clock_.After(start, work.duration);
       Record(work.kind, pass.stage, pass.microbatch, start, device.free);
       if (work.output != nullptr) {
         Send(*work.output, pass.microbatch, device);
@@ -307,9 +314,9 @@ class PipelinePlayer {
   // Plays one transfer on the channel's link. Returns its end.
   Time Transfer(const Channel& channel, int microbatch, Time ready) {
     const Time start = clock_.Later(*channel.link_free, ready);
-    const Time end = start + channel.send;
+    const Time end = clock_.After(start, channel.send);
     *channel.link_free = end;
-    if (channel.send > Time{}) {
+    if (channel.send > Duration{}) {
       Record(channel.kind, channel.from_stage, microbatch, start, end);
     }
     return end;
@@ -322,7 +329,7 @@ class PipelinePlayer {
     Time free = devices_[d].free;
     const auto once = [&](Kind kind, int s, double duration_s) {
       const Time start = free;
-      free = free + clock_.FromSeconds(duration_s);
+      free = clock_.After(free, clock_.FromSeconds(duration_s));
       if (duration_s > 0) Record(kind, s, /*m=*/-1, start, free);
     };
     for (int s = d; s < shape_.num_stages(); s += shape_.num_devices) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/stop_poll.h"
 #include "common/sim/evaluate_plan.h"
 #include "common/sim/pass_sequence.h"
 
@@ -25,11 +26,13 @@ struct StageTimes {
   double optimizer_s = 0;  // After sync.
 };
 
-// With at most this many microbatches, every pass is played. A longer pipeline
-// is played until it repeats itself (PlaySteadyPipeline). The results differ
-// only by rounding. The limit exceeds the batches in use, so their figures are
-// exactly those of the played passes.
+// Every pass is played if there are at most this many microbatches, and at most
+// this many forward passes of all stages (20 ms). A longer pipeline is played
+// until it repeats itself (PlaySteadyPipeline). The results differ only by
+// rounding. The limits exceed the batches in use, so their figures are exactly
+// those of the played passes.
 inline constexpr int kMaxPlayedMicrobatches = 1 << 14;
+inline constexpr int64_t kMaxPlayedPasses = 1 << 20;
 
 // A timeline has at most this many events, 64 MB of them.
 inline constexpr int64_t kMaxTimelineEvents = 1 << 21;
@@ -53,6 +56,12 @@ struct PipelineRun {
 // multiple of num_devices microbatches, and transfers may block only under 1F1B
 // and GPipe. `timeline`, if given, is left empty if it could pass
 // kMaxTimelineEvents.
+//
+// Polls `poll` every few milliseconds. If it stops, the result is of no use.
+PipelineRun PlayPipeline(const PipelineShape& shape,
+                         absl::Span<const StageTimes> stages,
+                         std::vector<TimelineEvent>* timeline, StopPoll& poll);
+// As above, to the end.
 PipelineRun PlayPipeline(const PipelineShape& shape,
                          absl::Span<const StageTimes> stages,
                          std::vector<TimelineEvent>* timeline = nullptr);

@@ -57,7 +57,7 @@ class RoutedPlayer {
     }
   }
 
-  RoutedRun Play() {
+  RoutedRun Play(StopPoll& poll) {
     for (int s = static_cast<int>(stages_.size()) - 1; s >= 0; --s) {
       for (int d = 0; d < static_cast<int>(devices_[s].size()); ++d) {
         runnable_.emplace_back(s, d);
@@ -66,7 +66,8 @@ class RoutedPlayer {
     while (!runnable_.empty()) {
       const auto [s, d] = runnable_.back();
       runnable_.pop_back();
-      RunUntilItWaits(s, d);
+      RunUntilItWaits(s, d, poll);
+      if (poll.stopped()) return {};
     }
     return Finish();
   }
@@ -87,11 +88,12 @@ class RoutedPlayer {
     bool waits = false;
   };
 
-  void RunUntilItWaits(int s, int d) {
+  void RunUntilItWaits(int s, int d, StopPoll& poll) {
     Device& device = devices_[s][d];
     const RoutedDevice& times = stages_[s].devices[d];
     device.waits = false;
     for (; !device.passes.done(); device.passes.Advance()) {
+      if (poll.After(1)) return;
       const Pass pass = device.passes.next();
       const bool forward = pass.kind == PassKind::kForward;
       const bool has_source =
@@ -218,11 +220,12 @@ int64_t MaxEvents(const PipelineShape& shape,
 
 RoutedRun PlayRoutedPipeline(const PipelineShape& shape,
                              absl::Span<const RoutedStage> stages,
-                             std::vector<TimelineEvent>* timeline) {
+                             std::vector<TimelineEvent>* timeline,
+                             StopPoll& poll) {
   TANGRAM_CHECK(static_cast<int>(stages.size()) == shape.num_stages());
   if (timeline != nullptr) timeline->clear();
   if (MaxEvents(shape, stages) > kMaxTimelineEvents) timeline = nullptr;
-  const RoutedRun run = RoutedPlayer(shape, stages, timeline).Play();
+  const RoutedRun run = RoutedPlayer(shape, stages, timeline).Play(poll);
   if (timeline != nullptr) {
     std::stable_sort(timeline->begin(), timeline->end(),
                      [](const TimelineEvent& a, const TimelineEvent& b) {
@@ -234,18 +237,32 @@ RoutedRun PlayRoutedPipeline(const PipelineShape& shape,
 }
 
 std::vector<int> HeldByDevices(const PipelineShape& shape, int s,
-                               const RoutedStage& stage) {
+                               const RoutedStage& stage, StopPoll& poll) {
   std::vector<int> most;
   for (int d = 0; d < static_cast<int>(stage.devices.size()); ++d) {
     int held = 0;
     most.push_back(0);
     for (RoutedPasses passes(shape, s, stage, d); !passes.done();
          passes.Advance()) {
+      if (poll.After(1)) break;
       held += passes.next().kind == PassKind::kForward ? 1 : -1;
       most.back() = std::max(most.back(), held);
     }
   }
   return most;
+}
+
+RoutedRun PlayRoutedPipeline(const PipelineShape& shape,
+                             absl::Span<const RoutedStage> stages,
+                             std::vector<TimelineEvent>* timeline) {
+  StopPoll never;
+  return PlayRoutedPipeline(shape, stages, timeline, never);
+}
+
+std::vector<int> HeldByDevices(const PipelineShape& shape, int s,
+                               const RoutedStage& stage) {
+  StopPoll never;
+  return HeldByDevices(shape, s, stage, never);
 }
 
 }  // namespace tangram

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/stop_poll.h"
 #include "common/sim/evaluate_plan.h"
 #include "common/sim/pass_sequence.h"
 
@@ -54,14 +55,23 @@ struct RoutedRun {
 // devices of a stage are added up once all of them have reduced their own. Then
 // each device runs its optimizer. `shape` is that of the whole pipeline, under
 // 1F1B or GPipe. `timeline`, if given, is left empty if it could pass
-// kMaxTimelineEvents. O(Σ devices · microbatches).
+// kMaxTimelineEvents. O(Σ devices · microbatches). If `poll` stops, the result
+// is of no use.
+RoutedRun PlayRoutedPipeline(const PipelineShape& shape,
+                             absl::Span<const RoutedStage> stages,
+                             std::vector<TimelineEvent>* timeline,
+                             StopPoll& poll);
+// As above, to the end.
 RoutedRun PlayRoutedPipeline(const PipelineShape& shape,
                              absl::Span<const RoutedStage> stages,
                              std::vector<TimelineEvent>* timeline = nullptr);
 
 // Returns the most microbatches that each device of stage `s` holds at once,
 // from a forward pass to the end of the backward pass. It depends only on the
-// order of passes.
+// order of passes. If `poll` stops, the result is of no use.
+std::vector<int> HeldByDevices(const PipelineShape& shape, int s,
+                               const RoutedStage& stage, StopPoll& poll);
+// As above, to the end.
 std::vector<int> HeldByDevices(const PipelineShape& shape, int s,
                                const RoutedStage& stage);
 

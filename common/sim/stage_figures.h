@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "common/base/stop_poll.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
@@ -24,6 +25,7 @@ struct EvaluatedPipeline {
   const TrainingOptions& training;
   const PipelinePlan& plan;
   const PipelineShape& shape;
+  StopPoll& poll;
   StateShare state;
 };
 

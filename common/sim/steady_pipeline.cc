@@ -3,81 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <deque>
 #include <utility>
 #include <vector>
 
-#include "absl/numeric/int128.h"
-#include "common/sim/moving_clock.h"
+#include "common/sim/max_plus_program.h"
 #include "common/sim/pipeline_player.h"
+#include "common/sim/recording_clock.h"
+#include "common/sim/repeat_program.h"
 
 namespace tangram {
 namespace {
 
-using Times = std::vector<absl::int128>;
+// A round with more forward passes than this is not recorded, because its
+// program would take more than 200 MB.
+constexpr int64_t kMaxRecordedPasses = 1 << 18;
 
-// The longest period that is searched for, in rounds. A period is the number of
-// microbatches on a ring of devices that wait for each other, so it is rarely
-// longer than the pipeline. A pipeline with a longer period is played to its
-// end, which is correct but slow.
-constexpr size_t kMaxPeriod = 256;
-
-// The times after each of the last rounds.
-class History {
- public:
-  void Push(Times times) {
-    absl::int128 sum = 0;
-    for (const absl::int128& time : times) sum += time;
-    rounds_.push_back({std::move(times), sum});
-    if (rounds_.size() > 2 * kMaxPeriod + 1) rounds_.pop_front();
-  }
-  void Clear() { rounds_.clear(); }
-
-  // Returns the least c for which all times moved in the last c rounds as in
-  // the c rounds before them. 0: none.
-  size_t Period() const {
-    for (size_t c = 1; 2 * c < rounds_.size(); ++c) {
-      // The sums reject nearly all other c quickly.
-      if (Back(0).sum - Back(c).sum == Back(c).sum - Back(2 * c).sum &&
-          MovedAlike(c)) {
-        return c;
-      }
-    }
-    return 0;
-  }
-
-  // Returns the change of each time in the last c rounds.
-  Times Speeds(size_t c) const {
-    Times speeds;
-    for (size_t i = 0; i < Back(0).times.size(); ++i) {
-      speeds.push_back(Back(0).times[i] - Back(c).times[i]);
-    }
-    return speeds;
-  }
-
- private:
-  struct Round {
-    Times times;
-    absl::int128 sum = 0;
-  };
-
-  const Round& Back(size_t rounds) const {
-    return rounds_[rounds_.size() - 1 - rounds];
-  }
-
-  bool MovedAlike(size_t c) const {
-    const Times& now = Back(0).times;
-    const Times& then = Back(c).times;
-    const Times& before = Back(2 * c).times;
-    if (now.size() != then.size() || now.size() != before.size()) return false;
-    for (size_t i = 0; i < now.size(); ++i) {
-      if (now[i] - then[i] != then[i] - before[i]) return false;
-    }
-    return true;
-  }
-
-  std::deque<Round> rounds_;
-};
+// Returns the longest period that is searched for, in rounds. A period is the
+// number of microbatches on a ring of devices that wait for each other, so it
+// is rarely longer than the pipeline.
+size_t MaxPeriod(const PipelineShape& shape) {
+  return std::max<size_t>(256, 2 * shape.num_devices);
+}
 
 // Returns an upper bound of every time of the iteration: all passes and
 // transfers in sequence.
@@ -93,14 +39,26 @@ double LatestSeconds(const PipelineShape& shape,
   return shape.num_microbatches * microbatch_s + once_s;
 }
 
+// Returns an upper bound of the duration of each pass and transfer.
+double LongestSeconds(absl::Span<const StageTimes> stages) {
+  double longest_s = 0;
+  for (const StageTimes& stage : stages) {
+    longest_s = std::max({longest_s, stage.forward_s, stage.backward_s,
+                          stage.send_forward_s, stage.send_backward_s});
+  }
+  return longest_s;
+}
+
 class SteadyPlayer {
  public:
   SteadyPlayer(const PipelineShape& shape, absl::Span<const StageTimes> stages,
-               double latest_s)
+               double latest_s, StopPoll& poll)
       : shape_(shape),
-        clock_(latest_s),
-        player_(shape, stages, clock_, /*timeline=*/nullptr) {}
+        clock_(LongestSeconds(stages), latest_s),
+        player_(shape, stages, clock_, /*timeline=*/nullptr),
+        poll_(poll) {}
 
+  // Returns nothing of use if the poll has stopped.
   PipelineRun Play() {
     // The first device feeds the pipeline. Under GPipe, the last one feeds the
     // second half of the iteration.
@@ -112,12 +70,17 @@ class SteadyPlayer {
       gate_ = {.forward = 0};
       OpenBySteps(gate_.forward);
     }
-    return player_.Finish();
+    return poll_.stopped() ? PipelineRun() : player_.Finish();
   }
 
   int64_t rounds_played() const { return rounds_played_; }
 
  private:
+  using Time = RecordingClock::Time;
+
+  // To record a round takes as long as to play a few.
+  static constexpr int64_t kMinRepeats = 4;
+
   int64_t PassesPerRound() const {
     return shape_.schedule == PipelineSchedule::kInterleaved
                ? shape_.num_stages()
@@ -131,74 +94,81 @@ class SteadyPlayer {
 
   // Raises `passes`, one side of the gate, until all its passes have run.
   void OpenBySteps(int64_t& passes) {
-    history_.Clear();
-    while (RoundsLeft(passes) > 0) {
+    const bool records =
+        PassesPerRound() * shape_.num_devices <= kMaxRecordedPasses;
+    int64_t played = 0;
+    int64_t next_comparison = 1;
+    while (RoundsLeft(passes) > 0 && !poll_.stopped()) {
+      const bool compares = records && played >= next_comparison;
+      const PipelineProgress before =
+          compares ? player_.progress() : PipelineProgress();
       PlayRound(passes);
-      const int64_t period = static_cast<int64_t>(history_.Period());
-      if (period > 0 && RoundsLeft(passes) > period) {
-        SkipPeriods(period, passes);
-      }
+      ++played;
+      if (!compares) continue;
+      // A comparison takes about as long as a round, so the intervals between
+      // comparisons grow.
+      next_comparison = played + played / 16;
+      if (RepeatsSince(before, passes) >= kMinRepeats) RepeatRound(passes);
     }
     passes = PassGate::kOpen;
-    player_.PlayUpTo(gate_);
+    player_.PlayUpTo(gate_, poll_);
+  }
+
+  // Returns how many rounds like the one since `before` follow. The last round
+  // does not count, because the devices change to other passes after it.
+  int64_t RepeatsSince(const PipelineProgress& before, int64_t passes) const {
+    return std::min(player_.MaxRepeats(before), RoundsLeft(passes) - 1);
   }
 
   void PlayRound(int64_t& passes) {
     passes += PassesPerRound();
-    player_.PlayUpTo(gate_);
-    Times times;
-    player_.ForEachTime([&](MovingTime& time) { times.push_back(time.at); });
-    history_.Push(std::move(times));
+    player_.PlayUpTo(gate_, poll_);
     ++rounds_played_;
   }
 
-  // Plays one period with the speeds of the last one. Then skips the following
-  // periods up to the horizon if every time kept its speed.
-  void SkipPeriods(int64_t period, int64_t& passes) {
-    const Times speeds = history_.Speeds(period);
-    size_t i = 0;
-    player_.ForEachTime([&](MovingTime& time) { time.speed = speeds[i++]; });
+  // Plays a round as the one before it, and repeats it while the order of
+  // passes stays the same.
+  void RepeatRound(int64_t& passes) {
     const PipelineProgress before = player_.progress();
-    clock_.Watch();
-    for (int64_t round = 0; round < period; ++round) PlayRound(passes);
-    const int64_t horizon = clock_.StopWatching();
-    // The last round is played, because the devices change to other passes
-    // after it.
-    const int64_t skipped =
-        std::min(horizon, (RoundsLeft(passes) - 1) / period);
-    if (skipped <= 0 || !player_.RepeatsFrom(before) || !MovesAt(speeds)) {
-      return;
-    }
-    player_.RepeatPasses(before, skipped);
-    player_.ForEachTime(
-        [&](MovingTime& time) { time.at += skipped * time.speed; });
-    passes += skipped * period * PassesPerRound();
-    history_.Clear();
+    const MaxPlusProgram program = RecordRound(passes);
+    const int64_t repeats = RepeatsSince(before, passes);
+    if (repeats <= 0 || poll_.stopped()) return;
+    std::vector<Ticks> times;
+    player_.ForEachTime([&](Time& time) { times.push_back(time.at); });
+    const RepeatedProgram repeated =
+        RepeatProgram(program, repeats, MaxPeriod(shape_), times, poll_);
+    rounds_played_ += repeated.runs;
+    size_t i = 0;
+    player_.ForEachTime([&](Time& time) { time.at = repeated.x[i++]; });
+    player_.RepeatPasses(before, repeats);
+    passes += repeats * PassesPerRound();
   }
 
-  bool MovesAt(const Times& speeds) {
-    size_t i = 0;
-    bool same = true;
-    player_.ForEachTime([&](MovingTime& time) {
-      same &= i < speeds.size() && time.speed == speeds[i];
-      ++i;
-    });
-    return same && i == speeds.size();
+  // Plays a round. Returns it as a program of the times before it.
+  MaxPlusProgram RecordRound(int64_t& passes) {
+    int32_t num_times = 0;
+    player_.ForEachTime([&](Time& time) { time.index = num_times++; });
+    clock_.StartRecording(num_times);
+    PlayRound(passes);
+    MaxPlusProgram program{.steps = clock_.StopRecording()};
+    player_.ForEachTime(
+        [&](Time& time) { program.outputs.push_back(time.index); });
+    return program;
   }
 
   const PipelineShape shape_;
-  MovingClock clock_;
-  PipelinePlayer<MovingClock> player_;
+  RecordingClock clock_;
+  PipelinePlayer<RecordingClock> player_;
   PassGate gate_;
-  History history_;
   int64_t rounds_played_ = 0;
+  StopPoll& poll_;
 };
 
 }  // namespace
 
 PipelineRun PlaySteadyPipeline(const PipelineShape& shape,
                                absl::Span<const StageTimes> stages,
-                               int64_t* rounds_played) {
+                               StopPoll& poll, int64_t* rounds_played) {
   const double latest_s = LatestSeconds(shape, stages);
   // A duration that is not finite makes the iteration time not finite.
   if (!std::isfinite(latest_s)) {
@@ -206,10 +176,17 @@ PipelineRun PlaySteadyPipeline(const PipelineShape& shape,
             .busy_s = std::vector<double>(stages.size(), latest_s),
             .passes_end_s = std::vector<double>(shape.num_devices, latest_s)};
   }
-  SteadyPlayer player(shape, stages, latest_s);
+  SteadyPlayer player(shape, stages, latest_s, poll);
   const PipelineRun run = player.Play();
   if (rounds_played != nullptr) *rounds_played = player.rounds_played();
   return run;
+}
+
+PipelineRun PlaySteadyPipeline(const PipelineShape& shape,
+                               absl::Span<const StageTimes> stages,
+                               int64_t* rounds_played) {
+  StopPoll never;
+  return PlaySteadyPipeline(shape, stages, never, rounds_played);
 }
 
 }  // namespace tangram

@@ -152,7 +152,8 @@ absl::Status DecodeSchedule(const v1::PipelinePlan& message,
     plan.schedule = *known;
   }
   for (const int passes : message.warm_up().passes()) {
-    TANGRAM_RETURN_IF_ERROR(CheckPositive("warm_up.passes", passes, kMaxBatch));
+    TANGRAM_RETURN_IF_ERROR(
+        CheckPositive("warm_up.passes", passes, kMaxWarmUpPasses));
     plan.warm_up_passes.push_back(passes);
   }
   if (!message.has_virtual_stages()) return absl::OkStatus();

@@ -1,13 +1,11 @@
 #include "coordinator/planners/judge/judged_planner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
@@ -58,18 +56,6 @@ Refusal RefusalOf(const absl::Status& status) {
   return {.why = {.reason = std::string(status.message())}};
 }
 
-// Returns whether the iteration and all stages have finite times. No comparison
-// holds with NaN, so a plan with such a time could win. The schedule takes the
-// later of two times, which may lose the NaN of a stage.
-bool HasFiniteTimes(const Evaluation& evaluation) {
-  return std::isfinite(evaluation.iteration_time_s) &&
-         absl::c_all_of(evaluation.stages, [](const StageEvaluation& stage) {
-           return std::isfinite(stage.forward_s + stage.backward_s +
-                                stage.send_s + stage.sync_s +
-                                stage.optimizer_s);
-         });
-}
-
 // Returns the reason to refuse a plan with this evaluation. Empty: it fits.
 std::optional<Refusal> RefusalOf(const Evaluation& evaluation) {
   if (!evaluation.violations.empty()) {
@@ -78,18 +64,18 @@ std::optional<Refusal> RefusalOf(const Evaluation& evaluation) {
                            .bytes_short = violation.bytes_short},
                    .stage = violation.stage};
   }
-  if (!HasFiniteTimes(evaluation)) {
-    return Refusal{.why = {.reason = "the simulated time of a stage or of the "
-                                     "iteration is not finite"}};
-  }
   return std::nullopt;
 }
 
 // Judges the proposals of one search.
 class Judge {
  public:
-  Judge(const PlanRequest& request, const JudgeOptions& options)
-      : request_(request), options_(options), kept_(options.min_island_gain) {}
+  Judge(const PlanRequest& request, const JudgeOptions& options,
+        PlanObserver& observer)
+      : request_(request),
+        options_(options),
+        observer_(observer),
+        kept_(options.min_island_gain) {}
 
   // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
   void Add(Proposal proposal, int index, std::vector<Refusal>& refusals) {
@@ -126,6 +112,8 @@ class Judge {
     judgement_.chosen = ChooseIslands(scored, options_.min_island_gain);
   }
 
+  // True: the observer stopped the last evaluation.
+  bool stopped() const { return stopped_; }
   bool any_fits() const { return kept_.size() > 0; }
   // Slower proposals cannot be chosen.
   double limit_s() const { return kept_.limit_s(); }
@@ -158,7 +146,10 @@ class Judge {
       plan = *std::move(fitted);
     }
     absl::StatusOr<Evaluation> played =
-        EvaluatePlan(request_.model, request_.cluster, request_.training, plan);
+        EvaluatePlan(request_.model, request_.cluster, request_.training, plan,
+                     /*timeline=*/nullptr, /*state=*/{},
+                     [this] { return observer_.ShouldStop(); });
+    stopped_ = absl::IsCancelled(played.status());
     if (!played.ok()) return RefusalOf(played.status());
     evaluation = *std::move(played);
     return RefusalOf(evaluation);
@@ -166,6 +157,8 @@ class Judge {
 
   const PlanRequest& request_;
   const JudgeOptions& options_;
+  PlanObserver& observer_;
+  bool stopped_ = false;
   Judgement judgement_;
   KeptPlans kept_;
   std::optional<Infeasible> closest_;
@@ -208,7 +201,7 @@ class JudgedPlanner : public ClusterPlanner {
                                   PlanObserver& observer) override {
     TANGRAM_ASSIGN_OR_RETURN(const std::unique_ptr<PlanSearch> search,
                              planner_->Start(request, observer));
-    Judge judge(request, options_);
+    Judge judge(request, options_, observer);
     TANGRAM_RETURN_IF_ERROR(JudgeAll(*search, observer, judge));
     judge.Choose();
     TANGRAM_ASSIGN_OR_RETURN(PlanFindings findings,
@@ -270,6 +263,7 @@ class JudgedPlanner : public ClusterPlanner {
         return absl::CancelledError("planning stopped");
       }
       judge.Add(std::move(proposals[i]), i, refusals);
+      if (judge.stopped()) return absl::CancelledError("planning stopped");
     }
     return absl::OkStatus();
   }

@@ -143,6 +143,11 @@ TEST(ValidatePlanTest, WarmUpCountsFallAlongThePipeline) {
   plan.warm_up_passes = {2, 0};
   EXPECT_THAT(validate(), StatusIs(absl::StatusCode::kInvalidArgument,
                                    HasSubstr("warm_up.passes[")));
+  plan.warm_up_passes = {(1 << 14) + 1, 1};
+  EXPECT_THAT(validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("warm_up.passes[0]: 16385; expected at most "
+                                 "16384")));
   plan.warm_up_passes = {2};
   EXPECT_THAT(validate(), StatusIs(absl::StatusCode::kInvalidArgument,
                                    HasSubstr("1 numbers; expected 2")));

@@ -1,6 +1,7 @@
 #include "common/sim/evaluate_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "common/cost/measured_layer.h"
@@ -445,6 +446,35 @@ TEST(EvaluatePlanTest, LeavesATimelineOfTooManyEventsEmpty) {
       EvaluatePlan(in.model, in.cluster, in.training, in.plan, &timeline));
   EXPECT_GT(evaluation.iteration_time_s, 0);
   EXPECT_THAT(timeline, IsEmpty());
+}
+
+TEST(EvaluatePlanTest, StopsWhenAsked) {
+  Inputs in;
+  in.training.global_batch_size = 1 << 16;  // Every pass is played.
+  int polls = 0;
+  const auto stop_at_second = [&] { return ++polls == 2; };
+  EXPECT_THAT(EvaluatePlan(in.model, in.cluster, in.training, in.plan,
+                           /*timeline=*/nullptr, /*state=*/{}, stop_at_second),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_EQ(polls, 2);
+}
+
+TEST(EvaluatePlanTest, NoFigureThatIsNotFiniteIsASuccess) {
+  for (const double launch_s : {std::numeric_limits<double>::infinity(),
+                                std::numeric_limits<double>::quiet_NaN()}) {
+    Inputs in;
+    in.cluster.nodes[1].device.efficiency.kernel_launch_s = launch_s;
+    EXPECT_THAT(EvaluatePlan(in.model, in.cluster, in.training, in.plan),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("stages[1].forward_s: ")));
+  }
+  // Each stage is finite, but not 2^24 microbatches of it.
+  Inputs in;
+  in.training.global_batch_size = 1 << 26;
+  in.cluster.nodes[1].device.efficiency.kernel_launch_s = 1e302;
+  EXPECT_THAT(EvaluatePlan(in.model, in.cluster, in.training, in.plan),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("iteration_time_s: inf")));
 }
 
 }  // namespace

@@ -87,5 +87,51 @@ TEST(MicrobatchesHeldAtPeakTest, AStageHoldsTheMicrobatchesOfItsWarmUp) {
   EXPECT_THAT(MicrobatchesHeldAtPeak(few, {1, 1, 1}), ElementsAre(7, 3, 1));
 }
 
+// The most microbatches that device `d` holds, counted pass by pass.
+int MostHeld(const PipelineShape& shape, int d) {
+  const PassKind last =
+      shape.splits_backward() ? PassKind::kWeightGradient : PassKind::kBackward;
+  int held = 0;
+  int most = 0;
+  for (PassSequence passes(shape, d); !passes.done(); passes.Advance()) {
+    if (passes.next().kind == PassKind::kForward) ++held;
+    if (passes.next().kind == last) --held;
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+TEST(MicrobatchesHeldAtPeakPropertyTest, EqualsTheCountOfPasses) {
+  for (const PipelineSchedule schedule : kPipelineSchedules) {
+    for (int p = 1; p <= 6; ++p) {
+      for (int b = p; b <= 4 * p; b += p) {
+        PipelineShape shape = {schedule, p, 1, b};
+        const std::vector<double> bytes(p, 1.0);
+        const std::vector<int> held = MicrobatchesHeldAtPeak(shape, bytes);
+        for (int d = 0; d < p; ++d) EXPECT_EQ(held[d], MostHeld(shape, d));
+      }
+    }
+  }
+}
+
+TEST(MicrobatchesHeldAtPeakTest, AWarmUpOfAllMicrobatchesIsNotCountedOut) {
+  // Counted pass by pass, this takes minutes.
+  const int all = 1 << 30;
+  const PipelineShape shape = {.num_devices = 64,
+                               .num_microbatches = all,
+                               .warm_up_passes = std::vector<int>(64, all)};
+  EXPECT_THAT(MicrobatchesHeldAtPeak(shape, std::vector<double>(64, 1.0)),
+              Each(all));
+}
+
+TEST(MicrobatchesHeldAtPeakTest, CountingStopsWhenPolled) {
+  const PipelineShape shape = {PipelineSchedule::kInterleaved, 256, 64, 1024};
+  int polls = 0;
+  StopPoll poll([&] { return ++polls == 2; });
+  MicrobatchesHeldAtPeak(shape, std::vector<double>(shape.num_stages(), 1.0),
+                         poll);
+  EXPECT_EQ(polls, 2);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -1,6 +1,7 @@
 #include "common/sim/pass_sequence.h"
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,65 @@ TEST(PassSequencePropertyTest, RunsEveryPassOnceAndInItsOrder) {
       }
     }
   }
+}
+
+int Between(std::mt19937& generator, int low, int high) {
+  return low + static_cast<int>(generator() % (high - low + 1));
+}
+
+PipelineShape RandomShape(std::mt19937& generator) {
+  const auto integer = [&](int low, int high) {
+    return Between(generator, low, high);
+  };
+  PipelineShape shape = {.schedule = kPipelineSchedules[integer(0, 3)],
+                         .num_devices = integer(1, 5),
+                         .num_microbatches = integer(1, 40)};
+  if (shape.schedule == PipelineSchedule::kInterleaved) {
+    shape.virtual_stages = integer(1, 3);
+    shape.num_microbatches = shape.num_devices * integer(1, 8);
+  }
+  if (shape.schedule == PipelineSchedule::kOneFOneB && integer(0, 1) == 0) {
+    shape.warm_up_passes.assign(shape.num_devices, integer(1, 12));
+  }
+  return shape;
+}
+
+TEST(PassSequencePropertyTest, RepeatsOnlyWhatComesAgain) {
+  std::mt19937 generator(21);
+  int64_t repeated = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const PipelineShape shape = RandomShape(generator);
+    PassSequence earlier(shape, Between(generator, 0, shape.num_devices - 1));
+    for (int k = Between(generator, 0, 29); k > 0 && !earlier.done(); --k) {
+      earlier.Advance();
+    }
+    PassSequence now = earlier;
+    const int64_t length = Between(generator, 1, 4 * shape.num_stages());
+    for (int64_t k = 0; k < length && !now.done(); ++k) now.Advance();
+    if (now.done()) continue;
+    const int64_t repeats = now.MaxRepeats(earlier);
+    if (repeats == 0) continue;
+    repeated += repeats;
+    PassSequence played = now;
+    for (int64_t k = 0; k < repeats * length; ++k) played.Advance();
+    now.Repeat(earlier, repeats);
+    for (; !played.done(); played.Advance(), now.Advance()) {
+      ASSERT_FALSE(now.done());
+      ASSERT_EQ(now.next(), played.next()) << i;
+    }
+    ASSERT_TRUE(now.done());
+  }
+  EXPECT_GT(repeated, 1000);
+}
+
+TEST(PassSequenceTest, TheWarmUpRepeatsOnlyToItsEnd) {
+  const PipelineShape shape = {
+      .num_devices = 1, .num_microbatches = 100, .warm_up_passes = {40}};
+  PassSequence earlier(shape, 0);
+  PassSequence now = earlier;
+  now.Advance();
+  EXPECT_EQ(now.MaxRepeats(earlier), 38);
+  EXPECT_EQ(now.MaxRepeats(now), PassSequence::kForever);
 }
 
 }  // namespace

@@ -153,5 +153,50 @@ TEST(SteadyPipelineTest, AnInfiniteDurationMakesTheIterationInfinite) {
       HUGE_VAL);
 }
 
+TEST(SteadyPipelineTest, EqualWarmUpsEndWhereThePlanSays) {
+  // In the warm-up, all devices run the same passes in each round. Played to
+  // the end, since the limit of PlayPipeline is not passed.
+  const std::vector<StageTimes> stages(
+      3, {.forward_s = 1, .backward_s = 2, .send_forward_s = 0.25});
+  for (const int warm_up : {1, 2, 7, 500, 4999, 5000, 9000}) {
+    const PipelineShape shape = {.num_devices = 3,
+                                 .num_microbatches = 5000,
+                                 .warm_up_passes = {warm_up, warm_up, warm_up}};
+    const PipelineRun played = PlayPipeline(shape, stages);
+    const PipelineRun steady = PlaySteadyPipeline(shape, stages);
+    EXPECT_NEAR(steady.iteration_time_s / played.iteration_time_s, 1, 1e-9)
+        << warm_up;
+  }
+}
+
+TEST(SteadyPipelineTest, APeriodAsLongAsADeepPipelineIsFound) {
+  // The ring of all stages and transfers sets the pace: it takes p t + (p - 1)
+  // s for p microbatches.
+  const int p = 300;
+  std::vector<StageTimes> stages(p, {.forward_s = 1, .backward_s = 2});
+  for (int s = 0; s + 1 < p; ++s) {
+    stages[s].send_forward_s = stages[s].send_backward_s = 0.125;
+  }
+  const int b = 1 << 22;
+  int64_t rounds = 0;
+  const PipelineRun run = PlaySteadyPipeline(
+      {PipelineSchedule::kOneFOneB, p, 1, b}, stages, &rounds);
+  EXPECT_LT(rounds, b / 8);
+  EXPECT_NEAR(run.iteration_time_s / b, 3 + 0.25 * (p - 1) / p, 1e-3);
+}
+
+TEST(SteadyPipelineTest, StopsWhenPolled) {
+  // A round of this pipeline is too long to be recorded.
+  const PipelineShape shape = {PipelineSchedule::kInterleaved, 512, 2, 1 << 20};
+  const std::vector<StageTimes> stages(shape.num_stages(),
+                                       {.forward_s = 1, .backward_s = 2});
+  int polls = 0;
+  StopPoll poll([&] { return ++polls == 5; });
+  int64_t rounds = 0;
+  PlaySteadyPipeline(shape, stages, poll, &rounds);
+  EXPECT_EQ(polls, 5);
+  EXPECT_LE(rounds, 2);
+}
+
 }  // namespace
 }  // namespace tangram

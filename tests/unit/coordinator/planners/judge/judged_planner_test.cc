@@ -248,7 +248,7 @@ TEST(JudgedPlannerTest, ATimeThatIsNotFiniteNeverWins) {
     Script alone{.calls = {{{.plan = CutAfter(3)}}}};
     ASSERT_OK_AND_ASSIGN(const PlanResult none, PlanScript(request, alone));
     EXPECT_FALSE(none.plan.has_value());
-    EXPECT_THAT(none.infeasible->reason, HasSubstr("is not finite"));
+    EXPECT_THAT(none.infeasible->reason, HasSubstr("expected a finite number"));
   }
 }
 
@@ -293,6 +293,25 @@ TEST(JudgedPlannerTest, StopsBetweenProposals) {
   Script script{.calls = {{{.plan = WholeModel()}}}};
   EXPECT_THAT(CreateJudgedPlanner(std::make_unique<ScriptedPlanner>(script), {})
                   ->Plan(TwoGpus(1e15), observer),
+              StatusIs(absl::StatusCode::kCancelled, "planning stopped"));
+}
+
+// Stops at the second poll.
+class LateStop : public JudgeObserver {
+ public:
+  bool ShouldStop() override { return ++polls_ >= 2; }
+
+ private:
+  int polls_ = 0;
+};
+
+TEST(JudgedPlannerTest, StopsInsideAnEvaluation) {
+  PlanRequest request = TwoGpus(1e15);
+  request.training.global_batch_size = 1 << 14;  // Every pass is played.
+  Script script{.calls = {{{.plan = CutAfter(3)}}}};
+  LateStop observer;
+  EXPECT_THAT(CreateJudgedPlanner(std::make_unique<ScriptedPlanner>(script), {})
+                  ->Plan(request, observer),
               StatusIs(absl::StatusCode::kCancelled, "planning stopped"));
 }
 
