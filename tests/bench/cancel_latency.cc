@@ -79,7 +79,9 @@ int main(int argc, char** argv) {
       {"128 different", tangram::Periodic(126, 126)},
       {"2048 equal", tangram::Periodic(2046, 1)},
       {"16384 equal", tangram::Periodic(kMaxTransformerLayers, 1)},
-      {"16384 period 64", tangram::Periodic(kMaxTransformerLayers, 64)}};
+      {"16384 period 64", tangram::Periodic(kMaxTransformerLayers, 64)},
+      {"16384 different",
+       tangram::Periodic(kMaxTransformerLayers, kMaxTransformerLayers)}};
   for (const std::string& name : tangram::BuiltinParallelizerNames()) {
     for (const tangram::Shape& shape : shapes) {
       for (const int num_nodes : {8, 128}) {

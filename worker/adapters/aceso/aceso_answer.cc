@@ -101,6 +101,7 @@ std::vector<Configuration> SearchEach(CostTables& tables,
   const int max_stages = tables.island().limits.max_stages;
   for (const int num_stages : kStageCounts) {
     if (max_stages > 0 && num_stages > max_stages) break;
+    if (tables.poll().stopped()) break;
     auto start = StartConfiguration(tables, num_stages);
     if (start) best.push_back(*std::move(start));
   }
@@ -142,19 +143,21 @@ std::vector<Configuration> SearchEach(CostTables& tables,
       },
       best);
   std::move(others.begin(), others.end(), std::back_inserter(best));
+  answer.truncated |= tables.poll().stopped();
   return best;
 }
 
 // Names the reason and the least shortage of memory over all stage counts.
 Infeasible WhyNothingFits(const std::vector<Configuration>& best,
                           bool truncated) {
-  if (best.empty()) return {.reason = kNoStageWithinLimits};
+  const char* const reason =
+      truncated ? "the search was stopped before it found a plan that fits in "
+                  "memory"
+                : "does not fit in memory";
+  if (best.empty())
+    return {.reason = truncated ? reason : kNoStageWithinLimits};
   const auto closest = std::min_element(best.begin(), best.end(), IsBetter);
-  return {.reason = truncated
-                        ? "the search was stopped before it found a plan that "
-                          "fits in memory"
-                        : "does not fit in memory",
-          .bytes_short = closest->bytes_short};
+  return {.reason = reason, .bytes_short = closest->bytes_short};
 }
 
 }  // namespace
@@ -186,9 +189,10 @@ SlicePlanSet SearchAllStageCounts(const ModelSlice& slice,
   }
   all = KeepNonDominated(std::move(all));
   const size_t num_best = all.size();
-  for (size_t i = 0; i < num_best; ++i) {
+  for (size_t i = 0; i < num_best && !tables.poll().stopped(); ++i) {
     AppendVariants(tables, slice, all[i], all);
   }
+  answer.truncated |= tables.poll().stopped();
   for (Found& found : KeepNonDominated(std::move(all))) {
     answer.plans.push_back(std::move(found.plan));
   }

@@ -52,10 +52,9 @@ SliceLayout::SliceLayout(const ModelSlice& slice) {
   }
   for (int p = end; p > 0; p = latest_begin_[p]) ++max_stages_;
 
-  next_of_kind_.assign(kinds_.size(), std::vector<int>(layer + 1, layer));
-  for (int l = layer - 1; l >= 0; --l) {
-    for (std::vector<int>& next : next_of_kind_) next[l] = next[l + 1];
-    next_of_kind_[at(StartOfLayer(l)).kind][l] = l;
+  layers_of_kind_.resize(kinds_.size());
+  for (int l = 0; l < layer; ++l) {
+    layers_of_kind_[at(StartOfLayer(l)).kind].push_back(l);
   }
 }
 

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LAYOUT_H_
 #define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_LAYOUT_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -53,7 +54,10 @@ class SliceLayout {
 
   // Whether one of the layers [begin, end) is of that kind.
   bool HasKind(int kind, int begin_layer, int end_layer) const {
-    return next_of_kind_[kind][begin_layer] < end_layer;
+    const std::vector<int>& layers = layers_of_kind_[kind];
+    const auto next =
+        std::lower_bound(layers.begin(), layers.end(), begin_layer);
+    return next != layers.end() && *next < end_layer;
   }
 
   // Returns the last residual cut at or before `position`.
@@ -77,9 +81,8 @@ class SliceLayout {
   std::vector<int> first_slots_ = {0};
   std::vector<LayoutOperator> operators_;
   std::vector<int> layer_starts_;
-  // By kind and layer: the next layer of that kind, or num_layers().
+  std::vector<std::vector<int>> layers_of_kind_;  // By kind, ascending.
   // By position.
-  std::vector<std::vector<int>> next_of_kind_;
   std::vector<int> residual_before_;
   std::vector<int> residual_after_;
   std::vector<int> earliest_end_;

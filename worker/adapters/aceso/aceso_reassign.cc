@@ -72,6 +72,7 @@ class GpuAssigner {
     reached_.assign(num_stages + 1,
                     std::vector<Reached>(num_gpus_ / step_ + 1));
     for (int op = layout_.num_ops() - 1; op >= 0; --op) {
+      if (tables_.poll().After(static_cast<int64_t>(choices_.size()))) break;
       work_from_[op] = work_from_[op + 1] + LeastWork(op);
     }
     ReachedOn(0, 0).end = 0;
@@ -83,6 +84,7 @@ class GpuAssigner {
     for (int i = 0; i < num_stages_; ++i) {
       for (int gpu = 0; gpu < num_gpus_; gpu += step_) {
         if (IsPromising(i, gpu)) AddStage(i, gpu);
+        if (tables_.poll().stopped()) return {};
       }
     }
     const std::vector<Reached>& all = reached_.back();
@@ -112,6 +114,7 @@ class GpuAssigner {
   double LeastWork(int op) {
     double least = kInfinite;
     for (const int d : choices_) {
+      if (tables_.poll().stopped()) break;
       least = std::min(
           least, space_.num_gpus(d) * tables_.At(d).time_s.Over(
                                           layout_.at(op), layout_.at(op + 1)));
@@ -198,6 +201,7 @@ class GpuAssigner {
   // Evaluates a stage with recomputation, its transfer and its synchronisation.
   bool KeepsToBounds(const StageShape& shape, int first_gpu,
                      double backward_before_s) {
+    if (tables_.poll().stopped()) return false;
     if (!CanFit(tables_, shape)) return false;
     const StageFigures figures = EstimateFigures(tables_, shape);
     if (!figures.fits) return false;

@@ -6,6 +6,9 @@
 namespace tangram::aceso {
 namespace {
 
+// An estimate takes as long as so many steps of StopPoll.
+constexpr int kStepsPerEstimate = 16;
+
 // Returns a mask of the operators [begin_op, end_op) of a layer.
 OpMask BitsOf(int begin_op, int end_op) {
   const OpMask below_end =
@@ -160,6 +163,7 @@ Chosen ChooseRecompute(const StageRecompute& stage, double capacity) {
 }  // namespace
 
 StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
+  tables.poll().After(kStepsPerEstimate);
   const StageRecompute stage(tables, shape);
   const double capacity = tables.capacity_bytes();
   const Chosen chosen = ChooseRecompute(stage, capacity);

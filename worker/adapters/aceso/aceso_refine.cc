@@ -1,6 +1,7 @@
 #include "worker/adapters/aceso/aceso_refine.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -87,6 +88,7 @@ class Refiner {
       for (Place& place : places_[i]) {
         if (place.reachable) FindTails(i, place);
       }
+      if (tables_.poll().stopped()) return false;
     }
     const std::vector<Tail>& all = places_[0][0].tails;
     const auto best = std::min_element(all.begin(), all.end(),
@@ -207,6 +209,10 @@ class Refiner {
           tables_, PathBetween(tables_, stages_[i], stages_[i + 1]), shape.end);
     }
     for (int k = 0; k < static_cast<int>(next.tails.size()); ++k) {
+      // Each tail is compared with all others.
+      if (tables_.poll().After(1 + static_cast<int64_t>(place.tails.size()))) {
+        return;
+      }
       const Tail& behind = next.tails[k];
       Keep({.latency_s = behind.latency_s + time_s,
             .slowest_s = std::max(behind.slowest_s, time_s),

@@ -11,7 +11,7 @@ namespace tangram::aceso {
 // stages' present GPUs. Repeats from there while the score falls. Balanced cuts
 // only minimise the slowest stage; this also weighs transfers, latency and
 // gradient synchronisation. Returns whether the configuration changed; it is
-// complete again.
+// complete again. Ends early if tables.poll() stops.
 bool Refine(CostTables& tables, Configuration& configuration);
 
 }  // namespace tangram::aceso

@@ -87,7 +87,7 @@ class BottleneckSearch {
   bool IsOver() {
     if (stopped_ || steps_ >= max_steps_) return true;
     const std::function<bool()>& should_stop = tables_.options().should_stop;
-    stopped_ = should_stop && should_stop();
+    stopped_ = tables_.poll().stopped() || (should_stop && should_stop());
     return stopped_;
   }
 

@@ -67,6 +67,7 @@ bool ChooseDegrees(CostTables& tables, Configuration& configuration) {
     for (const DegreeStep step : {DegreeStep::kTpForDp, DegreeStep::kDpForTp}) {
       StageShape shape = stage.shape;
       while ((shape.degrees = space.Step(shape.degrees, step)) != kNoDegrees) {
+        if (tables.poll().stopped()) break;
         ConfiguredStage other = {.shape = shape};
         other.figures = EstimateFigures(tables, shape);
         other.sync_s = SyncSeconds(tables, shape, other.figures);

@@ -1,10 +1,12 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_TABLES_H_
 #define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_TABLES_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/stop_poll.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
@@ -99,6 +101,9 @@ class CostTables {
   const DegreeSpace& space() const { return space_; }
   const IslandSpec& island() const { return island_; }
   const ParallelizeOptions& options() const { return options_; }
+  // Polls the options' should_stop. Every part of the search counts its work
+  // here, and ends soon once it has stopped.
+  StopPoll& poll() { return poll_; }
   // B, the microbatches of one iteration.
   int num_microbatches() const {
     return options_.training.global_batch_size /
@@ -110,7 +115,10 @@ class CostTables {
 
   const DegreeTable& At(int degrees) {
     std::unique_ptr<DegreeTable>& table = tables_[degrees];
-    if (table == nullptr) table = MakeTable(space_.at(degrees));
+    if (table == nullptr) {
+      table = MakeTable(space_.at(degrees));
+      poll_.After(kStepsPerKind * layout_.num_kinds());
+    }
     return *table;
   }
   StageEnvironment EnvironmentOf(const DegreeTable& table) const {
@@ -138,12 +146,16 @@ class CostTables {
   }
 
  private:
+  // A table takes for each kind of layer as long as so many steps of StopPoll.
+  static constexpr int64_t kStepsPerKind = 256;
+
   std::unique_ptr<DegreeTable> MakeTable(const Degrees& degrees) const;
 
   const SliceLayout& layout_;
   const DegreeSpace& space_;
   const IslandSpec& island_;
   const ParallelizeOptions& options_;
+  StopPoll poll_;
   TransferPayer payer_;
   TransferPath within_node_;
   double capacity_bytes_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/stop_poll.h"
 #include "common/domain/closed_form.h"
 #include "worker/adapters/alpa/alpa_pipeline_bounds.h"
 
@@ -101,16 +102,19 @@ class Solver {
         num_submeshes_(problem.num_submeshes()),
         max_stages_(std::min(num_layers_, num_devices_)),
         grid_(max_stages_ * problem.MostSeconds()),
-        bounds_(problem, options.trailing_stages),
+        poll_(options.should_stop),
+        bounds_(problem, options.trailing_stages, &poll_),
         with_fewer_stages_(StateOf(num_layers_, 0, 0)) {}
 
   InterOperatorAnswer Run() {
     for (int stages = 1; stages <= max_stages_; ++stages) {
-      if (options_.should_stop && options_.should_stop()) {
+      if (poll_.stopped() || (options_.should_stop && options_.should_stop())) {
         answer_.truncated = true;
         break;
       }
-      if (!AddLevel(stages)) break;
+      const bool found = AddLevel(stages);
+      answer_.truncated |= poll_.stopped();
+      if (!found || answer_.truncated) break;
       Collect(stages);
     }
     return std::move(answer_);
@@ -143,7 +147,8 @@ class Solver {
     PriceStages(stages - 1 + options_.trailing_stages);
     Level level = {.labels = std::vector<Range>(with_fewer_stages_.size()),
                    .layers = std::vector<Range>(num_devices_)};
-    for (int begin = num_layers_ - stages; begin >= 0; --begin) {
+    for (int begin = num_layers_ - stages; begin >= 0 && !poll_.stopped();
+         --begin) {
       // A pipeline begins at layer 0 on device 0; every other rest begins on a
       // later device.
       const int device_begin = begin == 0 ? 0 : 1;
@@ -236,6 +241,7 @@ class Solver {
     const Range layers = level_.layers[next_device];
     for (int end = std::max(begin + 1, layers.begin);
          end < std::min(last_end + 1, layers.end); ++end) {
+      if (poll_.After(1)) return;
       const double seconds = StageSeconds(begin, end, submesh);
       if (seconds == kNever) continue;
       const PipelineBound after = bounds_.From(end, num_devices_ - next_device);
@@ -258,6 +264,7 @@ class Solver {
   // latency.
   void AddBefore(Range rest, int end, int submesh, double seconds) {
     answer_.steps += rest.end - rest.begin;
+    poll_.After(rest.end - rest.begin);
     int next = rest.begin;
     while (next + 1 < rest.end && labels_[next + 1].slowest_s <= seconds) {
       ++next;
@@ -338,6 +345,7 @@ class Solver {
   const int num_submeshes_;
   const int max_stages_;
   const Grid grid_;
+  StopPoll poll_;
   const PipelineBounds bounds_;
 
   std::vector<Label> labels_;

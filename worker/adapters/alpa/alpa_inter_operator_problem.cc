@@ -11,7 +11,7 @@ InterOperatorProblem::InterOperatorProblem(int num_layers, int num_devices,
     : num_layers_(num_layers),
       num_devices_(num_devices),
       submesh_sizes_(std::move(submesh_sizes)),
-      rows_(RowIndex(num_layers, 0), -1),
+      rows_(num_layers),
       submeshes_at_(num_devices) {
   RestrictSubmeshes([](int, int) { return true; });
 }

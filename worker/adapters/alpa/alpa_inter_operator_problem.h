@@ -35,10 +35,13 @@ class InterOperatorProblem {
   // a row to an interval.
   int AddRow();
   void SetRow(int begin, int end, int row) {
-    rows_[RowIndex(begin, end)] = row;
+    if (rows_[begin].empty()) rows_[begin].resize(num_layers_ - begin, -1);
+    rows_[begin][end - begin - 1] = row;
   }
   // Returns -1 if no stage may hold these layers.
-  int RowOf(int begin, int end) const { return rows_[RowIndex(begin, end)]; }
+  int RowOf(int begin, int end) const {
+    return rows_[begin].empty() ? -1 : rows_[begin][end - begin - 1];
+  }
 
   // Sets the options of a row on a submesh. Keeps the options that no other
   // equals or beats in both time and trailing stages, the fastest first.
@@ -73,9 +76,6 @@ class InterOperatorProblem {
   bool use_all_devices = false;
 
  private:
-  size_t RowIndex(int begin, int end) const {
-    return static_cast<size_t>(begin) * (num_layers_ + 1) + end;
-  }
   size_t TransferIndex(int boundary, int device, int from, int to) const {
     return ((static_cast<size_t>(boundary) * num_devices_ + device) *
                 num_submeshes() +
@@ -88,7 +88,8 @@ class InterOperatorProblem {
   int num_devices_;
   std::vector<int> submesh_sizes_;
   int num_rows_ = 0;
-  std::vector<int> rows_;
+  // By begin, then end. Empty: no stage may begin there.
+  std::vector<std::vector<int>> rows_;
   std::vector<std::vector<StageOption>> options_;
   std::vector<std::vector<int>> submeshes_at_;
   std::vector<int> boundary_of_layer_;

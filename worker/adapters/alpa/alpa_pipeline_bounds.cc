@@ -14,7 +14,10 @@ constexpr double kRounding = 1 - 1e-9;
 }  // namespace
 
 PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
-                               int trailing_stages) {
+                               int trailing_stages, StopPoll* poll) {
+  const auto stops = [poll](int steps) {
+    return poll != nullptr && poll->After(steps);
+  };
   const int num_layers = problem.num_layers();
   std::vector<Least> of_row(problem.num_rows(), {kNever, kNever});
   for (int row = 0; row < problem.num_rows(); ++row) {
@@ -43,12 +46,13 @@ PipelineBounds::PipelineBounds(const InterOperatorProblem& problem,
   before_.assign(num_layers + 1, {kNever, kNever});
   from_ = before_;
   before_[0] = from_[num_layers] = {};
-  for (int end = 1; end <= num_layers; ++end) {
+  for (int end = 1; end <= num_layers && !stops(end); ++end) {
     for (int begin = 0; begin < end; ++begin) {
       extend(begin, end, before_[begin], before_[end]);
     }
   }
-  for (int begin = num_layers - 1; begin >= 0; --begin) {
+  for (int begin = num_layers - 1; begin >= 0 && !stops(num_layers - begin);
+       --begin) {
     for (int end = begin + 1; end <= num_layers; ++end) {
       extend(begin, end, from_[end], from_[begin]);
     }

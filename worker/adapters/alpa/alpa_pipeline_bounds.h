@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "common/base/stop_poll.h"
 #include "worker/adapters/alpa/alpa_inter_operator_problem.h"
 
 namespace tangram::alpa {
@@ -19,7 +20,9 @@ struct PipelineBound {
 // |m|·C[i][k][m].
 class PipelineBounds {
  public:
-  PipelineBounds(const InterOperatorProblem& problem, int trailing_stages);
+  // The bounds are of no use if `poll`, which may be null, stops.
+  PipelineBounds(const InterOperatorProblem& problem, int trailing_stages,
+                 StopPoll* poll = nullptr);
 
   // Returns the bound on the layers [0, layer).
   PipelineBound Before(int layer, int num_devices) const {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/stop_poll.h"
 #include "common/domain/plan_merits.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
@@ -31,7 +32,11 @@ class Search {
   // pass asks for one trailing stage more than all plans of the pass before
   // bear. If passes run out, the answer covers what the first pass does.
   SlicePlanSet Run() {
-    const InterOperatorProblem problem = tables_.Problem();
+    StopPoll poll(options_.should_stop);
+    const InterOperatorProblem problem = tables_.Problem(poll);
+    if (poll.stopped()) {
+      return {.infeasible = WhyNoPlan(std::nullopt), .truncated = true};
+    }
     answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     int trailing_stages = options_.trailing_stages;
     int first_pass_covers = kUnlimitedTrailingStages;

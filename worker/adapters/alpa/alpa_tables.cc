@@ -1,6 +1,7 @@
 #include "worker/adapters/alpa/alpa_tables.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -21,6 +22,9 @@ namespace {
 constexpr int kMaxUnits = 32;
 constexpr int kMinUnits = 8;
 constexpr int kMaxLayerUnits = 1024;
+
+// An interval takes as long as so many steps of StopPoll.
+constexpr int kStepsPerInterval = 8;
 
 int MaxUnits(int num_layers) {
   return std::clamp(kMaxLayerUnits / num_layers, kMinUnits, kMaxUnits);
@@ -124,7 +128,8 @@ std::vector<StageOption> StageTables::OptionsOf(int begin, int end,
 }
 
 // Intervals with the same runs of layers share a row.
-void StageTables::FillRows(InterOperatorProblem& problem) const {
+void StageTables::FillRows(InterOperatorProblem& problem,
+                           StopPoll& poll) const {
   std::map<std::vector<std::pair<int, int>>, int> rows;
   for (int begin = 0; begin < layers_.size(); ++begin) {
     for (int end = begin + 1; end <= layers_.size(); ++end) {
@@ -132,10 +137,13 @@ void StageTables::FillRows(InterOperatorProblem& problem) const {
       layers_.ForEachRun(begin, end, [&](int kind, int count) {
         runs.emplace_back(kind, count);
       });
+      const int64_t num_runs = static_cast<int64_t>(runs.size());
+      if (poll.After(kStepsPerInterval + num_runs)) return;
       const auto [it, is_new] = rows.try_emplace(std::move(runs), 0);
       if (is_new) {
         it->second = problem.AddRow();
         for (int submesh = 0; submesh < num_submeshes(); ++submesh) {
+          if (poll.After(num_runs * num_configs(submesh))) return;
           problem.SetOptions(it->second, submesh,
                              OptionsOf(begin, end, submesh));
         }
@@ -147,7 +155,7 @@ void StageTables::FillRows(InterOperatorProblem& problem) const {
 
 // Submeshes smaller than a node stay inside one; larger ones take whole nodes.
 // The transfer before a layer depends only on the layer's kind.
-InterOperatorProblem StageTables::Problem() const {
+InterOperatorProblem StageTables::Problem(StopPoll& poll) const {
   std::vector<int> sizes;
   for (const Submesh& submesh : submeshes_) {
     sizes.push_back(submesh.num_gpus / gpus_per_unit_);
@@ -160,7 +168,7 @@ InterOperatorProblem StageTables::Problem() const {
     return in_node + num_gpus <= per_node ||
            (in_node == 0 && num_gpus % per_node == 0);
   });
-  FillRows(problem);
+  FillRows(problem, poll);
   std::vector<int> first_of_kind;
   std::vector<int> kind_of_layer;
   for (int layer = 0; layer < layers_.size(); ++layer) {
@@ -177,6 +185,11 @@ InterOperatorProblem StageTables::Problem() const {
                                gpus_of(from), gpus_of(to));
       });
   return problem;
+}
+
+InterOperatorProblem StageTables::Problem() const {
+  StopPoll never;
+  return Problem(never);
 }
 
 }  // namespace tangram::alpa

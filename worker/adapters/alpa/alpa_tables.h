@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "common/base/stop_poll.h"
 #include "common/cost/stage_cost.h"
 #include "common/parallelizer/parallelizer.h"
 #include "worker/adapters/alpa/alpa_inter_operator.h"
@@ -45,6 +46,8 @@ class StageTables {
   // upstream, a stage's time includes its gradient synchronisation and
   // optimizer step, divided by the number of microbatches.
   InterOperatorProblem Problem() const;
+  // The same. It is incomplete if `poll` stops.
+  InterOperatorProblem Problem(StopPoll& poll) const;
 
  private:
   struct Submesh {
@@ -55,7 +58,7 @@ class StageTables {
   };
 
   std::vector<StageOption> OptionsOf(int begin, int end, int submesh) const;
-  void FillRows(InterOperatorProblem& problem) const;
+  void FillRows(InterOperatorProblem& problem, StopPoll& poll) const;
 
   const IslandSpec& island_;
   const ParallelizeOptions& options_;

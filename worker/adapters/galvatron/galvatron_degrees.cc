@@ -139,13 +139,14 @@ double DegreeCosts::LeastBytes(LayerRange range, LayerRecompute most) const {
 // Returns the frontier of the layers from the begin of `range` on. Extends it
 // as far as has been asked for.
 const LayerFrontier& DegreeCosts::FrontierOf(LayerRange range,
-                                             LayerRecompute most) {
+                                             LayerRecompute most,
+                                             StopPoll& poll) {
   const int begin = layers_.FirstLike(range.begin, range.end);
   auto& frontier = frontiers_[begin * kNumChoices + static_cast<int>(most)];
   if (frontier == nullptr) {
     frontier = std::make_unique<LayerFrontier>(kNumChoices);
   }
-  while (frontier->num_layers() < range.size()) {
+  while (frontier->num_layers() < range.size() && !poll.stopped()) {
     const CostsByChoice& costs =
         costs_[layers_.kind_of(begin + frontier->num_layers())];
     std::array<LayerChoice, kNumChoices> choices;
@@ -156,6 +157,8 @@ const LayerFrontier& DegreeCosts::FrontierOf(LayerRange range,
     }
     frontier->Append(choices,
                      static_cast<int64_t>(environment_.device.memory_bytes));
+    poll.After(
+        static_cast<int64_t>(frontier->labels(frontier->num_layers()).size()));
   }
   return *frontier;
 }
@@ -180,7 +183,7 @@ double DegreeCosts::LeastSeconds(const KeptFigures& kept, int in_flight) const {
 // Tries both limits on recomputation, because transient memory grows with the
 // most that any layer recomputes.
 std::optional<RecomputePlan> DegreeCosts::FastestRecompute(
-    LayerRange range, const KeptFigures& kept, int in_flight) {
+    LayerRange range, const KeptFigures& kept, int in_flight, StopPoll& poll) {
   if (kept.memory.PeakBytes(in_flight) <= environment_.device.memory_bytes) {
     return RecomputePlan{.seconds = kept.seconds};
   }
@@ -191,7 +194,8 @@ std::optional<RecomputePlan> DegreeCosts::FastestRecompute(
        {LayerRecompute::kAttentionCore, LayerRecompute::kWholeLayer}) {
     const double budget = BudgetBytes(range, kept, most, in_flight);
     if (LeastBytes(inner, most) > budget) continue;
-    const LayerFrontier& frontier = FrontierOf(inner, most);
+    const LayerFrontier& frontier = FrontierOf(inner, most, poll);
+    if (poll.stopped()) return std::nullopt;
     const std::optional<int> label =
         frontier.FastestWithin(inner.size(), static_cast<int64_t>(budget));
     if (!label.has_value()) continue;
@@ -209,8 +213,9 @@ std::vector<LayerRecompute> DegreeCosts::ChoicesOf(LayerRange range,
   std::vector<LayerRecompute> choices(range.size(), LayerRecompute::kNone);
   if (plan.most == LayerRecompute::kNone) return choices;
   const LayerRange inner = Recomputable(range);
+  StopPoll never;
   const std::vector<uint8_t> found =
-      FrontierOf(inner, plan.most).ChoicesOf(inner.size(), plan.label);
+      FrontierOf(inner, plan.most, never).ChoicesOf(inner.size(), plan.label);
   std::transform(found.begin(), found.end(),
                  choices.begin() + (inner.begin - range.begin),
                  [](uint8_t choice) { return kLayerRecomputes[choice]; });

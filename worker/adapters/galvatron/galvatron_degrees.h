@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/stop_poll.h"
 #include "common/cost/stage_cost.h"
 #include "worker/adapters/search/layer_frontier.h"
 #include "worker/adapters/search/layer_recompute.h"
@@ -55,10 +56,11 @@ class DegreeCosts {
   double LeastSeconds(const KeptFigures& kept, int in_flight) const;
 
   // Returns the fastest choice with which `in_flight` microbatches fit; none if
-  // nothing fits. Exact if the device, not the host, limits every pass.
+  // nothing fits, or if `poll` has stopped. Exact if the device, not the host,
+  // limits every pass.
   std::optional<RecomputePlan> FastestRecompute(LayerRange range,
                                                 const KeptFigures& kept,
-                                                int in_flight);
+                                                int in_flight, StopPoll& poll);
 
   // Returns the choice of each layer of the range. Among equal layers, those
   // that recompute most come first.
@@ -87,7 +89,9 @@ class DegreeCosts {
   // Returns the time of the layers' backward passes if nothing is recomputed.
   double KeptBackwardSeconds(LayerRange range) const;
   double LeastSecondsPerByte() const;
-  const LayerFrontier& FrontierOf(LayerRange range, LayerRecompute most);
+  // The frontier may be too short if `poll` has stopped.
+  const LayerFrontier& FrontierOf(LayerRange range, LayerRecompute most,
+                                  StopPoll& poll);
 
   const SliceLayers& layers_;
   const StageParallelism parallelism_;

@@ -40,9 +40,11 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
       island_(island),
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
-      table_(layers, layout.gpus_per_stage, island, options) {
+      poll_(options.should_stop),
+      table_(layers, layout.gpus_per_stage, island, options, poll_) {
   const int size = layout.gpus_per_stage;
   for (int stage = 0; stage + 1 < layout.num_stages; ++stage) {
+    if (poll_.After(static_cast<int64_t>(layers.kinds().size()))) return;
     for (const LayerSpec& next : layers.kinds()) {
       transfer_s_.push_back(
           SecondsToNextStage(island, options, stage * size, size, size, next));
@@ -111,7 +113,8 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
   const StageCutProblem problem = {.num_layers = layers_.size(),
                                    .num_stages = layout_.num_stages,
                                    .seconds = seconds,
-                                   .least_seconds = least_seconds};
+                                   .least_seconds = least_seconds,
+                                   .poll = &poll_};
   const std::optional<double> slowest_s = LeastSlowestFrom(slowest_s_, problem);
   if (!slowest_s.has_value()) return {};
   slowest_s_ = *slowest_s;
@@ -128,6 +131,7 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
       }
     }
   }
+  if (poll_.stopped()) return {};
   return plans;
 }
 

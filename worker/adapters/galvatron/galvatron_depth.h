@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/stop_poll.h"
 #include "common/domain/slice_plan.h"
 #include "worker/adapters/galvatron/galvatron_stages.h"
 
@@ -35,6 +36,9 @@ class Depth {
   double LeastBytesOver(int trailing_stages) const;
 
   int64_t num_steps() const { return table_.num_steps(); }
+  // Whether the options' should_stop has stopped a call of Best, which then
+  // returned no plans.
+  bool stopped() const { return poll_.stopped(); }
 
  private:
   int InFlight(int stage, int trailing_stages) const;
@@ -58,6 +62,7 @@ class Depth {
   const EqualStages layout_;
   const IslandSpec& island_;
   const int num_microbatches_;
+  StopPoll poll_;
   StageTable table_;
   std::vector<double> transfer_s_;  // By stage and kind of the next layer.
   // A lower bound on the slowest stage of every plan, raised by each call of

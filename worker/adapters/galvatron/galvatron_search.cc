@@ -43,6 +43,7 @@ class Search {
     for (const EqualStages& layout :
          LayoutsOf(island_, layers_.size(),
                    StageSizes(island_, limits, kGalvatronDegrees))) {
+      if (answer_.truncated) break;
       Depth depth(layers_, layout, island_, options_);
       SearchDepth(depth);
       answer_.search_steps += depth.num_steps();
@@ -63,6 +64,7 @@ class Search {
     int trailing = LastTrailingUpTo(options_.trailing_stages);
     while (!ShouldStop()) {
       std::vector<SlicePlan> plans = depth.Best(trailing);
+      answer_.truncated |= depth.stopped();
       if (plans.empty()) break;
       int borne = kUnlimitedTrailingStages;
       for (SlicePlan& plan : plans) {

@@ -19,10 +19,8 @@ bool IsFaster(const StageOption& a, const StageOption& b) {
 
 StageTable::StageTable(const SliceLayers& layers, int num_gpus,
                        const IslandSpec& island,
-                       const ParallelizeOptions& options)
-    : layers_(layers),
-      kept_(layers.size() * layers.size()),
-      least_s_(kept_.size(), -1) {
+                       const ParallelizeOptions& options, StopPoll& poll)
+    : layers_(layers), poll_(poll) {
   const StageEnvironment environment = {
       .device = island.device,
       .training = options.training,
@@ -33,15 +31,25 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
   for (StageParallelism parallelism :
        ParallelismsOf(num_gpus, island, limits, kGalvatronDegrees)) {
     for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
+      // An estimate of a kind takes as long as so many steps of StopPoll.
+      constexpr int64_t kStepsPerKind = 64;
+      if (poll_.After(kStepsPerKind *
+                      static_cast<int64_t>(layers.kinds().size()))) {
+        return;
+      }
       parallelism.zero_stage = zero_stage;
       degrees_.emplace_back(layers, parallelism, environment);
     }
   }
 }
 
-// Returns the index of a range in tables by range.
-int StageTable::IndexOf(LayerRange range) const {
-  return range.begin * layers_.size() + range.end - 1;
+// Returns the place of a range, T() until it is set.
+template <typename T>
+T& StageTable::At(LayerRange range, ByRange<T>& values) const {
+  if (values.empty()) values.resize(layers_.size());
+  std::vector<T>& row = values[range.begin];
+  if (row.empty()) row.resize(layers_.size() - range.begin);
+  return row[range.end - range.begin - 1];
 }
 
 // Returns an earlier range with the same layers, so that equal ranges share
@@ -54,13 +62,14 @@ LayerRange StageTable::FirstLike(LayerRange range) const {
 // Returns the estimates of a range without recomputation. The functions from
 // here on expect the first of equal ranges.
 StageTable::Kept& StageTable::KeptOf(LayerRange range) {
-  std::unique_ptr<Kept>& kept = kept_[IndexOf(range)];
+  std::unique_ptr<Kept>& kept = At(range, kept_);
   if (kept != nullptr) return *kept;
   kept = std::make_unique<Kept>();
   for (const DegreeCosts& degrees : degrees_) {
     kept->figures.push_back(degrees.KeptOf(range));
   }
   num_steps_ += static_cast<int64_t>(degrees_.size());
+  poll_.After(static_cast<int64_t>(degrees_.size()) * range.size());
   kept->sync_s.assign(degrees_.size(), -1);
   return *kept;
 }
@@ -91,7 +100,7 @@ void StageTable::Find(LayerRange range, int in_flight) {
   std::vector<StageOption> found;
   double bound_s = kNever;
   for (StageOption& option : bounds) {
-    if (option.seconds() >= bound_s) break;
+    if (option.seconds() >= bound_s || poll_.After(range.size())) break;
     const int i = option.degrees;
     option.sync_s = SyncSeconds(range, i, kept);
     if (absl::c_any_of(found, [&option](const StageOption& better) {
@@ -101,7 +110,7 @@ void StageTable::Find(LayerRange range, int in_flight) {
       continue;
     }
     const std::optional<RecomputePlan> recompute =
-        degrees_[i].FastestRecompute(range, kept.figures[i], in_flight);
+        degrees_[i].FastestRecompute(range, kept.figures[i], in_flight, poll_);
     ++num_steps_;
     if (!recompute.has_value()) continue;
     option.recompute = *recompute;
@@ -125,9 +134,7 @@ void StageTable::AppendBest(std::vector<StageOption>& found) {
 absl::Span<const StageOption> StageTable::OptionsOf(LayerRange range,
                                                     int in_flight) {
   range = FirstLike(range);
-  std::vector<Found>& row = found_[in_flight];
-  row.resize(kept_.size());
-  Found& found = row[IndexOf(range)];
+  Found& found = At(range, found_[in_flight]);
   if (found.begin == kUnknown) {
     found.begin = static_cast<int>(options_.size());
     Find(range, in_flight);
@@ -138,10 +145,11 @@ absl::Span<const StageOption> StageTable::OptionsOf(LayerRange range,
 }
 
 double StageTable::LeastSeconds(LayerRange range) {
-  double& least_s = least_s_[IndexOf(range)];
+  range = FirstLike(range);
+  double& least_s = At(range, least_).seconds;
   if (least_s < 0) {
     least_s = kNever;
-    for (const KeptFigures& kept : KeptOf(FirstLike(range)).figures) {
+    for (const KeptFigures& kept : KeptOf(range).figures) {
       least_s = std::min(least_s, kept.seconds);
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/stop_poll.h"
 #include "common/domain/island.h"
 #include "common/parallelizer/parallelizer.h"
 #include "worker/adapters/galvatron/galvatron_degrees.h"
@@ -28,11 +29,12 @@ struct StageOption {
 };
 
 // The best stages on one number of GPUs, for one query. Keeps references to its
-// arguments. Only one thread may use it at a time.
+// arguments. Once `poll` has stopped, the results are of no use. Only one
+// thread may use it at a time.
 class StageTable {
  public:
   StageTable(const SliceLayers& layers, int num_gpus, const IslandSpec& island,
-             const ParallelizeOptions& options);
+             const ParallelizeOptions& options, StopPoll& poll);
 
   // Returns the non-dominated combinations of degrees, ZeRO stage and
   // recomputation with which `in_flight` microbatches fit. Each is slower than
@@ -64,7 +66,17 @@ class StageTable {
   };
   static constexpr int kUnknown = -1;  // Not searched yet.
 
-  int IndexOf(LayerRange range) const;
+  struct LeastTime {
+    double seconds = -1;  // Negative until known.
+  };
+  // Values of type T by range. The ranges that begin at one layer are a row,
+  // which has no memory until it is needed: most ranges of a deep model are
+  // like an earlier one.
+  template <typename T>
+  using ByRange = std::vector<std::vector<T>>;
+
+  template <typename T>
+  T& At(LayerRange range, ByRange<T>& values) const;
   LayerRange FirstLike(LayerRange range) const;
   Kept& KeptOf(LayerRange range);
   double SyncSeconds(LayerRange range, int degrees, Kept& kept);
@@ -73,11 +85,12 @@ class StageTable {
   void AppendBest(std::vector<StageOption>& found);
 
   const SliceLayers& layers_;
+  StopPoll& poll_;
   std::vector<DegreeCosts> degrees_;
-  std::vector<std::unique_ptr<Kept>> kept_;  // By range.
-  std::vector<double> least_s_;              // By range; negative until known.
+  ByRange<std::unique_ptr<Kept>> kept_;
+  ByRange<LeastTime> least_;
   // By microbatches in flight and range.
-  std::map<int, std::vector<Found>> found_;
+  std::map<int, ByRange<Found>> found_;
   std::vector<StageOption> options_;
   int64_t num_steps_ = 0;
 };

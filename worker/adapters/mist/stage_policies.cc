@@ -45,8 +45,7 @@ StagePolicies::StagePolicies(const SliceLayers& layers,
       num_microbatches_(options.training.global_batch_size /
                         options.pipeline_microbatch_size),
       offloads_(OffloadsWith(island.limits.no_offload ? HostLink()
-                                                      : island.device.host)),
-      composition_at_((layers.size() + 1) * (layers.size() + 1)) {
+                                                      : island.device.host)) {
   for (StageParallelism parallelism :
        ParallelismsOf(num_gpus, island, limits, {})) {
     for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
@@ -77,7 +76,7 @@ int StagePolicies::StagesBehindBorne(const StageMemory& memory) const {
 
 // Stages of the same runs of layers share a composition.
 StagePolicies::Composition& StagePolicies::CompositionOf(int begin, int end) {
-  Composition*& known = composition_at_[begin * (layers_.size() + 1) + end];
+  Composition*& known = composition_at_[{begin, end}];
   if (known != nullptr) return *known;
   std::vector<std::pair<int, int>> runs;
   layers_.ForEachRun(

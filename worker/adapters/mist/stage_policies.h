@@ -89,8 +89,9 @@ class StagePolicies {
   const std::vector<HostOffload> offloads_;  // The first offloads nothing.
   std::vector<std::unique_ptr<DegreeCosts>> degrees_;
   std::map<std::vector<std::pair<int, int>>, Composition> compositions_;
-  std::vector<Composition*>
-      composition_at_;  // By begin and end; null until known.
+  // By begin and end. A search looks only near balanced cuts, so most ranges of
+  // a deep model have none.
+  std::map<std::pair<int, int>, Composition*> composition_at_;
   int64_t costs_estimated_ = 0;
 };
 

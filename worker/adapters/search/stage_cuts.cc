@@ -25,13 +25,13 @@ class CutTable {
     for (int stage = problem.num_stages - 1; stage >= 0; --stage) {
       const int last = std::min(
           latest[stage], problem.num_layers - (problem.num_stages - stage));
-      for (int begin = stage; begin <= last; ++begin) {
+      for (int begin = stage; begin <= last && !stopped(); ++begin) {
         Fill(stage, begin, value, join);
       }
     }
   }
 
-  double best() const { return entries_[0].value; }
+  double best() const { return stopped() ? kNever : entries_[0].value; }
 
   std::vector<int> Ends() const {
     std::vector<int> ends;
@@ -48,6 +48,10 @@ class CutTable {
     double value = kNever;
     int end = 0;  // End of the first of these stages.
   };
+
+  bool stopped() const {
+    return problem_.poll != nullptr && problem_.poll->stopped();
+  }
 
   Entry& at(int stage, int begin) {
     return entries_[stage * (problem_.num_layers + 1) + begin];
@@ -74,6 +78,7 @@ class CutTable {
   void Fill(int stage, int begin, StageCutProblem::OfStage value, Join join) {
     Entry& best = at(stage, begin);
     for (int end = begin + 1; end <= problem_.num_layers; ++end) {
+      if (problem_.poll != nullptr && problem_.poll->After(1)) return;
       const double rest = at(stage + 1, end).value;
       if (rest >= best.value) continue;
       const double least_s = problem_.least_seconds(begin, end);

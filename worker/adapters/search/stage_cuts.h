@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "common/base/stop_poll.h"
 
 namespace tangram {
 
@@ -21,6 +22,8 @@ struct StageCutProblem {
   // A lower bound on `seconds` for every stage that never falls as layers are
   // added. Must be cheap.
   absl::FunctionRef<double(int begin, int end)> least_seconds;
+  // If it stops, there is no answer. May be null.
+  StopPoll* poll = nullptr;
 };
 
 // Returns the least time of the slowest stage. Returns none if no cuts keep all

@@ -225,5 +225,15 @@ TEST(AlpaTablesTest, ProblemHoldsTheBestOfTheWholeSpace) {
   EXPECT_GT(none, 2);
 }
 
+TEST(AlpaTablesTest, TheProblemOfManyLayersPollsOnItsWay) {
+  const ModelSlice slice = WholeSlice(testing::TestModel(510));
+  const ParallelizeOptions options = {.training = testing::TestTraining()};
+  const StageTables tables(slice, testing::TestIsland(1, 2), options);
+  int polls = 0;
+  StopPoll poll([&] { return ++polls == 3; });
+  tables.Problem(poll);
+  EXPECT_EQ(polls, 3);
+}
+
 }  // namespace
 }  // namespace tangram::alpa

@@ -119,5 +119,24 @@ TEST_F(StageCutsTest, AgreesWithEnumeration) {
   EXPECT_LT(feasible, 160);
 }
 
+TEST_F(StageCutsTest, StopsWhenPolled) {
+  const auto seconds = [](int, int begin, int end) {
+    return 1.0 * (end - begin);
+  };
+  const auto least_seconds = [](int begin, int end) {
+    return 1.0 * (end - begin);
+  };
+  int polls = 0;
+  StopPoll poll([&] { return ++polls == 2; });
+  const StageCutProblem problem = {.num_layers = 2000,
+                                   .num_stages = 8,
+                                   .seconds = seconds,
+                                   .least_seconds = least_seconds,
+                                   .poll = &poll};
+  EXPECT_EQ(LeastSlowestStage(problem, 1e9), std::nullopt);
+  EXPECT_EQ(polls, 2);
+  EXPECT_THAT(CutsOfLeastSum(problem, 1e9, seconds), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace tangram
