@@ -33,8 +33,9 @@ absl::Status EvaluateReplicated(const std::string& source_name, PlanFile& file,
                                      evaluation.status().message()));
   }
   file.result.replicated_evaluation = *std::move(evaluation);
-  file.explanation = ExplainReplicatedPlan(file.model, file.cluster, plan,
-                                           file.result.replicated_evaluation);
+  file.explanation =
+      ExplainReplicatedPlan(file.model, file.cluster, file.training, plan,
+                            file.result.replicated_evaluation);
   return absl::OkStatus();
 }
 

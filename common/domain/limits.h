@@ -42,8 +42,9 @@ inline constexpr int kMaxBatch = 1 << 24;
 // of each.
 inline constexpr int kMaxWarmUpPasses = 1 << 14;
 
-// Microbatches of an iteration times the devices of a pipeline that routes them
-// to unlike replicas. Each of their passes is played, about 50 ns each.
+// Microbatches of an iteration times the devices of the pipeline that routes
+// them to unlike replicas, over all pipelines of a plan. Each of their passes
+// is played, about 50 ns each.
 inline constexpr int64_t kMaxRoutedPasses = int64_t{1} << 24;
 
 // Exchanges of gradients between pipelines, times their members: 16 bytes each.

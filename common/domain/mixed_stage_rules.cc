@@ -35,7 +35,24 @@ absl::Status CheckShares(const MixedReplicas& mixed, int microbatch_size,
                                  whole));
 }
 
+// Returns the devices of a pipeline, with one for each group of a stage that
+// routes; 0 if none does.
+int64_t RoutedDevices(const PipelinePlan& plan) {
+  int64_t num_devices = 0;
+  bool is_routed = false;
+  for (const PlacedStage& stage : plan.stages) {
+    const bool routes = IsRouted(stage);
+    num_devices += routes ? static_cast<int64_t>(stage.mixed.groups.size()) : 1;
+    is_routed |= routes;
+  }
+  return is_routed ? num_devices : 0;
+}
+
 }  // namespace
+
+int64_t RoutedPasses(const PipelinePlan& plan, int64_t num_microbatches) {
+  return RoutedDevices(plan) * num_microbatches;
+}
 
 absl::Status CheckMixedStage(const StageRules& rules, const PlacedStage& stage,
                              const StageSite& site, int num_microbatches) {
@@ -82,14 +99,8 @@ absl::Status CheckMixedSchedule(const TrainingOptions& training,
         "schedule", ScheduleName(plan.schedule),
         "1f1b or gpipe, as some stages have replicas that differ");
   }
-  int64_t num_devices = 0;
-  bool is_routed = false;
-  for (const PlacedStage& stage : plan.stages) {
-    const bool routes = IsRouted(stage);
-    num_devices += routes ? static_cast<int64_t>(stage.mixed.groups.size()) : 1;
-    is_routed |= routes;
-  }
-  if (!is_routed) return absl::OkStatus();
+  const int64_t num_devices = RoutedDevices(plan);
+  if (num_devices == 0) return absl::OkStatus();
   if (training.blocking_transfers) {
     return FieldError("training.blocking_transfers", "true",
                       "false, as some stages route microbatches");

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COMMON_DOMAIN_MIXED_STAGE_RULES_H_
 #define TANGRAM_COMMON_DOMAIN_MIXED_STAGE_RULES_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/stage_rules.h"
@@ -21,6 +23,10 @@ absl::Status CheckMixedStage(const StageRules& rules, const PlacedStage& stage,
 // most kMaxRoutedPasses.
 absl::Status CheckMixedSchedule(const TrainingOptions& training,
                                 const PipelinePlan& plan);
+
+// Returns the microbatches times the devices of a pipeline that routes them,
+// which the evaluator plays one by one; 0 if no stage routes.
+int64_t RoutedPasses(const PipelinePlan& plan, int64_t num_microbatches);
 
 }  // namespace tangram
 

@@ -12,6 +12,7 @@
 #include "common/base/in_field.h"
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
+#include "common/domain/mixed_stage_rules.h"
 
 namespace tangram {
 namespace {
@@ -96,6 +97,24 @@ absl::Status CheckExchanges(const ReplicatedPlan& plan) {
                       kMaxReplicaExchanges / num_segments / num_pipelines));
 }
 
+// Bounds the passes that the evaluator plays one by one, over all pipelines.
+absl::Status CheckRoutedPasses(const ReplicatedPlan& plan) {
+  int64_t num_passes = 0;
+  for (size_t r = 0; r < plan.pipelines.size(); ++r) {
+    const PipelineReplica& replica = plan.pipelines[r];
+    // A pipeline alone has at most kMaxRoutedPasses, so the sum does not
+    // overflow.
+    num_passes += RoutedPasses(replica.plan, replica.num_microbatches);
+    if (num_passes <= kMaxRoutedPasses) continue;
+    return FieldError(
+        FieldOf(r) + ".num_microbatches", replica.num_microbatches,
+        absl::StrFormat("at most %d passes of all pipelines up to this one "
+                        "that route microbatches, not %d",
+                        kMaxRoutedPasses, num_passes));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDisjoint(const Cluster& cluster, const ReplicatedPlan& plan) {
   std::map<GpuId, size_t> owners;
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
@@ -155,6 +174,7 @@ absl::Status ValidateReplicatedPlan(const ModelSpec& model,
                 ValidatePlan(model, cluster, ShareOf(training, replica),
                              replica.plan)));
   }
+  TANGRAM_RETURN_IF_ERROR(CheckRoutedPasses(plan));
   TANGRAM_RETURN_IF_ERROR(CheckExchanges(plan));
   return CheckDisjoint(cluster, plan);
 }

@@ -49,11 +49,11 @@ PipelinePace PaceOf(const PipelineReplica& replica,
           .microbatch_s = microbatch_s};
 }
 
-// Returns the shares of the batch with which the last pipeline would end its
-// passes notably sooner; empty if there are none, or if the pipelines have
-// microbatches of unlike size.
-std::string BetterShares(const ReplicatedPlan& plan,
-                         const ReplicatedEvaluation& evaluation) {
+// Returns the shares with which the last pipeline would end its passes notably
+// sooner if nothing followed them; empty if there are none, or if the pipelines
+// have microbatches of unlike size.
+std::vector<int64_t> BalancedShares(const ReplicatedPlan& plan,
+                                    const ReplicatedEvaluation& evaluation) {
   std::vector<PipelinePace> paces;
   int64_t microbatches = 0;
   double end_s = 0;
@@ -61,28 +61,52 @@ std::string BetterShares(const ReplicatedPlan& plan,
     const PipelineReplica& replica = plan.pipelines[r];
     if (replica.plan.pipeline_microbatch_size !=
         plan.pipelines[0].plan.pipeline_microbatch_size) {
-      return "";
+      return {};
     }
     paces.push_back(PaceOf(replica, evaluation.pipelines[r]));
     microbatches += replica.num_microbatches;
     end_s = std::max(end_s, EndSeconds(paces[r], replica.num_microbatches));
   }
-  const std::vector<int64_t> shares = ShareMicrobatches(paces, microbatches);
+  std::vector<int64_t> shares = ShareMicrobatches(paces, microbatches);
   double better_s = 0;
   for (size_t r = 0; r < shares.size(); ++r) {
     if (shares[r] == 0) continue;
     better_s = std::max(better_s, EndSeconds(paces[r], shares[r]));
   }
-  if (better_s > (1 - kNotable) * end_s) return "";
+  if (better_s > (1 - kNotable) * end_s) return {};
+  return shares;
+}
+
+// Names shares of the batch that make the whole iteration notably shorter.
+// Balanced passes can delay the exchange of gradients, and some schedules run
+// only certain numbers of microbatches, so the plan with these shares is
+// evaluated. Returns "" if it is illegal, does not fit or gains little.
+std::string BetterShares(const ModelSpec& model, const Cluster& cluster,
+                         const TrainingOptions& training,
+                         const ReplicatedPlan& plan,
+                         const ReplicatedEvaluation& evaluation) {
+  const std::vector<int64_t> shares = BalancedShares(plan, evaluation);
+  if (shares.empty()) return "";
+  ReplicatedPlan better = plan;
+  for (size_t r = 0; r < shares.size(); ++r) {
+    better.pipelines[r].num_microbatches = static_cast<int>(shares[r]);
+  }
+  const absl::StatusOr<ReplicatedEvaluation> better_evaluation =
+      EvaluateReplicatedPlan(model, cluster, training, better);
+  if (!better_evaluation.ok() || !better_evaluation->fits()) return "";
+  const double gain =
+      1 - better_evaluation->iteration_time_s / evaluation.iteration_time_s;
+  if (gain < kNotable) return "";
   return absl::StrFormat(
-      "shares of %s microbatches would end the last pass about %s sooner",
-      absl::StrJoin(shares, ", "), Percent(1 - better_s / end_s));
+      "shares of %s microbatches would make the iteration about %s shorter",
+      absl::StrJoin(shares, ", "), Percent(gain));
 }
 
 }  // namespace
 
 std::vector<std::string> ExplainReplicatedPlan(
-    const ModelSpec& model, const Cluster& cluster, const ReplicatedPlan& plan,
+    const ModelSpec& model, const Cluster& cluster,
+    const TrainingOptions& training, const ReplicatedPlan& plan,
     const ReplicatedEvaluation& evaluation) {
   double samples = 0;
   for (const PipelineReplica& replica : plan.pipelines) {
@@ -108,7 +132,8 @@ std::vector<std::string> ExplainReplicatedPlan(
         "every sample must weigh the same: a runtime that averages the means "
         "of its pipelines must weigh each by its share of the batch");
   }
-  const std::string shares = BetterShares(plan, evaluation);
+  const std::string shares =
+      BetterShares(model, cluster, training, plan, evaluation);
   if (!shares.empty()) sentences.push_back(shares);
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
     for (const std::string& sentence :

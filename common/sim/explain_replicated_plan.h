@@ -13,10 +13,12 @@ namespace tangram {
 
 // Returns short sentences on a plan of several pipelines: when each ends its
 // share, the time that the exchange of gradients adds, how a runtime must weigh
-// the gradients, and shares that would balance the pipelines better. The
-// sentences of ExplainPlan for each pipeline follow, after its number.
+// the gradients, and shares of the batch that would shorten the iteration, from
+// an evaluation of the plan with them. The sentences of ExplainPlan for each
+// pipeline follow, after its number.
 std::vector<std::string> ExplainReplicatedPlan(
-    const ModelSpec& model, const Cluster& cluster, const ReplicatedPlan& plan,
+    const ModelSpec& model, const Cluster& cluster,
+    const TrainingOptions& training, const ReplicatedPlan& plan,
     const ReplicatedEvaluation& evaluation);
 
 }  // namespace tangram

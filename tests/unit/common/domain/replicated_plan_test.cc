@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::MixedOn;
 using testing::NodeGpus;
 using testing::StageOn;
 using testing::StatusIs;
@@ -70,6 +71,36 @@ TEST(ValidateReplicatedPlanTest, BoundsTheExchangesOfZero2) {
                                  "or at most 699050 microbatches")));
   in.plan.sync = ReplicaSync::kZero1;
   EXPECT_THAT(in.Validate(), IsOk());
+}
+
+TEST(ValidateReplicatedPlanTest, BoundsTheRoutedPassesOfAllPipelines) {
+  ReplicatedInputs in;
+  // Two groups, so two devices: 2 · B passes in each pipeline.
+  const auto route = [&](int microbatches) {
+    in.plan.pipelines.clear();
+    for (int r = 0; r < 2; ++r) {
+      const PipelinePlan routed = {
+          .pipeline_microbatch_size = 1,
+          .stages = {MixedOn(0, 6,
+                             {.sharing = StageSharing::kRouted,
+                              .groups = {{.parallelism = {.tp_degree = 2},
+                                          .share = microbatches - 1},
+                                         {.share = 1}}},
+                             NodeGpus(r, 3))}};
+      in.plan.pipelines.push_back(
+          {.plan = routed, .num_microbatches = microbatches});
+    }
+    in.training.global_batch_size = 2 * microbatches;
+  };
+  route(1 << 22);
+  EXPECT_THAT(in.Validate(), IsOk());
+  route((1 << 22) + 1);
+  EXPECT_THAT(
+      in.Validate(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("pipelines[1].num_microbatches: 4194305; expected at "
+                         "most 16777216 passes of all pipelines up to this "
+                         "one that route microbatches, not 16777220")));
 }
 
 struct Spoiled {

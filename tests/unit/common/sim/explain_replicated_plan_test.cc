@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/sim/describe.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -21,29 +22,60 @@ using testing::StageOn;
 
 // Two equal nodes, each a pipeline of one stage, with `share` and 8 − `share`
 // microbatches of 4 samples.
-std::vector<std::string> ExplainShares(int share) {
-  const ModelSpec model = testing::TestModel(4);
-  const Cluster cluster = testing::TestCluster(
-      {{.name = "a", .num_nodes = 2, .device = testing::TestDevice("T4")}});
-  const TrainingOptions training = testing::TestTraining(32);
-  ReplicatedPlan plan;
-  for (int r = 0; r < 2; ++r) {
-    plan.pipelines.push_back(
-        {.plan = {.pipeline_microbatch_size = 4,
-                  .stages = {StageOn(0, 6, {.dp_degree = 4}, NodeGpus(r, 4))}},
-         .num_microbatches = r == 0 ? share : 8 - share});
+struct TwoNodes {
+  explicit TwoNodes(int share) {
+    for (int r = 0; r < 2; ++r) {
+      plan.pipelines.push_back(
+          {.plan = {.pipeline_microbatch_size = 4,
+                    .stages = {StageOn(0, 6, {.dp_degree = 4},
+                                       NodeGpus(r, 4))}},
+           .num_microbatches = r == 0 ? share : 8 - share});
+    }
   }
-  const absl::StatusOr<ReplicatedEvaluation> evaluation =
-      EvaluateReplicatedPlan(model, cluster, training, plan);
-  EXPECT_THAT(evaluation, testing::IsOk());
-  return ExplainReplicatedPlan(model, cluster, plan, *evaluation);
+
+  ReplicatedEvaluation Evaluate() const {
+    const absl::StatusOr<ReplicatedEvaluation> evaluation =
+        EvaluateReplicatedPlan(model, cluster, training, plan);
+    EXPECT_THAT(evaluation, testing::IsOk());
+    return evaluation.ok() ? *evaluation : ReplicatedEvaluation();
+  }
+
+  std::vector<std::string> Explain() const {
+    return ExplainReplicatedPlan(model, cluster, training, plan, Evaluate());
+  }
+
+  ModelSpec model = testing::TestModel(4);
+  Cluster cluster = testing::TestCluster(
+      {{.name = "a", .num_nodes = 2, .device = testing::TestDevice("T4")}});
+  TrainingOptions training = testing::TestTraining(32);
+  ReplicatedPlan plan;
+};
+
+TEST(ExplainReplicatedPlanTest, NamesSharesThatShortenTheIteration) {
+  const double gain = 1 - TwoNodes(4).Evaluate().iteration_time_s /
+                              TwoNodes(6).Evaluate().iteration_time_s;
+  EXPECT_THAT(
+      TwoNodes(6).Explain(),
+      Contains("shares of 4, 4 microbatches would make the iteration about " +
+               Percent(gain) + " shorter"));
+  EXPECT_THAT(TwoNodes(4).Explain(), Not(Contains(HasSubstr("shorter"))));
 }
 
-TEST(ExplainReplicatedPlanTest, NamesSharesThatWouldEndSooner) {
-  EXPECT_THAT(ExplainShares(6),
-              Contains("shares of 4, 4 microbatches would end the last pass "
-                       "about 33.3 % sooner"));
-  EXPECT_THAT(ExplainShares(4), Not(Contains(HasSubstr("sooner"))));
+TEST(ExplainReplicatedPlanTest, NamesNoSharesIfTheExchangeHidesTheGain) {
+  TwoNodes in(6);
+  in.cluster.links[0][0].bandwidth_bytes_per_s /= 1e4;
+  in.cluster.links[0][0].pair_bandwidth_bytes_per_s /= 1e4;
+  EXPECT_THAT(in.Explain(), Not(Contains(HasSubstr("shares of"))));
+}
+
+TEST(ExplainReplicatedPlanTest, NamesNoSharesThatAPlanCannotHave) {
+  TwoNodes in(7);
+  // A pipeline that is not worth even one microbatch.
+  in.cluster = testing::TestCluster(
+      {{.name = "a", .device = testing::TestDevice("T4")},
+       {.name = "b", .device = testing::TestDevice("SLOW")}});
+  in.cluster.nodes[1].device.peak_flops.fp16 /= 1e3;
+  EXPECT_THAT(in.Explain(), Not(Contains(HasSubstr("shares of"))));
 }
 
 TEST(ExplainPlanTest, SaysWhatTheGroupsOfAMixedStageTake) {
@@ -64,7 +96,7 @@ TEST(ExplainPlanTest, SaysWhatTheGroupsOfAMixedStageTake) {
   ASSERT_OK_AND_ASSIGN(const ReplicatedEvaluation evaluation,
                        EvaluateReplicatedPlan(model, cluster, training, plan));
   EXPECT_THAT(
-      ExplainReplicatedPlan(model, cluster, plan, evaluation),
+      ExplainReplicatedPlan(model, cluster, training, plan, evaluation),
       Contains(::testing::AllOf(
           HasSubstr("pipeline 0: Stage 0 has replicas that differ (routed): "
                     "group 0 (2 x T4, tp 2) takes 5 of 8 microbatches, each"),
