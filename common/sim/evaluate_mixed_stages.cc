@@ -66,13 +66,15 @@ CostedStage CostOf(const EvaluatedPipeline& in, absl::Span<const LayerRun> runs,
         placed.Environment(in.training, part.samples);
     environment.state = in.state;
     StageCost cost = EstimateStage(runs, plan, environment);
-    members.push_back(MemberOf(part));
+    members.push_back(MemberOf(in.cluster, part));
     costed.parts.push_back(
         {.part = part, .placed = std::move(placed), .cost = cost});
   }
   if (members.size() > 1) {
+    std::vector<const RingMember*> ring;
+    for (const RingMember& member : members) ring.push_back(&member);
     costed.exchange_s = RingSeconds(
-        in.cluster, members,
+        in.cluster, ring,
         AllReduceTraffic(
             ParametersOf(in.model, stage.plan.begin, stage.plan.end),
             GradientBytes(in.training), static_cast<int>(members.size())));

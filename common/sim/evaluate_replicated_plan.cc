@@ -18,6 +18,9 @@ namespace {
 using Kind = TimelineEvent::Kind;
 using Timelines = std::vector<std::vector<TimelineEvent>>;
 
+// Events of all pipelines that are kept for the caller.
+constexpr size_t kMaxEvents = kMaxTimelineEvents;
+
 // Plays the part of the iteration after the passes of all pipelines.
 class ReplicaFinish {
  public:
@@ -209,6 +212,14 @@ class ReplicaFinish {
   std::vector<std::vector<double>> ready_s_;
 };
 
+size_t NumEvents(const Timelines& timelines) {
+  size_t num_events = 0;
+  for (const std::vector<TimelineEvent>& timeline : timelines) {
+    num_events += timeline.size();
+  }
+  return num_events;
+}
+
 // Removes the optimizers of a pipeline alone, which run before the exchange.
 void RemoveOptimizers(std::vector<TimelineEvent>& timeline) {
   timeline.erase(std::remove_if(timeline.begin(), timeline.end(),
@@ -302,7 +313,9 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
   ReplicatedEvaluation evaluation;
   Timelines events;
   bool all_recorded = true;
-  const bool records = timelines != nullptr || plan.sync == ReplicaSync::kZero2;
+  // kZero2 reads the events of every pipeline; CheckExchanges bounds them.
+  const bool reads_events = plan.sync == ReplicaSync::kZero2;
+  bool records = timelines != nullptr || reads_events;
   for (const PipelineReplica& replica : plan.pipelines) {
     std::vector<TimelineEvent> timeline;
     TANGRAM_ASSIGN_OR_RETURN(
@@ -315,8 +328,13 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     all_recorded &= !timeline.empty();
     RemoveOptimizers(timeline);
     events.push_back(std::move(timeline));
+    if (reads_events || (all_recorded && NumEvents(events) <= kMaxEvents)) {
+      continue;
+    }
+    records = false;
+    events.clear();
   }
-  if (!all_recorded && plan.sync == ReplicaSync::kZero2) {
+  if (!all_recorded && reads_events) {
     return FieldError("sync", ReplicaSyncName(plan.sync),
                       absl::StrCat("all-reduce or zero1, or at most ",
                                    kMaxTimelineEvents, " events a pipeline"));
@@ -329,7 +347,8 @@ absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
   for (std::vector<TimelineEvent>& timeline : events) {
     SortByStageAndStart(timeline);
   }
-  *timelines = all_recorded ? std::move(events) : Timelines();
+  *timelines =
+      NumEvents(events) <= kMaxEvents ? std::move(events) : Timelines();
   return evaluation;
 }
 

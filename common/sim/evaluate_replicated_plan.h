@@ -56,7 +56,8 @@ Evaluation WithinIteration(const ReplicatedPlan& plan,
 // not finite; kCancelled if `should_stop`, which may be empty and is polled
 // every few milliseconds, returns true. `timelines`, if given, is filled with
 // the events of each pipeline, in order of stage, then start. It is left empty
-// if a pipeline has more than kMaxTimelineEvents. Thread-safe, deterministic.
+// if all pipelines together have more than kMaxTimelineEvents. Thread-safe,
+// deterministic.
 absl::StatusOr<ReplicatedEvaluation> EvaluateReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan,

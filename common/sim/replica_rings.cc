@@ -18,7 +18,7 @@ namespace {
 // `bytes`.
 std::vector<double> PushSeconds(const Cluster& cluster,
                                 const ReplicatedPlan& plan,
-                                const std::vector<RingMember>& members,
+                                absl::Span<const RingMember* const> members,
                                 double bytes) {
   std::vector<double> push_s(members.size());
   for (size_t r = 0; r < members.size(); ++r) {
@@ -26,7 +26,7 @@ std::vector<double> PushSeconds(const Cluster& cluster,
       if (q == r) continue;
       push_s[r] += TransferSeconds(
           plan.pipelines[q].state_fraction * bytes,
-          PathBetween(cluster, members[r].gpus, members[q].gpus));
+          PathBetween(cluster, members[r]->gpus, members[q]->gpus));
     }
   }
   return push_s;
@@ -35,14 +35,15 @@ std::vector<double> PushSeconds(const Cluster& cluster,
 // Sets reduce_s, gather_s and push_s. With R pipelines, all-reduce takes 2 (R −
 // 1) steps with 1/R of the gradients each. kZero1 takes R − 1 steps with the
 // largest fraction of state each, for gradients and again for new weights.
+// `stages` has every stage of every pipeline.
 void SetSeconds(const ModelSpec& model, const Cluster& cluster,
                 const TrainingOptions& training, const ReplicatedPlan& plan,
+                const std::vector<std::vector<RingMember>>& stages,
                 ReplicaSegment& segment) {
   const int num_pipelines = static_cast<int>(plan.pipelines.size());
-  std::vector<RingMember> members;
+  std::vector<const RingMember*> members;
   for (int r = 0; r < num_pipelines; ++r) {
-    members.push_back(
-        MemberOf(plan.pipelines[r].plan.stages[segment.stages[r]]));
+    members.push_back(&stages[r][segment.stages[r]]);
   }
   RingTraffic traffic =
       AllReduceTraffic(ParametersOf(model, segment.begin, segment.end),
@@ -89,8 +90,12 @@ std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
   std::vector<ReplicaSegment> segments;
   if (plan.pipelines.size() == 1) return segments;
   std::set<OperatorCut> cuts;
+  // A stage is in many segments, so its GPUs are looked at once.
+  std::vector<std::vector<RingMember>> members;
   for (const PipelineReplica& replica : plan.pipelines) {
+    std::vector<RingMember>& of_pipeline = members.emplace_back();
     for (const PlacedStage& stage : replica.plan.stages) {
+      of_pipeline.push_back(MemberOf(cluster, stage));
       cuts.insert(stage.plan.end);
     }
   }
@@ -103,7 +108,7 @@ std::vector<ReplicaSegment> ReplicaSegments(const ModelSpec& model,
       while (all[stages[r]].plan.end <= begin) ++stages[r];
     }
     ReplicaSegment segment = {.begin = begin, .end = end, .stages = stages};
-    SetSeconds(model, cluster, training, plan, segment);
+    SetSeconds(model, cluster, training, plan, members, segment);
     segments.push_back(std::move(segment));
     begin = end;
   }

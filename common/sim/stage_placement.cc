@@ -11,6 +11,8 @@
 namespace tangram {
 namespace {
 
+using GroupNodes = PathEnd::GroupNodes;
+
 // Node → number of the GPUs on it.
 std::map<int, int> CountByNode(absl::Span<const GpuId> gpus) {
   std::map<int, int> counts;
@@ -18,27 +20,34 @@ std::map<int, int> CountByNode(absl::Span<const GpuId> gpus) {
   return counts;
 }
 
-// Group → nodes of that group that the GPUs use. Nodes of a group are
-// identical, so links and devices are looked up once per group.
-std::map<int, std::vector<int>> NodesByGroup(
-    const Cluster& cluster, const std::map<int, int>& count_by_node) {
-  std::map<int, std::vector<int>> groups;
+// Returns the groups of the nodes, ascending. Nodes of a group are identical,
+// so links and devices are looked up once per group.
+std::vector<GroupNodes> NodesByGroup(const Cluster& cluster,
+                                     const std::map<int, int>& count_by_node) {
+  std::map<int, GroupNodes> groups;
   for (const auto& [node, count] : count_by_node) {
-    groups[cluster.nodes[node].group].push_back(node);
+    const int group = cluster.nodes[node].group;
+    GroupNodes& nodes =
+        groups
+            .try_emplace(group, GroupNodes{.group = group, .first_node = node})
+            .first->second;
+    ++nodes.num_nodes;
   }
-  return groups;
+  std::vector<GroupNodes> ascending;
+  for (const auto& [group, nodes] : groups) ascending.push_back(nodes);
+  return ascending;
 }
 
 // Returns the slowest link from a node of `from` to another node of `to`.
-Link LinkBetweenSets(const Cluster& cluster,
-                     const std::map<int, std::vector<int>>& from,
-                     const std::map<int, std::vector<int>>& to) {
+Link LinkBetweenSets(const Cluster& cluster, absl::Span<const GroupNodes> from,
+                     absl::Span<const GroupNodes> to) {
   std::optional<Link> slowest;
-  for (const auto& [from_group, from_nodes] : from) {
-    for (const auto& [to_group, to_nodes] : to) {
-      const bool only_itself = from_nodes.size() == 1 && from_nodes == to_nodes;
+  for (const GroupNodes& a : from) {
+    for (const GroupNodes& b : to) {
+      const bool only_itself =
+          a.num_nodes == 1 && b.num_nodes == 1 && a.first_node == b.first_node;
       if (only_itself) continue;
-      const Link& link = cluster.links[from_group][to_group];
+      const Link& link = cluster.links[a.group][b.group];
       slowest = slowest.has_value() ? Weaker(*slowest, link) : link;
     }
   }
@@ -63,8 +72,8 @@ int AlignedBlock(absl::Span<const GpuId> gpus) {
 
 DeviceSpec WeakestDevice(const Cluster& cluster, absl::Span<const GpuId> gpus) {
   DeviceSpec weakest = cluster.nodes[gpus.front().node].device;
-  for (const auto& [group, nodes] : NodesByGroup(cluster, CountByNode(gpus))) {
-    const DeviceSpec& device = cluster.nodes[nodes.front()].device;
+  for (const GroupNodes& nodes : NodesByGroup(cluster, CountByNode(gpus))) {
+    const DeviceSpec& device = cluster.nodes[nodes.first_node].device;
     if (!(device == weakest)) weakest = Weaker(weakest, device);
   }
   return weakest;
@@ -72,12 +81,12 @@ DeviceSpec WeakestDevice(const Cluster& cluster, absl::Span<const GpuId> gpus) {
 
 StageWiring WiringOfGpus(const Cluster& cluster, absl::Span<const GpuId> gpus) {
   const std::map<int, int> counts = CountByNode(gpus);
-  const std::map<int, std::vector<int>> groups = NodesByGroup(cluster, counts);
+  const std::vector<GroupNodes> groups = NodesByGroup(cluster, counts);
   StageWiring wiring{.gpus_per_node = AlignedBlock(gpus),
                      .intra_node = cluster.nodes[gpus.front().node].intra_node};
-  for (const auto& [group, nodes] : groups) {
+  for (const GroupNodes& nodes : groups) {
     wiring.intra_node =
-        Weaker(wiring.intra_node, cluster.nodes[nodes.front()].intra_node);
+        Weaker(wiring.intra_node, cluster.nodes[nodes.first_node].intra_node);
   }
   if (counts.size() == 1) return wiring;
 
@@ -116,24 +125,31 @@ StageEnvironment EnvironmentOn(const DeviceSpec& device,
   return environment;
 }
 
+PathEnd PathEndOf(const Cluster& cluster, absl::Span<const GpuId> gpus) {
+  const std::map<int, int> counts = CountByNode(gpus);
+  return {.num_gpus = static_cast<int>(gpus.size()),
+          .num_nodes = static_cast<int>(counts.size()),
+          .first_node = counts.begin()->first,
+          .groups = NodesByGroup(cluster, counts)};
+}
+
+TransferPath PathBetween(const Cluster& cluster, const PathEnd& from,
+                         const PathEnd& to) {
+  TransferPath path{.flows = std::min(from.num_gpus, to.num_gpus),
+                    .node_pairs = std::min(from.num_nodes, to.num_nodes)};
+  path.same_node = from.num_nodes == 1 && to.num_nodes == 1 &&
+                   from.first_node == to.first_node;
+  const DeviceSpec& device = cluster.nodes[from.first_node].device;
+  const DeviceSpec& other = cluster.nodes[to.first_node].device;
+  if (device.type == other.type) path.measured = device.collectives;
+  path.link = path.same_node ? cluster.nodes[from.first_node].intra_node
+                             : LinkBetweenSets(cluster, from.groups, to.groups);
+  return path;
+}
+
 TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,
                          absl::Span<const GpuId> to) {
-  const std::map<int, int> from_counts = CountByNode(from);
-  const std::map<int, int> to_counts = CountByNode(to);
-  TransferPath path{.flows = static_cast<int>(std::min(from.size(), to.size())),
-                    .node_pairs = static_cast<int>(
-                        std::min(from_counts.size(), to_counts.size()))};
-  const int first_node = from_counts.begin()->first;
-  path.same_node = from_counts.size() == 1 && to_counts.size() == 1 &&
-                   to_counts.begin()->first == first_node;
-  const DeviceSpec& device = cluster.nodes[first_node].device;
-  const DeviceSpec& other = cluster.nodes[to_counts.begin()->first].device;
-  if (device.type == other.type) path.measured = device.collectives;
-  path.link = path.same_node
-                  ? cluster.nodes[first_node].intra_node
-                  : LinkBetweenSets(cluster, NodesByGroup(cluster, from_counts),
-                                    NodesByGroup(cluster, to_counts));
-  return path;
+  return PathBetween(cluster, PathEndOf(cluster, from), PathEndOf(cluster, to));
 }
 
 }  // namespace tangram

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COMMON_SIM_STAGE_PLACEMENT_H_
 #define TANGRAM_COMMON_SIM_STAGE_PLACEMENT_H_
 
+#include <vector>
+
 #include "absl/types/span.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
@@ -42,8 +44,27 @@ StageEnvironment EnvironmentOn(const DeviceSpec& device,
                                const TrainingOptions& training,
                                int pipeline_microbatch_size);
 
+// The GPUs at one end of a path, as far as the path depends on them. For many
+// paths between the same sets of GPUs, make one for each set: each path then
+// takes time in proportion to the groups of nodes, not to the GPUs.
+struct PathEnd {
+  int num_gpus = 0;
+  int num_nodes = 0;
+  int first_node = 0;  // The smallest index.
+  // Groups of the nodes, ascending, with how many nodes each has and the first.
+  struct GroupNodes {
+    int group = 0;
+    int num_nodes = 0;
+    int first_node = 0;
+  };
+  std::vector<GroupNodes> groups;
+};
+PathEnd PathEndOf(const Cluster& cluster, absl::Span<const GpuId> gpus);
+
 // Returns the path from one stage to another over the slowest link between
 // them.
+TransferPath PathBetween(const Cluster& cluster, const PathEnd& from,
+                         const PathEnd& to);
 TransferPath PathBetween(const Cluster& cluster, absl::Span<const GpuId> from,
                          absl::Span<const GpuId> to);
 

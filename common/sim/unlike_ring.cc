@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "common/cost/collectives.h"
-#include "common/sim/stage_placement.h"
 
 namespace tangram {
 namespace {
@@ -23,8 +22,8 @@ int64_t CommonPieces(int64_t a, int64_t b) {
 
 }  // namespace
 
-RingMember MemberOf(const PlacedStage& stage) {
-  RingMember member = {.gpus = stage.gpus,
+RingMember MemberOf(const Cluster& cluster, const PlacedStage& stage) {
+  RingMember member = {.gpus = PathEndOf(cluster, stage.gpus),
                        .fewest_shards = stage.plan.parallelism.tp_degree,
                        .pieces = stage.plan.parallelism.tp_degree};
   for (size_t g = 0; g < stage.mixed.groups.size(); ++g) {
@@ -36,8 +35,8 @@ RingMember MemberOf(const PlacedStage& stage) {
   return member;
 }
 
-RingMember MemberOf(const StagePart& part) {
-  return {.gpus = part.gpus,
+RingMember MemberOf(const Cluster& cluster, const StagePart& part) {
+  return {.gpus = PathEndOf(cluster, part.gpus),
           .fewest_shards = part.parallelism.tp_degree,
           .pieces = part.parallelism.tp_degree};
 }
@@ -51,14 +50,15 @@ RingTraffic AllReduceTraffic(double parameters, double parameter_bytes,
           .steps = 2 * steps};
 }
 
-double RingSeconds(const Cluster& cluster, absl::Span<const RingMember> members,
+double RingSeconds(const Cluster& cluster,
+                   absl::Span<const RingMember* const> members,
                    const RingTraffic& traffic) {
   if (traffic.parameters <= 0) return 0;
   int64_t pieces = 1;
-  int64_t fewest_shards = members[0].fewest_shards;
-  for (const RingMember& member : members) {
-    pieces = CommonPieces(pieces, member.pieces);
-    fewest_shards = std::min(fewest_shards, member.fewest_shards);
+  int64_t fewest_shards = members[0]->fewest_shards;
+  for (const RingMember* member : members) {
+    pieces = CommonPieces(pieces, member->pieces);
+    fewest_shards = std::min(fewest_shards, member->fewest_shards);
   }
   // Whole rings: a GPU with the fewest shards is in at least one.
   const double rings = std::max(
@@ -70,7 +70,7 @@ double RingSeconds(const Cluster& cluster, absl::Span<const RingMember> members,
   double slowest_s = 0;
   for (size_t r = 0; r < members.size(); ++r) {
     const TransferPath path = PathBetween(
-        cluster, members[r].gpus, members[(r + 1) % members.size()].gpus);
+        cluster, members[r]->gpus, members[(r + 1) % members.size()]->gpus);
     // TransferSeconds counts one latency.
     const double hop_s = TransferSeconds(traffic.rate_share * bytes, path) +
                          (messages - 1) * path.link.latency_s;

@@ -8,6 +8,7 @@
 #include "common/domain/model_spec.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/stage_part.h"
+#include "common/sim/stage_placement.h"
 
 // Rings that add up gradients between GPUs that hold the same layers in unlike
 // shards.
@@ -15,16 +16,15 @@ namespace tangram {
 
 // GPUs that hold all of a segment of the model, as one member of a ring.
 struct RingMember {
-  absl::Span<const GpuId> gpus;
+  PathEnd gpus;
   // Shards of the segment (tp degree). If the groups of a mixed stage differ:
   // the least, and the least common multiple.
   int64_t fewest_shards = 1;
   int64_t pieces = 1;
 };
 
-// Refers to the stage or to the GPUs of the part.
-RingMember MemberOf(const PlacedStage& stage);
-RingMember MemberOf(const StagePart& part);
+RingMember MemberOf(const Cluster& cluster, const PlacedStage& stage);
+RingMember MemberOf(const Cluster& cluster, const StagePart& part);
 
 // The traffic of one exchange.
 struct RingTraffic {
@@ -45,7 +45,8 @@ RingTraffic AllReduceTraffic(double parameters, double parameter_bytes,
 // with its own ring. The rings run at once, but a GPU of member r is in q / t_r
 // of them and pays the latency of each. There are no more pieces than
 // parameters.
-double RingSeconds(const Cluster& cluster, absl::Span<const RingMember> members,
+double RingSeconds(const Cluster& cluster,
+                   absl::Span<const RingMember* const> members,
                    const RingTraffic& traffic);
 
 // Returns the parameters of the operators in [begin, end).

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cost/model_state.h"
+#include "common/sim/play_pipeline.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -583,6 +584,37 @@ TEST(EvaluateReplicatedPlanTest, ViolationsAreCountedWithTheFractionOfState) {
   const ReplicatedEvaluation full = in.Evaluate();
   EXPECT_FALSE(full.fits());
   EXPECT_EQ(full.pipelines[1].violations.size(), 1u);
+}
+
+// Pipelines of one stage on a GPU each, with `microbatches` of one sample.
+Replicated OneGpuPipelines(int num_pipelines, int microbatches) {
+  Replicated in;
+  for (int r = 0; r < num_pipelines; ++r) {
+    in.plan.pipelines.push_back(
+        {.plan = {.pipeline_microbatch_size = 1,
+                  .stages = {StageOn(0, 8, {}, NodeGpus(r, 1))}},
+         .num_microbatches = microbatches});
+  }
+  in.training = testing::TestTraining(num_pipelines * microbatches);
+  return in;
+}
+
+size_t NumEventsOf(const Replicated& in) {
+  std::vector<std::vector<TimelineEvent>> timelines;
+  EXPECT_THAT(EvaluateReplicatedPlan(in.model, in.cluster, in.training, in.plan,
+                                     &timelines),
+              testing::IsOk());
+  size_t num_events = 0;
+  for (const auto& timeline : timelines) num_events += timeline.size();
+  return num_events;
+}
+
+TEST(EvaluateReplicatedPlanTest, BoundsTheEventsOfAllPipelinesTogether) {
+  // A forward and a backward pass of each microbatch. With the exchange and the
+  // optimizer, four pipelines have a few more than the limit.
+  const int microbatches = kMaxTimelineEvents / 8;
+  EXPECT_GT(NumEventsOf(OneGpuPipelines(3, microbatches)), 0u);
+  EXPECT_EQ(NumEventsOf(OneGpuPipelines(4, microbatches)), 0u);
 }
 
 }  // namespace

@@ -138,5 +138,21 @@ TEST(PathBetweenTest, AgreesWithThePathOfAnIsland) {
             seconds(0, 4, 4, 2));
 }
 
+TEST(PathEndTest, CountsGpusAndNodesByGroup) {
+  const Cluster cluster = testing::TestCluster(
+      {{.name = "a", .num_nodes = 2, .device = testing::TestDevice("A")},
+       {.name = "b", .num_nodes = 1, .device = testing::TestDevice("B")}});
+  const PathEnd end = PathEndOf(
+      cluster, Join(NodeGpus(1, 4), Join(NodeGpus(0, 2), NodeGpus(2, 1))));
+  EXPECT_EQ(end.num_gpus, 7);
+  EXPECT_EQ(end.num_nodes, 3);
+  EXPECT_EQ(end.first_node, 0);
+  ASSERT_EQ(end.groups.size(), 2u);
+  EXPECT_EQ(end.groups[0].num_nodes, 2);
+  EXPECT_EQ(end.groups[0].first_node, 0);
+  EXPECT_EQ(end.groups[1].num_nodes, 1);
+  EXPECT_EQ(end.groups[1].first_node, 2);
+}
+
 }  // namespace
 }  // namespace tangram

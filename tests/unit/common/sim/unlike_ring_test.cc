@@ -24,13 +24,15 @@ Cluster SlowToStart() {
 }
 
 double RingSecondsOf(int64_t shards_a, int64_t shards_b, double parameters) {
-  const std::vector<GpuId> a = NodeGpus(0, 1);
-  const std::vector<GpuId> b = NodeGpus(1, 1);
+  const Cluster cluster = SlowToStart();
+  const RingMember a = {.gpus = PathEndOf(cluster, NodeGpus(0, 1)),
+                        .fewest_shards = shards_a,
+                        .pieces = shards_a};
+  const RingMember b = {.gpus = PathEndOf(cluster, NodeGpus(1, 1)),
+                        .fewest_shards = shards_b,
+                        .pieces = shards_b};
   return RingSeconds(
-      SlowToStart(),
-      std::vector<RingMember>{
-          {.gpus = a, .fewest_shards = shards_a, .pieces = shards_a},
-          {.gpus = b, .fewest_shards = shards_b, .pieces = shards_b}},
+      cluster, std::vector<const RingMember*>{&a, &b},
       AllReduceTraffic(parameters, /*parameter_bytes=*/2, /*num_members=*/2));
 }
 
@@ -49,16 +51,18 @@ TEST(RingSecondsTest, ThereAreNoMorePiecesThanParameters) {
 }
 
 TEST(MemberOfTest, AMixedStageHasTheShardsOfAllItsGroups) {
+  const Cluster cluster = testing::TestCluster(
+      {{.name = "a", .num_nodes = 1, .device = testing::TestDevice()}});
   const PlacedStage stage =
       MixedOn(0, 3,
               {.groups = {{.parallelism = {.tp_degree = 4}, .share = 1},
                           {.parallelism = {.tp_degree = 3}, .share = 1},
                           {.parallelism = {.tp_degree = 2}, .share = 1}}},
               NodeGpus(0, 9));
-  const RingMember member = MemberOf(stage);
+  const RingMember member = MemberOf(cluster, stage);
   EXPECT_EQ(member.fewest_shards, 2);
   EXPECT_EQ(member.pieces, 12);
-  EXPECT_EQ(member.gpus.size(), 9u);
+  EXPECT_EQ(member.gpus.num_gpus, 9);
 }
 
 TEST(ParametersOfTest, CountsTheOperatorsBetweenTwoCuts) {
