@@ -60,9 +60,15 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
 
 }  // namespace
 
-absl::Status WhyNotReplicated(absl::string_view target) {
+absl::Status WhyNotReplicated(absl::string_view target, size_t num_pipelines) {
   TANGRAM_RETURN_IF_ERROR(
       FindFramework(ExportTargets(), "target", target).status());
+  if (num_pipelines == 1) {
+    return absl::UnimplementedError(
+        absl::StrCat(target,
+                     ": replicated_plan: one pipeline; expected it as "
+                     "plan, the form of a plan of one pipeline"));
+  }
   // HexiScale runs pipelines of unlike stages, but its loss is divided by each
   // pipeline's own number of microbatches (heterogeneous_pipeline.py) and the
   // sum of gradients by the number of pipelines (fsdp_comm_utils.py).

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_FRAMEWORKS_EXPORT_PLAN_H_
 #define TANGRAM_FRAMEWORKS_EXPORT_PLAN_H_
 
+#include <cstddef>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "frameworks/framework_export.h"
@@ -15,8 +17,9 @@ namespace tangram {
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned);
 
-// Returns why the target takes no plan of several pipelines: never OK.
-absl::Status WhyNotReplicated(absl::string_view target);
+// Returns why the target takes no replicated_plan of so many pipelines: never
+// OK.
+absl::Status WhyNotReplicated(absl::string_view target, size_t num_pipelines);
 
 }  // namespace tangram
 

@@ -73,7 +73,8 @@ CommandResult Run(const ExportOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadPlanFile(options.plan_file));
   if (file.result.replicated_plan) {
-    return WhyNotReplicated(options.target);
+    return WhyNotReplicated(options.target,
+                            file.result.replicated_plan->pipelines.size());
   }
   if (!file.result.plan) {
     PrintPlanFile(file, console);

@@ -1,6 +1,7 @@
 #include "cli/diff/plan_diff.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ namespace {
 std::string Answer(const PlanResult& result) {
   if (result.plan) return "a plan";
   if (result.replicated_plan) {
-    return absl::StrCat("a plan of ", result.replicated_plan->pipelines.size(),
-                        " pipelines");
+    const size_t num_pipelines = result.replicated_plan->pipelines.size();
+    return absl::StrCat("a plan of ", num_pipelines,
+                        num_pipelines == 1 ? " pipeline" : " pipelines");
   }
   return absl::StrCat(
       "no plan fits",
@@ -74,6 +76,18 @@ void AddIslands(const PlanResult& a, const PlanResult& b,
   if (!in_a.empty() && !in_b.empty()) differences.Name("islands", in_a, in_b);
 }
 
+// Returns the warm-up counts of the devices. Plain 1F1B runs p − d on device d
+// of p.
+std::string WarmUpOf(const PipelinePlan& plan) {
+  std::vector<int> passes = plan.warm_up_passes;
+  if (passes.empty() && plan.schedule == PipelineSchedule::kOneFOneB) {
+    for (int left = plan.num_devices(); left > 0; --left) {
+      passes.push_back(left);
+    }
+  }
+  return absl::StrJoin(passes, ", ");
+}
+
 std::vector<Difference> DiffPipelines(const PlanFile& a, const PlanFile& b,
                                       bool same_layers) {
   const PipelinePlan& in_a = *a.result.plan;
@@ -85,8 +99,9 @@ std::vector<Difference> DiffPipelines(const PlanFile& a, const PlanFile& b,
   differences.Number("stages", in_a.num_stages(), in_b.num_stages());
   differences.Name("schedule", ScheduleName(in_a.schedule),
                    ScheduleName(in_b.schedule));
-  differences.Name("warm_up", absl::StrJoin(in_a.warm_up_passes, ", "),
-                   absl::StrJoin(in_b.warm_up_passes, ", "));
+  if (!in_a.warm_up_passes.empty() || !in_b.warm_up_passes.empty()) {
+    differences.Name("warm_up", WarmUpOf(in_a), WarmUpOf(in_b));
+  }
   differences.Number("virtual_stages", in_a.virtual_stages,
                      in_b.virtual_stages);
   differences.Number("pipeline_microbatch_size", in_a.pipeline_microbatch_size,

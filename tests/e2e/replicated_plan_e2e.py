@@ -38,6 +38,10 @@ class ReplicatedPlanTest(Folder):
                      "gradient exchange all-reduce"):
             self.assertIn(part, text)
 
+    def test_explain_advises_only_shares_that_shorten_the_iteration(self):
+        # More balanced passes delay the exchange over the slow link.
+        self.assertNotIn("shares of", self.tangram("explain", EXAMPLE))
+
     def test_timeline_has_the_exchange_between_pipelines(self):
         self.tangram("evaluate", EXAMPLE, "--timeline", "trace.json")
         events = json.loads(self.read("trace.json"))["traceEvents"]
@@ -94,6 +98,12 @@ class ReplicatedPlanTest(Folder):
         self.assertNotEqual(run.returncode, OK)
         self.assertIn("flashflex: replicated_plan: several pipelines; expected "
                       "one pipeline", run.stderr)
+        one = self.edit("one.json", lambda plan: plan.update(
+            pipelines=plan["pipelines"][:1]))
+        run = self.run_tangram("export", one, "--to", "flashflex",
+                               "--output", "out")
+        self.assertIn("flashflex: replicated_plan: one pipeline; expected it "
+                      "as plan", run.stderr)
 
 
 MIXED = str(pathlib.Path(EXAMPLE).parent / "mixed-stages.json")

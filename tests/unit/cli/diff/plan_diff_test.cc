@@ -55,6 +55,15 @@ TEST(DiffPlansTest, FindsNothingInEqualPlans) {
   EXPECT_THAT(diff.stages[0].differences, IsEmpty());
 }
 
+TEST(DiffPlansTest, WarmUpCountsEqualThoseOfPlain1F1BIfTheySaySo) {
+  PlanFile other = TwoStages();
+  other.result.plan->warm_up_passes = {2, 1};
+  EXPECT_TRUE(DiffPlans(TwoStages(), other).same());
+  EXPECT_TRUE(DiffPlans(other, TwoStages()).same());
+  other.result.plan->warm_up_passes = {3, 1};
+  EXPECT_FALSE(DiffPlans(TwoStages(), other).same());
+}
+
 TEST(DiffPlansTest, NamesWhatDiffersAsAWhole) {
   PlanFile other = TwoStages(/*cut=*/4);
   other.result.plan->pipeline_microbatch_size = 8;
