@@ -119,11 +119,9 @@ absl::StatusOr<RuntimeSettings> ReadRuntime(const ImportRequest& request,
 }
 
 absl::Status SetStage(const LayerLists& lists, int first, int last,
-                      int num_gpus, bool sequence_parallel, int& changes,
-                      StagePlan& stage) {
+                      int num_gpus, int& changes, StagePlan& stage) {
   StageParallelism& p = stage.parallelism;
   p = ParallelismOf(lists, first, last, changes);
-  p.sequence_parallel = sequence_parallel;
   TANGRAM_ASSIGN_OR_RETURN(const int replica,
                            Multiply("tp x cp", p.tp_degree, p.cp_degree));
   if (replica == 0 || num_gpus % replica != 0) {
@@ -168,9 +166,9 @@ absl::StatusOr<ImportedPlan> ImportFromGalvatron(const ImportRequest& request) {
     const int last = std::min(first + division[i], num_layers);
     if (first >= last) return root.Find("pp_division")->Error("all layers");
     StagePlan stage;
-    TANGRAM_RETURN_IF_ERROR(SetStage(lists, first, last, num_gpus / num_stages,
-                                     settings.sequence_parallel, changes,
-                                     stage));
+    TANGRAM_RETURN_IF_ERROR(
+        SetStage(lists, first, last, num_gpus / num_stages, changes, stage));
+    stage.parallelism.sequence_parallel = settings.sequence_parallel;
     stages[i] = {.num_layers = division[i], .parallelism = stage.parallelism};
     first = last;
   }

@@ -149,18 +149,18 @@ void AddMeasuredState(const MeasuredLayer& measured,
 
 // Sums the operators, then adds sharded state, offloading and, for a whole
 // measured layer, the difference between measurement and model.
-LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
-                        OpMask mask, const StageParallelism& parallelism,
+LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
+                        const StageParallelism& parallelism,
                         const StageEnvironment& environment,
                         const HostOffload& offload) {
   const LayerScope scope = ScopeOf(layer, parallelism, environment);
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
   LayerCost sum;
   Slack slack;
-  ActivationCount activations((mask & kDropOutputs) != 0);
-  for (int i = op_begin; i < op_end; ++i) {
+  ActivationCount activations((part.recomputed & kDropOutputs) != 0);
+  for (int i = part.op_begin; i < part.op_end; ++i) {
     const OperatorCost op = EstimateInScope(scope, ops[i]);
-    const bool recomputed = (mask >> i & 1) != 0;
+    const bool recomputed = (part.recomputed >> i & 1) != 0;
     activations.Add(op, recomputed);
     AddOperator(op, recomputed, slack, sum);
   }
@@ -168,7 +168,8 @@ LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
   sum.transient_bytes = activations.transient_bytes();
   AddShardedState(parallelism, environment, slack, sum);
   AddOffload(parallelism, offload, environment, sum);
-  const bool whole = op_begin == 0 && op_end == static_cast<int>(ops.size());
+  const bool whole =
+      part.op_begin == 0 && part.op_end == static_cast<int>(ops.size());
   if (whole && scope.calibration.measured != nullptr) {
     AddMeasuredState(*scope.calibration.measured, parallelism, environment,
                      sum);

@@ -81,7 +81,7 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
       const int op_end = layer == stage.end.layer
                              ? stage.end.op
                              : static_cast<int>(OperatorsOf(run.layer).size());
-      AddLayers(EstimateLayer(run.layer, op_begin, op_end, masks.mask(),
+      AddLayers(EstimateLayer(run.layer, {op_begin, op_end, masks.mask()},
                               stage.parallelism, environment, stage.offload),
                 length, sum);
       layer += length;

@@ -90,13 +90,21 @@ struct LayerCost {
   double host_activation_bytes = 0;
 };
 
-// Estimates a piece of a layer. Includes the collectives that ZeRO pays for
+// The operators [op_begin, op_end) of a layer; those in `recomputed` run again
+// in the backward pass.
+struct LayerPart {
+  int op_begin = 0;
+  int op_end = 0;
+  OpMask recomputed = kRecomputeNone;
+};
+
+// Estimates a part of a layer. Includes the collectives that ZeRO pays for
 // each microbatch: stage 2 reduce-scatters the gradients, and stage 3 also
 // gathers the weights in both passes. They overlap the layer's compute, and
 // only the exposed part is paid. The same holds for copies of offloaded state
 // (see host_offload.h), which need the device's host link.
-LayerCost EstimateLayer(const LayerSpec& layer, int op_begin, int op_end,
-                        OpMask mask, const StageParallelism& parallelism,
+LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
+                        const StageParallelism& parallelism,
                         const StageEnvironment& environment,
                         const HostOffload& offload = {});
 

@@ -95,10 +95,11 @@ double PlanEstimator::TransferSecondsAfter(const SlicePlan& plan, int stage,
                                            int first_gpu) const {
   if (stage + 1 == plan.num_stages()) return 0;
   const OperatorCut cut = plan.stages[stage].plan.end;
-  return SecondsToNextStage(island_, options_, first_gpu,
-                            plan.stages[stage].plan.parallelism.num_gpus(),
-                            plan.stages[stage + 1].plan.parallelism.num_gpus(),
-                            LayerAt(slice_, cut.layer), cut.op);
+  return SecondsToNextStage(
+      island_, options_,
+      {first_gpu, plan.stages[stage].plan.parallelism.num_gpus(),
+       plan.stages[stage + 1].plan.parallelism.num_gpus()},
+      LayerAt(slice_, cut.layer), cut.op);
 }
 
 }  // namespace tangram

@@ -8,11 +8,12 @@ namespace tangram {
 // Gradients have as many bytes as activations, so both directions take twice
 // the time of one.
 double SecondsToNextStage(const IslandSpec& island,
-                          const ParallelizeOptions& options, int first_gpu,
-                          int num_gpus, int next_gpus,
+                          const ParallelizeOptions& options,
+                          const NeighbouringStages& stages,
                           const LayerSpec& next_layer, int op) {
   const TransferPath path =
-      PathWithin(island, first_gpu, num_gpus, first_gpu + num_gpus, next_gpus);
+      PathWithin(island, stages.first_gpu, stages.num_gpus,
+                 stages.first_gpu + stages.num_gpus, stages.next_gpus);
   return 2 * TransferSeconds(
                  BoundaryBytes(next_layer, op, options.pipeline_microbatch_size,
                                options.training),

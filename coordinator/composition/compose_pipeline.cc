@@ -243,6 +243,14 @@ class Pass {
                              problem_.num_microbatches, tail.exposed_s);
   }
 
+  // Returns whether the pipeline of `islands` that begins with this pair is
+  // complete and legal, or can still become so on the `unused` islands.
+  bool CanStandHere(const PlacedPair& placed, uint32_t islands,
+                    uint32_t unused) const {
+    if (placed.atoms.begin > 0) return unused != 0;
+    return (islands & problem_.required_islands) == problem_.required_islands;
+  }
+
   // Puts every candidate of a pair in front of every tail of one key. With no
   // tails, the candidates are the end of the pipeline. `rests` are in order of
   // L, so the first tail beyond the cut-off ends the loop.
@@ -252,11 +260,7 @@ class Pass {
     const uint32_t islands = key.islands | IslandBit(pair_index);
     const uint32_t unused =
         ((uint32_t{1} << problem_.num_islands) - 1) & ~islands;
-    if (placed.atoms.begin == 0 &&
-        (islands & problem_.required_islands) != problem_.required_islands) {
-      return;
-    }
-    if (placed.atoms.begin > 0 && unused == 0) return;
+    if (!CanStandHere(placed, islands, unused)) return;
     const int prefix = placed.atoms.begin;
     const double rest_s = bounds_.SlowestSeconds(prefix, unused);
     if (rest_s > stage_bound_s_) return;
@@ -420,6 +424,20 @@ StageRange StagesOf(const ComposeProblem& problem) {
   return range;
 }
 
+ComposeEffort WithNarrowerBeam(const ComposeEffort& effort) {
+  return {.is_exact = false,
+          .beam_width = effort.is_exact
+                            ? kFirstBeam
+                            : std::max(effort.beam_width / kBeamShrink, 1)};
+}
+
+// Compares the best of two lists. A list without compositions is the slowest.
+bool IsFaster(absl::Span<const Composition> a,
+              absl::Span<const Composition> b) {
+  if (a.empty() || b.empty()) return b.empty() && !a.empty();
+  return a.front().closed_form_s < b.front().closed_form_s;
+}
+
 }  // namespace
 
 // The outer loop of paper §5.2, steps 1, 3 and 4. The bound on the slowest
@@ -458,24 +476,15 @@ absl::StatusOr<std::vector<Composition>> ComposePipelines(
       return absl::CancelledError("composition stopped");
     }
     if (outcome == Pass::Outcome::kTooManyTails) {
-      // Repeat with the same bound and a narrower beam.
-      *effort = {
-          .is_exact = false,
-          .beam_width = effort->is_exact
-                            ? kFirstBeam
-                            : std::max(effort->beam_width / kBeamShrink, 1)};
-      continue;
+      *effort = WithNarrowerBeam(*effort);
+      continue;  // With the same bound.
     }
     if (!effort->is_exact && pass.best_s() < best_s) {
       found = pass.Compositions();
     }
     if (bound_s == last_bound_s) {
-      std::vector<Composition> compositions = pass.Compositions();
-      const bool found_better =
-          !found.empty() &&
-          (compositions.empty() ||
-           found.front().closed_form_s < compositions.front().closed_form_s);
-      return found_better ? found : compositions;
+      std::vector<Composition> last = pass.Compositions();
+      return IsFaster(found, last) ? found : last;
     }
     best_s = pass.best_s();
     // Candidates of no time at all need one pass without a bound.

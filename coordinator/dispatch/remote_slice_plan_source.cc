@@ -82,9 +82,12 @@ class PooledSource : public RemoteSlicePlanSource {
   absl::StatusOr<std::vector<T>> Ask(const SharedContext& context,
                                      const std::vector<Query>& queries,
                                      const Progress& progress) {
-    TANGRAM_ASSIGN_OR_RETURN(WorkerPool::BatchResult result,
-                             pool_.Run(adapter_, context, queries, progress,
-                                       should_stop_, log_, share_));
+    TANGRAM_ASSIGN_OR_RETURN(
+        WorkerPool::BatchResult result,
+        pool_.Run(
+            adapter_, context, queries,
+            {.progress = progress, .should_stop = should_stop_, .log = log_},
+            share_));
     cache_hits_ += result.cache_hits;
     std::vector<T> answers;
     answers.reserve(result.answers.size());

@@ -302,14 +302,12 @@ bool WorkerPool::IsUnknown(absl::string_view adapter) const {
 
 absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const AdapterId& adapter, const SharedContext& context,
-    absl::Span<const Query> queries,
-    const std::function<void(int, int)>& progress,
-    const std::function<bool()>& should_stop, QueryLog* log,
+    absl::Span<const Query> queries, const BatchObserver& observer,
     const BatchShare& share) {
   const QueryScope scope{adapter, options_.share_answers ? "" : share.key};
   const std::vector<QueryKey> keys = KeysOf(scope, context.get(), queries);
   LoadStored(scope, context, queries, keys);
-  Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = log};
+  Waiter waiter{.slots = {queries.size(), std::nullopt}, .log = observer.log};
 
   BatchResult result;
   absl::Status status;
@@ -318,7 +316,7 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
     const BatchId batch = queue_.OpenBatch(adapter, share);
     result.cache_hits = Enqueue(batch, scope, context, queries, keys, waiter);
     LeaseToAll();
-    status = Await(adapter, waiter, progress, should_stop);
+    status = Await(adapter, waiter, observer.progress, observer.should_stop);
     Abandon(batch, waiter);
   }
   if (!status.ok()) return status;

@@ -100,6 +100,14 @@ class WorkerConnection {
   virtual void Close() = 0;
 };
 
+// Follows a batch of queries. Each may be null.
+struct BatchObserver {
+  std::function<void(int done, int total)> progress;
+  // Polled; the batch ends once it returns true.
+  std::function<bool()> should_stop;
+  QueryLog* log = nullptr;
+};
+
 // Receives events of queries and workers, for metrics. Same rules as for
 // WorkerConnection.
 class WorkerPoolObserver {
@@ -213,15 +221,13 @@ class WorkerPool {
     int64_t cache_hits = 0;
   };
   // Asks `queries` and waits for the answers. Errors: that of the first failing
-  // query in order, kCancelled once `should_stop`, which is polled, returns
-  // true, and kUnavailable if no worker is left to serve them. `log` may be
-  // null.
-  absl::StatusOr<BatchResult> Run(
-      const AdapterId& adapter, const SharedContext& context,
-      absl::Span<const Query> queries,
-      const std::function<void(int done, int total)>& progress,
-      const std::function<bool()>& should_stop, QueryLog* log = nullptr,
-      const BatchShare& share = {});
+  // query in order, kCancelled once `should_stop` returns true, and
+  // kUnavailable if no worker is left to serve them.
+  absl::StatusOr<BatchResult> Run(const AdapterId& adapter,
+                                  const SharedContext& context,
+                                  absl::Span<const Query> queries,
+                                  const BatchObserver& observer = {},
+                                  const BatchShare& share = {});
 
   WorkerPoolCounts Counts();
   // Returns whether any worker takes leases.

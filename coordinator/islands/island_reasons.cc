@@ -40,18 +40,23 @@ Quantity QuantityOf(NodeCriterion criterion, Precision precision) {
   return {};
 }
 
+// An island and the class that its nodes are of.
+struct IslandOfClass {
+  const Island& island;
+  const HomogeneousClass& nodes;
+};
+
 // Returns "V100-16: 78.4 TFLOP/s fp16, T4 has 45.5 (spread 1.72 > 1.05)".
-std::string ExplainSplit(const Island& island, const HomogeneousClass& own,
-                         const Island& next, const HomogeneousClass& other,
+std::string ExplainSplit(const IslandOfClass& own, const IslandOfClass& other,
                          NodeCriterion criterion, Precision precision,
                          const IslandTolerances& tolerances) {
-  const ValueRange& a = own.ranges[static_cast<int>(criterion)];
-  const ValueRange& b = other.ranges[static_cast<int>(criterion)];
+  const ValueRange& a = own.nodes.ranges[static_cast<int>(criterion)];
+  const ValueRange& b = other.nodes.ranges[static_cast<int>(criterion)];
   const Quantity quantity = QuantityOf(criterion, precision);
   std::string text =
-      absl::StrFormat("%s: %.4g %s, %s has %.4g", island.spec.device.type,
+      absl::StrFormat("%s: %.4g %s, %s has %.4g", own.island.spec.device.type,
                       a.min * quantity.scale, quantity.unit,
-                      next.spec.device.type, b.min * quantity.scale);
+                      other.island.spec.device.type, b.min * quantity.scale);
   if (criterion != NodeCriterion::kGpusPerNode) {
     absl::StrAppendFormat(&text, " (spread %.3g > %.3g)",
                           std::max(a.max, b.max) / std::min(a.min, b.min),
@@ -115,7 +120,7 @@ void ExplainIslands(const Cluster& cluster,
       island.reason = ExplainLinks(cluster, island, islands[next]);
     } else {
       island.reason = ExplainSplit(
-          island, own, islands[next], classes[class_of[next]],
+          {island, own}, {islands[next], classes[class_of[next]]},
           static_cast<NodeCriterion>(separated_by), precision, tolerances);
     }
   }

@@ -100,13 +100,13 @@ absl::Status ReadOps(const ConfigField& list, ImportResult& result) {
   return absl::OkStatus();
 }
 
-void AddLine(CollectiveOp op, int ranks, int nodes, double factor,
-             double bytes_per_s, double latency_s, Profile& profile) {
+void AddLine(const MeasuredCollective& shape, double factor, double bytes_per_s,
+             double latency_s, Profile& profile) {
+  const int ranks = shape.ranks;
   for (int exponent = kFirstExponent; exponent <= kLastExponent; ++exponent) {
     const double bytes = std::exp2(exponent);
     const double once_s = bytes / bytes_per_s * (ranks - 1) / ranks + latency_s;
-    AddPoint({.op = op, .ranks = ranks, .nodes = nodes},
-             {.bytes = bytes, .seconds = factor * once_s}, profile);
+    AddPoint(shape, {.bytes = bytes, .seconds = factor * once_s}, profile);
   }
 }
 
@@ -129,8 +129,8 @@ absl::Status ReadLinks(const ConfigField& hardware, Profile& profile) {
     if (nodes * inside < 2 || gb_per_s <= 0 || latency_s <= 0) continue;
     const int ranks = static_cast<int>(nodes * inside);
     const auto add = [&](CollectiveOp op, double factor) {
-      AddLine(op, ranks, static_cast<int>(nodes), factor, gb_per_s * kGigabyte,
-              latency_s, profile);
+      AddLine({.op = op, .ranks = ranks, .nodes = static_cast<int>(nodes)},
+              factor, gb_per_s * kGigabyte, latency_s, profile);
     };
     add(CollectiveOp::kAllReduce, kAllReduceFactor);
     add(CollectiveOp::kAllGather, 1);

@@ -96,9 +96,8 @@ class MutatedAnswersTest : public ::testing::Test {
     const std::vector<Query> queries = {MutationQuery(round / 2, 0),
                                         MutationQuery(round / 2, 1)};
     WorkerPool& pool = service_.server().pool();
-    const auto result =
-        pool.Run({adapter, parallelizers_.at(adapter)->version()}, context_,
-                 queries, nullptr, nullptr);
+    const auto result = pool.Run(
+        {adapter, parallelizers_.at(adapter)->version()}, context_, queries);
     EXPECT_THAT(result, IsOk());
     if (!result.ok()) return false;
     bool all_right = true;

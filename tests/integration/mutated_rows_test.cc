@@ -120,8 +120,7 @@ TEST_F(MutatedRowsTest, NothingThatTheLawCanRefuseIsServed) {
     }
   }
   const auto ask = [&](TestService& service, const Asked& one) {
-    return service.server().pool().Run(one.adapter, context, {&one.query, 1},
-                                       nullptr, nullptr);
+    return service.server().pool().Run(one.adapter, context, {&one.query, 1});
   };
   {
     const auto service = Start();

@@ -47,7 +47,8 @@ class StreamLink : public CoordinatorLink {
   absl::Status Run() override {
     SayHello();
     if (is_draining_) context_.TryCancel();
-    std::jthread writer([this](std::stop_token stop) { KeepWriting(stop); });
+    std::jthread writer(
+        [this](const std::stop_token& stop) { KeepWriting(stop); });
     v1::CoordinatorMessage message;
     while (stream_->Read(&message)) {
       last_heard_s_ = SteadySeconds();

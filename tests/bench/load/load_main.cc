@@ -186,8 +186,7 @@ void AskBatch(WorkerPool& pool, int caller, int batch, int num_queries) {
                                 .trailing_stages = batch,
                                 .max_search_steps = i});
   }
-  const auto result =
-      pool.Run({"canned", "7"}, context, queries, nullptr, nullptr);
+  const auto result = pool.Run({"canned", "7"}, context, queries);
   TANGRAM_CHECK(result.ok() && result->cache_hits == 0);
 }
 

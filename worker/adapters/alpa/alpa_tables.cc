@@ -88,7 +88,7 @@ StageTables::StageTables(const ModelSlice& slice, const IslandSpec& island,
       std::vector<LayerCost>& costs = submesh.layer_costs.emplace_back();
       for (const LayerSpec& kind : layers_.kinds()) {
         const int num_ops = static_cast<int>(OperatorsOf(kind).size());
-        costs.push_back(EstimateLayer(kind, 0, num_ops, kRecomputeNone,
+        costs.push_back(EstimateLayer(kind, {0, num_ops, kRecomputeNone},
                                       parallelism, submesh.environment));
       }
     }
@@ -104,7 +104,7 @@ StageCost StageTables::CostOf(int begin, int end, int submesh,
 
 double StageTables::TransferSeconds(int layer, int from_gpu, int from_count,
                                     int to_count) const {
-  return SecondsToNextStage(island_, options_, from_gpu, from_count, to_count,
+  return SecondsToNextStage(island_, options_, {from_gpu, from_count, to_count},
                             layers_.at(layer));
 }
 

@@ -39,10 +39,10 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers,
     CostsByChoice& costs = costs_.emplace_back();
     for (int choice = 0; choice < kNumChoices; ++choice) {
       const OpMask mask = MaskOf(kind, kLayerRecomputes[choice]);
-      costs[choice] =
-          choice > 0 && !IsRecomputable(kind)
-              ? costs[0]
-              : EstimateLayer(kind, 0, num_ops, mask, parallelism, environment);
+      costs[choice] = choice > 0 && !IsRecomputable(kind)
+                          ? costs[0]
+                          : EstimateLayer(kind, {0, num_ops, mask}, parallelism,
+                                          environment);
     }
     kept_costs_.push_back(costs[0]);
   }

@@ -46,8 +46,8 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
   for (int stage = 0; stage + 1 < layout.num_stages; ++stage) {
     if (poll_.After(static_cast<int64_t>(layers.kinds().size()))) return;
     for (const LayerSpec& next : layers.kinds()) {
-      transfer_s_.push_back(
-          SecondsToNextStage(island, options, stage * size, size, size, next));
+      transfer_s_.push_back(SecondsToNextStage(
+          island, options, {stage * size, size, size}, next));
     }
   }
   slowest_s_ = table_.LeastSeconds({.begin = 0, .end = layers.size()}) /

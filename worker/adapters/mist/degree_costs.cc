@@ -66,7 +66,7 @@ std::vector<LayerCost> DegreeCosts::EstimateKinds(
   std::vector<LayerCost> costs;
   for (const LayerSpec& kind : layers_.kinds()) {
     const int num_ops = static_cast<int>(OperatorsOf(kind).size());
-    costs.push_back(EstimateLayer(kind, 0, num_ops, MaskOf(kind, recompute),
+    costs.push_back(EstimateLayer(kind, {0, num_ops, MaskOf(kind, recompute)},
                                   parallelism_, environment_, offload));
   }
   return costs;

@@ -142,7 +142,7 @@ class Search {
                               int next_layer) const {
     if (next_layer == layers_.size()) return 0;
     const int size = layout.gpus_per_stage;
-    return SecondsToNextStage(island_, options_, stage * size, size, size,
+    return SecondsToNextStage(island_, options_, {stage * size, size, size},
                               layers_.at(next_layer));
   }
 

@@ -22,7 +22,7 @@ EqualStagesEvaluator::EqualStagesEvaluator(const ModelSlice& slice,
 double EqualStagesEvaluator::TransferSecondsAfter(
     int stage, int next_layer, const EqualStages& layout) const {
   const int size = layout.gpus_per_stage;
-  return SecondsToNextStage(island_, options_, stage * size, size, size,
+  return SecondsToNextStage(island_, options_, {stage * size, size, size},
                             layers_.at(next_layer));
 }
 
@@ -35,9 +35,11 @@ void EqualStagesEvaluator::EstimateStages(const EqualStagesChoice& choice) {
       .pipeline_microbatch_size = options_.pipeline_microbatch_size};
   kind_costs_.clear();
   for (const LayerSpec& kind : layers_.kinds()) {
-    kind_costs_.push_back(EstimateLayer(
-        kind, 0, static_cast<int>(OperatorsOf(kind).size()),
-        MaskOf(kind, choice.recompute), choice.parallelism, environment));
+    kind_costs_.push_back(
+        EstimateLayer(kind,
+                      {0, static_cast<int>(OperatorsOf(kind).size()),
+                       MaskOf(kind, choice.recompute)},
+                      choice.parallelism, environment));
   }
   layer_seconds_.clear();
   for (int layer = 0; layer < layers_.size(); ++layer) {

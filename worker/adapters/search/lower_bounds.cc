@@ -62,7 +62,7 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
          ParallelismsOf(size, island, limits, extra)) {
       for (const LayerRecompute recompute : kLayerRecomputes) {
         const LayerCost cost =
-            EstimateLayer(layer, 0, num_ops, MaskOf(layer, recompute),
+            EstimateLayer(layer, {0, num_ops, MaskOf(layer, recompute)},
                           parallelism, environment);
         best.min_gpu_seconds = std::min(
             best.min_gpu_seconds, size * (cost.forward_s + cost.backward_s));

@@ -26,7 +26,7 @@ class HostOffloadTest : public ::testing::Test {
   }
   LayerCost Layer(const HostOffload& offload,
                   const StageParallelism& parallelism = {}) {
-    return EstimateLayer(layer_, 0, 10, kRecomputeNone, parallelism,
+    return EstimateLayer(layer_, {0, 10, kRecomputeNone}, parallelism,
                          Environment(parallelism), offload);
   }
   StageCost Stage(const HostOffload& offload,

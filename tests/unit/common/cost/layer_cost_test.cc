@@ -23,7 +23,7 @@ class LayerCostTest : public ::testing::Test {
   LayerCost Estimate(const StageParallelism& parallelism,
                      OpMask mask = kRecomputeNone, int begin = 0,
                      int end = kNumOps) {
-    return EstimateLayer(layer_, begin, end, mask, parallelism,
+    return EstimateLayer(layer_, {begin, end, mask}, parallelism,
                          Environment(parallelism));
   }
   StageEnvironment Environment(const StageParallelism& parallelism) {

@@ -80,7 +80,7 @@ struct Setting {
   }
   LayerCost Estimate(OpMask mask = kRecomputeNone, int begin = 0,
                      int end = kOpCount) const {
-    return EstimateLayer(layer, begin, end, mask, parallelism, Environment());
+    return EstimateLayer(layer, {begin, end, mask}, parallelism, Environment());
   }
   // Forgets the measurements.
   LayerCost Modelled(OpMask mask = kRecomputeNone) const {

@@ -31,7 +31,7 @@ class StageCostTest : public ::testing::Test {
     return EstimateStage(RunsOf(model_), stage, Environment(stage.parallelism));
   }
   LayerCost Layer(int layer, int begin, int end, OpMask mask = kRecomputeNone) {
-    return EstimateLayer(model_.layers[layer], begin, end, mask, {},
+    return EstimateLayer(model_.layers[layer], {begin, end, mask}, {},
                          Environment({}));
   }
 

@@ -16,7 +16,7 @@ TEST(SecondsToNextStageTest, GrowsWithTheMicrobatchAndBetweenNodes) {
   ParallelizeOptions options{.training = TestTraining(),
                              .pipeline_microbatch_size = 4};
   const auto seconds = [&](int first_gpu) {
-    return SecondsToNextStage(island, options, first_gpu, 2, 2, layer);
+    return SecondsToNextStage(island, options, {first_gpu, 2, 2}, layer);
   };
   const double in_node_s = seconds(0);
   const double between_nodes_s = seconds(2);

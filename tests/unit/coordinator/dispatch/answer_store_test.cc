@@ -87,9 +87,9 @@ class AnswerStoreTest : public ::testing::Test {
   // Returns the reason in the answer to one query of `tenant`.
   static std::string Ask(WorkerPool& pool, const std::string& tenant,
                          const std::string& device_type) {
-    const auto result = pool.Run(kAdapter, ContextOf(device_type),
-                                 std::vector<Query>{PairQuery()}, nullptr,
-                                 nullptr, nullptr, {.key = tenant});
+    const auto result =
+        pool.Run(kAdapter, ContextOf(device_type),
+                 std::vector<Query>{PairQuery()}, {}, {.key = tenant});
     EXPECT_THAT(result, testing::IsOk());
     return std::get<SlicePlanSet>(result->answers[0]).infeasible->reason;
   }

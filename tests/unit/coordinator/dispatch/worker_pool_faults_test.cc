@@ -183,11 +183,11 @@ TEST_F(WrongAnswersTest, AWorkerThatGoesOnIsNotAskedAnyMore) {
   RecordingWorker again;
   pool_.Connect(Named("w1"), again);
   EXPECT_EQ(pool_.Counts().quarantined, 1);
-  EXPECT_THAT(
-      pool_.Run(kCounting, context_, Queries(1), nullptr, LettingTimePass()),
-      StatusIs(absl::StatusCode::kUnavailable,
-               HasSubstr("(1 workers connected, 1 in quarantine for "
-                         "wrong answers: w1)")));
+  EXPECT_THAT(pool_.Run(kCounting, context_, Queries(1),
+                        {.should_stop = LettingTimePass()}),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("(1 workers connected, 1 in quarantine for "
+                                 "wrong answers: w1)")));
   EXPECT_THAT(pool_.FindAdapter("counting", LettingTimePass()),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("w1")));
   EXPECT_THAT(again.AwaitLeases(0), IsEmpty());
@@ -235,7 +235,7 @@ TEST_F(WrongAnswersTest, AWorkerCannotBringAnotherIntoQuarantine) {
   for (size_t i = 0; i < 3; ++i) {
     auto run = std::async(std::launch::async, [this, i] {
       return pool_.Run({"framed", "1"}, context_,
-                       Queries(1, static_cast<int>(i)), nullptr, nullptr);
+                       Queries(1, static_cast<int>(i)));
     });
     AnswerWrongly(id, worker.AwaitLeases(i + 1)[i]);
     run.get().IgnoreError();

@@ -105,8 +105,8 @@ class WorkerPoolTest : public ::testing::Test {
 
   absl::StatusOr<WorkerPool::BatchResult> Run(
       const std::vector<Query>& queries) {
-    return pool_.Run(kCounting, context_, queries, nullptr,
-                     [this] { return stop_.load(); });
+    return pool_.Run(kCounting, context_, queries,
+                     {.should_stop = [this] { return stop_.load(); }});
   }
   std::future<absl::StatusOr<WorkerPool::BatchResult>> RunAside(
       std::vector<Query> queries) {

@@ -40,13 +40,12 @@ TEST_F(WorkerPoolTest, AnswersComeInTheOrderOfTheQueries) {
 TEST_F(WorkerPoolTest, ReportsProgressUpToTheEnd) {
   const ThreadWorker worker(pool_, parallelizer_);
   std::vector<int> reports;
-  ASSERT_OK_AND_ASSIGN(const auto result, pool_.Run(
-                                              kCounting, context_, Queries(50),
-                                              [&](int done, int total) {
-                                                EXPECT_EQ(total, 50);
-                                                reports.push_back(done);
-                                              },
-                                              nullptr));
+  ASSERT_OK_AND_ASSIGN(const auto result,
+                       pool_.Run(kCounting, context_, Queries(50),
+                                 {.progress = [&](int done, int total) {
+                                   EXPECT_EQ(total, 50);
+                                   reports.push_back(done);
+                                 }}));
   EXPECT_EQ(result.answers.size(), 50u);
   EXPECT_EQ(reports.back(), 50);
   EXPECT_TRUE(std::is_sorted(reports.begin(), reports.end()));
@@ -224,7 +223,7 @@ TEST_F(WorkerPoolTest, TheLogHasEveryAttemptOfAQuery) {
   const WorkerId slow =
       pool_.Connect({.name = "slow", .adapters = {{.id = kCounting}}}, first);
   auto run = std::async(std::launch::async, [&] {
-    return pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log);
+    return pool_.Run(kCounting, context_, Queries(1), {.log = &log});
   });
   const TaskId task = first.AwaitLeases(1)[0];
   now_s_ = 40;  // Longer than WorkQueueOptions::hedge_after_s.
@@ -250,8 +249,7 @@ TEST_F(WorkerPoolTest, TheLogHasEveryAttemptOfAQuery) {
   EXPECT_EQ(log.attempts[1].leased_s, 40);
   EXPECT_EQ(log.attempts[1].search_s, 1.5);
 
-  EXPECT_TRUE(
-      pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log).ok());
+  EXPECT_TRUE(pool_.Run(kCounting, context_, Queries(1), {.log = &log}).ok());
   EXPECT_EQ(log.num_asked, 1);
   EXPECT_EQ(log.num_cached, 1);
 }
@@ -263,7 +261,7 @@ TEST_F(WorkerPoolTest, AttemptsOfWorkersWithOneNameAreToldApart) {
   const WorkerInfo twin = {.name = "twin", .adapters = {{.id = kCounting}}};
   const WorkerId slow = pool_.Connect(twin, first);
   auto run = std::async(std::launch::async, [&] {
-    return pool_.Run(kCounting, context_, Queries(1), nullptr, nullptr, &log);
+    return pool_.Run(kCounting, context_, Queries(1), {.log = &log});
   });
   first.AwaitLeases(1);
   now_s_ = 40;  // Longer than WorkQueueOptions::hedge_after_s.
@@ -359,7 +357,7 @@ TEST_F(WorkerPoolTest, VersionsAreNeverMixed) {
   const WorkerId id = pool_.Connect(info, newer);
   auto old = RunAside(Queries(2));
   auto run = std::async(std::launch::async, [this] {
-    return pool_.Run({"counting", "2"}, context_, Queries(2), nullptr, nullptr);
+    return pool_.Run({"counting", "2"}, context_, Queries(2));
   });
   for (const TaskId task : newer.AwaitLeases(2)) AnswerWith(id, task, 2);
   EXPECT_THAT(StepsOf(*run.get()), ElementsAre(2, 2));

@@ -118,8 +118,8 @@ TEST(IntraOperatorTest, ProblemHasTheLayersCost) {
     SCOPED_TRACE(::testing::Message() << mesh.outer << " x " << mesh.inner);
     double want = kForbidden;
     for (const StageParallelism& parallelism : mesh.shardings) {
-      const LayerCost cost = EstimateLayer(c.layer, 0, num_ops, kRecomputeNone,
-                                           parallelism, c.Environment());
+      const LayerCost cost = EstimateLayer(
+          c.layer, {0, num_ops, kRecomputeNone}, parallelism, c.Environment());
       want = std::min(want, cost.forward_s + cost.backward_s);
     }
     const ShardingProblem problem = LayerShardingProblem(

@@ -124,7 +124,7 @@ class Exhaustive {
                                   : LayerRecompute::kNone;
       }
       const int num_ops = static_cast<int>(OperatorsOf(layer).size());
-      AddLayers(EstimateLayer(layer, 0, num_ops, MaskOf(layer, recompute),
+      AddLayers(EstimateLayer(layer, {0, num_ops, MaskOf(layer, recompute)},
                               parallelism, environment),
                 1, sum);
     }

@@ -47,7 +47,7 @@ TEST(LayerwiseLowerBoundsTest, OneGpuLeavesNoChoice) {
                                         .training = options.training,
                                         .wiring = WiringOf(island, 1)};
   const LayerCost cost =
-      EstimateLayer(layer, 0, 10, kRecomputeNone, {}, environment);
+      EstimateLayer(layer, {0, 10, kRecomputeNone}, {}, environment);
 
   const PerformanceProfile profile =
       LayerwiseLowerBounds(MakeSlice({0, 1}, {layer}), island, options, {});
@@ -92,7 +92,7 @@ TEST(LayerwiseLowerBoundsTest, MeasuredStateBelowTheModelsLowersTheBound) {
                                           .training = options.training,
                                           .wiring = WiringOf(island, 1)};
     const LayerCost cost =
-        EstimateLayer(layer, 0, 10, kRecomputeNone, {}, environment);
+        EstimateLayer(layer, {0, 10, kRecomputeNone}, {}, environment);
     const double state = ModelStateBytes(cost.parameters, {}, options.training);
     IslandSpec measured = island;
     measured.device.measured_layers = {
