@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/figure_limits.h"
+#include "common/domain/limits.h"
 #include "common/wire/field_checks.h"
 #include "tangram/v1/cluster.pb.h"
 
@@ -65,9 +67,11 @@ void EncodeLinks(const Cluster& cluster, v1::Cluster& message) {
 
 absl::Status CheckCarriesData(const Link& link) {
   return FirstError(
-      {CheckPositive("bandwidth_bytes_per_s", link.bandwidth_bytes_per_s),
-       CheckPositive("pair_bandwidth_bytes_per_s",
-                     link.pair_bandwidth_bytes_per_s)});
+      {CheckWithin("bandwidth_bytes_per_s", link.bandwidth_bytes_per_s,
+                   kLeastRate, kMaxBandwidthBytesPerS),
+       CheckWithin("pair_bandwidth_bytes_per_s",
+                   link.pair_bandwidth_bytes_per_s, kLeastRate,
+                   kMaxBandwidthBytesPerS)});
 }
 
 absl::StatusOr<Node> DecodeRun(const v1::NodeRun& run,
@@ -269,12 +273,14 @@ v1::Island ToProto(const Island& island, const Cluster& cluster) {
 }
 
 absl::StatusOr<Link> FromProto(const v1::Link& message) {
-  TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckNotNegative("bandwidth_bytes_per_s",
-                                   message.bandwidth_bytes_per_s()),
-                  CheckNotNegative("pair_bandwidth_bytes_per_s",
-                                   message.pair_bandwidth_bytes_per_s()),
-                  CheckNotNegative("latency_s", message.latency_s())}));
+  // 0: a link that nothing uses.
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckWithin("bandwidth_bytes_per_s", message.bandwidth_bytes_per_s(), 0,
+                   kMaxBandwidthBytesPerS),
+       CheckWithin("pair_bandwidth_bytes_per_s",
+                   message.pair_bandwidth_bytes_per_s(), 0,
+                   kMaxBandwidthBytesPerS),
+       CheckWithin("latency_s", message.latency_s(), 0, kMaxLatencyS)}));
   return Link{
       .bandwidth_bytes_per_s = message.bandwidth_bytes_per_s(),
       .pair_bandwidth_bytes_per_s = message.pair_bandwidth_bytes_per_s(),

@@ -2,6 +2,7 @@
 
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/figure_limits.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/measurements_wire.h"
@@ -37,11 +38,16 @@ v1::DeviceEfficiency ToProto(const DeviceEfficiency& efficiency) {
   return message;
 }
 
+// 0: the device has no units of this precision.
+absl::Status CheckPeak(absl::string_view field, double flops) {
+  if (flops == 0) return absl::OkStatus();
+  return CheckWithin(field, flops, kLeastRate, kMaxFlopsPerS);
+}
+
 absl::StatusOr<PeakFlops> FromProto(const v1::PeakFlops& message) {
-  TANGRAM_RETURN_IF_ERROR(FirstError({CheckNotNegative("fp32", message.fp32()),
-                                      CheckNotNegative("fp16", message.fp16()),
-                                      CheckNotNegative("bf16", message.bf16()),
-                                      CheckNotNegative("fp8", message.fp8())}));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckPeak("fp32", message.fp32()), CheckPeak("fp16", message.fp16()),
+       CheckPeak("bf16", message.bf16()), CheckPeak("fp8", message.fp8())}));
   return PeakFlops{.fp32 = message.fp32(),
                    .fp16 = message.fp16(),
                    .bf16 = message.bf16(),
@@ -51,19 +57,28 @@ absl::StatusOr<PeakFlops> FromProto(const v1::PeakFlops& message) {
 absl::StatusOr<DeviceEfficiency> FromProto(
     const v1::DeviceEfficiency& message) {
   TANGRAM_RETURN_IF_ERROR(FirstError(
-      {CheckPositive("gemm_max_fraction", message.gemm_max_fraction()),
-       CheckNotNegative("gemm_half_flops", message.gemm_half_flops()),
-       CheckPositive("attention_fraction", message.attention_fraction()),
-       CheckPositive("memory_fraction", message.memory_fraction()),
-       CheckNotNegative("kernel_launch_s", message.kernel_launch_s()),
-       CheckNotNegative("reserved_bytes", message.reserved_bytes()),
-       CheckNotNegative("fragmentation", message.fragmentation()),
-       CheckNotNegative("host_launch_s", message.host_launch_s()),
-       CheckNotNegative("unaligned_penalty", message.unaligned_penalty()),
-       CheckNotNegative("odd_penalty", message.odd_penalty()),
-       CheckNotNegative("overlap_penalty", message.overlap_penalty()),
-       CheckNotNegative("copy_penalty", message.copy_penalty()),
-       CheckNotNegative("duplex_penalty", message.duplex_penalty())}));
+      {CheckWithin("gemm_max_fraction", message.gemm_max_fraction(),
+                   kLeastEfficiency, 1),
+       CheckWithin("gemm_half_flops", message.gemm_half_flops(), 0,
+                   kMaxGemmHalfFlops),
+       CheckWithin("attention_fraction", message.attention_fraction(),
+                   kLeastEfficiency, 1),
+       CheckWithin("memory_fraction", message.memory_fraction(),
+                   kLeastEfficiency, 1),
+       CheckWithin("kernel_launch_s", message.kernel_launch_s(), 0,
+                   kMaxLatencyS),
+       CheckWithin("reserved_bytes", message.reserved_bytes(), 0,
+                   kMaxMemoryBytes),
+       CheckFraction("fragmentation", message.fragmentation()),
+       CheckWithin("host_launch_s", message.host_launch_s(), 0, kMaxLatencyS),
+       CheckWithin("unaligned_penalty", message.unaligned_penalty(), 0,
+                   kMaxPenalty),
+       CheckWithin("odd_penalty", message.odd_penalty(), 0, kMaxPenalty),
+       CheckWithin("overlap_penalty", message.overlap_penalty(), 0,
+                   kMaxPenalty),
+       CheckWithin("copy_penalty", message.copy_penalty(), 0, kMaxPenalty),
+       CheckWithin("duplex_penalty", message.duplex_penalty(), 0,
+                   kMaxPenalty)}));
   return DeviceEfficiency{.gemm_max_fraction = message.gemm_max_fraction(),
                           .gemm_half_flops = message.gemm_half_flops(),
                           .attention_fraction = message.attention_fraction(),
@@ -80,10 +95,11 @@ absl::StatusOr<DeviceEfficiency> FromProto(
 }
 
 absl::StatusOr<HostLink> FromProto(const v1::HostLink& message) {
-  TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckNotNegative("bandwidth_bytes_per_s",
-                                   message.bandwidth_bytes_per_s()),
-                  CheckNotNegative("memory_bytes", message.memory_bytes())}));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckWithin("bandwidth_bytes_per_s", message.bandwidth_bytes_per_s(), 0,
+                   kMaxBandwidthBytesPerS),
+       CheckWithin("memory_bytes", message.memory_bytes(), 0,
+                   kMaxMemoryBytes)}));
   return HostLink{.bandwidth_bytes_per_s = message.bandwidth_bytes_per_s(),
                   .memory_bytes = message.memory_bytes()};
 }
@@ -91,9 +107,9 @@ absl::StatusOr<HostLink> FromProto(const v1::HostLink& message) {
 // Appends a measurement. Keys must ascend, because lookups use binary search.
 absl::Status AddMeasured(const v1::MeasuredOperator& message,
                          std::vector<MeasuredOperator>& measured) {
-  TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckNotNegative("forward_s", message.forward_s()),
-                  CheckNotNegative("backward_s", message.backward_s())}));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckWithin("forward_s", message.forward_s(), 0, kMaxMeasuredS),
+       CheckWithin("backward_s", message.backward_s(), 0, kMaxMeasuredS)}));
   if (!measured.empty() && message.key() <= measured.back().key) {
     return FieldError("key", std::to_string(message.key()),
                       "keys in ascending order");
@@ -137,9 +153,11 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
       .supports_flash_attention = message.supports_flash_attention()};
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckName("type", device.type),
-                  CheckPositive("memory_bytes", device.memory_bytes),
-                  CheckPositive("memory_bandwidth_bytes_per_s",
-                                device.memory_bandwidth_bytes_per_s)}));
+                  CheckWithin("memory_bytes", device.memory_bytes, kLeastBytes,
+                              kMaxMemoryBytes),
+                  CheckWithin("memory_bandwidth_bytes_per_s",
+                              device.memory_bandwidth_bytes_per_s, kLeastRate,
+                              kMaxBandwidthBytesPerS)}));
   TANGRAM_ASSIGN_OR_RETURN(
       device.peak_flops,
       InField("peak_flops", FromProto(message.peak_flops())));

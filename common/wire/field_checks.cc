@@ -27,6 +27,13 @@ absl::Status CheckNotNegative(absl::string_view field, double value) {
   return FieldError(field, Number(value), "a number of at least 0");
 }
 
+absl::Status CheckWithin(absl::string_view field, double value, double min,
+                         double max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return FieldError(field, Number(value),
+                    absl::StrCat("a number from ", min, " to ", max));
+}
+
 absl::Status CheckFraction(absl::string_view field, double value) {
   if (value >= 0 && value <= 1) return absl::OkStatus();
   return FieldError(field, Number(value), "a fraction from 0 to 1");

@@ -18,6 +18,9 @@ namespace tangram {
 
 absl::Status CheckPositive(absl::string_view field, double value);
 absl::Status CheckNotNegative(absl::string_view field, double value);
+// Checks min … max.
+absl::Status CheckWithin(absl::string_view field, double value, double min,
+                         double max);
 // Checks 0 … 1.
 absl::Status CheckFraction(absl::string_view field, double value);
 absl::Status CheckFinite(absl::string_view field, double value);

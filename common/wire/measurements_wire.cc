@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/figure_limits.h"
 #include "common/wire/field_checks.h"
 
 namespace tangram {
@@ -63,13 +64,13 @@ v1::MeasuredLayer ToProto(const MeasuredLayer& layer) {
 }
 
 absl::StatusOr<MeasuredLayer> FromProto(const v1::MeasuredLayer& message) {
-  TANGRAM_RETURN_IF_ERROR(
-      FirstError({CheckPositive("samples", message.samples(), kMaxCount),
-                  CheckNotNegative("forward_s", message.forward_s()),
-                  CheckNotNegative("backward_s", message.backward_s()),
-                  CheckNotNegative("saved_bytes", message.saved_bytes()),
-                  CheckNotNegative("optimizer_s", message.optimizer_s()),
-                  CheckNotNegative("state_bytes", message.state_bytes())}));
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckPositive("samples", message.samples(), kMaxCount),
+       CheckWithin("forward_s", message.forward_s(), 0, kMaxMeasuredS),
+       CheckWithin("backward_s", message.backward_s(), 0, kMaxMeasuredS),
+       CheckWithin("saved_bytes", message.saved_bytes(), 0, kMaxMemoryBytes),
+       CheckWithin("optimizer_s", message.optimizer_s(), 0, kMaxMeasuredS),
+       CheckWithin("state_bytes", message.state_bytes(), 0, kMaxMemoryBytes)}));
   MeasuredLayer layer = {
       .key = message.key(),
       .samples = message.samples(),
@@ -109,9 +110,9 @@ absl::StatusOr<MeasuredCollective> FromProto(
   }
   double least = 0;
   for (int i = 0; i < message.bytes_size(); ++i) {
-    TANGRAM_RETURN_IF_ERROR(
-        FirstError({CheckPositive("bytes", message.bytes(i)),
-                    CheckPositive("seconds", message.seconds(i))}));
+    TANGRAM_RETURN_IF_ERROR(FirstError(
+        {CheckWithin("bytes", message.bytes(i), kLeastBytes, kMaxMemoryBytes),
+         CheckPositive("seconds", message.seconds(i))}));
     if (message.bytes(i) <= least) {
       return FieldError("bytes", std::to_string(message.bytes(i)),
                         "rising sizes");

@@ -1,37 +1,32 @@
 #include "formats/config/efficiency_fields.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/domain/figure_limits.h"
 
 namespace tangram {
 namespace {
 
-// Limits that only catch wrong units: no kernel is 1,000 times slower than its
-// peak, none of 10^15 FLOPs reaches only half of it, and no penalty makes it
-// 100 times slower.
-constexpr double kSmallestFraction = 0.001;
-constexpr double kMostFlops = 1e15;
-constexpr double kMostPenalty = 100;
 constexpr EfficiencyField kFields[] = {
     {"gemm_max_fraction", &DeviceEfficiency::gemm_max_fraction, std::nullopt,
-     kSmallestFraction},
+     kLeastEfficiency},
     {"gemm_half_flops", &DeviceEfficiency::gemm_half_flops, std::nullopt, 0,
-     kMostFlops},
+     kMaxGemmHalfFlops},
     {"attention_fraction", &DeviceEfficiency::attention_fraction, std::nullopt,
-     kSmallestFraction},
+     kLeastEfficiency},
     {"memory_fraction", &DeviceEfficiency::memory_fraction, std::nullopt,
-     kSmallestFraction},
+     kLeastEfficiency},
     {"kernel_launch", &DeviceEfficiency::kernel_launch_s, Dimension::kSeconds},
     {"host_launch", &DeviceEfficiency::host_launch_s, Dimension::kSeconds},
     {"unaligned_penalty", &DeviceEfficiency::unaligned_penalty, std::nullopt, 0,
-     kMostPenalty},
+     kMaxPenalty},
     {"odd_penalty", &DeviceEfficiency::odd_penalty, std::nullopt, 0,
-     kMostPenalty},
+     kMaxPenalty},
     {"overlap_penalty", &DeviceEfficiency::overlap_penalty, std::nullopt, 0,
-     kMostPenalty},
+     kMaxPenalty},
     {"copy_penalty", &DeviceEfficiency::copy_penalty, std::nullopt, 0,
-     kMostPenalty},
+     kMaxPenalty},
     {"duplex_penalty", &DeviceEfficiency::duplex_penalty, std::nullopt, 0,
-     kMostPenalty},
+     kMaxPenalty},
     {"reserved_memory", &DeviceEfficiency::reserved_bytes, Dimension::kBytes},
     {"fragmentation", &DeviceEfficiency::fragmentation, std::nullopt}};
 

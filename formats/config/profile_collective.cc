@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/domain/figure_limits.h"
 #include "common/domain/limits.h"
 #include "formats/config/profile_entry.h"
 
@@ -15,15 +16,12 @@ namespace {
 constexpr int kMaxCoefficients = 4;
 // Lower limits of times and sizes whose logarithm is taken.
 constexpr double kLeastSeconds = 1e-12;
-// Eleven days and a petabyte: they catch wrong units.
-constexpr double kMaxSeconds = 1e6;
-constexpr double kMaxBytes = 1e15;
 
 absl::StatusOr<double> RequireBytes(const ConfigField& parent,
                                     absl::string_view key) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
                            parent.Require(key, "a number of bytes"));
-  return field.AsNumber(1, kMaxBytes);
+  return field.AsNumber(1, kMaxMemoryBytes);
 }
 
 absl::StatusOr<std::vector<CollectivePoint>> ReadPoints(
@@ -40,7 +38,7 @@ absl::StatusOr<std::vector<CollectivePoint>> ReadPoints(
         const ConfigField seconds,
         field.Require("seconds", "a positive number of seconds"));
     TANGRAM_ASSIGN_OR_RETURN(point.seconds,
-                             seconds.AsNumber(kLeastSeconds, kMaxSeconds));
+                             seconds.AsNumber(kLeastSeconds, kMaxMeasuredS));
     if (!points.empty() && point.bytes <= points.back().bytes) {
       return field.Find("bytes")->Error("more than in the point before");
     }

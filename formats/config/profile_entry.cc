@@ -6,15 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/domain/figure_limits.h"
 #include "common/domain/limits.h"
 #include "formats/config/training_names.h"
 
 namespace tangram {
 namespace {
-
-// Eleven days and a petabyte: they catch wrong units.
-constexpr double kMaxSeconds = 1e6;
-constexpr double kMaxBytes = 1e15;
 
 absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
                                int max) {
@@ -134,11 +131,11 @@ absl::StatusOr<ProfilePoint> ReadPoint(const ConfigField& field) {
   TANGRAM_ASSIGN_OR_RETURN(point.samples,
                            RequireInt(field, "samples", kMaxBatch));
   TANGRAM_ASSIGN_OR_RETURN(point.forward_s,
-                           RequireNumber(field, "forward_s", kMaxSeconds));
+                           RequireNumber(field, "forward_s", kMaxMeasuredS));
   TANGRAM_ASSIGN_OR_RETURN(point.backward_s,
-                           RequireNumber(field, "backward_s", kMaxSeconds));
+                           RequireNumber(field, "backward_s", kMaxMeasuredS));
   TANGRAM_ASSIGN_OR_RETURN(point.saved_bytes,
-                           ReadNumber(field, "saved_bytes", kMaxBytes));
+                           ReadNumber(field, "saved_bytes", kMaxMemoryBytes));
   return point;
 }
 
@@ -217,9 +214,9 @@ absl::StatusOr<ProfileEntry> ReadProfiledLayer(const ConfigField& field,
       entry.points,
       ReadPoints(field, {"samples", "forward_s", "backward_s", "saved_bytes"}));
   TANGRAM_ASSIGN_OR_RETURN(entry.optimizer_s,
-                           ReadNumber(field, "optimizer_s", kMaxSeconds));
+                           ReadNumber(field, "optimizer_s", kMaxMeasuredS));
   TANGRAM_ASSIGN_OR_RETURN(entry.state_bytes,
-                           ReadNumber(field, "state_bytes", kMaxBytes));
+                           ReadNumber(field, "state_bytes", kMaxMemoryBytes));
   return entry;
 }
 

@@ -1,16 +1,16 @@
 #include "common/base/status_macros.h"
+#include "common/domain/figure_limits.h"
 #include "formats/config/device_catalogue.h"
 #include "formats/config/profile_entry.h"
 
 namespace tangram {
 namespace {
 
-// A petabyte a second and 10 s of latency: they catch wrong units.
-constexpr double kMaxBytesPerS = 1e15;
+// Catches wrong units.
 constexpr double kMaxSeconds = 10;
 
 absl::StatusOr<double> ReadBandwidth(const ConfigField& field) {
-  return field.AsNumber(1, kMaxBytesPerS);
+  return field.AsNumber(1, kMaxBandwidthBytesPerS);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "common/domain/figure_limits.h"
 
 namespace tangram {
 namespace {
@@ -40,22 +41,27 @@ struct DimensionInfo {
   absl::Span<const Unit> units;
   absl::Span<const Prefix> prefixes;
   absl::string_view expected;
-  double max = 0;  // A larger value is taken for a typing error.
+  // A value outside is taken for a typing error.
+  double min = 0;
+  double max = 0;
 };
 
 DimensionInfo InfoOf(Dimension dimension) {
   switch (dimension) {
     case Dimension::kBytes:
       return {kByteUnits, kLargePrefixes, "a positive size such as \"16 GB\"",
-              1e15};
+              kLeastBytes, kMaxMemoryBytes};
     case Dimension::kBandwidth:
       return {kBandwidthUnits, kLargePrefixes,
-              "a positive bandwidth such as \"12 GB/s\"", 1e15};
+              "a positive bandwidth such as \"12 GB/s\"", kLeastRate,
+              kMaxBandwidthBytesPerS};
     case Dimension::kSeconds:
-      return {kTimeUnits, kSmallPrefixes, "a time such as \"10us\"", 1e3};
+      return {kTimeUnits, kSmallPrefixes, "a time such as \"10us\"", 0,
+              kMaxLatencyS};
     case Dimension::kFlops:
       return {kFlopsUnits, kLargePrefixes,
-              "a positive throughput such as \"65 TFLOPS\"", 1e20};
+              "a positive throughput such as \"65 TFLOPS\"", kLeastRate,
+              kMaxFlopsPerS};
   }
   return {};
 }
@@ -111,10 +117,8 @@ std::optional<double> ParseQuantity(absl::string_view text, Dimension dimension,
     if (!converted.has_value()) return std::nullopt;
     value = *converted;
   }
-  const bool positive =
-      dimension == Dimension::kSeconds ? value >= 0 : value > 0;
-  if (!positive || value > info.max) return std::nullopt;
-  return value;
+  if (value >= info.min && value <= info.max) return value;
+  return std::nullopt;
 }
 
 absl::string_view ExpectedQuantity(Dimension dimension) {

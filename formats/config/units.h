@@ -16,8 +16,8 @@ enum class Dimension { kBytes, kBandwidth, kSeconds, kFlops };
 // seconds, FLOP/s): "16 GB", "12.5GiB", "80 Gbit/s", "80Gbps", "320 GB/s",
 // "10us", "65 TFLOPS". K, M, G, T, P are powers of 1,000; Ki, Mi, Gi, Ti, Pi of
 // 1,024. `plain_scale` multiplies a number without a unit. Empty if the text is
-// no such number, NaN, infinite, negative or zero (a time may be 0), or beyond
-// the limit of the dimension.
+// no such number, NaN, or outside the limits of the dimension
+// (common/domain/limits.h): a time may be 0, others are at least one unit.
 std::optional<double> ParseQuantity(absl::string_view text, Dimension dimension,
                                     double plain_scale = 1);
 

@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](auto& m) {
                      m.mutable_link_types(1)->set_bandwidth_bytes_per_s(0);
                    },
-                   "links[0][1].bandwidth_bytes_per_s: 0; expected a positive"},
+                   "links[0][1].bandwidth_bytes_per_s: 0; expected a number"},
         BadCluster{"MissingRow",
                    [](auto& m) { m.mutable_links()->RemoveLast(); },
                    "links: 1 rows; expected one for each of 2 groups"},
@@ -181,7 +181,53 @@ INSTANTIATE_TEST_SUITE_P(
                    "links[1].link_types: 9; expected an index below 2"},
         BadCluster{"NoMemory",
                    [](auto& m) { m.mutable_devices(0)->set_memory_bytes(0); },
-                   "devices[0].memory_bytes: 0; expected a positive number"},
+                   "devices[0].memory_bytes: 0; expected a number from 1 to"},
+        BadCluster{
+            "SlowestPair",
+            [](auto& m) {
+              m.mutable_link_types(1)->set_pair_bandwidth_bytes_per_s(5e-324);
+            },
+            "pair_bandwidth_bytes_per_s: 4.9406564584124654e-324; expected"},
+        BadCluster{
+            "EndlessLatency",
+            [](auto& m) { m.mutable_link_types(1)->set_latency_s(1e308); },
+            "link_types[1].latency_s: 1e+308; expected a number from 0 "
+            "to 1000"},
+        BadCluster{"TinyPeak",
+                   [](auto& m) {
+                     m.mutable_devices(0)->mutable_peak_flops()->set_fp16(
+                         5e-324);
+                   },
+                   "devices[0].peak_flops.fp16: "},
+        BadCluster{
+            "FasterThanThePeak",
+            [](auto& m) {
+              m.mutable_devices(0)->mutable_efficiency()->set_gemm_max_fraction(
+                  3);
+            },
+            "devices[0].efficiency.gemm_max_fraction: 3; expected a "
+            "number from 0.001 to 1"},
+        BadCluster{"AttentionBeyondOne",
+                   [](auto& m) {
+                     m.mutable_devices(0)
+                         ->mutable_efficiency()
+                         ->set_attention_fraction(100);
+                   },
+                   "devices[0].efficiency.attention_fraction: 100; expected"},
+        BadCluster{
+            "EndlessLaunch",
+            [](auto& m) {
+              m.mutable_devices(0)->mutable_efficiency()->set_host_launch_s(
+                  1e308);
+            },
+            "devices[0].efficiency.host_launch_s: "},
+        BadCluster{
+            "AllFragments",
+            [](auto& m) {
+              m.mutable_devices(0)->mutable_efficiency()->set_fragmentation(
+                  1e308);
+            },
+            "devices[0].efficiency.fragmentation: "},
         BadCluster{"NoFlops",
                    [](auto& m) { m.mutable_devices(0)->clear_peak_flops(); },
                    "devices[0].peak_flops: all 0; expected a positive one"},

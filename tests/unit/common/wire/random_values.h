@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/domain/cluster.h"
+#include "common/domain/figure_limits.h"
 #include "common/domain/island.h"
 #include "common/domain/limits.h"
 #include "common/domain/model_spec.h"
@@ -28,10 +29,22 @@ class RandomValues {
     return std::ldexp(std::uniform_real_distribution<double>(0.5, 1)(rng_),
                       Int(-40, 50));
   }
+  // A rate or a size, and a time, within the limits of clusters.
+  double Rate() {
+    return std::ldexp(std::uniform_real_distribution<double>(0.5, 1)(rng_),
+                      Int(1, 49));
+  }
+  double Seconds() {
+    return std::ldexp(std::uniform_real_distribution<double>(0.5, 1)(rng_),
+                      Int(-40, 9));
+  }
+  double Efficiency() {
+    return std::uniform_real_distribution<double>(kLeastEfficiency, 1)(rng_);
+  }
   double Fraction() { return Int(0, 8) / 8.0; }
-  std::optional<double> MaybeReal() {
+  std::optional<double> MaybeSeconds() {
     if (Bool()) return std::nullopt;
-    return Real();
+    return Seconds();
   }
   bool Bool() { return Int(0, 1) == 1; }
   std::string Name(const char* prefix) {
@@ -39,42 +52,44 @@ class RandomValues {
   }
 
   tangram::Link Link() {
-    return {.bandwidth_bytes_per_s = Real(),
-            .pair_bandwidth_bytes_per_s = Real(),
-            .latency_s = Real()};
+    return {.bandwidth_bytes_per_s = Rate(),
+            .pair_bandwidth_bytes_per_s = Rate(),
+            .latency_s = Seconds()};
   }
 
   DeviceSpec Device() {
     DeviceSpec device{
         .type = Name("device"),
-        .peak_flops = {Real(), Real(), Real(), Real()},
-        .memory_bytes = Real(),
-        .memory_bandwidth_bytes_per_s = Real(),
+        .peak_flops = {Rate(), Rate(), Rate(), Rate()},
+        .memory_bytes = Rate(),
+        .memory_bandwidth_bytes_per_s = Rate(),
         .supports_flash_attention = Bool(),
-        .host = {Real(), Real()},
-        .efficiency = {Real(), Real(), Real(), Real(), Real(), Real(), Real(),
-                       Real(), Real(), Real(), Real(), Real(), Real()}};
+        .host = {Rate(), Rate()},
+        .efficiency = {Efficiency(), Rate(), Efficiency(), Efficiency(),
+                       Seconds(), Seconds(), Efficiency(), Efficiency(),
+                       Efficiency(), Efficiency(), Efficiency(), Rate(),
+                       Efficiency()}};
     Fingerprint key = 0;
     for (int i = Int(0, 3); i > 0; --i) {
       key += Int(1, 1 << 30);
-      device.measured.push_back({key << 30, Real(), Real()});
+      device.measured.push_back({key << 30, Seconds(), Seconds()});
     }
     for (int i = Int(0, 3); i > 0; --i) {
       key += Int(1, 1 << 30);
       device.measured_layers.push_back({.key = key << 30,
                                         .samples = Int(1, 64),
-                                        .forward_s = Real(),
-                                        .backward_s = Real(),
+                                        .forward_s = Seconds(),
+                                        .backward_s = Seconds(),
                                         .collectives_included = Bool(),
-                                        .saved_bytes = MaybeReal(),
-                                        .optimizer_s = MaybeReal(),
-                                        .state_bytes = MaybeReal()});
+                                        .saved_bytes = MaybeSeconds(),
+                                        .optimizer_s = MaybeSeconds(),
+                                        .state_bytes = MaybeSeconds()});
     }
     for (int op = 0; op < Int(0, 5); ++op) {
       device.collectives.push_back({.op = static_cast<CollectiveOp>(op),
                                     .ranks = Int(2, 64),
                                     .nodes = Int(1, 8),
-                                    .points = {{1 + Real(), 1 + Real()}}});
+                                    .points = {{Rate(), Seconds()}}});
     }
     return device;
   }

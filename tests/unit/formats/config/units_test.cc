@@ -59,6 +59,8 @@ TEST(ParseQuantityTest, RefusesWhatIsNoQuantity) {
       {".inf", Dimension::kBandwidth},
       {"1e400", Dimension::kBandwidth},
       {"1e300 GB/s", Dimension::kBandwidth},
+      {"0.5 B/s", Dimension::kBandwidth},
+      {"5e-324", Dimension::kFlops},
       {"16 GB/s", Dimension::kBytes},
       {"16 GB", Dimension::kBandwidth},
       {"16 gigabytes", Dimension::kBytes},
