@@ -1,5 +1,6 @@
 #include "common/wire/json_text.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -72,10 +73,14 @@ class Scanner {
     ++position_;
     SkipSpace();
     if (Consume(close)) return absl::OkStatus();
+    absl::flat_hash_set<absl::string_view> keys;
     do {
       SkipSpace();
       if (close == '}') {
+        const size_t begin = position_;
         if (absl::Status key = SkipString(); !key.ok()) return key;
+        const absl::string_view key = text_.substr(begin, position_ - begin);
+        if (!keys.insert(key).second) return RepeatedKey(begin, key);
         SkipSpace();
         if (!Consume(':')) return Expected("':'");
         SkipSpace();
@@ -87,6 +92,12 @@ class Scanner {
       return Expected(absl::StrCat("',' or '", std::string(1, close), "'"));
     }
     return absl::OkStatus();
+  }
+
+  static absl::Status RepeatedKey(size_t offset, absl::string_view key) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field ", key, " at offset ", offset,
+                     ": a second time; expected each field once"));
   }
 
   bool SkipDigits() {

@@ -8,8 +8,9 @@
 
 namespace tangram {
 
-// Checks that `text` is one JSON value. Returns kInvalidArgument with the byte
-// offset: "not valid JSON at offset 17: expected ':'".
+// Checks that `text` is one JSON value, and that no object spells a key twice.
+// Returns kInvalidArgument with the byte offset: "not valid JSON at offset 17:
+// expected ':'".
 absl::Status CheckJsonSyntax(absl::string_view text);
 
 // Lays out JSON for people. A value that fits on a line of 80 columns stays on

@@ -3,8 +3,10 @@
 #include <cstring>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/json_text.h"
 #include "common/wire/message_json.h"
@@ -36,12 +38,24 @@ absl::Status Parse(absl::string_view text, bool ignore_unknown_fields,
   return absl::InvalidArgumentError(status.message().as_string());
 }
 
+absl::Status CheckIsObject(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (text[0] == '{') return absl::OkStatus();
+  constexpr size_t kShownBytes = 20;
+  return FieldError("content",
+                    text.size() > kShownBytes
+                        ? absl::StrCat(text.substr(0, 1), "...")
+                        : std::string(text),
+                    absl::StrCat("a JSON object of format ", kPlanFileFormat));
+}
+
 absl::StatusOr<PlanFile> FromJson(absl::string_view text) {
   if (text.size() > kMaxFileBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(text.size(), " bytes; expected at most ", kMaxFileBytes));
   }
   TANGRAM_RETURN_IF_ERROR(CheckJsonSyntax(text));
+  TANGRAM_RETURN_IF_ERROR(CheckIsObject(text));
   // Checks the version first, because a newer file may have unknown fields.
   v1::PlanFile lenient;
   TANGRAM_RETURN_IF_ERROR(Parse(text, /*ignore_unknown_fields=*/true, lenient));

@@ -48,6 +48,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadJson{"Deep", std::string(100000, '['), "expected less nesting"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(CheckJsonSyntaxTest, AKeyTwiceInAnObjectIsRefused) {
+  EXPECT_THAT(CheckJsonSyntax(R"({"a": {"b": 1}, "b": [{"b": 1}, {"b": 2}]})"),
+              testing::IsOk());
+  EXPECT_THAT(CheckJsonSyntax(R"({"a": {"b": 1, "c": 2, "b": 1}})"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("field \"b\" at offset 23: a second time; "
+                                 "expected each field once")));
+}
+
 TEST(LayOutJsonTest, KeepsShortContainersOnOneLine) {
   EXPECT_EQ(LayOutJson(R"({"a":[1,2,{"b":"x,y:z"}],"c":{}})"),
             "{\"a\": [1, 2, {\"b\": \"x,y:z\"}], \"c\": {}}\n");

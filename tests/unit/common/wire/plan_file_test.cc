@@ -284,9 +284,13 @@ TEST(PlanFileTest, ForeignFilesAreRefused) {
   EXPECT_THAT(PlanFileFromJson(R"({"hidden_size": 4096})", "config.json"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        StartsWith("config.json: format_version: \"\"")));
-  EXPECT_THAT(
-      PlanFileFromJson("[1, 2]", "list.json"),
-      StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("list.json: ")));
+  for (const char* text : {"null", " []", "7"}) {
+    EXPECT_THAT(PlanFileFromJson(text, "f.json"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(StartsWith("f.json: content: "),
+                               HasSubstr("expected a JSON object of format "
+                                         "tangram.plan/v1"))));
+  }
 }
 
 TEST(PlanFileTest, UnknownFieldsAreRefused) {
