@@ -10,6 +10,7 @@
 #include "cli/args/command_line.h"
 #include "cli/commands/commands.h"
 #include "cli/planning/interrupt.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -46,7 +47,7 @@ OutputFormat TakeFormat(std::vector<std::string>& arguments) {
 
 void PrintError(const absl::Status& status, Console& console) {
   if (console.format == OutputFormat::kText) {
-    console.err << "tangram: " << status.message() << "\n";
+    console.err << "tangram: " << EscapedControls(status.message()) << "\n";
     return;
   }
   const nlohmann::ordered_json error = {

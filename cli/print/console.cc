@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/printable_text.h"
 
 namespace tangram {
 namespace {
@@ -47,8 +48,9 @@ Console ProcessConsole() {
 
 std::string Styled(const Console& console, Style style,
                    absl::string_view text) {
-  if (!console.color || style == Style::kPlain) return std::string(text);
-  return absl::StrCat(EscapeCode(style), text, "\x1b[0m");
+  std::string shown = EscapedControls(text);
+  if (!console.color || style == Style::kPlain) return shown;
+  return absl::StrCat(EscapeCode(style), shown, "\x1b[0m");
 }
 
 }  // namespace tangram

@@ -32,7 +32,8 @@ enum class Style {
   kBad    // Red.
 };
 
-// Returns `text` in `style` if `console` shows colour, else unchanged.
+// Returns `text` in `style` if `console` shows colour. Control characters of
+// `text` are escaped.
 std::string Styled(const Console& console, Style style, absl::string_view text);
 
 }  // namespace tangram

@@ -13,6 +13,7 @@
 #include "cli/print/format.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
+#include "common/base/printable_text.h"
 #include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
 #include "common/sim/stage_figures.h"
@@ -154,11 +155,16 @@ void PrintOffload(const PlanResult& result, Console& console) {
 
 void PrintViolations(const Evaluation& evaluation, Console& console) {
   for (const Violation& violation : evaluation.violations) {
-    console.out << WrapText(
-        absl::StrCat(Styled(console, Style::kBad, "violation:"), " stage ",
-                     violation.stage, ": ", violation.reason, ", ",
-                     FormatBytes(violation.bytes_short), " short per GPU"),
-        /*indent=*/2, kOutputWidth);
+    // The colour comes last, because WrapText escapes control characters.
+    constexpr absl::string_view kTitle = "violation:";
+    constexpr int kIndent = 2;
+    std::string lines = WrapText(
+        absl::StrCat(kTitle, " stage ", violation.stage, ": ", violation.reason,
+                     ", ", FormatBytes(violation.bytes_short),
+                     " short per GPU"),
+        kIndent, kOutputWidth);
+    lines.replace(kIndent, kTitle.size(), Styled(console, Style::kBad, kTitle));
+    console.out << lines;
   }
 }
 
@@ -271,7 +277,8 @@ void PrintStages(const PlanFile& file, Console& console) {
     console.out << ", warm-up of " << absl::StrJoin(plan.warm_up_passes, ", ")
                 << " passes";
   }
-  if (!common_maker.empty()) console.out << ", made by " << common_maker;
+  if (!common_maker.empty())
+    console.out << ", made by " << EscapedControls(common_maker);
   console.out << "\n" << table.ToString();
   PrintShares(plan, console);
   PrintOffload(file.result, console);
@@ -387,7 +394,7 @@ void PrintPlanningCost(const PlanFile& file, Console& console) {
   const Provenance& provenance = file.provenance;
   console.out << Styled(console, Style::kBold, "Planning") << "\n  "
               << FormatSeconds(provenance.wall_s) << " with "
-              << provenance.parallelizer << " on "
+              << EscapedControls(provenance.parallelizer) << " on "
               << FormatItems(
                      provenance.num_workers,
                      provenance.coordinator.empty() ? "thread" : "worker")

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/base/check.h"
+#include "common/base/printable_text.h"
 
 namespace tangram {
 namespace {
@@ -36,6 +37,9 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void Table::AddRow(std::vector<std::string> cells) {
   TANGRAM_CHECK(cells.size() == columns_.size());
+  for (std::string& cell : cells) {
+    if (!IsPrintable(cell)) cell = EscapedControls(cell);
+  }
   rows_.push_back(std::move(cells));
 }
 
@@ -83,11 +87,12 @@ std::string Table::ToString() const {
 }
 
 std::string WrapText(const std::string& text, int indent, int width) {
+  const std::string shown = EscapedControls(text);
   std::string wrapped;
   std::string line(indent, ' ');
   bool line_has_words = false;
   for (absl::string_view word :
-       absl::StrSplit(text, ' ', absl::SkipWhitespace())) {
+       absl::StrSplit(shown, ' ', absl::SkipWhitespace())) {
     if (line_has_words && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
       wrapped += line + '\n';
       line.assign(indent + kIndent, ' ');

@@ -1,6 +1,9 @@
 #include "common/base/printable_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace tangram {
@@ -28,6 +31,21 @@ bool IsPrintable(absl::string_view text) {
     if (ControlBytes(text, i) > 0) return false;
   }
   return true;
+}
+
+std::string EscapedControls(absl::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const size_t control = text[i] == '\n' ? 0 : ControlBytes(text, i);
+    if (control > 0) {
+      escaped += absl::CHexEscape(text.substr(i, control));
+    } else {
+      escaped.push_back(text[i]);
+    }
+    i += std::max<size_t>(control, 1);
+  }
+  return escaped;
 }
 
 std::string PrintableText(absl::string_view text, size_t max_bytes) {

@@ -12,6 +12,10 @@ namespace tangram {
 // U+0020, or from U+007F to U+009F. Terminals obey these.
 bool IsPrintable(absl::string_view text);
 
+// Returns a text with every control character but the end of a line as an
+// escape: "\x1b". For terminals, which show texts of files.
+std::string EscapedControls(absl::string_view text);
+
 // Returns a text from outside so that logs, terminals and memory can take it:
 // ends of lines and tabs become spaces, other control characters become "?",
 // and a text longer than `max_bytes` is cut between two characters and ends in

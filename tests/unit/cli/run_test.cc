@@ -40,6 +40,11 @@ TEST(RunTangramTest, ErrorsAreOneLine) {
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
 }
 
+TEST(RunTangramTest, ErrorsHaveNoControlCharacters) {
+  EXPECT_EQ(RunWith({"islands", "--cluster", "/no/\x1b[2J.yaml"}).err,
+            "tangram: /no/\\x1b[2J.yaml: no such file\n");
+}
+
 TEST(RunTangramTest, ErrorsAreJsonWithFormatJson) {
   const std::string error =
       "{\"error\":{\"code\":\"NOT_FOUND\",\"exit_code\":2,\"message\":"

@@ -31,6 +31,17 @@ TEST(TableTest, CountsCharactersNotBytes) {
   EXPECT_EQ(table.ToString(), "  a     b\n  5 µs  x\n  5 ms  y\n");
 }
 
+TEST(TableTest, ControlCharactersAreEscaped) {
+  Table table({{"made by"}});
+  table.AddRow({"x\x1b[2J"});
+  EXPECT_EQ(table.ToString(), "  made by\n  x\\x1b[2J\n");
+}
+
+TEST(WrapTextTest, ControlCharactersAreEscaped) {
+  EXPECT_EQ(WrapText("a\x1b[2J b\a", /*indent=*/2, /*width=*/40),
+            "  a\\x1b[2J b\\x07\n");
+}
+
 TEST(WrapTextTest, BreaksBetweenWords) {
   EXPECT_EQ(WrapText("one two three", /*indent=*/2, /*width=*/9),
             "  one two\n    three\n");

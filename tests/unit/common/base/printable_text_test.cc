@@ -18,6 +18,14 @@ TEST(PrintableTextTest, ControlCharactersAreReplaced) {
   EXPECT_EQ(PrintableText("x\xC2", 20), "x\xC2");
 }
 
+TEST(PrintableTextTest, ControlCharactersAreEscapedForTerminals) {
+  EXPECT_EQ(EscapedControls("plain µs\n"), "plain µs\n");
+  EXPECT_EQ(EscapedControls("a\x1b[2Jb\x7f\xC2\x9B"
+                            "c\r"),
+            "a\\x1b[2Jb\\x7f\\xc2\\x9bc\\r");
+  EXPECT_EQ(EscapedControls(absl::string_view("\0", 1)), "\\x00");
+}
+
 TEST(PrintableTextTest, LongTextIsCutBetweenCharacters) {
   EXPECT_EQ(PrintableText("123456", 6), "123456");
   EXPECT_EQ(PrintableText("1234567", 6), "123...");
