@@ -2,10 +2,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
 #include "common/base/status_macros.h"
+#include "common/sim/explain_replicated_plan.h"
 #include "common/wire/pipeline_files.h"
 #include "web/view/report.h"
 
@@ -16,15 +18,35 @@ std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// Moves the sentences about one pipeline to its page, and the others and the
+// notes to the first page. So a report grows with its pipelines, not with their
+// square.
+void ShareExplanation(const PlanFile& file, std::vector<PlanFile>& pipelines) {
+  const PlanResult& result = file.result;
+  absl::flat_hash_set<std::string> about_one;
+  for (size_t r = 0; r < pipelines.size(); ++r) {
+    pipelines[r].explanation =
+        ExplainPipeline(file.model, file.cluster, *result.replicated_plan,
+                        result.replicated_evaluation, r);
+    about_one.insert(pipelines[r].explanation.begin(),
+                     pipelines[r].explanation.end());
+    if (r > 0) pipelines[r].result.notes.clear();
+  }
+  std::vector<std::string>& first = pipelines[0].explanation;
+  for (const std::string& sentence : file.explanation) {
+    if (!about_one.contains(sentence)) first.push_back(sentence);
+  }
+}
+
 // Adds each pipeline of a plan of several as a plan of its own.
 void AddPipelines(const std::string& path, const PlanFile& file,
                   PlanTimelines& timelines, std::vector<ReportedPlan>& plans) {
   std::vector<PlanFile> pipelines = PipelineFiles(file);
+  ShareExplanation(file, pipelines);
   for (size_t r = 0; r < pipelines.size(); ++r) {
     ReportedPlan reported{.name =
                               absl::StrCat(FileName(path), ", pipeline ", r)};
     reported.file = std::move(pipelines[r]);
-    reported.file.explanation = file.explanation;
     if (r < timelines.size()) reported.timeline = std::move(timelines[r]);
     plans.push_back(std::move(reported));
   }

@@ -102,24 +102,51 @@ std::string BetterShares(const ModelSpec& model, const Cluster& cluster,
       absl::StrJoin(shares, ", "), Percent(gain));
 }
 
+std::string ShareSentence(const Cluster& cluster, const ReplicatedPlan& plan,
+                          const ReplicatedEvaluation& evaluation, size_t r) {
+  double samples = 0;
+  for (const PipelineReplica& replica : plan.pipelines) {
+    samples += SamplesOf(replica);
+  }
+  const PipelineReplica& replica = plan.pipelines[r];
+  return absl::StrFormat(
+      "pipeline %d (%s) trains %s of the batch and would end alone after %s", r,
+      DescribeGpus(cluster, GpusOf(replica.plan)),
+      Percent(SamplesOf(replica) / samples),
+      Seconds(evaluation.pipelines[r].iteration_time_s));
+}
+
+void AddPlanSentences(const ModelSpec& model, const Cluster& cluster,
+                      const ReplicatedPlan& plan,
+                      const ReplicatedEvaluation& evaluation, size_t r,
+                      std::vector<std::string>& sentences) {
+  for (const std::string& sentence :
+       ExplainPlan(model, cluster, plan.pipelines[r].plan,
+                   WithinIteration(plan, evaluation, r))) {
+    sentences.push_back(absl::StrCat("pipeline ", r, ": ", sentence));
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> ExplainPipeline(const ModelSpec& model,
+                                         const Cluster& cluster,
+                                         const ReplicatedPlan& plan,
+                                         const ReplicatedEvaluation& evaluation,
+                                         size_t r) {
+  std::vector<std::string> sentences = {
+      ShareSentence(cluster, plan, evaluation, r)};
+  AddPlanSentences(model, cluster, plan, evaluation, r, sentences);
+  return sentences;
+}
 
 std::vector<std::string> ExplainReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan,
     const ReplicatedEvaluation& evaluation) {
-  double samples = 0;
-  for (const PipelineReplica& replica : plan.pipelines) {
-    samples += SamplesOf(replica);
-  }
   std::vector<std::string> sentences;
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
-    const PipelineReplica& replica = plan.pipelines[r];
-    sentences.push_back(absl::StrFormat(
-        "pipeline %d (%s) trains %s of the batch and would end alone after %s",
-        r, DescribeGpus(cluster, GpusOf(replica.plan)),
-        Percent(SamplesOf(replica) / samples),
-        Seconds(evaluation.pipelines[r].iteration_time_s)));
+    sentences.push_back(ShareSentence(cluster, plan, evaluation, r));
   }
   if (plan.pipelines.size() > 1) {
     sentences.push_back(absl::StrFormat(
@@ -136,11 +163,7 @@ std::vector<std::string> ExplainReplicatedPlan(
       BetterShares(model, cluster, training, plan, evaluation);
   if (!shares.empty()) sentences.push_back(shares);
   for (size_t r = 0; r < plan.pipelines.size(); ++r) {
-    for (const std::string& sentence :
-         ExplainPlan(model, cluster, plan.pipelines[r].plan,
-                     WithinIteration(plan, evaluation, r))) {
-      sentences.push_back(absl::StrCat("pipeline ", r, ": ", sentence));
-    }
+    AddPlanSentences(model, cluster, plan, evaluation, r, sentences);
   }
   return sentences;
 }

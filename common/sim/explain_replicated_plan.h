@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_SIM_EXPLAIN_REPLICATED_PLAN_H_
 #define TANGRAM_COMMON_SIM_EXPLAIN_REPLICATED_PLAN_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ std::vector<std::string> ExplainReplicatedPlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const ReplicatedPlan& plan,
     const ReplicatedEvaluation& evaluation);
+
+// Returns the sentences of that explanation about pipeline `r` alone.
+std::vector<std::string> ExplainPipeline(const ModelSpec& model,
+                                         const Cluster& cluster,
+                                         const ReplicatedPlan& plan,
+                                         const ReplicatedEvaluation& evaluation,
+                                         size_t r);
 
 }  // namespace tangram
 

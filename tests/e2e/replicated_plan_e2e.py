@@ -68,7 +68,14 @@ class ReplicatedPlanTest(Folder):
 
     def test_report_has_a_page_for_each_pipeline(self):
         self.tangram("report", EXAMPLE, "--output", "page.html")
-        self.assertIn("two-pipelines.json, pipeline 1", self.read("page.html"))
+        page = self.read("page.html")
+        self.assertIn("two-pipelines.json, pipeline 1", page)
+        # A page has the sentences about its own pipeline, and the first one
+        # those about all.
+        for sentence in ["pipeline 0 (4 x V100-16) trains",
+                         "pipeline 1 (4 x T4) trains",
+                         "the pipelines exchange gradients"]:
+            self.assertEqual(page.count(sentence), 1, sentence)
 
     def test_diff_compares_pipeline_by_pipeline(self):
         other = self.edit("b.json", lambda plan: plan["pipelines"][1]["plan"]

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/sim/describe.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -59,6 +61,24 @@ TEST(ExplainReplicatedPlanTest, NamesSharesThatShortenTheIteration) {
       Contains("shares of 4, 4 microbatches would make the iteration about " +
                Percent(gain) + " shorter"));
   EXPECT_THAT(TwoNodes(4).Explain(), Not(Contains(HasSubstr("shorter"))));
+}
+
+// A page shows the sentences about its own pipeline.
+TEST(ExplainReplicatedPlanTest, EachPipelineHasItsPartOfTheSentences) {
+  const TwoNodes in(4);
+  std::vector<std::string> about_one;
+  for (const std::string& sentence : in.Explain()) {
+    if (absl::StartsWith(sentence, "pipeline ")) about_one.push_back(sentence);
+  }
+  std::vector<std::string> parts;
+  for (size_t r = 0; r < in.plan.pipelines.size(); ++r) {
+    for (const std::string& sentence :
+         ExplainPipeline(in.model, in.cluster, in.plan, in.Evaluate(), r)) {
+      EXPECT_TRUE(absl::StartsWith(sentence, absl::StrCat("pipeline ", r)));
+      parts.push_back(sentence);
+    }
+  }
+  EXPECT_THAT(parts, ::testing::UnorderedElementsAreArray(about_one));
 }
 
 TEST(ExplainReplicatedPlanTest, NamesNoSharesIfTheExchangeHidesTheGain) {
