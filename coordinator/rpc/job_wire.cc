@@ -48,6 +48,25 @@ absl::StatusOr<JobState> FromProto(int state) {
   return FieldError("states", state, "states of jobs");
 }
 
+void SetError(const absl::Status& error, v1::Job& message) {
+  message.mutable_error()->set_code(static_cast<int>(error.code()));
+  message.mutable_error()->set_message(std::string(error.message()));
+}
+
+// A stored result that is no plan is damaged, which fails the job. Clients
+// cannot read such a message either, and would ask for ever.
+void SetResult(const std::string& result, v1::Job& message) {
+  if (result.empty() || message.mutable_result()->ParseFromString(result)) {
+    return;
+  }
+  message.clear_result();
+  message.set_state(v1::Job::FAILED);
+  SetError(absl::DataLossError(absl::StrCat("job ", message.job_id(),
+                                            ": its stored plan is damaged; "
+                                            "submit the job again")),
+           message);
+}
+
 }  // namespace
 
 absl::Status CheckJobId(absl::string_view id) {
@@ -89,13 +108,8 @@ v1::Job ToProto(const Job& job, const Caller& caller) {
   message.set_submitted_s(job.submitted_s);
   message.set_started_s(job.started_s);
   message.set_finished_s(job.finished_s);
-  if (!job.result.empty()) {
-    message.mutable_result()->ParseFromString(job.result);
-  }
-  if (!job.error.ok()) {
-    message.mutable_error()->set_code(static_cast<int>(job.error.code()));
-    message.mutable_error()->set_message(std::string(job.error.message()));
-  }
+  SetResult(job.result, message);
+  if (!job.error.ok()) SetError(job.error, message);
   return message;
 }
 

@@ -34,10 +34,10 @@ grpc::ByteBuffer Encode(const v1::PlanUpdate& update) {
   return buffer;
 }
 
-absl::StatusOr<PlanOrder> Decode(grpc::ByteBuffer request) {
+absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
+  grpc::ByteBuffer bytes = request;  // Deserialize empties it.
   v1::PlanRequest message;
-  if (!grpc::SerializationTraits<v1::PlanRequest>::Deserialize(&request,
-                                                               &message)
+  if (!grpc::SerializationTraits<v1::PlanRequest>::Deserialize(&bytes, &message)
            .ok()) {
     return absl::InvalidArgumentError("request: not a PlanRequest");
   }
@@ -70,17 +70,18 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       : parts_(parts), context_(context), refusals_(refusals) {}
 
   void Start(const grpc::ByteBuffer& request) {
-    absl::StatusOr<PlanOrder> order = Decode(request);
-    if (!order.ok()) return Refuse(order.status());
-    order_ = *std::move(order);
     if (parts_.is_draining()) {
       return Refuse(absl::UnavailableError("the coordinator is shutting down"));
     }
-    request_ = request;
-    scope_.adapters = parts_.pool.OfferedAdapters();
+    // Before the request is read, which may take many times its bytes.
     if (const absl::Status status = Admit(); !status.ok()) {
       return Refuse(status);
     }
+    absl::StatusOr<PlanOrder> order = Decode(request);
+    if (!order.ok()) return Refuse(order.status());
+    order_ = *std::move(order);
+    request_ = request;
+    scope_.adapters = parts_.pool.OfferedAdapters();
     // Locked, so that the job cannot end the call before job_ is set.
     mutex_.lock();
     job_ = parts_.executor.Submit([this] { Run(); });
