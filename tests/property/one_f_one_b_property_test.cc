@@ -1,5 +1,3 @@
-#include "tests/testing/one_f_one_b.h"
-
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -7,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/one_f_one_b.h"
 
 namespace tangram {
 namespace {
