@@ -37,9 +37,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void Table::AddRow(std::vector<std::string> cells) {
   TANGRAM_CHECK(cells.size() == columns_.size());
-  for (std::string& cell : cells) {
-    if (!IsPrintable(cell)) cell = EscapedControls(cell);
-  }
+  for (std::string& cell : cells) cell = EscapedControls(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -24,6 +24,23 @@ size_t ControlBytes(absl::string_view text, size_t at) {
   return is_c1 ? 2 : 0;
 }
 
+// Returns `text` with instead(c) for each control character c.
+template <typename Instead>
+std::string ReplaceControls(absl::string_view text, Instead instead) {
+  std::string replaced;
+  replaced.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const size_t control = ControlBytes(text, i);
+    if (control > 0) {
+      replaced += instead(text.substr(i, control));
+    } else {
+      replaced.push_back(text[i]);
+    }
+    i += std::max<size_t>(control, 1);
+  }
+  return replaced;
+}
+
 }  // namespace
 
 bool IsPrintable(absl::string_view text) {
@@ -34,18 +51,9 @@ bool IsPrintable(absl::string_view text) {
 }
 
 std::string EscapedControls(absl::string_view text) {
-  std::string escaped;
-  escaped.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    const size_t control = text[i] == '\n' ? 0 : ControlBytes(text, i);
-    if (control > 0) {
-      escaped += absl::CHexEscape(text.substr(i, control));
-    } else {
-      escaped.push_back(text[i]);
-    }
-    i += std::max<size_t>(control, 1);
-  }
-  return escaped;
+  return ReplaceControls(text, [](absl::string_view control) {
+    return control == "\n" ? std::string(control) : absl::CHexEscape(control);
+  });
 }
 
 std::string PrintableText(absl::string_view text, size_t max_bytes) {
@@ -55,14 +63,9 @@ std::string PrintableText(absl::string_view text, size_t max_bytes) {
     while (end > 0 && IsContinuation(text[end])) --end;
     text = text.substr(0, end);
   }
-  std::string printable;
-  printable.reserve(text.size() + kCut.size());
-  for (size_t i = 0; i < text.size();) {
-    const size_t control = ControlBytes(text, i);
-    const char instead = absl::ascii_isspace(text[i]) ? ' ' : '?';
-    printable.push_back(control > 0 ? instead : text[i]);
-    i += control > 0 ? control : 1;
-  }
+  std::string printable = ReplaceControls(text, [](absl::string_view control) {
+    return absl::ascii_isspace(control.front()) ? " " : "?";
+  });
   if (is_cut) absl::StrAppend(&printable, kCut);
   return printable;
 }

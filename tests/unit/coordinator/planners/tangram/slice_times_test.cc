@@ -1,8 +1,10 @@
 #include "coordinator/planners/tangram/slice_times.h"
 
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "common/sim/evaluate_plan.h"
 #include "coordinator/planners/tangram/order_finalists.h"
 #include "coordinator/planners/tangram/pair_search.h"
@@ -11,18 +13,11 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/fake_slice_plan_source.h"
+#include "tests/testing/planning/planning.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
 namespace {
-
-class QuietObserver : public PlanObserver {
- public:
-  void OnPhase(PlanPhase) override {}
-  void OnPairs(int, int) override {}
-  void OnBest(double) override {}
-  bool ShouldStop() override { return false; }
-};
 
 // Two islands with a slow link between them.
 PlanRequest TwoIslands() {
@@ -38,6 +33,38 @@ PlanRequest TwoIslands() {
           .model = testing::TestModel(5),
           .training = testing::TestTraining(8)};
 }
+
+// A search of TwoIslands. Run it before asking it.
+class TwoIslandSearch {
+ public:
+  explicit TwoIslandSearch(double finalist_slack)
+      : options_{.finalist_slack = finalist_slack} {}
+
+  absl::Status Run() {
+    TANGRAM_ASSIGN_OR_RETURN(
+        space_,
+        BuildSearchSpace(request_, options_, rules_, source_, observer_));
+    pairs_.emplace(*space_, request_, options_, rules_, source_, observer_);
+    TANGRAM_RETURN_IF_ERROR(pairs_->Run());
+    times_.emplace(*space_, pairs_->store(), request_);
+    return absl::OkStatus();
+  }
+  const PlanRequest& request() const { return request_; }
+  const SearchSpace& space() const { return *space_; }
+  PairSearch& pairs() { return *pairs_; }
+  SliceTimes& times() { return *times_; }
+  PlanObserver& observer() { return observer_; }
+
+ private:
+  const PlanRequest request_ = TwoIslands();
+  const TangramOptions options_;
+  const PipelineRules rules_;
+  testing::FakeSlicePlanSource source_;
+  testing::SilentObserver observer_;
+  std::optional<SearchSpace> space_;
+  std::optional<PairSearch> pairs_;
+  std::optional<SliceTimes> times_;
+};
 
 // Plays a finalist by SliceTimes.
 double PlayedFinalistSeconds(const SearchSpace& space, const PairStore& store,
@@ -69,24 +96,18 @@ double PlayedFinalistSeconds(const SearchSpace& space, const PairStore& store,
 }
 
 TEST(SliceTimesTest, AreThoseOfTheEvaluator) {
-  const PlanRequest request = TwoIslands();
-  const TangramOptions options{.finalist_slack = 1};
-  const PipelineRules rules;
-  testing::FakeSlicePlanSource source;
-  QuietObserver observer;
-  ASSERT_OK_AND_ASSIGN(
-      const SearchSpace space,
-      BuildSearchSpace(request, options, rules, source, observer));
-  PairSearch search(space, request, options, rules, source, observer);
-  ASSERT_THAT(search.Run(), testing::IsOk());
-  SliceTimes times(space, search.store(), request);
+  TwoIslandSearch two(/*finalist_slack=*/1);
+  ASSERT_THAT(two.Run(), testing::IsOk());
+  const PairSearch& search = two.pairs();
   int num_cut = 0;
   for (const Finalist& finalist : search.finalists()) {
     ASSERT_OK_AND_ASSIGN(
         const Evaluation evaluation,
-        EvaluatePlan(request.model, request.cluster, request.training,
-                     PlacePlan(space, search.store(), finalist)));
-    EXPECT_EQ(PlayedFinalistSeconds(space, search.store(), finalist, times),
+        EvaluatePlan(two.request().model, two.request().cluster,
+                     two.request().training,
+                     PlacePlan(two.space(), search.store(), finalist)));
+    EXPECT_EQ(PlayedFinalistSeconds(two.space(), search.store(), finalist,
+                                    two.times()),
               evaluation.iteration_time_s);
     EXPECT_DOUBLE_EQ(search.ClosedFormOf(finalist), finalist.closed_form_s);
     num_cut += finalist.slices.size() > 1 ? 1 : 0;
@@ -95,18 +116,10 @@ TEST(SliceTimesTest, AreThoseOfTheEvaluator) {
 }
 
 TEST(OrderFinalistsTest, ReturnsCompositionsInOrder) {
-  const PlanRequest request = TwoIslands();
-  const TangramOptions options{.finalist_slack = 0};
-  const PipelineRules rules;
-  testing::FakeSlicePlanSource source;
-  QuietObserver observer;
-  ASSERT_OK_AND_ASSIGN(
-      const SearchSpace space,
-      BuildSearchSpace(request, options, rules, source, observer));
-  PairSearch search(space, request, options, rules, source, observer);
-  ASSERT_THAT(search.Run(), testing::IsOk());
-  SliceTimes times(space, search.store(), request);
-  OrderFinalists ordered(space, search, times, observer);
+  TwoIslandSearch two(/*finalist_slack=*/0);
+  ASSERT_THAT(two.Run(), testing::IsOk());
+  const PairSearch& search = two.pairs();
+  OrderFinalists ordered(two.space(), two.pairs(), two.times(), two.observer());
   std::set<std::vector<ChosenSlice>> finalists;
   for (const Finalist& finalist : search.finalists()) {
     finalists.insert(finalist.slices);
@@ -118,7 +131,7 @@ TEST(OrderFinalistsTest, ReturnsCompositionsInOrder) {
     if (!next.has_value()) break;
     EXPECT_EQ(search.WasFinalist(*next), finalists.contains(next->slices));
     const double seconds =
-        PlayedFinalistSeconds(space, search.store(), *next, times);
+        PlayedFinalistSeconds(two.space(), search.store(), *next, two.times());
     EXPECT_LE(before_s, seconds);
     before_s = seconds;
     ++found;
