@@ -1,0 +1,79 @@
+"""Plan files for tests: a model of any size, and stages as short tuples."""
+
+GPT = {"linear_bias": True, "norm_bias": True}
+LLAMA = {"gated_mlp": True, "num_kv_heads": 4, "max_positions": 0, "tied": False}
+NUM_OPERATORS = {"EMBEDDING": 1, "TRANSFORMER": 10, "HEAD": 2}
+
+
+def model(transformer_layers=2, **options):
+    """A dense model; `options` are fields of its transformer layers, and
+    max_positions and tied."""
+    tied = options.pop("tied", True)
+    positions = options.pop("max_positions", 64)
+    hidden = 64
+    layer = {"kind": "TRANSFORMER", "hidden_size": hidden, "num_heads": 8,
+             "num_kv_heads": 8, "head_dim": 8, "value_head_dim": 8,
+             "ffn_hidden_size": 128, **options}
+    return {
+        "name": "test",
+        "layer_types": [
+            {"kind": "EMBEDDING", "hidden_size": hidden, "vocab_size": 256,
+             "max_position_embeddings": positions, "tied_embeddings": tied},
+            layer,
+            {"kind": "HEAD", "hidden_size": hidden, "vocab_size": 256,
+             "tied_embeddings": tied, "norm_bias": layer.get("norm_bias", False)}],
+        "layers": [{"layer_type": 0, "count": 1},
+                   {"layer_type": 1, "count": transformer_layers},
+                   {"layer_type": 2, "count": 1}]}
+
+
+def degrees(tp=1, dp=1, cp=1, ep=1, sp=False, zero=0, **more):
+    return {"tp_degree": tp, "cp_degree": cp, "dp_degree": dp, "ep_degree": ep,
+            "zero_stage": zero, "sequence_parallel": sp, **more}
+
+
+def size(parallelism):
+    return (parallelism["tp_degree"] * parallelism["cp_degree"]
+            * parallelism["dp_degree"])
+
+
+def stage(begin, end, gpus, parallelism=None, mask=0, **more):
+    """A stage between two (layer, op) cuts; `gpus` is a (first, count) pair."""
+    touched = end[0] - begin[0] + (end[1] > 0)
+    plan = {"begin": {"layer": begin[0], "op": begin[1]},
+            "end": {"layer": end[0], "op": end[1]},
+            "recompute": [{"num_layers": 1, "mask": m} for m in
+                          masks(begin[0], touched, mask)]}
+    if parallelism:
+        plan["parallelism"] = parallelism
+    return {"plan": plan, "gpus": [{"node": "n", "first": gpus[0], "count": gpus[1]}],
+            **more}
+
+
+def masks(first, count, mask, last=None):
+    """`mask` on transformer layers. Embedding (layer 0) and head keep all."""
+    return [0 if first + i == 0 else mask & 3 if last == first + i else mask
+            for i in range(count)]
+
+
+def plan(stages, global_batch=8, microbatch=2, sequence=16, of=None, **more):
+    return {"format_version": "tangram.plan/v1", "model": of or model(**GPT),
+            "training": {"global_batch_size": global_batch,
+                         "sequence_length": sequence, "precision": "FP16",
+                         "optimizer": "ADAM"},
+            "plan": {"pipeline_microbatch_size": microbatch, "stages": stages, **more}}
+
+
+def chain(cuts, parallelisms, mask=0, num_layers=4, **more):
+    """Stages between cuts, each with its own GPUs."""
+    ends = [(0, 0), *cuts, (num_layers, 0)]
+    stages, first = [], 0
+    for i, parallelism in enumerate(parallelisms):
+        touched = ends[i + 1][0] - ends[i][0] + (ends[i + 1][1] > 0)
+        one = stage(ends[i], ends[i + 1], (first, size(parallelism)), parallelism)
+        one["plan"]["recompute"] = [
+            {"num_layers": 1, "mask": m}
+            for m in masks(ends[i][0], touched, mask, num_layers - 1)]
+        stages.append(one)
+        first += size(parallelism)
+    return plan(stages, **more)

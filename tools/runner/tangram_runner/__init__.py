@@ -1,0 +1,1 @@
+"""Trains a Tangram plan: the executable meaning of the plan format."""

@@ -1,0 +1,60 @@
+"""Command: trains a plan, or checks what it trains."""
+
+import argparse
+import sys
+
+RIGHT, WRONG, BAD_INPUT, FAILED = range(4)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="tangram_runner", description="Trains a Tangram plan, one process for "
+        "each GPU of the plan: under torchrun those that it starts, otherwise "
+        "processes of this machine.")
+    parser.add_argument("plan", help="plan file, as `tangram plan --output` writes it")
+    parser.add_argument("--tiny", action="store_true",
+                        help="keep the plan's structure and shrink all sizes")
+    parser.add_argument("--steps", type=int, default=1, help="iterations (1)")
+    parser.add_argument("--check", action="store_true",
+                        help="compare the loss and every gradient with one process")
+    parser.add_argument("--dtype", choices=("float64", "float32"),
+                        help="float64 with --check, otherwise float32")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="of the first weights and the tokens (1)")
+    parser.add_argument("--tolerance", type=float,
+                        help="greatest relative difference (1e-9; 1e-3 in float32)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse(arguments)
+    from .errors import NotSupported, PlanError
+    from .read_plan import read_plan
+    from .tiny import tiny
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is missing; on Debian: apt-get install python3-torch",
+              file=sys.stderr)
+        return FAILED
+    from . import launch
+    from .job import Job
+    from .support import check_supported
+    try:
+        plan = read_plan(options.plan)
+        if options.tiny:
+            plan = tiny(plan)
+        check_supported(plan)
+    except (PlanError, NotSupported) as error:
+        print(f"{options.plan}: {error}", file=sys.stderr)
+        return BAD_INPUT
+    job = Job(plan, options)
+    if launch.started_by_torchrun():
+        result = launch.join(job)
+    else:
+        result = launch.spawn(plan.num_ranks, job)
+    return FAILED if result is None else result
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

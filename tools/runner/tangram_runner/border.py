@@ -1,0 +1,84 @@
+"""The border between two stages: its live tensors change hands.
+
+Both sides hold the same tensors in layouts of their own degrees. Each receiver
+gets every element once, from any rank that holds it. Gradients go the same way
+back: like the tensors, equal ranks hold equal gradients.
+"""
+
+import functools
+
+import torch
+
+from .boxes import moves, shape, volume, within
+from .operators.base import live_box
+
+
+class Border:
+    """Between stages `index` and `index` + 1 of a pipeline."""
+
+    def __init__(self, plan, pipeline, index, live):
+        self.plan = plan
+        self.stages = pipeline.stages[index:index + 2]
+        self.live = live[self.stages[0].end]
+        self.microbatches = pipeline.num_microbatches
+        # Tags tell apart what two ranks send each other.
+        self.first_tag = 2 * index * self.microbatches
+
+
+@functools.lru_cache(maxsize=None)
+def _boxes(live, sequence_length, teams):
+    return {tensor.name: {rank: live_box(tensor, sequence_length, team, place)
+                          for team in teams
+                          for rank, place in team.places().items()}
+            for tensor in live}
+
+
+@functools.lru_cache(maxsize=None)
+def _routes(live, sequence_length, senders, receivers):
+    """From (source, target) to its list of (tensor name, box), in one order."""
+    sent = _boxes(live, sequence_length, senders)
+    wanted = _boxes(live, sequence_length, receivers)
+    result = {}
+    for tensor in live:
+        for move in moves(sent[tensor.name], wanted[tensor.name]):
+            result.setdefault((move.source, move.target), []).append(
+                (tensor.name, move.box))
+    return result
+
+
+class Exchange:
+    """Moves tensors over a border in one direction: 0 forward, 1 backward."""
+
+    def __init__(self, border, direction, microbatch):
+        teams = [tuple(stage.team_of(microbatch)) for stage in border.stages]
+        if direction:
+            teams.reverse()
+        length = border.plan.sequence_length
+        self.sent = _boxes(border.live, length, teams[0])
+        self.wanted = _boxes(border.live, length, teams[1])
+        self.routes = _routes(border.live, length, *teams)
+        self.tag = border.first_tag + direction * border.microbatches + microbatch
+
+    def send(self, fabric, tensors):
+        for (source, target), pieces in self.routes.items():
+            if source != fabric.rank:
+                continue
+            parts = [tensors[name][within(box, self.sent[name][source])].reshape(-1)
+                     for name, box in pieces]
+            fabric.send(torch.cat(parts), target, self.tag)
+
+    def receive(self, fabric, dtype):
+        me = fabric.rank
+        result = {name: torch.empty(shape(boxes[me]), dtype=dtype,
+                                    device=fabric.device)
+                  for name, boxes in self.wanted.items()}
+        for (source, target), pieces in self.routes.items():
+            if target != me:
+                continue
+            size = sum(volume(box) for _, box in pieces)
+            message = fabric.receive(size, dtype, source, self.tag)
+            for name, box in pieces:
+                part, message = message[:volume(box)], message[volume(box):]
+                result[name][within(box, self.wanted[name][me])] = part.view(
+                    shape(box))
+        return result

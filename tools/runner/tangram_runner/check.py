@@ -1,0 +1,184 @@
+"""Compares a run with one process that trains the same plan without any degree.
+
+It compares the loss, the gradient of every parameter on every rank that holds
+it, and every tensor that crosses a border. So it can say where the first
+difference arises: forward, the first border; backward, the last.
+"""
+
+import dataclasses
+
+import torch
+
+from .boxes import within
+from .fabric import Alone
+from .operators.base import live_box
+from .plan import one_process
+from .trainer import Trainer
+
+
+@dataclasses.dataclass
+class Seen:
+    """A tensor of one rank: the part `box` of `name`."""
+    name: str
+    box: tuple
+    tensor: torch.Tensor
+    pipeline: int
+    stage: int
+    # Tensors that cross a border: "value" or "gradient", and the stage before it.
+    kind: str = "parameter"
+    border: int = -1
+    microbatch: int = -1
+
+
+class Recorder:
+    """Collects what a rank computes in one step."""
+
+    def __init__(self, trainer):
+        self.trainer = trainer
+        self.seen = []
+        trainer.watch = self._border
+
+    def _border(self, kind, border, run, microbatch, tensors):
+        live = {t.name: t for t in self.trainer.borders[border].live}
+        first, _ = run.samples_of(microbatch)
+        for name, tensor in tensors.items():
+            box = live_box(live[name], run.plan.sequence_length, run.team, run.place)
+            samples = (first, first + tensor.shape[0])
+            self.seen.append(Seen(name, (samples,) + box[1:], tensor.detach().clone(),
+                                  run.pipeline_index, run.stage.index, kind, border,
+                                  microbatch))
+
+    def take(self):
+        """Returns all of the step, after its gradients were added up."""
+        for run in self.trainer.runs.values():
+            for shard in run.shards.values():
+                self.seen.append(Seen(shard.name, shard.box, shard.gradient.clone(),
+                                      run.pipeline_index, run.stage.index))
+        seen, self.seen = self.seen, []
+        return seen
+
+
+class Reference:
+    """One process that trains the plan's model on the plan's data."""
+
+    def __init__(self, plan, settings, device):
+        self.trainer = Trainer(one_process(plan), Alone(device), settings)
+        self.run = self.trainer.runs[0]
+        self.cuts = {stage.end for pipeline in plan.pipelines
+                     for stage in pipeline.stages[:-1]}
+        self.run.watch = self._watch
+
+    def _watch(self, cut, tensors):
+        """Keeps the tensors of a cut. What was read before the cut too, such as
+        the residual stream, goes on under another name: only the gradient of
+        the uses behind the cut crosses it."""
+        if cut not in self.cuts:
+            return tensors
+        tensors = {name: tensor.view_as(tensor) for name, tensor in tensors.items()}
+        for tensor in tensors.values():
+            tensor.retain_grad()
+        self.tensors[cut] = tensors
+        return tensors
+
+    def step(self, step):
+        """Returns the loss and leaves gradients in place."""
+        self.tensors = {}
+        return self.trainer.gradients(step)
+
+    def part(self, seen, cut):
+        if seen.kind == "parameter":
+            shard = self.run.shards[seen.name]
+            return shard.gradient[within(seen.box, shard.box)]
+        whole = self.tensors[cut][seen.name]
+        origin = tuple((0, n) for n in whole.shape)
+        if seen.kind == "gradient":
+            whole = (torch.zeros_like(whole) if whole.grad is None else whole.grad)
+        return whole.detach()[within(seen.box, origin)]
+
+
+def relative_error(found, expected, least):
+    """Greatest difference, relative to the greatest expected value."""
+    if found.numel() == 0:
+        return 0.0
+    error = float((found - expected).abs().max())
+    if error != error:
+        return float("inf")
+    return error / max(float(expected.abs().max()), least, 1e-300)
+
+
+class Comparison:
+    """What differs in one step by more than a tolerance."""
+
+    def __init__(self, plan, reference, loss, expected_loss, ranks, tolerance):
+        self.plan = plan
+        self.tolerance = tolerance
+        self.loss_error = abs(loss - expected_loss) / max(abs(expected_loss), 1e-300)
+        if self.loss_error != self.loss_error:
+            self.loss_error = float("inf")
+        greatest = max(float(s.gradient.abs().max())
+                       for s in reference.run.shards.values())
+        self.wrong = []
+        self.names = set()
+        self.greatest_error = 0.0
+        for rank, seen_by in enumerate(ranks):
+            for seen in seen_by:
+                cut = None
+                # Gradients that vanish by symmetry, such as those of key
+                # biases, are rounding errors of the others.
+                least = 1e-4 * greatest
+                if seen.kind != "parameter":
+                    stages = plan.pipelines[seen.pipeline].stages
+                    cut = stages[seen.border].end
+                    least = 0.0
+                else:
+                    self.names.add(seen.name)
+                error = relative_error(seen.tensor, reference.part(seen, cut), least)
+                if seen.kind == "parameter":
+                    self.greatest_error = max(self.greatest_error, error)
+                if error > tolerance:
+                    self.wrong.append((error, rank, seen))
+
+    @property
+    def is_right(self):
+        return not self.wrong and self.loss_error <= self.tolerance
+
+    def lines(self):
+        """The report, most telling first."""
+        if self.is_right:
+            return [f"right: loss and {len(self.names)} gradients equal one process "
+                    f"(greatest relative difference {self.greatest_error:.1e})"]
+        lines = [f"wrong: loss differs by {self.loss_error:.1e}, "
+                 f"{len({s.name for _, _, s in self.wrong if s.kind == 'parameter'})} "
+                 f"of {len(self.names)} gradients differ"]
+        lines += self._origin()
+        parameters = sorted((w for w in self.wrong if w[2].kind == "parameter"),
+                            key=lambda w: -w[0])
+        lines += [f"  gradient of {seen.name} on rank {rank}, "
+                  f"{self._stage(seen)}: differs by {error:.1e}"
+                  for error, rank, seen in parameters[:10]]
+        if len(parameters) > 10:
+            lines.append(f"  and {len(parameters) - 10} more")
+        return lines
+
+    def _stage(self, seen):
+        return self.plan.stage_name(seen.pipeline, seen.stage)
+
+    def _origin(self):
+        """Where the first difference arises, in the order of computation."""
+        values = [w for w in self.wrong if w[2].kind == "value"]
+        gradients = [w for w in self.wrong if w[2].kind == "gradient"]
+        if values:
+            error, rank, seen = min(values, key=lambda w: w[2].border)
+            culprit = seen.border
+        elif gradients:
+            error, rank, seen = max(gradients, key=lambda w: w[2].border)
+            culprit = seen.border + 1
+        else:
+            stages = sorted({self._stage(w[2]) for w in self.wrong})
+            return ([f"  all borders are right; wrong inside {', '.join(stages)}"]
+                    if stages else [])
+        name = self.plan.stage_name(seen.pipeline, culprit)
+        return [f"  {name} is the first that goes wrong: the {seen.kind} of "
+                f"{seen.name} at the border of stages {seen.border} and "
+                f"{seen.border + 1}, microbatch {seen.microbatch}, rank {rank}, "
+                f"differs by {error:.1e}"]

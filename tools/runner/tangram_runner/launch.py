@@ -1,0 +1,79 @@
+"""Starts the ranks: as processes of this machine, or as torchrun started them."""
+
+import os
+import socket
+import traceback
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as multiprocessing
+
+from .fabric import Fabric
+
+
+def started_by_torchrun():
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def device_of(local_rank):
+    """The rank's GPU, or the CPU where there are none."""
+    if torch.cuda.is_available():
+        torch.cuda.set_device(local_rank % torch.cuda.device_count())
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
+
+
+def join(work):
+    """Runs `work(fabric)` as one rank of the environment's process group."""
+    device = device_of(int(os.environ.get("LOCAL_RANK", 0)))
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        return work(Fabric(device))
+    finally:
+        dist.destroy_process_group()
+
+
+def _one_of(rank, num_ranks, port, work, results):
+    # A rank is one thread: processes share the cores.
+    torch.set_num_threads(1)
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                      RANK=str(rank), LOCAL_RANK=str(rank),
+                      WORLD_SIZE=str(num_ranks))
+    try:
+        results.put((rank, join(work)))
+    except Exception:
+        traceback.print_exc()
+        results.put((rank, None))
+        raise SystemExit(1)
+
+
+def spawn(num_ranks, work):
+    """Runs `work(fabric)` on `num_ranks` processes and returns what rank 0
+    returned. Returns None if a rank failed, after ending the others."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # Forked children do not import PyTorch again, which takes most of the time
+    # of a small run.
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    ranks = [context.Process(target=_one_of, daemon=True,
+                             args=(rank, num_ranks, port, work, results))
+             for rank in range(num_ranks)]
+    for process in ranks:
+        process.start()
+    answer, left = None, num_ranks
+    while left:
+        rank, result = results.get()
+        left -= 1
+        if result is None:
+            for process in ranks:
+                process.terminate()
+            break
+        if rank == 0:
+            answer = result
+    else:
+        for process in ranks:
+            process.join()
+        return answer
+    return None

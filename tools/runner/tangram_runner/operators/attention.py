@@ -1,0 +1,140 @@
+"""Causal self-attention with tensor parallelism over heads.
+
+Grouped queries share key and value heads. If the tensor-parallel degree exceeds
+the number of key and value heads, adjacent ranks hold the same head.
+"""
+
+import torch
+from torch.nn import functional
+
+from .. import sharing
+from ..boxes import shard
+from .base import (ALWAYS, Live, Operator, Parameter, WITH_SEQUENCE_PARALLEL,
+                   bias, matrix, none_of)
+from .residual import normalize, stream
+
+
+def head_range(heads, context):
+    return shard(heads, context.parallelism.tp_degree, context.place.tp)
+
+
+def key_sharers(context):
+    """The tp ranks that hold the same key and value heads as this one."""
+    heads = context.layer.cached_heads
+    tp = context.parallelism.tp_degree
+    mine = shard(heads, tp, context.place.tp)
+    return tuple(rank for i, rank in enumerate(context.tp_ranks)
+                 if shard(heads, tp, i) == mine)
+
+
+def qkv_live(layer):
+    return (Live("q", (layer.num_heads, layer.head_dim), 0),
+            Live("k", (layer.cached_heads, layer.head_dim), 0),
+            Live("v", (layer.cached_heads, layer.value_head_dim), 0))
+
+
+def qkv_parameters(layer):
+    result = []
+    for live, partial in zip(qkv_live(layer), (0, ALWAYS, ALWAYS)):
+        shape = live.features + (layer.hidden_size,)
+        result.append(matrix(f"{live.name}.weight", shape, layer.hidden_size, 0,
+                             partial))
+        if layer.linear_bias or layer.qkv_bias:
+            result.append(bias(f"{live.name}.bias", live.features, 0, partial))
+    if layer.qk_norm:
+        # One for all heads, of which each rank sees its own.
+        result += [Parameter(f"{name}_norm", (layer.head_dim,), None, ALWAYS, 0.1, 1.0)
+                   for name in "qk"]
+    return tuple(result)
+
+
+def rotate(tensor, context):
+    """Rotary embedding (2104.09864) of (sample, token, head, element)."""
+    begin, end = context.token_range
+    half = tensor.shape[-1] // 2
+    rates = 10000.0 ** (-torch.arange(half, dtype=tensor.dtype,
+                                      device=tensor.device) / half)
+    angles = torch.arange(begin, end, dtype=tensor.dtype,
+                          device=tensor.device)[:, None, None] * rates
+    cos, sin = angles.cos(), angles.sin()
+    first, second = tensor[..., :half], tensor[..., half:2 * half]
+    return torch.cat([first * cos - second * sin, second * cos + first * sin,
+                      tensor[..., 2 * half:]], -1)
+
+
+def share_keys(tensor, context):
+    """Ranks with the same head each get its whole gradient (attention_core), so
+    each counts for its part here. Weights and inputs add the parts up again."""
+    return sharing.scale_gradient(tensor, 1 / len(key_sharers(context)))
+
+
+def _qkv(context, parameters, live):
+    a = context.enter_tp(live["a"])
+    result = {}
+    for name in "qkv":
+        out = torch.einsum("bsh,ndh->bsnd", a, parameters[f"{name}.weight"])
+        if f"{name}.bias" in parameters:
+            out = out + parameters[f"{name}.bias"]
+        if name != "v" and context.layer.qk_norm:
+            out = normalize(out, parameters[f"{name}_norm"])
+        if name != "v" and context.layer.rotary:
+            out = rotate(out, context)
+        result[name] = out if name == "q" else share_keys(out, context)
+    return result
+
+
+def visible(context, device):
+    """Which keys (second index) each query of this rank sees."""
+    begin, end = context.token_range
+    query = torch.arange(begin, end, device=device)[:, None]
+    key = torch.arange(context.sequence_length, device=device)[None, :]
+    seen = key <= query
+    if context.layer.sliding_window:
+        seen = seen & (key > query - context.layer.sliding_window)
+    return seen
+
+
+def _core(context, parameters, live):
+    layer = context.layer
+    k, v = live["k"], live["v"]
+    for_queries = []
+    first, last = head_range(layer.num_heads, context)
+    key_first, _ = head_range(layer.cached_heads, context)
+    group = layer.num_heads // layer.cached_heads
+    heads = torch.arange(first, last, device=k.device) // group - key_first
+    for tensor in (k, v):
+        tensor = sharing.copy_to(tensor, context.fabric, key_sharers(context))
+        # Context parallelism: every rank sees the keys and values of the whole
+        # sequence. A ring (2310.01889) computes the same piece by piece.
+        tensor = sharing.gather_from(tensor, context.fabric, context.cp_ranks, 1)
+        for_queries.append(tensor.index_select(2, heads))
+    k, v = for_queries
+    scores = torch.einsum("bqnd,bknd->bnqk", live["q"], k) * layer.head_dim ** -0.5
+    scores = scores.masked_fill(~visible(context, k.device), float("-inf"))
+    weights = functional.softmax(scores, -1)
+    return {"c": torch.einsum("bnqk,bknd->bqnd", weights, v)}
+
+
+def output_parameters(layer):
+    inputs = (layer.num_heads, layer.value_head_dim)
+    weight = matrix("weight", (layer.hidden_size,) + inputs, inputs[0] * inputs[1],
+                    split=1)
+    if not layer.linear_bias:
+        return (weight,)
+    return weight, bias("bias", (layer.hidden_size,), None, WITH_SEQUENCE_PARALLEL)
+
+
+def _output(context, parameters, live):
+    y = context.leave_tp(torch.einsum("bsnd,hnd->bsh", live["c"],
+                                      parameters["weight"]))
+    # After the sum, so that the bias is added once.
+    return {"y": y + parameters["bias"] if "bias" in parameters else y}
+
+
+OPERATORS = (
+    Operator("qkv_projection", ("a",), qkv_live, qkv_parameters, _qkv),
+    Operator("attention_core", ("q", "k", "v"),
+             lambda layer: (Live("c", (layer.num_heads, layer.value_head_dim), 0),),
+             none_of, _core),
+    Operator("output_projection", ("c",), stream("y"), output_parameters, _output),
+)

@@ -1,0 +1,44 @@
+"""Refuses what a plan may say and the runner does not run yet, by its name."""
+
+from .errors import NotSupported, PlanError
+from .model import positions_between
+from .operators import operator_at
+
+
+def check_supported(plan):
+    """Raises NotSupported or PlanError. The plan has the sizes that will run."""
+    if plan.sync != "all-reduce":
+        raise NotSupported(f"{plan.sync} between pipelines")
+    for r, pipeline in enumerate(plan.pipelines):
+        for stage in pipeline.stages:
+            where = plan.stage_name(r, stage.index)
+            for team in stage.teams:
+                _check_degrees(team.parallelism, where)
+                _check_sizes(plan, stage, team.parallelism, where)
+
+
+def _check_degrees(p, where):
+    if p.ep_degree > 1:
+        raise NotSupported(f"expert parallelism in {where}")
+    if p.tp_y_degree > 1:
+        raise NotSupported(f"2-D tensor parallelism in {where}")
+    if p.zero_stage > 1:
+        raise NotSupported(f"ZeRO {p.zero_stage} in {where}")
+
+
+def _check_sizes(plan, stage, p, where):
+    tokens = p.cp_degree * (p.tp_degree if p.sequence_parallel else 1)
+    if plan.sequence_length % tokens:
+        raise PlanError(where, f"{plan.sequence_length} tokens a sequence",
+                        f"a multiple of {tokens}, by which cp and sequence "
+                        "parallelism split them")
+    for index, op in positions_between(plan.layers, stage.begin, stage.end):
+        layer = plan.layers[index]
+        operator_at(plan.layers, index, op)
+        if layer.kv_lora_rank:
+            raise NotSupported(f"latent attention in {where}")
+        split = {"vocabulary": layer.vocab_size, "MLP width": layer.ffn_hidden_size}
+        for what, size in split.items():
+            if size % p.tp_degree:
+                raise PlanError(where, f"{what} {size}", "a multiple of the "
+                                f"tensor-parallel degree, {p.tp_degree}")
