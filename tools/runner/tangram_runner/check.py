@@ -150,9 +150,10 @@ class Comparison:
         lines = [f"wrong: loss differs by {self.loss_error:.1e}, "
                  f"{len({s.name for _, _, s in self.wrong if s.kind == 'parameter'})} "
                  f"of {len(self.names)} gradients differ"]
-        lines += self._origin()
+        culprit, found = self._origin()
+        lines += found
         parameters = sorted((w for w in self.wrong if w[2].kind == "parameter"),
-                            key=lambda w: -w[0])
+                            key=lambda w: (self._stage(w[2]) != culprit, -w[0]))
         lines += [f"  gradient of {seen.name} on rank {rank}, "
                   f"{self._stage(seen)}: differs by {error:.1e}"
                   for error, rank, seen in parameters[:10]]
@@ -164,7 +165,8 @@ class Comparison:
         return self.plan.stage_name(seen.pipeline, seen.stage)
 
     def _origin(self):
-        """Where the first difference arises, in the order of computation."""
+        """The stage where the first difference arises, in the order of
+        computation, and lines that say so."""
         values = [w for w in self.wrong if w[2].kind == "value"]
         gradients = [w for w in self.wrong if w[2].kind == "gradient"]
         if values:
@@ -175,10 +177,10 @@ class Comparison:
             culprit = seen.border + 1
         else:
             stages = sorted({self._stage(w[2]) for w in self.wrong})
-            return ([f"  all borders are right; wrong inside {', '.join(stages)}"]
-                    if stages else [])
+            inside = ", ".join(stages) or "the loss"
+            return None, [f"  all borders are right; wrong inside {inside}"]
         name = self.plan.stage_name(seen.pipeline, culprit)
-        return [f"  {name} is the first that goes wrong: the {seen.kind} of "
-                f"{seen.name} at the border of stages {seen.border} and "
-                f"{seen.border + 1}, microbatch {seen.microbatch}, rank {rank}, "
-                f"differs by {error:.1e}"]
+        return name, [f"  {name} is the first that goes wrong: the {seen.kind} "
+                      f"of {seen.name} at the border of stages {seen.border} and "
+                      f"{seen.border + 1}, microbatch {seen.microbatch}, rank {rank}, "
+                      f"differs by {error:.1e}"]

@@ -1,5 +1,7 @@
 """What each rank does: train for some steps, print, and compare if asked."""
 
+import sys
+
 import torch
 
 from .check import Comparison, Recorder, Reference
@@ -9,9 +11,11 @@ RIGHT, WRONG = 0, 1
 
 
 class Job:
+    """Called on each rank with its fabric."""
 
-    def __init__(self, plan, options):
+    def __init__(self, plan, options, out=sys.stdout):
         self.plan = plan
+        self.out = out
         self.steps = options.steps
         self.check = options.check
         name = options.dtype or ("float64" if options.check else "float32")
@@ -31,7 +35,7 @@ class Job:
         for step in range(self.steps):
             loss = trainer.gradients(step)
             if fabric.rank == 0:
-                print(f"step {step}: loss {loss:.6f}", flush=True)
+                self._print(f"step {step}: loss {loss:.6f}")
             if self.check:
                 ranks = fabric.gather_objects(recorder.take())
                 if fabric.rank == 0 and not self._compare(reference, step, loss, ranks):
@@ -39,10 +43,13 @@ class Job:
             trainer.update()
         return result
 
+    def _print(self, text):
+        print(text, file=self.out, flush=True)
+
     def _compare(self, reference, step, loss, ranks):
         expected = reference.step(step)
         comparison = Comparison(self.plan, reference, loss, expected, ranks,
                                 self.tolerance)
-        print("\n".join(comparison.lines()), flush=True)
+        self._print("\n".join(comparison.lines()))
         reference.trainer.update()
         return comparison.is_right

@@ -1,0 +1,225 @@
+"""Reading and shrinking plans, schedules and boxes: what needs no PyTorch."""
+
+import dataclasses
+import json
+import tempfile
+import unittest
+
+import harness
+import plans
+from plans import degrees
+from tangram_runner import boxes, schedule, tiny
+from tangram_runner.errors import NotSupported, PlanError
+from tangram_runner.model import Cut
+from tangram_runner.read_plan import plan_of, read_plan
+
+
+def in_short(order):
+    """"F0 F1 B0 …"; with chunks, "F0.1" is microbatch 0 of stage 1."""
+    chunks = len({one.stage for one in order}) > 1
+    return " ".join(f"{one.kind}{one.microbatch}" + (f".{one.stage}" if chunks else "")
+                    for one in order)
+
+
+def pipeline(num_stages, num_microbatches, **more):
+    cuts = [(1, op) for op in range(1, num_stages)]
+    data = plans.chain(cuts, [degrees()] * num_stages, microbatch=1,
+                       global_batch=num_microbatches, **more)
+    return plan_of(data).pipelines[0]
+
+
+class ScheduleTest(unittest.TestCase):
+
+    def test_1f1b_warms_up_for_the_stages_behind(self):
+        three = pipeline(3, 4)
+        self.assertEqual(in_short(schedule.passes(three, 0)),
+                         "F0 F1 F2 B0 F3 B1 B2 B3")
+        self.assertEqual(in_short(schedule.passes(three, 2)),
+                         "F0 B0 F1 B1 F2 B2 F3 B3")
+
+    def test_gpipe_runs_all_forward_passes_first(self):
+        self.assertEqual(in_short(schedule.passes(pipeline(2, 3, schedule="gpipe"), 1)),
+                         "F0 F1 F2 B0 B1 B2")
+
+    def test_warm_up_counts_include_the_pass_before_the_first_backward(self):
+        two = pipeline(2, 4, warm_up={"passes": [3, 1]})
+        self.assertEqual(in_short(schedule.passes(two, 0)),
+                         "F0 F1 F2 B0 F3 B1 B2 B3")
+
+    def test_zb_h1_delays_weight_gradients_by_the_number_of_the_device(self):
+        two = pipeline(2, 3, schedule="zb-h1")
+        self.assertEqual(in_short(schedule.passes(two, 0)),
+                         "F0 F1 B0 W0 F2 B1 W1 B2 W2")
+        self.assertEqual(in_short(schedule.passes(two, 1)),
+                         "F0 B0 F1 B1 W0 F2 B2 W1 W2")
+
+    def test_interleaved_runs_chunks_in_groups_of_p(self):
+        data = plans.chain([(1, 2), (2, 0), (2, 4)], [degrees()] * 4, microbatch=2,
+                           schedule="interleaved", virtual_stages=2)
+        for i, stage in enumerate(data["plan"]["stages"]):
+            stage["gpus"] = [{"node": "n", "first": i % 2, "count": 1}]
+        # 4 microbatches, p = 2, v = 2: device 1 warms up with (v - 1) p = 2.
+        order = schedule.passes(plan_of(data).pipelines[0], 1)
+        self.assertEqual(in_short(order),
+                         "F0.1 F1.1 F0.3 B0.3 F1.3 B1.3 F2.1 B0.1 F3.1 B1.1 "
+                         "F2.3 B2.3 F3.3 B3.3 B2.1 B3.1")
+
+    def test_routes_each_group_its_share_at_even_distances(self):
+        self.assertEqual(schedule.route([3, 1]), [0, 0, 1, 0])
+        self.assertEqual(schedule.route([2, 1, 1]), [0, 1, 2, 0])
+
+
+class BoxesTest(unittest.TestCase):
+
+    def test_shard_shares_elements_that_parts_outnumber(self):
+        self.assertEqual([boxes.shard(2, 4, i) for i in range(4)],
+                         [(0, 1), (0, 1), (1, 2), (1, 2)])
+        with self.assertRaisesRegex(PlanError, "3; expected a divisor or a multiple"):
+            boxes.shard(4, 3, 0)
+
+    def test_moves_from_two_halves_to_a_whole_and_back(self):
+        halves = {0: ((0, 4), (0, 2)), 1: ((0, 4), (2, 4))}
+        whole = {5: ((0, 4), (0, 4))}
+        self.assertEqual(boxes.moves(halves, whole),
+                         [(0, 5, halves[0]), (1, 5, halves[1])])
+        self.assertEqual(boxes.moves(whole, halves),
+                         [(5, 0, halves[0]), (5, 1, halves[1])])
+
+    def test_moves_take_each_element_from_one_of_its_replicas(self):
+        whole = ((0, 4),)
+        moves = boxes.moves({0: whole, 1: whole}, {1: whole, 2: whole, 3: whole})
+        # Rank 1 keeps its own; the others take turns.
+        self.assertEqual([(m.source, m.target) for m in moves],
+                         [(1, 1), (1, 2), (0, 3)])
+
+    def test_moves_fail_if_something_is_not_sent(self):
+        with self.assertRaisesRegex(AssertionError, "2 of 4 elements"):
+            boxes.moves({0: ((0, 2),)}, {1: ((0, 4),)})
+
+
+class ReadPlanTest(unittest.TestCase):
+
+    def setUp(self):
+        self.data = plans.chain([(1, 3), (2, 0)], [degrees(tp=2), degrees(dp=2),
+                                                   degrees()])
+        self.stages = self.data["plan"]["stages"]
+
+    def refuses(self, message):
+        with self.assertRaises((PlanError, NotSupported)) as caught:
+            plan_of(self.data)
+        self.assertEqual(str(caught.exception), message)
+
+    def test_ranks_are_numbered_in_the_order_of_the_file(self):
+        plan = plan_of(self.data)
+        self.assertEqual([stage.teams[0].ranks for stage in plan.pipelines[0].stages],
+                         [(0, 1), (2, 3), (4,)])
+        self.assertEqual(plan.num_ranks, 5)
+        self.assertEqual(plan.pipelines[0].stages[1].begin, Cut(1, 3))
+
+    def test_examples_are_read(self):
+        plan = read_plan(harness.ROOT / "examples/plans/mixed-stages.json")
+        teams = plan.pipelines[0].stages[0].teams
+        self.assertEqual([len(team.microbatches) for team in teams], [12, 4])
+        plan = read_plan(harness.ROOT / "examples/plans/two-pipelines.json")
+        self.assertEqual(plan.pipelines[1].first_sample, 50)
+
+    def test_another_version(self):
+        self.data["format_version"] = "tangram.plan/v2"
+        self.refuses('format_version: "tangram.plan/v2"; expected "tangram.plan/v1"')
+
+    def test_a_file_that_is_no_plan(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("{")
+            file.flush()
+            with self.assertRaisesRegex(PlanError, "no JSON"):
+                read_plan(file.name)
+
+    def test_stages_that_leave_a_gap(self):
+        self.stages[1]["plan"]["begin"]["op"] = 4
+        self.refuses("plan.stages[1].plan.begin: layer 1 operator 4; expected "
+                     "layer 1 operator 3")
+
+    def test_stages_that_end_early(self):
+        self.stages[2]["plan"].update(end={"layer": 3, "op": 0}, recompute=[
+            {"num_layers": 1}])
+        self.refuses("plan.stages[2].plan.end: layer 3; expected layer 4, the end "
+                     "of all layers")
+
+    def test_a_gpu_twice(self):
+        self.stages[2]["gpus"][0]["first"] = 1
+        self.refuses("plan.stages[2].gpus[0]: GPU 1 of node n again; expected each "
+                     "GPU at most once in a plan")
+
+    def test_degrees_that_are_not_the_number_of_gpus(self):
+        self.stages[1]["gpus"][0]["count"] = 1
+        self.refuses("plan.stages[1].gpus: 1 GPUs; expected 2, as tp x cp x dp")
+
+    def test_a_degree_that_does_not_divide(self):
+        self.data["plan"]["pipeline_microbatch_size"] = 1
+        self.refuses("plan.stages[1].dp_degree: 2; expected a divisor of the 1 "
+                     "samples of a microbatch")
+
+    def test_a_mask_with_bits_of_no_operator(self):
+        self.stages[2]["plan"]["recompute"][1]["mask"] = 4
+        self.refuses("plan.stages[2].plan.recompute: mask 0x4; expected bits of the "
+                     "operators of layer 3 only")
+
+    def test_an_unknown_field_of_a_stage(self):
+        self.stages[0]["twist"] = 1
+        self.refuses("plan.stages[0].twist: an unknown field; expected one of gpus, "
+                     "island, made_by, mixed, plan")
+
+    def test_warm_up_counts_that_rise(self):
+        self.data["plan"]["warm_up"] = {"passes": [1, 2, 1]}
+        self.refuses("plan.warm_up.passes: [1, 2, 1]; expected 3 positive numbers "
+                     "that fall along the stages")
+
+    def test_groups_that_do_not_share_the_whole(self):
+        del self.stages[1]["plan"]["parallelism"]
+        self.stages[1]["mixed"] = {"sharing": "lock-step", "groups": [
+            {"parallelism": degrees(), "share": 1},
+            {"parallelism": degrees(), "share": 2}]}
+        self.refuses("plan.stages[1].mixed.groups: 2 with a sum of shares of 3; "
+                     "expected at least two with a sum of 2")
+
+
+class TinyTest(unittest.TestCase):
+
+    def test_structure_stays_and_sizes_shrink(self):
+        plan = read_plan(harness.ROOT / "examples/plans/mixed-stages.json")
+        small = tiny.tiny(plan)
+        self.assertEqual(len(small.layers), len(plan.layers))
+        self.assertEqual(small.pipelines[0].stages, plan.pipelines[0].stages)
+        self.assertLess(small.layers[1].hidden_size, 65)
+        self.assertLess(small.sequence_length, 65)
+
+    def test_samples_are_those_of_the_smaller_microbatches(self):
+        data = plans.chain([(1, 3)], [degrees(dp=4), degrees(dp=2)], microbatch=16,
+                           global_batch=64)
+        small = tiny.tiny(plan_of(data)).pipelines[0]
+        self.assertEqual(small.microbatch_size, 4)
+        self.assertEqual(small.num_microbatches, 4)
+        self.assertEqual({stage.teams[0].num_samples for stage in small.stages}, {4})
+
+    def test_heads_are_shared_as_before(self):
+        # Multi-head, grouped, one key head for all, degrees beyond the key heads.
+        self.assertEqual(tiny.tiny_heads(32, 32, [1, 2]), (2, 2))
+        self.assertEqual(tiny.tiny_heads(64, 8, [1, 2, 8]), (16, 8))
+        self.assertEqual(tiny.tiny_heads(32, 8, [1, 4]), (8, 4))
+        self.assertEqual(tiny.tiny_heads(32, 1, [1, 4]), (4, 1))
+        self.assertEqual(tiny.tiny_heads(64, 8, [2, 16]), (16, 2))
+
+    def test_every_degree_still_divides(self):
+        for tp in 1, 2, 4, 8:
+            for cp in 1, 2, 3:
+                data = plans.chain([(1, 3)], [degrees(tp=tp, cp=cp, sp=True),
+                                              degrees(tp=2)], sequence=48)
+                small = tiny.tiny(plan_of(data))
+                layer = small.layers[1]
+                for size in (layer.num_heads, layer.ffn_hidden_size,
+                             small.layers[0].vocab_size, small.sequence_length // cp):
+                    self.assertEqual(size % tp, 0)
+
+
+if __name__ == "__main__":
+    harness.main()

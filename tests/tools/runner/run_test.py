@@ -1,0 +1,266 @@
+"""Plans that train as one process does, and faults that the comparison finds."""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import harness
+import plans
+from plans import GPT, LLAMA, chain, degrees, model
+
+if harness.HAS_TORCH:
+    import torch
+    from tangram_runner import __main__ as command
+    from tangram_runner import border, launch, stage_run, support, sync, tiny
+    from tangram_runner.errors import NotSupported, PlanError
+    from tangram_runner.job import Job
+    from tangram_runner.operators.context import Context
+    from tangram_runner.read_plan import plan_of
+
+
+def run(data, *options, small=False):
+    """Trains a plan on processes of this machine. Returns exit code and output."""
+    plan = plan_of(data)
+    if small:
+        plan = tiny.tiny(plan)
+    support.check_supported(plan)
+    with tempfile.TemporaryFile("w+") as out:
+        job = Job(plan, command.parse(["plan", "--check", *options]), out)
+        code = launch.spawn(plan.num_ranks, job)
+        out.seek(0)
+        return code, out.read()
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class RunTest(unittest.TestCase):
+
+    def trains_right(self, data, steps=1, small=True):
+        code, text = run(data, "--steps", str(steps), small=small)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(text.count("right: loss and"), steps)
+
+    def test_each_degree_alone(self):
+        for alone in (degrees(tp=2), degrees(tp=2, sp=True), degrees(dp=2),
+                      degrees(cp=2), degrees(dp=2, zero=1)):
+            with self.subTest(str(alone)):
+                self.trains_right(chain([], [alone]), steps=2)
+
+    def test_all_degrees_together(self):
+        self.trains_right(chain([], [degrees(tp=2, cp=2, dp=2, sp=True, zero=1)]))
+
+    def test_real_sizes(self):
+        self.trains_right(chain([(1, 7)], [degrees(tp=2), degrees(dp=2)]), small=False)
+
+    def test_a_cut_before_each_operator(self):
+        for op in range(10):
+            with self.subTest(op):
+                self.trains_right(chain([(2, op)], [degrees(tp=2, sp=op % 2 == 1),
+                                                    degrees(dp=2)]))
+
+    def test_unlike_degrees_on_both_sides(self):
+        self.trains_right(chain([(1, 3), (1, 8), (2, 4)],
+                                [degrees(), degrees(tp=2, dp=2), degrees(tp=4, sp=True),
+                                 degrees(cp=2, dp=2)]))
+
+    def test_the_ends_of_a_tied_embedding_with_unlike_degrees(self):
+        self.trains_right(chain([(2, 0)], [degrees(tp=2, dp=2),
+                                           degrees(tp=4, sp=True, zero=1)]), steps=3)
+
+    def test_grouped_queries_and_more_ranks_than_key_heads(self):
+        of = model(**{**LLAMA, "num_kv_heads": 2, "qk_norm": True, "qkv_bias": True})
+        self.trains_right(chain([(1, 2), (1, 3), (2, 4)],
+                                [degrees(tp=2), degrees(tp=8), degrees(tp=4, sp=True),
+                                 degrees(tp=2, cp=2)], of=of))
+
+    def test_sliding_window_over_context_parallel_ranks(self):
+        of = model(**{**LLAMA, "sliding_window": 4})
+        self.trains_right(chain([(2, 0)], [degrees(cp=4), degrees(cp=2, tp=2)], of=of))
+
+    def test_recomputation_masks(self):
+        for mask in (0x004, 0x3ff, 0x081, 0x2a5):
+            with self.subTest(mask):
+                self.trains_right(chain([(1, 3)], [degrees(tp=2, sp=True), degrees(dp=2)],
+                                        mask=mask))
+
+    def test_schedules(self):
+        for more in ({"schedule": "gpipe"}, {"schedule": "1f1b"}, {"schedule": "zb-h1"},
+                     {"warm_up": {"passes": [5, 2, 1]}}):
+            with self.subTest(str(more)):
+                self.trains_right(chain([(1, 5), (2, 2)], [degrees(tp=2), degrees(),
+                                                           degrees(dp=2)],
+                                        mask=0x3fc, global_batch=16, **more))
+
+    def test_interleaved_chunks(self):
+        data = chain([(1, 2), (1, 6), (2, 0), (2, 4), (3, 1)], [degrees(tp=2)] * 6,
+                     schedule="interleaved", virtual_stages=3)
+        for i, stage in enumerate(data["plan"]["stages"]):
+            stage["gpus"] = [{"node": "n", "first": i % 2 * 2, "count": 2}]
+        self.trains_right(data, steps=2)
+
+    def test_two_pipelines_with_uneven_shares(self):
+        first = chain([(1, 3)], [degrees(tp=2), degrees()])
+        second = chain([(2, 4)], [degrees(), degrees(dp=3)], microbatch=3)
+        for stage in second["plan"]["stages"]:
+            stage["gpus"][0]["node"] = "m"
+        del second["plan"]["stages"][0]["gpus"][0]["first"]
+        data = {**first, "replicated_plan": {"pipelines": [
+            {"plan": first.pop("plan"), "num_microbatches": 4},
+            {"plan": second.pop("plan"), "num_microbatches": 2}]}}
+        data.pop("plan")
+        data["training"]["global_batch_size"] = 14
+        self.trains_right(data, steps=2)
+
+    def test_groups_in_lock_step_and_routed(self):
+        for sharing, shares in ("lock-step", (3, 1)), ("routed", (2, 4)):
+            with self.subTest(sharing):
+                data = chain([(1, 4)], [degrees(tp=2), degrees(dp=2)], microbatch=4,
+                             global_batch=24)
+                stage = data["plan"]["stages"][0]
+                del stage["plan"]["parallelism"]
+                stage["gpus"] = [{"node": "m", "count": 3}]
+                stage["mixed"] = {"sharing": sharing, "groups": [
+                    {"parallelism": degrees(), "share": shares[0]},
+                    {"parallelism": degrees(tp=2), "share": shares[1]}]}
+                self.trains_right(data)
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class FaultTest(unittest.TestCase):
+    """Faults of stage 1 of 3 alone. One process has no stage 1, so it is right."""
+
+    def setUp(self):
+        self.data = chain([(1, 3), (2, 1)], [degrees(tp=2), degrees(tp=2, dp=2, sp=True),
+                                             degrees(dp=2)])
+
+    def finds(self, *texts):
+        code, text = run(self.data)
+        self.assertEqual(code, 1, text)
+        for expected in texts:
+            self.assertIn(expected, text)
+
+    def test_a_value_that_goes_wrong(self):
+        forward = stage_run.StageRun.forward
+
+        def wrong(self, microbatch, inputs):
+            outputs = forward(self, microbatch, inputs)
+            if self.stage.index == 1:
+                outputs["x"] = outputs["x"] * 1.001
+            return outputs
+
+        with mock.patch.object(stage_run.StageRun, "forward", wrong):
+            self.finds("stage 1 is the first that goes wrong: the value of x at the "
+                       "border of stages 1 and 2")
+
+    def test_a_gradient_that_does_not_cross_the_border(self):
+        backward = stage_run.StageRun.backward
+
+        def wrong(self, microbatch, gradients):
+            found = backward(self, microbatch, gradients)
+            if self.stage.index == 1:
+                found["x"] = torch.zeros_like(found["x"])
+            return found
+
+        with mock.patch.object(stage_run.StageRun, "backward", wrong):
+            self.finds("loss differs by 0.0e+00", "stage 1 is the first that goes "
+                       "wrong: the gradient of x at the border of stages 0 and 1")
+
+    def test_replicas_that_do_not_add_up(self):
+        within_team = sync.GradientSync._within_team
+
+        def wrong(self, run):
+            if run.stage.index != 1:
+                within_team(self, run)
+
+        with mock.patch.object(sync.GradientSync, "_within_team", wrong):
+            self.finds("all borders are right; wrong inside stage 1",
+                       "gradient of 1.output_projection.weight")
+
+    def test_a_part_that_tp_ranks_do_not_add_up(self):
+        leave = Context.leave_tp
+
+        def wrong(self, tensor):
+            if self.parallelism.sequence_parallel:
+                return tensor[:, :tensor.shape[1] // 2]
+            return leave(self, tensor)
+
+        with mock.patch.object(Context, "leave_tp", wrong):
+            self.finds("stage 1 is the first that goes wrong: the value of")
+
+    def test_samples_that_are_mixed_up_at_a_border(self):
+        receive = border.Exchange.receive
+
+        def wrong(self, fabric, dtype):
+            tensors = receive(self, fabric, dtype)
+            if fabric.rank in (2, 3):
+                tensors = {n: t.flip(1) for n, t in tensors.items()}
+            return tensors
+
+        with mock.patch.object(border.Exchange, "receive", wrong):
+            self.finds("stage 0 is the first that goes wrong: the value of")
+
+    def test_a_rank_that_fails_ends_the_others(self):
+        def wrong(self, microbatch, inputs):
+            if self.stage.index == 1:
+                raise ValueError("out of memory")
+            return forward(self, microbatch, inputs)
+
+        forward = stage_run.StageRun.forward
+        with mock.patch.object(stage_run.StageRun, "forward", wrong), \
+                mock.patch("traceback.print_exc"):
+            self.assertIsNone(run(self.data)[0])
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class SupportTest(unittest.TestCase):
+
+    def refuses(self, message, data):
+        with self.assertRaises((NotSupported, PlanError)) as caught:
+            support.check_supported(plan_of(data))
+        self.assertEqual(str(caught.exception), message)
+
+    def test_what_is_missing_is_named(self):
+        self.refuses("not supported yet: ZeRO 3 in stage 1",
+                     chain([(1, 3)], [degrees(), degrees(dp=2, zero=3)]))
+        self.refuses("not supported yet: 2-D tensor parallelism in stage 0",
+                     chain([], [degrees(tp=4, tp_y_degree=2)]))
+
+    def test_sizes_that_a_degree_does_not_divide(self):
+        self.refuses("stage 0: MLP width 130; expected a multiple of the "
+                     "tensor-parallel degree, 4",
+                     chain([], [degrees(tp=4)], of=model(**GPT, ffn_hidden_size=130)))
+
+
+class CommandTest(unittest.TestCase):
+
+    def ends(self, code, text, *arguments):
+        done = subprocess.run(
+            ["/usr/bin/python3", "-m", "tangram_runner", *map(str, arguments)],
+            cwd=harness.RUNNER, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(text, done.stdout + done.stderr)
+
+    @unittest.skipIf(harness.HAS_TORCH, "not applicable: PyTorch is installed")
+    def test_says_that_pytorch_is_missing(self):
+        self.ends(3, "apt-get install python3-torch", "plan.json")
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_exit_codes(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            json.dump(chain([(1, 3)], [degrees(dp=2), degrees()]), file)
+            file.flush()
+            self.ends(0, "right: loss and 36 gradients", file.name, "--tiny", "--check")
+            self.ends(0, "step 1: loss", file.name, "--steps", "2")
+            # No two orders of additions give the same float64.
+            self.ends(1, "wrong: loss differs by", file.name, "--check", "--tolerance",
+                      "1e-30")
+        self.ends(2, "nowhere.json: No such file or directory; expected a plan file",
+                  "nowhere.json")
+
+
+if __name__ == "__main__":
+    harness.main()
