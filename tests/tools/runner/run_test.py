@@ -87,6 +87,13 @@ class RunTest(unittest.TestCase):
                 self.trains_right(chain([(1, 3)], [degrees(tp=2, sp=True), degrees(dp=2)],
                                         mask=mask))
 
+    def test_recomputed_ends_of_the_model_see_the_tokens_of_their_microbatch(self):
+        data = chain([(1, 3)], [degrees(dp=2), degrees(tp=2)])
+        stages = data["plan"]["stages"]
+        stages[0]["plan"]["recompute"][0]["mask"] = 1
+        stages[1]["plan"]["recompute"][-1]["mask"] = 2
+        self.trains_right(data)
+
     def test_schedules(self):
         for more in ({"schedule": "gpipe"}, {"schedule": "1f1b"}, {"schedule": "zb-h1"},
                      {"warm_up": {"passes": [5, 2, 1]}}):

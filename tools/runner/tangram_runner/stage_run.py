@@ -67,7 +67,8 @@ class StageRun:
                 self.shards[name] = Shard(name, parameter, box, values)
             parameters[parameter.name] = self.shards[name].values
         context = Context(spec, self.team, self.place, self.fabric,
-                          self.plan.sequence_length)
+                          self.plan.sequence_length,
+                          self.plan.global_batch_size * self.plan.sequence_length)
         return Cut(layer, op), operator, context, parameters
 
     def _segments(self):
@@ -98,22 +99,23 @@ class StageRun:
         return first + begin, first + end
 
     def _read_tokens(self, microbatch):
+        """Inputs and targets of a pass, for the ends of the model."""
+        if not (self.is_first or self.is_last):
+            return {}
         vocabulary = self.plan.layers[0].vocab_size
         tokens, targets = data.batch(
             self.settings.seed, self.step, self.samples_of(microbatch),
             self.steps[0][2].token_range, vocabulary, self.plan.sequence_length,
             self.fabric.device)
-        weight = 1 / (self.plan.global_batch_size * self.plan.sequence_length)
-        for _, _, context, _ in self.steps:
-            context.tokens, context.targets = tokens, targets
-            context.token_weight = weight
+        return {"tokens": tokens, "targets": targets}
 
-    def _run(self, steps, tensors):
+    def _run(self, steps, tensors, ids):
         """Runs operators and keeps only what lives after them."""
         tensors = dict(tensors)
         for step in steps:
             _, operator, context, parameters = step
-            tensors.update(operator.forward(context, parameters, tensors))
+            tensors.update(operator.forward(context, parameters,
+                                            {**tensors, **ids}))
             after = self._cut_after(step)
             names = {live.name for live in self.live[after]} | {"loss"}
             tensors = {n: t for n, t in tensors.items() if n in names}
@@ -121,12 +123,12 @@ class StageRun:
                 tensors = self.watch(after, tensors)
         return tensors
 
-    def _recompute(self, steps, tensors):
+    def _recompute(self, steps, tensors, ids):
         names = sorted(tensors)
         outputs = []
 
         def run(*values):
-            result = self._run(steps, dict(zip(names, values)))
+            result = self._run(steps, dict(zip(names, values)), ids)
             outputs[:] = sorted(result)
             return tuple(result[name] for name in outputs)
 
@@ -139,11 +141,11 @@ class StageRun:
         Returns those of the last."""
         for tensor in inputs.values():
             tensor.requires_grad_()
-        if self.is_first or self.is_last:
-            self._read_tokens(microbatch)
+        ids = self._read_tokens(microbatch)
         tensors = inputs
         for steps, recomputed in self.segments:
-            tensors = (self._recompute if recomputed else self._run)(steps, tensors)
+            run = self._recompute if recomputed else self._run
+            tensors = run(steps, tensors, ids)
         self.held[microbatch] = (inputs, tensors)
         if self.is_last and self.place.tp == 0:
             # The other tp ranks have the same loss.

@@ -70,7 +70,8 @@ class Operator:
     """`forward(context, parameters, live)` returns the tensors it writes.
 
     `parameters` maps names within the operator to this rank's shards, `live`
-    names to this rank's boxes.
+    names to this rank's boxes. The ends of the model also find there "tokens" and
+    "targets", ids of (sample, token).
     """
     name: str
     reads: Tuple[str, ...]

@@ -19,12 +19,9 @@ class Context:
     place: Place
     fabric: Any
     sequence_length: int
-    # Inputs and targets of this rank's samples and cp part: (sample, token).
-    tokens: Any = None
-    targets: Any = None
-    # 1 / tokens of the global batch: every token weighs the same, whichever
-    # stage, replica or pipeline computes it.
-    token_weight: float = 0.0
+    # Tokens of the global batch. Each weighs the same, whichever stage, replica
+    # or pipeline computes it.
+    num_tokens: int
 
     @property
     def parallelism(self):

@@ -37,7 +37,7 @@ def embedding_parameters(layer):
 
 
 def _embedding(context, parameters, live):
-    rows, mine = _own(context.tokens, context)
+    rows, mine = _own(live["tokens"], context)
     x = functional.embedding(rows, parameters["tokens"]) * mine[..., None]
     x = context.leave_tp(x)
     if "positions" in parameters:
@@ -63,10 +63,10 @@ def _head(context, parameters, live):
     greatest = fabric.all_reduce_max(logits.detach().amax(-1), ranks)
     logits = logits - greatest[..., None]
     total = sharing.sum_over(logits.exp().sum(-1), fabric, ranks)
-    rows, mine = _own(context.targets, context)
+    rows, mine = _own(live["targets"], context)
     target = logits.gather(-1, rows[..., None])[..., 0] * mine
     target = sharing.sum_over(target, fabric, ranks)
-    return {"loss": (total.log() - target).sum() * context.token_weight}
+    return {"loss": (total.log() - target).sum() / context.num_tokens}
 
 
 OPERATORS = (

@@ -1,0 +1,105 @@
+"""Random plans of what the runner supports, for tests: same seed, same plan."""
+
+import random
+
+import plans
+from plans import GPT, degrees, model
+
+MOST_RANKS = 12
+
+
+def random_model(pick):
+    num_layers = pick.randint(1, 4)
+    if pick.random() < 0.4:
+        return num_layers, model(num_layers, **GPT, max_positions=pick.choice([0, 64]),
+                                 tied=pick.random() < 0.7)
+    options = {"gated_mlp": True, "num_kv_heads": pick.choice([1, 2, 4, 8]),
+               "qkv_bias": pick.random() < 0.3, "qk_norm": pick.random() < 0.3,
+               "sliding_window": pick.choice([0, 0, 5]), "max_positions": 0,
+               "tied": pick.random() < 0.3}
+    return num_layers, model(num_layers, **options)
+
+
+def random_degrees(pick, most, microbatch):
+    while True:
+        tp, cp = pick.choice([1, 1, 2, 4, 8]), pick.choice([1, 1, 1, 2, 4])
+        dp = pick.choice([d for d in (1, 2, 3, 4) if microbatch % d == 0])
+        if tp * cp * dp <= most:
+            return degrees(tp, dp, cp, sp=tp > 1 and pick.random() < 0.5,
+                           zero=pick.choice([0, 0, 1]))
+
+
+def random_cuts(pick, num_layers, num_stages):
+    """Cuts between any operators, in order."""
+    all_cuts = [(layer, op) for layer in range(1, num_layers + 1) for op in range(10)]
+    all_cuts += [(num_layers + 1, 0), (num_layers + 1, 1)]
+    return sorted(pick.sample(all_cuts, num_stages - 1))
+
+
+def random_pipeline(pick, of, num_layers, node, most, num_microbatches):
+    """Returns the pipeline and its samples."""
+    schedule = pick.choice(["1f1b", "1f1b", "gpipe", "interleaved", "zb-h1"])
+    microbatch = pick.choice([1, 2, 4, 6])
+    devices = pick.randint(1, 3)
+    chunks = pick.choice([2, 3]) if schedule == "interleaved" else 1
+    each = [random_degrees(pick, most // devices, microbatch) for _ in range(devices)]
+    cuts = random_cuts(pick, num_layers, devices * chunks)
+    ends = [(0, 0), *cuts, (num_layers + 2, 0)]
+    firsts = [sum(plans.size(p) for p in each[:d]) for d in range(devices)]
+    stages = []
+    for i in range(devices * chunks):
+        p = each[i % devices]
+        stage = plans.stage(ends[i], ends[i + 1], (firsts[i % devices], plans.size(p)), p)
+        for j, run in enumerate(stage["plan"]["recompute"]):
+            layer = ends[i][0] + j
+            bits = 1 if layer == 0 else 2 if layer == num_layers + 1 else 10
+            run["mask"] = pick.choice([0, pick.getrandbits(bits), (1 << bits) - 1])
+        stage["gpus"][0]["node"] = node
+        stages.append(stage)
+    data = {"pipeline_microbatch_size": microbatch, "stages": stages,
+            "schedule": schedule, "virtual_stages": chunks}
+    if schedule == "interleaved":
+        num_microbatches = num_microbatches * devices
+    if schedule == "1f1b" and pick.random() < 0.4:
+        counts = [pick.randint(1, 3)]
+        for _ in range(devices - 1):
+            counts.append(counts[-1] + pick.randint(0, 2))
+        data["warm_up"] = {"passes": counts[::-1]}
+    if schedule in ("1f1b", "gpipe") and pick.random() < 0.4:
+        mix(pick, stages[0], firsts[1] if devices > 1 else plans.size(each[0]),
+            microbatch, num_microbatches)
+    return data, microbatch, num_microbatches
+
+
+def mix(pick, stage, num_gpus, microbatch, num_microbatches):
+    """Makes groups of a stage that has GPUs enough."""
+    sharing = pick.choice(["lock-step", "routed"])
+    whole = microbatch if sharing == "lock-step" else num_microbatches
+    if num_gpus < 2 or whole < 2:
+        return
+    share = pick.randint(1, whole - 1)
+    groups = [{"parallelism": degrees(tp=p), "share": s} for p, s in
+              ((1, share), (2 if num_gpus > 2 else 1, whole - share))]
+    used = sum(plans.size(group["parallelism"]) for group in groups)
+    del stage["plan"]["parallelism"]
+    stage["gpus"][0]["count"] = used
+    stage["mixed"] = {"sharing": sharing, "groups": groups}
+
+
+def random_plan(seed):
+    pick = random.Random(seed)
+    num_layers, of = random_model(pick)
+    replicas = pick.choice([1, 1, 1, 2])
+    pipelines, samples = [], 0
+    for r in range(replicas):
+        plan, microbatch, num_microbatches = random_pipeline(
+            pick, of, num_layers, f"n{r}", MOST_RANKS // replicas, pick.randint(1, 5))
+        pipelines.append({"plan": plan, "num_microbatches": num_microbatches})
+        samples += microbatch * num_microbatches
+    data = plans.plan([], of=of, global_batch=samples,
+                      sequence=pick.choice([32, 64]))
+    del data["plan"]
+    data["training"]["optimizer"] = pick.choice(["ADAM", "SGD"])
+    if replicas == 1:
+        return {**data, "plan": pipelines[0]["plan"]}
+    return {**data, "replicated_plan": {"pipelines": pipelines}}
