@@ -1,16 +1,14 @@
 """Plans that train as one process does, and faults that the comparison finds."""
 
-import contextlib
-import io
 import json
+import os
+import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
 import harness
-import plans
 from plans import GPT, LLAMA, chain, degrees, model
 
 if harness.HAS_TORCH:
@@ -76,6 +74,16 @@ class RunTest(unittest.TestCase):
         self.trains_right(chain([(1, 2), (1, 3), (2, 4)],
                                 [degrees(tp=2), degrees(tp=8), degrees(tp=4, sp=True),
                                  degrees(tp=2, cp=2)], of=of))
+
+    def test_latent_attention(self):
+        for q_rank in 0, 12:
+            with self.subTest(q_rank):
+                of = model(**{**LLAMA, "num_kv_heads": 8, "head_dim": 12,
+                              "q_lora_rank": q_rank, "kv_lora_rank": 16,
+                              "rope_head_dim": 4})
+                self.trains_right(chain([(1, 2), (2, 1)],
+                                        [degrees(tp=2, sp=True), degrees(tp=4, cp=2),
+                                         degrees(dp=2)], of=of, mask=0x3fe), steps=2)
 
     def test_sliding_window_over_context_parallel_ranks(self):
         of = model(**{**LLAMA, "sliding_window": 4})
@@ -250,6 +258,34 @@ class CommandTest(unittest.TestCase):
             cwd=harness.RUNNER, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertIn(text, done.stdout + done.stderr)
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_ranks_that_a_launcher_starts(self):
+        # The environment that torchrun gives its processes.
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with tempfile.NamedTemporaryFile("w") as file:
+            json.dump(chain([(1, 3)], [degrees(), degrees()]), file)
+            file.flush()
+            ranks = [subprocess.Popen(
+                ["/usr/bin/python3", "-m", "tangram_runner", file.name, "--tiny",
+                 "--check"], cwd=harness.RUNNER, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2",
+                     "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
+                     "MASTER_PORT": str(port)}) for rank in range(2)]
+            texts = [rank.communicate()[0] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0])
+        self.assertIn("right: loss and 36 gradients", texts[0])
+        self.assertEqual(texts[1], "")
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_another_number_of_ranks_than_the_plan_has(self):
+        with tempfile.NamedTemporaryFile("w") as file, \
+                mock.patch.dict("os.environ", RANK="0", WORLD_SIZE="3"):
+            json.dump(chain([], [degrees(dp=2)]), file)
+            file.flush()
+            self.ends(2, "WORLD_SIZE: 3; expected 2", file.name)
 
     @unittest.skipIf(harness.HAS_TORCH, "not applicable: PyTorch is installed")
     def test_says_that_pytorch_is_missing(self):

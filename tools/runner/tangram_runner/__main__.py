@@ -45,6 +45,7 @@ def main(arguments):
         if options.tiny:
             plan = tiny(plan)
         check_supported(plan)
+        launch.check_world(plan.num_ranks)
     except (PlanError, NotSupported) as error:
         print(f"{options.plan}: {error}", file=sys.stderr)
         return BAD_INPUT

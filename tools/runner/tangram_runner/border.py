@@ -16,13 +16,20 @@ from .operators.base import live_box
 class Border:
     """Between stages `index` and `index` + 1 of a pipeline."""
 
-    def __init__(self, plan, pipeline, index, live):
+    def __init__(self, plan, pipeline_index, index, live):
+        pipeline = plan.pipelines[pipeline_index]
         self.plan = plan
         self.stages = pipeline.stages[index:index + 2]
         self.live = live[self.stages[0].end]
         self.microbatches = pipeline.num_microbatches
         # Tags tell apart what two ranks send each other.
         self.first_tag = 2 * index * self.microbatches
+        self.channels = [(pipeline_index, index, direction) for direction in (0, 1)]
+
+    @property
+    def ranks(self):
+        return sorted({rank for stage in self.stages for team in stage.teams
+                       for rank in team.ranks})
 
 
 @functools.lru_cache(maxsize=None)
@@ -58,6 +65,7 @@ class Exchange:
         self.wanted = _boxes(border.live, length, teams[1])
         self.routes = _routes(border.live, length, *teams)
         self.tag = border.first_tag + direction * border.microbatches + microbatch
+        self.channel = border.channels[direction]
 
     def send(self, fabric, tensors):
         for (source, target), pieces in self.routes.items():
@@ -65,7 +73,7 @@ class Exchange:
                 continue
             parts = [tensors[name][within(box, self.sent[name][source])].reshape(-1)
                      for name, box in pieces]
-            fabric.send(torch.cat(parts), target, self.tag)
+            fabric.send(torch.cat(parts), target, self.tag, self.channel)
 
     def receive(self, fabric, dtype):
         me = fabric.rank
@@ -76,7 +84,7 @@ class Exchange:
             if target != me:
                 continue
             size = sum(volume(box) for _, box in pieces)
-            message = fabric.receive(size, dtype, source, self.tag)
+            message = fabric.receive(size, dtype, source, self.tag, self.channel)
             for name, box in pieces:
                 part, message = message[:volume(box)], message[volume(box):]
                 result[name][within(box, self.wanted[name][me])] = part.view(

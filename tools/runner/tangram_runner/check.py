@@ -44,7 +44,7 @@ class Recorder:
         for name, tensor in tensors.items():
             box = live_box(live[name], run.plan.sequence_length, run.team, run.place)
             samples = (first, first + tensor.shape[0])
-            self.seen.append(Seen(name, (samples,) + box[1:], tensor.detach().clone(),
+            self.seen.append(Seen(name, (samples,) + box[1:], tensor.detach().cpu().clone(),
                                   run.pipeline_index, run.stage.index, kind, border,
                                   microbatch))
 
@@ -52,7 +52,7 @@ class Recorder:
         """Returns all of the step, after its gradients were added up."""
         for run in self.trainer.runs.values():
             for shard in run.shards.values():
-                self.seen.append(Seen(shard.name, shard.box, shard.gradient.clone(),
+                self.seen.append(Seen(shard.name, shard.box, shard.gradient.cpu().clone(),
                                       run.pipeline_index, run.stage.index))
         seen, self.seen = self.seen, []
         return seen
@@ -88,12 +88,12 @@ class Reference:
     def part(self, seen, cut):
         if seen.kind == "parameter":
             shard = self.run.shards[seen.name]
-            return shard.gradient[within(seen.box, shard.box)]
+            return shard.gradient[within(seen.box, shard.box)].cpu()
         whole = self.tensors[cut][seen.name]
         origin = tuple((0, n) for n in whole.shape)
         if seen.kind == "gradient":
             whole = (torch.zeros_like(whole) if whole.grad is None else whole.grad)
-        return whole.detach()[within(seen.box, origin)]
+        return whole.detach()[within(seen.box, origin)].cpu()
 
 
 def relative_error(found, expected, least):

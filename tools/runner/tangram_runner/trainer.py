@@ -27,6 +27,10 @@ class Trainer:
         self.settings = settings
         fabric.make_groups(groups_of(plan))
         live = live_tensors(plan.layers)
+        borders = [[Border(plan, r, i, live) for i in range(len(pipeline.stages) - 1)]
+                   for r, pipeline in enumerate(plan.pipelines)]
+        fabric.make_channels({channel: border.ranks for each in borders
+                              for border in each for channel in border.channels})
         self.runs = {}  # From stage to its run on this rank.
         for r, pipeline in enumerate(plan.pipelines):
             for stage in pipeline.stages:
@@ -37,8 +41,7 @@ class Trainer:
                         run.pipeline_index = r
                         self.runs[stage.index] = run
                         self.pipeline = pipeline
-        self.borders = [Border(plan, self.pipeline, i, live)
-                        for i in range(len(self.pipeline.stages) - 1)]
+                        self.borders = borders[r]
         device = min(self.runs)
         self.passes = [p for p in schedule.passes(self.pipeline, device)
                        if self.runs[p.stage].team.runs(p.microbatch)]

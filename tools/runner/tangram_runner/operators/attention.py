@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from .. import sharing
 from ..boxes import shard
+from . import latent_attention
 from .base import (ALWAYS, Live, Operator, Parameter, WITH_SEQUENCE_PARALLEL,
                    bias, matrix, none_of)
 from .residual import normalize, stream
@@ -34,6 +35,8 @@ def qkv_live(layer):
 
 
 def qkv_parameters(layer):
+    if layer.kv_lora_rank:
+        return latent_attention.parameters(layer)
     result = []
     for live, partial in zip(qkv_live(layer), (0, ALWAYS, ALWAYS)):
         shape = live.features + (layer.hidden_size,)
@@ -69,6 +72,8 @@ def share_keys(tensor, context):
 
 
 def _qkv(context, parameters, live):
+    if context.layer.kv_lora_rank:
+        return latent_attention.forward(context, parameters, live["a"], rotate)
     a = context.enter_tp(live["a"])
     result = {}
     for name in "qkv":

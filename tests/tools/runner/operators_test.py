@@ -1,0 +1,64 @@
+"""The operators hold the parameters, and their cuts the tensors, that the cost
+model counts."""
+
+import math
+import unittest
+
+import harness
+from plans import GPT, LLAMA, model
+
+if harness.HAS_TORCH:
+    from tangram_runner.model import Cut
+    from tangram_runner.operators import live_tensors, operator_at
+    from tangram_runner.read_plan import _layers
+
+
+def layers_of(**options):
+    return _layers(model(1, **options))
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class OperatorsTest(unittest.TestCase):
+
+    def elements(self, **options):
+        """Elements of a token that live before each operator of a layer."""
+        live = live_tensors(layers_of(**options))
+        return [sum(math.prod(tensor.features) for tensor in live[Cut(1, op)])
+                for op in range(10)]
+
+    def test_cuts_carry_what_the_cost_model_counts(self):
+        # BoundaryBytes: the input of the operator, and inside a branch the
+        # residual stream. h = 64, 8 heads of 8, f = 128.
+        h, f = 64, 128
+        self.assertEqual(self.elements(**GPT),
+                         [h, h + h, h + 3 * h, h + h, h + h, h, h + h, h + f, h + f,
+                          h + h])
+        # 4 key and value heads, and two matrices before the activation.
+        self.assertEqual(self.elements(**LLAMA),
+                         [h, h + h, h + 2 * h, h + h, h + h, h, h + h, h + 2 * f,
+                          h + f, h + h])
+
+    def parameters(self, **options):
+        layers = layers_of(**options)
+        return sum(math.prod(parameter.shape) for op in range(10)
+                   for parameter in operator_at(layers, 1, op).parameters(layers[1]))
+
+    def test_a_layer_has_the_parameters_that_the_model_counts(self):
+        # ParameterCount of model_spec.cc; h = 64, f = 128.
+        h, f = 64, 128
+        gpt = 2 * 2 * h + 4 * h * (h + 1) + f * (h + 1) + h * (f + 1)
+        self.assertEqual(self.parameters(**GPT), gpt)
+        # Half as many key and value heads; norms of queries and keys.
+        llama = 2 * h + 3 * h * h + 3 * h * f
+        self.assertEqual(self.parameters(**LLAMA), llama)
+        self.assertEqual(self.parameters(**LLAMA, qk_norm=True), llama + 2 * 8)
+        self.assertEqual(self.parameters(**LLAMA, qkv_bias=True), llama + 2 * h)
+        # r_q (h + H d + 1) + h (r_kv + d_rope) + r_kv (H (d - d_rope + d_v) + 1)
+        latent = {**LLAMA, "num_kv_heads": 8, "q_lora_rank": 12, "kv_lora_rank": 16,
+                  "rope_head_dim": 4}
+        qkv = 12 * (h + 64 + 1) + h * (16 + 4) + 16 * (8 * (4 + 8) + 1)
+        self.assertEqual(self.parameters(**latent), 2 * h + qkv + h * h + 3 * h * f)
+
+
+if __name__ == "__main__":
+    harness.main()
