@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "frameworks/flexpipe_operators.h"
 #include "frameworks/import_parts.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/read_training_options.h"
+#include "frameworks/settings.h"
 #include "frameworks/targets.h"
 
 namespace tangram {
@@ -26,7 +29,7 @@ struct FlexPipeStages {
 
 // Reads a list for each stage, with a number for each of its operators.
 absl::StatusOr<std::vector<std::vector<int>>> ReadPerOperator(
-    const ConfigField& root, absl::string_view key, int min,
+    Settings& root, absl::string_view key, int min,
     const std::vector<int>& num_ops) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
                            root.Require(key, "a list for each stage"));
@@ -48,7 +51,7 @@ absl::StatusOr<std::vector<std::vector<int>>> ReadPerOperator(
 
 // Reads all lists. Operators of a stage without checkpoint_activations are not
 // recomputed.
-absl::StatusOr<FlexPipeStages> ReadStages(const ConfigField& root,
+absl::StatusOr<FlexPipeStages> ReadStages(Settings& root,
                                           const ModelSpec& model) {
   FlexPipeStages stages;
   TANGRAM_ASSIGN_OR_RETURN(
@@ -76,8 +79,11 @@ absl::StatusOr<FlexPipeStages> ReadStages(const ConfigField& root,
       root.Require("checkpoint_activations", "true or false for each stage"));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> checkpointed,
                            checkpoint.Elements());
+  if (checkpointed.size() != stages.num_ops.size()) {
+    return checkpoint.Error(
+        absl::StrCat(stages.num_ops.size(), ", one a stage"));
+  }
   for (size_t i = 0; i < stages.num_ops.size(); ++i) {
-    if (i >= checkpointed.size()) return checkpoint.Error("one a stage");
     TANGRAM_ASSIGN_OR_RETURN(const bool used, checkpointed[i].AsBool());
     if (!used)
       std::fill(stages.recomputed[i].begin(), stages.recomputed[i].end(), 0);
@@ -188,7 +194,97 @@ class PlanReader {
   int partly_recomputed_ = 0;
 };
 
-absl::Status ReadBatch(const ConfigField& root, ImportedPlan& imported) {
+// FlexPipe asserts none of these, but builds the model and the groups of ranks
+// from them.
+absl::Status CheckModel(Settings& root, const ModelSpec& model) {
+  const std::string owner = absl::StrCat("the model ", model.name);
+  const LayerSpec& layer = model.layers[1];
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField name,
+                           root.Require("model_name", "gpt"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::string kind, name.AsText());
+  if (kind != "gpt") return name.Error("gpt, as in the model");
+  root.Find("model_size");  // A name, for people.
+  const std::pair<const char*, int> numbers[] = {
+      {"num_layers", model.num_layers() - 2},
+      {"hidden_size", layer.hidden_size},
+      {"num_attention_heads", layer.num_heads},
+      {"max_position_embeddings",
+       model.layers.front().max_position_embeddings}};
+  for (const auto& [key, expected] : numbers) {
+    TANGRAM_RETURN_IF_ERROR(root.Require(key, "a positive integer").status());
+    TANGRAM_RETURN_IF_ERROR(root.CheckInt(key, std::nullopt, expected, owner));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGpus(Settings& root, const FlexPipeStages& stages) {
+  const int num_stages = static_cast<int>(stages.num_ops.size());
+  TANGRAM_RETURN_IF_ERROR(
+      root.Require("num_stages", "a positive integer").status());
+  TANGRAM_RETURN_IF_ERROR(root.CheckInt("num_stages", std::nullopt, num_stages,
+                                        "num_ops_in_each_stage"));
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                           root.Require("num_gpus", "a number for each stage"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> gpus,
+                           AsInts(field, /*min=*/1));
+  if (gpus.size() != stages.num_ops.size()) {
+    return field.Error(absl::StrCat(num_stages, " numbers, one a stage"));
+  }
+  for (int i = 0; i < num_stages; ++i) {
+    for (int o = 0; o < stages.num_ops[i]; ++o) {
+      TANGRAM_ASSIGN_OR_RETURN(
+          const int product,
+          Multiply("model_parallel_size x data_parallel_size", stages.tp[i][o],
+                   stages.dp[i][o]));
+      if (product == gpus[i]) continue;
+      return field.Error(
+          absl::StrCat("tp x dp of every operator; stage ", i, " has ", gpus[i],
+                       " GPUs, and an operator with tp ", stages.tp[i][o],
+                       " and dp ", stages.dp[i][o]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Notes the variants of operators and the resharding inside of stages, of which
+// plans know nothing.
+absl::Status NoteVariants(Settings& root, const FlexPipeStages& stages,
+                          std::vector<std::string>& notes) {
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<std::vector<int>> algorithms,
+      ReadPerOperator(root, "algo_of_each_op", /*min=*/0, stages.num_ops));
+  int others = 0;
+  for (const std::vector<int>& stage : algorithms) {
+    others += static_cast<int>(stage.size()) -
+              static_cast<int>(std::count(stage.begin(), stage.end(), 0));
+  }
+  if (others > 0) {
+    notes.push_back(absl::StrCat(
+        "algo_of_each_op: ", others,
+        " operators are split by another algorithm than 0, which is read"));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      const ConfigField field,
+      root.Require("resharding_stages", "true or false for each stage"));
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> resharding,
+                           field.Elements());
+  if (resharding.size() != stages.num_ops.size()) {
+    return field.Error(absl::StrCat(stages.num_ops.size(), ", one a stage"));
+  }
+  int resharded = 0;
+  for (const ConfigField& stage : resharding) {
+    TANGRAM_ASSIGN_OR_RETURN(const bool used, stage.AsBool());
+    resharded += used;
+  }
+  if (resharded > 0) {
+    notes.push_back(absl::StrCat("resharding_stages: resharding inside ",
+                                 resharded, " stages is not read"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadBatch(Settings& root, const ImportRequest& request,
+                       const FlexPipeStages& stages, ImportedPlan& imported) {
   const std::pair<const char*, int*> numbers[] = {
       {"micro_batch_size", &imported.plan.pipeline_microbatch_size},
       {"global_batch_size", &imported.training.global_batch_size},
@@ -198,7 +294,24 @@ absl::Status ReadBatch(const ConfigField& root, ImportedPlan& imported) {
                              root.Require(key, "a positive integer"));
     TANGRAM_ASSIGN_OR_RETURN(*value, field.AsInt(1, kMaxNumber));
   }
-  return absl::OkStatus();
+  const int microbatch = imported.plan.pipeline_microbatch_size;
+  if (imported.training.global_batch_size % microbatch != 0) {
+    return root.Find("micro_batch_size")
+        ->Error(absl::StrCat("a divisor of global_batch_size, ",
+                             imported.training.global_batch_size));
+  }
+  for (const std::vector<int>& stage : stages.dp) {
+    for (const int dp : stage) {
+      if (microbatch % dp == 0) continue;
+      return root.Find("micro_batch_size")
+          ->Error(absl::StrCat("a multiple of every dp, ", dp, " among them"));
+    }
+  }
+  return CheckSequenceLength(imported.training.sequence_length,
+                             request.training.sequence_length,
+                             [&](absl::string_view expected) {
+                               return root.Find("seq_length")->Error(expected);
+                             });
 }
 
 }  // namespace
@@ -207,10 +320,13 @@ absl::StatusOr<ImportedPlan> ImportFromAceso(const ImportRequest& request) {
   TANGRAM_ASSIGN_OR_RETURN(const FrameworkFile* file, FindConfig(request, ""));
   TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
                            ParseConfigText(file->content, file->name));
-  const ConfigField root(value, file->name);
-  TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
+  const ConfigField field(value, file->name);
+  TANGRAM_RETURN_IF_ERROR(field.CheckMapping());
+  Settings root(field);
   TANGRAM_ASSIGN_OR_RETURN(const FlexPipeStages stages,
                            ReadStages(root, request.model));
+  TANGRAM_RETURN_IF_ERROR(CheckModel(root, request.model));
+  TANGRAM_RETURN_IF_ERROR(CheckGpus(root, stages));
   ImportedPlan imported{.training = request.training};
   PlanReader reader(request.model);
   int begin = 0;
@@ -220,8 +336,11 @@ absl::StatusOr<ImportedPlan> ImportFromAceso(const ImportRequest& request) {
     begin += stages.num_ops[i];
   }
   imported.notes = reader.Notes();
-  TANGRAM_RETURN_IF_ERROR(ReadBatch(root, imported));
-  TANGRAM_RETURN_IF_ERROR(PlaceStages(request, imported));
+  TANGRAM_RETURN_IF_ERROR(NoteVariants(root, stages, imported.notes));
+  TANGRAM_RETURN_IF_ERROR(ReadBatch(root, request, stages, imported));
+  TANGRAM_ASSIGN_OR_RETURN(const GpuList gpus, FindGpus(request));
+  TANGRAM_RETURN_IF_ERROR(PlaceStages(gpus, imported));
+  NoteNames("not read by FlexPipe, nor here:", root.Unread(), imported.notes);
   return imported;
 }
 

@@ -1,166 +1,279 @@
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "frameworks/check_model_options.h"
 #include "frameworks/import_parts.h"
+#include "frameworks/launch_arguments.h"
+#include "frameworks/rank_order.h"
+#include "frameworks/read_training_options.h"
+#include "frameworks/recompute_options.h"
+#include "frameworks/recompute_per_microbatch.h"
 #include "frameworks/targets.h"
 
+// Imports the train file of FlagScale's heterogeneous training (2025-11).
 namespace tangram {
 namespace {
 
-// Finds a setting in any section, because FlagScale flattens its file.
-absl::StatusOr<ConfigField> RequireSetting(const ConfigField& file,
-                                           absl::string_view key,
-                                           absl::string_view expected) {
-  std::optional<ConfigField> field = FindSetting(file, key);
-  if (field.has_value()) return *std::move(field);
-  return file.MissingError(key, expected);
+constexpr char kMeshes[] = "hetero-process-meshes";
+constexpr char kDeviceTypes[] = "hetero-device-types";
+constexpr char kCurrentType[] = "hetero-current-device-type";
+constexpr char kLayerSplit[] = "hetero-pipeline-layer-split";
+constexpr char kExpertTp[] = "expert-tensor-parallel-size-per-process-mesh";
+
+struct Mesh {
+  StageParallelism parallelism;
+  int num_stages = 0;
+};
+
+// Refuses what FlagScale stops at or would run otherwise, beside meshes.
+absl::Status CheckMode(LaunchArguments& arguments) {
+  if (!arguments.Has("enable-hetero")) {
+    return arguments.Error("enable-hetero",
+                           "true, as FlagScale reads meshes only then");
+  }
+  for (const char* name :
+       {"standalone-embedding-stage", "num-layers-per-virtual-pipeline-stage",
+        "num-virtual-stages-per-pipeline-rank",
+        "pipeline-model-parallel-layout", "use-megatron-fsdp",
+        "use-torch-fsdp2"}) {
+    if (arguments.Has(name)) {
+      return arguments.Error(name, "no such option beside meshes");
+    }
+  }
+  // Meshes replace these.
+  for (const char* name :
+       {"tensor-model-parallel-size", "context-parallel-size",
+        "expert-model-parallel-size"}) {
+    arguments.Has(name);
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<int> SettingOr(const ConfigField& file, absl::string_view key,
-                              int fallback) {
-  const std::optional<ConfigField> field = FindSetting(file, key);
-  if (!field.has_value()) return fallback;
-  return field->AsInt(1, kMaxNumber);
-}
-
-absl::StatusOr<bool> FlagOf(const ConfigField& file, absl::string_view key) {
-  const std::optional<ConfigField> field = FindSetting(file, key);
-  if (!field.has_value()) return false;
-  return field->AsBool();
-}
-
-// Returns the stages of all meshes, without layers.
-absl::StatusOr<std::vector<LayerStage>> ReadMeshes(const ConfigField& file,
-                                                   size_t num_gpus) {
-  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
-                           RequireSetting(file, "hetero_process_meshes",
-                                          "tp, cp, ep, dp, pp of each mesh"));
+absl::StatusOr<std::vector<Mesh>> ReadMeshes(LaunchArguments& arguments,
+                                             int num_gpus) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> values,
-                           AsInts(field, /*min=*/1));
-  constexpr int kFields = 5;  // tp, cp, ep, dp, pp.
+                           arguments.Ints(kMeshes, /*min=*/1));
+  constexpr int kFields = 5;
   if (values.empty() || values.size() % kFields != 0) {
-    return field.Error("tp, cp, ep, dp, pp of each mesh");
+    return arguments.Error(kMeshes, "tp, cp, ep, dp, pp of each mesh");
   }
-  TANGRAM_ASSIGN_OR_RETURN(const bool sharded,
-                           FlagOf(file, "use_distributed_optimizer"));
-  TANGRAM_ASSIGN_OR_RETURN(const bool sequence_parallel,
-                           FlagOf(file, "sequence_parallel"));
-  std::vector<LayerStage> stages;
+  const int zero_stage = arguments.Has("use-distributed-optimizer") ? 1 : 0;
+  const bool sequence_parallel = arguments.Has("sequence-parallel");
+  std::vector<Mesh> meshes;
+  int num_stages = 0;
   for (size_t m = 0; m < values.size(); m += kFields) {
-    if (stages.size() + values[m + 4] > num_gpus) {
-      return field.Error(absl::StrCat("no more stages than the cluster's ",
-                                      num_gpus, " GPUs"));
+    Mesh mesh{.parallelism = {.tp_degree = values[m],
+                              .cp_degree = values[m + 1],
+                              .dp_degree = values[m + 3],
+                              .ep_degree = values[m + 2],
+                              .zero_stage = zero_stage,
+                              .sequence_parallel = sequence_parallel},
+              .num_stages = values[m + 4]};
+    if (mesh.num_stages > num_gpus - num_stages) {
+      return arguments.Error(
+          kMeshes, absl::StrCat("no more stages than the ", num_gpus, " GPUs"));
     }
-    LayerStage stage{.parallelism = {.tp_degree = values[m],
-                                     .cp_degree = values[m + 1],
-                                     .dp_degree = values[m + 3],
-                                     .ep_degree = values[m + 2],
-                                     .zero_stage = sharded ? 1 : 0,
-                                     .sequence_parallel = sequence_parallel}};
-    stages.insert(stages.end(), values[m + 4], stage);
+    num_stages += mesh.num_stages;
+    if (mesh.parallelism.cp_degree != values[1]) {
+      return arguments.Error(
+          kMeshes, absl::StrCat("cp ", values[1],
+                                " in every mesh, as in the first, not ",
+                                mesh.parallelism.cp_degree));
+    }
+    meshes.push_back(mesh);
   }
-  return stages;
+  TANGRAM_ASSIGN_OR_RETURN(const int pp,
+                           arguments.Int("pipeline-model-parallel-size", 1));
+  if (pp == num_stages) return meshes;
+  return arguments.Error(
+      "pipeline-model-parallel-size",
+      absl::StrCat(num_stages, ", the sum of pp of all meshes"));
 }
 
-absl::Status ReadLayerSplit(const ConfigField& file, int num_layers,
-                            std::vector<LayerStage>& stages) {
-  const std::optional<ConfigField> field =
-      FindSetting(file, "hetero_pipeline_layer_split");
-  if (!field.has_value()) {
-    for (LayerStage& stage : stages) {
-      stage.num_layers = num_layers / static_cast<int>(stages.size());
-    }
+// Requires of tied embeddings what FlagScale requires.
+absl::Status CheckTiedEmbeddings(LaunchArguments& arguments,
+                                 const std::vector<Mesh>& meshes) {
+  const bool partial = arguments.Has("use-partial-reduce-for-shared-embedding");
+  if (arguments.Has("untie-embeddings-and-output-weights")) {
     return absl::OkStatus();
   }
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> split,
-                           AsInts(*field, /*min=*/0));
-  if (split.size() != stages.size()) {
-    return field->Error(absl::StrCat(stages.size(), " numbers, one a stage"));
+  const StageParallelism& first = meshes.front().parallelism;
+  const StageParallelism& last = meshes.back().parallelism;
+  if (first.tp_degree != last.tp_degree) {
+    return arguments.Error(
+        kMeshes, absl::StrCat("tp ", first.tp_degree,
+                              " in the last mesh, as in the first, with tied "
+                              "embeddings, not ",
+                              last.tp_degree));
   }
+  if (first.dp_degree == last.dp_degree || first.zero_stage == 0) {
+    return absl::OkStatus();
+  }
+  if (first.dp_degree % last.dp_degree != 0 &&
+      last.dp_degree % first.dp_degree != 0) {
+    return arguments.Error(
+        kMeshes, absl::StrCat("dp of the first and the last mesh, ",
+                              first.dp_degree, " and ", last.dp_degree,
+                              ", that divide each other with tied embeddings"));
+  }
+  if (partial) return absl::OkStatus();
+  return arguments.Error("use-partial-reduce-for-shared-embedding",
+                         "true with tied embeddings and unlike dp");
+}
+
+// Experts of plans are split like everything else.
+absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
+                           const std::vector<Mesh>& meshes) {
+  std::vector<int> tp;
+  for (const Mesh& mesh : meshes) tp.push_back(mesh.parallelism.tp_degree);
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<int> expert_tp,
+                           arguments.Ints(kExpertTp, /*min=*/1));
+  absl::string_view name = kExpertTp;
+  if (!expert_tp.empty() && expert_tp.size() != meshes.size()) {
+    return arguments.Error(
+        name, absl::StrCat(meshes.size(), " numbers, one for each mesh"));
+  }
+  if (expert_tp.empty()) {
+    if (!arguments.Has("expert-tensor-parallel-size")) return absl::OkStatus();
+    name = "expert-tensor-parallel-size";
+    TANGRAM_ASSIGN_OR_RETURN(const int all, arguments.Int(name, std::nullopt));
+    expert_tp.assign(meshes.size(), all);
+  }
+  const bool experts = absl::c_any_of(
+      model.layers, [](const LayerSpec& layer) { return layer.is_moe(); });
+  if (!experts || expert_tp == tp) return absl::OkStatus();
+  return arguments.Error(name, absl::StrCat(absl::StrJoin(tp, ", "),
+                                            ", the tensor-parallel degrees of "
+                                            "the meshes, as in plans"));
+}
+
+absl::StatusOr<std::vector<LayerStage>> SplitLayers(
+    LaunchArguments& arguments, const std::vector<Mesh>& meshes,
+    int num_layers) {
+  std::vector<LayerStage> stages;
+  for (const Mesh& mesh : meshes) {
+    stages.insert(stages.end(), mesh.num_stages,
+                  {.parallelism = mesh.parallelism});
+  }
+  const int num_stages = static_cast<int>(stages.size());
+  if (!arguments.Has(kLayerSplit)) {
+    for (LayerStage& stage : stages) {
+      stage.num_layers = num_layers / num_stages;
+    }
+    return stages;
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> split,
+                           arguments.Ints(kLayerSplit, /*min=*/0));
+  if (split.size() != stages.size()) {
+    return arguments.Error(kLayerSplit,
+                           absl::StrCat(num_stages, " numbers, one a stage"));
+  }
+  int64_t sum = 0;
   for (size_t i = 0; i < split.size(); ++i) {
     stages[i].num_layers = split[i];
+    sum += split[i];
   }
+  if (sum == num_layers) return stages;
+  return arguments.Error(kLayerSplit, absl::StrCat("numbers that add up to ",
+                                                   num_layers, ", not ", sum));
+}
+
+// Returns the type of each host in the host file; those without a type have "".
+std::map<std::string, std::string> TypesOfHosts(absl::string_view text) {
+  std::map<std::string, std::string> types;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<std::string> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (words.empty() || words.front().front() == '#') continue;
+    std::string& type = types[words.front()];
+    for (absl::string_view word : words) {
+      if (absl::ConsumePrefix(&word, "type=")) type = std::string(word);
+    }
+  }
+  return types;
+}
+
+// Sorts the GPUs by the place of their type among `device_types`, as FlagScale
+// numbers its ranks: the first mesh is on the first type.
+absl::Status SortByType(const ImportRequest& request,
+                        LaunchArguments& arguments,
+                        const std::vector<std::string>& device_types,
+                        GpuList& list) {
+  const bool from_host_file = !list.source.empty();
+  std::map<std::string, std::string> types = TypesOfHosts(list.text);
+  std::set<bool> typed;
+  for (const GpuId& gpu : list.gpus) {
+    const Node& node = request.cluster.nodes[gpu.node];
+    if (!from_host_file) types[node.name] = HostFileType(node.device.type);
+    typed.insert(!types[node.name].empty());
+  }
+  if (typed.size() > 1) {
+    return FieldError(list.source, "hosts with and without type=",
+                      "a type for every host or for none");
+  }
+  if (typed.contains(false)) return absl::OkStatus();
+  std::map<std::pair<int, int>, size_t> places;
+  for (const GpuId& gpu : list.gpus) {
+    const std::string& type = types[request.cluster.nodes[gpu.node].name];
+    const auto found = absl::c_find(device_types, type);
+    if (found == device_types.end() && from_host_file) {
+      return arguments.Error(
+          kDeviceTypes,
+          absl::StrCat("types of the host file, ", type, " among them"));
+    }
+    places[{gpu.node, gpu.index}] = found - device_types.begin();
+  }
+  absl::c_stable_sort(list.gpus, [&](const GpuId& a, const GpuId& b) {
+    return places[{a.node, a.index}] < places[{b.node, b.index}];
+  });
   return absl::OkStatus();
 }
 
-// Returns the largest value of each stage. A line is [stages, microbatches,
-// value, microbatches, value, ...].
-absl::StatusOr<std::vector<int>> ReadPerStage(const ConfigField& field,
-                                              size_t num_stages) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<ConfigField> lines,
-                           field.Elements());
-  std::vector<int> values;
-  for (const ConfigField& line : lines) {
-    TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> numbers,
-                             AsInts(line, /*min=*/0));
-    if (numbers.size() < 3 || numbers.size() % 2 == 0 ||
-        numbers.front() > static_cast<int>(num_stages)) {
-      return line.Error("stages, then microbatches and value, in turn");
-    }
-    int most = 0;
-    for (size_t i = 2; i < numbers.size(); i += 2) {
-      most = std::max(most, numbers[i]);
-    }
-    values.insert(values.end(), numbers.front(), most);
+// Without types in the host file, all ranks have the current type.
+absl::Status OrderGpus(const ImportRequest& request, LaunchArguments& arguments,
+                       size_t num_meshes, GpuList& list) {
+  const std::vector<std::string> device_types = arguments.Texts(kDeviceTypes);
+  if (device_types.size() != num_meshes) {
+    return arguments.Error(kDeviceTypes,
+                           absl::StrCat(num_meshes, " types, one a mesh"));
   }
-  if (values.size() == num_stages) return values;
-  return field.Error(absl::StrCat(num_stages, " stages in all"));
+  const std::vector<std::string> current = arguments.Texts(kCurrentType);
+  const bool named = list.text.find("type=") != std::string::npos;
+  if ((!named || !current.empty()) &&
+      (current.size() != 1 ||
+       !absl::c_linear_search(device_types, current.front()))) {
+    return arguments.Error(
+        kCurrentType,
+        absl::StrCat("one of ", absl::StrJoin(device_types, ", ")));
+  }
+  return SortByType(request, arguments, device_types, list);
 }
 
-// Reads the recomputation: all layers of a stage, or with method "block" the
-// first ones.
-absl::Status ReadRecomputePerStage(const ConfigField& file,
-                                   const ConfigField& granularity_field,
-                                   std::vector<LayerStage>& stages) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> granularity,
-                           ReadPerStage(granularity_field, stages.size()));
-  std::vector<int> method(stages.size(), 0);
-  std::vector<int> num_layers(stages.size(), 1);
-  const std::pair<const char*, std::vector<int>*> lists[] = {
-      {"recompute_method_per_stage_micro_batch", &method},
-      {"recompute_num_layers_per_stage_micro_batch", &num_layers}};
-  for (const auto& [key, values] : lists) {
-    const std::optional<ConfigField> field = FindSetting(file, key);
-    if (!field.has_value()) continue;
-    TANGRAM_ASSIGN_OR_RETURN(*values, ReadPerStage(*field, stages.size()));
-  }
-  for (size_t i = 0; i < stages.size(); ++i) {
-    const bool any = granularity[i] > 0 && num_layers[i] > 0;
-    const int block = std::min(num_layers[i], stages[i].num_layers);
-    stages[i].recomputed = !any            ? 0
-                           : method[i] > 0 ? block
-                                           : stages[i].num_layers;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadRecompute(const ConfigField& file,
-                           std::vector<LayerStage>& stages) {
-  if (const std::optional<ConfigField> field =
-          FindSetting(file, "recompute_granularity_per_stage_micro_batch")) {
-    return ReadRecomputePerStage(file, *field, stages);
-  }
-  const std::optional<ConfigField> field =
-      FindSetting(file, "recompute_granularity");
-  if (!field.has_value()) return absl::OkStatus();
-  TANGRAM_ASSIGN_OR_RETURN(const std::string granularity, field->AsName());
-  std::string method = "uniform";
-  if (const std::optional<ConfigField> given =
-          FindSetting(file, "recompute_method")) {
-    TANGRAM_ASSIGN_OR_RETURN(method, given->AsName());
-  }
-  TANGRAM_ASSIGN_OR_RETURN(const int block,
-                           SettingOr(file, "recompute_num_layers", 1));
-  for (LayerStage& stage : stages) {
-    stage.recomputes_attention_core = granularity == "selective";
-    if (granularity != "full") continue;
-    stage.recomputed = method == "block" ? std::min(block, stage.num_layers)
-                                         : stage.num_layers;
+// Requires each replica of each mesh to get whole samples.
+absl::Status CheckMicrobatch(LaunchArguments& arguments, int microbatch_size,
+                             const std::vector<Mesh>& meshes) {
+  for (const Mesh& mesh : meshes) {
+    const int dp = mesh.parallelism.dp_degree;
+    if (microbatch_size % dp == 0) continue;
+    return arguments.Error(
+        "micro-batch-size",
+        absl::StrCat("so many that times the dp of the first mesh, ",
+                     meshes.front().parallelism.dp_degree,
+                     ", they are a multiple of every mesh's dp, ", dp,
+                     " among them"));
   }
   return absl::OkStatus();
 }
@@ -173,32 +286,47 @@ absl::StatusOr<ImportedPlan> ImportFromFlagScale(const ImportRequest& request) {
   TANGRAM_ASSIGN_OR_RETURN(const ConfigValue value,
                            ParseConfigText(file->content, file->name));
   const ConfigField root(value, file->name);
-  TANGRAM_RETURN_IF_ERROR(root.CheckMapping());
+  TANGRAM_ASSIGN_OR_RETURN(LaunchArguments arguments,
+                           LaunchArguments::FromYaml(root));
+  std::vector<std::string> notes;
+  TANGRAM_RETURN_IF_ERROR(CheckMode(arguments));
+  TANGRAM_RETURN_IF_ERROR(CheckModelOptions(arguments, request.model, notes));
   TANGRAM_ASSIGN_OR_RETURN(
-      std::vector<LayerStage> stages,
-      ReadMeshes(root, static_cast<size_t>(request.cluster.num_gpus())));
-  TANGRAM_RETURN_IF_ERROR(
-      ReadLayerSplit(root, request.model.num_layers() - 2, stages));
-  TANGRAM_RETURN_IF_ERROR(ReadRecompute(root, stages));
+      TrainingOptions training,
+      ReadTrainingOptions(arguments, request.training, notes));
+  TANGRAM_ASSIGN_OR_RETURN(GpuList gpus, FindGpus(request));
   TANGRAM_ASSIGN_OR_RETURN(
-      const ConfigField microbatch,
-      RequireSetting(root, "micro_batch_size", "a positive integer"));
-  TANGRAM_ASSIGN_OR_RETURN(const int microbatch_size,
-                           microbatch.AsInt(1, kMaxNumber));
+      const std::vector<Mesh> meshes,
+      ReadMeshes(arguments, static_cast<int>(gpus.gpus.size())));
+  TANGRAM_RETURN_IF_ERROR(CheckTiedEmbeddings(arguments, meshes));
+  TANGRAM_RETURN_IF_ERROR(CheckExpertTp(arguments, request.model, meshes));
+  TANGRAM_RETURN_IF_ERROR(OrderGpus(request, arguments, meshes.size(), gpus));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<LayerStage> stages,
+      SplitLayers(arguments, meshes, request.model.num_layers() - 2));
+  ReadExpertKernels(arguments, request.model, notes);
 
   TANGRAM_ASSIGN_OR_RETURN(ImportedPlan imported,
-                           PlaceLayerStages(request, stages));
+                           PlaceLayerStages(request, stages, gpus));
+  absl::c_move(notes, std::back_inserter(imported.notes));
+  TANGRAM_ASSIGN_OR_RETURN(const int microbatch_size,
+                           arguments.Int("micro-batch-size", std::nullopt));
   // Samples of one replica of the first mesh.
   TANGRAM_ASSIGN_OR_RETURN(imported.plan.pipeline_microbatch_size,
                            Multiply("micro_batch_size x dp", microbatch_size,
                                     stages.front().parallelism.dp_degree));
-  TrainingOptions& training = imported.training;
+  TANGRAM_RETURN_IF_ERROR(CheckMicrobatch(
+      arguments, imported.plan.pipeline_microbatch_size, meshes));
   TANGRAM_ASSIGN_OR_RETURN(
       training.global_batch_size,
-      SettingOr(root, "global_batch_size", training.global_batch_size));
-  TANGRAM_ASSIGN_OR_RETURN(
-      training.sequence_length,
-      SettingOr(root, "seq_length", training.sequence_length));
+      ReadGlobalBatch(arguments, imported.plan.pipeline_microbatch_size,
+                      imported.notes));
+  TANGRAM_RETURN_IF_ERROR(ReadRecomputePerMicrobatch(
+      arguments, request.model,
+      training.global_batch_size / imported.plan.pipeline_microbatch_size,
+      imported));
+  imported.training = training;
+  absl::c_move(arguments.Notes(), std::back_inserter(imported.notes));
   return imported;
 }
 

@@ -1,151 +1,96 @@
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "frameworks/check_model_options.h"
 #include "frameworks/import_parts.h"
-#include "frameworks/lower_plan.h"
+#include "frameworks/launch_arguments.h"
+#include "frameworks/pipeline_layout.h"
+#include "frameworks/read_training_options.h"
+#include "frameworks/recompute_options.h"
 #include "frameworks/targets.h"
 
+// Imports the arguments of Megatron-LM's pretrain_gpt.py (2026-08).
 namespace tangram {
 namespace {
 
-// Options by name without dashes. A flag has an empty value, a list its first.
-class Options {
- public:
-  Options(absl::string_view text, std::string source)
-      : source_(std::move(source)) {
-    std::string* value = nullptr;
-    const std::vector<absl::string_view> words = absl::StrSplit(
-        text, absl::ByAnyChar(" \t\r\n\\'\""), absl::SkipEmpty());
-    for (absl::string_view word : words) {
-      if (absl::ConsumePrefix(&word, "--")) {
-        const std::pair<absl::string_view, absl::string_view> parts =
-            absl::StrSplit(word, absl::MaxSplits('=', 1));
-        value = &values_[std::string(parts.first)];
-        *value = std::string(parts.second);
-      } else if (value != nullptr && value->empty()) {
-        *value = std::string(word);
-      }
+// Reads Megatron-FSDP, whose strategies are the ZeRO stages. Its default is the
+// strategy of stage 3.
+absl::StatusOr<int> ReadMegatronFsdp(LaunchArguments& arguments) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::string format,
+                           arguments.Text("ckpt-format", "torch_dist"));
+  if (format != "fsdp_dtensor") {
+    return arguments.Error("ckpt-format", "fsdp_dtensor with Megatron-FSDP");
+  }
+  arguments.Has("use-distributed-optimizer");  // Implied.
+  constexpr absl::string_view kStrategies[] = {
+      "no_shard", "optim", "optim_grads", "optim_grads_params"};
+  TANGRAM_ASSIGN_OR_RETURN(const std::string strategy,
+                           arguments.OneOf("data-parallel-sharding-strategy",
+                                           "optim_grads_params", kStrategies));
+  return static_cast<int>(
+      std::find(std::begin(kStrategies), std::end(kStrategies), strategy) -
+      std::begin(kStrategies));
+}
+
+// Reads PyTorch's FSDP2, which keeps weights after the forward pass on demand.
+absl::StatusOr<int> ReadTorchFsdp(LaunchArguments& arguments) {
+  for (const char* name :
+       {"pipeline-model-parallel-size", "expert-model-parallel-size"}) {
+    TANGRAM_ASSIGN_OR_RETURN(const int degree, arguments.Int(name, 1));
+    if (degree > 1) return arguments.Error(name, "1 with PyTorch's FSDP2");
+  }
+  for (const char* name : {"use-distributed-optimizer", "fp16"}) {
+    if (arguments.Has(name)) {
+      return arguments.Error(name, "no such flag with PyTorch's FSDP2");
     }
   }
-
-  bool Has(const std::string& name) const { return values_.contains(name); }
-
-  std::string TextOr(const std::string& name,
-                     const std::string& fallback) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? fallback : found->second;
-  }
-
-  absl::StatusOr<int> Int(const std::string& name,
-                          std::optional<int> fallback) const {
-    const auto found = values_.find(name);
-    if (found == values_.end() && fallback.has_value()) return *fallback;
-    const std::string text = found == values_.end() ? "missing" : found->second;
-    int value = 0;
-    if (absl::SimpleAtoi(text, &value) && value > 0 && value <= kMaxNumber) {
-      return value;
-    }
-    return FieldError(absl::StrCat(source_, ": --", name), text,
-                      "a positive integer");
-  }
-
- private:
-  std::string source_;
-  std::map<std::string, std::string> values_;
-};
-
-// A stage of a layout, such as "Et*12".
-struct LayoutStage {
-  bool embedding = false;
-  int num_layers = 0;
-  bool head = false;
-};
-
-absl::Status BadLayout(absl::string_view layout, absl::string_view why) {
-  return FieldError("--pipeline-model-parallel-layout", layout,
-                    absl::StrCat("stages of E, t, t*N and L between |", why));
+  return arguments.Has("torch-fsdp2-no-reshard-after-forward") ? 2 : 3;
 }
 
-// Parses a layout. Nested repetition, "(tt|)*3", and multi-token prediction are
-// not supported.
-absl::StatusOr<std::vector<LayoutStage>> ParseLayout(absl::string_view layout) {
-  std::vector<LayoutStage> stages;
-  for (absl::string_view text : absl::StrSplit(layout, '|')) {
-    LayoutStage& stage = stages.emplace_back();
-    while (!text.empty()) {
-      const char kind = text.front();
-      text.remove_prefix(1);
-      if (kind == ',') continue;
-      int count = 1;
-      if (absl::ConsumePrefix(&text, "*")) {
-        const size_t digits =
-            std::min(text.find_first_not_of("0123456789"), text.size());
-        if (!absl::SimpleAtoi(text.substr(0, digits), &count) || count <= 0 ||
-            count > kMaxNumber) {
-          return BadLayout(layout, " (a number after *)");
-        }
-        text.remove_prefix(digits);
-      }
-      if (kind == 't') {
-        stage.num_layers = std::min(stage.num_layers + count, kMaxNumber);
-      } else if (kind == 'E' && count == 1) {
-        stage.embedding = true;
-      } else if (kind == 'L' && count == 1) {
-        stage.head = true;
-      } else {
-        return BadLayout(layout, "");
-      }
-    }
+absl::StatusOr<int> ReadZeroStage(LaunchArguments& arguments) {
+  const bool torch = arguments.Has("use-torch-fsdp2");
+  if (arguments.Has("use-megatron-fsdp")) {
+    if (!torch) return ReadMegatronFsdp(arguments);
+    return arguments.Error("use-torch-fsdp2", "one kind of FSDP");
   }
-  return stages;
+  if (torch) return ReadTorchFsdp(arguments);
+  return arguments.Has("use-distributed-optimizer") ? 1 : 0;
 }
 
-std::vector<LayoutStage> EvenLayout(int num_layers, int num_stages) {
-  std::vector<LayoutStage> stages(num_stages);
-  for (LayoutStage& stage : stages) stage.num_layers = num_layers / num_stages;
-  stages.front().embedding = true;
-  stages.back().head = true;
-  return stages;
+// Experts of plans are split like everything else.
+absl::Status CheckExpertTp(LaunchArguments& arguments, const ModelSpec& model,
+                           int tp) {
+  const bool experts =
+      std::any_of(model.layers.begin(), model.layers.end(),
+                  [](const LayerSpec& layer) { return layer.is_moe(); });
+  if (!experts) return absl::OkStatus();
+  TANGRAM_ASSIGN_OR_RETURN(const int expert_tp,
+                           arguments.Int("expert-tensor-parallel-size", tp));
+  if (expert_tp == tp) return absl::OkStatus();
+  return arguments.Error(
+      "expert-tensor-parallel-size",
+      absl::StrCat(tp, ", the tensor-parallel degree, as in plans"));
 }
 
-absl::StatusOr<std::vector<LayoutStage>> ReadLayout(const Options& options,
-                                                    const ModelSpec& model,
-                                                    int num_devices) {
-  const std::string text = options.TextOr("pipeline-model-parallel-layout", "");
-  if (text.empty()) return EvenLayout(model.num_layers() - 2, num_devices);
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<LayoutStage> stages, ParseLayout(text));
-  if (stages.size() % num_devices != 0) {
-    return BadLayout(text, absl::StrCat(", a multiple of ", num_devices));
-  }
-  int64_t num_layers = 0;
-  for (const LayoutStage& stage : stages) num_layers += stage.num_layers;
-  if (num_layers != model.num_layers() - 2) {
-    return BadLayout(
-        text, absl::StrCat(", ", model.num_layers() - 2, " layers in all"));
-  }
-  return stages;
-}
-
-absl::StatusOr<StageParallelism> ReadParallelism(const Options& options,
+absl::StatusOr<StageParallelism> ReadParallelism(LaunchArguments& arguments,
+                                                 const ModelSpec& model,
                                                  int world, int num_devices) {
   StageParallelism p;
   TANGRAM_ASSIGN_OR_RETURN(p.tp_degree,
-                           options.Int("tensor-model-parallel-size", 1));
+                           arguments.Int("tensor-model-parallel-size", 1));
   TANGRAM_ASSIGN_OR_RETURN(p.cp_degree,
-                           options.Int("context-parallel-size", 1));
+                           arguments.Int("context-parallel-size", 1));
   TANGRAM_ASSIGN_OR_RETURN(p.ep_degree,
-                           options.Int("expert-model-parallel-size", 1));
+                           arguments.Int("expert-model-parallel-size", 1));
+  TANGRAM_RETURN_IF_ERROR(CheckExpertTp(arguments, model, p.tp_degree));
   TANGRAM_ASSIGN_OR_RETURN(int replica,
                            Multiply("tp x cp", p.tp_degree, p.cp_degree));
   TANGRAM_ASSIGN_OR_RETURN(replica,
@@ -155,83 +100,78 @@ absl::StatusOr<StageParallelism> ReadParallelism(const Options& options,
                       absl::StrCat("a multiple of tp x cp x pp, ", replica));
   }
   p.dp_degree = world / replica;
-  p.sequence_parallel = options.Has("sequence-parallel");
-  p.zero_stage = options.Has("use-distributed-optimizer") ? 1 : 0;
+  p.sequence_parallel = arguments.Has("sequence-parallel");
+  TANGRAM_ASSIGN_OR_RETURN(p.zero_stage, ReadZeroStage(arguments));
   return p;
 }
 
-absl::Status SetRecompute(const Options& options, const ModelSpec& model,
-                          StagePlan& stage) {
-  const std::string granularity = options.TextOr("recompute-granularity", "");
-  const bool block = options.TextOr("recompute-method", "") == "block";
-  TANGRAM_ASSIGN_OR_RETURN(const int num_layers,
-                           options.Int("recompute-num-layers", 1));
-  const LayerSpan span = TransformerLayers(model, stage);
-  stage.recompute = {{.num_layers = LayersTouched(stage.begin, stage.end)}};
-  ChangeMasks(
-      [&](int layer, OpMask) {
-        const LayerSpec& spec = model.layers[layer];
-        if (granularity == "selective") return AttentionCoreMask(spec);
-        const bool in_reach = !block || layer < span.first + num_layers;
-        return granularity == "full" && in_reach && layer >= span.first &&
-                       layer < span.last
-                   ? WholeLayerMask(spec)
-                   : kRecomputeNone;
-      },
-      stage);
-  return absl::OkStatus();
+absl::Status CheckContextParallel(LaunchArguments& arguments, int cp,
+                                  int sequence_length) {
+  if (cp == 1 || sequence_length % (2 * cp) == 0) return absl::OkStatus();
+  return arguments.Error("seq-length",
+                         absl::StrCat("a multiple of twice the context-"
+                                      "parallel degree, ",
+                                      2 * cp));
 }
 
 }  // namespace
 
 absl::StatusOr<ImportedPlan> ImportFromMegatron(const ImportRequest& request) {
   TANGRAM_ASSIGN_OR_RETURN(const FrameworkFile* file, FindConfig(request, ""));
-  const Options options(file->content, file->name);
+  TANGRAM_ASSIGN_OR_RETURN(
+      LaunchArguments arguments,
+      LaunchArguments::FromCommandLine(file->content, file->name));
+  ImportedPlan imported;
+  std::vector<std::string>& notes = imported.notes;
+  TANGRAM_RETURN_IF_ERROR(CheckModelOptions(arguments, request.model, notes));
+  TANGRAM_ASSIGN_OR_RETURN(
+      imported.training,
+      ReadTrainingOptions(arguments, request.training, notes));
   TANGRAM_ASSIGN_OR_RETURN(const int num_devices,
-                           options.Int("pipeline-model-parallel-size", 1));
-  ImportedPlan imported{.training = request.training};
+                           arguments.Int("pipeline-model-parallel-size", 1));
   TANGRAM_ASSIGN_OR_RETURN(const GpuList world, FindGpus(request));
   TANGRAM_ASSIGN_OR_RETURN(
       const StageParallelism parallelism,
-      ReadParallelism(options, static_cast<int>(world.gpus.size()),
-                      num_devices));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LayoutStage> layout,
-                           ReadLayout(options, request.model, num_devices));
+      ReadParallelism(arguments, request.model,
+                      static_cast<int>(world.gpus.size()), num_devices));
+  TANGRAM_RETURN_IF_ERROR(CheckContextParallel(
+      arguments, parallelism.cp_degree, imported.training.sequence_length));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<LayoutStage> layout,
+      ReadPipelineLayout(arguments, request.model.num_layers() - 2,
+                         num_devices));
+  TANGRAM_ASSIGN_OR_RETURN(const RecomputeOptions recompute,
+                           ReadRecomputeOptions(arguments, notes));
+  ReadExpertKernels(arguments, request.model, notes);
   OperatorCut begin;
   for (const LayoutStage& stage : layout) {
     const OperatorCut end = {
         begin.layer + stage.num_layers + stage.embedding + stage.head, 0};
-    if (end.layer > request.model.num_layers()) {
-      return absl::InvalidArgumentError(
-          "--pipeline-model-parallel-layout: more than one embedding or head; "
-          "expected one of each");
-    }
     StagePlan& plan =
         imported.plan.stages
             .emplace_back(PlacedStage{.plan = {.begin = begin,
                                                .end = end,
                                                .parallelism = parallelism}})
             .plan;
-    TANGRAM_RETURN_IF_ERROR(SetRecompute(options, request.model, plan));
+    ApplyRecompute(recompute, request.model, plan);
     begin = end;
   }
   imported.plan.virtual_stages = static_cast<int>(layout.size()) / num_devices;
   if (imported.plan.virtual_stages > 1) {
     imported.plan.schedule = PipelineSchedule::kInterleaved;
   }
-  TANGRAM_RETURN_IF_ERROR(PlaceStages(request, imported));
+  TANGRAM_RETURN_IF_ERROR(PlaceStages(world, imported));
 
   TANGRAM_ASSIGN_OR_RETURN(const int microbatch_size,
-                           options.Int("micro-batch-size", std::nullopt));
+                           arguments.Int("micro-batch-size", std::nullopt));
   TANGRAM_ASSIGN_OR_RETURN(imported.plan.pipeline_microbatch_size,
                            Multiply("micro-batch-size x dp", microbatch_size,
                                     parallelism.dp_degree));
-  TrainingOptions& training = imported.training;
   TANGRAM_ASSIGN_OR_RETURN(
-      training.global_batch_size,
-      options.Int("global-batch-size", training.global_batch_size));
-  TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
-                           options.Int("seq-length", training.sequence_length));
+      imported.training.global_batch_size,
+      ReadGlobalBatch(arguments, imported.plan.pipeline_microbatch_size,
+                      notes));
+  absl::c_move(arguments.Notes(), std::back_inserter(notes));
   return imported;
 }
 

@@ -8,15 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
-#include "frameworks/lower_plan.h"
 #include "frameworks/rank_order.h"
 
 namespace tangram {
 namespace {
-
-absl::string_view BaseName(absl::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0.
-}
 
 bool IsHostFile(const FrameworkFile& file) {
   return absl::StrContains(BaseName(file.name), "hostfile");
@@ -32,26 +27,6 @@ absl::Status CheckLayers(const ImportRequest& request,
   return FieldError("layers", num_layers,
                     absl::StrCat("the ", expected, " transformer layers of ",
                                  request.model.name));
-}
-
-// Returns the stage with layers [begin, end) and the recomputation of `layers`.
-StagePlan StageOf(const ModelSpec& model, const LayerStage& layers, int begin,
-                  int end) {
-  StagePlan stage{.begin = {begin, 0},
-                  .end = {end, 0},
-                  .parallelism = layers.parallelism,
-                  .recompute = {{.num_layers = end - begin}}};
-  const LayerSpan span = TransformerLayers(model, stage);
-  ChangeMasks(
-      [&](int layer, OpMask) {
-        const LayerSpec& spec = model.layers[layer];
-        if (layers.recomputes_attention_core) return AttentionCoreMask(spec);
-        const bool recomputed = layer >= span.first && layer < span.last &&
-                                layer < span.first + layers.recomputed;
-        return recomputed ? WholeLayerMask(spec) : kRecomputeNone;
-      },
-      stage);
-  return stage;
 }
 
 }  // namespace
@@ -83,22 +58,12 @@ absl::StatusOr<const FrameworkFile*> FindConfig(const ImportRequest& request,
       "files: no configuration among them; expected one");
 }
 
-bool IsNamed(const FrameworkFile& file, absl::string_view name) {
-  return BaseName(file.name) == name;
+absl::string_view BaseName(absl::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0.
 }
 
-std::optional<ConfigField> FindSetting(const ConfigField& section,
-                                       absl::string_view key) {
-  if (!section.is_mapping()) return std::nullopt;
-  if (std::optional<ConfigField> field = section.Find(key)) return field;
-  for (const std::string& name : section.Keys()) {
-    const std::optional<ConfigField> inner = section.Find(name);
-    if (!inner.has_value()) continue;
-    if (std::optional<ConfigField> field = FindSetting(*inner, key)) {
-      return field;
-    }
-  }
-  return std::nullopt;
+bool IsNamed(const FrameworkFile& file, absl::string_view name) {
+  return BaseName(file.name) == name;
 }
 
 absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min) {
@@ -113,7 +78,8 @@ absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min) {
 }
 
 absl::StatusOr<ImportedPlan> PlaceLayerStages(
-    const ImportRequest& request, absl::Span<const LayerStage> stages) {
+    const ImportRequest& request, absl::Span<const LayerStage> stages,
+    const GpuList& list) {
   TANGRAM_RETURN_IF_ERROR(CheckLayers(request, stages));
   ImportedPlan imported{.training = request.training};
   int begin = 0;
@@ -121,10 +87,13 @@ absl::StatusOr<ImportedPlan> PlaceLayerStages(
     int end = begin + stages[i].num_layers + (i == 0 ? 1 : 0);
     if (i + 1 == stages.size()) end = request.model.num_layers();
     imported.plan.stages.push_back(
-        {.plan = StageOf(request.model, stages[i], begin, end)});
+        {.plan = {.begin = {begin, 0},
+                  .end = {end, 0},
+                  .parallelism = stages[i].parallelism,
+                  .recompute = {{.num_layers = end - begin}}}});
     begin = end;
   }
-  TANGRAM_RETURN_IF_ERROR(PlaceStages(request, imported));
+  TANGRAM_RETURN_IF_ERROR(PlaceStages(list, imported));
   return imported;
 }
 
@@ -133,6 +102,7 @@ absl::StatusOr<GpuList> FindGpus(const ImportRequest& request) {
   for (const FrameworkFile& file : request.files) {
     if (!IsHostFile(file)) continue;
     list.source = file.name;
+    list.text = file.content;
     TANGRAM_ASSIGN_OR_RETURN(
         list.gpus, GpusOfHostFile(request.cluster, file.content, file.name));
     return list;
@@ -145,7 +115,7 @@ absl::StatusOr<GpuList> FindGpus(const ImportRequest& request) {
   return list;
 }
 
-absl::Status PlaceStages(const ImportRequest& request, ImportedPlan& imported) {
+absl::Status PlaceStages(const GpuList& list, ImportedPlan& imported) {
   PipelinePlan& plan = imported.plan;
   int count = 0;
   for (int i = 0; i < plan.num_devices(); ++i) {
@@ -156,7 +126,6 @@ absl::Status PlaceStages(const ImportRequest& request, ImportedPlan& imported) {
         gpus_of_stage, Multiply("tp x cp x dp", gpus_of_stage, p.dp_degree));
     count = std::min(count + gpus_of_stage, kMaxNumber);
   }
-  TANGRAM_ASSIGN_OR_RETURN(const GpuList list, FindGpus(request));
   const int found = static_cast<int>(list.gpus.size());
   if (found < count || (found > count && !list.source.empty())) {
     return FieldError(list.source.empty() ? "cluster" : list.source,

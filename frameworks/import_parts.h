@@ -23,12 +23,11 @@ absl::StatusOr<int> Multiply(absl::string_view what, int a, int b);
 absl::StatusOr<const FrameworkFile*> FindConfig(const ImportRequest& request,
                                                 absl::string_view ignored);
 
+// Returns the name without its folders.
+absl::string_view BaseName(absl::string_view path);
+
 // Returns whether the file has that name, in any folder.
 bool IsNamed(const FrameworkFile& file, absl::string_view name);
-
-// Returns the first setting of that name in a mapping or the mappings in it.
-std::optional<ConfigField> FindSetting(const ConfigField& section,
-                                       absl::string_view key);
 
 // Reads the whole numbers of a sequence, each at least `min`.
 absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min);
@@ -37,26 +36,26 @@ absl::StatusOr<std::vector<int>> AsInts(const ConfigField& field, int min);
 struct LayerStage {
   int num_layers = 0;  // Transformer layers.
   StageParallelism parallelism;
-  int recomputed = 0;  // Number of leading layers that are recomputed wholly.
-  bool recomputes_attention_core = false;  // In every layer.
 };
-
-// Places the stages on the GPUs of the host file among the files, or on the
-// first GPUs of the cluster. The embedding is in the first stage, the head in
-// the last.
-absl::StatusOr<ImportedPlan> PlaceLayerStages(
-    const ImportRequest& request, absl::Span<const LayerStage> stages);
 
 // GPUs in rank order.
 struct GpuList {
   std::vector<GpuId> gpus;
   std::string source;  // Name of the host file; empty: the cluster.
+  std::string text;    // Content of the host file.
 };
 // Returns the GPUs of the host file among the files, or all of the cluster.
 absl::StatusOr<GpuList> FindGpus(const ImportRequest& request);
 
-// Assigns GPUs in rank order to the devices of `imported.plan`.
-absl::Status PlaceStages(const ImportRequest& request, ImportedPlan& imported);
+// Assigns GPUs in rank order to the devices of the plan: all of a host file, or
+// the first of the cluster, with a note.
+absl::Status PlaceStages(const GpuList& list, ImportedPlan& imported);
+
+// Returns the stages as a plan on the GPUs, without recomputation. The
+// embedding is in the first stage, the head in the last.
+absl::StatusOr<ImportedPlan> PlaceLayerStages(
+    const ImportRequest& request, absl::Span<const LayerStage> stages,
+    const GpuList& list);
 
 }  // namespace tangram
 

@@ -3,10 +3,12 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "frameworks/import_parts.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/targets.h"
 
@@ -23,6 +25,18 @@ constexpr PlanFormat kFormats[] = {
      ImportFromGalvatron},
 };
 
+// Notes the files that are neither configuration nor host file.
+void NoteOtherFiles(const ImportRequest& request, absl::string_view format,
+                    std::vector<std::string>& notes) {
+  for (const FrameworkFile& file : request.files) {
+    const absl::string_view name = BaseName(file.name);
+    if (absl::EndsWith(name, ".sh") ||
+        (format == "flagscale" && absl::StrContains(name, "experiment"))) {
+      notes.push_back(absl::StrCat(file.name, ": not read"));
+    }
+  }
+}
+
 }  // namespace
 
 absl::Span<const PlanFormat> PlanFormats() { return kFormats; }
@@ -32,6 +46,7 @@ absl::StatusOr<ImportedPlan> ImportPlan(absl::string_view format,
   for (const PlanFormat& known : kFormats) {
     if (known.name != format) continue;
     TANGRAM_ASSIGN_OR_RETURN(ImportedPlan imported, known.read(request));
+    NoteOtherFiles(request, format, imported.notes);
     TANGRAM_RETURN_IF_ERROR(ValidatePlan(request.model, request.cluster,
                                          imported.training, imported.plan));
     imported.plan = CanonicalPlan(request.model, std::move(imported.plan));

@@ -18,15 +18,6 @@
 namespace tangram {
 namespace {
 
-// Makes a word for host files: "V100-SXM2 16GB" becomes "V100-SXM2-16GB".
-std::string Word(absl::string_view text) {
-  std::string word(text);
-  for (char& c : word) {
-    if (!absl::ascii_isalnum(c) && c != '.' && c != '_' && c != '-') c = '-';
-  }
-  return word;
-}
-
 // Requires a tensor-parallel group to be on one host or to fill its hosts,
 // since its ranks exchange the most data.
 absl::Status CheckTensorParallelGroups(const PlacedStage& stage,
@@ -127,6 +118,15 @@ $2)sh";
 
 }  // namespace
 
+// "V100-SXM2 16GB" becomes "V100-SXM2-16GB".
+std::string HostFileType(absl::string_view type) {
+  std::string word(type);
+  for (char& c : word) {
+    if (!absl::ascii_isalnum(c) && c != '.' && c != '_' && c != '-') c = '-';
+  }
+  return word;
+}
+
 absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
     const Cluster& cluster, const PipelinePlan& plan) {
   std::vector<RankedHost> hosts;
@@ -145,7 +145,7 @@ absl::StatusOr<std::vector<RankedHost>> HostsInRankOrder(
               "as launchers number them host by host"));
         }
         hosts.push_back({.name = node.name,
-                         .type = Word(node.device.type),
+                         .type = HostFileType(node.device.type),
                          .node = gpu.node});
       }
       hosts.back().gpus.push_back(gpu.index);

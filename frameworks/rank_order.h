@@ -34,6 +34,9 @@ std::string VisibleGpus(const RankedHost& host);
 // GPUs.
 std::string HostFileText(const std::vector<RankedHost>& hosts);
 
+// Returns the name of a GPU type as host files have it, without blanks.
+std::string HostFileType(absl::string_view type);
+
 // Returns the GPUs that such a host file lists, in order. kInvalidArgument
 // names line, value and what was expected.
 absl::StatusOr<std::vector<GpuId>> GpusOfHostFile(const Cluster& cluster,

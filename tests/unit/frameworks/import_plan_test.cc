@@ -84,9 +84,10 @@ TEST(ImportPlanTest, ReadsAnEditedFile) {
   EXPECT_EQ(imported.plan.stages[1].plan.begin, (OperatorCut{12, 0}));
   files[1].content =
       absl::StrReplaceAll(files[1].content, {{"[11, 21]", "[11, 20]"}});
-  EXPECT_THAT(Import("flagscale", planned, files).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("layers: 31; expected the 32")));
+  EXPECT_THAT(
+      Import("flagscale", planned, files).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("11 20; expected numbers that add up to 32, not 31")));
 }
 
 TEST(ImportPlanTest, ReadsMegatronsOwnWays) {
@@ -96,7 +97,8 @@ TEST(ImportPlanTest, ReadsMegatronsOwnWays) {
        "torchrun pretrain_gpt.py --tensor-model-parallel-size=2 \\\n"
        "  --pipeline-model-parallel-size 2 --recompute-granularity full \\\n"
        "  --recompute-method uniform --recompute-num-layers 1 \\\n"
-       "  --micro-batch-size 2 --global-batch-size 64 --seq-length 1024"}};
+       "  --micro-batch-size 2 --global-batch-size 64 --seq-length 1024 "
+       "--fp16"}};
   ASSERT_OK_AND_ASSIGN(const ImportedPlan imported,
                        Import("megatron", planned, files));
   // 16 GPUs over tp 2 and pp 2; 32 layers in halves.
@@ -114,28 +116,34 @@ TEST(ImportPlanTest, RefusesWhatIsNoPlan) {
     const char* text;
     const char* message;
   } kCases[] = {
-      {"flagscale", "system: {}", "hetero_process_meshes"},
-      {"flagscale", "hetero_process_meshes: [1, 1, 1]", "tp, cp, ep, dp, pp"},
+      {"flagscale", "system: {}", "sections system, model and data"},
       {"flagscale",
-       "{hetero_process_meshes: [1, 1, 1, 1, 1000000], micro_batch_size: 1}",
-       "no more stages than the cluster's 16 GPUs"},
+       "{system: {enable_hetero: true}, model: {seq_length: 1}, data: {}}",
+       "hetero_process_meshes: missing; expected tp, cp, ep, dp, pp"},
       {"flagscale",
-       "{hetero_process_meshes: [1048576, 1048576, 1, 1048576, 1], "
-       "micro_batch_size: 1}",
+       "{system: {enable_hetero: true, hetero_process_meshes: [1, 1, 1, 1, "
+       "1000000]}, model: {seq_length: 1}, data: {}}",
+       "no more stages than the 16 GPUs"},
+      {"flagscale",
+       "{system: {enable_hetero: true, untie_embeddings_and_output_weights: "
+       "true, hetero_process_meshes: [1048576, 1048576, 1, 1048576, 1], "
+       "hetero_device_types: [T4], hetero_current_device_type: T4}, model: "
+       "{seq_length: 1}, data: {}}",
        "tp x cp"},
       {"aceso", "{}", "num_ops_in_each_stage"},
       {"aceso", "{\"num_ops_in_each_stage\": [1, 2]}", "419 operators"},
-      {"megatron", "--pipeline-model-parallel-size 3",
+      {"megatron", "--pipeline-model-parallel-size 3 --seq-length 1",
        "expected a multiple of tp x cp x pp, 3"},
       {"megatron",
        "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
-       "Et*12|x*20L",
-       "expected stages of E, t, t*N and L"},
+       "Et*12|x*20L --seq-length 1",
+       "expected stages of E, t and L"},
       {"megatron",
        "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
-       "Et*12|t*20EL",
-       "more than one embedding or head"},
-      {"megatron", "--tensor-model-parallel-size 0", "a positive integer"},
+       "Et*12|t*20EL --seq-length 1",
+       "one E, which is first, and one L, last"},
+      {"megatron", "--seq-length 1 --tensor-model-parallel-size 0",
+       "a positive integer"},
       {"nothing", "", "expected one of flagscale, aceso, megatron"},
   };
   for (const auto& test : kCases) {
