@@ -11,17 +11,35 @@ namespace {
 
 constexpr absl::string_view kCut = "...";
 
-// U+0080 to U+009F are the bytes C2 80 to C2 9F.
-constexpr char kC1Lead = '\xC2';
-
 bool IsContinuation(char c) { return (c & 0xC0) == 0x80; }
+
+// Characters that a terminal obeys, as the first and the last of each range in
+// UTF-8. All of a range have the same length and differ in the last byte alone.
+struct ControlRange {
+  absl::string_view first;
+  absl::string_view last;
+};
+constexpr ControlRange kControls[] = {
+    {"\xC2\x80", "\xC2\x9F"},          // U+0080 to U+009F: C1.
+    {"\xD8\x9C", "\xD8\x9C"},          // U+061C: a direction.
+    {"\xE2\x80\x8E", "\xE2\x80\x8F"},  // U+200E, U+200F: directions.
+    {"\xE2\x80\xA8", "\xE2\x80\xAE"},  // U+2028 to U+202E: ends of lines and
+                                       // of paragraphs, and directions.
+    {"\xE2\x81\xA6", "\xE2\x81\xA9"},  // U+2066 to U+2069: directions.
+};
 
 // Returns the bytes of the control character at `at`; 0: there is none.
 size_t ControlBytes(absl::string_view text, size_t at) {
   if (absl::ascii_iscntrl(text[at])) return 1;
-  const bool is_c1 = text[at] == kC1Lead && at + 1 < text.size() &&
-                     (text[at + 1] & 0xE0) == 0x80;
-  return is_c1 ? 2 : 0;
+  if (absl::ascii_isascii(text[at])) return 0;
+  for (const ControlRange& range : kControls) {
+    const size_t size = range.first.size();
+    const absl::string_view found = text.substr(at, size);
+    if (found.size() == size && found >= range.first && found <= range.last) {
+      return size;
+    }
+  }
+  return 0;
 }
 
 // Returns `text` with instead(c) for each control character c.

@@ -8,8 +8,10 @@
 
 namespace tangram {
 
-// Returns whether no character of a UTF-8 text is a control character: below
-// U+0020, or from U+007F to U+009F. Terminals obey these.
+// Returns whether no character of a UTF-8 text is a control character, which
+// terminals obey: below U+0020, from U+007F to U+009F, or one that ends a line
+// (U+2028, U+2029) or turns the direction of the text after it (U+061C, U+200E,
+// U+200F, U+202A to U+202E, U+2066 to U+2069), so that it reads as another.
 bool IsPrintable(absl::string_view text);
 
 // Returns a text with every control character but the end of a line as an

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
 #include "common/base/in_field.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/domain/stage_rules.h"
 #include "common/parallelizer/check_arguments.h"
@@ -41,12 +41,9 @@ absl::Status CheckText(absl::string_view field, const std::string& text) {
     return FieldError(field, absl::StrCat(text.size(), " bytes"),
                       absl::StrCat("at most ", kMaxAnswerText));
   }
-  for (const char c : text) {
-    if (!absl::ascii_iscntrl(c)) continue;
-    return FieldError(field, absl::StrCat("byte ", static_cast<int>(c)),
-                      "text without control characters");
-  }
-  return absl::OkStatus();
+  if (IsPrintable(text)) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("\"", EscapedControls(text), "\""),
+                    "no control characters");
 }
 
 absl::Status CheckTimes(const SliceStage& stage) {

@@ -94,6 +94,14 @@ absl::Status CheckPrintable(absl::string_view field, absl::string_view text) {
                     "no control characters");
 }
 
+absl::Status CheckWorkerName(absl::string_view field, absl::string_view value) {
+  TANGRAM_RETURN_IF_ERROR(CheckName(field, value));
+  TANGRAM_RETURN_IF_ERROR(CheckPrintable(field, value));
+  if (value.find('@') == absl::string_view::npos) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("\"", value, "\""),
+                    "no \"@\", which sources of workers have");
+}
+
 absl::Status CheckPresent(absl::string_view field, bool present) {
   if (present) return absl::OkStatus();
   return FieldError(field, "missing", "a value");

@@ -41,6 +41,9 @@ absl::Status CheckNotEmpty(absl::string_view field, absl::string_view value);
 absl::Status CheckName(absl::string_view field, absl::string_view value);
 // Checks that a text has no control characters.
 absl::Status CheckPrintable(absl::string_view field, absl::string_view text);
+// Checks the name that a worker gives itself: printable, and without the "@"
+// that sources of workers have (caller@host).
+absl::Status CheckWorkerName(absl::string_view field, absl::string_view value);
 absl::Status CheckPresent(absl::string_view field, bool present);
 
 absl::Status FirstError(std::initializer_list<absl::Status> checks);

@@ -163,12 +163,12 @@ struct PoolWorkerStatus {
   bool draining = false;
   bool quarantined = false;
   double quarantined_s = 0;  // Seconds in quarantine so far.
-  // Rejected answers of this identity, over all connections.
+  // Wrong answers that this identity is blamed for, over all connections.
   int64_t rejected = 0;
-  std::string last_fault;
-  int leased = 0;        // Queries that it holds now.
-  int64_t answered = 0;  // Accepted answers over this connection.
-  double busy_s = 0;     // Sum of the times of its searches.
+  std::string last_fault;  // The latest, blamed on it or on nobody.
+  int leased = 0;          // Queries that it holds now.
+  int64_t answered = 0;    // Accepted answers over this connection.
+  double busy_s = 0;       // Sum of the times of its searches.
   double connected_s = 0;
   double silent_s = 0;  // Since its last message.
 };
@@ -235,8 +235,9 @@ class WorkerPool {
   // Returns the connected workers, then the others in quarantine.
   std::vector<PoolWorkerStatus> Workers();
 
-  // Ends the quarantine of the workers that have that name or that identity, as
-  // ToString gives it. kNotFound if none is in quarantine.
+  // Ends the quarantine of the worker of that identity, as ToString gives it.
+  // If there is no such worker, connected or in quarantine, ends that of the
+  // workers of that name. kNotFound if none is in quarantine.
   absl::Status ReleaseWorker(absl::string_view name_or_identity);
 
  private:
@@ -315,6 +316,9 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Records the fault of the worker and queues the query for other workers.
   void Reject(WorkerId worker, const WorkerAnswer& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a worker, connected or in quarantine, has this identity.
+  bool IsSource(absl::string_view text) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Rejects an answer whose bytes are damaged, so that its lease is unknown.
   void RejectDamaged(WorkerId worker, const WorkerAnswer& answer)

@@ -25,7 +25,9 @@ std::string Text(const WorkerInfo& worker) {
                       ")");
 }
 
-WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker, std::string text) {
+// The one place that makes the texts of faults printable.
+WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
+                                const std::string& text) {
   return {.worker = worker.identity,
           .name = worker.name,
           .version = worker.version,
@@ -155,6 +157,7 @@ void WorkerPool::Blame(const WorkerQuarantine::Fault& fault) {
 void WorkerPool::ReportRejection(const WorkerQuarantine::Fault& fault,
                                  const std::string& adapter,
                                  RejectionReason reason) {
+  quarantine_.NoteFault(fault, options_.now_s());
   if (observer_ == nullptr) return;
   observer_->OnRejection({.worker = fault.worker,
                           .name = fault.name,
@@ -203,12 +206,27 @@ void WorkerPool::Quarantine(const WorkerIdentity& worker) {
   changed_.NotifyAll();
 }
 
-// Looks at connections too, because the record of one may be forgotten.
+bool WorkerPool::IsSource(absl::string_view text) const {
+  const auto is_it = [&](const WorkerIdentity& identity) {
+    return ToString(identity) == text;
+  };
+  const std::vector<WorkerQuarantine::Record> held = quarantine_.Held();
+  return std::any_of(
+             held.begin(), held.end(),
+             [&](const auto& record) { return is_it(record.worker); }) ||
+         std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+           return is_it(entry.second.info.identity);
+         });
+}
+
+// Looks at connections too, because the record of one may be forgotten. Workers
+// choose their names, so one named like the source of another is not meant.
 absl::Status WorkerPool::ReleaseWorker(absl::string_view name_or_identity) {
   const MutexLock lock(mutex_);
+  const bool is_source = IsSource(name_or_identity);
   const auto is_meant = [&](const std::string& name,
                             const WorkerIdentity& identity) {
-    return name == name_or_identity || ToString(identity) == name_or_identity;
+    return (is_source ? ToString(identity) : name) == name_or_identity;
   };
   std::map<WorkerIdentity, WorkerQuarantine::Record> released;
   for (WorkerQuarantine::Record& record : quarantine_.Held()) {

@@ -1,10 +1,9 @@
 #include "coordinator/dispatch/worker_quarantine.h"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/printable_text.h"
 
 namespace tangram {
 
@@ -13,19 +12,16 @@ std::string ToString(const WorkerIdentity& worker) {
   return absl::StrCat(worker.caller, "@", worker.host);
 }
 
+void WorkerQuarantine::NoteFault(const Fault& fault, double now_s) {
+  EntryOf(fault, now_s);
+}
+
 // Keeps the times t of the last k = max_rejections wrong answers. A worker
 // enters quarantine when there are k and now − t_oldest ≤ window_s.
 bool WorkerQuarantine::NoteRejection(const Fault& fault, double now_s) {
-  // Makes room first, so that the new record is not the one that goes.
-  if (entries_.count(fault.worker) == 0) ForgetOne();
-  Entry& entry = entries_[fault.worker];
+  Entry& entry = EntryOf(fault, now_s);
   Record& record = entry.record;
-  record.worker = fault.worker;
-  record.name = fault.name;
-  record.version = fault.version;
-  record.last_fault = PrintableText(fault.text, kMaxFaultBytes);
   ++record.rejections;
-  entry.last_s = now_s;
   // Oldest first.
   entry.recent_s.push_back(now_s);
   const size_t limit = static_cast<size_t>(options_.max_rejections);
@@ -67,10 +63,24 @@ std::vector<WorkerQuarantine::Record> WorkerQuarantine::Held() const {
   return held;
 }
 
+WorkerQuarantine::Entry& WorkerQuarantine::EntryOf(const Fault& fault,
+                                                   double now_s) {
+  // Makes room first, so that the new record is not the one that goes.
+  if (entries_.count(fault.worker) == 0) ForgetOne();
+  Entry& entry = entries_[fault.worker];
+  entry.record.worker = fault.worker;
+  entry.record.name = fault.name;
+  entry.record.version = fault.version;
+  entry.record.last_fault = fault.text;
+  entry.last_s = now_s;
+  return entry;
+}
+
 void WorkerQuarantine::ForgetOne() {
   if (entries_.size() < kMaxRecords) return;
   const auto worth = [](const auto& entry) {
-    return std::pair(entry.second.record.held, entry.second.last_s);
+    const Record& record = entry.second.record;
+    return std::tuple(record.held, record.rejections > 0, entry.second.last_s);
   };
   const auto least = std::min_element(
       entries_.begin(), entries_.end(),

@@ -43,7 +43,7 @@ class WorkerQuarantine {
     std::string name;        // As the worker last called itself; for people.
     std::string version;     // Likewise.
     int64_t rejections = 0;  // Since the record began.
-    std::string last_fault;  // Printable, at most kMaxFaultBytes.
+    std::string last_fault;  // As given.
     bool held = false;       // In quarantine.
     double held_since_s = 0;
   };
@@ -61,16 +61,19 @@ class WorkerQuarantine {
     WorkerIdentity worker;
     std::string name;
     std::string version;
-    std::string text;
+    std::string text;  // Printable, at most kMaxFaultBytes.
   };
+  // Keeps the text of a fault that the worker may not be to blame for, so that
+  // people see it.
+  void NoteFault(const Fault& fault, double now_s);
   // Records a fault. Returns whether it puts the worker in quarantine; false if
   // it is there already. `now_s` must never go back. Beyond kMaxRecords, the
-  // worker whose last fault is oldest is forgotten; workers in quarantine are
-  // forgotten after all others.
+  // worker whose last fault is oldest is forgotten: first of those that are
+  // blamed for none, last of those in quarantine.
   bool NoteRejection(const Fault& fault, double now_s);
 
   bool Holds(const WorkerIdentity& worker) const;
-  // Returns null if no wrong answer is remembered.
+  // Returns null if no fault is remembered.
   const Record* Find(const WorkerIdentity& worker) const;
   // Forgets the wrong answers of a worker. Returns whether it was in
   // quarantine. Does nothing if it was not.
@@ -86,6 +89,7 @@ class WorkerQuarantine {
     double last_s = 0;
   };
 
+  Entry& EntryOf(const Fault& fault, double now_s);
   void ForgetOne();
 
   const QuarantineOptions options_;

@@ -28,13 +28,6 @@ namespace {
 // Far more than the adapters that exist. A worker that offers more is broken.
 constexpr int kMaxAdapters = 1 << 8;
 
-// Checks a name that workers choose, and that reaches logs and terminals.
-absl::Status CheckPrintableName(absl::string_view field,
-                                const std::string& value) {
-  TANGRAM_RETURN_IF_ERROR(CheckName(field, value));
-  return CheckPrintable(field, value);
-}
-
 absl::StatusOr<AdapterInfo> DecodeAdapter(const v1::Adapter& message) {
   TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter, FromProto(message));
   TANGRAM_RETURN_IF_ERROR(
@@ -49,12 +42,13 @@ absl::StatusOr<WorkerInfo> DecodeHello(const v1::WorkerMessage& message) {
   TANGRAM_RETURN_IF_ERROR(InField(
       "hello",
       FirstError(
-          {CheckPrintableName("name", hello.name()),
+          {CheckWorkerName("name", hello.name()),
            CheckPositive("capacity", hello.capacity(), kMaxWorkerThreads),
            CheckPositive("adapters", hello.adapters_size(), kMaxAdapters)})));
   if (!hello.version().empty()) {
-    TANGRAM_RETURN_IF_ERROR(
-        InField("hello", CheckPrintableName("version", hello.version())));
+    TANGRAM_RETURN_IF_ERROR(InField(
+        "hello", FirstError({CheckName("version", hello.version()),
+                             CheckPrintable("version", hello.version())})));
   }
   WorkerInfo info{.name = hello.name(),
                   .version = hello.version(),

@@ -189,7 +189,7 @@ TEST_F(QuarantineTest, ANameWithControlCharactersIsRefused) {
     hello.set_version("1");
     hello.set_capacity(1);
     *hello.add_adapters() = ToProto(AdapterInfo{.id = {"a", "1"}});
-    const std::string nasty = "x\x1b[2J";
+    const std::string nasty = "x\x1b[2J\u202E";
     if (field == 0) hello.set_name(nasty);
     if (field == 1) hello.set_version(nasty);
     if (field == 2) hello.mutable_adapters(0)->set_name(nasty);
@@ -205,6 +205,26 @@ TEST_F(QuarantineTest, ANameWithControlCharactersIsRefused) {
                          AllOf(HasSubstr("hello."), HasSubstr("\\x1b[2J"),
                                HasSubstr("no control characters"))));
   }
+}
+
+// It would look like the source of a worker.
+TEST_F(QuarantineTest, ANameLikeASourceIsRefused) {
+  const auto pool = v1::WorkerPool::NewStub(OpenChannel(service_.address()));
+  v1::WorkerMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  hello.set_name("token-1@127.0.0.1");
+  hello.set_capacity(1);
+  *hello.add_adapters() = ToProto(AdapterInfo{.id = {"a", "1"}});
+  grpc::ClientContext context;
+  TestTokens::Authorize("token-2", context);
+  const auto stream = pool->Work(&context);
+  stream->Write(message);
+  v1::CoordinatorMessage answer;
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_THAT(FromGrpc(stream->Finish()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "hello.name: \"token-1@127.0.0.1\"; expected no \"@\", "
+                       "which sources of workers have"));
 }
 
 }  // namespace

@@ -164,8 +164,7 @@ class Daemon : public Worker {
 absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(WorkerOptions options,
                                                       Metrics& metrics) {
   // A coordinator would refuse this name at every attempt.
-  TANGRAM_RETURN_IF_ERROR(CheckName("--name", options.name));
-  TANGRAM_RETURN_IF_ERROR(CheckPrintable("--name", options.name));
+  TANGRAM_RETURN_IF_ERROR(CheckWorkerName("--name", options.name));
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   for (const CoordinatorAccess& access : options.coordinators) {
     TANGRAM_ASSIGN_OR_RETURN(

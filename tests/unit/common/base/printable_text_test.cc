@@ -43,5 +43,22 @@ TEST(PrintableTextTest, TellsWhetherTextIsPrintable) {
   EXPECT_FALSE(IsPrintable("\xC2\x9B"));
 }
 
+// "w\u202E7-upg" would be shown as "wgpu-7".
+TEST(PrintableTextTest, CharactersThatTurnTheDirectionAreControls) {
+  for (const char* control : {"\u061C", "\u200E", "\u200F", "\u2028", "\u2029",
+                              "\u202A", "\u202E", "\u2066", "\u2069"}) {
+    const std::string text = std::string("w") + control + "7";
+    EXPECT_FALSE(IsPrintable(text));
+    EXPECT_EQ(PrintableText(text, 20), "w?7");
+    EXPECT_EQ(EscapedControls(text).substr(0, 3), "w\\x");
+  }
+  // Their neighbours, and texts that run from right to left by themselves.
+  for (const char* text : {"\u061B", "\u061D", "\u200D", "\u2010", "\u2027",
+                           "\u202F", "\u2065", "\u206A", "\u05D0\u05D1"}) {
+    EXPECT_TRUE(IsPrintable(text)) << text;
+  }
+  EXPECT_TRUE(IsPrintable("\xE2\x80"));  // Cut off.
+}
+
 }  // namespace
 }  // namespace tangram

@@ -111,7 +111,13 @@ INSTANTIATE_TEST_SUITE_P(
                a.plans.clear();
                a.infeasible = {.reason = "x\x1b[2J"};
              },
-             "infeasible.reason: byte 27; expected text without control"},
+             "infeasible.reason: \"x\\x1b[2J\"; expected no control"},
+        Case{"ReasonThatTurnsTheText",
+             [](SlicePlanSet& a) {
+               a.plans.clear();
+               a.infeasible = {.reason = "x\u202E\u009B"};
+             },
+             "infeasible.reason: \"x\\xe2\\x80\\xae\\xc2\\x9b\"; expected no"},
         Case{"EndlessShortage",
              [](SlicePlanSet& a) {
                a.plans.clear();

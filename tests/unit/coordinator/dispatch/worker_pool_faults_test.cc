@@ -354,6 +354,20 @@ TEST_F(WrongAnswersTest, ErrorsThatEveryWorkerMakesLeadToNoQuarantine) {
   }
   EXPECT_THAT(observer_.rejections, SizeIs(10));
   EXPECT_THAT(observer_.quarantines, IsEmpty());
+  // Yet people see them.
+  EXPECT_THAT(pool_.Workers()[0].last_fault, HasSubstr("too slow"));
+  EXPECT_EQ(pool_.Workers()[0].rejected, 0);
+}
+
+// Its bytes were damaged on the way, but it was no answer to anything.
+TEST_F(WrongAnswersTest, AFaultOfAWorkerThatHeldNothingIsShown) {
+  RecordingWorker worker;
+  AnswerDamaged(pool_.Connect(Named("w1"), worker), 7);
+  RecordingWorker again;
+  pool_.Connect(Named("w1"), again);
+  ASSERT_THAT(pool_.Workers(), SizeIs(1));
+  EXPECT_THAT(pool_.Workers()[0].last_fault, HasSubstr("digest: none"));
+  EXPECT_EQ(pool_.Workers()[0].rejected, 0);
 }
 
 TEST_F(WrongAnswersTest, ErrorsThatOthersDoNotMakeLeadToQuarantine) {
@@ -375,7 +389,7 @@ TEST_F(WrongAnswersTest, ErrorsThatOthersDoNotMakeLeadToQuarantine) {
 }
 
 TEST_F(WrongAnswersTest, TextsOfWorkersAreShortAndPrintable) {
-  const std::string nasty = "\x1b[2J" + std::string(100'000, 'x');
+  const std::string nasty = "\x1b[2J\u202E" + std::string(100'000, 'x');
   for (const auto code :
        {absl::StatusCode::kInternal, absl::StatusCode::kInvalidArgument}) {
     RecordingWorker worker;
@@ -383,8 +397,10 @@ TEST_F(WrongAnswersTest, TextsOfWorkersAreShortAndPrintable) {
     auto run = RunAside(Queries(1));
     AnswerWithError(id, worker.AwaitLeases(1)[0], absl::Status(code, nasty));
     const absl::Status status = run.get().status();
-    EXPECT_THAT(status, StatusIs(code, HasSubstr("?[2Jxxx")));
+    EXPECT_THAT(status, StatusIs(code, HasSubstr("?[2J?xxx")));
     EXPECT_LE(status.message().size(), WorkerQuarantine::kMaxFaultBytes);
+    EXPECT_LE(pool_.Workers()[0].last_fault.size(),
+              WorkerQuarantine::kMaxFaultBytes);
     pool_.Disconnect(id);
   }
 }
@@ -407,6 +423,27 @@ TEST_F(WrongAnswersTest, AReleasedWorkerIsAskedAgain) {
   EXPECT_THAT(pool_.ReleaseWorker("w1"),
               StatusIs(absl::StatusCode::kNotFound,
                        "worker: \"w1\"; expected one in quarantine"));
+}
+
+// Otherwise an operator who frees one worker frees the other too.
+TEST_F(WrongAnswersTest, AWorkerNamedLikeASourceIsNotReleasedWithIt) {
+  WorkerInfo impostor = Named("host-of-w1");
+  impostor.identity.host = "elsewhere";
+  for (int i = 0; i < 3; ++i) FailOnce("w1").IgnoreError();
+  for (int i = 0; i < 3; ++i) FailOnce(impostor).IgnoreError();
+
+  EXPECT_THAT(pool_.ReleaseWorker("host-of-w1"), IsOk());
+
+  EXPECT_THAT(observer_.quarantines,
+              ElementsAre("w1 held", "host-of-w1 held", "w1 released"));
+  // Nor is it meant once the source is free. Without a worker of this source,
+  // the text can only be a name.
+  RecordingWorker worker;
+  const WorkerId id = pool_.Connect(Named("w1"), worker);
+  EXPECT_THAT(pool_.ReleaseWorker("host-of-w1"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("host-of-w1")));
+  pool_.Disconnect(id);
+  EXPECT_THAT(pool_.ReleaseWorker("host-of-w1"), IsOk());
 }
 
 TEST_F(WrongAnswersTest, LeasesOfAQuarantinedWorkerGoToOthers) {

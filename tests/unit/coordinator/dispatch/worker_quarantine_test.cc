@@ -89,13 +89,15 @@ TEST(WorkerQuarantineTest, ZeroHoldsNobody) {
   }
 }
 
-TEST(WorkerQuarantineTest, FaultsAreShortAndPrintable) {
+TEST(WorkerQuarantineTest, AFaultThatBlamesNobodyIsShownAlone) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
-  quarantine.NoteRejection(
-      FaultOf(kWorker, "\x1b[2J" + std::string(100'000, 'x')), 0);
-  const std::string& fault = quarantine.Find(kWorker)->last_fault;
-  EXPECT_THAT(fault, SizeIs(WorkerQuarantine::kMaxFaultBytes));
-  EXPECT_EQ(fault.substr(0, 5), "?[2Jx");
+  for (int i = 0; i < 5; ++i) quarantine.NoteFault(FaultOf(kWorker, "a"), i);
+  EXPECT_FALSE(quarantine.Holds(kWorker));
+  EXPECT_EQ(quarantine.Find(kWorker)->rejections, 0);
+  EXPECT_EQ(quarantine.Find(kWorker)->last_fault, "a");
+  NoteThree(quarantine, kWorker);
+  EXPECT_TRUE(quarantine.Holds(kWorker));
+  EXPECT_EQ(quarantine.Find(kWorker)->rejections, 3);
 }
 
 WorkerIdentity Number(size_t number) { return {"", absl::StrCat(number)}; }
@@ -122,6 +124,16 @@ TEST(WorkerQuarantineTest, WorkersInQuarantineAreForgottenLast) {
   }
   EXPECT_TRUE(quarantine.Holds(kWorker));
   EXPECT_EQ(quarantine.num_held(), 1);
+}
+
+TEST(WorkerQuarantineTest, WorkersThatAreNotBlamedAreForgottenFirst) {
+  WorkerQuarantine quarantine = AfterThreeIn100s();
+  quarantine.NoteRejection(FaultOf(kWorker), 0);
+  for (size_t i = 0; i < WorkerQuarantine::kMaxRecords + 10; ++i) {
+    quarantine.NoteFault(FaultOf(Number(i)), static_cast<double>(i + 1));
+  }
+  EXPECT_EQ(quarantine.Find(kWorker)->rejections, 1);
+  EXPECT_EQ(quarantine.Find(Number(10)), nullptr);
 }
 
 }  // namespace
