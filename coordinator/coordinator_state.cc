@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
+#include "common/obs/log.h"
 #include "coordinator/store/answer_place.h"
 #include "coordinator/store/postgres_database.h"
 #include "coordinator/store/sql_answer_store.h"
@@ -19,10 +20,13 @@ std::string JobFile(const StatePlace& place) {
   return absl::StrCat(place.state_dir, "/jobs.db");
 }
 
+std::string AnswerFile(const StatePlace& place) {
+  return absl::StrCat(place.state_dir, "/answers.db");
+}
+
 AnswerPlace AnswersOf(const StatePlace& place) {
-  return place.database.empty()
-             ? AnswersInFile(absl::StrCat(place.state_dir, "/answers.db"))
-             : AnswersInPostgres(place.database);
+  return place.database.empty() ? AnswersInFile(AnswerFile(place))
+                                : AnswersInPostgres(place.database);
 }
 
 AnswerStoreOptions StoreOptions(const StatePlace& place,
@@ -62,6 +66,24 @@ absl::StatusOr<std::unique_ptr<JobStore>> OpenJobFile(const std::string& file) {
   return JobsAreDamaged(file, status);
 }
 
+// Returns null, with a word in the log, if no database can be had: answers are
+// a cache, and plans need none. A server that is away is waited for by who
+// starts the coordinator, as for jobs.
+absl::StatusOr<std::unique_ptr<AnswerStore>> OpenAnswers(
+    const StatePlace& place, AnswerStoreMetrics& metrics) {
+  auto answers =
+      CreateSqlAnswerStore(AnswersOf(place), StoreOptions(place, &metrics));
+  if (answers.ok()) return answers;
+  const absl::Status& status = answers.status();
+  if (!place.database.empty() && absl::IsUnavailable(status)) return status;
+  metrics.OnMissing();
+  Log(LogLevel::kError, "no database of answers; they are kept in memory alone",
+      {{"database",
+        place.database.empty() ? AnswerFile(place) : std::string("--database")},
+       {"reason", status.ToString()}});
+  return nullptr;
+}
+
 }  // namespace
 
 absl::Status JobsAreDamaged(const std::string& jobs_at,
@@ -90,10 +112,8 @@ absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,
     TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(memory)));
     return state;
   }
-  TANGRAM_ASSIGN_OR_RETURN(
-      state.answers,
-      CreateSqlAnswerStore(AnswersOf(place),
-                           StoreOptions(place, state.answer_metrics.get())));
+  TANGRAM_ASSIGN_OR_RETURN(state.answers,
+                           OpenAnswers(place, *state.answer_metrics));
   return state;
 }
 

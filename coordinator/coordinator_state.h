@@ -36,7 +36,8 @@ absl::Status JobsAreDamaged(const std::string& jobs_at,
                             const absl::Status& reason);
 
 // Opens both. Sets a damaged file of answers aside and starts with none; they
-// are asked again. Returns kDataLoss naming the file if the file of jobs is
+// are asked again. If that fails too, leaves `answers` null and says so in the
+// log and a metric. Returns kDataLoss naming the file if the file of jobs is
 // damaged, because only a backup can restore jobs. Returns kUnavailable if
 // something cannot be used now.
 absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,

@@ -15,10 +15,13 @@ class AnswerStoreMetrics : public AnswerStoreObserver {
 
   void OnDropped(absl::string_view reason) override;
   void OnSetAside() override;
+  // The coordinator started without a database of answers.
+  void OnMissing();
 
  private:
   Counter dropped_;
   Counter set_aside_;
+  Gauge missing_;
 };
 
 }  // namespace tangram

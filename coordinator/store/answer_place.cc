@@ -1,5 +1,7 @@
 #include "coordinator/store/answer_place.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -55,10 +57,30 @@ absl::Status RenameTable(SqlDatabase& database, std::string& aside) {
                    "; DELETE FROM tangram_schema WHERE name = 'answers'"));
 }
 
+// Answers can be asked again, so whatever cannot hold them is in the way, a
+// folder or a file that only others may write, and counts as damaged.
+absl::Status CheckWritableFile(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status found =
+      std::filesystem::status(path, error);
+  if (!std::filesystem::exists(found)) return absl::OkStatus();
+  if (!std::filesystem::is_regular_file(found)) {
+    return absl::DataLossError("database: a folder or device; expected a file");
+  }
+  if (access(path.c_str(), W_OK) == 0) return absl::OkStatus();
+  return absl::DataLossError("database: the file cannot be written");
+}
+
+absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenAnswerFile(
+    const std::string& path) {
+  TANGRAM_RETURN_IF_ERROR(CheckWritableFile(path));
+  return OpenSqliteDatabase(path);
+}
+
 }  // namespace
 
 AnswerPlace AnswersInFile(const std::string& path) {
-  return {.open = [path] { return OpenSqliteDatabase(path); },
+  return {.open = [path] { return OpenAnswerFile(path); },
           .set_aside = [path] { return SetSqliteFileAside(path); }};
 }
 

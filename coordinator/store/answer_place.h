@@ -26,7 +26,8 @@ struct AnswerPlace {
 // The version of the table of answers.
 inline constexpr int64_t kAnswerFormat = 2;
 
-// Returns the place of an SQLite file.
+// Returns the place of an SQLite file. A folder, a device or a file that cannot
+// be written counts as a damaged file.
 AnswerPlace AnswersInFile(const std::string& path);
 // Returns the place of a PostgreSQL database. `connection` is as for
 // OpenPostgresDatabase.

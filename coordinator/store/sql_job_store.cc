@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
+#include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
+#include "coordinator/store/job_row.h"
 #include "coordinator/store/migrate.h"
 
 namespace tangram {
@@ -60,20 +62,24 @@ constexpr char kIndexes[] = R"(
   CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;
 )";
 
+// An empty seal is that of an earlier version. Coordinators of it may share the
+// database for a while.
+constexpr char kSeals[] = R"(
+  ALTER TABLE jobs ADD COLUMN request_seal {blob} NOT NULL DEFAULT '';
+  ALTER TABLE jobs ADD COLUMN outcome_seal {blob} NOT NULL DEFAULT '';
+)";
+// The first version whose rows have seals.
+constexpr int64_t kSealedFormat = 5;
+
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
-  for (const char* step : {kTables, kShares, kLosses, kIndexes}) {
+  for (const char* step : {kTables, kShares, kLosses, kIndexes, kSeals}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
   return steps;
 }
 
-// Columns in the order in which JobOf reads them.
-#define JOB_COLUMNS                                                       \
-  "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
-  "started_s, finished_s, error_code, error_message, share_key, losses"
-#define WHOLE_JOB_COLUMNS JOB_COLUMNS ", request, result"
 // Jobs that may be taken at the time `now`.
 #define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
 // Suspects are jobs with three lost coordinators. A coordinator runs at most
@@ -90,34 +96,17 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
   " AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.state " \
   "= 1 AND other.lease_until_s >= " now ")"
 // The first ?2 of the jobs that ended before ?1.
-#define OLD_JOBS                                                      \
-  "SELECT id FROM jobs WHERE state > 1 AND finished_s < ?1 ORDER BY " \
-  "finished_s LIMIT ?2"
+#define OLD_JOBS                                                             \
+  "SELECT id FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < " \
+  "?1 ORDER BY finished_s LIMIT ?2"
+// One more attempt or loss. A count out of range stays so, and the row proves
+// damaged; adding to it may overflow.
+#define ONE_MORE(count)                                      \
+  "CASE WHEN " count " BETWEEN 0 AND 1000000000 THEN " count \
+  " + 1 ELSE -1 "                                            \
+  "END"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
-
-Job JobOf(const SqlRow& row) {
-  return {.id = row.String(0),
-          .priority = static_cast<int>(row.Int(1)),
-          .share_key = row.String(11),
-          .state = static_cast<JobState>(row.Int(2)),
-          .cancel_requested = row.Int(3) != 0,
-          .attempts = static_cast<int>(row.Int(4)),
-          .losses = static_cast<int>(row.Int(12)),
-          .owner = row.String(5),
-          .submitted_s = row.Double(6),
-          .started_s = row.Double(7),
-          .finished_s = row.Double(8),
-          .error = absl::Status(static_cast<absl::StatusCode>(row.Int(9)),
-                                row.String(10))};
-}
-
-Job WholeJobOf(const SqlRow& row) {
-  Job job = JobOf(row);
-  job.request = row.String(13);
-  job.result = row.String(14);
-  return job;
-}
 
 absl::Status NoSuchJob(const std::string& id) {
   return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
@@ -134,26 +123,31 @@ class SqlJobStore : public JobStore {
   absl::Status Initialise() {
     const MutexLock lock(mutex_);
     const SqlDialect& dialect = database_->dialect();
-    TANGRAM_RETURN_IF_ERROR(
-        Migrate(*database_, "jobs", Steps(dialect)).status());
+    TANGRAM_ASSIGN_OR_RETURN(const int64_t found_version,
+                             Migrate(*database_, "jobs", Steps(dialect)));
     // Fails if a table of the right name has other columns.
-    TANGRAM_RETURN_IF_ERROR(
-        database_->Run("SELECT " WHOLE_JOB_COLUMNS " FROM jobs LIMIT 1"));
+    TANGRAM_RETURN_IF_ERROR(database_->Run("SELECT " TANGRAM_WHOLE_JOB_COLUMNS
+                                           " FROM jobs LIMIT 1"));
+    if (found_version > 0 && found_version < kSealedFormat) {
+      TANGRAM_RETURN_IF_ERROR(SealOldRows());
+    }
     if (dialect.is_shared) return absl::OkStatus();
     return database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1");
   }
 
   absl::StatusOr<Job> Submit(const Job& job) override {
+    const std::string seal = RequestSeal(job);
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "INSERT INTO jobs (id, request, priority, share_key, state, "
-        "submitted_s) VALUES (?1, ?2, ?3, ?4, 0, ?5) "
+        "submitted_s, request_seal) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6) "
         "ON CONFLICT (id) DO NOTHING",
-        {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
-         now_s}));
-    TANGRAM_ASSIGN_OR_RETURN(Job kept, Find(job.id));
-    if (kept.request == job.request) return kept;
+        {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key, now_s,
+         Blob{seal}}));
+    TANGRAM_ASSIGN_OR_RETURN(WholeJob kept, FindWhole(job.id));
+    if (kept.is_damaged) return kept.job.error;
+    if (kept.job.request == job.request) return kept.job;
     return absl::AlreadyExistsError(absl::StrCat(
         "job_id: \"", job.id, "\" is another request; expected a new id"));
   }
@@ -169,8 +163,8 @@ class SqlJobStore : public JobStore {
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "SELECT state, last_event FROM jobs WHERE id = ?1", {id},
         [&](const SqlRow& row) {
-          pulse = JobPulse{.state = static_cast<JobState>(row.Int(0)),
-                           .last_event = row.Int(1)};
+          pulse =
+              JobPulse{.state = StateOf(row.Int(0)), .last_event = row.Int(1)};
         }));
     if (!pulse.has_value()) return NoSuchJob(id);
     return *pulse;
@@ -189,8 +183,10 @@ class SqlJobStore : public JobStore {
     if (!filter.tenant.empty()) values.emplace_back(filter.tenant);
     std::vector<Job> jobs;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        absl::StrCat("SELECT " JOB_COLUMNS " FROM jobs WHERE sequence < ?1 AND "
-                     "((?2 >> CAST(state AS INTEGER)) & 1) = 1",
+        absl::StrCat("SELECT " TANGRAM_JOB_COLUMNS
+                     " FROM jobs WHERE sequence < ?1 AND "
+                     "((?2 >> CASE WHEN state BETWEEN 0 AND 4 THEN "
+                     "CAST(state AS INTEGER) ELSE 3 END) & 1) = 1",
                      filter.tenant.empty() ? "" : " AND share_key = ?4",
                      " ORDER BY sequence DESC LIMIT ?3"),
         values, [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
@@ -218,14 +214,17 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<Job> Cancel(const std::string& id) override {
+    const std::string seal =
+        OutcomeSeal({.id = id, .state = JobState::kCancelled});
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "UPDATE jobs SET cancel_requested = 1, "
         "finished_s = CASE state WHEN 0 THEN ?1 ELSE finished_s END, "
+        "outcome_seal = CASE state WHEN 0 THEN ?4 ELSE outcome_seal END, "
         "state = CASE state WHEN 0 THEN ?2 ELSE state END "
         "WHERE id = ?3 AND state IN (0, 1)",
-        {now_s, Number(JobState::kCancelled), id}));
+        {now_s, Number(JobState::kCancelled), id, Blob{seal}}));
     return Find(id);
   }
 
@@ -240,13 +239,12 @@ class SqlJobStore : public JobStore {
     // One statement, so that no two coordinators take the same job. The order
     // is: the share key with the fewest running jobs, priority, age. A running
     // job whose lease ended under another owner counts as a loss.
-    std::optional<Job> job;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        absl::StrCat("UPDATE jobs SET losses = losses + CASE WHEN state = 1 "
-                     "AND owner <> ?1 THEN 1 ELSE 0 END, "
+    const std::string claim =
+        absl::StrCat("UPDATE jobs SET losses = CASE WHEN state = 1 AND owner "
+                     "<> ?1 THEN " ONE_MORE("losses") " ELSE losses END, "
                      "state = 1, owner = ?1, "
                      "lease_until_s = ?2, started_s = ?3, "
-                     "attempts = attempts + 1 WHERE sequence = ("
+                     "attempts = " ONE_MORE("attempts") " WHERE sequence = ("
                      "SELECT sequence FROM jobs WHERE " IS_WAITING("?3"),
                      " AND " IS_NO_SECOND_SUSPECT("?1"),
                      is_last ? " AND " IS_LEFT("?3", "?4") : "",
@@ -254,9 +252,19 @@ class SqlJobStore : public JobStore {
                      "other.state = 1 AND other.share_key = jobs.share_key), "
                      "priority DESC, sequence LIMIT 1 ",
                      database_->dialect().skip_locked,
-                     ") RETURNING " WHOLE_JOB_COLUMNS),
-        values, [&](const SqlRow& row) { job = WholeJobOf(row); }));
-    return job;
+                     ") RETURNING " TANGRAM_WHOLE_JOB_COLUMNS ", sequence");
+    while (true) {
+      std::optional<WholeJob> taken;
+      int64_t sequence = 0;
+      TANGRAM_RETURN_IF_ERROR(
+          database_->Run(claim, values, [&](const SqlRow& row) {
+            taken = WholeJobOf(row);
+            sequence = row.Int(kNumWholeJobColumns);
+          }));
+      if (!taken.has_value()) return std::nullopt;
+      if (!taken->is_damaged) return std::move(taken->job);
+      TANGRAM_RETURN_IF_ERROR(Fail(sequence, taken->job, now_s));
+    }
   }
 
   absl::StatusOr<std::vector<Job>> Renew(absl::Span<const JobLease> leases,
@@ -267,7 +275,7 @@ class SqlJobStore : public JobStore {
     for (const JobLease& lease : leases) {
       TANGRAM_RETURN_IF_ERROR(database_->Run(
           "UPDATE jobs SET lease_until_s = ?4 WHERE " IS_HELD
-          " RETURNING " JOB_COLUMNS,
+          " RETURNING " TANGRAM_JOB_COLUMNS,
           {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s + lease_s},
           [&](const SqlRow& row) { held.push_back(JobOf(row)); }));
     }
@@ -292,15 +300,19 @@ class SqlJobStore : public JobStore {
   }
 
   absl::Status Finish(const JobLease& lease, const Job& outcome) override {
+    Job ended = outcome;
+    ended.id = lease.job_id;
+    const std::string seal = OutcomeSeal(ended);
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "UPDATE jobs SET state = ?4, finished_s = ?5, result = ?6, "
-        "error_code = ?7, error_message = ?8 WHERE " IS_HELD,
+        "error_code = ?7, error_message = ?8, outcome_seal = ?9 "
+        "WHERE " IS_HELD,
         {lease.job_id, lease.owner, int64_t{lease.attempt},
          Number(outcome.state), now_s, Blob{outcome.result},
          static_cast<int64_t>(outcome.error.code()),
-         Blob{outcome.error.message()}}));
+         Blob{outcome.error.message()}, Blob{seal}}));
     if (database_->num_changed() == 1) return absl::OkStatus();
     // Perhaps an earlier call succeeded and only its reply was lost.
     TANGRAM_ASSIGN_OR_RETURN(const Job job, Find(lease.job_id));
@@ -367,14 +379,64 @@ class SqlJobStore : public JobStore {
     return now_s;
   }
 
-  absl::StatusOr<Job> Find(const std::string& id)
+  absl::StatusOr<WholeJob> FindWhole(const std::string& id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::optional<Job> job;
+    std::optional<WholeJob> job;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT " WHOLE_JOB_COLUMNS " FROM jobs WHERE id = ?1", {id},
+        "SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE id = ?1", {id},
         [&](const SqlRow& row) { job = WholeJobOf(row); }));
     if (!job.has_value()) return NoSuchJob(id);
+    if (job->is_damaged) damaged_.Tell(std::string(job->job.error.message()));
     return *std::move(job);
+  }
+
+  absl::StatusOr<Job> Find(const std::string& id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    TANGRAM_ASSIGN_OR_RETURN(WholeJob whole, FindWhole(id));
+    return std::move(whole.job);
+  }
+
+  // Ends a damaged job, so that it is not claimed again. The row stays damaged.
+  absl::Status Fail(int64_t sequence, const Job& damaged, double now_s)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    damaged_.Tell(std::string(damaged.error.message()));
+    return database_->Run(
+        "UPDATE jobs SET state = ?2, finished_s = ?3, error_code = ?4, "
+        "error_message = ?5 WHERE sequence = ?1",
+        {sequence, Number(damaged.state), now_s,
+         static_cast<int64_t>(damaged.error.code()),
+         Blob{damaged.error.message()}});
+  }
+
+  // Seals the rows of earlier versions. Each is believed once.
+  absl::Status SealOldRows() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return database_->Transact(
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          std::vector<int64_t> rows;
+          TANGRAM_RETURN_IF_ERROR(database_->Run(
+              "SELECT sequence FROM jobs", {},
+              [&](const SqlRow& row) { rows.push_back(row.Int(0)); }));
+          for (const int64_t sequence : rows) {
+            TANGRAM_RETURN_IF_ERROR(SealRow(sequence));
+          }
+          return absl::OkStatus();
+        });
+  }
+
+  absl::Status SealRow(int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::optional<WholeJob> whole;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE sequence = ?1",
+        {sequence}, [&](const SqlRow& row) { whole = WholeJobOf(row); }));
+    if (!whole.has_value() || whole->is_damaged) return absl::OkStatus();
+    const Job& job = whole->job;
+    const std::string request_seal = RequestSeal(job);
+    const std::string outcome_seal =
+        IsFinished(job.state) ? OutcomeSeal(job) : "";
+    return database_->Run(
+        "UPDATE jobs SET request_seal = ?2, outcome_seal = ?3 "
+        "WHERE sequence = ?1",
+        {sequence, Blob{request_seal}, Blob{outcome_seal}});
   }
 
   absl::StatusOr<int64_t> SequenceOf(const std::string& id)
@@ -401,6 +463,7 @@ class SqlJobStore : public JobStore {
   Mutex mutex_;
   const std::unique_ptr<SqlDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
   const std::function<double()> now_s_;
+  SparseWarning damaged_{"a stored job is damaged"};
 };
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -15,6 +17,8 @@ namespace {
 
 // Another process that is about to end may still hold the file.
 constexpr int kBusyTimeoutMs = 2000;
+// The header that every database begins with (section 1.3 of the file format).
+constexpr uintmax_t kHeaderBytes = 100;
 
 absl::StatusCode CodeOf(int code) {
   switch (code & 0xff) {
@@ -171,10 +175,23 @@ bool SaysReadOnly(sqlite3* handle, const std::string& path) {
          access(path.c_str(), W_OK) == 0;
 }
 
+// SQLite takes an empty file, or one of a byte, for a new database. Nobody
+// makes such a file on purpose: its content was cut off.
+absl::Status CheckLength(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return absl::OkStatus();
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error || bytes >= kHeaderBytes) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("database: the file has ", bytes, " bytes; expected none, ",
+                   "or one of at least ", kHeaderBytes, " bytes"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
     const std::string& path) {
+  TANGRAM_RETURN_IF_ERROR(CheckLength(path));
   sqlite3* handle = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &handle,

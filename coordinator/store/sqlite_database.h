@@ -12,7 +12,7 @@ namespace tangram {
 // Opens an SQLite file and creates it if it does not exist. A write-ahead log
 // lets commits survive the process. Only one process may open the file: returns
 // kUnavailable while another has it open. Returns kDataLoss, now or from later
-// calls, if the file is damaged or not a database.
+// calls, if the file is damaged or not a database. An empty file is damaged.
 absl::StatusOr<std::unique_ptr<SqlDatabase>> OpenSqliteDatabase(
     const std::string& path);
 

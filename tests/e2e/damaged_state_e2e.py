@@ -7,10 +7,11 @@ import random
 import signal
 import sqlite3
 import subprocess
+import urllib.request
 
 import harness
 from daemons import Coordinator, Worker
-from harness import BIN, CLUSTER, JOB, Folder
+from harness import BIN, CLUSTER, INTERNAL, JOB, Folder
 
 PLAN = [*CLUSTER, *JOB, "--parallelizer", "uniform"]
 SCHEMA = """CREATE TABLE tangram_schema (
@@ -25,7 +26,7 @@ CREATE TABLE answers (
     answer BLOB NOT NULL,
     UNIQUE (version, key));"""
 PREVIOUS_JOBS = SCHEMA + """
-INSERT INTO tangram_schema VALUES ('jobs', 3);
+INSERT INTO tangram_schema VALUES ('jobs', 4);
 CREATE TABLE jobs (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -50,7 +51,9 @@ CREATE TABLE events (
     PRIMARY KEY (job_id, number));
 ALTER TABLE jobs ADD COLUMN share_key TEXT NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN last_event BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;"""
+ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX jobs_of_key ON jobs (share_key, sequence);
+CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;"""
 
 
 def flip_bits(content):
@@ -140,9 +143,13 @@ class DamagedStateTest(Folder):
         self.plan()
         with open(self.jobs, "rb") as file:
             sound = file.read()
-        for change in (overwrite, halve):
+        # SQLite takes the last two for new databases.
+        for change in (overwrite, halve, lambda sound: sound[:1],
+                       lambda _: b""):
             self.damage(self.jobs, lambda _, change=change: change(sound))
             self.assert_jobs_stop_the_coordinator()
+        os.remove(self.jobs)
+        self.plan()
 
     def assert_jobs_stop_the_coordinator(self):
         ended = self.run_coordinator()
@@ -150,6 +157,82 @@ class DamagedStateTest(Folder):
         self.assertIn(f"{self.jobs}: the database of jobs is damaged",
                       ended.stderr)
         self.assertTrue(os.path.exists(self.jobs))
+
+    def change_job(self, name, column, change):
+        with contextlib.closing(sqlite3.connect(self.jobs)) as database:
+            [(value,)] = database.execute(
+                f"SELECT {column} FROM jobs WHERE id = ?", (name,)).fetchall()
+            database.execute(f"UPDATE jobs SET {column} = ? WHERE id = ?",
+                             (change(value), name))
+            database.commit()
+
+    def test_a_damaged_job_fails_and_the_others_go_on(self):
+        names = ["result", "request", "error", "attempts", "state", "sound"]
+        coordinator = Coordinator(state_dir=self.state)
+        worker = Worker(coordinator.address, "w")
+        for name in names:
+            self.tangram("plan", *PLAN, "--coordinator", coordinator.address,
+                         "--job", name, "--output", f"{name}.json")
+        worker.end()
+        self.tangram("plan", *PLAN, "--coordinator", coordinator.address,
+                     "--job", "waiting", "--detach")
+        coordinator.end()
+
+        rng = random.Random(4)
+
+        def flip(content):
+            content = bytearray(content)
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+            return bytes(content)
+
+        self.change_job("result", "result", flip)
+        self.change_job("request", "request", flip)
+        self.change_job("error", "error_code", lambda _: 1000)
+        self.change_job("attempts", "attempts", lambda _: 1 << 62)
+        self.change_job("state", "state", lambda _: 1)
+        self.change_job("waiting", "attempts", lambda _: (1 << 63) - 1)
+        coordinator = Coordinator(state_dir=self.state)
+        self.addCleanup(coordinator.end)
+        self.addCleanup(Worker(coordinator.address, "w").end)
+        on = ["--coordinator", coordinator.address]
+        for name in ["waiting", *names[:-1]]:
+            self.fails(INTERNAL, f'job "{name}" is damaged in the database: ',
+                       "job", "watch", name, *on)
+        self.tangram("job", "watch", "sound", *on, "--output", "again.json")
+        again, sound = (json.loads(self.read(name))["plan"]
+                        for name in ("again.json", "sound.json"))
+        self.assertEqual(again, sound)
+        # A list reads neither requests nor results.
+        self.assertEqual(self.tangram("job", "list", *on).count("succeeded"), 3)
+        self.assertIn("a stored job is damaged", coordinator.log())
+
+    def test_whatever_is_in_the_place_of_answers_is_set_aside(self):
+        before, _ = self.plan()
+        for number, make in enumerate([os.mkdir, os.mkfifo], 1):
+            os.remove(self.answers)
+            make(self.answers)
+            after, log = self.plan()
+            self.assertEqual(after, before)
+            self.assertIn(f"answers.db.damaged-{number}", log)
+            self.assertTrue(os.path.isfile(self.answers))
+
+    def test_without_a_database_of_answers_plans_go_on(self):
+        before, _ = self.plan()
+        os.remove(self.answers)
+        os.makedirs(f"{self.answers}/full")
+        # They cannot be replaced.
+        for number in (1, 2, 3):
+            os.makedirs(f"{self.answers}.damaged-{number}/full")
+        after, log = self.plan()
+        self.assertEqual(after, before)
+        self.assertIn("no database of answers", log)
+        self.assertIn(self.answers, log)
+        coordinator = Coordinator("--metrics=127.0.0.1:0", state_dir=self.state)
+        self.addCleanup(coordinator.end)
+        port = coordinator.wait_for(r"metrics_port=(\d+)")[1]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            self.assertIn("tangram_answer_database_missing 1",
+                          page.read().decode())
 
     def write_previous_answers(self):
         """Replaces the answers by some of the previous format."""

@@ -1,6 +1,9 @@
 // Most of these tests change stored answers, as a person or a disk may.
 #include "coordinator/store/answer_table.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -285,7 +288,8 @@ TEST_P(DamagedFileTest, ABadHeaderIsSetAside) {
 TEST_P(DamagedFileTest, ATruncatedFileIsSetAside) {
   Fill();
   const std::string sound = Read();
-  for (const size_t size : {sound.size() / 2, size_t{4096}, size_t{100}}) {
+  for (const size_t size :
+       {sound.size() / 2, size_t{4096}, size_t{100}, size_t{1}, size_t{0}}) {
     seen_.set_aside = 0;
     Write(sound.substr(0, size));
     ExpectWorks();
@@ -313,6 +317,26 @@ TEST_P(DamagedFileTest, OtherTablesAreSetAside) {
     EXPECT_EQ(seen_.set_aside, 1) << script;
     RemoveAside();
   }
+}
+
+TEST_P(DamagedFileTest, AFolderOrAPipeIsSetAside) {
+  std::filesystem::create_directories(file() + "/full");
+  ExpectWorks("folder");
+  EXPECT_EQ(seen_.set_aside, 1);
+  EXPECT_TRUE(std::filesystem::exists(absl::StrCat(file(), kAside, "1/full")));
+  std::filesystem::remove_all(absl::StrCat(file(), kAside, 1));
+  std::filesystem::remove(file());
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  ExpectWorks("pipe");
+  EXPECT_EQ(seen_.set_aside, 2);
+}
+
+TEST_P(DamagedFileTest, AFileThatCannotBeWrittenIsSetAside) {
+  if (geteuid() == 0) GTEST_SKIP() << "not applicable: root may write all";
+  Fill();
+  std::filesystem::permissions(file(), std::filesystem::perms::owner_read);
+  ExpectWorks();
+  EXPECT_EQ(seen_.set_aside, 1);
 }
 
 TEST_P(DamagedFileTest, TheFirstTwoAndTheLastDamagedFilesAreKept) {

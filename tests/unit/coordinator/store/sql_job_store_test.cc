@@ -469,6 +469,8 @@ TEST_P(SqlJobStoreTest, JobsWithoutAKeyGetThatOfTheirTenant) {
   ASSERT_THAT(Open()->RunScript("DROP INDEX jobs_of_key; "
                                 "DROP INDEX jobs_ended; "
                                 "ALTER TABLE jobs DROP COLUMN losses; "
+                                "ALTER TABLE jobs DROP COLUMN request_seal; "
+                                "ALTER TABLE jobs DROP COLUMN outcome_seal; "
                                 "UPDATE tangram_schema SET version = 2;"),
               IsOk());
   Reopen();

@@ -1,6 +1,7 @@
 #include "coordinator/store/sqlite_database.h"
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -36,6 +37,22 @@ TEST(SqliteDatabaseTest, AFileThatIsNoDatabaseIsLeftAlone) {
 
   EXPECT_FALSE(OpenSqliteDatabase(path).ok());
   EXPECT_EQ(std::filesystem::file_size(path), 5000u);
+}
+
+// SQLite would take such a file for a new database.
+TEST(SqliteDatabaseTest, AFileThatWasCutOffIsDamaged) {
+  const std::string path = TestFile("cut.db");
+  for (const char* content : {"", "S"}) {
+    FILE* file = fopen(path.c_str(), "w");
+    fputs(content, file);
+    fclose(file);
+    EXPECT_THAT(OpenSqliteDatabase(path).status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes")));
+    EXPECT_EQ(std::filesystem::file_size(path), strlen(content));
+  }
+  std::filesystem::remove(path);
+  EXPECT_TRUE(OpenSqliteDatabase(path).ok());
+  EXPECT_TRUE(OpenSqliteDatabase(path).ok());
 }
 
 }  // namespace

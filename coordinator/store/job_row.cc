@@ -1,0 +1,143 @@
+#include "coordinator/store/job_row.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/field_error.h"
+#include "common/base/printable_text.h"
+#include "common/base/status_macros.h"
+#include "common/digest/sha256.h"
+#include "coordinator/dispatch/canonical_bytes.h"
+
+namespace tangram {
+namespace {
+
+constexpr absl::string_view kRequestFormat = "tangram job request 1";
+constexpr absl::string_view kOutcomeFormat = "tangram job outcome 1";
+constexpr int64_t kLastState = static_cast<int64_t>(JobState::kCancelled);
+constexpr int64_t kLastCode =
+    static_cast<int64_t>(absl::StatusCode::kUnauthenticated);
+// The most bytes of an id in a message. Sound ids are shorter.
+constexpr size_t kMaxIdBytes = 300;
+
+absl::Status CheckRange(absl::string_view column, int64_t value, int64_t least,
+                        int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return FieldError(column, value, absl::StrCat(least, " to ", most));
+}
+
+absl::Status CheckNumbers(const SqlRow& row) {
+  const struct {
+    const char* column;
+    int index;
+    int64_t least;
+    int64_t most;
+  } ranges[] = {
+      {"priority", 1, std::numeric_limits<int32_t>::min(),
+       std::numeric_limits<int32_t>::max()},
+      {"state", 2, 0, kLastState},
+      {"cancel_requested", 3, 0, 1},
+      {"attempts", 4, 0, kMaxAttempts},
+      {"error_code", 9, 0, kLastCode},
+      {"losses", 12, 0, kMaxAttempts},
+  };
+  for (const auto& range : ranges) {
+    TANGRAM_RETURN_IF_ERROR(CheckRange(range.column, row.Int(range.index),
+                                       range.least, range.most));
+  }
+  const bool has_ended = row.Double(8) > 0;
+  if (has_ended == IsFinished(StateOf(row.Int(2)))) return absl::OkStatus();
+  return FieldError("state", row.Int(2),
+                    has_ended ? "that of a job that ended"
+                              : "that of a job that has not ended");
+}
+
+absl::Status CheckSeals(const Job& job, absl::string_view request_seal,
+                        absl::string_view outcome_seal) {
+  if (!request_seal.empty() && request_seal != RequestSeal(job)) {
+    return absl::DataLossError("request: it has another checksum");
+  }
+  if (outcome_seal.empty()) return absl::OkStatus();
+  if (IsFinished(job.state) && outcome_seal == OutcomeSeal(job)) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError("result: it has another checksum");
+}
+
+Job DamagedJob(Job job, const absl::Status& damage) {
+  return {.id = job.id,
+          .share_key = std::move(job.share_key),
+          .state = JobState::kFailed,
+          .submitted_s = job.submitted_s,
+          .started_s = job.started_s,
+          .finished_s = job.finished_s,
+          .error = absl::DataLossError(
+              absl::StrCat("job \"", PrintableText(job.id, kMaxIdBytes),
+                           "\" is damaged in the database: ", damage.message(),
+                           "; submit it again under another name"))};
+}
+
+// Reads the numbers as they are.
+Job Read(const SqlRow& row) {
+  return {.id = row.String(0),
+          .priority = static_cast<int>(row.Int(1)),
+          .share_key = row.String(11),
+          .state = StateOf(row.Int(2)),
+          .cancel_requested = row.Int(3) != 0,
+          .attempts = static_cast<int>(row.Int(4)),
+          .losses = static_cast<int>(row.Int(12)),
+          .owner = row.String(5),
+          .submitted_s = row.Double(6),
+          .started_s = row.Double(7),
+          .finished_s = row.Double(8),
+          .error = absl::Status(static_cast<absl::StatusCode>(row.Int(9)),
+                                row.String(10))};
+}
+
+std::string SealOf(std::initializer_list<absl::string_view> texts,
+                   std::initializer_list<int64_t> numbers) {
+  std::string bytes;
+  for (const absl::string_view text : texts) AppendCanonical(bytes, text);
+  for (const int64_t number : numbers) AppendCanonical(bytes, number);
+  return std::string(Sha256()(bytes).view());
+}
+
+}  // namespace
+
+std::string RequestSeal(const Job& job) {
+  return SealOf({kRequestFormat, job.id, job.share_key, job.request},
+                {job.priority});
+}
+
+std::string OutcomeSeal(const Job& job) {
+  return SealOf({kOutcomeFormat, job.id, job.result, job.error.message()},
+                {static_cast<int64_t>(job.state),
+                 static_cast<int64_t>(job.error.code())});
+}
+
+JobState StateOf(int64_t number) {
+  return number >= 0 && number <= kLastState ? static_cast<JobState>(number)
+                                             : JobState::kFailed;
+}
+
+Job JobOf(const SqlRow& row) {
+  Job job = Read(row);
+  const absl::Status damage = CheckNumbers(row);
+  return damage.ok() ? job : DamagedJob(std::move(job), damage);
+}
+
+WholeJob WholeJobOf(const SqlRow& row) {
+  Job job = Read(row);
+  job.request = row.String(13);
+  job.result = row.String(14);
+  absl::Status damage = CheckNumbers(row);
+  if (damage.ok()) damage = CheckSeals(job, row.String(15), row.String(16));
+  if (damage.ok()) return {.job = std::move(job)};
+  return {.job = DamagedJob(std::move(job), damage), .is_damaged = true};
+}
+
+}  // namespace tangram

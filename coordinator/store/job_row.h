@@ -1,0 +1,49 @@
+#ifndef TANGRAM_COORDINATOR_STORE_JOB_ROW_H_
+#define TANGRAM_COORDINATOR_STORE_JOB_ROW_H_
+
+#include <cstdint>
+#include <string>
+
+#include "coordinator/store/job_store.h"
+#include "coordinator/store/sql_database.h"
+
+// Columns of the table of jobs in the order in which JobOf reads them.
+#define TANGRAM_JOB_COLUMNS                                               \
+  "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
+  "started_s, finished_s, error_code, error_message, share_key, losses"
+// Likewise for WholeJobOf.
+#define TANGRAM_WHOLE_JOB_COLUMNS \
+  TANGRAM_JOB_COLUMNS ", request, result, request_seal, outcome_seal"
+
+namespace tangram {
+
+inline constexpr int kNumWholeJobColumns = 17;
+
+// The most attempts or losses of a job: one a second for 34 years.
+inline constexpr int64_t kMaxAttempts = 1 << 30;
+
+// Return the SHA-256 of what a job asks, and of how it ended, each with its id.
+// They are not secret: anyone who can write the database can make a row that
+// passes.
+std::string RequestSeal(const Job& job);
+std::string OutcomeSeal(const Job& job);
+
+// Returns the state of a number in a row; kFailed if it is none.
+JobState StateOf(int64_t number);
+
+// Returns the job of a row without request and result. If a number in it is
+// outside its range, returns a failed job whose error, kDataLoss, names it.
+Job JobOf(const SqlRow& row);
+
+struct WholeJob {
+  Job job;
+  bool is_damaged = false;  // `job` is then one that failed, as for JobOf.
+};
+// Returns the job of a whole row. It is damaged too if a seal is not that of
+// its columns. An earlier version of the program wrote no seals; an empty one
+// is taken, with its columns.
+WholeJob WholeJobOf(const SqlRow& row);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_STORE_JOB_ROW_H_

@@ -1,0 +1,223 @@
+// These tests change stored jobs, as a person or a disk may.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/store/job_row.h"
+#include "coordinator/store/sql_job_store.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/store/test_database.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::IsOkAndHolds;
+using testing::StatusIs;
+
+class DamagedJobsTest : public testing::DatabaseTest {
+ protected:
+  std::unique_ptr<JobStore> NewStore() const {
+    auto store = CreateSqlJobStore(Open(), [] { return 1000; });
+    EXPECT_THAT(store, IsOk());
+    return *std::move(store);
+  }
+  // Runs SQL while no store has the database open.
+  void Change(const std::string& sql, absl::Span<const SqlValue> values = {}) {
+    ASSERT_THAT(Open()->Run(sql, values), IsOk());
+  }
+  std::string Column(const std::string& name, const std::string& id) {
+    std::string value;
+    EXPECT_THAT(
+        Open()->Run(absl::StrCat("SELECT ", name, " FROM jobs WHERE id = ?1"),
+                    {id}, [&](const SqlRow& row) { value = row.String(0); }),
+        IsOk());
+    return value;
+  }
+  // Stores a job that is queued, one that has a plan and one that failed.
+  void Fill() {
+    const auto store = NewStore();
+    Submit(*store, "done");
+    Finish(*store, {.state = JobState::kSucceeded, .result = "a plan"});
+    Submit(*store, "failed");
+    Finish(*store,
+           {.state = JobState::kFailed, .error = absl::InternalError("died")});
+    Submit(*store, "queued");
+  }
+  static void Submit(JobStore& store, const std::string& id) {
+    ASSERT_THAT(store.Submit({.id = id, .request = absl::StrCat("plan ", id)}),
+                IsOk());
+  }
+  static void Finish(JobStore& store, const Job& outcome) {
+    const auto job = store.Claim("me", 10, 0);
+    ASSERT_THAT(job, IsOk());
+    ASSERT_THAT(store.Finish(LeaseOf(**job), outcome), IsOk());
+  }
+  static Job Get(JobStore& store, const std::string& id) {
+    const auto job = store.Get(id);
+    EXPECT_THAT(job, IsOk());
+    return job.ok() ? *job : Job{};
+  }
+  static void ExpectDamaged(const Job& job, const std::string& column) {
+    EXPECT_EQ(job.state, JobState::kFailed);
+    EXPECT_EQ(job.result, "");
+    EXPECT_THAT(job.error,
+                StatusIs(absl::StatusCode::kDataLoss,
+                         AllOf(HasSubstr(absl::StrCat("job \"", job.id, "\"")),
+                               HasSubstr(column))));
+  }
+  // Rewrites the tables in format 4, which had no seals.
+  void RemoveSeals() {
+    ASSERT_THAT(Open()->RunScript("ALTER TABLE jobs DROP COLUMN request_seal; "
+                                  "ALTER TABLE jobs DROP COLUMN outcome_seal; "
+                                  "UPDATE tangram_schema SET version = 4;"),
+                IsOk());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, DamagedJobsTest,
+                         ::testing::Values("sqlite", "postgresql"),
+                         testing::DatabaseName);
+
+TEST_P(DamagedJobsTest, AFlippedBitIsNeverServed) {
+  Fill();
+  for (const auto& [id, column, named] :
+       {std::tuple{"done", "result", "result"},
+        std::tuple{"done", "request", "request"},
+        std::tuple{"done", "request_seal", "request"},
+        std::tuple{"done", "outcome_seal", "result"},
+        std::tuple{"failed", "error_message", "result"}}) {
+    const std::string sound = Column(column, id);
+    for (const size_t at : {size_t{0}, sound.size() / 2, sound.size() - 1}) {
+      std::string flipped = sound;
+      flipped[at] = static_cast<char>(flipped[at] ^ 4);
+      const std::string update =
+          absl::StrCat("UPDATE jobs SET ", column, " = ?1 WHERE id = ?2");
+      Change(update, {Blob{flipped}, absl::string_view(id)});
+      {
+        const auto store = NewStore();
+        ExpectDamaged(Get(*store, id), named);
+        EXPECT_THAT(store->Submit({.id = id, .request = "plan done"}),
+                    StatusIs(absl::StatusCode::kDataLoss, HasSubstr(id)));
+      }
+      Change(update, {Blob{sound}, absl::string_view(id)});
+    }
+  }
+  const auto store = NewStore();
+  EXPECT_EQ(Get(*store, "done").result, "a plan");
+  EXPECT_EQ(Get(*store, "failed").error, absl::InternalError("died"));
+}
+
+TEST_P(DamagedJobsTest, TheRowOfAnotherJobIsDamaged) {
+  Fill();
+  Change("DELETE FROM jobs WHERE id = 'failed'");
+  Change("UPDATE jobs SET id = 'failed' WHERE id = 'done'");
+  ExpectDamaged(Get(*NewStore(), "failed"), "request");
+}
+
+TEST_P(DamagedJobsTest, NumbersOutOfRangeAreDamage) {
+  for (const auto& [column, values] :
+       std::map<std::string, std::vector<int64_t>>{
+           {"state", {-1, 5, 70, INT64_MAX, 2, 4}},
+           {"attempts", {-1, int64_t{1} << 40, INT64_MAX}},
+           {"losses", {-1, INT64_MAX}},
+           {"cancel_requested", {2, -1}},
+           {"priority", {int64_t{1} << 40}},
+           {"error_code", {-1, 17}}}) {
+    for (const int64_t value : values) {
+      NewStore();  // The tables exist from here on.
+      Change("DELETE FROM jobs");
+      Fill();
+      Change(
+          absl::StrCat("UPDATE jobs SET ", column, " = ?1 WHERE id = 'queued'"),
+          {value});
+      const auto store = NewStore();
+      ExpectDamaged(Get(*store, "queued"), column);
+      ASSERT_OK_AND_ASSIGN(const auto listed, store->List({.limit = 1}));
+      ExpectDamaged(listed.at(0), column);
+    }
+  }
+}
+
+// The queue goes on, and whoever waits for the job learns that it failed.
+TEST_P(DamagedJobsTest, ADamagedJobThatWaitsFails) {
+  for (const char* damage :
+       {"request = 'plan other'", "attempts = 9223372036854775807",
+        "losses = -7", "cancel_requested = 9", "finished_s = 5"}) {
+    Fill();
+    Change(absl::StrCat("UPDATE jobs SET ", damage, " WHERE id = 'queued'"));
+    const auto store = NewStore();
+    Submit(*store, "next");
+    ASSERT_OK_AND_ASSIGN(const auto job, store->Claim("me", 10, 0));
+    ASSERT_TRUE(job.has_value()) << damage;
+    EXPECT_EQ(job->id, "next");
+    EXPECT_THAT(store->Pulse("queued"),
+                IsOkAndHolds(JobPulse{.state = JobState::kFailed}));
+    ExpectDamaged(Get(*store, "queued"), "");
+    EXPECT_THAT(store->CountWaiting(), IsOkAndHolds(0));
+    EXPECT_THAT(store->Forget(-1, 10), IsOkAndHolds(3));
+    EXPECT_THAT(store->Release(LeaseOf(*job)), IsOk());
+    EXPECT_THAT(store->Cancel("next"), IsOk());
+    EXPECT_THAT(store->Forget(-1, 10), IsOkAndHolds(1));
+  }
+}
+
+// A job that nobody ended must not vanish because its state changed.
+TEST_P(DamagedJobsTest, AJobWhoseStateChangedIsNotForgotten) {
+  Fill();
+  Change("UPDATE jobs SET state = 2 WHERE id = 'queued'");
+  const auto store = NewStore();
+  EXPECT_THAT(store->Forget(/*age_s=*/-1, /*limit=*/10), IsOkAndHolds(2));
+  ExpectDamaged(Get(*store, "queued"), "state");
+  EXPECT_THAT(store->Pulse("queued"),
+              IsOkAndHolds(JobPulse{.state = JobState::kSucceeded}));
+}
+
+TEST_P(DamagedJobsTest, ACancelledJobIsSealed) {
+  {
+    const auto store = NewStore();
+    Submit(*store, "a");
+    ASSERT_OK_AND_ASSIGN(const Job job, store->Cancel("a"));
+    EXPECT_EQ(job.state, JobState::kCancelled);
+    EXPECT_THAT(job.error, IsOk());
+  }
+  Change("UPDATE jobs SET state = 2 WHERE id = 'a'");
+  ExpectDamaged(Get(*NewStore(), "a"), "result");
+}
+
+TEST_P(DamagedJobsTest, JobsOfTheFormatWithoutSealsAreKeptAndSealed) {
+  Fill();
+  const std::string seal = Column("outcome_seal", "done");
+  RemoveSeals();
+  {
+    const auto store = NewStore();
+    EXPECT_EQ(Get(*store, "done").result, "a plan");
+    EXPECT_EQ(Get(*store, "failed").error, absl::InternalError("died"));
+  }
+  EXPECT_EQ(Column("outcome_seal", "done"), seal);
+  EXPECT_EQ(Column("outcome_seal", "queued"), "");
+  Change("UPDATE jobs SET result = 'b plan' WHERE id = 'done'");
+  const auto store = NewStore();
+  ExpectDamaged(Get(*store, "done"), "result");
+  EXPECT_EQ(Get(*store, "queued").request, "plan queued");
+}
+
+// A coordinator of an earlier version may still use a shared database. It
+// writes no seals.
+TEST_P(DamagedJobsTest, JobsThatAnEarlierVersionWritesAreTaken) {
+  Fill();
+  for (const char* seal : {"request_seal", "outcome_seal"}) {
+    Change(absl::StrCat("UPDATE jobs SET ", seal, " = ''"));
+  }
+  const auto store = NewStore();
+  EXPECT_EQ(Get(*store, "done").result, "a plan");
+  ASSERT_OK_AND_ASSIGN(const auto job, store->Claim("me", 10, 0));
+  ASSERT_TRUE(job.has_value());
+  EXPECT_EQ(job->id, "queued");
+}
+
+}  // namespace
+}  // namespace tangram
