@@ -243,7 +243,7 @@ vocab-size= wgrad-deferral-limit= window-attn-skip-freq= window-size=
 struct OptionTable {
   absl::flat_hash_map<absl::string_view, MegatronOptionKind> names;
   std::vector<std::pair<absl::string_view, MegatronOptionKind>> families;
-  std::vector<absl::string_view> all;  // For suggestions.
+  std::vector<absl::string_view> all;  // Without families.
 };
 
 void AddOptions(absl::string_view text, OptionEffect effect,
@@ -290,6 +290,10 @@ std::optional<MegatronOptionKind> FindMegatronOption(absl::string_view name) {
     if (absl::StartsWith(name, prefix)) return kind;
   }
   return std::nullopt;
+}
+
+absl::Span<const absl::string_view> MegatronOptionNames() {
+  return Table().all;
 }
 
 absl::string_view NearestMegatronOption(absl::string_view name) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace tangram {
 
@@ -31,6 +32,9 @@ struct MegatronOptionKind {
 // Returns the option of Megatron-LM or FlagScale called `name`, which has
 // neither leading dashes nor underscores for dashes.
 std::optional<MegatronOptionKind> FindMegatronOption(absl::string_view name);
+
+// Returns all names that are not families.
+absl::Span<const absl::string_view> MegatronOptionNames();
 
 // Returns the known name that `name` was probably meant to be; empty if none is
 // near.

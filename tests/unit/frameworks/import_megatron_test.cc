@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "frameworks/megatron_option_table.h"
 #include "tests/unit/frameworks/import_variants.h"
 
 namespace tangram {
@@ -9,8 +12,14 @@ namespace {
 
 using enum testing::Outcome;
 using testing::ExpectOutcomes;
+using ::testing::HasSubstr;
+using testing::ImportBase;
+using testing::ImportBaseFiles;
 using testing::MegatronBase;
 using testing::MegatronMoeBase;
+using testing::StatusIs;
+using testing::TextOfPlan;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kPp2[] = "--pipeline-model-parallel-size 2";
 
@@ -618,6 +627,52 @@ TEST(ImportMegatronTest, ReadsExperts) {
            kNotes,
            "--moe-expert-capacity-factor 1.5"},
       });
+}
+
+// Adds each known option to a file: it changes the plan, is refused or is
+// noted. The few others say what the file says already, or what is the default.
+TEST(ImportMegatronTest, DropsNoKnownOptionWithoutAWord) {
+  const ImportBase base = MegatronBase();
+  ASSERT_OK_AND_ASSIGN(const ImportedPlan before, ImportBaseFiles(base));
+  std::vector<std::string> silent;
+  for (const absl::string_view name : MegatronOptionNames()) {
+    const MegatronOptionKind kind = *FindMegatronOption(name);
+    ImportBase edited = base;
+    absl::StrAppend(&edited.files[0].content, "--", name,
+                    kind.values == OptionValues::kNone ? " " : " 1 ");
+    const auto imported = ImportBaseFiles(edited);
+    if (!imported.ok()) {
+      EXPECT_THAT(imported.status(),
+                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--")))
+          << name;
+      continue;
+    }
+    const bool noted =
+        absl::c_any_of(imported->notes, [&](const std::string& note) {
+          return absl::StrContains(note, absl::StrCat("--", name));
+        });
+    if (noted ||
+        TextOfPlan(base.model, *imported) != TextOfPlan(base.model, before)) {
+      continue;
+    }
+    silent.emplace_back(name);
+  }
+  EXPECT_THAT(silent,
+              UnorderedElementsAre(
+                  // In the file already.
+          "fp16", "untie-embeddings-and-output-weights", "attention-dropout",
+          "hidden-dropout",
+          // As by default with biases, or with 1.
+          "add-qkv-bias", "context-parallel-size",
+          "expert-model-parallel-size", "num-distributed-optimizer-instances",
+          "num-virtual-stages-per-pipeline-rank",
+          // For other models, precisions, optimizers and schedules.
+          "grad-reduce-in-bf16", "no-overlap-p2p-communication",
+          "moe-grouped-gemm", "moe-token-dispatcher-type",
+          "use-precision-aware-optimizer",
+          // Sizes of the vocabulary are compared with padding.
+                  "make-vocab-size-divisible-by", "no-pad-vocab-size",
+                  "disable-pad-vocab-size"));
 }
 
 }  // namespace
