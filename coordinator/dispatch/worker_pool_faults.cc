@@ -61,7 +61,11 @@ void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
     if (given.rejection != RejectionReason::kNone) continue;
     if (!given.answer.ok()) {
       const absl::Status& error = given.answer.status();
-      if (!IsVerdict(error)) given.rejection = RejectionReason::kError;
+      if (!IsVerdict(error)) {
+        given.rejection = RejectionReason::kError;
+        continue;
+      }
+      // It reaches the caller as it is. Other errors become faults.
       given.answer = absl::Status(
           error.code(),
           PrintableText(error.message(), WorkerQuarantine::kMaxFaultBytes));

@@ -81,6 +81,7 @@ int JobRunner::num_running() {
   return static_cast<int>(running_.size());
 }
 
+// A thread of the runner: claims jobs one at a time and runs them.
 void JobRunner::Work() {
   const MutexLock lock(mutex_);
   while (accepting_) {
@@ -100,7 +101,6 @@ void JobRunner::Work() {
       {
         const MutexUnlock unlock(mutex_);
         RunJob(*job, *running);
-        // A thread of the runner: claims jobs one at a time and runs them.
       }
       running_.erase(job->id);
       changed_.NotifyAll();
