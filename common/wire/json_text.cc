@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace tangram {
@@ -12,7 +13,49 @@ namespace {
 constexpr int kMaxDepth = 64;
 // Columns of a terminal.
 constexpr size_t kLineWidth = 80;
-constexpr int kIndent = 2;
+constexpr int kIndent = 2;  // Spaces a level, as in our other files.
+
+// Returns the ASCII character of an escape with these hex digits, or 0. Names
+// of fields have no others.
+char EscapedAscii(absl::string_view digits) {
+  int code = 0;
+  const bool is_ascii = digits.size() == 4 &&
+                        absl::SimpleHexAtoi(digits, &code) && code > 0 &&
+                        code < 0x80;
+  return is_ascii ? static_cast<char>(code) : '\0';
+}
+
+// Replaces the escapes of ASCII characters by hex digits.
+std::string WithoutAsciiEscapes(absl::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    plain.push_back(text[i]);
+    if (text[i] != '\\' || i + 1 == text.size()) continue;
+    const char c =
+        text[++i] == 'u' ? EscapedAscii(text.substr(i + 1, 4)) : '\0';
+    if (c == '\0') {
+      plain.push_back(text[i]);
+    } else {
+      plain.back() = c;
+      i += 4;
+    }
+  }
+  return plain;
+}
+
+// Returns the JSON name of the field that a quoted key means: "madeBy" for
+// "made_by".
+std::string FieldOfKey(absl::string_view quoted) {
+  std::string field;
+  bool is_after_underscore = false;
+  for (const char c : WithoutAsciiEscapes(quoted)) {
+    if (c != '_') {
+      field.push_back(is_after_underscore ? absl::ascii_toupper(c) : c);
+    }
+    is_after_underscore = c == '_';
+  }
+  return field;
+}
 
 // Steps over JSON values (RFC 8259).
 class Scanner {
@@ -73,14 +116,15 @@ class Scanner {
     ++position_;
     SkipSpace();
     if (Consume(close)) return absl::OkStatus();
-    absl::flat_hash_set<absl::string_view> keys;
+    absl::flat_hash_set<std::string> fields;
     do {
       SkipSpace();
       if (close == '}') {
         const size_t begin = position_;
         if (absl::Status key = SkipString(); !key.ok()) return key;
         const absl::string_view key = text_.substr(begin, position_ - begin);
-        if (!keys.insert(key).second) return RepeatedKey(begin, key);
+        if (!fields.insert(FieldOfKey(key)).second)
+          return RepeatedKey(begin, key);
         SkipSpace();
         if (!Consume(':')) return Expected("':'");
         SkipSpace();

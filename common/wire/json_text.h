@@ -8,9 +8,10 @@
 
 namespace tangram {
 
-// Checks that `text` is one JSON value, and that no object spells a key twice.
-// Returns kInvalidArgument with the byte offset: "not valid JSON at offset 17:
-// expected ':'".
+// Checks that `text` is one JSON value, and that no object has a key twice.
+// Protobuf takes a field by two names, "made_by" and "madeBy", so these are one
+// key, however they are escaped. Returns kInvalidArgument with the byte offset:
+// "not valid JSON at offset 17: expected ':'".
 absl::Status CheckJsonSyntax(absl::string_view text);
 
 // Lays out JSON for people. A value that fits on a line of 80 columns stays on

@@ -57,6 +57,27 @@ TEST(CheckJsonSyntaxTest, AKeyTwiceInAnObjectIsRefused) {
                                  "expected each field once")));
 }
 
+// Protobuf takes a field by its own name and by its JSON name.
+TEST(CheckJsonSyntaxTest, AFieldByBothOfItsNamesIsRefused) {
+  EXPECT_THAT(
+      CheckJsonSyntax(R"({"made_by": 1, "madeBy": 2})"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("field \"madeBy\" at offset 15: a second time; "
+                         "expected each field once")));
+  EXPECT_THAT(CheckJsonSyntax(R"({"made\u005fby": 1, "made_by": 2})"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("field \"made_by\"")));
+  EXPECT_THAT(CheckJsonSyntax(R"({"\u006dade_by": 1, "madeBy": 2})"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("field \"madeBy\"")));
+}
+
+TEST(CheckJsonSyntaxTest, KeysThatAreOnlyAlikeAreAccepted) {
+  EXPECT_THAT(CheckJsonSyntax(R"({"a_b": 1, "ab": 2, "\u00e9": 3, "\u00e8": 4,
+                          "\\u0061": 5, "a": 6, "\u": 7, "\u00": 8, "": 9})"),
+              IsOk());
+}
+
 TEST(LayOutJsonTest, KeepsShortContainersOnOneLine) {
   EXPECT_EQ(LayOutJson(R"({"a":[1,2,{"b":"x,y:z"}],"c":{}})"),
             "{\"a\": [1, 2, {\"b\": \"x,y:z\"}], \"c\": {}}\n");
