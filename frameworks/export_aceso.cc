@@ -87,7 +87,7 @@ absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
   const StageParallelism& p = stage.parallelism;
   const std::string field = absl::StrCat("stages[", index, "]");
   if (p.cp_degree > 1) {
-    return Refuse(field + ".parallelism.cp_degree", p.cp_degree,
+    return Refuse(field + ".plan.parallelism.cp_degree", p.cp_degree,
                   "1, as FlexPipe has no context parallelism");
   }
   if (LiesUnderSkippingTensor(model, FlexPipeIndex(model, stage.begin),
@@ -99,7 +99,8 @@ absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
   // The loss returns to the first stage, so that stage follows the last.
   const int next = (index + 1) % plan.num_stages();
   const StageParallelism& q = plan.stages[next].plan.parallelism;
-  const std::string next_field = absl::StrCat("stages[", next, "].parallelism");
+  const std::string next_field =
+      absl::StrCat("stages[", next, "].plan.parallelism");
   if (!Divide(p.tp_degree, q.tp_degree)) {
     return Refuse(next_field + ".tp_degree", q.tp_degree,
                   absl::StrCat("a divisor or multiple of the ", p.tp_degree,

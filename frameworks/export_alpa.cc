@@ -106,7 +106,7 @@ absl::Status CheckStages(const PipelinePlan& plan) {
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     if (p.cp_degree == 1) continue;
-    return Refuse(StageField(i, ".parallelism.cp_degree"), p.cp_degree,
+    return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
                   "1, as Alpa has no context parallelism");
   }
   return absl::OkStatus();

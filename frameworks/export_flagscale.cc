@@ -53,7 +53,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const StageParallelism& last = plan.stages.back().plan.parallelism;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
-    const std::string field = absl::StrCat("stages[", i, "].parallelism.");
+    const std::string field = absl::StrCat("stages[", i, "].plan.parallelism.");
     if (p.cp_degree != first.cp_degree) {
       return Refuse(field + "cp_degree", p.cp_degree,
                     absl::StrCat(first.cp_degree,
@@ -71,7 +71,7 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
     return absl::OkStatus();
   }
   const std::string field =
-      absl::StrCat("stages[", plan.num_stages() - 1, "].parallelism.");
+      absl::StrCat("stages[", plan.num_stages() - 1, "].plan.parallelism.");
   if (first.tp_degree != last.tp_degree) {
     return Refuse(field + "tp_degree", last.tp_degree,
                   absl::StrCat(first.tp_degree,

@@ -90,11 +90,11 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     if (p.cp_degree > 1) {
-      return Refuse(StageField(i, ".parallelism.cp_degree"), p.cp_degree,
+      return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
                     "1, as FlashFlex has no context parallelism");
     }
     if (p.dp_degree == dp) continue;
-    return Refuse(StageField(i, ".parallelism.dp_degree"), p.dp_degree,
+    return Refuse(StageField(i, ".plan.parallelism.dp_degree"), p.dp_degree,
                   absl::StrCat(dp,
                                " as in the first stage: replicas are whole "
                                "pipelines"));

@@ -120,7 +120,8 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const StageParallelism& p = first.plan.parallelism;
   const int stage = plan.num_stages() - 1;
   if (p.cp_degree != last.cp_degree) {
-    return Refuse(StageField(stage, ".parallelism.cp_degree"), last.cp_degree,
+    return Refuse(StageField(stage, ".plan.parallelism.cp_degree"),
+                  last.cp_degree,
                   absl::StrCat(p.cp_degree,
                                " as in the first stage: embedding and head "
                                "have one degree, vcp"));

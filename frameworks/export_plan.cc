@@ -28,7 +28,7 @@ absl::Status RefuseMixedStages(const PipelinePlan& plan) {
     const MixedReplicas& mixed = plan.stages[s].mixed;
     if (mixed.empty()) continue;
     return absl::UnimplementedError(absl::StrCat(
-        "plan.stages[", s, "].mixed: ", mixed.groups.size(), " ",
+        "stages[", s, "].mixed: ", mixed.groups.size(), " ",
         StageSharingName(mixed.sharing),
         " groups; expected none, as the runtime gives all replicas of a stage "
         "the same degrees and shares"));
@@ -43,7 +43,7 @@ absl::StatusOr<FrameworkExport> Write(const Framework& target,
   TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
   if (!planned.plan.warm_up_passes.empty()) {
     return absl::UnimplementedError(
-        "plan.warm_up: given; expected none, as the runtime decides "
+        "warm_up: given; expected none, as the runtime decides "
         "itself how many passes its stages run ahead");
   }
   TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));

@@ -32,20 +32,20 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     if (p.dp_degree != dp) {
       return Refuse(
-          StageField(i, ".parallelism.dp_degree"), p.dp_degree,
+          StageField(i, ".plan.parallelism.dp_degree"), p.dp_degree,
           absl::StrCat(dp,
                        " as in the first stage: Sailor would drop the "
                        "ranks of the others"));
     }
     if (p.cp_degree > 1) {
-      return Refuse(StageField(i, ".parallelism.cp_degree"), p.cp_degree,
+      return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
                     "1, as Sailor has no context parallelism");
     }
     // Groups of neighbouring stages are divided into one another.
     const int next = (i + 1) % plan.num_stages();
     const int tp = plan.stages[next].plan.parallelism.tp_degree;
     if (p.tp_degree % tp != 0 && tp % p.tp_degree != 0) {
-      return Refuse(StageField(next, ".parallelism.tp_degree"), tp,
+      return Refuse(StageField(next, ".plan.parallelism.tp_degree"), tp,
                     absl::StrCat("a divisor or multiple of the ", p.tp_degree,
                                  " of stages[", i, "]"));
     }
@@ -56,7 +56,8 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const int last_tp = plan.stages.back().plan.parallelism.tp_degree;
   if (in.model.layers.back().tied_embeddings && first_tp != last_tp) {
     return Refuse(
-        StageField(plan.num_stages() - 1, ".parallelism.tp_degree"), last_tp,
+        StageField(plan.num_stages() - 1, ".plan.parallelism.tp_degree"),
+        last_tp,
         absl::StrCat(first_tp,
                      " as in the first stage, whose embedding the head shares "
                      "(tied embeddings)"));

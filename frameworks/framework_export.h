@@ -34,8 +34,8 @@ struct FrameworkExport {
   // less what the framework cannot express.
   TrainingOptions training;
   PipelinePlan plan;
-  // Differences from what was planned, a line each: "stages[1].recompute: 5 of
-  // 12 layers, not the first ones; becomes the first 5 of 12 layers".
+  // Differences from what was planned, a line each: "stages[1].plan.recompute:
+  // 5 of 12 layers, not the first ones; becomes the first 5 of 12 layers".
   std::vector<std::string> losses;
   // Conditions that the export checked because the framework does not.
   std::vector<std::string> guards;

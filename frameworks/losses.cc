@@ -54,7 +54,7 @@ std::string RecomputeText(const std::vector<RecomputeRun>& runs) {
 
 void CompareParallelism(const std::string& stage, const StageParallelism& a,
                         const StageParallelism& b, LossList& losses) {
-  const std::string prefix = stage + ".parallelism.";
+  const std::string prefix = stage + ".plan.parallelism.";
   losses.Compare(prefix + "tp_degree", a.tp_degree, b.tp_degree);
   losses.Compare(prefix + "cp_degree", a.cp_degree, b.cp_degree);
   losses.Compare(prefix + "dp_degree", a.dp_degree, b.dp_degree);
@@ -68,7 +68,7 @@ void CompareParallelism(const std::string& stage, const StageParallelism& a,
 
 void CompareOffload(const std::string& stage, const HostOffload& a,
                     const HostOffload& b, LossList& losses) {
-  const std::string prefix = stage + ".offload.";
+  const std::string prefix = stage + ".plan.offload.";
   losses.Compare(prefix + "weights", a.weights, b.weights);
   losses.Compare(prefix + "gradients", a.gradients, b.gradients);
   losses.Compare(prefix + "optimizer", a.optimizer, b.optimizer);
@@ -82,11 +82,11 @@ void CompareStages(const PipelinePlan& planned, const PipelinePlan& run,
     const StagePlan& b = run.stages[i].plan;
     const std::string stage = absl::StrCat("stages[", i, "]");
     if (a.begin != b.begin) {
-      losses.Add(stage + ".begin", CutText(a.begin), CutText(b.begin));
+      losses.Add(stage + ".plan.begin", CutText(a.begin), CutText(b.begin));
     }
     CompareParallelism(stage, a.parallelism, b.parallelism, losses);
     if (a.recompute != b.recompute) {
-      losses.Add(stage + ".recompute", RecomputeText(a.recompute),
+      losses.Add(stage + ".plan.recompute", RecomputeText(a.recompute),
                  RecomputeText(b.recompute));
     }
     CompareOffload(stage, a.offload, b.offload, losses);

@@ -11,8 +11,8 @@
 namespace tangram {
 
 // Returns how `plan` and `training`, which a framework will run, differ from
-// what was planned, a line each: "stages[1].parallelism.tp_degree: 2; becomes
-// 4". Settings without effect do not count (CanonicalPlan).
+// what was planned, a line each: "stages[1].plan.parallelism.tp_degree: 2;
+// becomes 4". Settings without effect do not count (CanonicalPlan).
 std::vector<std::string> ListLosses(const PlannedTraining& planned,
                                     const TrainingOptions& training,
                                     const PipelinePlan& plan);

@@ -10,7 +10,7 @@
 
 namespace tangram {
 
-// Returns "stages[1].parallelism.cp_degree: 2; expected 1, as ...".
+// Returns "stages[1].plan.parallelism.cp_degree: 2; expected 1, as ...".
 template <typename Value>
 absl::Status Refuse(absl::string_view field, const Value& found,
                     absl::string_view wanted) {

@@ -11,13 +11,13 @@ absl::Status RequireWholeSequenceParts(int sequence_length,
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     const int cp_parts = p.cp_degree > 1 ? 2 * p.cp_degree : 1;
     if (sequence_length % cp_parts != 0) {
-      return Refuse(StageField(i, ".parallelism.cp_degree"), p.cp_degree,
+      return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
                     absl::StrCat("twice it to divide the sequence length, ",
                                  sequence_length));
     }
     const int of_rank = sequence_length / p.cp_degree;
     if (!p.sequence_parallel || of_rank % p.tp_degree == 0) continue;
-    return Refuse(StageField(i, ".parallelism.tp_degree"), p.tp_degree,
+    return Refuse(StageField(i, ".plan.parallelism.tp_degree"), p.tp_degree,
                   absl::StrCat("a divisor of the ", of_rank,
                                " tokens of a rank, with sequence parallelism"));
   }
@@ -30,7 +30,7 @@ absl::Status RequireWholeVocabularyParts(const ModelSpec& model,
   for (const int i : {0, plan.num_stages() - 1}) {
     const int tp = plan.stages[i].plan.parallelism.tp_degree;
     if (vocabulary % tp == 0) continue;
-    return Refuse(StageField(i, ".parallelism.tp_degree"), tp,
+    return Refuse(StageField(i, ".plan.parallelism.tp_degree"), tp,
                   absl::StrCat("a divisor of the vocabulary, ", vocabulary,
                                ", which is not padded"));
   }

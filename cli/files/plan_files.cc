@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/in_field.h"
 #include "common/base/status_macros.h"
 #include "common/sim/chrome_trace.h"
 #include "common/sim/explain_plan.h"
@@ -21,6 +22,16 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
 
 namespace {
 
+// Puts the file and the key of its plan in front of the path of an error. A
+// stopped evaluation is no error of a field.
+absl::Status InPlanOf(absl::string_view source_name, absl::string_view key,
+                      const absl::Status& error) {
+  const absl::Status in_file =
+      absl::IsCancelled(error) ? error : InField(key, error);
+  return absl::Status(error.code(),
+                      absl::StrCat(source_name, ": ", in_file.message()));
+}
+
 absl::Status EvaluateReplicated(const std::string& source_name, PlanFile& file,
                                 PlanTimelines* timelines,
                                 const std::function<bool()>& should_stop) {
@@ -28,9 +39,7 @@ absl::Status EvaluateReplicated(const std::string& source_name, PlanFile& file,
   absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
       file.model, file.cluster, file.training, plan, timelines, should_stop);
   if (!evaluation.ok()) {
-    return absl::Status(evaluation.status().code(),
-                        absl::StrCat(source_name, ": replicated_plan.",
-                                     evaluation.status().message()));
+    return InPlanOf(source_name, "replicated_plan", evaluation.status());
   }
   file.result.replicated_evaluation = *std::move(evaluation);
   file.explanation =
@@ -61,9 +70,7 @@ absl::Status EvaluatePlanFile(const std::string& source_name, PlanFile& file,
                    timelines == nullptr ? nullptr : &timeline,
                    /*state=*/{}, should_stop);
   if (!evaluation.ok()) {
-    return absl::Status(
-        evaluation.status().code(),
-        absl::StrCat(source_name, ": ", evaluation.status().message()));
+    return InPlanOf(source_name, "plan", evaluation.status());
   }
   file.result.evaluation = *std::move(evaluation);
   if (timelines != nullptr) {

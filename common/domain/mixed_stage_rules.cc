@@ -66,10 +66,10 @@ absl::Status CheckMixedStage(const StageRules& rules, const PlacedStage& stage,
                       absl::StrCat("at most ", kMaxReplicaGroups));
   }
   if (stage.plan.parallelism != StageParallelism()) {
-    return FieldError("parallelism", "given",
+    return FieldError("plan.parallelism", "given",
                       "that of one GPU, as each group has its own");
   }
-  TANGRAM_RETURN_IF_ERROR(rules.CheckStage(stage.plan, site));
+  TANGRAM_RETURN_IF_ERROR(InField("plan", rules.CheckStage(stage.plan, site)));
   TANGRAM_RETURN_IF_ERROR(
       CheckShares(mixed, site.microbatch_size, num_microbatches));
   StageSite left = site;
@@ -102,8 +102,10 @@ absl::Status CheckMixedSchedule(const TrainingOptions& training,
   const int64_t num_devices = RoutedDevices(plan);
   if (num_devices == 0) return absl::OkStatus();
   if (training.blocking_transfers) {
-    return FieldError("training.blocking_transfers", "true",
-                      "false, as some stages route microbatches");
+    return FieldError("stages.mixed.sharing",
+                      StageSharingName(StageSharing::kRouted),
+                      "lock-step in all stages, as training.blocking_transfers "
+                      "is set");
   }
   const int64_t num_microbatches =
       training.global_batch_size / plan.pipeline_microbatch_size;

@@ -55,8 +55,8 @@ struct PipelinePlan {
 // to the number of GPUs and divide what they split (heads, experts, microbatch,
 // global batch), and the stages are what the schedule runs. Otherwise
 // kInvalidArgument naming the field, the value and what was expected:
-// "stages[1].begin: layer 12; expected layer 10". Memory is not checked: see
-// EvaluatePlan.
+// "stages[1].plan.begin: layer 12; expected layer 10". Memory is not checked:
+// see EvaluatePlan.
 absl::Status ValidatePlan(const ModelSpec& model, const Cluster& cluster,
                           const TrainingOptions& training,
                           const PipelinePlan& plan);

@@ -115,7 +115,7 @@ absl::Status StageRules::CheckCover(
   for (int i = 0; i < num_stages; ++i) {
     const OperatorCut begin = stage(i).begin;
     const OperatorCut end = stage(i).end;
-    const std::string field = absl::StrCat("stages[", i, "]");
+    const std::string field = absl::StrCat("stages[", i, "].plan");
     TANGRAM_RETURN_IF_ERROR(CheckCut(begin, field + ".begin"));
     TANGRAM_RETURN_IF_ERROR(CheckCut(end, field + ".end"));
     if (begin != covered) {
@@ -133,7 +133,7 @@ absl::Status StageRules::CheckCover(
   }
   const OperatorCut last = {run_ends_.empty() ? 0 : run_ends_.back(), 0};
   if (covered == last) return absl::OkStatus();
-  return FieldError(absl::StrCat("stages[", num_stages - 1, "].end"),
+  return FieldError(absl::StrCat("stages[", num_stages - 1, "].plan.end"),
                     CutText(covered),
                     absl::StrCat(CutText(last), ", the end of all layers"));
 }

@@ -75,7 +75,7 @@ absl::Status CheckStage(const StageRules& rules, const Cluster& cluster,
     return CheckMixedStage(rules, stage, site,
                            training.global_batch_size / microbatch_size);
   }
-  TANGRAM_RETURN_IF_ERROR(rules.CheckStage(stage.plan, site));
+  TANGRAM_RETURN_IF_ERROR(InField("plan", rules.CheckStage(stage.plan, site)));
   const StageParallelism& p = stage.plan.parallelism;
   if (p.num_gpus() == num_gpus) return absl::OkStatus();
   return Bad("gpus", absl::StrCat(num_gpus, " GPUs"),
@@ -163,7 +163,7 @@ absl::Status CheckChunk(const PipelinePlan& plan, int chunk,
   }
   if (plan.stages[chunk].plan.parallelism !=
       plan.stages[first].plan.parallelism) {
-    return Bad(field + ".parallelism", "other degrees or options", wanted);
+    return Bad(field + ".plan.parallelism", "other degrees or options", wanted);
   }
   return absl::OkStatus();
 }

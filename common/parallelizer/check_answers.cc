@@ -64,7 +64,7 @@ absl::Status CheckGpus(const IslandSpec& island, int num_gpus, int first_gpu) {
   const bool fits_node = in_node + num_gpus <= island.gpus_per_node;
   const bool whole_nodes = in_node == 0 && num_gpus % island.gpus_per_node == 0;
   if (fits_node || whole_nodes) return absl::OkStatus();
-  return FieldError("parallelism",
+  return FieldError("plan.parallelism",
                     absl::StrFormat("%d GPUs from GPU %d of a node of %d on",
                                     num_gpus, in_node, island.gpus_per_node),
                     "GPUs of one node, or whole nodes");
@@ -76,16 +76,16 @@ absl::Status CheckStage(const SliceStage& stage, int first_gpu,
                         const ParallelizeOptions& options) {
   TANGRAM_RETURN_IF_ERROR(CheckTimes(stage));
   const bool knows_host = island.device.host.bandwidth_bytes_per_s > 0;
-  TANGRAM_RETURN_IF_ERROR(rules.CheckStage(
-      stage.plan, {.max_gpus = island.num_gpus() - first_gpu,
-                   .microbatch_size = options.pipeline_microbatch_size,
-                   .sequence_length = options.training.sequence_length,
-                   .unknown_host = knows_host ? "" : "the island"}));
+  const StageSite site = {.max_gpus = island.num_gpus() - first_gpu,
+                          .microbatch_size = options.pipeline_microbatch_size,
+                          .sequence_length = options.training.sequence_length,
+                          .unknown_host = knows_host ? "" : "the island"};
+  TANGRAM_RETURN_IF_ERROR(InField("plan", rules.CheckStage(stage.plan, site)));
   TANGRAM_RETURN_IF_ERROR(
       CheckGpus(island, stage.plan.parallelism.num_gpus(), first_gpu));
   const std::string why = WhyOutside(island.limits, stage.plan);
   if (why.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("parallelism: ", why));
+  return absl::InvalidArgumentError(absl::StrCat("plan.parallelism: ", why));
 }
 
 // Checks the name, the bounds of trailing stages and every stage of a plan, and

@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Guard{"WholeMicrobatchOfEveryReplica", "flagscale", Gpt,
               [](auto& in) { in.plan.pipeline_microbatch_size = 2; },
-              "stages[1].parallelism.dp_degree: 4; expected a divisor of "
+              "stages[1].plan.parallelism.dp_degree: 4; expected a divisor of "
               "the pipeline microbatch, 2"},
         Guard{"WholeMicrobatchesOfTheBatch", "flagscale", Gpt,
               [](auto& in) { in.training.global_batch_size = 130; },
@@ -163,17 +163,18 @@ INSTANTIATE_TEST_SUITE_P(
                 Degrees(in, 1) = {
                     .tp_degree = 2, .cp_degree = 2, .dp_degree = 2};
               },
-              "stages[1].parallelism.cp_degree: 2; expected 1"},
+              "stages[1].plan.parallelism.cp_degree: 2; expected 1"},
         Guard{"OneTpOfTiedEmbeddings", "flagscale", Gpt, Tie,
-              "stages[1].parallelism.tp_degree: 2; expected 4"},
+              "stages[1].plan.parallelism.tp_degree: 2; expected 4"},
         Guard{"MatchingDpOfTiedEmbeddings", "flagscale",
               [] {
                 return TwelveHeads({TpDp(2, 3), TpDp(2, 4)});
               },
-              Tie, "stages[1].parallelism.dp_degree: 4; expected a divisor"},
+              Tie,
+              "stages[1].plan.parallelism.dp_degree: 4; expected a divisor"},
         Guard{"ExpertsInAllMeshesOrNone", "flagscale", Mixtral,
               [](auto& in) { Degrees(in, 1).ep_degree = 2; },
-              "stages[1].parallelism.ep_degree: 2; expected 1"},
+              "stages[1].plan.parallelism.ep_degree: 2; expected 1"},
         Guard{"NoVirtualStages", "flagscale", Gpt, Interleave,
               "virtual_stages: 2; expected 1"},
         Guard{"OneDeviceTypeInAMesh", "flagscale", Gpt,
@@ -195,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
               [](auto& in) {
                 in.plan.stages[1] = StageOn(9, 34, TpDp(3, 4), NodeGpus(1, 12));
               },
-              "stages[1].parallelism.tp_degree: 3; expected a divisor or "
+              "stages[1].plan.parallelism.tp_degree: 3; expected a divisor or "
               "multiple of the 4 of stages[0]"},
         Guard{"DpOfNeighboursDivide", "aceso",
               [] {
@@ -204,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
               [](auto& in) {
                 in.plan.stages[0] = StageOn(0, 9, TpDp(4, 3), NodeGpus(0, 12));
               },
-              "stages[1].parallelism.dp_degree: 4; expected a divisor or "
+              "stages[1].plan.parallelism.dp_degree: 4; expected a divisor or "
               "multiple of the 3 of stages[0]"},
         Guard{"LastAndFirstStageAreNeighbours", "aceso",
               [] {
@@ -215,11 +216,11 @@ INSTANTIATE_TEST_SUITE_P(
                     StageOn(18, 34, TpDp(3, 4), NodeGpus(2, 12));
                 in.plan.stages[1] = StageOn(9, 18, TpDp(6, 2), NodeGpus(1, 12));
               },
-              "stages[0].parallelism.tp_degree: 2; expected a divisor or "
+              "stages[0].plan.parallelism.tp_degree: 2; expected a divisor or "
               "multiple of the 3 of stages[2]"},
         Guard{"WholeMicrobatchOfEveryOperator", "aceso", Gpt,
               [](auto& in) { in.plan.pipeline_microbatch_size = 2; },
-              "stages[1].parallelism.dp_degree: 4; expected a divisor"},
+              "stages[1].plan.parallelism.dp_degree: 4; expected a divisor"},
         Guard{"GpusInFours", "aceso",
               [] {
                 return TwelveHeads({TpDp(2, 2), TpDp(2, 2)});
@@ -257,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                 Degrees(in, 1) = {
                     .tp_degree = 2, .cp_degree = 2, .dp_degree = 2};
               },
-              "stages[1].parallelism.cp_degree: 2; expected 1"},
+              "stages[1].plan.parallelism.cp_degree: 2; expected 1"},
         Guard{"OptionsThatItDropsUnsaid", "galvatron", Llama,
               [](auto& in) { in.model.layers[5].sliding_window = 1024; },
               "model.layers[5]: a sliding window"},
@@ -271,26 +272,26 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Guard{"OneDataDegree", "sailor", Llama,
               [](auto& in) { Degrees(in, 1) = TpDp(2, 4); },
-              "stages[1].parallelism.dp_degree: 4; expected 2"},
+              "stages[1].plan.parallelism.dp_degree: 4; expected 2"},
         Guard{"OneTpOfTiedEmbeddings", "sailor",
               [] {
                 PlannedTraining in = Llama();
                 in.plan.stages[1] = StageOn(13, 34, TpDp(2, 2), NodeGpus(1, 4));
                 return in;
               },
-              Tie, "stages[1].parallelism.tp_degree: 2; expected 4"},
+              Tie, "stages[1].plan.parallelism.tp_degree: 2; expected 4"},
         Guard{"HeadsOfEveryStage", "flashflex", Llama,
               [](auto& in) {
                 in.plan.stages[1] = StageOn(13, 34, TpDp(3, 2), NodeGpus(1, 6));
               },
-              "stages[1].parallelism.tp_degree: 3; expected a divisor of the "
-              "number of heads, 32"},
+              "stages[1].plan.parallelism.tp_degree: 3; expected a divisor of "
+              "the number of heads, 32"},
         Guard{"ItsSequenceLength", "flashflex", Llama,
               [](auto& in) { in.training.sequence_length = 2048; },
               "training.sequence_length: 2048; expected 4096"},
         Guard{"OneDataDegree", "flashflex", Llama,
               [](auto& in) { Degrees(in, 1) = TpDp(2, 4); },
-              "stages[1].parallelism.dp_degree: 4; expected 2"}),
+              "stages[1].plan.parallelism.dp_degree: 4; expected 2"}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -356,22 +357,22 @@ std::vector<Guard> ForAll() {
            if (layer.num_heads > 0) layer.num_heads = 30;
          }
        },
-       "stages[0].parallelism.tp_degree: 4; expected a divisor of the number "
-       "of heads, 30"},
+       "stages[0].plan.parallelism.tp_degree: 4; expected a divisor of the "
+       "number of heads, 30"},
       {"KeyValueHeads",
        [](PlannedTraining& in) {
          for (LayerSpec& layer : in.model.layers) {
            if (layer.num_heads > 0) layer.num_kv_heads = 6;
          }
        },
-       "stages[0].parallelism.tp_degree: 4; expected a divisor or a multiple "
-       "of the number of key and value heads, 6"},
+       "stages[0].plan.parallelism.tp_degree: 4; expected a divisor or a "
+       "multiple of the number of key and value heads, 6"},
       {"SumOfLayers",
        [](PlannedTraining& in) { --in.plan.stages[0].plan.end.layer; },
-       "stages[1].begin: layer 13; expected layer 12"},
+       "stages[1].plan.begin: layer 13; expected layer 12"},
       {"SumOfGpus",
        [](PlannedTraining& in) { in.plan.stages[0].gpus.pop_back(); },
-       "stages[0].parallelism: tp 4 x cp 1 x dp 2; expected at most the 7 "
+       "stages[0].plan.parallelism: tp 4 x cp 1 x dp 2; expected at most the 7 "
        "GPUs"}};
   std::vector<Guard> guards;
   for (const Common& common : commons) {
@@ -402,8 +403,8 @@ std::vector<Guard> ForSome() {
                         Degrees(in, 0).ep_degree = 2;
                         Degrees(in, 1).ep_degree = 2;
                       },
-                      "stages[0].parallelism.ep_degree: 2; expected a divisor "
-                      "of the number of experts, 7"});
+                      "stages[0].plan.parallelism.ep_degree: 2; expected a "
+                      "divisor of the number of experts, 7"});
     guards.push_back({"HalvesOfContextParts", target, Llama,
                       [](auto& in) {
                         in.training.sequence_length = 4090;
@@ -412,8 +413,8 @@ std::vector<Guard> ForSome() {
                               .tp_degree = 2, .cp_degree = 2, .dp_degree = 2};
                         }
                       },
-                      "stages[0].parallelism.cp_degree: 2; expected twice it "
-                      "to divide the sequence length, 4090"});
+                      "stages[0].plan.parallelism.cp_degree: 2; expected twice "
+                      "it to divide the sequence length, 4090"});
     guards.push_back({"PartsOfSequenceParallelism", target, Llama,
                       [](auto& in) {
                         in.training.sequence_length = 4090;
@@ -435,8 +436,8 @@ std::vector<Guard> ForSome() {
                         in.model.layers.front().vocab_size = 32001;
                         in.model.layers.back().vocab_size = 32001;
                       },
-                      "stages[0].parallelism.tp_degree: 4; expected a divisor "
-                      "of the vocabulary, 32001"});
+                      "stages[0].plan.parallelism.tp_degree: 4; expected a "
+                      "divisor of the vocabulary, 32001"});
   }
   guards.push_back({"TensorParallelGroupsOnOneHost", "aceso",
                     [] {

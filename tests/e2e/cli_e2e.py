@@ -81,21 +81,21 @@ class PlanTest(Folder):
                    C1, "--nodes", "v100=0")
 
     def test_needs_its_layers(self):
-        self.fails(BAD_INPUT, "plan.json: stages", "evaluate", "plan.json",
+        self.fails(BAD_INPUT, "plan.json: plan.stages", "evaluate", "plan.json",
                    "--model", "gpt3-1.3b", "--layers", "5")
 
     def test_must_not_overlap(self):
         def overlap(plan):
             plan["plan"]["stages"][1]["plan"]["begin"] = {"layer": 0, "op": 0}
-        self.fails(BAD_INPUT, "edited.json: stages[1].begin", "evaluate",
-                   self.rewrite(overlap))
+        self.fails(BAD_INPUT, "edited.json: plan.stages[1].plan.begin",
+                   "evaluate", self.rewrite(overlap))
 
     def test_must_not_use_a_gpu_twice(self):
         def reuse(plan):
             stages = plan["plan"]["stages"]
             stages[1]["gpus"] = stages[0]["gpus"]
             stages[1]["plan"]["parallelism"] = stages[0]["plan"]["parallelism"]
-        self.fails(BAD_INPUT, "stages[1].gpus[0]", "evaluate",
+        self.fails(BAD_INPUT, "plan.stages[1].gpus[0]", "evaluate",
                    self.rewrite(reuse), "--output", "out.json")
 
     def test_must_be_whole(self):

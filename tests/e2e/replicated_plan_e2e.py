@@ -167,7 +167,7 @@ class MixedStagesTest(Folder):
     def test_errors_name_the_group(self):
         def share(stages):
             stages[0]["mixed"]["groups"][1]["share"] = 5
-        self.fails(BAD_INPUT, "stages[0].mixed.groups.share: a sum of 17; "
+        self.fails(BAD_INPUT, "plan.stages[0].mixed.groups.share: a sum of 17; "
                    "expected the number of microbatches, 16", "evaluate",
                    self.edit(share))
 
@@ -179,7 +179,7 @@ class MixedStagesTest(Folder):
             run = self.run_tangram("export", MIXED, "--to", target,
                                    "--output", "out")
             self.assertNotEqual(run.returncode, OK)
-            self.assertIn(f"{target}: plan.stages[0].mixed: 2 routed groups; "
+            self.assertIn(f"{target}: stages[0].mixed: 2 routed groups; "
                           "expected none", run.stderr)
 
 

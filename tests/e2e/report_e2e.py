@@ -106,8 +106,8 @@ class ReportTest(Folder):
 
         def overlap(plan):
             plan["plan"]["stages"][1]["plan"]["begin"] = {"layer": 0, "op": 0}
-        self.fails(BAD_INPUT, "edited.json: stages[1].begin", "report",
-                   self.edit("edited.json", overlap), "-o", "r.html")
+        self.fails(BAD_INPUT, "edited.json: plan.stages[1].plan.begin",
+                   "report", self.edit("edited.json", overlap), "-o", "r.html")
 
     def test_needs_plans_and_a_place(self):
         self.fails(BAD_INPUT, "--output", "report", "plan.json")

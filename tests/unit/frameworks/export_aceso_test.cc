@@ -76,8 +76,8 @@ TEST(ExportAcesoTest, LosesWhatMegatronAddedLater) {
       exported.losses,
       ElementsAre(
           "training.fp32_gradients: false; becomes true",
-          "stages[0].parallelism.sequence_parallel: true; becomes false",
-          "stages[1].parallelism.zero_stage: 1; becomes 0"));
+          "stages[0].plan.parallelism.sequence_parallel: true; becomes false",
+          "stages[1].plan.parallelism.zero_stage: 1; becomes 0"));
 }
 
 TEST(ExportAcesoTest, TellsTheRuntimeThatEmbeddingsAreNotShared) {
@@ -105,8 +105,8 @@ TEST(ExportAcesoTest, RefusesTensorDegreesThatDoNotDivide) {
                          StageOn(25, 34, {.dp_degree = 1}, NodeGpus(2, 1, 3))};
   EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[1].parallelism.tp_degree: 3; expected "
-                                 "a divisor or multiple of the 4")));
+                       HasSubstr("stages[1].plan.parallelism.tp_degree: 3; "
+                                 "expected a divisor or multiple of the 4")));
 }
 
 // tp 2, 6 and 3: neighbours divide each other, but the last and the first do
@@ -121,8 +121,8 @@ TEST(ExportAcesoTest, RefusesALastStageThatDoesNotDivideTheFirst) {
                          StageOn(25, 34, {.dp_degree = 3}, NodeGpus(0, 3, 8))};
   EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[0].parallelism.dp_degree: 2; expected "
-                                 "a divisor or multiple of the 3")));
+                       HasSubstr("stages[0].plan.parallelism.dp_degree: 2; "
+                                 "expected a divisor or multiple of the 3")));
 }
 
 // The runtime would make groups of 4 ranks with ranks that do not exist.
@@ -168,7 +168,7 @@ TEST(ExportAcesoTest, RefusesContextParallelism) {
   planned.plan.stages = {StageOn(0, 34, {.cp_degree = 4}, V100s(4))};
   EXPECT_THAT(AcesoRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[0].parallelism.cp_degree: 4")));
+                       HasSubstr("stages[0].plan.parallelism.cp_degree: 4")));
 }
 
 }  // namespace

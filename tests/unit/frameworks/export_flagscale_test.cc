@@ -87,10 +87,11 @@ TEST(ExportFlagScaleTest, LosesWhatOnlySomeLayersRecompute) {
   testing::RecomputeLayers(20, 21, planned);  // Not the first of its stage.
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
                        ExportFlagScale(planned));
-  EXPECT_THAT(exported.losses,
-              ElementsAre("stages[1].recompute: 1 of 21 layers (masks 0 x 7, "
-                          "0x3ff x 1, 0 x 13); becomes 1 of 21 layers (masks "
-                          "0x3ff x 1, 0 x 20)"));
+  EXPECT_THAT(
+      exported.losses,
+      ElementsAre(
+          "stages[1].plan.recompute: 1 of 21 layers (masks 0 x 7, 0x3ff x 1, 0 "
+          "x 13); becomes 1 of 21 layers (masks 0x3ff x 1, 0 x 20)"));
 }
 
 TEST(ExportFlagScaleTest, LosesCutsInsideLayers) {
@@ -109,9 +110,10 @@ TEST(ExportFlagScaleTest, LosesShardingBeyondTheOptimizer) {
   planned.plan.stages[0].plan.parallelism.zero_stage = 3;
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
                        ExportFlagScale(planned));
-  EXPECT_THAT(exported.losses,
-              ElementsAre("stages[0].parallelism.zero_stage: 3; becomes 1",
-                          "stages[1].parallelism.zero_stage: 0; becomes 1"));
+  EXPECT_THAT(
+      exported.losses,
+      ElementsAre("stages[0].plan.parallelism.zero_stage: 3; becomes 1",
+                  "stages[1].plan.parallelism.zero_stage: 0; becomes 1"));
 }
 
 // The head would be reduced with an embedding of another shape.
@@ -119,10 +121,11 @@ TEST(ExportFlagScaleTest, RefusesTiedEmbeddingsOfTwoTensorDegrees) {
   PlannedTraining planned = TwoIslands();
   planned.model.layers.front().tied_embeddings = true;
   planned.model.layers.back().tied_embeddings = true;
-  EXPECT_THAT(FlagScaleRefusal(planned),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("flagscale: stages[1].parallelism.tp_degree: "
-                                 "2; expected 4 as in the first stage")));
+  EXPECT_THAT(
+      FlagScaleRefusal(planned),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("flagscale: stages[1].plan.parallelism.tp_degree: 2; "
+                         "expected 4 as in the first stage")));
 }
 
 TEST(ExportFlagScaleTest, RefusesTiedEmbeddingsOfDataDegreesThatDoNotDivide) {
@@ -134,7 +137,7 @@ TEST(ExportFlagScaleTest, RefusesTiedEmbeddingsOfDataDegreesThatDoNotDivide) {
                          StageOn(13, 34, {.dp_degree = 3}, NodeGpus(2, 3))};
   EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[1].parallelism.dp_degree: 3")));
+                       HasSubstr("stages[1].plan.parallelism.dp_degree: 3")));
 }
 
 // Groups over ranks of one context would wait for ranks of the other.
@@ -144,7 +147,7 @@ TEST(ExportFlagScaleTest, RefusesContextParallelismInSomeStages) {
       .tp_degree = 2, .cp_degree = 2, .dp_degree = 2};
   EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[1].parallelism.cp_degree: 2; "
+                       HasSubstr("stages[1].plan.parallelism.cp_degree: 2; "
                                  "expected 1 as in the first stage")));
 }
 
@@ -153,10 +156,11 @@ TEST(ExportFlagScaleTest, RefusesContextsThatDoNotSplitTheSequenceTwice) {
   planned.training.sequence_length = 2050;
   planned.plan.stages = {
       StageOn(0, 34, {.tp_degree = 4, .cp_degree = 2}, NodeGpus(2, 8))};
-  EXPECT_THAT(FlagScaleRefusal(planned),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[0].parallelism.cp_degree: 2; expected "
-                                 "twice it to divide the sequence length")));
+  EXPECT_THAT(
+      FlagScaleRefusal(planned),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("stages[0].plan.parallelism.cp_degree: 2; expected "
+                         "twice it to divide the sequence length")));
 }
 
 // The data loader of the first mesh would drop the rest of the batch.
@@ -176,7 +180,7 @@ TEST(ExportFlagScaleTest, RefusesAMicrobatchThatDoesNotDivide) {
       StageOn(13, 34, {.tp_degree = 2, .dp_degree = 3}, NodeGpus(2, 6));
   EXPECT_THAT(FlagScaleRefusal(planned),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[1].parallelism.dp_degree: 3")));
+                       HasSubstr("stages[1].plan.parallelism.dp_degree: 3")));
 }
 
 TEST(ExportFlagScaleTest, RefusesVirtualStages) {

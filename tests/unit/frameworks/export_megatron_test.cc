@@ -48,10 +48,11 @@ TEST(ExportMegatronTest, HoldsUnevenLayers) {
 TEST(ExportMegatronTest, LosesDegreesOfEachStage) {
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
                        ExportMegatron(TwoIslands()));
-  EXPECT_THAT(exported.losses,
-              ElementsAre("stages[1].parallelism.tp_degree: 2; becomes 4",
-                          "stages[1].parallelism.dp_degree: 4; becomes 2",
-                          HasSubstr("stages[1].recompute: 0 of 21 layers")));
+  EXPECT_THAT(
+      exported.losses,
+      ElementsAre("stages[1].plan.parallelism.tp_degree: 2; becomes 4",
+                  "stages[1].plan.parallelism.dp_degree: 4; becomes 2",
+                  HasSubstr("stages[1].plan.recompute: 0 of 21 layers")));
 }
 
 TEST(ExportMegatronTest, HoldsVirtualStages) {

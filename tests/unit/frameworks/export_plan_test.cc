@@ -127,7 +127,7 @@ TEST(ExportPlanTest, SailorListsRanksOfEachReplica) {
 // Sailor would drop the ranks of the replicas that the first stage lacks.
 TEST(ExportPlanTest, SailorRefusesDifferentDataDegrees) {
   ExpectRefusal("sailor", TwoIslands(),
-                "stages[1].parallelism.dp_degree: 4; expected 2");
+                "stages[1].plan.parallelism.dp_degree: 4; expected 2");
 }
 
 TEST(ExportPlanTest, FlashFlexMakesAPipelineOfEachReplica) {
@@ -157,7 +157,8 @@ TEST(ExportPlanTest, FlashFlexRefusesOtherSequenceLengths) {
 TEST(ExportPlanTest, FlashFlexRefusesDifferentDataDegrees) {
   PlannedTraining planned = TwoReplicas();
   planned.plan.stages[1].plan.parallelism = {.dp_degree = 4};
-  ExpectRefusal("flashflex", planned, "stages[1].parallelism.dp_degree: 4");
+  ExpectRefusal("flashflex", planned,
+                "stages[1].plan.parallelism.dp_degree: 4");
 }
 
 TEST(ExportPlanTest, TorchTitanListsModulesOfEachPart) {

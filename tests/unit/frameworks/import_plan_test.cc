@@ -111,7 +111,7 @@ TEST(ImportPlanTest, ReadsMegatronsOwnWays) {
 
 TEST(ImportPlanTest, RefusesWhatIsNoPlan) {
   const PlannedTraining planned = TwoIslands();
-  const struct {
+  constexpr struct {
     const char* format;
     const char* text;
     const char* message;

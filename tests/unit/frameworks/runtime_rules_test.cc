@@ -86,9 +86,10 @@ TEST(FitPlanTest, WhatIsRunIsExportedWithoutLoss) {
 }
 
 TEST(FitPlanTest, RefusalsAreTheExports) {
-  EXPECT_THAT(FitPlan(Rules("sailor"), testing::TwoIslands()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("sailor: stages[1].parallelism.dp_degree")));
+  EXPECT_THAT(
+      FitPlan(Rules("sailor"), testing::TwoIslands()),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("sailor: stages[1].plan.parallelism.dp_degree")));
 }
 
 // tp 4 and tp 2: Galvatron gives embedding and head one tp.

@@ -131,9 +131,9 @@ TEST(ValidateMixedStagesTest, NamesTheFieldTheValueAndWhatWasExpected) {
       {[](MixedInputs& in) {
          in.plan.stages[0].plan.parallelism.tp_degree = 2;
        },
-       "stages[0].parallelism: given; expected that of one GPU"},
+       "stages[0].plan.parallelism: given; expected that of one GPU"},
       {[](MixedInputs& in) { in.plan.stages[0].plan.recompute.clear(); },
-       "stages[0].recompute: 0 layers; expected 3"},
+       "stages[0].plan.recompute: 0 layers; expected 3"},
       {[](MixedInputs& in) {
          in.plan.stages[0].gpus[4] = {1, 1};
        },
@@ -144,8 +144,8 @@ TEST(ValidateMixedStagesTest, NamesTheFieldTheValueAndWhatWasExpected) {
        "schedule: zb-h1; expected 1f1b or gpipe, as some stages have replicas "
        "that differ"},
       {[](MixedInputs& in) { in.training.blocking_transfers = true; },
-       "training.blocking_transfers: true; expected false, as some stages "
-       "route microbatches"},
+       "stages.mixed.sharing: routed; expected lock-step in all stages, as "
+       "training.blocking_transfers is set"},
       {[](MixedInputs& in) {
          in.training.global_batch_size = kMaxBatch;
          in.mixed().groups[0].share = kMaxBatch / 4 - 3;

@@ -135,7 +135,7 @@ TEST(ValidateReplicatedPlanTest, NamesTheFieldTheValueAndWhatWasExpected) {
       {[](ReplicatedInputs& in) {
          in.plan.pipelines[1].plan.stages.pop_back();
        },
-       "pipelines[1].plan.stages[0].end: layer 3; expected layer 6"},
+       "pipelines[1].plan.stages[0].plan.end: layer 3; expected layer 6"},
       {[](ReplicatedInputs& in) { in.plan.pipelines[0].state_fraction = 0.5; },
        "pipelines[0].state_fraction: 0.5; expected none with all-reduce"},
       {[](ReplicatedInputs& in) {

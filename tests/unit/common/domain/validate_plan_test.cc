@@ -146,13 +146,14 @@ std::vector<BadPlan> BadOffload() {
   return {
       {"OffloadOfMoreThanAll",
        [](Inputs& in) { in.stage(1).offload.optimizer = 1.5; },
-       "stages[1].offload.optimizer: 1.5; expected a fraction from 0 to 1"},
+       "stages[1].plan.offload.optimizer: 1.5; expected a fraction from 0 to "
+       "1"},
       {"OffloadOfANegativeFraction",
        [](Inputs& in) { in.stage(0).offload.weights = -0.5; },
-       "stages[0].offload.weights: -0.5; expected a fraction from 0 to 1"},
+       "stages[0].plan.offload.weights: -0.5; expected a fraction from 0 to 1"},
       {"OffloadToAnUnknownHost",
        [](Inputs& in) { in.stage(1).offload.activations = 0.5; },
-       "stages[1].offload: given; expected none, as the host link of node "
+       "stages[1].plan.offload: given; expected none, as the host link of node "
        "a-1 is not known"},
   };
 }
@@ -165,51 +166,53 @@ std::vector<BadPlan> BadCoverage() {
        [](Inputs& in) {
          in.stage(0).begin = {1, 0};
        },
-       "stages[0].begin: layer 1; expected layer 0"},
+       "stages[0].plan.begin: layer 1; expected layer 0"},
       {"Gap",
        [](Inputs& in) {
          in.stage(1).begin = {4, 0};
        },
-       "stages[1].begin: layer 4; expected layer 3 (no stage runs what is "
+       "stages[1].plan.begin: layer 4; expected layer 3 (no stage runs what is "
        "between)"},
       {"Overlap",
        [](Inputs& in) {
          in.stage(1).begin = {2, 5};
        },
-       "stages[1].begin: layer 2 operator 5; expected layer 3 (the stages "
+       "stages[1].plan.begin: layer 2 operator 5; expected layer 3 (the stages "
        "overlap)"},
       {"EmptyStage",
        [](Inputs& in) {
          in.stage(0).end = {0, 0};
        },
-       "stages[0].end: layer 0; expected a cut after layer 0 (the stage is "
-       "empty)"},
+       "stages[0].plan.end: layer 0; expected a cut after layer 0 (the stage "
+       "is empty)"},
       {"EndsEarly",
        [](Inputs& in) {
          in.stage(1).end = {5, 1};
        },
-       "stages[1].end: layer 5 operator 1; expected layer 6, the end of all "
-       "layers"},
+       "stages[1].plan.end: layer 5 operator 1; expected layer 6, the end of "
+       "all layers"},
       {"LayerOutOfRange",
        [](Inputs& in) {
          in.stage(1).end = {7, 0};
        },
-       "stages[1].end: layer 7; expected a layer from 0 to 6"},
+       "stages[1].plan.end: layer 7; expected a layer from 0 to 6"},
       {"LayerNegative",
        [](Inputs& in) {
          in.stage(0).begin = {-1, 0};
        },
-       "stages[0].begin: layer -1; expected a layer from 0 to 6"},
+       "stages[0].plan.begin: layer -1; expected a layer from 0 to 6"},
       {"OperatorOutOfRange",
        [](Inputs& in) {
          in.stage(0).end = {2, 10};
        },
-       "stages[0].end: layer 2 operator 10; expected an operator from 0 to 9"},
+       "stages[0].plan.end: layer 2 operator 10; expected an operator from 0 "
+       "to 9"},
       {"OperatorAfterTheEnd",
        [](Inputs& in) {
          in.stage(1).end = {6, 1};
        },
-       "stages[1].end: layer 6 operator 1; expected an operator from 0 to 0"},
+       "stages[1].plan.end: layer 6 operator 1; expected an operator from 0 to "
+       "0"},
   };
 }
 
@@ -217,77 +220,80 @@ std::vector<BadPlan> BadDegrees() {
   return {
       {"DegreeNotPositive",
        [](Inputs& in) { in.stage(0).parallelism.tp_degree = 0; },
-       "stages[0].parallelism.tp_degree: 0; expected a positive integer, at "
-       "most the 4 GPUs that the stage may use"},
+       "stages[0].plan.parallelism.tp_degree: 0; expected a positive integer, "
+       "at most the 4 GPUs that the stage may use"},
       {"DegreeHuge",
        [](Inputs& in) { in.stage(1).parallelism.cp_degree = 2'000'000'000; },
-       "stages[1].parallelism.cp_degree: 2000000000; expected"},
+       "stages[1].plan.parallelism.cp_degree: 2000000000; expected"},
       {"NoGpus", [](Inputs& in) { in.plan.stages[0].gpus.clear(); },
        "stages[0].gpus: none; expected at least one"},
       {"GpusAreNotTheProduct",
        [](Inputs& in) { in.stage(0).parallelism.dp_degree = 1; },
        "stages[0].gpus: 4 GPUs; expected 2, as tp 2 x cp 1 x dp 1"},
       {"ZeroStage", [](Inputs& in) { in.stage(0).parallelism.zero_stage = 4; },
-       "stages[0].parallelism.zero_stage: 4; expected 0, 1, 2 or 3"},
+       "stages[0].plan.parallelism.zero_stage: 4; expected 0, 1, 2 or 3"},
       {"DpDoesNotDivideMicrobatch",
        [](Inputs& in) { in.plan.pipeline_microbatch_size = 1; },
-       "stages[0].parallelism.dp_degree: 2; expected a divisor of the "
+       "stages[0].plan.parallelism.dp_degree: 2; expected a divisor of the "
        "pipeline microbatch, 1"},
       {"CpDoesNotDivideSequence",
        [](Inputs& in) { in.training.sequence_length = 511; },
-       "stages[1].parallelism.cp_degree: 2; expected a divisor of the sequence "
-       "length, 511"},
+       "stages[1].plan.parallelism.cp_degree: 2; expected a divisor of the "
+       "sequence length, 511"},
       {"TpDoesNotDivideHeads",
        [](Inputs& in) { in.model.layers[2].num_heads = 15; },
-       "stages[0].parallelism.tp_degree: 2; expected a divisor of the number "
-       "of heads, 15"},
+       "stages[0].plan.parallelism.tp_degree: 2; expected a divisor of the "
+       "number of heads, 15"},
       {"TpAgainstKeyValueHeads",
        [](Inputs& in) { in.model.layers[2].num_kv_heads = 3; },
-       "stages[0].parallelism.tp_degree: 2; expected a divisor or a multiple "
-       "of the number of key and value heads, 3"},
+       "stages[0].plan.parallelism.tp_degree: 2; expected a divisor or a "
+       "multiple of the number of key and value heads, 3"},
       {"EpDoesNotDivideReplicas",
        [](Inputs& in) { in.stage(0).parallelism.ep_degree = 4; },
-       "stages[0].parallelism.ep_degree: 4; expected a divisor of cp x dp, 2"},
+       "stages[0].plan.parallelism.ep_degree: 4; expected a divisor of cp x "
+       "dp, 2"},
       {"EpDoesNotDivideExperts",
        [](Inputs& in) {
          in.model.layers[4].num_experts = 7;
          in.stage(1).parallelism.ep_degree = 2;
        },
-       "stages[1].parallelism.ep_degree: 2; expected a divisor of the number "
-       "of experts, 7"},
+       "stages[1].plan.parallelism.ep_degree: 2; expected a divisor of the "
+       "number of experts, 7"},
       {"EpWithoutExperts",
        [](Inputs& in) { in.stage(0).parallelism.ep_degree = 2; },
-       "stages[0].parallelism.ep_degree: 2; expected 1, as no layer has "
+       "stages[0].plan.parallelism.ep_degree: 2; expected 1, as no layer has "
        "experts"},
       {"ShardedExpertsWithoutExpertParallelism",
        [](Inputs& in) { in.stage(0).parallelism.fsep = true; },
-       "stages[0].parallelism.fsep: true; expected false, as ep_degree is 1"},
+       "stages[0].plan.parallelism.fsep: true; expected false, as ep_degree is "
+       "1"},
       {"DegreesOfMoreGpus",
        [](Inputs& in) {
          in.stage(0).parallelism = {.tp_degree = 4, .dp_degree = 2};
        },
-       "stages[0].parallelism: tp 4 x cp 1 x dp 2; expected at most the 4 "
+       "stages[0].plan.parallelism: tp 4 x cp 1 x dp 2; expected at most the 4 "
        "GPUs"},
       {"TpYNotPositive",
        [](Inputs& in) { in.stage(0).parallelism.tp_y_degree = 0; },
-       "stages[0].parallelism.tp_y_degree: 0; expected a positive integer"},
+       "stages[0].plan.parallelism.tp_y_degree: 0; expected a positive "
+       "integer"},
       {"TpYDoesNotDivideTp",
        [](Inputs& in) { in.stage(0).parallelism.tp_y_degree = 4; },
-       "stages[0].parallelism.tp_y_degree: 4; expected a divisor of tp_degree, "
-       "2"},
+       "stages[0].plan.parallelism.tp_y_degree: 4; expected a divisor of "
+       "tp_degree, 2"},
       {"TpYWithSequenceParallelism",
        [](Inputs& in) {
          in.stage(0).parallelism.tp_y_degree = 2;
          in.stage(0).parallelism.sequence_parallel = true;
        },
-       "stages[0].parallelism.tp_y_degree: 2; expected 1 with "
+       "stages[0].plan.parallelism.tp_y_degree: 2; expected 1 with "
        "sequence_parallel"},
       {"TpYWithExperts",
        [](Inputs& in) {
          in.stage(0).parallelism.tp_y_degree = 2;
          in.model.layers[2].num_experts = 8;
        },
-       "stages[0].parallelism.tp_y_degree: 2; expected 1, as layer 2 has "
+       "stages[0].plan.parallelism.tp_y_degree: 2; expected 1, as layer 2 has "
        "experts or latent attention"},
   };
 }
@@ -335,8 +341,8 @@ std::vector<BadPlan> BadSchedules() {
          Interleave(in);
          in.stage(3).parallelism.zero_stage = 1;
        },
-       "stages[3].parallelism: other degrees or options; expected those of "
-       "stages[1], a chunk of the same device"},
+       "stages[3].plan.parallelism: other degrees or options; expected those "
+       "of stages[1], a chunk of the same device"},
       {"DevicesShareGpus",
        [](Inputs& in) {
          Interleave(in);
@@ -351,25 +357,26 @@ std::vector<BadPlan> BadRecompute() {
   return {
       {"RecomputeTooShort",
        [](Inputs& in) { in.stage(0).recompute = {{.num_layers = 2}}; },
-       "stages[0].recompute: 2 layers; expected 3, as many as the stage "
+       "stages[0].plan.recompute: 2 layers; expected 3, as many as the stage "
        "touches"},
       {"RecomputeTooLong",
        [](Inputs& in) {
          in.stage(0).recompute = {{.num_layers = 2}, {.num_layers = 2}};
        },
-       "stages[0].recompute[1].num_layers: 2; expected a positive integer, at "
-       "most the 1 layers that are left of the stage"},
+       "stages[0].plan.recompute[1].num_layers: 2; expected a positive "
+       "integer, at most the 1 layers that are left of the stage"},
       {"RecomputeNegative",
        [](Inputs& in) {
          in.stage(0).recompute = {{.num_layers = -1}, {.num_layers = 4}};
        },
-       "stages[0].recompute[0].num_layers: -1; expected a positive integer"},
+       "stages[0].plan.recompute[0].num_layers: -1; expected a positive "
+       "integer"},
       {"RecomputeBeyondOperators",
        [](Inputs& in) {
          in.stage(1).recompute = {{.num_layers = 2, .mask = 0x3ff},
                                   {.num_layers = 1, .mask = 0x4}};
        },
-       "stages[1].recompute[1].mask: 0x4; expected bits below 2 only, the "
+       "stages[1].plan.recompute[1].mask: 0x4; expected bits below 2 only, the "
        "number of operators of layer 5"},
   };
 }

@@ -157,7 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
              "plans[0].stages: none; expected at least one"},
         Case{"LastStageMissing",
              [](SlicePlanSet& a) { a.plans[0].stages.pop_back(); },
-             "plans[0].stages[1].end: layer 3 operator 5; expected layer 6"}),
+             "plans[0].stages[1].plan.end: layer 3 operator 5; expected layer "
+             "6"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -167,22 +168,23 @@ INSTANTIATE_TEST_SUITE_P(
              [](SlicePlanSet& a) {
                Stage(a, 2).begin = {4, 0};
              },
-             "plans[0].stages[2].begin: layer 4; expected layer 3 operator 5"},
+             "plans[0].stages[2].plan.begin: layer 4; expected layer 3 "
+             "operator 5"},
         Case{"EmptyStage",
              [](SlicePlanSet& a) {
                Stage(a, 1).end = {2, 0};
              },
-             "plans[0].stages[1].end: layer 2; expected"},
+             "plans[0].stages[1].plan.end: layer 2; expected"},
         Case{"NoSuchOperator",
              [](SlicePlanSet& a) {
                Stage(a, 1).end = {3, 10};  // A dense layer has 10: 0 to 9.
              },
-             "plans[0].stages[1].end: layer 3 operator 10; expected"},
+             "plans[0].stages[1].plan.end: layer 3 operator 10; expected"},
         Case{"PastTheEnd",
              [](SlicePlanSet& a) {
                Stage(a, 2).end = {7, 0};
              },
-             "plans[0].stages[2].end: layer 7; expected"},
+             "plans[0].stages[2].plan.end: layer 7; expected"},
         Case{"NanTime",
              [](SlicePlanSet& a) { a.plans[0].stages[0].time_s = kNan; },
              "stages[0].time_s: nan"},
@@ -202,103 +204,105 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"ZeroDegree",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_degree = 0; },
-             "stages[0].parallelism.tp_degree: 0; expected a positive"},
+             "stages[0].plan.parallelism.tp_degree: 0; expected a positive"},
         Case{"OverflowingDegrees",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism = {.tp_degree = 16, .cp_degree = 16};
              },
-             "stages[0].parallelism: tp 16 x cp 16 x dp 1; expected at most"},
+             "stages[0].plan.parallelism: tp 16 x cp 16 x dp 1; expected at "
+             "most"},
         Case{"ZeroStage",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.zero_stage = 4; },
-             "stages[0].parallelism.zero_stage: 4"},
+             "stages[0].plan.parallelism.zero_stage: 4"},
         Case{"DegreesWhoseProductOverflows",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism.dp_degree = 1 << 20;
              },
-             "stages[0].parallelism.dp_degree: 1048576; expected a positive"},
+             "stages[0].plan.parallelism.dp_degree: 1048576; expected a "
+             "positive"},
         Case{"ShardedExpertsWithoutExperts",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.fsep = true; },
-             "stages[0].parallelism.fsep: true; expected false"},
+             "stages[0].plan.parallelism.fsep: true; expected false"},
         Case{"OffloadBelowZero",
              [](SlicePlanSet& a) { Stage(a, 0).offload.weights = -0.5; },
-             "stages[0].offload.weights: -0.5; expected a fraction"},
+             "stages[0].plan.offload.weights: -0.5; expected a fraction"},
         Case{"OffloadAboveOne",
              [](SlicePlanSet& a) { Stage(a, 1).offload.activations = 1.5; },
-             "stages[1].offload.activations: 1.5; expected a fraction"},
+             "stages[1].plan.offload.activations: 1.5; expected a fraction"},
         Case{"OffloadOfNan",
              [](SlicePlanSet& a) { Stage(a, 1).offload.optimizer = kNan; },
-             "stages[1].offload.optimizer: nan; expected a fraction"},
+             "stages[1].plan.offload.optimizer: nan; expected a fraction"},
         Case{"OffloadOverAnUnknownLink",
              [](SlicePlanSet& a) { Stage(a, 0).offload.gradients = 0.5; },
-             "stages[0].offload: given; expected none, as the host link of the "
-             "island is not known"},
+             "stages[0].plan.offload: given; expected none, as the host link "
+             "of the island is not known"},
         Case{"DpDoesNotDivideMicrobatch",
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 1, .dp_degree = 8};
              },
-             "stages[2].parallelism.dp_degree: 8; expected a divisor of the "
-             "pipeline microbatch, 4"},
+             "stages[2].plan.parallelism.dp_degree: 8; expected a divisor of "
+             "the pipeline microbatch, 4"},
         Case{"CpDoesNotDivideSequence",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism = {.cp_degree = 3};  // 512 tokens.
              },
-             "stages[0].parallelism.cp_degree: 3"},
+             "stages[0].plan.parallelism.cp_degree: 3"},
         Case{
             "TpDoesNotDivideHeads",
             [](SlicePlanSet& a) { Stage(a, 0).parallelism = {.tp_degree = 3}; },
-            "stages[0].parallelism.tp_degree: 3; expected a divisor of the "
-            "number of heads, 16"},
+            "stages[0].plan.parallelism.tp_degree: 3; expected a divisor of "
+            "the number of heads, 16"},
         Case{"EpDoesNotDivideRanks",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 4; },
-             "stages[0].parallelism.ep_degree: 4; expected a divisor of cp x "
-             "dp, 2"},
+             "stages[0].plan.parallelism.ep_degree: 4; expected a divisor of "
+             "cp x dp, 2"},
         Case{"EpWithoutExperts",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.ep_degree = 2; },
-             "stages[0].parallelism.ep_degree: 2; expected 1, as no layer has "
-             "experts"},
+             "stages[0].plan.parallelism.ep_degree: 2; expected 1, as no layer "
+             "has experts"},
         Case{"TpYZero",
              [](SlicePlanSet& a) { Stage(a, 0).parallelism.tp_y_degree = 0; },
-             "stages[0].parallelism.tp_y_degree: 0; expected a positive"},
+             "stages[0].plan.parallelism.tp_y_degree: 0; expected a positive"},
         Case{"TpYDoesNotDivideTp",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism = {.tp_degree = 2, .tp_y_degree = 4};
              },
-             "stages[0].parallelism.tp_y_degree: 4; expected a divisor of "
+             "stages[0].plan.parallelism.tp_y_degree: 4; expected a divisor of "
              "tp_degree, 2"},
         Case{"TpYWithSequenceParallelism",
              [](SlicePlanSet& a) {
                Stage(a, 0).parallelism = {
                    .tp_degree = 2, .sequence_parallel = true, .tp_y_degree = 2};
              },
-             "stages[0].parallelism.tp_y_degree: 2; expected 1 with"},
+             "stages[0].plan.parallelism.tp_y_degree: 2; expected 1 with"},
         Case{"MoreGpusThanTheIsland",
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 4, .dp_degree = 4};
              },
-             "stages[2].parallelism: tp 4 x cp 1 x dp 4; expected at most the "
-             "8"},
+             "stages[2].plan.parallelism: tp 4 x cp 1 x dp 4; expected at most "
+             "the 8"},
         Case{
             "StraddlesNodes",
             [](SlicePlanSet& a) { Stage(a, 0).parallelism = {.tp_degree = 2}; },
-            "stages[1].parallelism: 4 GPUs from GPU 2 of a node of 4 on"},
+            "stages[1].plan.parallelism: 4 GPUs from GPU 2 of a node of 4 on"},
         Case{"PartOfANode",
              [](SlicePlanSet& a) {
                Stage(a, 2).parallelism = {.tp_degree = 2};
                Stage(a, 1).parallelism = {.tp_degree = 2, .dp_degree = 4};
                Stage(a, 0).parallelism = {.tp_degree = 2};
              },
-             "stages[1].parallelism: 8 GPUs from GPU 2 of a node of 4 on"},
+             "stages[1].plan.parallelism: 8 GPUs from GPU 2 of a node of 4 on"},
         Case{"RecomputeTooShort",
              [](SlicePlanSet& a) { Stage(a, 2).recompute.pop_back(); },
-             "stages[2].recompute: 1 layers; expected 3"},
+             "stages[2].plan.recompute: 1 layers; expected 3"},
         Case{"RecomputeTooLong",
              [](SlicePlanSet& a) { Stage(a, 2).recompute[1].num_layers = 3; },
-             "stages[2].recompute[1].num_layers: 3; expected a positive "
+             "stages[2].plan.recompute[1].num_layers: 3; expected a positive "
              "integer, at most the 2 layers"},
         Case{"MaskOfNoOperator",
              // The embedding has one operator.
              [](SlicePlanSet& a) { Stage(a, 0).recompute[0].mask = 2; },
-             "stages[0].recompute[0].mask: 0x2"}),
+             "stages[0].plan.recompute[0].mask: 0x2"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(BadAnswerOnALimitedIslandTest, StagesAreWithinTheLimits) {
@@ -311,8 +315,9 @@ TEST(BadAnswerOnALimitedIslandTest, StagesAreWithinTheLimits) {
                                           .trailing_stages = 3})
                            .message());
   };
-  EXPECT_THAT(check({.tp_degree = 2}),
-              HasSubstr("plans[0].stages[1].parallelism: tp 4, expected 2"));
+  EXPECT_THAT(
+      check({.tp_degree = 2}),
+      HasSubstr("plans[0].stages[1].plan.parallelism: tp 4, expected 2"));
   EXPECT_THAT(check({.max_stages = 2}),
               HasSubstr("plans[0].stages: 3; expected at most 2"));
   EXPECT_EQ(check({.max_stages = 3}), "");

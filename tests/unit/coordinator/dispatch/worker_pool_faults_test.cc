@@ -3,7 +3,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -65,8 +64,8 @@ class WrongAnswersTest : public WorkerPoolTest {
   void AnswerWrongly(WorkerId id, TaskId task) {
     pool_.OnAnswers(id, {{task, Answer(WrongAnswer())}});
   }
-  void AnswerWithError(WorkerId id, TaskId task, absl::Status error) {
-    pool_.OnAnswers(id, {{task, std::move(error)}});
+  void AnswerWithError(WorkerId id, TaskId task, const absl::Status& error) {
+    pool_.OnAnswers(id, {{task, error}});
   }
   void AnswerDamaged(WorkerId id, TaskId task) {
     pool_.OnAnswers(id, {{.task = task,
@@ -80,7 +79,7 @@ class WrongAnswersTest : public WorkerPoolTest {
     const WorkerId id = pool_.Connect(info, worker);
     auto run = RunAside(Queries(1));
     AnswerWrongly(id, worker.AwaitLeases(1)[0]);
-    const absl::Status status = run.get().status();
+    absl::Status status = run.get().status();
     pool_.Disconnect(id);
     return status;
   }
@@ -149,8 +148,8 @@ TEST_F(WrongAnswersTest, AQueryThatNobodyElseCanAnswerFailsAtOnce) {
   EXPECT_THAT(FailOnce("w1"),
               StatusIs(absl::StatusCode::kInternal,
                        HasSubstr("worker w1 (tangram 1.2), adapter counting 1: "
-                                 "plans[0].stages[0].parallelism.dp_degree: "
-                                 "1048576; expected")));
+                                 "plans[0].stages[0].plan.parallelism.dp_"
+                                 "degree: 1048576; expected")));
 }
 
 TEST_F(WrongAnswersTest, AQueryWhoseLastHopeLeavesFails) {
