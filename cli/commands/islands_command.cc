@@ -19,7 +19,7 @@ CommandResult Run(const IslandsOptions& options, Console& console) {
   // number, the most alike are merged.
   TANGRAM_ASSIGN_OR_RETURN(
       const IslandSet set,
-      BuildIslandsWithin(cluster, precision, options.tolerances, {}, {}));
+      BuildIslands(cluster, precision, options.tolerances, {}, {}));
   const std::vector<Island>& islands = set.islands;
 
   console.out << Styled(console, Style::kBold, cluster.name) << ": "

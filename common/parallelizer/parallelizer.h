@@ -77,8 +77,8 @@ struct ParallelizeOptions {
 // A homogeneous LLM parallelizer: the four functions of Tab. 2 of the paper.
 //
 // Implementations see one island at a time and never learn that the cluster is
-// heterogeneous. Native ones live in worker/adapters/; RemoteParallelizer (in
-// coordinator/dispatch/) is the same interface over gRPC.
+// heterogeneous. Native ones live in worker/adapters/. Planners ask the pool's
+// workers the same questions (RemoteSlicePlanSource, coordinator/dispatch).
 //
 // Thread-safety: const methods may be called concurrently. An answer that is
 // not truncated is a function of the arguments alone, on any worker.

@@ -1,7 +1,6 @@
 #include "coordinator/islands/build_islands.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,22 +97,14 @@ std::string MergedReason(const Cluster& cluster, const Island& island,
 
 }  // namespace
 
-std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
-                                 const IslandTolerances& tolerances,
-                                 absl::Span<const int> left_out) {
-  return BuildIslandsWithin(cluster, precision, tolerances, left_out,
-                            {.max_islands = std::numeric_limits<int>::max()})
-      ->islands;  // Without should_stop it cannot be cancelled.
-}
-
 // Runs the steps of paper §4.1: classes of like nodes (steps 1 and 2), parts of
 // each class by links (step 3). Then it merges parts beyond the limit, which
 // the paper does not need, and names and explains the islands that result.
-absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
-                                             Precision precision,
-                                             const IslandTolerances& tolerances,
-                                             absl::Span<const int> left_out,
-                                             const IslandLimits& limits) {
+absl::StatusOr<IslandSet> BuildIslands(const Cluster& cluster,
+                                       Precision precision,
+                                       const IslandTolerances& tolerances,
+                                       absl::Span<const int> left_out,
+                                       const IslandLimits& limits) {
   const std::vector<int> by_name = NodesByName(cluster, left_out);
   const std::vector<HomogeneousClass> classes =
       SplitIntoClasses(cluster, by_name, precision, tolerances);

@@ -23,22 +23,6 @@ struct IslandTolerances {
   double inter_node = 0.0;
 };
 
-// Groups the nodes of `cluster` into GPU islands (paper §4.1). Every node is in
-// exactly one island, except for nodes of `left_out`, which are in none. Steps:
-//
-//   1. split by GPUs per node, compute and memory (constraint 1);
-//   2. split by intra-node bandwidth (constraint 2);
-//   3. merge nodes by agglomerative clustering on inter-node bandwidth, and
-//   keep
-//      the coarsest clusters whose inner links are at least as fast as their
-//      links to the rest of the cluster (constraint 3).
-//
-// Islands and the nodes in each are ordered by node name (NaturalLess). The
-// order of nodes in `cluster` changes nothing else.
-std::vector<Island> BuildIslands(const Cluster& cluster, Precision precision,
-                                 const IslandTolerances& tolerances,
-                                 absl::Span<const int> left_out = {});
-
 // Bounds the tables of the composition, which hold two bounds for each set of
 // islands: 2^16 sets take 1 MB.
 inline constexpr int kMaxIslands = 16;
@@ -59,15 +43,26 @@ struct IslandSet {
   std::vector<std::string> notes;  // Merged islands and the reason; for people.
 };
 
-// Builds islands as BuildIslands does, but at most limits.max_islands. Beyond
-// that, the most alike islands are merged (merge_parts.h), and the notes say
-// which. Takes O(n²) bytes and mostly O(n²) steps for n islands, with n at most
-// kMaxBlocks. The only error is kCancelled.
-absl::StatusOr<IslandSet> BuildIslandsWithin(const Cluster& cluster,
-                                             Precision precision,
-                                             const IslandTolerances& tolerances,
-                                             absl::Span<const int> left_out,
-                                             const IslandLimits& limits);
+// Groups the nodes of `cluster` into GPU islands (paper §4.1). Every node is in
+// exactly one island, except for nodes of `left_out`, which are in none. Steps:
+//
+//   1. split by GPUs per node, compute and memory (constraint 1);
+//   2. split by intra-node bandwidth (constraint 2);
+//   3. merge nodes by agglomerative clustering on inter-node bandwidth, and
+//      keep the coarsest clusters whose inner links are at least as fast as
+//      their links to the rest of the cluster (constraint 3).
+//
+// Islands and the nodes in each are ordered by node name (NaturalLess). The
+// order of nodes in `cluster` changes nothing else.
+//
+// Beyond limits.max_islands, the most alike islands are merged (merge_parts.h),
+// and the notes say which. Takes O(n²) bytes and mostly O(n²) steps for n
+// islands, with n at most kMaxBlocks. The only error is kCancelled.
+absl::StatusOr<IslandSet> BuildIslands(const Cluster& cluster,
+                                       Precision precision,
+                                       const IslandTolerances& tolerances,
+                                       absl::Span<const int> left_out,
+                                       const IslandLimits& limits);
 
 // Returns the slowest link from any node of `from` to any node of `to`.
 Link LinkBetweenIslands(const Cluster& cluster, const Island& from,

@@ -15,7 +15,8 @@ using IslandSplit = std::vector<int>;
 
 // The most islands after a split. A search takes longer with each island.
 inline constexpr int kMaxSplitIslands = 4;
-// The most splits that are tried.
+// The most splits that are tried, each with a search: all ways to divide an
+// island of three groups (five set partitions, of which one is the island).
 inline constexpr int kMaxIslandSplits = 4;
 
 // Returns ways to divide `islands` along the groups of nodes of the cluster. An

@@ -49,7 +49,7 @@ void BM_Islands(benchmark::State& state) {
   const PlanRequest request = RequestOf(WorkloadOf(state.range(0)));
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        BuildIslands(request.cluster, Precision::kFp16, {}));
+        BuildIslands(request.cluster, Precision::kFp16, {}, {}, {}));
   }
 }
 BENCHMARK(BM_Islands)->DenseRange(0, 2);

@@ -2,12 +2,12 @@
 #include <string>
 #include <utility>
 
-#include "coordinator/dispatch/remote_parallelizer.h"
 #include "tests/conformance/parallelizer_conformance.h"
 #include "tests/testing/forwarding_parallelizer.h"
+#include "tests/testing/service/remote_parallelizer.h"
 #include "tests/testing/service/test_service.h"
 
-// A remote parallelizer must behave like one in this process.
+// A parallelizer behind a pool must behave like one in this process.
 namespace tangram::testing {
 namespace {
 
@@ -17,7 +17,8 @@ class ServedParallelizer : public ForwardingParallelizer {
   explicit ServedParallelizer(const std::string& name) {
     service_.AddWorker(name, /*num_threads=*/2);
     WorkerPool& pool = service_.server().pool();
-    remote_ = CreateRemoteParallelizer(pool, *pool.FindAdapter(name, nullptr));
+    remote_ = std::make_unique<RemoteParallelizer>(
+        pool, *pool.FindAdapter(name, nullptr));
   }
 
  private:

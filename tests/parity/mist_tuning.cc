@@ -12,16 +12,34 @@
 namespace tangram::mist::reference {
 namespace {
 
-constexpr double kNoOffload[] = {0};
 constexpr double kStateFractions[] = {0, .25, .375, .5, .75, 1};
 constexpr double kOtherFractions[] = {0, .25, .375, .5, .625, .75, .875, 1};
 
-std::vector<HostOffload> Offloads(const TuningCase& tuning) {
-  if (!tuning.offloads) {
-    return OffloadsOf({kNoOffload, kNoOffload, kNoOffload, kNoOffload});
+// Returns the combinations of fractions. Each comes after all that offload no
+// more of anything. Weights are offloaded only if gradients are, as upstream
+// does.
+std::vector<HostOffload> Combinations(absl::Span<const double> states,
+                                      absl::Span<const double> others) {
+  std::vector<HostOffload> offloads;
+  for (const double weights : states) {
+    for (const double gradients : states) {
+      if (weights > 0 && gradients == 0) continue;
+      for (const double optimizer : others) {
+        for (const double activations : others) {
+          offloads.push_back({.weights = weights,
+                              .gradients = gradients,
+                              .optimizer = optimizer,
+                              .activations = activations});
+        }
+      }
+    }
   }
-  return OffloadsOf(
-      {kStateFractions, kStateFractions, kOtherFractions, kOtherFractions});
+  return offloads;
+}
+
+std::vector<HostOffload> Offloads(const TuningCase& tuning) {
+  if (!tuning.offloads) return {HostOffload{}};
+  return Combinations(kStateFractions, kOtherFractions);
 }
 
 // Finds the best pipeline with given numbers of microbatches and stages.

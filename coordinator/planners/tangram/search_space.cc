@@ -227,12 +227,11 @@ absl::StatusOr<IslandSet> IslandsOf(const PlanRequest& request,
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> left_out,
                            ExcludedNodes(request.constraints, request.cluster));
   TANGRAM_ASSIGN_OR_RETURN(
-      IslandSet set,
-      BuildIslandsWithin(
-          request.cluster, request.training.precision, options.tolerances,
-          left_out,
-          {.marks = ConstraintMarks(request.constraints, request.cluster),
-           .should_stop = should_stop}));
+      IslandSet set, BuildIslands(request.cluster, request.training.precision,
+                                  options.tolerances, left_out,
+                                  {.marks = ConstraintMarks(request.constraints,
+                                                            request.cluster),
+                                   .should_stop = should_stop}));
   if (!options.split.empty()) {
     set.islands = SplitIslands(request.cluster, set.islands, options.split);
   }

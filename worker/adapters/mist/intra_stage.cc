@@ -37,24 +37,6 @@ std::optional<TunedPolicy> WithFewestRecomputed(int offload, int most,
 
 }  // namespace
 
-std::vector<HostOffload> OffloadsOf(const OffloadGrid& grid) {
-  std::vector<HostOffload> offloads;
-  for (const double weights : grid.weights) {
-    for (const double gradients : grid.gradients) {
-      if (weights > 0 && gradients == 0) continue;
-      for (const double optimizer : grid.optimizer) {
-        for (const double activations : grid.activations) {
-          offloads.push_back({.weights = weights,
-                              .gradients = gradients,
-                              .optimizer = optimizer,
-                              .activations = activations});
-        }
-      }
-    }
-  }
-  return offloads;
-}
-
 // The front is small, so linear scans suffice.
 bool PolicyFront::Covers(const StagePolicy& policy) const {
   return std::any_of(

@@ -12,19 +12,6 @@
 // stage, chooses what to keep on the host and how many layers to recompute.
 namespace tangram::mist {
 
-// Offloaded fractions to try for each quantity, ascending from 0.
-struct OffloadGrid {
-  absl::Span<const double> weights;
-  absl::Span<const double> gradients;
-  absl::Span<const double> optimizer;
-  absl::Span<const double> activations;
-};
-
-// Returns the combinations of the grid. Each comes after all that offload no
-// more of anything. Weights are offloaded only if gradients are, as upstream
-// does.
-std::vector<HostOffload> OffloadsOf(const OffloadGrid& grid);
-
 // A policy and the choices behind it.
 struct TunedPolicy {
   StagePolicy policy;
@@ -63,8 +50,8 @@ using FiguresOf = absl::FunctionRef<PolicyFigures(int offload, int recomputed)>;
 //
 // If activations are offloaded, recomputing leaves fewer to copy and may save
 // time. Then the fewest layers are only a good guess, and only combinations
-// that keep the activations serve as bounds. `offloads` must be in the order of
-// OffloadsOf, with none first.
+// that keep the activations serve as bounds. Each of `offloads` must come after
+// all that offload no more of anything, so none comes first.
 void TunePolicies(int degrees, absl::Span<const HostOffload> offloads,
                   int most_recomputed, FiguresOf figures, PolicyFront& front);
 

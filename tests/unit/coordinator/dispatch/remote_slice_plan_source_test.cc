@@ -53,6 +53,14 @@ TEST_F(RemoteSlicePlanSourceTest, JoinsEqualSlicesOnceWhereverTheyStand) {
   EXPECT_EQ(source_->cache_hits(), 1);
 }
 
+TEST_F(RemoteSlicePlanSourceTest, PassesErrorsOn) {
+  parallelizer_.fail = [](int64_t) { return true; };
+  EXPECT_THAT(source_->Parallelize(
+                  testing::CountingContext(),
+                  std::vector<PairQuery>{{.max_search_steps = 0}}, nullptr),
+              StatusIs(absl::StatusCode::kInvalidArgument, "step 0"));
+}
+
 TEST_F(RemoteSlicePlanSourceTest, StopsWhenToldTo) {
   const auto stopped = CreateRemoteSlicePlanSource(pool_, {"counting", "2"},
                                                    [] { return true; });

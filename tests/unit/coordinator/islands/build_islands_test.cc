@@ -30,7 +30,11 @@ DeviceSpec Device(const std::string& type, double fp16_flops,
 
 std::vector<Island> Build(const Cluster& cluster,
                           const IslandTolerances& tolerances = {}) {
-  return BuildIslands(cluster, Precision::kFp16, tolerances);
+  // As many islands as nodes, so none are merged.
+  const int most = static_cast<int>(cluster.nodes.size());
+  return BuildIslands(cluster, Precision::kFp16, tolerances, {},
+                      {.max_islands = most})
+      ->islands;
 }
 
 TEST(BuildIslandsTest, HomogeneousClusterIsOneIsland) {

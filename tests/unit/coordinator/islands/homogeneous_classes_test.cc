@@ -32,7 +32,7 @@ std::vector<HomogeneousClass> Split(const Cluster& cluster,
   return SplitIntoClasses(cluster, nodes, Precision::kFp16, tolerances);
 }
 
-auto NodesAre(std::vector<int> nodes) {
+auto NodesAre(const std::vector<int>& nodes) {
   return Field(&HomogeneousClass::nodes, nodes);
 }
 

@@ -28,7 +28,7 @@ Cluster EqualGroups(int num_groups, double between_bytes_per_s = 2e9) {
 }
 
 std::vector<Island> IslandsOfCluster(const Cluster& cluster) {
-  return BuildIslands(cluster, Precision::kFp16, {});
+  return BuildIslands(cluster, Precision::kFp16, {}, {}, {})->islands;
 }
 
 TEST(SplitIslandsTest, GroupsWithSlowLinksBetweenThemCanBeApart) {

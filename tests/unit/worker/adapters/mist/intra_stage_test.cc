@@ -12,26 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr double kNone[] = {0};
-constexpr double kHalves[] = {0, 0.5, 1};
-
 MATCHER_P4(Tuned, steady_s, extra_s, offload, recomputed, "") {
   return arg.policy.steady_s == steady_s && arg.policy.extra_s == extra_s &&
          arg.offload == offload && arg.recomputed == recomputed;
-}
-
-TEST(OffloadsOfTest, CombinationsFollowThoseThatOffloadLess) {
-  EXPECT_THAT(OffloadsOf({kNone, kNone, kHalves, kNone}),
-              ElementsAre(HostOffload{}, HostOffload{.optimizer = 0.5},
-                          HostOffload{.optimizer = 1}));
-}
-
-TEST(OffloadsOfTest, WeightsFollowGradients) {
-  constexpr double kAll[] = {0, 1};
-
-  EXPECT_THAT(OffloadsOf({kAll, kAll, kNone, kNone}),
-              ElementsAre(HostOffload{}, HostOffload{.gradients = 1},
-                          HostOffload{.weights = 1, .gradients = 1}));
 }
 
 TEST(PolicyFrontTest, KeepsWhatNothingCovers) {
@@ -70,8 +53,8 @@ class TunePoliciesTest : public ::testing::Test {
         front_);
   }
 
-  const std::vector<HostOffload> offloads_ =
-      OffloadsOf({kNone, kNone, kHalves, kNone});
+  const std::vector<HostOffload> offloads_ = {
+      {}, {.optimizer = 0.5}, {.optimizer = 1}};
   double capacity_ = 10;
   std::vector<std::pair<int, int>> asked_;
   PolicyFront front_;

@@ -1,19 +1,25 @@
-#include "coordinator/dispatch/remote_parallelizer.h"
+#ifndef TANGRAM_TESTS_TESTING_SERVICE_REMOTE_PARALLELIZER_H_
+#define TANGRAM_TESTS_TESTING_SERVICE_REMOTE_PARALLELIZER_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/parallelizer/parallelizer.h"
 #include "coordinator/dispatch/remote_slice_plan_source.h"
+#include "coordinator/dispatch/worker_pool.h"
 
-namespace tangram {
-namespace {
+namespace tangram::testing {
 
+// An adapter of the pool's workers as a Parallelizer, so that the suite of
+// parallelizers runs on the source that planning uses. Each call is one query.
 class RemoteParallelizer : public Parallelizer {
  public:
-  RemoteParallelizer(WorkerPool& pool, const AdapterInfo& adapter)
-      : pool_(pool), adapter_(adapter) {}
+  // `pool` must outlive the result.
+  RemoteParallelizer(WorkerPool& pool, AdapterInfo adapter)
+      : pool_(pool), adapter_(std::move(adapter)) {}
 
   std::string name() const override { return adapter_.id.name; }
   std::string version() const override { return adapter_.id.version; }
@@ -79,11 +85,6 @@ class RemoteParallelizer : public Parallelizer {
   const AdapterInfo adapter_;
 };
 
-}  // namespace
+}  // namespace tangram::testing
 
-std::unique_ptr<Parallelizer> CreateRemoteParallelizer(
-    WorkerPool& pool, const AdapterInfo& adapter) {
-  return std::make_unique<RemoteParallelizer>(pool, adapter);
-}
-
-}  // namespace tangram
+#endif  // TANGRAM_TESTS_TESTING_SERVICE_REMOTE_PARALLELIZER_H_
