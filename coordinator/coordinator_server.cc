@@ -50,7 +50,9 @@ constexpr double kStopTimeoutS = 5;
 constexpr int kTicksBetweenLooks = 4;
 // Jobs deleted at once. So few hardly delay other calls of the store.
 constexpr int kForgottenJobs = 100;
-// Threads that use the store, and calls that may wait for them.
+// Threads that use the store: a call that waits for a lock of the database does
+// not hold up the others. Calls that may wait for them, some kilobytes each;
+// more are refused.
 constexpr int kStoreThreads = 2;
 constexpr int kMaxWaitingCalls = 1000;
 // Number of traces kept. Each takes at most some megabytes.

@@ -20,6 +20,8 @@
 namespace tangram {
 namespace {
 
+// Column at which the help of an option begins. Most options end before it, and
+// the help of longer ones begins on the next line.
 constexpr int kHelpColumn = 34;
 
 void AddEvaluate(CLI::App& app, EvaluateOptions& evaluate) {

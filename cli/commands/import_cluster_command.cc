@@ -31,6 +31,8 @@ namespace {
 // for each.
 constexpr int64_t kMaxInventoryBytes = int64_t{256} << 20;
 
+// Half a screen. Twice as many as below a plan, because the assumptions are
+// what the reader of an imported cluster has to check.
 constexpr int kAssumptionPartsShown = 12;
 
 using Formats = std::vector<InventoryFormat>;

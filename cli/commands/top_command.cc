@@ -26,7 +26,8 @@
 namespace tangram {
 namespace {
 
-// A coordinator that does not answer within this time counts as gone.
+// A coordinator that does not answer within this time counts as gone. A running
+// one answers within milliseconds.
 constexpr std::chrono::seconds kCallTimeout(10);
 // Lets jobs and a few workers fit a terminal of 24 lines.
 constexpr int kShownJobs = 10;

@@ -46,6 +46,7 @@ Table ScoreTable(const ValidationReport& report) {
                {"error", Table::kRight},
                {"bias", Table::kRight},
                {"fits", Table::kRight}});
+  // Longer names are cut: a row with the other columns stays on one line.
   constexpr size_t kSourceWidth = 36;
   for (const ValidatedGroup& group : report.groups) {
     const Score& score = group.score;

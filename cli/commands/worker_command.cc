@@ -18,7 +18,8 @@
 namespace tangram {
 namespace {
 
-// A coordinator that does not answer within this time counts as gone.
+// A coordinator that does not answer within this time counts as gone. A running
+// one answers within milliseconds.
 constexpr std::chrono::seconds kCallTimeout(10);
 
 using Stub = v1::Workers::Stub;

@@ -68,7 +68,8 @@ std::string Change(const Difference& difference) {
   return absl::StrFormat("%+.1f %%", 100 * (*b / *a - 1));
 }
 
-// Longer values are printed on lines of their own, below the table.
+// Longer values are printed on lines of their own, below the table. Two of this
+// width, the field and the change fit in kOutputWidth columns.
 constexpr size_t kMaxCell = 32;
 
 // Prints one line for each field that differs as a whole.
@@ -238,7 +239,7 @@ void PrintDiffAsJson(const ComparedPlans& plans, Console& console) {
                      {"cluster", View(plans.diff.cluster)},
                      {"training", View(plans.diff.training)},
                      {"stages", std::move(stages)}};
-  constexpr int kIndent = 2;
+  constexpr int kIndent = 2;  // As in plan files.
   console.out << view.dump(kIndent, ' ', /*ensure_ascii=*/false,
                            Json::error_handler_t::replace)
               << "\n";

@@ -24,6 +24,7 @@
 namespace tangram {
 namespace {
 
+// Few, so that the plan stays in sight. The number of others is printed.
 constexpr int kAssumptionPartsShown = 6;
 
 // Returns the parallelizer that made all stages; empty if they differ.
@@ -157,7 +158,7 @@ void PrintViolations(const Evaluation& evaluation, Console& console) {
   for (const Violation& violation : evaluation.violations) {
     // The colour comes last, because WrapText escapes control characters.
     constexpr absl::string_view kTitle = "violation:";
-    constexpr int kIndent = 2;
+    constexpr int kIndent = 2;  // As in front of tables.
     std::string lines = WrapText(
         absl::StrCat(kTitle, " stage ", violation.stage, ": ", violation.reason,
                      ", ", FormatBytes(violation.bytes_short),

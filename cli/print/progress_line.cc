@@ -7,6 +7,8 @@
 namespace tangram {
 namespace {
 
+// Time between two lines: people cannot read faster, and a slow terminal would
+// delay the plan.
 constexpr std::chrono::milliseconds kInterval(100);
 constexpr char kClearLine[] = "\r\x1b[K";
 

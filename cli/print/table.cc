@@ -12,6 +12,8 @@
 namespace tangram {
 namespace {
 
+// Spaces in front of a table and between its columns. One space stands between
+// the words of a cell.
 constexpr int kIndent = 2;
 constexpr int kGap = 2;
 

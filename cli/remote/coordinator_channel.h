@@ -15,7 +15,8 @@ class Status;
 
 namespace tangram {
 
-// Interval in ms at which a wait for a coordinator checks whether to stop.
+// Interval in ms at which a wait for a coordinator checks whether to stop: a
+// cancel ends a command within 1 s.
 inline constexpr int kPollMilliseconds = 50;
 
 // Names of the access options, for error messages.

@@ -24,8 +24,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Longer than the 10 s of calls that only read: a job is answered when the
+// database has it.
 constexpr std::chrono::seconds kCallTimeout(30);
-// How long a coordinator may be away while a job is submitted or watched.
+// How long a coordinator may be away while a job is submitted or watched,
+// enough for a restart. Two attempts a second cost it little.
 constexpr std::chrono::seconds kAbsence(60);
 constexpr std::chrono::milliseconds kRetryInterval(500);
 // Jobs per page; the coordinator returns no more.

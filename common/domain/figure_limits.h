@@ -9,11 +9,13 @@ namespace tangram {
 // A petabyte, and a petabyte a second.
 inline constexpr double kMaxMemoryBytes = 1e15;
 inline constexpr double kMaxBandwidthBytesPerS = 1e15;
+// Thousands of times what a GPU of today does.
 inline constexpr double kMaxFlopsPerS = 1e20;
 // A device or a link does at least one byte or FLOP a second.
 inline constexpr double kLeastRate = 1;
 inline constexpr double kLeastBytes = 1;
-// A latency, or the launch of a kernel.
+// A latency, or the launch of a kernel: in practice, microseconds to
+// milliseconds.
 inline constexpr double kMaxLatencyS = 1e3;
 // Eleven days: a measured layer or collective.
 inline constexpr double kMaxMeasuredS = 1e6;

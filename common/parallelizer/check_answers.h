@@ -12,7 +12,8 @@ namespace tangram {
 // The most plans in an answer. A search returns tens of plans, each best in
 // some respect.
 inline constexpr int kMaxSlicePlans = 1 << 12;
-// The most bytes of a reason or a name.
+// The most bytes of a reason or a name. Both are at most a few sentences, and
+// reach logs.
 inline constexpr int kMaxAnswerText = 1 << 10;
 // The most search steps: sums over 2^20 answers still fit 63 bits.
 inline constexpr int64_t kMaxSearchSteps = int64_t{1} << 42;

@@ -14,7 +14,7 @@
 namespace tangram {
 namespace {
 
-// Smaller gains are not reported.
+// Smaller gains are not reported. Predictions are off by several percent.
 constexpr double kNotable = 0.01;
 
 double SamplesOf(const PipelineReplica& replica) {

@@ -41,6 +41,7 @@ absl::Status Parse(absl::string_view text, bool ignore_unknown_fields,
 absl::Status CheckIsObject(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   if (text[0] == '{') return absl::OkStatus();
+  // A word or a number says what the text is; of more, the first byte does.
   constexpr size_t kShownBytes = 20;
   return FieldError("content",
                     text.size() > kShownBytes

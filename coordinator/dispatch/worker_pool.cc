@@ -22,7 +22,7 @@ constexpr double kJoiningS = 6;
 // Names of adapters that are remembered. Workers choose them, so their number
 // must be bounded; far more than the adapters that exist.
 constexpr size_t kMaxKnownAdapters = 1 << 10;
-// Names of adapters in an error.
+// Names of adapters in an error: over three times the built-in ones.
 constexpr size_t kNamedAdapters = 20;
 
 bool IsSet(const std::function<bool()>& should_stop) {

@@ -320,6 +320,7 @@ std::vector<std::string> WorkerPool::QuarantinedFor(
 }
 
 absl::Status WorkerPool::NoWorkerFor(absl::string_view adapter) const {
+  // Keeps the error short. `tangram worker list` names all.
   constexpr size_t kNamed = 5;
   std::vector<std::string> held = QuarantinedFor(adapter);
   std::string quarantined;

@@ -20,14 +20,15 @@
 namespace tangram {
 namespace {
 
-// Bytes written between two checks of the size.
+// Bytes written between two checks of the size, by which the database may
+// exceed its limit.
 constexpr int64_t kTrimIntervalBytes = 4 << 20;
 // While the database cannot be written, at most this many bytes of answers
 // wait; the rest are dropped. The writer tries again at this interval.
 constexpr int64_t kMaxWaitingBytes = 64 << 20;
 constexpr std::chrono::seconds kRetryInterval(1);
-// Aims at this many rows in a transaction. The rows of one Insert stay
-// together.
+// Aims at this many rows in a transaction: few transactions, none of which
+// makes other writers wait long. The rows of one Insert stay together.
 constexpr size_t kMaxRows = 1000;
 // After a slower write, callers of Insert leave writing to the writer thread: a
 // worker whose stream stalls would be taken for dead.

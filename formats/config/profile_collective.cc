@@ -14,7 +14,8 @@ namespace {
 
 // One more than the curves of Sailor have.
 constexpr int kMaxCoefficients = 4;
-// Lower limits of times and sizes whose logarithm is taken.
+// Lower limit of times, because their logarithm is taken: a picosecond, less
+// than a cycle of any GPU.
 constexpr double kLeastSeconds = 1e-12;
 
 absl::StatusOr<double> RequireBytes(const ConfigField& parent,

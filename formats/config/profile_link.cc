@@ -6,7 +6,7 @@
 namespace tangram {
 namespace {
 
-// Catches wrong units.
+// Catches wrong units: latencies are microseconds to milliseconds.
 constexpr double kMaxSeconds = 10;
 
 absl::StatusOr<double> ReadBandwidth(const ConfigField& field) {

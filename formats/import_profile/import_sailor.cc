@@ -18,7 +18,7 @@
 namespace tangram {
 namespace {
 
-constexpr double kBytesOfFloat = 4;
+constexpr double kBytesOfFloat = 4;  // fp32.
 // Upstream runs the embedding, two transformer layers and the layers after
 // them. It writes the optimizer's total time divided by the number of layers.
 constexpr int kRunTransformerLayers = 2;

@@ -5,6 +5,8 @@
 namespace tangram {
 namespace {
 
+// Interval at which a wait checks whether it should stop: a cancel frees its
+// slot within 1 s.
 constexpr std::chrono::milliseconds kPollInterval(50);
 
 }  // namespace

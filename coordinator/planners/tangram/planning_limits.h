@@ -53,6 +53,7 @@ inline constexpr int kMaxFinalists = 1024;
 // microbatch sizes, if at most `wanted` are. Requests have up to 16 sizes; with
 // hundreds, kMaxFinalists for each of them would take 200 MB.
 inline int MostCompositions(int wanted, int num_sizes) {
+  // Divisors of a batch of 2^15, more than most requests have.
   constexpr int kUsualSizes = 16;
   return std::min(wanted, std::max(kMaxCompositions,
                                    kUsualSizes * kMaxFinalists / num_sizes));

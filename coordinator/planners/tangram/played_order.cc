@@ -20,6 +20,7 @@ constexpr int kMostIslandsTold = 5;
 
 // Units of work: adding a stage to a tail counts as several looks at a slice.
 constexpr int kStageWork = 4;
+// About 0.2 ms (kMaxPlayedWork).
 constexpr int64_t kWorkBetweenPolls = 1 << 14;
 
 }  // namespace

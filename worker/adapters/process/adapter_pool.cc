@@ -13,6 +13,8 @@
 namespace tangram {
 namespace {
 
+// Interval at which a wait checks whether it should go on, as in
+// adapter_process.cc.
 constexpr std::chrono::milliseconds kPollInterval(20);
 
 std::string Text(const AdapterId& id) {
