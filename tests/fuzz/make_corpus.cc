@@ -57,12 +57,36 @@ v1::SlicePlanSet Plans() {
   return set;
 }
 
+// Two stages, one of which recomputes and offloads, and an answer without
+// plans.
+v1::SlicePlanSet MorePlans() {
+  v1::SlicePlanSet set = Plans();
+  v1::SlicePlan& plan = *set.add_plans();
+  plan.set_made_by("mist");
+  plan.set_max_trailing_stages(3);
+  for (const int begin : {0, 1}) {
+    v1::SliceStage& stage = *plan.add_stages();
+    stage.set_time_s(0.5);
+    stage.set_backward_s(0.25);
+    stage.mutable_plan()->mutable_begin()->set_layer(begin);
+    stage.mutable_plan()->mutable_end()->set_layer(begin + 1);
+    stage.mutable_plan()->mutable_parallelism()->set_tp_degree(1);
+    stage.mutable_plan()->mutable_parallelism()->set_dp_degree(1);
+    v1::RecomputeRun& run = *stage.mutable_plan()->add_recompute();
+    run.set_num_layers(1);
+    run.set_mask(begin);
+    stage.mutable_plan()->mutable_offload()->set_optimizer(begin);
+  }
+  return set;
+}
+
 v1::WorkerMessage FromWorker() {
   v1::WorkerMessage message;
   message.mutable_hello()->set_name("w");
   message.mutable_hello()->set_capacity(2);
   message.mutable_hello()->add_adapters()->set_name("aceso");
   *message.add_answers()->mutable_parallelize() = Plans();
+  *message.add_answers()->mutable_parallelize() = MorePlans();
   message.add_answers()->mutable_profile()->set_min_gpu_seconds(1.5);
   message.add_answers()->mutable_error()->set_code(3);
   message.add_handed_back(4);
@@ -120,6 +144,8 @@ void WritePlanFile(const Path& out, const Cluster& cluster) {
                   .made_by = "aceso"}};
   file.result = {.plan = plan, .evaluation = {.stages = {{.busy_s = 1}}}};
   Write(out / "plan_file_fuzz" / "plan", *PlanFileToJson(file));
+  Write(out / "stored_rows_fuzz" / "job",
+        std::string(1, '\0') + ToProto(file).SerializeAsString());
 }
 
 template <typename Formats>
@@ -183,7 +209,13 @@ void WriteCorpus(const Path& out, const Path& source) {
   list.set_page_token("nightly");
   Write(out / "job_requests_fuzz" / "list",
         std::string(1, '\1') + list.SerializeAsString());
-  Write(out / "worker_message_fuzz" / "all", FromWorker().SerializeAsString());
+  const v1::WorkerMessage message = FromWorker();
+  Write(out / "worker_message_fuzz" / "all", message.SerializeAsString());
+  for (const v1::Answer& answer : message.answers()) {
+    Write(
+        out / "stored_rows_fuzz" / absl::StrCat("answer", answer.answer_case()),
+        std::string(1, '\1') + answer.SerializeAsString());
+  }
   const std::string clusters = source / "deploy/clusters";
   for (const char* name : {"c1-compute-het", "c3-full-het"}) {
     const auto cluster = LoadClusterFile(clusters + "/" + name + ".yaml");
