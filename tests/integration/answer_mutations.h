@@ -48,7 +48,8 @@ inline Query MutationQuery(int kind, int variant) {
 
 // Returns the number of mutations. TANGRAM_MUTATIONS=1000 takes longer.
 inline int NumMutations() {
-  const char* text = std::getenv("TANGRAM_MUTATIONS");
+  const char* text =
+      std::getenv("TANGRAM_MUTATIONS");  // NOLINT(concurrency-mt-unsafe)
   int count = 150;
   if (text != nullptr && !absl::SimpleAtoi(text, &count)) {
     ADD_FAILURE() << "TANGRAM_MUTATIONS: " << text;

@@ -28,7 +28,8 @@ using ::testing::IsEmpty;
 
 int NumServiceCases() {
   constexpr int kUsualCases = 8;
-  const char* cases = std::getenv("TANGRAM_ANSWER_CASES");
+  const char* cases =
+      std::getenv("TANGRAM_ANSWER_CASES");  // NOLINT(concurrency-mt-unsafe)
   return cases == nullptr ? kUsualCases : std::atoi(cases);
 }
 

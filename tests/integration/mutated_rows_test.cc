@@ -89,7 +89,7 @@ class MutatedRowsTest : public ::testing::Test {
   static std::string Mutate(std::mt19937& rng, StoredAnswer& row) {
     v1::Answer message;
     EXPECT_TRUE(message.ParseFromString(row.answer));
-    const std::string path = MutateMessage(rng, message);
+    std::string path = MutateMessage(rng, message);
     row.answer = message.SerializeAsString();
     return path;
   }

@@ -54,7 +54,7 @@ class SlowParallelizer : public ForwardingParallelizer {
 };
 
 std::string WriteFile(const std::string& name, const std::string& text) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+  std::string path = absl::StrCat(::testing::TempDir(), "/", name);
   std::ofstream(path) << text;
   return path;
 }

@@ -17,7 +17,8 @@ inline constexpr char kNoReferenceData[] =
 // Reads a file below the folder of reference data, gzipped or not. Returns
 // empty if there is none.
 inline std::optional<std::string> ReadReferenceText(const std::string& file) {
-  const char* folder = std::getenv("TANGRAM_REFERENCE_DATA");
+  const char* folder =
+      std::getenv("TANGRAM_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe)
   if (folder == nullptr) return std::nullopt;
   const gzFile in = gzopen((std::string(folder) + "/" + file).c_str(), "rb");
   if (in == nullptr) return std::nullopt;

@@ -36,7 +36,8 @@ using testing::TestGroup;
 constexpr int kUsualCases = 60;
 
 int NumCases() {
-  const char* cases = std::getenv("TANGRAM_ANSWER_CASES");
+  const char* cases =
+      std::getenv("TANGRAM_ANSWER_CASES");  // NOLINT(concurrency-mt-unsafe)
   return cases == nullptr ? kUsualCases : std::atoi(cases);
 }
 

@@ -25,7 +25,8 @@ using testing::TestRequest;
 // Returns the number of random clusters; TANGRAM_PLANNER_SEEDS changes it.
 uint32_t NumSeeds() {
   constexpr uint32_t kUsualSeeds = 30;
-  const char* seeds = std::getenv("TANGRAM_PLANNER_SEEDS");
+  const char* seeds =
+      std::getenv("TANGRAM_PLANNER_SEEDS");  // NOLINT(concurrency-mt-unsafe)
   return seeds == nullptr ? kUsualSeeds
                           : static_cast<uint32_t>(std::atoi(seeds));
 }

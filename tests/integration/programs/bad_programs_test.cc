@@ -182,11 +182,13 @@ TEST_F(BadProgramsTest, AStoppedSearchIsTruncated) {
 }
 
 TEST_F(BadProgramsTest, ItGetsNothingThatItDoesNotNeed) {
+  // No other thread reads the environment here.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   setenv("TANGRAM_TEST_SECRET", "secret", 1);
   const int opened = dup(STDOUT_FILENO);
   const auto answer = Ask("tell");
   close(opened);
-  unsetenv("TANGRAM_TEST_SECRET");
+  unsetenv("TANGRAM_TEST_SECRET");  // NOLINT(concurrency-mt-unsafe)
   ASSERT_EQ(answer.status().code(), kInternal);
   const std::string told(answer.status().message());
   EXPECT_THAT(told, AllOf(HasSubstr("'PATH'"), HasSubstr("'TMPDIR'"),

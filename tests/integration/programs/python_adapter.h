@@ -10,6 +10,7 @@ namespace tangram::testing {
 
 // Returns whether Python has the packages that tangram_adapter needs.
 inline bool PythonHasGrpc() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   return std::system(
              "/usr/bin/python3 -c 'import grpc, google.protobuf' "
              "2>/dev/null") == 0;

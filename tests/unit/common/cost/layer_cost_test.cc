@@ -42,7 +42,7 @@ TEST_F(LayerCostTest, ActivationsFollowMegatron) {
   // 2205.05198 eq. 1, 2 and 4 with t = 4.
   EXPECT_EQ(Estimate({}).activation_bytes, kSbh * (34 + 40));
   EXPECT_EQ(Estimate({.tp_degree = 4}).activation_bytes,
-            kSbh * (10 + 24 / 4 + 40 / 4));
+            kSbh * (10 + 24.0 / 4 + 40.0 / 4));
   EXPECT_EQ(
       Estimate({.tp_degree = 4, .sequence_parallel = true}).activation_bytes,
       kSbh * (34 + 40) / 4);

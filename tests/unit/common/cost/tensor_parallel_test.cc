@@ -61,7 +61,7 @@ TEST_F(TensorParallelTest, AttentionMovesQueriesKeysAndValuesOverY) {
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).forward_comm_s,
                    kOuterSweepS + 0.75 * kActivations / 100e9);
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kQkvProjection, kPlanar).dense_parameters,
-                   1024 * 1536 / 4);
+                   1024 * 1536 / 4.0);
   EXPECT_DOUBLE_EQ(Estimate(OpKind::kOutputProjection, kPlanar).forward_comm_s,
                    kOuterSweepS + 0.5 * kActivations / 100e9);
 }

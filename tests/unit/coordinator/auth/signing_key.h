@@ -92,8 +92,8 @@ class SigningKey {
     const unsigned char* begin = Bytes(der);
     ECDSA_SIG* signature =
         d2i_ECDSA_SIG(nullptr, &begin, static_cast<long>(der.size()));
-    const std::string both = BytesOf(ECDSA_SIG_get0_r(signature), 32) +
-                             BytesOf(ECDSA_SIG_get0_s(signature), 32);
+    std::string both = BytesOf(ECDSA_SIG_get0_r(signature), 32) +
+                       BytesOf(ECDSA_SIG_get0_s(signature), 32);
     ECDSA_SIG_free(signature);
     return both;
   }

@@ -53,8 +53,8 @@ class WebTokenTest : public ::testing::Test {
 
   // Static, because making it takes a while.
   static const SigningKey& TheRsaKey() {
-    static const SigningKey* const kKey = new SigningKey(SigningKey::Rsa());
-    return *kKey;
+    static const SigningKey* const key = new SigningKey(SigningKey::Rsa());
+    return *key;
   }
 
   const SigningKey& rsa_ = TheRsaKey();

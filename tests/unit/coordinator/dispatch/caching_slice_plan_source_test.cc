@@ -11,7 +11,7 @@ namespace {
 
 using testing::CountingParallelizer;
 
-std::vector<PairQuery> Queries(std::vector<int> steps) {
+std::vector<PairQuery> Queries(const std::vector<int>& steps) {
   std::vector<PairQuery> queries;
   for (const int step : steps) queries.push_back({.max_search_steps = step});
   return queries;

@@ -92,8 +92,9 @@ class CountingObserver : public WorkerPoolObserver {
 
 class WorkerPoolTest : public ::testing::Test {
  protected:
-  explicit WorkerPoolTest(WorkerPoolOptions options = {.worker_wait_s = 1000})
-      : pool_(WithClock(std::move(options)), &observer_) {}
+  explicit WorkerPoolTest(
+      const WorkerPoolOptions& options = {.worker_wait_s = 1000})
+      : pool_(WithClock(options), &observer_) {}
 
   static std::vector<Query> Queries(int count, int first = 0) {
     std::vector<Query> queries;

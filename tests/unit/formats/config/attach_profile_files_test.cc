@@ -21,7 +21,7 @@ using Paths = std::vector<std::string>;
 
 // Writes a file into the folder of temporary files.
 std::string Write(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
+  std::string path = ::testing::TempDir() + name;
   std::ofstream(path) << text;
   return path;
 }

@@ -154,7 +154,7 @@ struct BadProfile {
 };
 
 TEST(ParseProfileTest, ErrorsNameFieldValueAndExpectation) {
-  const BadProfile kCases[] = {
+  constexpr BadProfile kCases[] = {
       {R"("tangram_profile": 1,)", "",
        "p: tangram_profile: missing; expected 1, the version"},
       {R"("tangram_profile": 1)", R"("tangram_profile": 2)",

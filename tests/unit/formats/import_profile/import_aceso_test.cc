@@ -26,7 +26,7 @@ constexpr char kColumns[] =
 // B, input 2048 · 1024 · 2 B, scores 16 · 2048² · 2 B, MLP 1024 · 4096 · 2 B,
 // head 51200 · 1024 · 2 B.
 std::string Operators(const std::string& prefix, double forward_us) {
-  const struct {
+  constexpr struct {
     const char* name;
     double weights;
     double activations;

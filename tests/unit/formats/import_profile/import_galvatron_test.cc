@@ -18,11 +18,11 @@ ImportOptions Options() {
 }
 
 TEST(ImportGalvatronTest, ReadsLayersWithTheirActivations) {
-  const char kTimes[] = R"({
+  constexpr char kTimes[] = R"({
     "layernum[2]_bsz2_seq512": 30.0, "layertype_0_bsz2_seq512": 5.0,
     "layertype_0_bsz1_seq512": 6.0, "layertype_other_bsz1_seq512": 9.0,
     "layertype_0": 4.0})";
-  const char kMemory[] = R"({
+  constexpr char kMemory[] = R"({
     "layertype_0": {"512": {"parameter_size": 1,
       "tp_activation_per_bsz_dict": {"1": 3.0, "2": 2.0, "checkpoint": 1}}}})";
   ASSERT_OK_AND_ASSIGN(

@@ -19,7 +19,7 @@ ImportOptions ForTwoLayers() {
 }
 
 TEST(ImportMetisTest, ReadsUpstreamFiles) {
-  const char kText[] =
+  constexpr char kText[] =
       R"({"execution_time": {"layer_compute_total_ms": [1, 30, 30, 9]}})";
   ASSERT_OK_AND_ASSIGN(
       const ImportResult result,
@@ -41,7 +41,7 @@ TEST(ImportMetisTest, ReadsUpstreamFiles) {
 }
 
 TEST(ImportMetisTest, TakesTheChosenGpuOfAGatheredFile) {
-  const char kText[] = R"({"profiles": {
+  constexpr char kText[] = R"({"profiles": {
     "A": {"tp1": {"mbs1": {"layer_fwd_bwd_ms": [1, 3, 3, 3]}}},
     "B": {"tp1": {"mbs1": {"layer_fwd_bwd_ms": [1, 6, 6, 6]}}}}})";
   ImportOptions options = ForTwoLayers();
@@ -56,7 +56,7 @@ TEST(ImportMetisTest, TakesTheChosenGpuOfAGatheredFile) {
 }
 
 TEST(ImportMetisTest, ErrorsSayWhatIsMissing) {
-  const char kText[] =
+  constexpr char kText[] =
       R"({"execution_time": {"layer_compute_total_ms": [1, 3]}})";
   const auto import = [&](const char* name, const ImportOptions& options) {
     return ImportProfile("metis", {{name, kText}}, options);

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 using testing::StatusIs;
 
 TEST(ImportMistTest, ReadsMatrixProducts) {
-  const char kText[] = R"({"ops": [
+  constexpr char kText[] = R"({"ops": [
     {"op": "x.fused_dense_func", "fwd_s": [0.5, 0.4, 0.1], "bwd_s": [1, 1, 1],
      "inputs": [{"name": "x", "shape": [2, 8, 16], "dtype": "float16"},
                 {"name": "weight", "shape": [32, 16], "dtype": "float16"}]},
@@ -29,7 +29,7 @@ TEST(ImportMistTest, ReadsMatrixProducts) {
 }
 
 TEST(ImportMistTest, WritesDownCollectiveLines) {
-  const char kText[] = R"({"hardware": [
+  constexpr char kText[] = R"({"hardware": [
     {"gpu": "a", "gpu_gpu": [
       {"inter": 1, "intra": 4, "bw_GBps": 100, "latency_s": 0.001},
       {"inter": 8, "intra": 1, "bw_GBps": 4.5, "latency_s": 0.0}]},

@@ -47,7 +47,7 @@ TEST(ImportNcclTest, ReadsOutOfPlaceTimes) {
 }
 
 TEST(ImportNcclTest, ReadsOldOutputThroughMpirun) {
-  const char kOld[] =
+  constexpr char kOld[] =
       "[1,0]<stdout>:# Using devices\n"
       "[1,0]<stdout>:#   Rank  0 Pid 10 on a device 0 [0x35] Some GPU\n"
       "[1,1]<stdout>:#   Rank  1 Pid 10 on b device 0 [0xf5] Some GPU\n"
@@ -66,7 +66,7 @@ TEST(ImportNcclTest, ReadsOldOutputThroughMpirun) {
 
 TEST(ImportNcclTest, TellsRanksByTheRatioOfBandwidths) {
   // 70 / 40 = 2 · 7/8.
-  const char kBare[] =
+  constexpr char kBare[] =
       "#  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
       "   1000  250  float  sum  -1  10  40  70  0\n";
   ASSERT_OK_AND_ASSIGN(const ImportResult result,

@@ -90,10 +90,10 @@ TEST(ImportSailorTest, RefusesAnotherModelThanWasMeasured) {
 }
 
 TEST(ImportSailorTest, ReadsUpstreamsTwoFiles) {
-  const char kTimes[] =
+  constexpr char kTimes[] =
       R"({"1": {"1": {"0": [0.1, 0, 2], "1": [1, 3, 2], "2": [2, 3, 2],
                       "3": [1, 2, 2]}}})";
-  const char kMemory[] =
+  constexpr char kMemory[] =
       R"({"tiny": {"1": {"0": {"params_floats": 800, "act_mem_floats": 5},
                          "1": {"params_floats": 872, "act_mem_floats": 30},
                          "2": {"params_floats": 872, "act_mem_floats": 30},

@@ -528,7 +528,7 @@ TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
     if (result.islands[stage.island].name != "FAST x1") continue;
     on_fast = stage.plan.end.layer - stage.plan.begin.layer;
   }
-  EXPECT_NEAR(on_fast, 2 * 3002 / 3, 3 * 12);
+  EXPECT_NEAR(on_fast, 2.0 * 3002 / 3, 3 * 12);
 }
 
 TEST(TangramPlannerTest, PollsBetweenBatchesOfQuestions) {
