@@ -30,6 +30,7 @@
 #include "coordinator/planning/plan_job.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/planner_service.h"
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
@@ -101,6 +102,7 @@ class Server : public CoordinatorServer {
         authenticator_(std::move(authenticator)),
         keep_jobs_s_(options.keep_jobs_s),
         quota_(options.tenant_limits),
+        budget_(options.requests_bytes),
         metrics_(metrics),
         pool_(PoolOptions(options, state_.answers.get()), &metrics_),
         plan_cache_(options.plan_cache_bytes),
@@ -125,8 +127,11 @@ class Server : public CoordinatorServer {
                                        .executor = store_executor_,
                                        .on_changed = [this] { runner_.Wake(); },
                                        .authenticator = *authenticator_,
-                                       .quota = quota_})),
-        worker_service_(CreateWorkerPoolService(pool_, *authenticator_)),
+                                       .quota = quota_,
+                                       .budget = budget_})),
+        admission_(options.worker_limits, SteadySeconds),
+        worker_service_(
+            CreateWorkerPoolService(pool_, admission_, *authenticator_)),
         status_({.pool = pool_,
                  .executor = executor_,
                  .runner = runner_,
@@ -144,6 +149,7 @@ class Server : public CoordinatorServer {
              .must_stop = [this] { return stopping_.load(); },
              .authenticator = *authenticator_,
              .quota = quota_,
+             .budget = budget_,
              .share_answers = options.share_answers,
              .cost_limits = options.cost_limits})) {}
 
@@ -250,6 +256,7 @@ class Server : public CoordinatorServer {
     while (!stop.stop_requested()) {
       pool_.Tick();
       if (++ticks % kTicksBetweenLooks == 0) {
+        admission_.Tick();
         watchers_.NotifyAll();
         SetGauges();
         LookAtJobs();
@@ -285,6 +292,7 @@ class Server : public CoordinatorServer {
   const std::unique_ptr<Authenticator> authenticator_;
   const double keep_jobs_s_;
   TenantQuota quota_;
+  MemoryBudget budget_;
   ServiceMetrics metrics_;
   WorkerPool pool_;
   PlanCache plan_cache_;
@@ -297,6 +305,7 @@ class Server : public CoordinatorServer {
   BoundedExecutor store_executor_;
   JobRunner runner_;
   std::unique_ptr<grpc::Service> job_service_;
+  WorkerAdmission admission_;
   std::unique_ptr<grpc::Service> worker_service_;
   const StatusServiceParts status_;
   std::unique_ptr<grpc::Service> status_service_;

@@ -14,6 +14,7 @@
 #include "coordinator/dispatch/worker_pool.h"
 #include "coordinator/planning/recorded_plan.h"
 #include "coordinator/rpc/tenant_quota.h"
+#include "coordinator/rpc/worker_admission.h"
 
 namespace tangram {
 
@@ -28,8 +29,11 @@ struct CoordinatorOptions {
   std::string http_listen;
   double worker_wait_s = 30;
   QuarantineOptions quarantine;
+  WorkerLimits worker_limits;
   int max_concurrent_plans = 4;
   int max_queued_plans = 16;
+  // Memory of all requests that have arrived and not ended; 0: no limit.
+  int64_t requests_bytes = int64_t{256} << 20;
   CostLimits cost_limits;                    // Limits of one plan.
   int64_t cache_bytes = int64_t{256} << 20;  // Cache of workers' answers.
   // Cache of answers to plan requests.

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -63,9 +65,17 @@ ABSL_FLAG(int, quarantine_after, 3,
           "Wrong answers within --quarantine_window_s that put a worker in "
           "quarantine, where it gets no queries; 0: no quarantine.");
 ABSL_FLAG(double, quarantine_window_s, 600, "See --quarantine_after.");
+ABSL_FLAG(
+    int, max_streams_per_source, 1024,
+    "Limit on the connections of workers with one credential on one host; "
+    "more are refused. 0: no limit.");
 ABSL_FLAG(int, max_concurrent_plans, 4, "Plans that run at once.");
 ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
+ABSL_FLAG(
+    int64_t, max_requests_mb, 256,
+    "Memory for the requests of all callers, waiting or running; more are "
+    "refused. 0: no limit.");
 ABSL_FLAG(int64_t, max_plan_pairs, 0,
           "Limit on the pairs of a slice and an island in a plan; larger plans "
           "are refused. 0: no limit.");
@@ -101,6 +111,13 @@ namespace tangram {
 namespace {
 
 constexpr double kDayS = 86400;  // 24 · 60 · 60.
+// Lists of at least this size are mapped on their own, so that their memory
+// returns to the system once they are freed. glibc raises the limit to 32 MB
+// by itself, after which such lists leave holes in the heap.
+constexpr int kMappedBytes = 1 << 20;
+// Heaps for threads that allocate at once. gRPC has many threads, and glibc
+// would give each its own heap, whose free memory the others cannot use.
+constexpr int kMaxHeaps = 4;
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -135,6 +152,7 @@ absl::Status CheckFlags() {
       {"worker_wait_s", absl::GetFlag(FLAGS_worker_wait_s)},
       {"quarantine_after", absl::GetFlag(FLAGS_quarantine_after)},
       {"quarantine_window_s", absl::GetFlag(FLAGS_quarantine_window_s)},
+      {"max_streams_per_source", absl::GetFlag(FLAGS_max_streams_per_source)},
       {"max_queued_plans", absl::GetFlag(FLAGS_max_queued_plans)},
       {"max_jobs_per_tenant", absl::GetFlag(FLAGS_max_jobs_per_tenant)},
       {"max_calls_per_tenant", absl::GetFlag(FLAGS_max_calls_per_tenant)},
@@ -147,6 +165,7 @@ absl::Status CheckFlags() {
   }
   const std::pair<const char*, int64_t> megabytes[] = {
       {"cache_mb", absl::GetFlag(FLAGS_cache_mb)},
+      {"max_requests_mb", absl::GetFlag(FLAGS_max_requests_mb)},
       {"max_plan_mb", absl::GetFlag(FLAGS_max_plan_mb)},
       {"plan_cache_mb", absl::GetFlag(FLAGS_plan_cache_mb)},
       {"stored_answers_mb", absl::GetFlag(FLAGS_stored_answers_mb)}};
@@ -192,8 +211,11 @@ CoordinatorOptions OptionsFromFlags() {
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .quarantine = {.max_rejections = absl::GetFlag(FLAGS_quarantine_after),
                      .window_s = absl::GetFlag(FLAGS_quarantine_window_s)},
+      .worker_limits = {.max_streams =
+                            absl::GetFlag(FLAGS_max_streams_per_source)},
       .max_concurrent_plans = absl::GetFlag(FLAGS_max_concurrent_plans),
       .max_queued_plans = absl::GetFlag(FLAGS_max_queued_plans),
+      .requests_bytes = absl::GetFlag(FLAGS_max_requests_mb) << 20,
       .cost_limits = {.max_pairs = absl::GetFlag(FLAGS_max_plan_pairs),
                       .max_bytes = absl::GetFlag(FLAGS_max_plan_mb) << 20},
       .cache_bytes = absl::GetFlag(FLAGS_cache_mb) << 20,
@@ -239,6 +261,8 @@ class Failure {
 
 absl::Status RunCoordinator() {
   TANGRAM_RETURN_IF_ERROR(CheckFlags());
+  mallopt(M_MMAP_THRESHOLD, kMappedBytes);
+  mallopt(M_ARENA_MAX, kMaxHeaps);
   if (absl::GetFlag(FLAGS_purge_answers)) return Purge();
   Failure failure;
   CoordinatorOptions options = OptionsFromFlags();

@@ -25,12 +25,15 @@ Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
   TANGRAM_CHECK(context_ != nullptr && Algorithm() != nullptr);
 }
 
-Digest Sha256::operator()(absl::string_view bytes) {
+Digest Sha256::operator()(absl::Span<const absl::string_view> parts) {
   Digest digest;
   unsigned size = 0;
+  TANGRAM_CHECK(EVP_DigestInit_ex2(context_.get(), Algorithm(), nullptr) == 1);
+  for (const absl::string_view part : parts) {
+    TANGRAM_CHECK(EVP_DigestUpdate(context_.get(), part.data(), part.size()) ==
+                  1);
+  }
   TANGRAM_CHECK(
-      EVP_DigestInit_ex2(context_.get(), Algorithm(), nullptr) == 1 &&
-      EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1 &&
       EVP_DigestFinal_ex(context_.get(), digest.bytes.data(), &size) == 1 &&
       size == digest.bytes.size());
   return digest;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace tangram {
 
@@ -38,7 +39,9 @@ class Sha256 {
  public:
   Sha256();
 
-  Digest operator()(absl::string_view bytes);
+  Digest operator()(absl::string_view bytes) { return (*this)({&bytes, 1}); }
+  // Returns the digest of the parts as one text.
+  Digest operator()(absl::Span<const absl::string_view> parts);
 
  private:
   struct FreeContext {

@@ -6,11 +6,11 @@
 
 namespace tangram {
 
-PlanFile AnsweredRequest(const PlanRequest& request, PlanResult result) {
-  PlanFile file{.cluster = request.cluster,
-                .model = request.model,
+PlanFile AnsweredRequest(PlanRequest request, PlanResult result) {
+  PlanFile file{.cluster = std::move(request.cluster),
+                .model = std::move(request.model),
                 .training = result.training.value_or(request.training),
-                .constraints = request.constraints};
+                .constraints = std::move(request.constraints)};
   file.result = std::move(result);
   if (file.result.plan.has_value()) {
     file.explanation = ExplainPlan(file.model, file.cluster, *file.result.plan,

@@ -9,7 +9,7 @@ namespace tangram {
 // Returns the plan file of a planner's answer: the request, the result and, if
 // there is a plan, an explanation of its time. Takes the training options of
 // the result if the planner changed them. Leaves the provenance empty.
-PlanFile AnsweredRequest(const PlanRequest& request, PlanResult result);
+PlanFile AnsweredRequest(PlanRequest request, PlanResult result);
 
 }  // namespace tangram
 

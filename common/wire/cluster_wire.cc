@@ -111,6 +111,10 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
         InField("devices", i, FromProto(message.devices(i))));
     devices.push_back(std::move(device));
   }
+  // Reserves what is needed, because a list that grows takes twice as much.
+  size_t num_nodes = 0;
+  for (const v1::NodeRun& run : message.nodes()) num_nodes += run.names_size();
+  cluster.nodes.reserve(std::min(num_nodes, size_t{kMaxNodes}));
   std::set<absl::string_view> names;
   int64_t num_gpus = 0;
   int64_t num_measurements = 0;
@@ -165,6 +169,7 @@ absl::Status DecodeLinks(const v1::Cluster& message, Cluster& cluster) {
                      absl::StrCat("one to each of ", num_groups, " groups")));
     }
     std::vector<Link>& links = cluster.links.emplace_back();
+    links.reserve(num_groups);
     for (const int type : row.link_types()) {
       TANGRAM_RETURN_IF_ERROR(
           InField("links", a, CheckIndex("link_types", type, types.size())));

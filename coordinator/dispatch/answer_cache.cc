@@ -1,36 +1,13 @@
 #include "coordinator/dispatch/answer_cache.h"
 
+#include <utility>
+
 namespace tangram {
 namespace {
 
-struct ByteCounter {
-  int64_t operator()(const ModelSlice& slice) const {
-    return Size(sizeof(slice) + slice.runs.size() * sizeof(LayerRun));
-  }
-  int64_t operator()(const std::vector<ModelSlice>& slices) const {
-    int64_t total = 0;
-    for (const ModelSlice& slice : slices) total += (*this)(slice);
-    return total;
-  }
-  int64_t operator()(const PerformanceProfile& profile) const {
-    return Size(sizeof(profile));
-  }
-  int64_t operator()(const SlicePlanSet& set) const {
-    int64_t total = Size(sizeof(set));
-    for (const SlicePlan& plan : set.plans) {
-      total += Size(sizeof(plan));
-      for (const SliceStage& stage : plan.stages) {
-        total += Size(sizeof(stage) +
-                      stage.plan.recompute.size() * sizeof(RecomputeRun));
-      }
-    }
-    return total;
-  }
-  static int64_t Size(size_t bytes) { return static_cast<int64_t>(bytes); }
-};
-
-// Bytes per entry: list node, map node, the key in both, allocator.
-constexpr int64_t kOverheadBytes = 250;
+// Bytes per entry beside the answer: links of the list, the key, a place in the
+// index, allocator.
+constexpr int64_t kOverheadBytes = 100;
 
 }  // namespace
 
@@ -39,13 +16,21 @@ bool IsReproducible(const Answer& answer) {
   return set == nullptr || !set->truncated;
 }
 
-int64_t ApproximateBytes(const Answer& answer) {
-  return kOverheadBytes + std::visit(ByteCounter(), answer);
+int64_t ApproximateBytes(const PackedAnswer& answer) {
+  return kOverheadBytes + answer.num_bytes();
+}
+
+std::optional<Answer> AnswerCache::Find(const QueryKey& key) {
+  const PackedAnswer* answer = answers_.Find(key);
+  if (answer == nullptr) return std::nullopt;
+  return answer->Unpack();
 }
 
 void AnswerCache::Insert(const QueryKey& key, const Answer& answer) {
   if (!IsReproducible(answer)) return;
-  answers_.Insert(key, answer, ApproximateBytes(answer));
+  PackedAnswer packed(answer);
+  const int64_t bytes = ApproximateBytes(packed);
+  answers_.Insert(key, std::move(packed), bytes);
 }
 
 }  // namespace tangram

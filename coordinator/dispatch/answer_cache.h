@@ -2,9 +2,11 @@
 #define TANGRAM_COORDINATOR_DISPATCH_ANSWER_CACHE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "common/parallelizer/query.h"
 #include "coordinator/dispatch/lru_cache.h"
+#include "coordinator/dispatch/packed_answer.h"
 #include "coordinator/dispatch/query_key.h"
 
 namespace tangram {
@@ -20,19 +22,19 @@ class AnswerCache {
  public:
   explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
 
-  // Returns null if there is none. Valid until the next Insert.
-  const Answer* Find(const QueryKey& key) { return answers_.Find(key); }
+  bool Contains(const QueryKey& key) { return answers_.Find(key) != nullptr; }
+  std::optional<Answer> Find(const QueryKey& key);
   void Insert(const QueryKey& key, const Answer& answer);
 
   int64_t num_entries() const { return answers_.num_entries(); }
   int64_t num_bytes() const { return answers_.num_bytes(); }
 
  private:
-  LruCache<QueryKey, Answer> answers_;
+  LruCache<QueryKey, PackedAnswer> answers_;
 };
 
-// Returns the approximate memory of `answer` in bytes.
-int64_t ApproximateBytes(const Answer& answer);
+// Returns the approximate memory of an answer in the cache.
+int64_t ApproximateBytes(const PackedAnswer& answer);
 
 }  // namespace tangram
 

@@ -59,10 +59,10 @@ class CachingSource : public SlicePlanSource {
     std::vector<PlacedQuery> unknown;
     for (const PlacedQuery& query : queries) {
       const QueryKey key = questions.KeyOf(query);
-      const Answer* answer = cache_.Find(key);
+      std::optional<Answer> answer = cache_.Find(key);
       known.emplace_back();
-      if (answer != nullptr) {
-        known.back() = std::get<T>(*answer);
+      if (answer.has_value()) {
+        known.back() = std::get<T>(*std::move(answer));
       } else {
         unknown_keys.push_back(key);
         unknown.push_back(query);

@@ -335,7 +335,7 @@ void WorkerPool::LoadStored(const QueryScope& scope,
   {
     const MutexLock lock(mutex_);
     for (size_t i = 0; i < keys.size(); ++i) {
-      if (cache_.Find(keys[i]) == nullptr) unknown.push_back(i);
+      if (!cache_.Contains(keys[i])) unknown.push_back(i);
     }
   }
   if (unknown.empty()) return;  // Saves a call to a store that may be slow.
@@ -391,10 +391,10 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
                             absl::Span<const QueryKey> keys, Waiter& waiter) {
   int64_t cache_hits = 0;
   for (size_t i = 0; i < queries.size(); ++i) {
-    const Answer* known = cache_.Find(keys[i]);
-    if (observer_ != nullptr) observer_->OnCacheLookup(known != nullptr);
-    if (known != nullptr) {
-      waiter.Deliver(i, *known);
+    std::optional<Answer> known = cache_.Find(keys[i]);
+    if (observer_ != nullptr) observer_->OnCacheLookup(known.has_value());
+    if (known.has_value()) {
+      waiter.Deliver(i, *std::move(known));
       ++cache_hits;
       if (waiter.log != nullptr) {
         const double now_s = options_.now_s();

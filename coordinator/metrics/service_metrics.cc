@@ -122,7 +122,10 @@ void ServiceMetrics::OnCacheLookup(bool hit) {
 
 void ServiceMetrics::OnWorkerLost(const std::string& name) {
   workers_lost_.Add({});
-  Log(LogLevel::kWarning, "worker lost", {{"worker", name}});
+  if (const auto times = losses_.Note(name)) {
+    Log(LogLevel::kWarning, "worker lost",
+        {{"worker", name}, {"times", *times}});
+  }
 }
 
 void ServiceMetrics::OnRejection(const Rejection& rejection) {

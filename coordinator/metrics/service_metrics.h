@@ -64,6 +64,7 @@ class ServiceMetrics : public WorkerPoolObserver {
   Gauge running_jobs_;
   Gauge queued_jobs_;
   SparseKinds rejections_;
+  SparseKinds losses_;  // Log of lost workers, by name.
   Mutex mutex_;
   // Names of adapters that have series, at most kMaxAdapterLabels.
   std::set<std::string> adapters_ ABSL_GUARDED_BY(mutex_);

@@ -12,23 +12,24 @@ namespace {
 // Approximate size of a list node, a hash slot and gRPC's slices.
 constexpr int64_t kOverheadBytes = 300;
 
-std::string KeyOf(const PlanScope& scope, const grpc::ByteBuffer& request) {
-  std::string key(scope.adapters.view());
-  AppendCanonical(key, scope.tenant);
+Digest KeyOf(const PlanScope& scope, const grpc::ByteBuffer& request) {
+  std::string scope_bytes(scope.adapters.view());
+  AppendCanonical(scope_bytes, scope.tenant);
   std::vector<grpc::Slice> slices;
   request.Dump(&slices);
-  key.reserve(key.size() + request.Length());
+  std::vector<absl::string_view> parts = {scope_bytes};
   for (const grpc::Slice& slice : slices) {
-    key.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    parts.emplace_back(reinterpret_cast<const char*>(slice.begin()),
+                       slice.size());
   }
-  return key;
+  return Sha256()(parts);
 }
 
 }  // namespace
 
 std::optional<grpc::ByteBuffer> PlanCache::Find(
     const PlanScope& scope, const grpc::ByteBuffer& request) {
-  const std::string key = KeyOf(scope, request);
+  const Digest key = KeyOf(scope, request);
   const MutexLock lock(mutex_);
   const grpc::ByteBuffer* answer = answers_.Find(key);
   if (answer == nullptr) return std::nullopt;
@@ -37,10 +38,8 @@ std::optional<grpc::ByteBuffer> PlanCache::Find(
 
 void PlanCache::Insert(const PlanScope& scope, const grpc::ByteBuffer& request,
                        const grpc::ByteBuffer& answer) {
-  std::string key = KeyOf(scope, request);
-  // Twice, because both the list and the index hold the key.
-  const auto bytes =
-      static_cast<int64_t>(2 * key.size() + answer.Length()) + kOverheadBytes;
+  const Digest key = KeyOf(scope, request);
+  const auto bytes = static_cast<int64_t>(answer.Length()) + kOverheadBytes;
   const MutexLock lock(mutex_);
   answers_.Insert(key, answer, bytes);
 }

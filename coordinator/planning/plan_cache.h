@@ -21,8 +21,9 @@ struct PlanScope {
 };
 
 // Answers to planning requests in wire format, so that repeating a request
-// costs no more than the network. Compares whole requests, so no request can be
-// mistaken for another. Thread-safe.
+// costs no more than the network. Finds them by the SHA-256 digest of the whole
+// request and its scope, so nobody can make a request that is mistaken for
+// another, and a large request takes no room. Thread-safe.
 class PlanCache {
  public:
   explicit PlanCache(int64_t max_bytes) : answers_(max_bytes) {}
@@ -35,7 +36,7 @@ class PlanCache {
 
  private:
   Mutex mutex_;
-  LruCache<std::string, grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mutex_);
+  LruCache<Digest, grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tangram

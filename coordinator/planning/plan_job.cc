@@ -34,6 +34,15 @@ class ProgressFilter {
   double kept_s_ = 0;
 };
 
+// The message, which may be large, ends here.
+absl::StatusOr<PlanOrder> OrderOf(const Job& job) {
+  v1::PlanRequest request;
+  if (!request.ParseFromString(job.request)) {
+    return absl::DataLossError("the request in the database is damaged");
+  }
+  return FromProto(request);
+}
+
 }  // namespace
 
 JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
@@ -41,11 +50,7 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
                           const std::function<void(std::string)>& report,
                           const std::function<bool()>& should_stop)
              -> absl::StatusOr<std::string> {
-    v1::PlanRequest request;
-    if (!request.ParseFromString(job.request)) {
-      return absl::DataLossError("the request in the database is damaged");
-    }
-    TANGRAM_ASSIGN_OR_RETURN(const PlanOrder order, FromProto(request));
+    TANGRAM_ASSIGN_OR_RETURN(PlanOrder order, OrderOf(job));
     ProgressFilter filter;
     const std::string name = absl::StrCat("job ", job.id);
     const std::shared_ptr<PlanTracer> tracer = traces.Begin(
@@ -54,7 +59,7 @@ JobWork PlanJobs(const PlanningParts& parts, TraceStore& traces) {
     TANGRAM_ASSIGN_OR_RETURN(
         const PlanFile file,
         RunRecordedPlan(
-            parts, order,
+            parts, std::move(order),
             {.kind = "job",
              .name = job.id,
              .report =

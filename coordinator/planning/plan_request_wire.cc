@@ -9,6 +9,7 @@
 #include "common/wire/model_wire.h"
 #include "common/wire/training_wire.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
+#include "coordinator/planners/tangram/estimate_cost.h"
 #include "tangram/v1/planner_service.pb.h"
 
 namespace tangram {
@@ -57,6 +58,10 @@ absl::StatusOr<TangramOptions> FromProto(const v1::PlannerOptions& message) {
 }
 
 }  // namespace
+
+int64_t BytesOf(const PlanOrder& order) {
+  return BytesOfRequest(order.request);
+}
 
 absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
   const int microbatch = message.options().pipeline_microbatch_size();

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNING_PLAN_REQUEST_WIRE_H_
 #define TANGRAM_COORDINATOR_PLANNING_PLAN_REQUEST_WIRE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,9 +21,12 @@ struct PlanOrder {
   PlannerOptionText planner_options;  // As given in the request.
   std::string parallelizer;
 };
+
+// Returns the memory of an order in bytes, apart from texts for people.
+int64_t BytesOf(const PlanOrder& order);
+
 // Checks and converts a request. Returns kInvalidArgument naming the field at
 // fault.
-
 absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message);
 
 }  // namespace tangram

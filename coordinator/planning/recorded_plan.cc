@@ -1,5 +1,7 @@
 #include "coordinator/planning/recorded_plan.h"
 
+#include <malloc.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,10 @@
 
 namespace tangram {
 namespace {
+
+// A plan that took this long has freed memory in small pieces, which the
+// allocator keeps. Giving it back to the system takes milliseconds.
+constexpr double kTrimAfterS = 0.5;
 
 v1::PlanProgress::Phase ToProto(PlanPhase phase) {
   switch (phase) {
@@ -44,16 +50,15 @@ void LogStart(const PlanOrder& order, const PlanningClient& client,
 
 // Estimates the cost of an order and refuses one beyond the limits, before
 // anything large is allocated.
-absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts,
-                                   const PlanOrder& order,
+absl::StatusOr<PlanFile> RunWithin(const PlanningParts& parts, PlanOrder order,
                                    const PlanningClient& client,
                                    PlanningMonitor& monitor, QueryLog& log) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanCost cost,
                            EstimateCost(order.request, order.planner.search));
   LogStart(order, client, cost);
   TANGRAM_RETURN_IF_ERROR(CheckCost(cost, parts.cost_limits));
-  return RunPlan(parts.pool, order, monitor, client.should_stop, &log,
-                 client.share);
+  return RunPlan(parts.pool, std::move(order), monitor, client.should_stop,
+                 &log, client.share);
 }
 
 void LogEnd(const PlanningClient& client, const absl::StatusOr<PlanFile>& file,
@@ -97,12 +102,16 @@ class QueryLogger : public QueryLog {
   const PlanningClient& client_;
 };
 
-void FinishTrace(const PlanOrder& order, const absl::StatusOr<PlanFile>& file,
-                 PlanTracer& tracer) {
-  std::vector<std::pair<std::string, SpanValue>> attributes = {
-      {"model", order.request.model.name},
-      {"gpus", int64_t{order.request.cluster.num_gpus()}},
-      {"parallelizer", order.parallelizer}};
+using TraceAttributes = std::vector<std::pair<std::string, SpanValue>>;
+
+TraceAttributes AttributesOf(const PlanOrder& order) {
+  return {{"model", order.request.model.name},
+          {"gpus", int64_t{order.request.cluster.num_gpus()}},
+          {"parallelizer", order.parallelizer}};
+}
+
+void FinishTrace(const absl::StatusOr<PlanFile>& file,
+                 TraceAttributes attributes, PlanTracer& tracer) {
   if (!file.ok()) return tracer.Finish(file.status().ToString(), attributes);
   const PlanningStats& stats = file->result.stats;
   attributes.insert(attributes.end(),
@@ -119,19 +128,23 @@ void FinishTrace(const PlanOrder& order, const absl::StatusOr<PlanFile>& file,
 }  // namespace
 
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
-                                         const PlanOrder& order,
+                                         PlanOrder order,
                                          const PlanningClient& client) {
   PlanningMonitor monitor(parts.now_s, client.report, client.should_stop,
                           client.tracer);
   QueryLogger logger(client);
+  TraceAttributes attributes = AttributesOf(order);
   absl::StatusOr<PlanFile> file =
-      RunWithin(parts, order, client, monitor, logger);
+      RunWithin(parts, std::move(order), client, monitor, logger);
   if (absl::IsCancelled(file.status())) file = client.why_stopped();
   parts.metrics.OnPlan(file.status(),
                        file.ok() ? file->result.stats : PlanningStats{},
                        monitor.Finish(), monitor.wall_s());
   LogEnd(client, file, monitor.wall_s());
-  if (client.tracer != nullptr) FinishTrace(order, file, *client.tracer);
+  if (client.tracer != nullptr) {
+    FinishTrace(file, std::move(attributes), *client.tracer);
+  }
+  if (monitor.wall_s() >= kTrimAfterS) malloc_trim(0);
   return file;
 }
 

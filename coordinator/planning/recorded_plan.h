@@ -42,9 +42,10 @@ struct PlanningClient {
 
 // Runs an order like RunPlan, and records it in the log and in the metrics.
 // Returns kResourceExhausted before planning if the order exceeds the limits of
-// `parts`.
+// `parts`. Takes the order, which may be large, so that the answer needs no
+// copy of it.
 absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
-                                         const PlanOrder& order,
+                                         PlanOrder order,
                                          const PlanningClient& client);
 
 v1::PlanProgress ToProto(const PlanningProgress& progress, int num_workers);

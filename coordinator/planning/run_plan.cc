@@ -53,7 +53,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
 
 }  // namespace
 
-absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
+absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
                                  QueryLog* log, const BatchShare& share) {
@@ -65,9 +65,9 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
                                                 FrameworkCatalogue())
                              ->Plan(order.request, monitor));
 
-  PlanFile file = AnsweredRequest(order.request, std::move(result));
+  PlanFile file = AnsweredRequest(std::move(order.request), std::move(result));
   file.planner = order.planner.planner->name;
-  file.planner_options = order.planner_options;
+  file.planner_options = std::move(order.planner_options);
   file.provenance = {.tool_version = Version(),
                      .parallelizer = members.versions,
                      .phases = monitor.Finish(),

@@ -15,7 +15,7 @@ namespace tangram {
 // its part of `share`. Errors: those of the planner; kUnavailable if no worker
 // offers the parallelizer; kCancelled soon after `should_stop` returns true.
 // `log` may be null.
-absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, const PlanOrder& order,
+absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,
                                  QueryLog* log, const BatchShare& share);

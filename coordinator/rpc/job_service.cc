@@ -3,6 +3,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -17,24 +18,44 @@
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
+#include "coordinator/rpc/received_message.h"
 #include "coordinator/rpc/watch_job.h"
 #include "tangram/v1/job_service.grpc.pb.h"
 
 namespace tangram {
 namespace {
 
-class JobService : public v1::Jobs::CallbackService {
+// Takes submissions as bytes, which are measured before they are parsed.
+using RawSubmissions = v1::Jobs::WithRawCallbackMethod_SubmitJob<
+    v1::Jobs::WithCallbackMethod_GetJob<v1::Jobs::WithCallbackMethod_CancelJob<
+        v1::Jobs::WithCallbackMethod_ListJobs<
+            v1::Jobs::WithCallbackMethod_WatchJob<
+                v1::Jobs::WithCallbackMethod_GetJobTrace<
+                    v1::Jobs::Service>>>>>>;
+
+class JobService : public RawSubmissions {
  public:
   explicit JobService(const JobServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
-                                      const v1::SubmitJobRequest* request,
-                                      v1::Job* response) override {
-    return Answer(context, response, [this, request](const Caller& caller) {
-      absl::StatusOr<Job> job = FromProto(*request);
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    // Counts the bytes while the call waits for its turn.
+    auto memory = parts_.budget.Take(static_cast<int64_t>(request->Length()));
+    if (!memory.ok()) {
+      grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+      reactor->Finish(ToGrpc(memory.status()));
+      return reactor;
+    }
+    return Run(context, [this, request, response,
+                         memory = std::make_shared<MemoryBudget::Share>(
+                             *std::move(memory))](const Caller& caller) {
+      absl::StatusOr<Job> job = Read(*request, *memory);
       if (job.ok()) job = Submit(*std::move(job), caller.tenant);
-      if (job.ok()) parts_.on_changed();
-      return job;
+      if (!job.ok()) return job.status();
+      parts_.on_changed();
+      *response = SerializeMessage(ToProto(*job, caller));
+      return absl::OkStatus();
     });
   }
 
@@ -91,6 +112,20 @@ class JobService : public v1::Jobs::CallbackService {
   }
 
  private:
+  // Decodes a submission within the budget. Only the bytes of the job remain.
+  absl::StatusOr<Job> Read(const grpc::ByteBuffer& bytes,
+                           MemoryBudget::Share& memory) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const int64_t unfolded,
+        MeasureMessage(bytes, *v1::SubmitJobRequest::descriptor(),
+                       parts_.budget.max_bytes()));
+    TANGRAM_RETURN_IF_ERROR(
+        memory.Resize(static_cast<int64_t>(bytes.Length()) + unfolded));
+    v1::SubmitJobRequest request;
+    TANGRAM_RETURN_IF_ERROR(ParseMessage(bytes, request));
+    return FromProto(request);
+  }
+
   absl::Status GetTrace(const std::string& name, const Caller& caller,
                         v1::Trace& response) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string job_id, JobIdOf(name, caller));

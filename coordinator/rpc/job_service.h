@@ -7,6 +7,7 @@
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/bounded_executor.h"
 #include "coordinator/rpc/job_watchers.h"
+#include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/tenant_quota.h"
 #include "coordinator/store/job_store.h"
 #include "coordinator/tracing/trace_store.h"
@@ -27,6 +28,7 @@ struct JobServiceParts {
   std::function<void()> on_changed;
   Authenticator& authenticator;
   TenantQuota& quota;
+  MemoryBudget& budget;  // Memory of requests while they are submitted.
 };
 
 // Creates the service of proto/tangram/v1/job_service.proto. Callers see the

@@ -20,27 +20,15 @@
 #include "coordinator/auth/call_gate.h"
 #include "coordinator/planning/plan_request_wire.h"
 #include "coordinator/planning/recorded_plan.h"
+#include "coordinator/rpc/received_message.h"
 #include "tangram/v1/planner_service.grpc.pb.h"
 
 namespace tangram {
 namespace {
 
-grpc::ByteBuffer Encode(const v1::PlanUpdate& update) {
-  grpc::ByteBuffer buffer;
-  bool is_owned = false;
-  // Serializing fails only beyond 2 GB.
-  grpc::SerializationTraits<v1::PlanUpdate>::Serialize(update, &buffer,
-                                                       &is_owned);
-  return buffer;
-}
-
 absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
-  grpc::ByteBuffer bytes = request;  // Deserialize empties it.
   v1::PlanRequest message;
-  if (!grpc::SerializationTraits<v1::PlanRequest>::Deserialize(&bytes, &message)
-           .ok()) {
-    return absl::InvalidArgumentError("request: not a PlanRequest");
-  }
+  TANGRAM_RETURN_IF_ERROR(ParseMessage(request, message));
   return FromProto(message);
 }
 
@@ -77,10 +65,9 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (const absl::Status status = Admit(); !status.ok()) {
       return Refuse(status);
     }
-    absl::StatusOr<PlanOrder> order = Decode(request);
-    if (!order.ok()) return Refuse(order.status());
-    order_ = *std::move(order);
-    request_ = request;
+    if (const absl::Status status = Take(request); !status.ok()) {
+      return Refuse(status);
+    }
     scope_.adapters = parts_.pool.OfferedAdapters();
     // Locked, so that the job cannot end the call before job_ is set.
     mutex_.lock();
@@ -88,7 +75,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (job_.has_value()) {
       v1::PlanUpdate queued;
       queued.mutable_progress()->set_num_workers(parts_.pool.Counts().workers);
-      progress_ = Encode(queued);
+      progress_ = SerializeMessage(queued);
       return WriteNextAndUnlock();  // The first update: queued.
     }
     mutex_.unlock();
@@ -136,6 +123,21 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     return absl::OkStatus();
   }
 
+  // Decodes the request within the budget. The message is gone afterwards, and
+  // the request in the planner's form remains.
+  absl::Status Take(const grpc::ByteBuffer& request) {
+    const auto length = static_cast<int64_t>(request.Length());
+    TANGRAM_ASSIGN_OR_RETURN(
+        const int64_t unfolded,
+        MeasureMessage(request, *v1::PlanRequest::descriptor(),
+                       parts_.budget.max_bytes()));
+    TANGRAM_ASSIGN_OR_RETURN(memory_, parts_.budget.Take(length + unfolded));
+    TANGRAM_ASSIGN_OR_RETURN(order_, Decode(request));
+    request_ = request;
+    // Texts for people take at most as much as the bytes.
+    return memory_.Resize(2 * length + BytesOf(order_));
+  }
+
   bool ShouldStop() const { return is_cancelled_ || parts_.must_stop(); }
 
   void Run() {
@@ -144,7 +146,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
          .metrics = parts_.metrics,
          .now_s = parts_.now_s,
          .cost_limits = parts_.cost_limits},
-        order_,
+        std::move(order_),
         {.name = client_,
          .report = [this](const PlanningProgress& now) { Report(now); },
          .should_stop = [this] { return ShouldStop(); },
@@ -154,7 +156,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (file.ok()) {
       v1::PlanUpdate update;
       *update.mutable_result() = tangram::ToProto(*file);
-      result = Encode(update);
+      result = SerializeMessage(update);
       Keep(*file, *result);
     }
     mutex_.lock();
@@ -186,7 +188,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     *update.mutable_progress() =
         tangram::ToProto(progress, parts_.pool.Counts().workers);
     mutex_.lock();
-    progress_ = Encode(update);
+    progress_ = SerializeMessage(update);
     WriteNextAndUnlock();
   }
 
@@ -222,6 +224,7 @@ class PlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::string client_;  // For the log.
   std::string tenant_;
   std::shared_ptr<void> place_;  // Place in the quota of the tenant's calls.
+  MemoryBudget::Share memory_;   // Memory of request_ and order_.
   std::atomic<bool> is_cancelled_ = false;
 
   Mutex mutex_;

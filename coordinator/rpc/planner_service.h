@@ -11,6 +11,7 @@
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_cache.h"
 #include "coordinator/planning/recorded_plan.h"
+#include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/tenant_quota.h"
 
 namespace grpc {
@@ -30,6 +31,7 @@ struct PlannerServiceParts {
   std::function<bool()> must_stop;    // If true, ends running plans.
   Authenticator& authenticator;
   TenantQuota& quota;
+  MemoryBudget& budget;  // Memory of requests, from their arrival to their end.
   bool share_answers = false;  // Shares answers among tenants.
   CostLimits cost_limits;
 };

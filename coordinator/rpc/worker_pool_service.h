@@ -5,6 +5,7 @@
 
 #include "coordinator/auth/authenticator.h"
 #include "coordinator/dispatch/worker_pool.h"
+#include "coordinator/rpc/worker_admission.h"
 
 namespace grpc {
 class Service;
@@ -14,9 +15,10 @@ namespace tangram {
 
 // Creates the service that workers dial
 // (proto/tangram/v1/worker_pool_service.proto). Each stream is a worker of
-// `pool`. `authenticator` tells who dials. Both must outlive the service.
+// `pool` if `admission` lets it in. `authenticator` tells who dials. All must
+// outlive the service.
 std::unique_ptr<grpc::Service> CreateWorkerPoolService(
-    WorkerPool& pool, Authenticator& authenticator);
+    WorkerPool& pool, WorkerAdmission& admission, Authenticator& authenticator);
 
 }  // namespace tangram
 

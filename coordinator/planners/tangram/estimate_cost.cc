@@ -69,26 +69,6 @@ int64_t BytesOf(const std::string& text) {
              : static_cast<int64_t>(text.capacity()) + 1;
 }
 
-// Returns the bytes of one copy of the request.
-int64_t BytesOf(const PlanRequest& request) {
-  const auto num_groups = static_cast<int64_t>(request.cluster.groups.size());
-  int64_t bytes = num_groups * num_groups * sizeof(Link) +
-                  request.model.num_layers() * sizeof(LayerSpec);
-  for (const std::string& group : request.cluster.groups) {
-    bytes += sizeof(group) + BytesOf(group);
-  }
-  for (const Node& node : request.cluster.nodes) {
-    const DeviceSpec& device = node.device;
-    bytes +=
-        static_cast<int64_t>(
-            sizeof(Node) + device.measured.size() * sizeof(MeasuredOperator) +
-            device.measured_layers.size() * sizeof(MeasuredLayer) +
-            device.collectives.size() * sizeof(MeasuredCollective)) +
-        BytesOf(node.name) + BytesOf(device.type);
-  }
-  return bytes;
-}
-
 // Returns the bytes that building islands takes beside the nodes. With b =
 // min(nodes, kMaxBlocks), two tables of links between blocks, one after the
 // other, take 8·b² each.
@@ -135,6 +115,25 @@ int64_t BytesOfPlans(const PlanRequest& request, const PlanCost& cost) {
 
 }  // namespace
 
+int64_t BytesOfRequest(const PlanRequest& request) {
+  const auto num_groups = static_cast<int64_t>(request.cluster.groups.size());
+  int64_t bytes = num_groups * num_groups * sizeof(Link) +
+                  request.model.num_layers() * sizeof(LayerSpec);
+  for (const std::string& group : request.cluster.groups) {
+    bytes += sizeof(group) + BytesOf(group);
+  }
+  for (const Node& node : request.cluster.nodes) {
+    const DeviceSpec& device = node.device;
+    bytes +=
+        static_cast<int64_t>(
+            sizeof(Node) + device.measured.size() * sizeof(MeasuredOperator) +
+            device.measured_layers.size() * sizeof(MeasuredLayer) +
+            device.collectives.size() * sizeof(MeasuredCollective)) +
+        BytesOf(node.name) + BytesOf(device.type);
+  }
+  return bytes;
+}
+
 // With n atoms, I islands, M microbatch sizes, s slices, p pairs and r runs,
 // there are q = I·n(n + 1)/2 places and
 //
@@ -167,7 +166,7 @@ absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
   const int64_t places = positions * cost.num_islands;
   const auto run_bytes = static_cast<int64_t>(sizeof(LayerRun));
   cost.bytes =
-      kSmallBytes + kCopiesOfRequest * BytesOf(request) +
+      kSmallBytes + kCopiesOfRequest * BytesOfRequest(request) +
       BytesOfIslands(num_nodes) +
       (atoms + 1) * (atoms + 1) * static_cast<int64_t>(sizeof(int)) +
       positions * 2 * static_cast<int64_t>(sizeof(AtomRange)) +

@@ -37,6 +37,9 @@ struct PlanCost {
 absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
                                       const TangramOptions& options);
 
+// Returns the bytes of one copy of the request, apart from texts for people.
+int64_t BytesOfRequest(const PlanRequest& request);
+
 // The operator's limits on one request.
 struct CostLimits {
   int64_t max_pairs = 0;  // 0: no limit.

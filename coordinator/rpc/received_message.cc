@@ -1,0 +1,51 @@
+#include "coordinator/rpc/received_message.h"
+
+#include <google/protobuf/message.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/proto_buffer_writer.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/wire/unfolded_size.h"
+
+namespace tangram {
+namespace {
+
+// Reading does not change the bytes.
+grpc::ProtoBufferReader ReaderOf(const grpc::ByteBuffer& bytes) {
+  return grpc::ProtoBufferReader(const_cast<grpc::ByteBuffer*>(&bytes));
+}
+
+absl::Status NotA(const google::protobuf::Descriptor& type) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("request: not a ", type.name()));
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> MeasureMessage(const grpc::ByteBuffer& bytes,
+                                       const google::protobuf::Descriptor& type,
+                                       int64_t max_bytes) {
+  grpc::ProtoBufferReader reader = ReaderOf(bytes);
+  const absl::StatusOr<int64_t> unfolded =
+      UnfoldedBytes(type, reader, max_bytes);
+  if (!unfolded.ok()) return NotA(type);
+  return unfolded;
+}
+
+absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
+                          google::protobuf::Message& message) {
+  grpc::ProtoBufferReader reader = ReaderOf(bytes);
+  if (message.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+  return NotA(*message.GetDescriptor());
+}
+
+grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message) {
+  grpc::ByteBuffer buffer;
+  bool is_owned = false;
+  grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(
+      message, &buffer, &is_owned);
+  return buffer;
+}
+
+}  // namespace tangram

@@ -1,0 +1,34 @@
+#ifndef TANGRAM_COORDINATOR_RPC_RECEIVED_MESSAGE_H_
+#define TANGRAM_COORDINATOR_RPC_RECEIVED_MESSAGE_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace google::protobuf {
+class Descriptor;
+class Message;
+}  // namespace google::protobuf
+
+// Messages as bytes, which are measured before they are parsed: a few bytes may
+// unfold to hundreds in memory.
+namespace tangram {
+
+// Returns UnfoldedBytes. Returns kInvalidArgument if the bytes are no message.
+absl::StatusOr<int64_t> MeasureMessage(const grpc::ByteBuffer& bytes,
+                                       const google::protobuf::Descriptor& type,
+                                       int64_t max_bytes);
+
+// Parses without changing the bytes.
+absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
+                          google::protobuf::Message& message);
+
+// Serializes a message for gRPC. Fails only beyond 2 GB.
+grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_RPC_RECEIVED_MESSAGE_H_

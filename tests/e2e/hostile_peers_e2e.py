@@ -1,0 +1,179 @@
+"""Callers and workers that try to take the coordinator's memory.
+
+Messages of a few bytes unfold to hundreds in memory. Each is refused by name
+before it is parsed, and a good caller is answered right afterwards.
+"""
+
+import hashlib
+import re
+import threading
+import unittest
+
+import calls
+import harness
+from calls import grpc
+from daemons import Coordinator, Worker
+from harness import CLUSTER, Folder
+
+PLAN, SUBMIT = "/tangram.v1.Planner/Plan", "/tangram.v1.Jobs/SubmitJob"
+WORK = "/tangram.v1.WorkerPool/Work"
+MB = 1 << 20
+# The largest legal request stays below this.
+MOST_MB = 300
+TIMEOUT_S = 60
+
+
+def delimited(number, data):
+    """A field of bytes: its tag, its length and the bytes."""
+    length = b""
+    rest = len(data)
+    while rest > 127:
+        length += bytes([rest & 127 | 128])
+        rest >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([rest]) + data
+
+
+@unittest.skipUnless(grpc, calls.WHY_NOT)
+class HostilePeersTest(Folder):
+    def start(self, *flags):
+        self.coordinator = Coordinator(*flags)
+        self.addCleanup(self.coordinator.end)
+        self.address = self.coordinator.address
+
+    def open_channel(self):
+        channel = grpc.insecure_channel(
+            self.address, options=[("grpc.max_send_message_length", -1),
+                                   ("grpc.use_local_subchannel_pool", 1)])
+        self.addCleanup(channel.close)
+        return channel
+
+    def outcome(self, start):
+        """The status code and the text of a call of raw bytes."""
+        try:
+            answer = start(self.open_channel())
+            for _ in answer if hasattr(answer, "__iter__") else ():
+                pass
+            return grpc.StatusCode.OK, ""
+        except grpc.RpcError as error:
+            return error.code(), error.details()
+
+    def work(self, *messages):
+        return self.outcome(lambda channel: channel.stream_stream(WORK)(
+            iter(messages), timeout=TIMEOUT_S))
+
+    def plan(self, request):
+        return self.outcome(lambda channel: channel.unary_stream(PLAN)(
+            request, timeout=TIMEOUT_S))
+
+    def submit(self, request):
+        return self.outcome(lambda channel: channel.unary_unary(SUBMIT)(
+            request, timeout=TIMEOUT_S))
+
+    def hello(self, name="w", adapters=(("uniform", "1"),)):
+        message = calls.pool.WorkerMessage()
+        message.hello.name = name
+        message.hello.capacity = 1
+        for adapter, version in adapters:
+            message.hello.adapters.add(name=adapter, version=version)
+        return message.SerializeToString()
+
+    def peak_mb(self):
+        with open(f"/proc/{self.coordinator.process.pid}/status",
+                  encoding="utf-8") as status:
+            return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) / 1024
+
+    def expect_refused(self, result, text):
+        code, details = result
+        self.assertEqual(code, grpc.StatusCode.RESOURCE_EXHAUSTED, details)
+        self.assertRegex(details, text)
+        self.assertLess(self.peak_mb(), MOST_MB)
+
+    def plans(self):
+        """Asserts that a good caller gets a plan."""
+        worker = Worker(self.address, "good")
+        self.addCleanup(worker.end)
+        self.tangram("plan", *CLUSTER, "--model", "gpt3-1.3b", "--layers", "2",
+                     "--global-batch", "8", "--parallelizer", "uniform",
+                     "--quiet", "--output", "plan.json", "--coordinator",
+                     self.address)
+
+    def test_messages_of_workers(self):
+        self.start()
+        for kind in "\x12\x00", "\x78\x01":  # Empty answers, unknown fields.
+            self.expect_refused(
+                self.work(self.hello(), kind.encode() * (29 * MB)),
+                r"^message: \d+ bytes that take more than \d+ MiB in memory")
+        self.plans()
+
+    def test_requests(self):
+        self.start()
+        # Empty runs of nodes.
+        request = delimited(1, b"\x22\x00" * (15 * MB))
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(
+            self.plan(request))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(results), 4)
+        refused = r"^request: takes at least \d+ MiB .*--max_requests_mb"
+        for result in results:
+            self.expect_refused(result, refused)
+        self.expect_refused(
+            self.submit(delimited(1, b"j") + delimited(2, request)), refused)
+        self.plans()
+
+    def test_answers_without_a_lease(self):
+        self.start()
+        body = b"\x08\x07" + delimited(3, b"")  # Lease 7.
+        answer = delimited(
+            2, body + delimited(9, hashlib.sha256(body).digest()[:16]))
+        code, details = self.work(self.hello(), *[answer] * 20)
+        self.assertEqual(code, grpc.StatusCode.FAILED_PRECONDITION, details)
+        self.assertIn("answers.id: 7; expected a lease of this stream", details)
+        self.plans()
+
+    def test_adapters_of_a_worker(self):
+        self.start()
+        many = [(f"a{i}", "1") for i in range(33)]
+        for adapters, text in (
+                (many, "hello.adapters: 33; expected"),
+                ([("a" * 200, "1")], "hello.adapters[0].name: 200 bytes"),
+                ([("a", "1" * 200)], "hello.adapters[0].version: 200 bytes")):
+            code, details = self.work(self.hello(adapters=adapters))
+            self.assertEqual(code, grpc.StatusCode.INVALID_ARGUMENT, details)
+            self.assertTrue(details.startswith(text), details)
+
+    def test_streams_of_a_source(self):
+        self.start("--max_streams_per_source=3")
+        streams = []
+        for _ in range(3):
+            ended = threading.Event()
+            self.addCleanup(ended.set)
+            def messages(wait=ended):
+                yield self.hello()
+                wait.wait()
+            stream = self.open_channel().stream_stream(WORK)(messages())
+            next(stream)  # The coordinator has taken the worker.
+            streams.append(stream)
+        self.expect_refused(
+            self.work(self.hello()),
+            r'^worker source "127.0.0.1": 4 streams; expected at most 3')
+        streams[0].cancel()
+        # gRPC tells the coordinator of the end at some later time.
+        while self.work(self.hello())[0] != grpc.StatusCode.OK:
+            pass
+
+    def test_workers_that_come_and_go(self):
+        self.start()
+        for i in range(30):
+            self.assertEqual(self.work(self.hello(f"w{i}"))[0],
+                             grpc.StatusCode.OK)
+        log = self.coordinator.log()
+        self.assertEqual(log.count("worker joined"), 1, log)
+        self.assertLessEqual(log.count("worker left"), 1, log)
+
+
+if __name__ == "__main__":
+    harness.main()
