@@ -330,7 +330,8 @@ class WorkerPool {
   void Blame(const WorkerQuarantine::Fault& fault)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReportRejection(const WorkerQuarantine::Fault& fault,
-                       const std::string& adapter, RejectionReason reason);
+                       const std::string& adapter, RejectionReason reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Fails the queries with rejected answers that no other worker can answer, or
   // that max_losses workers answered wrongly.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
