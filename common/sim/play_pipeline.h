@@ -27,8 +27,8 @@ struct StageTimes {
 };
 
 // Every pass is played if there are at most this many microbatches, and at most
-// this many forward passes of all stages (20 ms). A longer pipeline is played
-// until it repeats itself (PlaySteadyPipeline). The results differ only by
+// this many forward passes of all stages (20 ms). Most rounds of a longer
+// pipeline are skipped (PlaySteadyPipeline). The results differ only by
 // rounding. The limits exceed the batches in use, so their figures are exactly
 // those of the played passes.
 inline constexpr int kMaxPlayedMicrobatches = 1 << 14;

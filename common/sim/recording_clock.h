@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/numeric/int128.h"
 #include "common/sim/max_plus_program.h"
 
@@ -58,9 +59,9 @@ class RecordingClock {
   }
 
  private:
-  // So the sums of 2^15 durations fit in 62 bits (MaxPlusRunner), and rounding
-  // adds at most 2^-47 of the longest duration to each.
-  static constexpr int kDurationBits = 46;
+  // So the sums of 2^18 durations fit in 60 bits (LongestWalks), and rounding
+  // adds at most 2^-43 of the longest duration to each.
+  static constexpr int kDurationBits = 42;
   static constexpr int kTimeBits = 110;
 
   // Returns e with seconds < 2^e.
@@ -71,7 +72,10 @@ class RecordingClock {
   }
 
   int32_t Record(const MaxPlusStep& step) {
-    if (!is_recording_) return 0;
+    return is_recording_ ? Append(step) : 0;
+  }
+  // Most passes are not recorded. So this stays out of their way.
+  ABSL_ATTRIBUTE_NOINLINE int32_t Append(const MaxPlusStep& step) {
     steps_.push_back(step);
     return next_index_++;
   }

@@ -1,201 +1,245 @@
 #include "common/sim/repeat_program.h"
 
 #include <algorithm>
-#include <deque>
+#include <cstddef>
+#include <optional>
 #include <utility>
-#include <vector>
+
+#include "common/sim/delayed_program.h"
+#include "common/sim/longest_walks.h"
 
 namespace tangram {
 namespace {
 
-// Finds periods by the fingerprints of the last runs.
-class PeriodFinder {
- public:
-  explicit PeriodFinder(size_t max_period) : max_period_(max_period) {}
+// To find the longest walks takes more runs than this.
+constexpr int64_t kMinSkippedRuns = 32;
 
-  void Push(uint64_t fingerprint) {
-    fingerprints_.push_back(fingerprint);
-    if (fingerprints_.size() > 3 * max_period_ + 1) fingerprints_.pop_front();
-  }
+// So the walks take at most 256 MB.
+constexpr int64_t kMaxWalks = int64_t{1} << 22;
 
-  // Forgets all runs, because periods were skipped.
-  void Clear() {
-    fingerprints_.clear();
-    next_search_ = 0;
-    confirmations_ = 1;
-  }
+// See RepeatProgram: times this, the error is less than the result.
+constexpr int64_t kAccuracy = 10'000'000'000;
 
-  // Takes note that the last period did not last. A time that jumps only now
-  // and then looks as if it had a short period. So the next period must have
-  // lasted for twice as long.
-  void DidNotLast() {
-    confirmations_ = std::min(2 * confirmations_, max_period_);
-  }
-
-  // Returns the least c for which the times moved in the last c runs as in the
-  // c runs before, now and in some earlier runs. 0: none, or it is too early to
-  // search again. A search takes as long as several steps of the program for
-  // each c, so the intervals between searches grow with the number of runs.
-  size_t Period() {
-    if (next_search_-- > 0) return 0;
-    next_search_ = fingerprints_.size() / kRunsBySearches;
-    for (size_t c = 1; 2 * c < fingerprints_.size() && c <= max_period_; ++c) {
-      if (Lasts(c)) return c;
-    }
-    return 0;
-  }
-
- private:
-  // So a period is found at most 1/16 later.
-  static constexpr size_t kRunsBySearches = 16;
-
-  bool Lasts(size_t c) const {
-    if (2 * c + confirmations_ > fingerprints_.size()) return false;
-    for (size_t i = 0; i < confirmations_; ++i) {
-      if (Back(i) - Back(i + c) != Back(i + c) - Back(i + 2 * c)) return false;
-    }
-    return true;
-  }
-  uint64_t Back(size_t runs) const {
-    return fingerprints_[fingerprints_.size() - 1 - runs];
-  }
-
-  const size_t max_period_;
-  std::deque<uint64_t> fingerprints_;
-  size_t next_search_ = 0;    // In as many runs.
-  size_t confirmations_ = 1;  // Runs in which a period must have lasted.
-};
-
+// Finds x(N). `Rep` represents times less a base and a pace.
 template <typename Rep>
-class Repeater {
+class RunSkipper {
  public:
-  Repeater(const MaxPlusProgram& program, int64_t count, size_t max_period,
-           absl::Span<const Ticks> x, StopPoll& poll)
-      : steps_per_run_(static_cast<int64_t>(program.steps.size() + x.size())),
-        runner_(program, x),
-        periods_(max_period),
-        left_(count),
-        poll_(poll) {
-    periods_.Push(runner_.fingerprint());
-  }
+  RunSkipper(const DelayedProgram& program, int64_t count,
+             absl::Span<const Ticks> x, StopPoll& poll)
+      : program_(program),
+        count_(count),
+        x_(x),
+        base_(*std::max_element(x.begin(), x.end())),
+        longest_(x.size(), kNone),
+        all_walks_(program, poll),
+        visits_(program, poll) {}
 
-  // Runs the program while its times fit and until the poll stops.
-  void Repeat() {
-    while (CanRun()) {
-      Run();
-      const int64_t period = static_cast<int64_t>(periods_.Period());
-      // Two periods are run to learn the speeds and the horizon.
-      if (period > 0 && left_ > 2 * period) SkipPeriods(period);
+  // Returns x after all runs. Nothing: gains do not fit, a longest walk has
+  // more runs, or the poll has stopped.
+  std::optional<std::vector<Ticks>> Skip() {
+    all_walks_.Reset(Cycle(), /*modulus=*/1);
+    while (true) {
+      Cycle slowest;
+      if (!FindSlowest(slowest)) return std::nullopt;
+      if (slowest.inputs.empty() || !MayBeLonger()) return longest_;
+      for (Cycle& cycle : all_walks_.TakeCycles()) {
+        cycles_.push_back(std::move(cycle));
+      }
+      const bool found =
+          slowest.runs == 1 ? VisitLoops(slowest) : VisitCycle(slowest);
+      if (!found) return std::nullopt;
     }
   }
 
-  std::vector<Ticks> X() const { return runner_.X(); }
-  int64_t left() const { return left_; }
-  int64_t runs() const { return runs_; }
+  int64_t runs() const {
+    return all_walks_.program_runs() + visits_.program_runs();
+  }
 
  private:
-  bool CanRun() const {
-    return left_ > 0 && runner_.fits() && !poll_.stopped();
-  }
+  using Walks = LongestWalks<Rep>;
+  using Outcome = typename Walks::Outcome;
 
-  void Run() {
-    runner_.Run();
-    CountRun();
-  }
+  // Less than all times.
+  static constexpr Ticks kNone = -1;
 
-  void RunPeriod(int64_t period) {
-    for (int64_t run = 0; run < period && CanRun(); ++run) Run();
-  }
-
-  void CountRun() {
-    --left_;
-    ++runs_;
-    periods_.Push(runner_.fingerprint());
-    poll_.After(steps_per_run_);
-  }
-
-  // Skips periods. After a skip, other maxima win during one more period. Then
-  // the times often have their next speeds, so a skip is tried at once.
-  void SkipPeriods(int64_t period) {
-    if (!SkipOnce(period)) {
-      periods_.DidNotLast();
-      return;
+  // Calls `visit` with each place of each queue: its input, its place in the
+  // queue and in x.
+  template <typename Visit>
+  void ForEachPlace(Visit visit) const {
+    for (int32_t i = 0; i < program_.num_inputs(); ++i) {
+      const std::vector<int32_t>& queue = program_.queues[i];
+      for (size_t q = 0; q < queue.size(); ++q) {
+        visit(i, static_cast<int64_t>(q), queue[q]);
+      }
     }
-    do {
-      periods_.Clear();
-      periods_.Push(runner_.fingerprint());
-      RunPeriod(period);
-    } while (left_ > 2 * period && SkipOnce(period));
   }
 
-  // Runs one period to learn the speeds, and one to learn the horizon. Then
-  // skips the following periods up to the horizon if every time kept its speed.
-  // Returns whether it did.
-  bool SkipOnce(int64_t period) {
-    const std::vector<Ticks> before = runner_.X();
-    RunPeriod(period);
-    std::vector<Ticks> speeds = runner_.X();
-    for (size_t i = 0; i < speeds.size(); ++i) speeds[i] -= before[i];
-    std::vector<Ticks> moved = speeds;
-    int64_t horizon = MaxPlusRunner<Rep>::kForever;
-    for (int64_t run = 0; run < period; ++run) {
-      if (!CanRun()) return false;
-      horizon = std::min(horizon, runner_.RunMoving(moved));
-      CountRun();
+  // A walk that starts in place q of a queue has passed it after q runs.
+  void AddStarts(Walks& walks) const {
+    ForEachPlace([&](int32_t input, int64_t q, int32_t place) {
+      walks.Add(input, q, x_[place] - base_ - walks.PaceTicks(q));
+    });
+  }
+
+  // Finds the slowest cycle, none if there is none, and the longest walks at
+  // its pace.
+  bool FindSlowest(Cycle& slowest) {
+    for (const Cycle& cycle : cycles_) {
+      if (cycle.IsSlowerThan(slowest) && !IsRemoved(cycle)) slowest = cycle;
     }
-    const int64_t skipped = std::min(horizon, left_ / period);
-    if (skipped <= 0 || moved != speeds) return false;
-    runner_.Move(speeds, skipped);
-    if (!runner_.fits()) return false;
-    left_ -= skipped * period;
-    return true;
+    Outcome outcome = Outcome::kTooSlow;
+    while (outcome == Outcome::kTooSlow) {
+      all_walks_.SetPace(slowest);
+      AddStarts(all_walks_);
+      outcome = all_walks_.Improve();
+      if (outcome == Outcome::kTooSlow) slowest = all_walks_.slowest();
+    }
+    return outcome == Outcome::kDone;
   }
 
-  const int64_t steps_per_run_;
-  MaxPlusRunner<Rep> runner_;
-  PeriodFinder periods_;
-  int64_t left_;
-  int64_t runs_ = 0;
-  StopPoll& poll_;
+  bool IsRemoved(const Cycle& cycle) const {
+    return std::any_of(cycle.inputs.begin(), cycle.inputs.end(),
+                       [&](int32_t i) { return all_walks_.IsRemoved(i); });
+  }
+
+  // Returns whether a walk that was not taken yet may be longer than those that
+  // were, if its number of runs is not taken into account.
+  bool MayBeLonger() const {
+    bool may_be_longer = false;
+    ForEachPlace([&](int32_t input, int64_t q, int32_t place) {
+      const auto walk = all_walks_.LongestTo(input, 0);
+      may_be_longer |= walk.runs >= 0 &&
+                       TicksOf(all_walks_, walk, count_ + q) > longest_[place];
+    });
+    return may_be_longer;
+  }
+
+  Ticks TicksOf(const Walks& walks, const typename Walks::Walk& walk,
+                int64_t runs) const {
+    return base_ + walk.gain + walks.PaceTicks(runs);
+  }
+
+  // Takes the longest walks that visit `cycle`, and removes it.
+  bool VisitCycle(Cycle cycle) {
+    Outcome outcome = Outcome::kTooSlow;
+    while (true) {
+      if (cycle.runs * program_.num_inputs() > kMaxWalks) return false;
+      visits_.Reset(cycle, /*modulus=*/cycle.runs);
+      AddStarts(visits_);
+      outcome = visits_.Improve();
+      if (outcome != Outcome::kTooSlow) break;
+      cycle = visits_.slowest();
+    }
+    if (outcome != Outcome::kDone) return false;
+    visits_.StartFrom(cycle.inputs);
+    return visits_.Improve() == Outcome::kDone && TakeVisits(cycle.inputs);
+  }
+
+  // As VisitCycle, for all known cycles of one run whose pace is so near that
+  // of the slowest that the error is small enough.
+  bool VisitLoops(const Cycle& slowest) {
+    visits_.Reset(slowest, /*modulus=*/1);
+    std::vector<int32_t> visited;
+    const auto visit = [&](const Cycle& loop) {
+      const int32_t input = loop.inputs.front();
+      const auto walk = all_walks_.LongestTo(input, 0);
+      const Ticks missing = slowest.ticks - loop.ticks;
+      visits_.Add(input, walk.runs, walk.gain - (count_ - walk.runs) * missing);
+      visited.push_back(input);
+    };
+    visit(slowest);
+    const int64_t most_runs = 2 * static_cast<int64_t>(x_.size());
+    const Ticks max_error = slowest.ticks * count_ / kAccuracy;
+    for (const Cycle& cycle : cycles_) {
+      if (cycle.runs == 1 && !IsRemoved(cycle) &&
+          (slowest.ticks - cycle.ticks) * most_runs <= max_error) {
+        visit(cycle);
+      }
+    }
+    return visits_.Improve() == Outcome::kDone && TakeVisits(visited);
+  }
+
+  bool TakeVisits(absl::Span<const int32_t> visited) {
+    bool fits = true;
+    ForEachPlace([&](int32_t input, int64_t q, int32_t place) {
+      const auto walk = visits_.LongestTo(input, count_ + q);
+      if (walk.runs < 0) return;
+      fits &= walk.runs <= count_ + q;
+      longest_[place] =
+          std::max(longest_[place], TicksOf(visits_, walk, count_ + q));
+    });
+    all_walks_.Remove(visited);
+    visits_.Remove(visited);
+    return fits;
+  }
+
+  const DelayedProgram& program_;
+  const int64_t count_;
+  const absl::Span<const Ticks> x_;
+  const Ticks base_;
+  std::vector<Ticks> longest_;  // x(N), of the walks that were taken.
+  Walks all_walks_;             // Apart from those taken.
+  Walks visits_;                // Those that visit a cycle.
+  std::vector<Cycle> cycles_;   // All that were found.
 };
 
-// Runs the program in int64_t, and in Ticks from where that does not suffice.
-RepeatedProgram RepeatNarrowThenWide(const MaxPlusProgram& program,
-                                     int64_t count, size_t max_period,
-                                     absl::Span<const Ticks> x,
-                                     StopPoll& poll) {
-  Repeater<int64_t> narrow(program, count, max_period, x, poll);
-  narrow.Repeat();
-  if (narrow.left() == 0 || poll.stopped()) {
-    return {.x = narrow.X(), .runs = narrow.runs()};
+// Makes every run.
+RepeatedProgram RunAll(const MaxPlusProgram& program, int64_t count,
+                       absl::Span<const Ticks> x, StopPoll& poll) {
+  const size_t n = x.size();
+  RepeatedProgram result = {.x = {x.begin(), x.end()}};
+  std::vector<Ticks> times(n + program.steps.size());
+  for (; result.runs < count && !poll.stopped(); ++result.runs) {
+    std::copy(result.x.begin(), result.x.end(), times.begin());
+    for (size_t k = 0; k < program.steps.size(); ++k) {
+      const MaxPlusStep& step = program.steps[k];
+      times[n + k] = std::max(times[step.a], times[step.b]) + step.duration;
+    }
+    for (size_t i = 0; i < n; ++i) result.x[i] = times[program.outputs[i]];
+    poll.After(static_cast<int64_t>(times.size()));
   }
-  std::vector<Ticks> x_now(x.begin(), x.end());
-  if (narrow.runs() > 0) x_now = narrow.X();
-  Repeater<Ticks> wide(program, narrow.left(), max_period, x_now, poll);
-  wide.Repeat();
-  return {.x = wide.X(), .runs = narrow.runs() + wide.runs()};
+  return result;
+}
+
+// Skips runs in int64_t, in Ticks where that does not suffice.
+RepeatedProgram SkipRuns(const MaxPlusProgram& program, int64_t count,
+                         absl::Span<const Ticks> x, StopPoll& poll) {
+  if (count <= kMinSkippedRuns || x.empty()) {
+    return RunAll(program, count, x, poll);
+  }
+  const DelayedProgram delayed = WithDelays(program);
+  RunSkipper<int64_t> narrow(delayed, count, x, poll);
+  std::optional<std::vector<Ticks>> skipped = narrow.Skip();
+  int64_t runs = narrow.runs();
+  if (!skipped.has_value() && !poll.stopped()) {
+    RunSkipper<Ticks> wide(delayed, count, x, poll);
+    skipped = wide.Skip();
+    runs += wide.runs();
+  }
+  if (skipped.has_value()) return {.x = *std::move(skipped), .runs = runs};
+  RepeatedProgram all = RunAll(program, count, x, poll);
+  all.runs += runs;
+  return all;
 }
 
 }  // namespace
 
 RepeatedProgram RepeatProgram(const MaxPlusProgram& program, int64_t count,
-                              size_t max_period, absl::Span<const Ticks> x,
-                              StopPoll& poll) {
-  std::vector<Ticks> now(x.begin(), x.end());
-  if (count == 0) return {.x = std::move(now)};
+                              absl::Span<const Ticks> x, StopPoll& poll) {
+  if (count == 0) return {.x = {x.begin(), x.end()}};
   const MaxPlusProgram simple = Simplified(program);
   std::vector<int32_t> read;
   const MaxPlusProgram quick =
       SortedByDepth(Simplified(OnlyRead(simple, read)));
   std::vector<Ticks> read_x;
   for (const int32_t i : read) read_x.push_back(x[i]);
-  const RepeatedProgram repeated =
-      RepeatNarrowThenWide(quick, count - 1, max_period, read_x, poll);
+  const RepeatedProgram repeated = SkipRuns(quick, count - 1, read_x, poll);
+  std::vector<Ticks> now(x.begin(), x.end());
   for (size_t i = 0; i < read.size(); ++i) now[read[i]] = repeated.x[i];
   // The last run sets the other outputs too.
-  MaxPlusRunner<Ticks> last(simple, now);
-  last.Run();
-  return {.x = last.X(), .runs = repeated.runs + 1};
+  RepeatedProgram last = RunAll(simple, 1, now, poll);
+  last.runs += repeated.runs;
+  return last;
 }
 
 }  // namespace tangram

@@ -18,13 +18,6 @@ namespace {
 // program would take more than 200 MB.
 constexpr int64_t kMaxRecordedPasses = 1 << 18;
 
-// Returns the longest period that is searched for, in rounds. A period is the
-// number of microbatches on a ring of devices that wait for each other, so it
-// is rarely longer than the pipeline.
-size_t MaxPeriod(const PipelineShape& shape) {
-  return std::max<size_t>(256, 2 * shape.num_devices);
-}
-
 // Returns an upper bound of every time of the iteration: all passes and
 // transfers in sequence.
 double LatestSeconds(const PipelineShape& shape,
@@ -136,7 +129,7 @@ class SteadyPlayer {
     std::vector<Ticks> times;
     player_.ForEachTime([&](Time& time) { times.push_back(time.at); });
     const RepeatedProgram repeated =
-        RepeatProgram(program, repeats, MaxPeriod(shape_), times, poll_);
+        RepeatProgram(program, repeats, times, poll_);
     rounds_played_ += repeated.runs;
     size_t i = 0;
     player_.ForEachTime([&](Time& time) { time.at = repeated.x[i++]; });

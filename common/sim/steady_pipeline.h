@@ -11,26 +11,24 @@
 namespace tangram {
 
 // Returns what PlayPipeline returns without a timeline, in time that does not
-// grow with the number of microbatches: plays the pipeline until it repeats
-// itself, and skips the repetitions.
+// grow with the number of microbatches.
 //
 // A round is one microbatch, or num_devices microbatches with the interleaved
 // schedule. Once every device runs the same passes in each round, a round sets
 // every time to the largest of some earlier times, each plus a sum of durations
-// (a max-plus linear map). This map is recorded as a program, which runs many
-// times faster than the passes are played. RepeatProgram runs it and skips the
-// rounds that repeat.
+// (a max-plus linear map). This map is recorded as a program. RepeatProgram
+// finds the times after any number of rounds.
 //
 // Times are integer multiples of a power of two of a second. Each duration is
-// rounded once, by at most 2^-47 of the longest. Sums and comparisons are
-// exact, so repetition is an exact comparison.
+// rounded once, by at most 2^-43 of the longest. Sums and comparisons are
+// exact.
 //
 // A round of more than 2^18 forward passes is not recorded. Such a pipeline, of
 // more than 256 devices with four chunks each, is played to its end.
 //
 // Polls `poll` every few milliseconds. If it stops, the result is of no use.
-// `rounds_played`, if given, is set to the number of rounds that were not
-// skipped.
+// `rounds_played`, if given, is set to the number of rounds that were played
+// and of runs of their program.
 PipelineRun PlaySteadyPipeline(const PipelineShape& shape,
                                absl::Span<const StageTimes> stages,
                                StopPoll& poll,
