@@ -212,11 +212,14 @@ absl::Status LaunchArguments::AddSetting(const ConfigField& field,
   }
   TANGRAM_ASSIGN_OR_RETURN(const std::string value, field.AsNote());
   const absl::StatusOr<bool> truth = field.AsBool();
-  if (!truth.ok()) {
-    option.values.push_back(value);
-  } else if (!*truth) {
-    return absl::OkStatus();
-  }
+  if (truth.ok() && !*truth) return absl::OkStatus();
+  // A reference to another file, which matters only to options with effect.
+  const std::optional<MegatronOptionKind> kind = FindMegatronOption(name);
+  const bool is_idle_reference = absl::StartsWith(value, "${") &&
+                                 kind.has_value() &&
+                                 kind->values == OptionValues::kNone &&
+                                 kind->effect == OptionEffect::kNone;
+  if (!truth.ok() && !is_idle_reference) option.values.push_back(value);
   return Add(std::move(name), std::move(option));
 }
 

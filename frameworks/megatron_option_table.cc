@@ -70,7 +70,7 @@ moe-router-pre-softmax moe-router-quantile-balancing-ema=
 moe-router-score-function= moe-router-topk-scaling-factor= moe-routing-trace-*
 moe-upcycling-granularity= moe-z-loss-coeff= mrope-section+ mscale-all-dim=
 mscale= mtp-loss-coeff= mtp-loss-scaling-factor= multiple-validation-sets muon-*
-no-barrier-with-level-1-timing no-check-for-nan-in-loss-and-grad
+mup-* no-barrier-with-level-1-timing no-check-for-nan-in-loss-and-grad
 no-ckpt-fully-parallel-save no-ckpt-load-validate-sharding-integrity
 no-create-attention-mask-in-dataloader no-data-sharding no-dsa-*
 no-flight-recorder-* no-inference-* no-initialization no-load-optim no-load-rng
@@ -103,7 +103,7 @@ test-mode tiktoken-* timing-log-level= timing-log-option= titles-* tokenizer-*
 train-data-path+ train-iters= train-samples= trust-remote-code
 use-checkpoint-opt-param-scheduler use-checkpoint-opt_param-scheduler
 use-cpu-initialization use-dist-ckpt use-flash-attn use-gigatoken
-use-legacy-static-engine use-mcore-models use-one-sent-docs
+use-legacy-static-engine use-mcore-models use-mup use-one-sent-docs
 use-persistent-ckpt-worker use-pytorch-profiler use-rope-scaling
 use-same-sampling-seed-across-dp-ranks valid-data-path+ validation-set-names+
 verify-integrity vision-backbone-type= vision-pretraining-type= vocab-extra-ids=
@@ -122,13 +122,13 @@ heterogeneous-layers-config-path= hybrid-attention-ratio=
 hybrid-context-parallel hybrid-layer-pattern= hybrid-mlp-ratio=
 hybrid-override-pattern= is-hybrid-model linear-* lora-* mamba-* mhc-*
 model-parallel-size= moe-latent-size= moe-router-force-biased=
-moe-shared-expert-gate moe-use-upcycling mtp-num-layers=0 mup-*
+moe-shared-expert-gate moe-use-upcycling mtp-num-layers=0
 num-distributed-optimizer-instances=1 num-mtp-predictor=0 peft-type=
 perform-rl-step phase-transition-iterations= retro-add-retriever skip-train
 spec+ step-batch-size-schedule= tensor-parallel-num-weight-shards=
 use-checkpoint-args use-dualpipev use-legacy-models
-use-mp-args-from-checkpoint-args use-mup use-tp-pp-dp-mapping vision-pretraining
-warmup= yaml-cfg=
+use-mp-args-from-checkpoint-args use-tp-pp-dp-mapping vision-pretraining warmup=
+yaml-cfg=
 )";
 
 // Time or memory.
@@ -155,18 +155,19 @@ disable-jit-fuser disable-pad-vocab-size disable-symmetric-registration
 disable-tp-comm-bulk-dgrad disable-tp-comm-bulk-wgrad disable-tp-comm-overlap-ag
 disable-tp-comm-overlap-rs disable-tp-comm-split-ag disable-tp-comm-split-rs
 distribute-saved-activations empty-unused-memory-level= enable-cuda-graph
-enable-full-sharding-in-hsdp enable-hetero ep-overlap-early-attn-memory-release
-exp-avg-dtype= exp-avg-sq-dtype= expert-model-parallel-size=
-expert-tensor-parallel-size-per-process-mesh+ expert-tensor-parallel-size=
-external-cuda-graph ffn-hidden-size= fine-grained-activation-offloading
-first-last-layers-bf16 flash-attention-version= flash-decode fp16
-fp16-lm-cross-entropy fp32-residual-connection fp4-param-gather
-fp4-quantizer-factory= fp4-recipe= fp8-amax-compute-algo= fp8-amax-history-len=
-fp8-format= fp8-interval= fp8-margin= fp8-output-proj fp8-param-gather
-fp8-quantizer-factory= fp8-recipe= fsdp-db-use-persist-buf-on-alloc-fail
-fsdp-double-buffer fsdp-manual-registration fused-residual-rmsnorm
-global-batch-size= grad-reduce-in-bf16 group-query-attention
-gtp-expert-remat-nccl-ub gtp-remat-nccl-ub gtp-remat-opt-in-modules+
+enable-full-sharding-in-hsdp enable-gpt-oss enable-hetero
+ep-overlap-early-attn-memory-release exp-avg-dtype= exp-avg-sq-dtype=
+expert-model-parallel-size= expert-tensor-parallel-size-per-process-mesh+
+expert-tensor-parallel-size= export-* external-cuda-graph ffn-hidden-size=
+fine-grained-activation-offloading first-last-layers-bf16
+flash-attention-version= flash-decode fp16 fp16-lm-cross-entropy
+fp32-residual-connection fp4-param-gather fp4-quantizer-factory= fp4-recipe=
+fp8-amax-compute-algo= fp8-amax-history-len= fp8-format= fp8-interval=
+fp8-margin= fp8-output-proj fp8-param-gather fp8-quantizer-factory= fp8-recipe=
+freeze-base-for-mtp fsdp-db-use-persist-buf-on-alloc-fail fsdp-double-buffer
+fsdp-manual-registration fused-residual-rmsnorm global-batch-size=
+grad-reduce-in-bf16 group-query-attention gtp-expert-remat-nccl-ub
+gtp-remat-nccl-ub gtp-remat-opt-in-modules+
 gtp-remat-reduce-scatter-with-fp32-accumulation hetero-current-device-type=
 hetero-device-types+ hetero-pipeline-layer-split+ hetero-process-meshes+
 hetero-use-cpu-communication hidden-dim-multiplier= hidden-dropout= hidden-size=
@@ -180,11 +181,12 @@ megatron-fsdp-main-params-dtype= megatron-fsdp-max-pool-double-buffer
 megatron-fsdp-version= micro-batch-size=
 microbatch-group-size-per-virtual-pipeline-stage= min-offloaded-tensor-size=
 mla-down-proj-fusion mlp-chunks-for-prefill= mlp-chunks-for-training=
-moe-apply-probs-on-input moe-combine-bwd-dtype= moe-deepep-num-sms=
-moe-dispatch-fwd-dtype= moe-enable-deepep moe-enable-routing-replay
-moe-expert-capacity-factor= moe-expert-rank-capacity-factor= moe-extended-tp
-moe-fb-overlap moe-ffn-hidden-size= moe-flex-dispatcher-backend=
-moe-flex-dispatcher-num-sms= moe-grouped-gemm moe-hybridep-num-blocks-permute=
+modelopt-enabled moe-apply-probs-on-input moe-combine-bwd-dtype=
+moe-deepep-num-sms= moe-dispatch-fwd-dtype= moe-enable-deepep
+moe-enable-routing-replay moe-expert-capacity-factor=
+moe-expert-rank-capacity-factor= moe-extended-tp moe-fb-overlap
+moe-ffn-hidden-size= moe-flex-dispatcher-backend= moe-flex-dispatcher-num-sms=
+moe-grouped-gemm moe-hybridep-num-blocks-permute=
 moe-hybridep-num-blocks-unpermute= moe-hybridep-num-sms-preprocessing=
 moe-hybridep-num-sms= moe-hybridep-pad-uneven-dispatch-inputs moe-layer-freq=
 moe-layer-recompute moe-mlp-glu-interleave-size= moe-ncclep-zero-copy
@@ -218,9 +220,9 @@ overlap-grad-reduce overlap-moe-expert-parallel-comm
 overlap-p2p-communication-warmup-flush overlap-param-gather
 overlap-param-gather-with-optimizer-step padded-vocab-size=
 pipeline-model-parallel-comm-backend= pipeline-model-parallel-layout=
-pipeline-model-parallel-size= position-embedding-type= q-lora-rank= qk-head-dim=
-qk-l2-norm qk-layernorm qk-layernorm-hidden-dim qk-pos-emb-head-dim= quick-geglu
-rampup-batch-size+ recompute-activations
+pipeline-model-parallel-size= position-embedding-type= q-lora-rank=
+qad-train-target= qk-head-dim= qk-l2-norm qk-layernorm qk-layernorm-hidden-dim
+qk-pos-emb-head-dim= quick-geglu rampup-batch-size+ recompute-activations
 recompute-granularity-per-stage-micro-batch+ recompute-granularity=
 recompute-method-per-stage-micro-batch+ recompute-method= recompute-modules+
 recompute-num-layers-per-stage-micro-batch+ recompute-num-layers=

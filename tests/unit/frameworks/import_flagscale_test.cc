@@ -166,6 +166,15 @@ TEST(ImportFlagScaleTest, ReadsChecksOrNotesEverySetting) {
           {{{"model:\n", "model:\n  lr: 0.1\n  overlap_param_gather: true\n"}},
            kNotes,
            "may change time or memory: model.overlap_param_gather"},
+          // A reference to another file.
+          {{{"model:\n",
+             "model:\n  no_shared_fs: ${experiment.runner.no_shared_fs}\n"}},
+           kNotes,
+           "without effect on time and memory: data.data_path, "
+           "model.no_shared_fs"},
+          {{{"model:\n", "model:\n  sequence_parallel: ${parallel.sp}\n"}},
+           kFails,
+           "model.sequence_parallel: ${parallel.sp}; expected no value"},
           {{{"data:\n", "logs: {}\ndata:\n"}},
            kNotes,
            "FlagScale does not pass it on: logs"},
