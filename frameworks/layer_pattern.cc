@@ -45,8 +45,8 @@ class PatternParser {
       if (!factor.has_value() || product->size() * *factor > max_size_) {
         return std::nullopt;
       }
-      const std::vector<int> once = *std::move(product);
-      product.emplace();
+      const std::vector<int> once = *product;
+      product->clear();
       for (int i = 0; i < *factor; ++i) {
         product->insert(product->end(), once.begin(), once.end());
       }
