@@ -35,7 +35,7 @@ absl::StatusOr<PlanOrder> Decode(const grpc::ByteBuffer& request) {
 // A call that is answered from the cache.
 class KnownPlanCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit KnownPlanCall(grpc::ByteBuffer answer) : answer_(std::move(answer)) {
+  explicit KnownPlanCall(const grpc::ByteBuffer& answer) : answer_(answer) {
     StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
   }
   void OnDone() override { delete this; }
@@ -250,7 +250,7 @@ class PlannerService
       const grpc::ByteBuffer* request) override {
     if (auto known = FindKnown(*context, *request)) {
       parts_.metrics.OnKnownPlan();
-      return new KnownPlanCall(*std::move(known));
+      return new KnownPlanCall(*known);
     }
     auto* call = new PlanCall(parts_, *context, refusals_);
     call->Start(*request);
