@@ -40,9 +40,10 @@ class StreamLink : public CoordinatorLink {
         metrics_(metrics),
         stub_(v1::WorkerPool::NewStub(channel)),
         last_heard_s_(SteadySeconds()),
-        runner_(options.num_threads, slots, SteadySeconds,
-                [this](const LeasedJob& job, absl::StatusOr<Answer> answer,
-                       JobTimes times) { Send(job, answer, times); }) {}
+        runner_(
+            options.num_threads, slots, SteadySeconds,
+            [this](const LeasedJob& job, const absl::StatusOr<Answer>& answer,
+                   JobTimes times) { Send(job, answer, times); }) {}
 
   absl::Status Run() override {
     SayHello();
