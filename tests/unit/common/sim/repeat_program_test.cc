@@ -123,6 +123,16 @@ TEST(RepeatProgramTest, AQueueOfThousandsOfPlacesTakesNoWork) {
   EXPECT_LT(repeated.runs, 100);
 }
 
+TEST(RepeatProgramTest, ALoopThatIsALittleFasterKeepsItsPace) {
+  // Both are visited at once, because they differ by less than the accuracy.
+  const int64_t slow = int64_t{1} << 42;
+  const MaxPlusProgram program = {.steps = {{0, 0, slow}, {1, 1, slow - 1000}},
+                                  .outputs = {2, 3}};
+  const int64_t count = int64_t{1} << 30;
+  EXPECT_THAT(Repeat(program, count, {0, 0}).x,
+              ElementsAre(Ticks{slow} * count, Ticks{slow - 1000} * count));
+}
+
 TEST(RepeatProgramTest, StopsWhenPolled) {
   MaxPlusProgram program = {.steps = {{0, 0, 1}}};
   const int steps = 2 * StopPoll::kStepsBetweenPolls;
