@@ -5,7 +5,7 @@ import math
 import unittest
 
 import harness
-from plans import GPT, LLAMA, model
+from plans import DEEPSEEK, GPT, GSHARD, LLAMA, MIXTRAL, model
 
 if harness.HAS_TORCH:
     from tangram_runner.model import Cut
@@ -21,10 +21,13 @@ def layers_of(**options):
 class OperatorsTest(unittest.TestCase):
 
     def elements(self, **options):
-        """Elements of a token that live before each operator of a layer."""
-        live = live_tensors(layers_of(**options))
-        return [sum(math.prod(tensor.features) for tensor in live[Cut(1, op)])
-                for op in range(10)]
+        """Elements of a token that live before each operator of a layer. Choices of
+        experts and their weights do not count."""
+        layers = layers_of(**options)
+        live = live_tensors(layers)
+        return [sum(math.prod(tensor.features) for tensor in live[Cut(1, op)]
+                    if tensor.name not in ("e", "w"))
+                for op in range(len(layers[1].operators))]
 
     def test_cuts_carry_what_the_cost_model_counts(self):
         # BoundaryBytes: the input of the operator, and inside a branch the
@@ -38,9 +41,19 @@ class OperatorsTest(unittest.TestCase):
                          [h, h + h, h + 2 * h, h + h, h + h, h, h + h, h + 2 * f,
                           h + f, h + h])
 
+    def test_cuts_between_experts_carry_k_copies(self):
+        # k = 2 and 3 experts of width 32; the stream, and shared experts' output.
+        h = 64
+        self.assertEqual(self.elements(**MIXTRAL)[6:],
+                         [h + h, h + h, h + 2 * h, h + 2 * 2 * 32, h + 2 * 32, h + 2 * h,
+                          h + h])
+        self.assertEqual(self.elements(**DEEPSEEK)[6:],
+                         [h + h, 2 * h + h, 2 * h + 3 * h, 2 * h + 3 * 2 * 32,
+                          2 * h + 3 * 32, 2 * h + 3 * h, h + h])
+
     def parameters(self, **options):
         layers = layers_of(**options)
-        return sum(math.prod(parameter.shape) for op in range(10)
+        return sum(math.prod(parameter.shape) for op in range(len(layers[1].operators))
                    for parameter in operator_at(layers, 1, op).parameters(layers[1]))
 
     def test_a_layer_has_the_parameters_that_the_model_counts(self):
@@ -58,6 +71,16 @@ class OperatorsTest(unittest.TestCase):
                   "rope_head_dim": 4}
         qkv = 12 * (h + 64 + 1) + h * (16 + 4) + 16 * (8 * (4 + 8) + 1)
         self.assertEqual(self.parameters(**latent), 2 * h + qkv + h * h + 3 * h * f)
+        # Experts of width 32, and biases of each; one shared expert of width 48.
+        attention = gpt - f * (h + 1) - h * (f + 1)
+        self.assertEqual(self.parameters(**GSHARD),
+                         attention + h * 4 + 4 * (32 * (h + 1) + h * (32 + 1)))
+        self.assertEqual(self.parameters(**MIXTRAL) - llama + 3 * h * f,
+                         h * 8 + 8 * 3 * h * 32)
+        # As `latent`, with 12 elements of a head instead of 8.
+        qkv += 12 * 8 * 4 + 16 * 8 * 4
+        self.assertEqual(self.parameters(**DEEPSEEK), 2 * h + qkv + h * h + h * 8
+                         + 8 * 3 * h * 32 + 3 * h * 48)
 
 
 if __name__ == "__main__":

@@ -159,6 +159,19 @@ class ReadPlanTest(unittest.TestCase):
         self.refuses("plan.stages[1].dp_degree: 2; expected a divisor of the 1 "
                      "samples of a microbatch")
 
+    def test_fully_sharded_experts_on_one_rank(self):
+        self.stages[1]["plan"]["parallelism"]["fsep"] = True
+        self.refuses("plan.stages[1].fsep: true; expected false, as ep_degree is 1")
+
+    def test_two_dimensions_of_tensor_parallelism_beside_another_split(self):
+        split = self.stages[0]["plan"]["parallelism"]
+        split.update(tp_y_degree=2, sequence_parallel=True)
+        self.refuses("plan.stages[0].tp_y_degree: 2; expected 1 with sequence_parallel")
+        split["sequence_parallel"] = False
+        self.data["model"] = plans.model(**plans.MIXTRAL)
+        self.refuses("plan.stages[0].tp_y_degree: 2; expected 1, as layer 1 has experts "
+                     "or latent attention")
+
     def test_a_mask_with_bits_of_no_operator(self):
         self.stages[2]["plan"]["recompute"][1]["mask"] = 4
         self.refuses("plan.stages[2].plan.recompute: mask 0x4; expected bits of the "
@@ -208,6 +221,14 @@ class TinyTest(unittest.TestCase):
         self.assertEqual(tiny.tiny_heads(32, 8, [1, 4]), (8, 4))
         self.assertEqual(tiny.tiny_heads(32, 1, [1, 4]), (4, 1))
         self.assertEqual(tiny.tiny_heads(64, 8, [2, 16]), (16, 2))
+        self.assertEqual(tiny.tiny_heads(8, 2, [4, 8]), (8, 1))
+
+    def test_experts_stay_a_multiple_of_every_expert_parallel_degree(self):
+        data = plans.chain([(1, 3)], [degrees(dp=4, ep=4), degrees(dp=2, ep=2)],
+                           of=plans.model(**{**plans.MIXTRAL, "num_experts": 128}),
+                           microbatch=4)
+        layer = tiny.tiny(plan_of(data)).layers[1]
+        self.assertEqual((layer.num_experts, layer.experts_per_token), (4, 2))
 
     def test_every_degree_still_divides(self):
         for tp in 1, 2, 4, 8:

@@ -2,12 +2,21 @@
 
 GPT = {"linear_bias": True, "norm_bias": True}
 LLAMA = {"gated_mlp": True, "num_kv_heads": 4, "max_positions": 0, "tied": False}
+MIXTRAL = {**LLAMA, "ffn_hidden_size": 0, "num_experts": 8, "experts_per_token": 2,
+           "expert_ffn_hidden_size": 32}
+# Biases of experts, as GShard has and gpt-oss.
+GSHARD = {**GPT, "ffn_hidden_size": 0, "num_experts": 4, "experts_per_token": 2,
+          "expert_ffn_hidden_size": 32}
+DEEPSEEK = {**MIXTRAL, "num_kv_heads": 8, "head_dim": 12, "q_lora_rank": 12,
+            "kv_lora_rank": 16, "rope_head_dim": 4, "experts_per_token": 3,
+            "shared_expert_ffn_hidden_size": 48}
 NUM_OPERATORS = {"EMBEDDING": 1, "TRANSFORMER": 10, "HEAD": 2}
 
 
 def model(transformer_layers=2, **options):
-    """A dense model; `options` are fields of its transformer layers, and
-    max_positions and tied."""
+    """A model; `options` are fields of its transformer layers, and max_positions,
+    tied, and `every_second`: fields that differ in every second layer."""
+    every_second = options.pop("every_second", {})
     tied = options.pop("tied", True)
     positions = options.pop("max_positions", 64)
     hidden = 64
@@ -21,10 +30,19 @@ def model(transformer_layers=2, **options):
              "max_position_embeddings": positions, "tied_embeddings": tied},
             layer,
             {"kind": "HEAD", "hidden_size": hidden, "vocab_size": 256,
-             "tied_embeddings": tied, "norm_bias": layer.get("norm_bias", False)}],
+             "tied_embeddings": tied, "norm_bias": layer.get("norm_bias", False)},
+            {**layer, **every_second}],
         "layers": [{"layer_type": 0, "count": 1},
-                   {"layer_type": 1, "count": transformer_layers},
+                   *({"layer_type": 3 if i % 2 else 1, "count": 1}
+                     for i in range(transformer_layers)),
                    {"layer_type": 2, "count": 1}]}
+
+
+def num_operators(of):
+    """Of each layer of a model."""
+    types = [13 if layer.get("num_experts") else NUM_OPERATORS[layer["kind"]]
+             for layer in of["layer_types"]]
+    return [types[run["layer_type"]] for run in of["layers"]]
 
 
 def degrees(tp=1, dp=1, cp=1, ep=1, sp=False, zero=0, **more):

@@ -5,34 +5,58 @@ import random
 import plans
 from plans import GPT, degrees, model
 
+DENSE = {"num_experts": 0, "ffn_hidden_size": 128}
+
 MOST_RANKS = 12
+
+
+def random_experts(pick):
+    """Fields of a layer with experts, or none."""
+    if pick.random() < 0.5:
+        return {}
+    return {"ffn_hidden_size": 0, "num_experts": pick.choice([2, 4, 6, 8]),
+            "experts_per_token": pick.choice([1, 2, 2, 3]), "expert_ffn_hidden_size": 32,
+            "shared_expert_ffn_hidden_size": pick.choice([0, 48]),
+            "every_second": pick.choice([{}, DENSE])}
 
 
 def random_model(pick):
     num_layers = pick.randint(1, 4)
+    experts = random_experts(pick)
     if pick.random() < 0.4:
-        return num_layers, model(num_layers, **GPT, max_positions=pick.choice([0, 64]),
+        return num_layers, model(num_layers, **GPT, **experts,
+                                 max_positions=pick.choice([0, 64]),
                                  tied=pick.random() < 0.7)
-    options = {"gated_mlp": True, "num_kv_heads": pick.choice([1, 2, 4, 8]),
+    options = {**experts,
+               "gated_mlp": True, "num_kv_heads": pick.choice([1, 2, 4, 8]),
                "qkv_bias": pick.random() < 0.3, "qk_norm": pick.random() < 0.3,
                "sliding_window": pick.choice([0, 0, 5]), "max_positions": 0,
                "tied": pick.random() < 0.3}
     return num_layers, model(num_layers, **options)
 
 
-def random_degrees(pick, most, microbatch):
+def random_degrees(pick, of, most, microbatch):
+    experts = max(layer.get("num_experts", 0) for layer in of["layer_types"])
     while True:
         tp, cp = pick.choice([1, 1, 2, 4, 8]), pick.choice([1, 1, 1, 2, 4])
         dp = pick.choice([d for d in (1, 2, 3, 4) if microbatch % d == 0])
-        if tp * cp * dp <= most:
-            return degrees(tp, dp, cp, sp=tp > 1 and pick.random() < 0.5,
-                           zero=pick.choice([0, 0, 1]))
+        if tp * cp * dp > most:
+            continue
+        result = degrees(tp, dp, cp, sp=tp > 1 and pick.random() < 0.5,
+                         zero=pick.choice([0, 0, 1]))
+        if experts:
+            ep = pick.choice([d for d in range(1, cp * dp + 1)
+                              if cp * dp % d == 0 and experts % d == 0])
+            result.update(ep_degree=ep, fsep=ep > 1 and pick.random() < 0.5)
+        elif tp > 1 and not result["sequence_parallel"]:
+            result["tp_y_degree"] = pick.choice([y for y in (1, 2, 4) if tp % y == 0])
+        return result
 
 
-def random_cuts(pick, num_layers, num_stages):
+def random_cuts(pick, of, num_stages):
     """Cuts between any operators, in order."""
-    all_cuts = [(layer, op) for layer in range(1, num_layers + 1) for op in range(10)]
-    all_cuts += [(num_layers + 1, 0), (num_layers + 1, 1)]
+    all_cuts = [(layer, op) for layer, count in enumerate(plans.num_operators(of))
+                for op in range(count) if layer > 0]
     return sorted(pick.sample(all_cuts, num_stages - 1))
 
 
@@ -42,8 +66,8 @@ def random_pipeline(pick, of, num_layers, node, most, num_microbatches):
     microbatch = pick.choice([1, 2, 4, 6])
     devices = pick.randint(1, 3)
     chunks = pick.choice([2, 3]) if schedule == "interleaved" else 1
-    each = [random_degrees(pick, most // devices, microbatch) for _ in range(devices)]
-    cuts = random_cuts(pick, num_layers, devices * chunks)
+    each = [random_degrees(pick, of, most // devices, microbatch) for _ in range(devices)]
+    cuts = random_cuts(pick, of, devices * chunks)
     ends = [(0, 0), *cuts, (num_layers + 2, 0)]
     firsts = [sum(plans.size(p) for p in each[:d]) for d in range(devices)]
     stages = []
@@ -52,7 +76,7 @@ def random_pipeline(pick, of, num_layers, node, most, num_microbatches):
         stage = plans.stage(ends[i], ends[i + 1], (firsts[i % devices], plans.size(p)), p)
         for j, run in enumerate(stage["plan"]["recompute"]):
             layer = ends[i][0] + j
-            bits = 1 if layer == 0 else 2 if layer == num_layers + 1 else 10
+            bits = plans.num_operators(of)[layer]
             run["mask"] = pick.choice([0, pick.getrandbits(bits), (1 << bits) - 1])
         stage["gpus"][0]["node"] = node
         stages.append(stage)

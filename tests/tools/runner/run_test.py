@@ -9,38 +9,22 @@ import unittest
 from unittest import mock
 
 import harness
-from plans import GPT, LLAMA, chain, degrees, model
+from plans import GPT, LLAMA, MIXTRAL, chain, degrees, model
 
 if harness.HAS_TORCH:
     import torch
-    from tangram_runner import __main__ as command
-    from tangram_runner import border, launch, stage_run, support, sync, tiny
+    import trains
+    from tangram_runner import border, stage_run, support, sync
     from tangram_runner.errors import NotSupported, PlanError
-    from tangram_runner.job import Job
     from tangram_runner.operators.context import Context
     from tangram_runner.read_plan import plan_of
-
-
-def run(data, *options, small=False):
-    """Trains a plan on processes of this machine. Returns exit code and output."""
-    plan = plan_of(data)
-    if small:
-        plan = tiny.tiny(plan)
-    support.check_supported(plan)
-    with tempfile.TemporaryFile("w+") as out:
-        job = Job(plan, command.parse(["plan", "--check", *options]), out)
-        code = launch.spawn(plan.num_ranks, job)
-        out.seek(0)
-        return code, out.read()
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
 class RunTest(unittest.TestCase):
 
     def trains_right(self, data, steps=1, small=True):
-        code, text = run(data, "--steps", str(steps), small=small)
-        self.assertEqual(code, 0, text)
-        self.assertEqual(text.count("right: loss and"), steps)
+        trains.right(self, data, steps, small)
 
     def test_each_degree_alone(self):
         for alone in (degrees(tp=2), degrees(tp=2, sp=True), degrees(dp=2),
@@ -102,6 +86,14 @@ class RunTest(unittest.TestCase):
         stages[1]["plan"]["recompute"][-1]["mask"] = 2
         self.trains_right(data)
 
+    def test_two_dimensions_of_tensor_parallelism(self):
+        for of in (GPT, {**LLAMA, "num_kv_heads": 2, "qk_norm": True, "qkv_bias": True}):
+            self.trains_right(chain(
+                [(1, 3), (1, 8), (2, 4)],
+                [degrees(tp=8, tp_y_degree=2), degrees(tp=2, sp=True),
+                 degrees(tp=4, cp=2, tp_y_degree=4, zero=1),
+                 degrees(tp=4, tp_y_degree=2)], of=model(**of), mask=0x2a5), steps=2)
+
     def test_schedules(self):
         for more in ({"schedule": "gpipe"}, {"schedule": "1f1b"}, {"schedule": "zb-h1"},
                      {"warm_up": {"passes": [5, 2, 1]}}):
@@ -153,10 +145,7 @@ class FaultTest(unittest.TestCase):
                                              degrees(dp=2)])
 
     def finds(self, *texts):
-        code, text = run(self.data)
-        self.assertEqual(code, 1, text)
-        for expected in texts:
-            self.assertIn(expected, text)
+        trains.wrong(self, self.data, *texts)
 
     def test_a_value_that_goes_wrong(self):
         forward = stage_run.StageRun.forward
@@ -218,6 +207,33 @@ class FaultTest(unittest.TestCase):
         with mock.patch.object(border.Exchange, "receive", wrong):
             self.finds("stage 0 is the first that goes wrong: the value of")
 
+    def planar(self):
+        self.data = chain([(1, 3), (2, 8)], [degrees(tp=2), degrees(tp=4, tp_y_degree=2),
+                                             degrees(dp=2)])
+
+    def test_a_norm_over_the_features_of_one_rank(self):
+        mean = Context.mean
+
+        def wrong(self, x):
+            if self.parallelism.tp_y_degree > 1:
+                return x.mean(-1, keepdim=True)
+            return mean(self, x)
+
+        self.planar()
+        with mock.patch.object(Context, "mean", wrong):
+            self.finds("stage 1 is the first that goes wrong: the value of")
+
+    def test_products_whose_parts_are_not_added_up(self):
+        leave = Context.leave_first
+
+        def wrong(self, tensor, dim, size):
+            with mock.patch("tangram_runner.sharing.sum_over", lambda t, *_: t):
+                return leave(self, tensor, dim, size)
+
+        self.planar()
+        with mock.patch.object(Context, "leave_first", wrong):
+            self.finds("stage 1 is the first that goes wrong: the value of")
+
     def test_a_rank_that_fails_ends_the_others(self):
         def wrong(self, microbatch, inputs):
             if self.stage.index == 1:
@@ -227,7 +243,7 @@ class FaultTest(unittest.TestCase):
         forward = stage_run.StageRun.forward
         with mock.patch.object(stage_run.StageRun, "forward", wrong), \
                 mock.patch("traceback.print_exc"):
-            self.assertIsNone(run(self.data)[0])
+            self.assertIsNone(trains.run(self.data)[0])
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
@@ -241,13 +257,19 @@ class SupportTest(unittest.TestCase):
     def test_what_is_missing_is_named(self):
         self.refuses("not supported yet: ZeRO 3 in stage 1",
                      chain([(1, 3)], [degrees(), degrees(dp=2, zero=3)]))
-        self.refuses("not supported yet: 2-D tensor parallelism in stage 0",
-                     chain([], [degrees(tp=4, tp_y_degree=2)]))
 
     def test_sizes_that_a_degree_does_not_divide(self):
         self.refuses("stage 0: MLP width 130; expected a multiple of the "
                      "tensor-parallel degree, 4",
                      chain([], [degrees(tp=4)], of=model(**GPT, ffn_hidden_size=130)))
+        self.refuses("stage 0: experts' width 34; expected a multiple of the "
+                     "tensor-parallel degree, 4",
+                     chain([], [degrees(tp=4)],
+                           of=model(**{**MIXTRAL, "expert_ffn_hidden_size": 34})))
+        self.refuses("stage 0: hidden size 64; expected a multiple of ep_degree, 3, by "
+                     "which FSEP splits experts",
+                     chain([], [degrees(dp=3, ep=3, fsep=True)], microbatch=3,
+                           global_batch=9, of=model(**{**MIXTRAL, "num_experts": 6})))
 
 
 class CommandTest(unittest.TestCase):

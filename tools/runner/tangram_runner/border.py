@@ -61,9 +61,11 @@ class Exchange:
         if direction:
             teams.reverse()
         length = border.plan.sequence_length
-        self.sent = _boxes(border.live, length, teams[0])
-        self.wanted = _boxes(border.live, length, teams[1])
-        self.routes = _routes(border.live, length, *teams)
+        self.live = tuple(tensor for tensor in border.live
+                          if not (direction and tensor.discrete))
+        self.sent = _boxes(self.live, length, teams[0])
+        self.wanted = _boxes(self.live, length, teams[1])
+        self.routes = _routes(self.live, length, *teams)
         self.tag = border.first_tag + direction * border.microbatches + microbatch
         self.channel = border.channels[direction]
 
@@ -71,22 +73,25 @@ class Exchange:
         for (source, target), pieces in self.routes.items():
             if source != fabric.rank:
                 continue
-            parts = [tensors[name][within(box, self.sent[name][source])].reshape(-1)
-                     for name, box in pieces]
+            # As bytes, because choices of experts are whole numbers.
+            parts = [tensors[name].detach()[within(box, self.sent[name][source])]
+                     .reshape(-1).view(torch.uint8) for name, box in pieces]
             fabric.send(torch.cat(parts), target, self.tag, self.channel)
 
     def receive(self, fabric, dtype):
         me = fabric.rank
-        result = {name: torch.empty(shape(boxes[me]), dtype=dtype,
-                                    device=fabric.device)
-                  for name, boxes in self.wanted.items()}
+        result = {live.name: torch.empty(shape(self.wanted[live.name][me]),
+                                         dtype=torch.long if live.discrete else dtype,
+                                         device=fabric.device)
+                  for live in self.live}
         for (source, target), pieces in self.routes.items():
             if target != me:
                 continue
-            size = sum(volume(box) for _, box in pieces)
-            message = fabric.receive(size, dtype, source, self.tag, self.channel)
-            for name, box in pieces:
-                part, message = message[:volume(box)], message[volume(box):]
-                result[name][within(box, self.wanted[name][me])] = part.view(
-                    shape(box))
+            sizes = [volume(box) * result[name].element_size() for name, box in pieces]
+            message = fabric.receive(sum(sizes), torch.uint8, source, self.tag,
+                                     self.channel)
+            for (name, box), part in zip(pieces, message.split(sizes)):
+                # A copy, because numbers begin at multiples of their size.
+                part = part.clone().view(result[name].dtype)
+                result[name][within(box, self.wanted[name][me])] = part.view(shape(box))
         return result

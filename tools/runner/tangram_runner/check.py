@@ -74,11 +74,13 @@ class Reference:
         the uses behind the cut crosses it."""
         if cut not in self.cuts:
             return tensors
+        tensors = self.run.at_end(cut, tensors)
         tensors = {name: tensor.view_as(tensor) for name, tensor in tensors.items()}
         for tensor in tensors.values():
-            tensor.retain_grad()
+            if tensor.requires_grad:
+                tensor.retain_grad()
         self.tensors[cut] = tensors
-        return tensors
+        return self.run.at_begin(cut, tensors)
 
     def step(self, step):
         """Returns the loss and leaves gradients in place."""

@@ -64,6 +64,14 @@ class Fabric:
         dist.all_gather(parts, mine, group=self._groups[ranks])
         return [part.to(tensor.device) for part in parts]
 
+    def all_to_all(self, tensor, sent, received, ranks):
+        """Sends the next sent[i] rows to ranks[i] and returns received[i] rows of
+        each, in the order of `ranks`."""
+        mine = self._staged(tensor)
+        result = mine.new_empty((sum(received),) + mine.shape[1:])
+        dist.all_to_all_single(result, mine, received, sent, group=self._groups[ranks])
+        return result.to(tensor.device)
+
     def sum_of_all(self, tensor):
         """Adds up a tensor of host memory over all ranks."""
         dist.all_reduce(tensor, group=self._host)

@@ -23,6 +23,34 @@ class Parallelism:
     def num_ranks(self):
         return self.tp_degree * self.cp_degree * self.dp_degree
 
+    @property
+    def tp_x_degree(self):
+        return self.tp_degree // self.tp_y_degree
+
+    @property
+    def splits_stream(self):
+        """Whether tp ranks share the residual stream. Otherwise each holds it all."""
+        return self.sequence_parallel or self.tp_y_degree > 1
+
+    # Coordinates of a rank in 2-D tensor parallelism; x varies fastest.
+    def x(self, place):
+        return place.tp % self.tp_x_degree
+
+    def y(self, place):
+        return place.tp // self.tp_x_degree
+
+    def feature_part(self, place):
+        """Which of tp parts of heads, MLP width or vocabulary a rank holds. Ranks
+        with the same x hold adjacent parts."""
+        return self.x(place) * self.tp_y_degree + self.y(place)
+
+    def expert_rank(self, place):
+        """Index in the ep group, which is consecutive replicas."""
+        return (place.dp * self.cp_degree + place.cp) % self.ep_degree
+
+    def expert_group(self, place):
+        return (place.dp * self.cp_degree + place.cp) // self.ep_degree
+
 
 class Place(NamedTuple):
     """Indices of a rank in its team: tp varies fastest, then cp, then dp."""

@@ -281,12 +281,21 @@ class _Reader:
                  "tokens of a sequence")
         _divides(field, "tp_y_degree", p.tp_y_degree, p.tp_degree, "tp ranks")
         _divides(field, "ep_degree", p.ep_degree, p.cp_degree * p.dp_degree, "cp x dp")
+        if p.fsep and p.ep_degree == 1:
+            raise PlanError(field + ".fsep", "true", "false, as ep_degree is 1")
+        if p.tp_y_degree > 1 and p.sequence_parallel:
+            raise PlanError(field + ".tp_y_degree", p.tp_y_degree,
+                            "1 with sequence_parallel")
         for index in {layer for layer, _ in
                       positions_between(self.layers, stage.begin, stage.end)}:
             layer = self.layers[index]
             if layer.is_transformer:
                 _divides(field, "tp_degree", p.tp_degree, layer.num_heads, "heads")
                 shard(layer.cached_heads, p.tp_degree, 0)
+                if p.tp_y_degree > 1 and (layer.num_experts or layer.kv_lora_rank):
+                    raise PlanError(field + ".tp_y_degree", p.tp_y_degree,
+                                    f"1, as layer {index} has experts or latent "
+                                    "attention")
                 if layer.num_experts:
                     _divides(field, "ep_degree", p.ep_degree, layer.num_experts,
                              "experts")

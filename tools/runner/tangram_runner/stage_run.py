@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from . import data
 from .model import Cut, positions_between
-from .operators import full_name, operator_at
+from .operators import full_name, operator_at, routing
 from .operators.context import Context
 from .schedule import splits_backward
 from .weights import first_values
@@ -123,6 +123,19 @@ class StageRun:
                 tensors = self.watch(after, tensors)
         return tensors
 
+    def at_begin(self, cut, tensors):
+        """From what lives at a cut to what the operators after it read."""
+        return routing.resume(self.live[cut], tensors, self._context(cut))
+
+    def at_end(self, cut, tensors):
+        """From what the operators before a cut wrote to what lives there."""
+        return routing.settle(self.live[cut], tensors, self._context(cut))
+
+    def _context(self, cut):
+        """Of an operator in the layer of a cut, if this stage has any there."""
+        return next((context for at, _, context, _ in self.steps
+                     if at.layer == cut.layer), None)
+
     def _recompute(self, steps, tensors, ids):
         names = sorted(tensors)
         outputs = []
@@ -140,12 +153,14 @@ class StageRun:
         """Runs the operators. `inputs` are the live tensors of the first cut.
         Returns those of the last."""
         for tensor in inputs.values():
-            tensor.requires_grad_()
+            if tensor.is_floating_point():
+                tensor.requires_grad_()
         ids = self._read_tokens(microbatch)
-        tensors = inputs
+        tensors = self.at_begin(self.stage.begin, inputs)
         for steps, recomputed in self.segments:
             run = self._recompute if recomputed else self._run
             tensors = run(steps, tensors, ids)
+        tensors = self.at_end(self.stage.end, tensors)
         self.held[microbatch] = (inputs, tensors)
         if self.is_last and self.place.tp == 0:
             # The other tp ranks have the same loss.
@@ -155,7 +170,9 @@ class StageRun:
     def backward(self, microbatch, gradients):
         """Takes gradients of the outputs and returns those of the inputs."""
         inputs, outputs = self.held.pop(microbatch)
-        names = sorted(outputs)
+        # All but choices of experts.
+        inputs = {n: t for n, t in inputs.items() if t.requires_grad}
+        names = sorted(n for n, t in outputs.items() if t.requires_grad)
         outputs = [outputs[name] for name in names]
         gradients = [gradients.get(name) for name in names]
         leaves = list(inputs.values())

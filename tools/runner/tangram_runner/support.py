@@ -1,5 +1,6 @@
 """Refuses what a plan may say and the runner does not run yet, by its name."""
 
+from .boxes import shard
 from .errors import NotSupported, PlanError
 from .model import positions_between
 from .operators import operator_at
@@ -18,25 +19,31 @@ def check_supported(plan):
 
 
 def _check_degrees(p, where):
-    if p.ep_degree > 1:
-        raise NotSupported(f"expert parallelism in {where}")
-    if p.tp_y_degree > 1:
-        raise NotSupported(f"2-D tensor parallelism in {where}")
     if p.zero_stage > 1:
         raise NotSupported(f"ZeRO {p.zero_stage} in {where}")
 
 
 def _check_sizes(plan, stage, p, where):
-    tokens = p.cp_degree * (p.tp_degree if p.sequence_parallel else 1)
+    tokens = p.cp_degree * (p.tp_x_degree if p.splits_stream else 1)
     if plan.sequence_length % tokens:
         raise PlanError(where, f"{plan.sequence_length} tokens a sequence",
-                        f"a multiple of {tokens}, by which cp and sequence "
-                        "parallelism split them")
+                        f"a multiple of {tokens}, by which cp and sequence or 2-D "
+                        "tensor parallelism split them")
     for index, op in positions_between(plan.layers, stage.begin, stage.end):
         layer = plan.layers[index]
         operator_at(plan.layers, index, op)
-        split = {"vocabulary": layer.vocab_size, "MLP width": layer.ffn_hidden_size}
+        split = {"vocabulary": layer.vocab_size, "MLP width": layer.ffn_hidden_size,
+                 "experts' width": layer.expert_ffn_hidden_size,
+                 "shared experts' width": layer.shared_expert_ffn_hidden_size}
         for what, size in split.items():
             if size % p.tp_degree:
                 raise PlanError(where, f"{what} {size}", "a multiple of the "
                                 f"tensor-parallel degree, {p.tp_degree}")
+        if layer.hidden_size % p.tp_y_degree:
+            raise PlanError(where, f"hidden size {layer.hidden_size}",
+                            f"a multiple of tp_y_degree, {p.tp_y_degree}")
+        if p.fsep and layer.num_experts and layer.hidden_size % p.ep_degree:
+            raise PlanError(where, f"hidden size {layer.hidden_size}", "a multiple of "
+                            f"ep_degree, {p.ep_degree}, by which FSEP splits experts")
+        if layer.is_transformer:
+            shard(layer.cached_heads, p.tp_x_degree, 0)

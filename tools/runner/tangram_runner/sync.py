@@ -10,6 +10,7 @@ import torch
 
 from .boxes import moves, shape, volume, within
 from .operators import full_name, operator_at
+from .operators.attention import key_sharers
 from .model import positions_between
 
 TAG = 1 << 30  # Above the tags of borders.
@@ -30,10 +31,9 @@ def replicas(team, parameter, rank):
     places = team.places()
     p = team.parallelism
     mine = places[rank]
-    if parameter.is_partial(p):
-        box = parameter.box(p, mine)
-        return tuple(r for r, at in places.items() if parameter.box(p, at) == box)
-    return tuple(r for r, at in places.items() if at.tp == mine.tp)
+    box = parameter.box(p, mine)
+    return tuple(r for r, at in places.items() if parameter.box(p, at) == box
+                 and (parameter.is_partial(p) or at.tp == mine.tp))
 
 
 def holders(plan):
@@ -55,8 +55,7 @@ def groups_of(plan):
             parameters = parameters_of(plan, stage)
             for team in stage.teams:
                 places = team.places()
-                for same in ((lambda at: (at.cp, at.dp)), (lambda at: (at.tp, at.dp)),
-                             (lambda at: (at.tp,)), (lambda at: ())):
+                for same in _sames(team.parallelism):
                     parts = {}
                     for rank, at in places.items():
                         parts.setdefault(same(at), []).append(rank)
@@ -67,16 +66,20 @@ def groups_of(plan):
     return groups
 
 
+def _sames(p):
+    """What ranks of a group have in common, for each kind of group."""
+    return ((lambda at: (at.cp, at.dp)), (lambda at: (at.tp, at.dp)),
+            (lambda at: (at.tp,)), (lambda at: ()),
+            (lambda at: (p.x(at), at.cp, at.dp)), (lambda at: (p.y(at), at.cp, at.dp)),
+            (lambda at: (at.tp, p.expert_group(at))), p.expert_group)
+
+
 def _key_groups(plan, stage, team):
     """Tensor-parallel ranks that share a key and value head."""
-    tp = team.parallelism.tp_degree
-    groups = set()
-    for layer, _ in positions_between(plan.layers, stage.begin, stage.end):
-        heads = plan.layers[layer].cached_heads
-        if heads and heads < tp:
-            for first in range(0, len(team.ranks), tp // heads):
-                groups.add(team.ranks[first:first + tp // heads])
-    return groups
+    layers = {plan.layers[layer] for layer, _ in
+              positions_between(plan.layers, stage.begin, stage.end)}
+    return {key_sharers(layer, team, place) for layer in layers if layer.cached_heads
+            for place in team.places().values()}
 
 
 class GradientSync:

@@ -58,15 +58,14 @@ def tiny_heads(heads, kv_heads, tps):
     """
     kv = next(n for n in range(1, kv_heads + 1) if kv_heads % n == 0 and all(
         n % tp == 0 if kv_heads % tp == 0 else tp % n == 0 and tp > n for tp in tps))
-    sharing = heads // kv_heads
-    group = next(n for n in range(1, sharing + 1)
-                 if (n > 1 or sharing == 1) and sharing % n == 0
+    group = next(n for n in range(1, heads // kv + 1)
+                 if (n > 1 or heads == kv_heads)
                  and all(kv * n % tp == 0 for tp in tps))
     return kv * group, kv
 
 
 def _tiny_layer(layer, tps, tp, ep, sequence, old_sequence):
-    hidden = at_least(LEAST_HIDDEN, tp)
+    hidden = at_least(LEAST_HIDDEN, lcm({tp, ep}))
     changes = {"hidden_size": hidden}
     if layer.vocab_size:
         changes["vocab_size"] = at_least(LEAST_VOCABULARY, tp)

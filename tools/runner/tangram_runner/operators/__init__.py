@@ -5,10 +5,10 @@ To add an operator: write it in a file here, and add that file's OPERATORS.
 
 from ..errors import NotSupported
 from ..model import Cut, positions_between
-from . import attention, mlp, residual, vocabulary
+from . import attention, experts, mlp, residual, vocabulary
 
 BY_NAME = {operator.name: operator
-           for family in (residual, attention, mlp, vocabulary)
+           for family in (residual, attention, mlp, experts, vocabulary)
            for operator in family.OPERATORS}
 
 
@@ -39,7 +39,7 @@ def live_tensors(layers):
     for layer, op in reversed(cuts):
         operator = operator_at(layers, layer, op)
         needed -= {live.name for live in operator.writes(layers[layer])}
-        needed |= set(operator.reads)
+        needed |= set(operator.reads_of(layers[layer]))
         result[Cut(layer, op)] = tuple(before[layer, op][name]
                                        for name in sorted(needed))
     return result

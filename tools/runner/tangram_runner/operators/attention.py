@@ -10,22 +10,26 @@ from torch.nn import functional
 from .. import sharing
 from ..boxes import shard
 from . import latent_attention
-from .base import (ALWAYS, Live, Operator, Parameter, WITH_SEQUENCE_PARALLEL,
+from .base import (ALWAYS, Live, Operator, Parameter, IF_STREAM_IS_SPLIT,
                    bias, matrix, none_of)
 from .residual import normalize, stream
 
 
 def head_range(heads, context):
-    return shard(heads, context.parallelism.tp_degree, context.place.tp)
+    return shard(heads, context.parallelism.tp_degree, context.feature_part)
 
 
-def key_sharers(context):
-    """The tp ranks that hold the same key and value heads as this one."""
-    heads = context.layer.cached_heads
-    tp = context.parallelism.tp_degree
-    mine = shard(heads, tp, context.place.tp)
-    return tuple(rank for i, rank in enumerate(context.tp_ranks)
-                 if shard(heads, tp, i) == mine)
+def key_sharers(layer, team, place):
+    """The tp ranks that hold the same key and value heads as the one at `place`."""
+    p = team.parallelism
+
+    def held(at):
+        return at.cp, at.dp, shard(layer.cached_heads, p.tp_degree, p.feature_part(at))
+    return tuple(rank for rank, at in team.places().items() if held(at) == held(place))
+
+
+def sharers(context):
+    return key_sharers(context.layer, context.team, context.place)
 
 
 def qkv_live(layer):
@@ -41,7 +45,7 @@ def qkv_parameters(layer):
     for live, partial in zip(qkv_live(layer), (0, ALWAYS, ALWAYS)):
         shape = live.features + (layer.hidden_size,)
         result.append(matrix(f"{live.name}.weight", shape, layer.hidden_size, 0,
-                             partial))
+                             partial, hidden=2))
         if layer.linear_bias or layer.qkv_bias:
             result.append(bias(f"{live.name}.bias", live.features, 0, partial))
     if layer.qk_norm:
@@ -68,16 +72,18 @@ def rotate(tensor, context):
 def share_keys(tensor, context):
     """Ranks with the same head each get its whole gradient (attention_core), so
     each counts for its part here. Weights and inputs add the parts up again."""
-    return sharing.scale_gradient(tensor, 1 / len(key_sharers(context)))
+    return sharing.scale_gradient(tensor, 1 / len(sharers(context)))
 
 
 def _qkv(context, parameters, live):
     if context.layer.kv_lora_rank:
         return latent_attention.forward(context, parameters, live["a"], rotate)
-    a = context.enter_tp(live["a"])
+    a = context.enter_first(live["a"])
     result = {}
-    for name in "qkv":
+    for each in qkv_live(context.layer):
+        name = each.name
         out = torch.einsum("bsh,ndh->bsnd", a, parameters[f"{name}.weight"])
+        out = context.leave_first(out, 2, each.features[0])
         if f"{name}.bias" in parameters:
             out = out + parameters[f"{name}.bias"]
         if name != "v" and context.layer.qk_norm:
@@ -108,7 +114,7 @@ def _core(context, parameters, live):
     group = layer.num_heads // layer.cached_heads
     heads = torch.arange(first, last, device=k.device) // group - key_first
     for tensor in (k, v):
-        tensor = sharing.copy_to(tensor, context.fabric, key_sharers(context))
+        tensor = sharing.copy_to(tensor, context.fabric, sharers(context))
         # Context parallelism: every rank sees the keys and values of the whole
         # sequence. A ring (2310.01889) computes the same piece by piece.
         tensor = sharing.gather_from(tensor, context.fabric, context.cp_ranks, 1)
@@ -123,15 +129,16 @@ def _core(context, parameters, live):
 def output_parameters(layer):
     inputs = (layer.num_heads, layer.value_head_dim)
     weight = matrix("weight", (layer.hidden_size,) + inputs, inputs[0] * inputs[1],
-                    split=1)
+                    split=1, hidden=0)
     if not layer.linear_bias:
         return (weight,)
-    return weight, bias("bias", (layer.hidden_size,), None, WITH_SEQUENCE_PARALLEL)
+    return weight, bias("bias", (layer.hidden_size,), None, IF_STREAM_IS_SPLIT,
+                        hidden=0)
 
 
 def _output(context, parameters, live):
-    y = context.leave_tp(torch.einsum("bsnd,hnd->bsh", live["c"],
-                                      parameters["weight"]))
+    c = context.enter_second(live["c"], 2)
+    y = context.leave_second(torch.einsum("bsnd,hnd->bsh", c, parameters["weight"]))
     # After the sum, so that the bias is added once.
     return {"y": y + parameters["bias"] if "bias" in parameters else y}
 

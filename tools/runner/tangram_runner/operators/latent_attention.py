@@ -8,7 +8,7 @@ to its heads. The rotary part of the keys is one for all heads.
 import torch
 from torch.nn import functional
 
-from .base import Parameter, WITH_SEQUENCE_PARALLEL, matrix
+from .base import Parameter, IF_STREAM_IS_SPLIT, matrix
 from .residual import normalize
 
 
@@ -28,8 +28,8 @@ def parameters(layer):
 
 def _down(name, hidden, outputs, rank):
     return [matrix(f"{name}_down.weight", (outputs, hidden), hidden, None,
-                   WITH_SEQUENCE_PARALLEL),
-            Parameter(f"{name}_norm", (rank,), None, WITH_SEQUENCE_PARALLEL, 0.1, 1.0)]
+                   IF_STREAM_IS_SPLIT),
+            Parameter(f"{name}_norm", (rank,), None, IF_STREAM_IS_SPLIT, 0.1, 1.0)]
 
 
 def forward(context, weights, a, rotate):

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from .base import Live, Operator, WITH_SEQUENCE_PARALLEL, bias, matrix, none_of
+from .base import Live, Operator, IF_STREAM_IS_SPLIT, bias, matrix, none_of
 from .residual import stream
 
 
@@ -13,23 +13,26 @@ def matrices(layer):
 
 def up_parameters(layer, ffn):
     shape = (matrices(layer), ffn, layer.hidden_size)
-    weight = matrix("weight", shape, layer.hidden_size, split=1)
+    weight = matrix("weight", shape, layer.hidden_size, split=1, hidden=2)
     if not layer.linear_bias:
         return (weight,)
     return weight, bias("bias", shape[:2], split=1)
 
 
 def down_parameters(layer, ffn):
-    weight = matrix("weight", (layer.hidden_size, ffn), ffn, split=1)
+    weight = matrix("weight", (layer.hidden_size, ffn), ffn, split=1, hidden=0)
     if not layer.linear_bias:
         return (weight,)
-    return weight, bias("bias", (layer.hidden_size,), None, WITH_SEQUENCE_PARALLEL)
+    return weight, bias("bias", (layer.hidden_size,), None, IF_STREAM_IS_SPLIT, hidden=0)
 
 
 def up(m, parameters):
     """(…, hidden) to (…, matrices, ffn)."""
-    u = torch.einsum("...h,kfh->...kf", m, parameters["weight"])
-    return u + parameters["bias"] if "bias" in parameters else u
+    return add_bias(torch.einsum("...h,kfh->...kf", m, parameters["weight"]), parameters)
+
+
+def add_bias(tensor, parameters):
+    return tensor + parameters["bias"] if "bias" in parameters else tensor
 
 
 def activate(u, gated):
@@ -39,7 +42,10 @@ def activate(u, gated):
 
 
 def _up(context, parameters, live):
-    return {"u": up(context.enter_tp(live["m"]), parameters)}
+    u = torch.einsum("bsh,kfh->bskf", context.enter_first(live["m"]),
+                     parameters["weight"])
+    u = context.leave_first(u, 3, context.layer.ffn_hidden_size)
+    return {"u": add_bias(u, parameters)}
 
 
 def _activation(context, parameters, live):
@@ -47,9 +53,10 @@ def _activation(context, parameters, live):
 
 
 def _down(context, parameters, live):
-    y = context.leave_tp(functional.linear(live["z"], parameters["weight"]))
+    z = context.enter_second(live["z"], 2)
+    y = context.leave_second(functional.linear(z, parameters["weight"]))
     # After the sum, so that the bias is added once.
-    return {"y": y + parameters["bias"] if "bias" in parameters else y}
+    return {"y": add_bias(y, parameters)}
 
 
 OPERATORS = (

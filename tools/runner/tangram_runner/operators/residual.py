@@ -6,7 +6,7 @@ that a run can be compared with another.
 
 import torch
 
-from .base import Live, Operator, Parameter, WITH_SEQUENCE_PARALLEL, bias, none_of
+from .base import Live, Operator, Parameter, IF_STREAM_IS_SPLIT, bias, none_of
 
 EPSILON = 1e-5
 
@@ -17,24 +17,28 @@ def stream(name):
 
 def norm_parameters(layer):
     shape = (layer.hidden_size,)
-    weight = Parameter("weight", shape, None, WITH_SEQUENCE_PARALLEL, 0.1, 1.0)
+    weight = Parameter("weight", shape, None, IF_STREAM_IS_SPLIT, 0.1, 1.0, hidden=0)
     if not layer.norm_bias:
         return (weight,)
-    return weight, bias("bias", shape, None, WITH_SEQUENCE_PARALLEL)
+    return weight, bias("bias", shape, None, IF_STREAM_IS_SPLIT, hidden=0)
 
 
-def normalize(x, weight, offset=None):
-    """Over the last dimension."""
-    if offset is not None:
-        return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, offset,
-                                              EPSILON)
-    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + EPSILON) * weight
+def mean(x):
+    return x.mean(-1, keepdim=True)
+
+
+def normalize(x, weight, offset=None, mean=mean):
+    """Over the last dimension, of which `mean` knows all parts."""
+    if offset is None:
+        return x * torch.rsqrt(mean(x.square()) + EPSILON) * weight
+    x = x - mean(x)
+    return x * torch.rsqrt(mean(x.square()) + EPSILON) * weight + offset
 
 
 def norm(name, output):
     def forward(context, parameters, live):
         return {output: normalize(live["x"], parameters["weight"],
-                                  parameters.get("bias"))}
+                                  parameters.get("bias"), context.mean)}
     return Operator(name, ("x",), stream(output), norm_parameters, forward)
 
 

@@ -10,13 +10,13 @@ from torch.nn import functional
 
 from .. import sharing
 from ..boxes import shard
-from .base import Operator, WITH_SEQUENCE_PARALLEL, bias, matrix
+from .base import Operator, IF_STREAM_IS_SPLIT, bias, matrix
 from .residual import stream
 
 
 def _rows(context):
     return shard(context.layer.vocab_size, context.parallelism.tp_degree,
-                 context.place.tp)
+                 context.feature_part)
 
 
 def _own(ids, context):
@@ -32,7 +32,7 @@ def embedding_parameters(layer):
     if layer.max_position_embeddings:
         result.append(bias("positions", (layer.max_position_embeddings,
                                          layer.hidden_size), None,
-                           WITH_SEQUENCE_PARALLEL))
+                           IF_STREAM_IS_SPLIT, hidden=1))
     return tuple(result)
 
 
@@ -42,11 +42,8 @@ def _embedding(context, parameters, live):
     x = context.leave_tp(x)
     if "positions" in parameters:
         begin, end = context.token_range
-        if context.parallelism.sequence_parallel:
-            first, last = shard(end - begin, context.parallelism.tp_degree,
-                                context.place.tp)
-            begin, end = begin + first, begin + last
-        x = x + parameters["positions"][begin:end]
+        first, last = context.stream_part(end - begin)
+        x = x + parameters["positions"][begin + first:begin + last]
     return {"x": x}
 
 
