@@ -25,6 +25,8 @@ struct ImportRequest {
   const ModelSpec& model;
   // Defaults; values in the files override them. 0: not known.
   TrainingOptions training;
+  // Taken if neither the files nor `training` say one.
+  int usual_sequence_length = 0;
 };
 
 // A plan read from files of a framework.

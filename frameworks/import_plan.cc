@@ -47,6 +47,9 @@ absl::StatusOr<ImportedPlan> ImportPlan(absl::string_view format,
     if (known.name != format) continue;
     TANGRAM_ASSIGN_OR_RETURN(ImportedPlan imported, known.read(request));
     NoteOtherFiles(request, format, imported.notes);
+    if (imported.training.sequence_length == 0) {
+      imported.training.sequence_length = request.usual_sequence_length;
+    }
     TANGRAM_RETURN_IF_ERROR(ValidatePlan(request.model, request.cluster,
                                          imported.training, imported.plan));
     imported.plan = CanonicalPlan(request.model, std::move(imported.plan));

@@ -128,9 +128,8 @@ absl::StatusOr<TrainingOptions> ReadTrainingOptions(
   TrainingOptions training = known;
   TANGRAM_RETURN_IF_ERROR(CheckPrecision(arguments, known.precision));
   const std::optional<int> known_length =
-      known.sequence_length > 0 && !DescribesModel(arguments)
-          ? std::optional<int>(known.sequence_length)
-          : std::nullopt;
+      DescribesModel(arguments) ? std::nullopt
+                                : std::optional<int>(known.sequence_length);
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
                            arguments.Int("seq-length", known_length));
   TANGRAM_RETURN_IF_ERROR(

@@ -29,10 +29,6 @@ absl::StatusOr<PlanFile> ReadFrame(const ImportPlanOptions& options) {
       LoadModel(options.model.name_or_file,
                 ModelOverrides{.num_layers = options.model.num_layers}));
   TANGRAM_ASSIGN_OR_RETURN(file.training, MakeTraining(options.training));
-  if (file.training.sequence_length == 0) {
-    file.training.sequence_length =
-        BuiltinSequenceLength(options.model.name_or_file).value_or(0);
-  }
   return file;
 }
 
@@ -44,7 +40,9 @@ CommandResult Run(const ImportPlanOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile frame, ReadFrame(options));
   TANGRAM_ASSIGN_OR_RETURN(
       const PlanFile file,
-      ReadFrameworkPlan(options.format, options.files, frame));
+      ReadFrameworkPlan(
+          options.format, options.files, frame,
+          BuiltinSequenceLength(options.model.name_or_file).value_or(0)));
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, {}, console.out));
   if (!IsStandardOutput(options.output_file)) {
     PrintPlanFile(file, console);

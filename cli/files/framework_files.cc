@@ -25,14 +25,16 @@ absl::StatusOr<std::vector<FrameworkFile>> ReadFiles(
 
 absl::StatusOr<PlanFile> ReadFrameworkPlan(
     const std::string& format, const std::vector<std::string>& paths,
-    const PlanFile& frame) {
+    const PlanFile& frame, int usual_sequence_length) {
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<FrameworkFile> files,
                            ReadFiles(paths));
-  TANGRAM_ASSIGN_OR_RETURN(ImportedPlan imported,
-                           ImportPlan(format, {.files = files,
-                                               .cluster = frame.cluster,
-                                               .model = frame.model,
-                                               .training = frame.training}));
+  TANGRAM_ASSIGN_OR_RETURN(
+      ImportedPlan imported,
+      ImportPlan(format, {.files = files,
+                          .cluster = frame.cluster,
+                          .model = frame.model,
+                          .training = frame.training,
+                          .usual_sequence_length = usual_sequence_length}));
   PlanFile file{.cluster = frame.cluster,
                 .model = frame.model,
                 .training = imported.training};

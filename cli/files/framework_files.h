@@ -10,10 +10,11 @@
 namespace tangram {
 
 // Reads a plan from files of framework `format`. `frame` supplies cluster,
-// model and training. Returns the plan with its evaluation.
+// model and training; a sequence length that neither it nor the files have is
+// `usual_sequence_length`. Returns the plan with its evaluation.
 absl::StatusOr<PlanFile> ReadFrameworkPlan(
     const std::string& format, const std::vector<std::string>& paths,
-    const PlanFile& frame);
+    const PlanFile& frame, int usual_sequence_length = 0);
 
 }  // namespace tangram
 

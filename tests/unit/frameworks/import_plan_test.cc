@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "frameworks/export_plan.h"
 #include "tests/testing/mutations.h"
@@ -107,6 +108,26 @@ TEST(ImportPlanTest, ReadsMegatronsOwnWays) {
   EXPECT_EQ(imported.plan.pipeline_microbatch_size, 8);
   EXPECT_EQ(imported.training.global_batch_size, 64);
   EXPECT_EQ(RecomputedLayers(planned.model, imported.plan.stages[1].plan), 16);
+}
+
+TEST(ImportPlanTest, TakesTheUsualSequenceLengthWhereNothingSaysOne) {
+  const PlannedTraining planned = TwoIslands();
+  TrainingOptions training = planned.training;
+  training.sequence_length = 0;
+  const auto length_of = [&](const char* options) {
+    const std::vector<FrameworkFile> files = {
+        {"run.txt", absl::StrCat("--micro-batch-size 1 ", options)}};
+    const auto imported =
+        ImportPlan("megatron", {.files = files,
+                                .cluster = planned.cluster,
+                                .model = planned.model,
+                                .training = training,
+                                .usual_sequence_length = 512});
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    return imported.ok() ? imported->training.sequence_length : 0;
+  };
+  EXPECT_EQ(length_of(""), 512);
+  EXPECT_EQ(length_of("--seq-length 1024"), 1024);
 }
 
 TEST(ImportPlanTest, RefusesWhatIsNoPlan) {
