@@ -43,6 +43,25 @@ class ExpertsTest(unittest.TestCase):
                 trains.right(self, chain([(1, op), (2, op)], [first, second, degrees()],
                                          of=model(**DEEPSEEK), mask=0x1bff))
 
+    def test_pipelines_and_groups_with_unlike_expert_degrees(self):
+        data = chain([(1, 9)], [degrees(), degrees(dp=4, ep=4, fsep=True)], microbatch=4,
+                     global_batch=8, of=model(**GSHARD))
+        other = chain([(1, 11)], [degrees(tp=2, sp=True), degrees(dp=2, ep=2)],
+                      microbatch=2, of=model(**GSHARD))
+        first, last = data["plan"]["stages"]
+        for stage in other["plan"]["stages"]:
+            stage["gpus"][0]["node"] = "m"
+        first["gpus"] = [{"node": "k", "count": 3}]
+        del first["plan"]["parallelism"]
+        first["mixed"] = {"sharing": "lock-step", "groups": [
+            {"parallelism": degrees(dp=2, ep=2), "share": 2},
+            {"parallelism": degrees(), "share": 2}]}
+        data["replicated_plan"] = {"pipelines": [
+            {"plan": data.pop("plan"), "num_microbatches": 2},
+            {"plan": other["plan"], "num_microbatches": 3}]}
+        data["training"]["global_batch_size"] = 14
+        trains.right(self, data, steps=2)
+
     def test_stages_between_dispatch_and_combine_alone(self):
         ends = [(1, 8), (1, 9), (1, 10), (1, 11)]
         each = [degrees(tp=2, sp=True), degrees(dp=2, ep=2), degrees(tp=2),

@@ -45,8 +45,9 @@ def random_degrees(pick, of, most, microbatch):
         result = degrees(tp, dp, cp, sp=tp > 1 and pick.random() < 0.5,
                          zero=pick.choice([0, 0, 1]))
         if experts:
-            ep = pick.choice([d for d in range(1, cp * dp + 1)
-                              if cp * dp % d == 0 and experts % d == 0])
+            ep = max(pick.choice([d for d in range(1, cp * dp + 1)
+                                  if cp * dp % d == 0 and experts % d == 0])
+                     for _ in range(2))
             result.update(ep_degree=ep, fsep=ep > 1 and pick.random() < 0.5)
         elif tp > 1 and not result["sequence_parallel"]:
             result["tp_y_degree"] = pick.choice([y for y in (1, 2, 4) if tp % y == 0])
