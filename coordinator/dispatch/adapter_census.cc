@@ -1,5 +1,7 @@
 #include "coordinator/dispatch/adapter_census.h"
 
+#include <tuple>
+
 #include "coordinator/dispatch/canonical_bytes.h"
 
 namespace tangram {
@@ -27,10 +29,20 @@ void AdapterCensus::Remove(absl::Span<const AdapterInfo> adapters,
   }
 }
 
-std::optional<AdapterInfo> AdapterCensus::Best(absl::string_view name) const {
+void AdapterCensus::NoteFailed(const AdapterId& adapter) {
+  const auto versions = by_name_.find(adapter.name);
+  if (versions == by_name_.end()) return;
+  const auto version = versions->second.find(adapter);
+  if (version != versions->second.end()) version->second.has_failed = true;
+}
+
+std::optional<AdapterInfo> AdapterCensus::Best(
+    absl::string_view name, const std::set<AdapterId>& unfit) const {
   const auto it = by_name_.find(std::string(name));
   if (it == by_name_.end()) return std::nullopt;
-  return BestOf(it->second);
+  const AdapterInfo* best = BestOf(it->second, unfit);
+  if (best == nullptr) return std::nullopt;
+  return *best;
 }
 
 std::vector<std::string> AdapterCensus::Names() const {
@@ -43,21 +55,23 @@ Digest AdapterCensus::DigestOfBest() const {
   std::string bytes;
   for (const auto& [name, versions] : by_name_) {
     AppendCanonical(bytes, name);
-    AppendCanonical(bytes, BestOf(versions).id.version);
+    AppendCanonical(bytes, BestOf(versions, {})->id.version);
   }
   return Sha256()(bytes);
 }
 
-const AdapterInfo& AdapterCensus::BestOf(const Versions& versions) {
-  const Version* best = &versions.begin()->second;
+const AdapterInfo* AdapterCensus::BestOf(const Versions& versions,
+                                         const std::set<AdapterId>& unfit) {
+  const auto worth = [](const Version& version) {
+    return std::tuple(version.workers.size(), !version.has_failed,
+                      -version.number);
+  };
+  const Version* best = nullptr;
   for (const auto& [id, version] : versions) {
-    const size_t votes = version.workers.size();
-    const size_t most = best->workers.size();
-    if (votes > most || (votes == most && version.number < best->number)) {
-      best = &version;
-    }
+    if (unfit.count(id) > 0) continue;
+    if (best == nullptr || worth(version) > worth(*best)) best = &version;
   }
-  return best->info;
+  return best == nullptr ? nullptr : &best->info;
 }
 
 }  // namespace tangram

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,15 @@
 #include "absl/types/span.h"
 #include "common/digest/sha256.h"
 #include "common/parallelizer/query.h"
-#include "coordinator/dispatch/worker_quarantine.h"
+#include "coordinator/dispatch/worker_identity.h"
 
 namespace tangram {
 
 // Counts the workers that offer the adapters of a pool. Among several versions
-// of one name, the best is the one that most workers offer; among equals, the
-// one that has been offered longest. Workers count by identity: slots and
-// connections are their own words, and one worker must not choose the version
-// for all. Not thread-safe.
+// of one name, the best is the one that most workers offer; among equals, one
+// that has not failed, and then the one that has been offered longest. Workers
+// count by identity: slots and connections are their own words, and one worker
+// must not choose the version for all. Not thread-safe.
 class AdapterCensus {
  public:
   void Add(absl::Span<const AdapterInfo> adapters,
@@ -27,8 +28,14 @@ class AdapterCensus {
   void Remove(absl::Span<const AdapterInfo> adapters,
               const WorkerIdentity& worker);
 
-  // Returns the best version of `name`. Empty: no worker offers it.
-  std::optional<AdapterInfo> Best(absl::string_view name) const;
+  // Notes that a plan failed with this version and succeeded with another. It
+  // counts until no worker offers the version any more.
+  void NoteFailed(const AdapterId& adapter);
+
+  // Returns the best version of `name` that is not among `unfit`. Empty: no
+  // worker offers one.
+  std::optional<AdapterInfo> Best(absl::string_view name,
+                                  const std::set<AdapterId>& unfit = {}) const;
   std::vector<std::string> Names() const;  // Sorted.
   // Returns a digest of the best version of each name. Equal digests mean equal
   // plans.
@@ -38,11 +45,14 @@ class AdapterCensus {
   struct Version {
     std::map<WorkerIdentity, int> workers;  // With their connections.
     int64_t number = 0;                     // In the order of appearance.
+    bool has_failed = false;
     AdapterInfo info;
   };
   using Versions = std::map<AdapterId, Version>;  // Never empty.
 
-  static const AdapterInfo& BestOf(const Versions& versions);
+  // Returns null if all versions are among `unfit`.
+  static const AdapterInfo* BestOf(const Versions& versions,
+                                   const std::set<AdapterId>& unfit);
 
   std::map<std::string, Versions> by_name_;
   int64_t last_number_ = 0;

@@ -60,6 +60,7 @@ class PooledSource : public RemoteSlicePlanSource {
   }
 
   int64_t cache_hits() const override { return cache_hits_; }
+  const absl::Status& failure() const override { return failure_; }
 
  private:
   static void Move(ModelSlice& slice, int distance) {
@@ -82,16 +83,19 @@ class PooledSource : public RemoteSlicePlanSource {
   absl::StatusOr<std::vector<T>> Ask(const SharedContext& context,
                                      const std::vector<Query>& queries,
                                      const Progress& progress) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        WorkerPool::BatchResult result,
-        pool_.Run(
-            adapter_, context, queries,
-            {.progress = progress, .should_stop = should_stop_, .log = log_},
-            share_));
-    cache_hits_ += result.cache_hits;
+    absl::StatusOr<WorkerPool::BatchResult> result = pool_.Run(
+        adapter_, context, queries,
+        {.progress = progress, .should_stop = should_stop_, .log = log_},
+        share_);
+    if (!result.ok()) {
+      // A caller that stops is no failure.
+      if (!absl::IsCancelled(result.status())) failure_ = result.status();
+      return result.status();
+    }
+    cache_hits_ += result->cache_hits;
     std::vector<T> answers;
-    answers.reserve(result.answers.size());
-    for (Answer& answer : result.answers) {
+    answers.reserve(result->answers.size());
+    for (Answer& answer : result->answers) {
       answers.push_back(std::get<T>(std::move(answer)));
     }
     return answers;
@@ -103,6 +107,7 @@ class PooledSource : public RemoteSlicePlanSource {
   QueryLog* const log_;
   const BatchShare share_;
   int64_t cache_hits_ = 0;
+  absl::Status failure_;
 };
 
 }  // namespace

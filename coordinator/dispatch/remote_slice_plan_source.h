@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "coordinator/dispatch/worker_pool.h"
 
@@ -15,6 +16,8 @@ class RemoteSlicePlanSource : public SlicePlanSource {
  public:
   // Queries so far that the cache answered.
   virtual int64_t cache_hits() const = 0;
+  // The last error of the workers. OK: none so far.
+  virtual const absl::Status& failure() const = 0;
 };
 
 // Returns a source that asks only workers that offer exactly `adapter`. It

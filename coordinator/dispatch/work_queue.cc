@@ -9,14 +9,6 @@
 namespace tangram {
 namespace {
 
-// The most tasks leased in advance to a worker, per slot. They hide a round
-// trip as long as seven tasks.
-constexpr int64_t kMaxPrefetch = 7;
-// The most seconds of work leased in advance per slot. Batches wait for it.
-constexpr double kMaxPrefetchS = 1;
-// The weight of the last task in a worker's pace. The last four tasks make up
-// two thirds of it: 1 - (1 - 1/4)^4 = 0.68.
-constexpr double kPaceWeight = 0.25;
 // Priorities are clamped to this, so the lowest still gets one turn in about
 // 1,000.
 constexpr int kMaxSteps = 5;
@@ -24,11 +16,14 @@ constexpr int kMaxSteps = 5;
 }  // namespace
 
 WorkerId WorkQueue::AddWorker(std::set<AdapterId> adapters, int capacity,
-                              double now_s) {
-  workers_[++last_id_] = {.adapters = std::move(adapters),
-                          .capacity = capacity,
-                          .last_heard_s = now_s};
+                              double now_s, const WorkerIdentity& identity) {
+  Worker& worker = workers_[++last_id_];
+  worker = {.identity = identity,
+            .adapters = std::move(adapters),
+            .capacity = capacity,
+            .last_heard_s = now_s};
   num_slots_ += capacity;
+  UpdateTakers(last_id_, worker);
   return last_id_;
 }
 
@@ -51,7 +46,7 @@ std::vector<TaskId> WorkQueue::Suspend(WorkerId worker) {
   const std::vector<TaskId> leases = it->second.leases;
   // Each task goes to the front, so the oldest is handed back last.
   for (auto task = leases.rbegin(); task != leases.rend(); ++task) {
-    HandBack(worker, *task);
+    PutBack(worker, *task);
   }
   return leases;
 }
@@ -68,13 +63,32 @@ void WorkQueue::SetTakesLeases(WorkerId id, bool draining, bool suspended) {
   worker.draining = draining;
   worker.suspended = suspended;
   if (worker.takes_leases()) num_slots_ += worker.capacity;
+  UpdateTakers(id, worker);
+}
+
+void WorkQueue::UpdateTakers(WorkerId id, const Worker& worker) {
+  for (const AdapterId& adapter : worker.adapters) {
+    if (worker.takes_leases()) {
+      takers_[adapter][worker.identity].insert(id);
+      continue;
+    }
+    const auto by_identity = takers_.find(adapter);
+    if (by_identity == takers_.end()) continue;
+    const auto connections = by_identity->second.find(worker.identity);
+    if (connections == by_identity->second.end()) continue;
+    connections->second.erase(id);
+    if (connections->second.empty()) by_identity->second.erase(connections);
+    if (by_identity->second.empty()) takers_.erase(by_identity);
+  }
 }
 
 // A worker starts tasks in the order of leasing, so the first `capacity` leases
 // were running. Only these count a loss.
-WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
+WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker, double now_s) {
   const auto it = workers_.find(worker);
   if (it == workers_.end()) return {};
+  Drain(worker);
+  const WorkerIdentity identity = it->second.identity;
   const std::vector<TaskId> leases = it->second.leases;
   const int num_started =
       std::min(it->second.capacity, static_cast<int>(leases.size()));
@@ -82,22 +96,28 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker) {
   for (int i = static_cast<int>(leases.size()) - 1; i >= 0; --i) {
     Task& task = tasks_.at(leases[i]);
     Release(worker, leases[i]);
+    Setbacks& setbacks = task.setbacks[identity];
+    ++setbacks.count;
     // Tasks that only waited in the worker did not kill it.
-    if (i < num_started) ++task.num_losses;
+    if (i < num_started) ++setbacks.num_losses;
+    setbacks.last_s = now_s;
     if (!task.holders.empty()) {
       lost.hedged.push_back(leases[i]);
       continue;
     }
-    if (task.num_losses >= options_.max_losses) {
-      lost.given_up.push_back(leases[i]);
+    if (IsHopeless(task, identity)) {
+      int num_losses = 0;
+      for (const auto& [who, what] : task.setbacks) {
+        num_losses += what.num_losses;
+      }
+      lost.given_up.push_back({leases[i], num_losses});
     } else {
       QueueFirst(leases[i]);
       lost.requeued.push_back(leases[i]);
     }
   }
-  for (const TaskId task : lost.given_up) Forget(task);
+  for (const GivenUp& given_up : lost.given_up) Forget(given_up.task);
   for (auto& [id, task] : tasks_) task.refused.erase(worker);
-  Drain(worker);
   workers_.erase(worker);
   return lost;
 }
@@ -172,7 +192,8 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   if (it == workers_.end() || !it->second.takes_leases()) return leased;
   const size_t limit = LeaseLimit(it->second);
   TaskId task = 0;
-  while (it->second.leases.size() < limit && TakePending(worker, &task)) {
+  while (it->second.leases.size() < limit &&
+         TakePending(worker, now_s, &task)) {
     Hold(worker, task, now_s);
     leased.push_back(task);
   }
@@ -184,7 +205,9 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   return leased;
 }
 
-bool WorkQueue::Complete(WorkerId worker, TaskId task,
+// Holders are in the order of leasing, so those before the worker were
+// overtaken by it.
+bool WorkQueue::Complete(WorkerId worker, TaskId task, double now_s,
                          std::vector<WorkerId>* others) {
   others->clear();
   if (const auto it = workers_.find(worker); it != workers_.end()) {
@@ -192,7 +215,14 @@ bool WorkQueue::Complete(WorkerId worker, TaskId task,
       NotePace(it->second, known->second, worker);
     }
   }
-  if (!Release(worker, task)) return false;
+  if (!Holds(worker, task)) return false;
+  const WorkerIdentity& identity = workers_.at(worker).identity;
+  for (const Holder& holder : tasks_.at(task).holders) {
+    if (holder.worker == worker) break;
+    const WorkerIdentity& slower = workers_.at(holder.worker).identity;
+    if (slower != identity) overtaken_.Note(slower, now_s);
+  }
+  Release(worker, task);
   for (const Holder& holder : tasks_.at(task).holders) {
     others->push_back(holder.worker);
   }
@@ -200,14 +230,22 @@ bool WorkQueue::Complete(WorkerId worker, TaskId task,
   return true;
 }
 
-bool WorkQueue::HandBack(WorkerId worker, TaskId task) {
+bool WorkQueue::HandBack(WorkerId worker, TaskId task, double now_s) {
+  if (!PutBack(worker, task)) return false;
+  Setbacks& setbacks = tasks_.at(task).setbacks[workers_.at(worker).identity];
+  ++setbacks.count;
+  setbacks.last_s = now_s;
+  return true;
+}
+
+bool WorkQueue::PutBack(WorkerId worker, TaskId task) {
   if (!Release(worker, task)) return false;
   if (tasks_.at(task).holders.empty()) QueueFirst(task);
   return true;
 }
 
 bool WorkQueue::Refuse(WorkerId worker, TaskId task) {
-  if (!HandBack(worker, task)) return false;
+  if (!PutBack(worker, task)) return false;
   Exclude(worker, task);
   return true;
 }
@@ -231,6 +269,14 @@ bool WorkQueue::Holds(WorkerId worker, TaskId task) const {
   return std::find(leases.begin(), leases.end(), task) != leases.end();
 }
 
+std::vector<WorkerId> WorkQueue::HoldersOf(TaskId task) const {
+  std::vector<WorkerId> workers;
+  for (const Holder& holder : tasks_.at(task).holders) {
+    workers.push_back(holder.worker);
+  }
+  return workers;
+}
+
 bool WorkQueue::CanServe(const AdapterId& adapter) const {
   for (const auto& [id, worker] : workers_) {
     if (worker.adapters.count(adapter) > 0 &&
@@ -249,14 +295,6 @@ bool WorkQueue::CanServe(TaskId task) const {
   return false;
 }
 
-// Returns whether `worker` offers the adapter of `task` and has not refused it.
-bool WorkQueue::MayHave(WorkerId worker, TaskId task) const {
-  const Task& wanted = tasks_.at(task);
-  return workers_.at(worker).adapters.count(
-             batches_.at(wanted.batches.front()).adapter) > 0 &&
-         wanted.refused.count(worker) == 0;
-}
-
 int64_t WorkQueue::num_leased() const {
   return static_cast<int64_t>(tasks_.size()) - num_pending_;
 }
@@ -273,127 +311,6 @@ double WorkQueue::last_heard_s(WorkerId worker) const {
   return workers_.at(worker).last_heard_s;
 }
 
-// Updates the pace p, the seconds that a task takes in one slot. A worker with
-// c slots ends c tasks in the time of one, so an answer at time t after the
-// previous one at t', for a task leased at time s, gives
-//
-//   p ← p + w·((t − max(s, t'))·c − p),    w = kPaceWeight.
-//
-// The first answer sets p.
-void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
-  for (const Holder& holder : task.holders) {
-    if (holder.worker != id) continue;
-    const double began_s = std::max(holder.since_s, worker.last_answer_s);
-    const double took_s =
-        std::max(worker.last_heard_s - began_s, 0.0) * worker.capacity;
-    const double before_s = worker.pace_s.value_or(took_s);
-    worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
-    worker.last_answer_s = worker.last_heard_s;
-  }
-}
-
-// Returns the most leases of `worker`. With c its slots, S the slots of all
-// workers, p its pace and n the pending tasks,
-//
-//   limit = c·(1 + min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch,
-//                      ⌊max(n − S, 0) / (2·S)⌋)).
-//
-// So the tasks leased in advance are at most half of those that must wait
-// anyway, and take the worker at most kMaxPrefetchS.
-size_t WorkQueue::LeaseLimit(const Worker& worker) const {
-  // The pace is unknown until the first answer.
-  if (!worker.pace_s.has_value()) return worker.capacity;
-  const int64_t slots = num_slots();
-  const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
-  const int64_t in_time =
-      *worker.pace_s * kMaxPrefetch > kMaxPrefetchS
-          ? static_cast<int64_t>(kMaxPrefetchS / *worker.pace_s)
-          : kMaxPrefetch;
-  return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
-}
-
-// Takes a task by stride scheduling (Waldspurger and Weihl, 1995). It serves
-// the batch b with the least next turn, among those with a task for the worker.
-// With T the latest turn,
-//
-//   T ← max(T, next(b)),    next(b) ← T + stride(b).
-//
-// Ties go to the oldest batch. Tasks that the worker must not get are passed
-// over; they are rare. O(batches) without them.
-bool WorkQueue::TakePending(WorkerId worker, TaskId* task) {
-  const std::set<AdapterId>& adapters = workers_.at(worker).adapters;
-  Batch* next = nullptr;
-  std::deque<TaskId>::iterator first;
-  for (auto& [id, batch] : batches_) {
-    if (batch.pending.empty() || adapters.count(batch.adapter) == 0 ||
-        (next != nullptr && batch.next_turn >= next->next_turn)) {
-      continue;
-    }
-    const auto allowed =
-        std::find_if(batch.pending.begin(), batch.pending.end(),
-                     [&](TaskId pending) { return MayHave(worker, pending); });
-    if (allowed == batch.pending.end()) continue;
-    next = &batch;
-    first = allowed;
-  }
-  if (next == nullptr) return false;
-  // A batch does not catch up on turns that it missed without a worker.
-  turn_ = std::max(turn_, next->next_turn);
-  next->next_turn = turn_ + Stride(*next);
-  *task = *first;
-  next->pending.erase(first);
-  --num_pending_;
-  return true;
-}
-
-// Returns the turns until the next one of `batch`, the inverse of its part of
-// its key's share. With w = 2^priority and the sum over the batches of the same
-// key that have pending tasks,
-//
-//   stride(b) = Σ_b' w(b') / w(b).
-//
-// The inverse strides of a key's batches add up to 1, so all keys get the same
-// number of turns.
-double WorkQueue::Stride(const Batch& batch) const {
-  double total = 0;
-  for (const auto& [id, other] : batches_) {
-    if (other.share_key == batch.share_key && !other.pending.empty()) {
-      total += other.weight;
-    }
-  }
-  return total / batch.weight;
-}
-
-// Finds the task that is due for another holder for longest.
-bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
-                              TaskId* task) const {
-  for (const auto& [due_s, id] : hedges_) {
-    if (due_s >= now_s) return false;
-    const std::vector<Holder>& holders = tasks_.at(id).holders;
-    const bool holds_it =
-        std::any_of(holders.begin(), holders.end(),
-                    [worker](const Holder& h) { return h.worker == worker; });
-    if (!holds_it && MayHave(worker, id)) {
-      *task = id;
-      return true;
-    }
-  }
-  return false;
-}
-
-// Returns when an idle worker may take the task too. With h holders, the last
-// of which took it at t,
-//
-//   at = t + hedge_after · 2^(h − 1).
-//
-// So a task that takes long occupies few workers, and workers that stay silent
-// about it, however many, do not keep it from the others for ever.
-double WorkQueue::HedgeAt(const Task& task) const {
-  const int earlier = static_cast<int>(task.holders.size()) - 1;
-  return task.holders.back().since_s +
-         std::ldexp(options_.hedge_after_s, earlier);
-}
-
 void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
   std::vector<Holder> holders = tasks_.at(task).holders;
   holders.push_back({worker, now_s});
@@ -403,9 +320,11 @@ void WorkQueue::Hold(WorkerId worker, TaskId task, double now_s) {
 
 void WorkQueue::SetHolders(TaskId id, std::vector<Holder> holders) {
   Task& task = tasks_.at(id);
-  if (!task.holders.empty()) hedges_.erase({HedgeAt(task), id});
+  if (!task.holders.empty()) hedges_.erase({task.hedge_at_s, id});
   task.holders = std::move(holders);
-  if (!task.holders.empty()) hedges_.insert({HedgeAt(task), id});
+  if (task.holders.empty()) return;
+  task.hedge_at_s = HedgeAt(task);
+  hedges_.insert({task.hedge_at_s, id});
 }
 
 bool WorkQueue::Release(WorkerId worker, TaskId task) {
@@ -459,7 +378,7 @@ void WorkQueue::CheckInvariants() const {
     TANGRAM_CHECK(!task.batches.empty());
     if (task.holders.empty()) --num_pending;
     if (!task.holders.empty()) {
-      TANGRAM_CHECK(hedges_.count({HedgeAt(task), id}) == 1);
+      TANGRAM_CHECK(hedges_.count({task.hedge_at_s, id}) == 1);
       ++num_hedges;
     }
     for (const Holder& holder : task.holders) {
@@ -477,6 +396,13 @@ void WorkQueue::CheckInvariants() const {
   for (const auto& [id, worker] : workers_) {
     num_held -= worker.leases.size();
     if (worker.takes_leases()) num_slots += worker.capacity;
+    for (const AdapterId& adapter : worker.adapters) {
+      const auto takers = takers_.find(adapter);
+      const bool is_taker = takers != takers_.end() &&
+                            takers->second.count(worker.identity) > 0 &&
+                            takers->second.at(worker.identity).count(id) > 0;
+      TANGRAM_CHECK(is_taker == worker.takes_leases());
+    }
   }
   TANGRAM_CHECK(num_held == 0);
   TANGRAM_CHECK(num_slots == num_slots_);

@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/overtaken_workers.h"
+#include "coordinator/dispatch/worker_identity.h"
 
 namespace tangram {
 
@@ -22,10 +25,11 @@ struct WorkQueueOptions {
   // A worker that stays silent for longer than this is lost.
   double silence_limit_s = 25;
   // An idle worker also takes a task that another one has held for longer. Each
-  // further worker takes it after twice the time of the one before.
+  // further worker takes it after twice the time of the one before, and each
+  // time that a worker was overtaken halves its own.
   double hedge_after_s = 30;
-  // A task is given up after this many workers were lost while running it,
-  // because it probably kills them.
+  // A task is given up after this many workers were lost while running it, or
+  // one so many times if no other can take it, because it probably kills them.
   int max_losses = 3;
 };
 
@@ -41,6 +45,11 @@ struct BatchShare {
 // content of tasks. The time is an argument, in seconds from any origin, and
 // must never go back.
 //
+// Workers are judged by identity, because one may have many connections and may
+// open new ones at any time. (A WorkerId is one connection.) So a worker that
+// was lost with a task takes it again only after the others, and a task has one
+// holder of each identity.
+//
 // Batches take turns by their shares (stride scheduling: Waldspurger and Weihl,
 // 1995), so a small batch does not wait for a large one. While many tasks wait,
 // a quick worker is leased more than it can run at once, so that short tasks do
@@ -53,17 +62,22 @@ class WorkQueue {
   explicit WorkQueue(const WorkQueueOptions& options) : options_(options) {}
 
   // `capacity`: tasks that the worker runs at once.
-  WorkerId AddWorker(std::set<AdapterId> adapters, int capacity, double now_s);
+  WorkerId AddWorker(std::set<AdapterId> adapters, int capacity, double now_s,
+                     const WorkerIdentity& identity = {});
   // The worker sent something at `now_s`.
   void Heard(WorkerId worker, double now_s);
   // Stops leasing to `worker` for good. It still completes what it holds.
   void Drain(WorkerId worker);
-  struct LostLeases {
-    std::vector<TaskId> requeued;  // Back at the front of their batches.
-    std::vector<TaskId> given_up;  // Removed.
-    std::vector<TaskId> hedged;    // Still held by another worker.
+  struct GivenUp {
+    TaskId task = 0;
+    int num_losses = 0;
   };
-  LostLeases RemoveWorker(WorkerId worker);
+  struct LostLeases {
+    std::vector<TaskId> requeued;   // Back at the front of their batches.
+    std::vector<GivenUp> given_up;  // Removed.
+    std::vector<TaskId> hedged;     // Still held by another worker.
+  };
+  LostLeases RemoveWorker(WorkerId worker, double now_s);
   // Stops leasing to `worker` until Resume. Returns the tasks that it held.
   // Each is now at the front of its batch or held by another worker, and does
   // not count as lost.
@@ -89,15 +103,20 @@ class WorkQueue {
 
   // Leases further tasks to `worker` and returns them.
   std::vector<TaskId> LeaseTo(WorkerId worker, double now_s);
+  // Returns the workers in the order in which new tasks should be leased: those
+  // that were overtaken come last.
+  std::vector<WorkerId> LeaseOrder(double now_s) const;
 
   // Removes an answered task, and sets `others` to the other workers that hold
   // it, which need not finish it. Returns false if `worker` does not hold
   // `task` (any more), because the answer came too late.
-  bool Complete(WorkerId worker, TaskId task, std::vector<WorkerId>* others);
+  bool Complete(WorkerId worker, TaskId task, double now_s,
+                std::vector<WorkerId>* others);
   // Moves the task back to the front of its batch, unless another worker holds
-  // it. Returns false if `worker` does not hold `task`.
-  bool HandBack(WorkerId worker, TaskId task);
-  // Like HandBack, and never leases the task to `worker` again.
+  // it. Workers of another identity come first then. Returns false if `worker`
+  // does not hold `task`.
+  bool HandBack(WorkerId worker, TaskId task, double now_s);
+  // Moves the task back likewise, and never leases it to `worker` again.
   bool Refuse(WorkerId worker, TaskId task);
   // Never leases the task, which the worker does not hold, to `worker`.
   void Exclude(WorkerId worker, TaskId task);
@@ -106,6 +125,7 @@ class WorkQueue {
 
   bool Holds(WorkerId worker, TaskId task) const;
   bool IsHeld(TaskId task) const { return !tasks_.at(task).holders.empty(); }
+  std::vector<WorkerId> HoldersOf(TaskId task) const;
   // Returns whether a worker that offers `adapter` takes or holds leases.
   bool CanServe(const AdapterId& adapter) const;
   // Returns whether a worker holds `task` or could be leased it.
@@ -128,11 +148,18 @@ class WorkQueue {
     WorkerId worker = 0;
     double since_s = 0;
   };
+  // Leases of one identity that ended without an answer.
+  struct Setbacks {
+    int count = 0;
+    int num_losses = 0;  // Those in which the worker was lost.
+    double last_s = 0;
+  };
   struct Task {
     std::vector<BatchId> batches;  // If pending, it waits in the first one.
     std::vector<Holder> holders;   // Empty: pending.
+    double hedge_at_s = 0;         // See HedgeAt.
     std::set<WorkerId> refused;    // Workers that must not get it again.
-    int num_losses = 0;            // Workers lost while running it.
+    std::map<WorkerIdentity, Setbacks> setbacks;
   };
   struct Batch {
     AdapterId adapter;
@@ -143,6 +170,7 @@ class WorkQueue {
     std::set<TaskId> tasks;
   };
   struct Worker {
+    WorkerIdentity identity;
     std::set<AdapterId> adapters;
     int capacity = 0;
     double last_heard_s = 0;
@@ -158,8 +186,16 @@ class WorkQueue {
 
   static void NotePace(Worker& worker, const Task& task, WorkerId id);
   size_t LeaseLimit(const Worker& worker) const;
-  bool TakePending(WorkerId id, TaskId* task);
+  bool TakePending(WorkerId id, double now_s, TaskId* task);
   bool MayHave(WorkerId worker, TaskId task) const;
+  const AdapterId& AdapterOf(const Task& task) const;
+  bool IsInTurn(const Worker& worker, const Task& task, double now_s) const;
+  bool AnyTaker(const Task& task,
+                absl::FunctionRef<bool(const WorkerIdentity&)> wanted) const;
+  bool HasHolderOf(const Task& task, const WorkerIdentity& identity) const;
+  bool HasOther(const Task& task, const WorkerIdentity& identity) const;
+  bool IsHopeless(const Task& task, const WorkerIdentity& lost) const;
+  void UpdateTakers(WorkerId id, const Worker& worker);
   void SetTakesLeases(WorkerId worker, bool draining, bool suspended);
   double Stride(const Batch& batch) const;
   bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
@@ -167,11 +203,15 @@ class WorkQueue {
   void SetHolders(TaskId id, std::vector<Holder> holders);
   double HedgeAt(const Task& task) const;
   bool Release(WorkerId worker, TaskId task);
+  bool PutBack(WorkerId worker, TaskId task);
   void QueueFirst(TaskId task);
   void Forget(TaskId task);
 
   const WorkQueueOptions options_;
   std::map<WorkerId, Worker> workers_;
+  // The workers that take leases, by what they offer and who they are.
+  std::map<AdapterId, std::map<WorkerIdentity, std::set<WorkerId>>> takers_;
+  OvertakenWorkers overtaken_;
   std::map<BatchId, Batch> batches_;
   std::map<TaskId, Task> tasks_;
   // (from when another worker may take it too, task) of the tasks with holders.

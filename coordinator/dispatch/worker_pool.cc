@@ -1,46 +1,20 @@
 #include "coordinator/dispatch/worker_pool.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/parallelizer/check_answer.h"
 
 namespace tangram {
 namespace {
 
-// The interval at which waiting calls check the clock and should_stop.
-constexpr std::chrono::milliseconds kPollInterval(50);
-// Seconds after a worker has joined in which others may still be joining.
-// Workers dial at least every 5 s.
-constexpr double kJoiningS = 6;
-// Names of adapters that are remembered. Workers choose them, so their number
-// must be bounded; far more than the adapters that exist.
-constexpr size_t kMaxKnownAdapters = 1 << 10;
-// Names of adapters in an error: over three times the built-in ones.
-constexpr size_t kNamedAdapters = 20;
-
-bool IsSet(const std::function<bool()>& should_stop) {
-  return should_stop && should_stop();
-}
-
 // Returns seconds that a worker reported, clamped to 0 … `most`. A worker may
 // report anything.
 double Within(double most, double said) {
   return said > 0 ? std::min(said, most) : 0;
-}
-
-// "aceso, alpa, ..."
-std::string FirstNames(const std::set<std::string>& names) {
-  const size_t count = std::min(names.size(), kNamedAdapters);
-  const auto end = std::next(names.begin(), static_cast<std::ptrdiff_t>(count));
-  return absl::StrCat(absl::StrJoin(names.begin(), end, ", "),
-                      end == names.end() ? "" : ", ...");
 }
 
 }  // namespace
@@ -112,8 +86,8 @@ WorkerId WorkerPool::Connect(const WorkerInfo& info,
     }
   }
   last_join_s_ = options_.now_s();
-  const WorkerId id =
-      queue_.AddWorker(std::move(adapters), info.capacity, last_join_s_);
+  const WorkerId id = queue_.AddWorker(std::move(adapters), info.capacity,
+                                       last_join_s_, info.identity);
   Worker& worker = workers_[id];
   worker = {.info = info, .connection = &connection, .since_s = last_join_s_};
   worker.quarantined = quarantine_.Holds(info.identity);
@@ -146,7 +120,8 @@ void WorkerPool::Drain(WorkerId worker) {
 }
 
 // Life of an answer: Check marks it as wrong or not; Reject queues its query
-// for another worker, or Accept completes the task in the queue. If there is a
+// for another worker, as Believe does if the answer is an error; or Accept
+// completes the task in the queue. If there is a
 // store and the answer is reproducible, the task waits in being_kept_ until
 // OnKept. Deliver then caches the answer and wakes the callers.
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
@@ -160,6 +135,7 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
         Reject(worker, answer);
         continue;
       }
+      if (!answer.answer.ok() && !Believe(worker, answer)) continue;
       if (!Accept(worker, answer)) continue;
       if (options_.store != nullptr && answer.answer.ok() &&
           IsReproducible(*answer.answer)) {
@@ -191,21 +167,16 @@ void WorkerPool::OnKept(const std::vector<TaskId>& tasks) {
 
 bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
   std::vector<WorkerId> others;
-  if (!queue_.Complete(worker, given.task, &others)) return false;
+  const double now_s = options_.now_s();
+  if (!queue_.Complete(worker, given.task, now_s, &others)) return false;
   disputed_.erase(given.task);
   Task& task = tasks_.at(given.task);
-  if (!task.errors.empty()) {
-    // This answer shows that the question can be answered.
-    for (const auto& error : std::exchange(task.errors, {})) Blame(error);
-    FailDisputed();
-    LeaseToAll();
-  }
+  BlameOthers(task, workers_.at(worker).info.identity, given.answer.ok());
   for (const WorkerId other : others) {
     workers_.at(other).connection->Cancel(given.task);
     EndAttempt(given.task, other, QueryEvent::kCancelled);
   }
   ++workers_.at(worker).answered;
-  const double now_s = options_.now_s();
   if (QueryAttempt* attempt = task.attempts.FindOpen(worker)) {
     const double held_s = now_s - attempt->leased_s;
     attempt->waited_s = Within(held_s, given.waited_s);
@@ -226,31 +197,9 @@ void WorkerPool::Deliver(TaskId id, const absl::StatusOr<Answer>& answer) {
   Finish(id, answer);
 }
 
-void WorkerPool::UpdateOffer(Worker& worker) {
-  const bool is_offered = !worker.draining && !worker.quarantined;
-  if (is_offered == worker.is_offered) return;
-  worker.is_offered = is_offered;
-  if (is_offered) {
-    census_.Add(worker.info.adapters, worker.info.identity);
-    for (const AdapterInfo& adapter : worker.info.adapters) {
-      if (ever_offered_.size() >= kMaxKnownAdapters) break;
-      ever_offered_.insert(adapter.id.name);
-    }
-  } else {
-    census_.Remove(worker.info.adapters, worker.info.identity);
-  }
-  const MutexLock lock(offered_mutex_);
-  offered_adapters_ = census_.DigestOfBest();
-}
-
-Digest WorkerPool::OfferedAdapters() const {
-  const MutexLock lock(offered_mutex_);
-  return offered_adapters_;
-}
-
 void WorkerPool::OnHandedBack(WorkerId worker, TaskId task) {
   const MutexLock lock(mutex_);
-  if (!queue_.HandBack(worker, task)) return;
+  if (!queue_.HandBack(worker, task, options_.now_s())) return;
   EndAttempt(task, worker, QueryEvent::kHandedBack);
   FailDisputed();
   LeaseToAll();
@@ -262,42 +211,8 @@ void WorkerPool::Tick() {
     workers_.at(silent).connection->Close();
     Remove(silent);
   }
+  FailDisputed();
   LeaseToAll();
-}
-
-absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
-    absl::string_view name, const std::function<bool()>& should_stop) {
-  const MutexLock lock(mutex_);
-  const double give_up_s = options_.now_s() + options_.worker_wait_s;
-  while (true) {
-    if (const auto adapter = census_.Best(name)) return *adapter;
-    if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
-    if (IsUnknown(name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
-                       FirstNames(ever_offered_)));
-    }
-    changed_.WaitFor(mutex_, kPollInterval);
-    if (IsSet(should_stop)) return absl::CancelledError("stopped");
-  }
-}
-
-absl::StatusOr<std::vector<std::string>> WorkerPool::AdapterNames(
-    const std::function<bool()>& should_stop) {
-  const MutexLock lock(mutex_);
-  const double give_up_s = options_.now_s() + options_.worker_wait_s;
-  while (true) {
-    std::vector<std::string> names = census_.Names();
-    if (!names.empty()) return names;
-    if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
-    changed_.WaitFor(mutex_, kPollInterval);
-    if (IsSet(should_stop)) return absl::CancelledError("stopped");
-  }
-}
-
-bool WorkerPool::IsUnknown(absl::string_view adapter) const {
-  return !workers_.empty() && ever_offered_.count(std::string(adapter)) == 0 &&
-         options_.now_s() - last_join_s_ >= kJoiningS;
 }
 
 absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
@@ -426,8 +341,8 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
 }
 
 // Waits until the waiter has finished. kUnavailable once no worker could serve
-// the adapter for worker_wait_s. Calls `progress` and `should_stop` without the
-// lock.
+// the adapter for worker_wait_s, or once another version should. Calls
+// `progress` and `should_stop` without the lock.
 absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
                                const std::function<void(int, int)>& progress,
                                const std::function<bool()>& should_stop) {
@@ -438,7 +353,8 @@ absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
     const double now_s = options_.now_s();
     if (queue_.CanServe(adapter)) {
       served_s = now_s;
-    } else if (now_s - served_s >= options_.worker_wait_s) {
+    } else if (now_s - served_s >= options_.worker_wait_s ||
+               IsSuperseded(adapter)) {
       return NoWorkerFor(adapter.name);
     }
     changed_.WaitFor(mutex_, kPollInterval);
@@ -447,7 +363,7 @@ absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
     {
       const MutexUnlock unlock(mutex_);
       if (progress && done != reported) progress(done, total);
-      stop = IsSet(should_stop);
+      stop = should_stop && should_stop();
     }
     reported = done;
     if (stop && !waiter.Finished()) return absl::CancelledError("stopped");
@@ -483,7 +399,7 @@ void WorkerPool::Abandon(BatchId batch, const Waiter& waiter) {
 
 void WorkerPool::LeaseToAll() {
   if (tasks_.empty()) return;
-  for (const auto& [id, worker] : workers_) LeaseTo(id);
+  for (const WorkerId id : queue_.LeaseOrder(options_.now_s())) LeaseTo(id);
 }
 
 void WorkerPool::LeaseTo(WorkerId id) {
@@ -500,7 +416,7 @@ void WorkerPool::LeaseTo(WorkerId id) {
 }
 
 // Forgets a worker. Its leases are queued again, stay with other holders, or
-// fail with kInternal after max_losses lost workers.
+// fail with kInternal if they probably kill workers.
 void WorkerPool::Remove(WorkerId id) {
   const auto it = workers_.find(id);
   if (it == workers_.end()) return;
@@ -509,19 +425,20 @@ void WorkerPool::Remove(WorkerId id) {
   }
   it->second.draining = true;
   UpdateOffer(it->second);
-  const std::string name = it->second.info.name;
+  const WorkerInfo worker = std::move(it->second.info);
   workers_.erase(it);
-  const WorkQueue::LostLeases lost = queue_.RemoveWorker(id);
-  for (const std::vector<TaskId>* tasks : {&lost.requeued, &lost.hedged}) {
-    for (const TaskId task : *tasks) EndAttempt(task, id, QueryEvent::kLost);
-  }
-  for (const TaskId task : lost.given_up) {
+  const WorkQueue::LostLeases lost = queue_.RemoveWorker(id, options_.now_s());
+  std::vector<TaskId> tasks = lost.requeued;
+  tasks.insert(tasks.end(), lost.hedged.begin(), lost.hedged.end());
+  for (const TaskId task : tasks) EndAttempt(task, id, QueryEvent::kLost);
+  if (!tasks.empty()) NoteLoss(worker, tasks);
+  for (const auto& [task, num_losses] : lost.given_up) {
     EndAttempt(task, id, QueryEvent::kGivenUp);
     Finish(task, absl::InternalError(absl::StrCat(
                      "parallelizer ", tasks_.at(task).asked->adapter.name,
-                     ": a query was given up after ", options_.queue.max_losses,
+                     ": a query was given up after ", num_losses,
                      " workers were lost while working on it (the last one: ",
-                     name, ")")));
+                     worker.name, ")")));
   }
   FailDisputed();
   LeaseToAll();

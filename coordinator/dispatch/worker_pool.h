@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORKER_POOL_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -65,6 +66,9 @@ const char* NameOf(RejectionReason reason);
 // (kInvalidArgument) or of a model that the adapter does not know
 // (kUnimplemented). Every other error, a crash or a timeout say, tells about
 // the worker; another may answer. "Does not fit" is no error at all.
+//
+// A verdict cannot be checked, so a second worker is asked before it is
+// believed; see WorkerPool::Believe.
 bool IsVerdict(const absl::Status& error);
 
 // An answer as it comes from a worker.
@@ -199,22 +203,37 @@ class WorkerPool {
   // Finds silent workers and stragglers. Call it a few times a second.
   void Tick();
 
-  // Returns the adapter of that name, in the version that AdapterCensus
-  // chooses. Waits up to worker_wait_s, also while workers in quarantine offer
-  // it. Errors: kUnavailable after that; kInvalidArgument with the known names
-  // if no worker ever offered it and no more workers may be dialing in;
-  // kCancelled once `should_stop` returns true.
+  // Returns the adapter of that name, in the version that AdapterCensus chooses
+  // among those that are not `unfit`. Waits up to worker_wait_s, also while
+  // workers in quarantine offer it. Errors: kUnavailable after that;
+  // kInvalidArgument with the known names if no worker ever offered it and no
+  // more workers may be dialing in; kCancelled once `should_stop` returns true.
   absl::StatusOr<AdapterInfo> FindAdapter(
-      absl::string_view name, const std::function<bool()>& should_stop);
+      absl::string_view name, const std::function<bool()>& should_stop,
+      const std::set<AdapterId>& unfit = {});
 
   // Returns a digest of the adapters that FindAdapter would find now. Pools
   // with equal digests give the same plans.
   Digest OfferedAdapters() const;
 
-  // Returns the sorted names of the adapters that workers offer. Waits up to
-  // worker_wait_s for the first worker. Errors: kUnavailable, kCancelled.
-  absl::StatusOr<std::vector<std::string>> AdapterNames(
-      const std::function<bool()>& should_stop);
+  struct AdapterList {
+    // The version of each name that FindAdapter would return. Sorted by name.
+    std::vector<AdapterInfo> adapters;
+    // Some of the names that only workers in quarantine offer, each with the
+    // error of FindAdapter. Sorted.
+    std::map<std::string, absl::Status> withheld;
+  };
+  // Returns the adapters that workers offer and that are not `unfit`. Waits up
+  // to worker_wait_s for the first one. Errors: kUnavailable, kCancelled.
+  absl::StatusOr<AdapterList> AllAdapters(
+      const std::function<bool()>& should_stop,
+      const std::set<AdapterId>& unfit = {});
+
+  // Returns whether workers offer a version of `name` that is not `unfit`.
+  bool IsOffered(absl::string_view name, const std::set<AdapterId>& unfit);
+  // Notes that a plan failed with `adapter` and succeeded with another version
+  // of it.
+  void NoteFailed(const AdapterId& adapter);
 
   struct BatchResult {
     std::vector<Answer> answers;  // In the order of the queries.
@@ -274,21 +293,47 @@ class WorkerPool {
     }
     absl::Status Check(const Answer& answer) const;
   };
+  // A connection that was lost while it held queries.
+  struct Loss {
+    WorkerQuarantine::Fault fault;
+    double lost_s = 0;
+    bool is_counted = false;
+  };
+  // An error that is an answer, if it is true.
+  struct Verdict {
+    absl::Status error;
+    WorkerQuarantine::Fault fault;  // If another worker contradicts it.
+    double given_s = 0;
+  };
   struct Task {
     QueryKey key;
     std::shared_ptr<const Asked> asked;
     double asked_s = 0;
     std::vector<std::pair<Waiter*, size_t>> waiting;  // (waiter, slot).
     AttemptLog attempts;
-    // Workers whose answers were rejected. Their new connections do not get the
-    // task.
+    // Workers whose answers were rejected or are not believed yet. Their new
+    // connections do not get the task.
     std::set<WorkerIdentity> rejected;
     // Damaged answers that came while these workers held the task.
     std::map<WorkerIdentity, int> damaged;
     // Errors that are faults once another worker has answered.
     std::vector<WorkerQuarantine::Fault> errors;
+    // Verdicts that only their workers have given.
+    std::map<WorkerIdentity, Verdict> verdicts;
+    // The last lost connection of each worker that was lost with the task.
+    std::map<WorkerIdentity, std::shared_ptr<Loss>> losses;
     std::string last_fault;  // The fault of the last rejected answer.
+
+    // Returns why it fails if nobody else can be asked.
+    absl::Status Failure() const;
+    // Returns whether a verdict stands because nobody contradicted it in time.
+    bool IsJudged(double before_s) const;
   };
+
+  // "worker w1 (tangram 1.2)".
+  static std::string Text(const WorkerInfo& worker);
+  static WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
+                                         absl::string_view text);
 
   // Copies stored answers to these queries into the cache. Drops answers that
   // fail CheckAnswer from the store.
@@ -320,10 +365,19 @@ class WorkerPool {
   // Returns whether a worker, connected or in quarantine, has this identity.
   bool IsSource(absl::string_view text) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a verdict may be delivered: another worker has given the
+  // same. Otherwise queues the query for another worker, and fails it if there
+  // is none.
+  bool Believe(WorkerId worker, const WorkerAnswer& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Blames the workers that failed to answer `task` for what the accepted
+  // answer of `worker` shows.
+  void BlameOthers(Task& task, const WorkerIdentity& worker, bool is_ok)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Rejects an answer whose bytes are damaged, so that its lease is unknown.
   void RejectDamaged(WorkerId worker, const WorkerAnswer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Keeps `worker` from the tasks in which its answer was rejected before.
+  // Keeps `worker` from the tasks in which its answer was refused before.
   void ExcludeFromRejected(WorkerId id, const Worker& worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts a fault, and puts the worker in quarantine if it is one too many.
@@ -333,7 +387,8 @@ class WorkerPool {
                        const std::string& adapter, RejectionReason reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Fails the queries with rejected answers that no other worker can answer, or
-  // that max_losses workers answered wrongly.
+  // that max_losses workers answered wrongly, and those with a verdict that
+  // nobody has contradicted for hedge_after_s.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Revokes the leases of `worker`.
   void TakeBack(WorkerId worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -344,6 +399,9 @@ class WorkerPool {
   void UpdateOffer(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseToAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseTo(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that a worker was lost with `tasks`.
+  void NoteLoss(const WorkerInfo& worker, const std::vector<TaskId>& tasks)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Caches the answer of a worker and finishes the task.
   void Deliver(TaskId id, const absl::StatusOr<Answer>& answer)
@@ -351,6 +409,10 @@ class WorkerPool {
   void Finish(TaskId id, const absl::StatusOr<Answer>& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoWorkerFor(absl::string_view adapter) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether all workers of `adapter` are in quarantine while others
+  // offer another version of it.
+  bool IsSuperseded(const AdapterId& adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the names of the connected workers in quarantine that offer
   // `adapter`.
@@ -364,6 +426,9 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAttempt(TaskId task, WorkerId worker, QueryEvent outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // The interval at which waiting calls check the clock and should_stop.
+  static constexpr std::chrono::milliseconds kPollInterval{50};
 
   const WorkerPoolOptions options_;
   WorkerPoolObserver* const observer_;
@@ -384,7 +449,7 @@ class WorkerPool {
   Digest offered_adapters_ ABSL_GUARDED_BY(offered_mutex_);
   std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
   std::map<TaskId, Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  // Tasks in the queue with a rejected answer.
+  // Tasks in the queue with an answer that was rejected or is not believed yet.
   std::set<TaskId> disputed_ ABSL_GUARDED_BY(mutex_);
   // Tasks that are answered and gone from the queue, with their answers. They
   // wait for the store to confirm that it has the answers.

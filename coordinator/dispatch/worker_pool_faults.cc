@@ -19,22 +19,22 @@ const PairContext kNoContext;
 // An id that the queue never gives.
 constexpr TaskId kNoTask = 0;
 
-std::string Text(const WorkerInfo& worker) {
+}  // namespace
+
+std::string WorkerPool::Text(const WorkerInfo& worker) {
   if (worker.version.empty()) return absl::StrCat("worker ", worker.name);
   return absl::StrCat("worker ", worker.name, " (tangram ", worker.version,
                       ")");
 }
 
 // The one place that makes the texts of faults printable.
-WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
-                                const std::string& text) {
+WorkerQuarantine::Fault WorkerPool::FaultOf(const WorkerInfo& worker,
+                                            absl::string_view text) {
   return {.worker = worker.identity,
           .name = worker.name,
           .version = worker.version,
           .text = PrintableText(text, WorkerQuarantine::kMaxFaultBytes)};
 }
-
-}  // namespace
 
 absl::Status WorkerPool::Asked::Check(const Answer& answer) const {
   const PairContext& referred = pairs() == nullptr ? kNoContext : *pairs();
@@ -169,25 +169,6 @@ void WorkerPool::ReportRejection(const WorkerQuarantine::Fault& fault,
                           .adapter = adapter,
                           .reason = reason,
                           .fault = fault.text});
-}
-
-// A disputed task fails if no worker could answer it, or if no worker holds it
-// and max_losses workers answered wrongly. Connections of one worker count
-// once.
-void WorkerPool::FailDisputed() {
-  std::vector<TaskId> hopeless;
-  for (const TaskId id : disputed_) {
-    const int num_workers = static_cast<int>(tasks_.at(id).rejected.size());
-    const bool is_enough =
-        num_workers >= options_.queue.max_losses && !queue_.IsHeld(id);
-    if (is_enough || !queue_.CanServe(id)) hopeless.push_back(id);
-  }
-  for (const TaskId id : hopeless) {
-    queue_.GiveUp(id);
-    const Task& task = tasks_.at(id);
-    Report(task.asked->adapter, QueryEvent::kFailed);
-    Finish(id, absl::InternalError(task.last_fault));
-  }
 }
 
 void WorkerPool::TakeBack(WorkerId worker) {
@@ -327,10 +308,9 @@ absl::Status WorkerPool::NoWorkerFor(absl::string_view adapter) const {
   if (!held.empty()) {
     const size_t num_held = held.size();
     held.resize(std::min(num_held, kNamed));
-    quarantined = absl::StrCat(
-        ", ", num_held,
-        " in quarantine for wrong answers: ", absl::StrJoin(held, ", "),
-        num_held > kNamed ? ", ..." : "");
+    quarantined = absl::StrCat(", ", num_held,
+                               " in quarantine: ", absl::StrJoin(held, ", "),
+                               num_held > kNamed ? ", ..." : "");
   }
   return absl::UnavailableError(
       absl::StrCat("no worker offers adapter \"", adapter, "\" (",

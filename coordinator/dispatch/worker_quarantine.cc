@@ -1,16 +1,10 @@
 #include "coordinator/dispatch/worker_quarantine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
-#include "absl/strings/str_cat.h"
-
 namespace tangram {
-
-std::string ToString(const WorkerIdentity& worker) {
-  if (worker.caller.empty()) return worker.host;
-  return absl::StrCat(worker.caller, "@", worker.host);
-}
 
 void WorkerQuarantine::NoteFault(const Fault& fault, double now_s) {
   EntryOf(fault, now_s);
@@ -34,6 +28,18 @@ bool WorkerQuarantine::NoteRejection(const Fault& fault, double now_s) {
     record.held_since_s = now_s;
     ++num_held_;
   }
+  return is_held_now;
+}
+
+bool WorkerQuarantine::NoteLoss(const Fault& fault, double lost_s,
+                                double now_s) {
+  const auto it = entries_.find(fault.worker);
+  if (it != entries_.end() && it->second.last_loss_s.has_value() &&
+      std::abs(lost_s - *it->second.last_loss_s) < options_.losses_apart_s) {
+    return false;
+  }
+  const bool is_held_now = NoteRejection(fault, now_s);
+  entries_.at(fault.worker).last_loss_s = lost_s;
   return is_held_now;
 }
 

@@ -4,33 +4,26 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
+#include "coordinator/dispatch/worker_identity.h"
 
 namespace tangram {
-
-// Identifies a worker across connections, by facts that it does not choose. Its
-// name and version are its own words, so they identify nobody. All workers with
-// one credential on one host are one worker here.
-struct WorkerIdentity {
-  std::string caller;  // The authenticated caller. Empty: no authentication.
-  std::string host;    // The address that it dials from, without the port.
-  auto operator<=>(const WorkerIdentity&) const = default;
-};
-
-// Returns "caller@host", or the host alone without authentication.
-std::string ToString(const WorkerIdentity& worker);
 
 struct QuarantineOptions {
   // This many wrong answers of one worker within window_s put it in quarantine.
   // 0: no quarantine.
   int max_rejections = 3;
   double window_s = 600;
+  // Lost connections of one worker that are nearer than this count once: a host
+  // that restarts or is cut off loses all of them within the limit of silence.
+  double losses_apart_s = 25;
 };
 
-// Holds the workers that get no more queries because their answers were wrong.
+// Holds the workers that get no more queries because their answers were wrong,
+// or because they went away with queries that others could answer.
 // The state is by identity, so another name, another version or another
 // connection changes nothing. It lives in memory, so a restarted coordinator
 // trusts every worker.
@@ -71,6 +64,9 @@ class WorkerQuarantine {
   // worker whose last fault is oldest is forgotten: first of those that are
   // blamed for none, last of those in quarantine.
   bool NoteRejection(const Fault& fault, double now_s);
+  // Likewise for a connection that was lost at `lost_s` with a query that
+  // another worker answered.
+  bool NoteLoss(const Fault& fault, double lost_s, double now_s);
 
   bool Holds(const WorkerIdentity& worker) const;
   // Returns null if no fault is remembered.
@@ -87,6 +83,7 @@ class WorkerQuarantine {
     Record record;
     std::deque<double> recent_s;  // Times of the latest rejections.
     double last_s = 0;
+    std::optional<double> last_loss_s;
   };
 
   Entry& EntryOf(const Fault& fault, double now_s);

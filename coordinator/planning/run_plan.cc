@@ -1,11 +1,17 @@
 #include "coordinator/planning/run_plan.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/parallelizer/parallelizer_list.h"
@@ -17,38 +23,163 @@
 namespace tangram {
 namespace {
 
+// An adapter with which a plan failed.
+struct UnfitAdapter {
+  AdapterId id;
+  absl::Status why;
+};
+
+std::set<AdapterId> IdsOf(const std::vector<UnfitAdapter>& adapters) {
+  std::set<AdapterId> ids;
+  for (const UnfitAdapter& adapter : adapters) ids.insert(adapter.id);
+  return ids;
+}
+
 // The parallelizers that an order names, each with its source of slice plans.
 struct Members {
+  std::vector<AdapterId> adapters;
   std::vector<std::unique_ptr<RemoteSlicePlanSource>> sources;
   std::vector<PortfolioMember> members;
-  std::string versions;  // E.g. "aceso 1, mist 1".
+  // Names that are not planned with because their workers are in quarantine.
+  std::map<std::string, absl::Status> withheld;
 
   int64_t cache_hits() const {
     int64_t hits = 0;
     for (const auto& source : sources) hits += source->cache_hits();
     return hits;
   }
+
+  std::string Versions() const {  // E.g. "aceso 1, mist 1".
+    return absl::StrJoin(adapters, ", ",
+                         [](std::string* out, const AdapterId& id) {
+                           absl::StrAppend(out, id.name, " ", id.version);
+                         });
+  }
+
+  // Returns the version of `name` that is used. Null: none.
+  const AdapterId* Find(const std::string& name) const {
+    const auto it =
+        std::find_if(adapters.begin(), adapters.end(),
+                     [&](const AdapterId& id) { return id.name == name; });
+    return it == adapters.end() ? nullptr : &*it;
+  }
+
+  // Returns the adapter whose workers caused the error of a plan. Empty: none.
+  std::optional<UnfitAdapter> CauseOf(const absl::Status& error) const {
+    std::optional<UnfitAdapter> cause;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const absl::Status& failure = sources[i]->failure();
+      if (failure.ok()) continue;
+      // A planner may also have gone on without a parallelizer.
+      if (!cause.has_value() || failure == error)
+        cause = {adapters[i], failure};
+    }
+    return cause;
+  }
 };
 
 absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
+                                    const std::set<AdapterId>& unfit,
                                     const std::function<bool()>& should_stop,
                                     QueryLog* log, const BatchShare& share) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                           list == kAllParallelizers
-                               ? pool.AdapterNames(should_stop)
-                               : SplitParallelizerList(list));
   Members found;
-  for (const std::string& name : names) {
-    TANGRAM_ASSIGN_OR_RETURN(const AdapterInfo adapter,
-                             pool.FindAdapter(name, should_stop));
+  if (list == kAllParallelizers) {
+    TANGRAM_ASSIGN_OR_RETURN(WorkerPool::AdapterList all,
+                             pool.AllAdapters(should_stop, unfit));
+    for (AdapterInfo& adapter : all.adapters) {
+      found.adapters.push_back(std::move(adapter.id));
+    }
+    found.withheld = std::move(all.withheld);
+  } else {
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                             SplitParallelizerList(list));
+    for (const std::string& name : names) {
+      TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter,
+                               pool.FindAdapter(name, should_stop, unfit));
+      found.adapters.push_back(std::move(adapter.id));
+    }
+  }
+  for (const AdapterId& id : found.adapters) {
     found.sources.push_back(
-        CreateRemoteSlicePlanSource(pool, adapter.id, should_stop, log, share));
-    found.members.push_back({.parallelizer = adapter.id.name,
-                             .source = found.sources.back().get()});
-    absl::StrAppend(&found.versions, found.versions.empty() ? "" : ", ",
-                    adapter.id.name, " ", adapter.id.version);
+        CreateRemoteSlicePlanSource(pool, id, should_stop, log, share));
+    found.members.push_back(
+        {.parallelizer = id.name, .source = found.sources.back().get()});
   }
   return found;
+}
+
+// Adds a note about each adapter that did not plan.
+void AddNotes(const Members& members, const std::vector<UnfitAdapter>& unfit,
+              std::vector<std::string>& notes) {
+  constexpr size_t kMaxReasonBytes = 500;
+  const auto reason = [](const absl::Status& why) {
+    return PrintableText(why.message(), kMaxReasonBytes);
+  };
+  for (const UnfitAdapter& failed : unfit) {
+    const AdapterId* used = members.Find(failed.id.name);
+    notes.push_back(absl::StrCat(
+        "parallelizer ", failed.id.name, " ", failed.id.version,
+        used == nullptr
+            ? " was left out: "
+            : absl::StrCat(" was replaced by version ", used->version, ": "),
+        reason(failed.why)));
+  }
+  for (const auto& [name, why] : members.withheld) {
+    notes.push_back(
+        absl::StrCat("parallelizer ", name, " was left out: ", reason(why)));
+  }
+}
+
+struct Outcome {
+  PlanResult result;
+  Members members;
+};
+
+// Plans until no adapter fails that could be replaced or left out. Each round
+// has one adapter less, and answers of the others are cached. If all fail, the
+// error is that of the first.
+absl::StatusOr<Outcome> PlanWithFitMembers(
+    WorkerPool& pool, const PlanOrder& order, PlanningMonitor& monitor,
+    const std::function<bool()>& should_stop, QueryLog* log,
+    const BatchShare& share) {
+  std::vector<UnfitAdapter> unfit;
+  absl::Status first_error;
+  while (true) {
+    const std::set<AdapterId> unfit_ids = IdsOf(unfit);
+    absl::StatusOr<Members> members = FindMembers(
+        pool, order.parallelizer, unfit_ids, should_stop, log, share);
+    if (!members.ok()) {
+      return unfit.empty() || absl::IsCancelled(members.status())
+                 ? members.status()
+                 : first_error;
+    }
+    absl::StatusOr<PlanResult> result =
+        CreatePortfolioPlanner(members->members, order.planner,
+                               FrameworkCatalogue())
+            ->Plan(order.request, monitor);
+    if (result.ok()) {
+      AddNotes(*members, unfit, result->notes);
+      result->stats.truncated |= !unfit.empty() || !members->withheld.empty();
+      for (const UnfitAdapter& failed : unfit) {
+        if (members->Find(failed.id.name) != nullptr) {
+          pool.NoteFailed(failed.id);
+        }
+      }
+      return Outcome{*std::move(result), *std::move(members)};
+    }
+    std::optional<UnfitAdapter> cause = members->CauseOf(result.status());
+    if (!cause.has_value() || absl::IsCancelled(result.status())) {
+      return result.status();
+    }
+    if (unfit.empty()) first_error = result.status();
+    const std::string name = cause->id.name;
+    unfit.push_back(*std::move(cause));
+    const bool may_leave_out =
+        order.parallelizer == kAllParallelizers && members->members.size() > 1;
+    if (!may_leave_out && !pool.IsOffered(name, IdsOf(unfit))) {
+      return first_error;
+    }
+  }
 }
 
 }  // namespace
@@ -58,18 +189,15 @@ absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  const std::function<bool()>& should_stop,
                                  QueryLog* log, const BatchShare& share) {
   TANGRAM_ASSIGN_OR_RETURN(
-      const Members members,
-      FindMembers(pool, order.parallelizer, should_stop, log, share));
-  TANGRAM_ASSIGN_OR_RETURN(
-      PlanResult result, CreatePortfolioPlanner(members.members, order.planner,
-                                                FrameworkCatalogue())
-                             ->Plan(order.request, monitor));
-
-  PlanFile file = AnsweredRequest(std::move(order.request), std::move(result));
+      Outcome outcome,
+      PlanWithFitMembers(pool, order, monitor, should_stop, log, share));
+  const Members& members = outcome.members;
+  PlanFile file =
+      AnsweredRequest(std::move(order.request), std::move(outcome.result));
   file.planner = order.planner.planner->name;
   file.planner_options = std::move(order.planner_options);
   file.provenance = {.tool_version = Version(),
-                     .parallelizer = members.versions,
+                     .parallelizer = members.Versions(),
                      .phases = monitor.Finish(),
                      .wall_s = monitor.wall_s(),
                      .num_workers = pool.Counts().workers,

@@ -15,6 +15,12 @@ namespace tangram {
 // its part of `share`. Errors: those of the planner; kUnavailable if no worker
 // offers the parallelizer; kCancelled soon after `should_stop` returns true.
 // `log` may be null.
+//
+// If the workers of one version of a parallelizer fail and others offer another
+// version, it plans again with that one: all slice plans of a parallelizer are
+// of one version. If the order is for all parallelizers, one that fails in
+// every version is left out. Notes of the result say so, and the result counts
+// as truncated, because another run may differ.
 absl::StatusOr<PlanFile> RunPlan(WorkerPool& pool, PlanOrder order,
                                  PlanningMonitor& monitor,
                                  const std::function<bool()>& should_stop,

@@ -118,8 +118,7 @@ TEST_F(QuarantineTest, PlansFailWithTheReasonUntilTheOnlyWorkerIsReleased) {
     EXPECT_FALSE(Plan().ok());
   }
   EXPECT_THAT(Plan(), StatusIs(absl::StatusCode::kUnavailable,
-                               HasSubstr("in quarantine for wrong answers: "
-                                         "erring")));
+                               HasSubstr("in quarantine: erring")));
   EXPECT_THAT(Release("nobody"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nobody")));
   EXPECT_THAT(Release(""),

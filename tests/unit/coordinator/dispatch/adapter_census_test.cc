@@ -55,6 +55,30 @@ TEST(AdapterCensusTest, OneWorkerHasOneVoteHoweverOftenItDials) {
   EXPECT_EQ(BestVersion(census), "9");
 }
 
+TEST(AdapterCensusTest, AmongEqualsAVersionThatFailedComesLast) {
+  AdapterCensus census;
+  census.Add({Adapter("mist", "1")}, Host("a"));
+  census.Add({Adapter("mist", "2")}, Host("b"));
+  const Digest before = census.DigestOfBest();
+  census.NoteFailed({"mist", "1"});
+  EXPECT_EQ(BestVersion(census), "2");
+  EXPECT_NE(census.DigestOfBest(), before);
+  // A failure does not outweigh a vote.
+  census.Add({Adapter("mist", "1")}, Host("c"));
+  EXPECT_EQ(BestVersion(census), "1");
+  census.NoteFailed({"mist", "7"});
+  census.NoteFailed({"alpa", "1"});
+  EXPECT_EQ(BestVersion(census), "1");
+}
+
+TEST(AdapterCensusTest, UnfitVersionsArePassedOver) {
+  AdapterCensus census;
+  census.Add({Adapter("mist", "1")}, Host("a"));
+  census.Add({Adapter("mist", "2")}, Host("b"));
+  EXPECT_EQ(census.Best("mist", {{"mist", "1"}})->id.version, "2");
+  EXPECT_FALSE(census.Best("mist", {{"mist", "1"}, {"mist", "2"}}).has_value());
+}
+
 TEST(AdapterCensusTest, NamesAreSorted) {
   AdapterCensus census;
   census.Add({Adapter("mist", "1"), Adapter("alpa", "1")}, Host("a"));

@@ -58,7 +58,8 @@ TEST_F(RemoteSlicePlanSourceTest, PassesErrorsOn) {
   EXPECT_THAT(source_->Parallelize(
                   testing::CountingContext(),
                   std::vector<PairQuery>{{.max_search_steps = 0}}, nullptr),
-              StatusIs(absl::StatusCode::kInvalidArgument, "step 0"));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "worker test, adapter counting 1: step 0"));
 }
 
 TEST_F(RemoteSlicePlanSourceTest, StopsWhenToldTo) {

@@ -29,7 +29,7 @@ std::vector<TaskId> AddTasks(WorkQueue& queue, BatchId batch, int count) {
 
 bool Complete(WorkQueue& queue, WorkerId worker, TaskId task) {
   std::vector<WorkerId> others;
-  return queue.Complete(worker, task, &others);
+  return queue.Complete(worker, task, /*now_s=*/0, &others);
 }
 
 TEST(WorkQueueTest, LeasesInOrderUpToTheCapacity) {
@@ -179,7 +179,7 @@ TEST(WorkQueueTest, ALostWorkersTasksComeFirstAgain) {
   const WorkerId lost = queue.AddWorker({kAceso}, 2, 0);
   queue.LeaseTo(lost, 0);
 
-  const WorkQueue::LostLeases leases = queue.RemoveWorker(lost);
+  const WorkQueue::LostLeases leases = queue.RemoveWorker(lost, 0);
   EXPECT_THAT(leases.requeued, SizeIs(2));
   EXPECT_THAT(leases.given_up, IsEmpty());
   const WorkerId next = queue.AddWorker({kAceso}, 2, 0);
@@ -205,7 +205,7 @@ TEST(WorkQueueTest, ATaskThatKillsWorkersIsGivenUp) {
   for (int loss = 1; loss <= 3; ++loss) {
     const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
     ASSERT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
-    const WorkQueue::LostLeases leases = queue.RemoveWorker(worker);
+    const WorkQueue::LostLeases leases = queue.RemoveWorker(worker, 0);
     EXPECT_EQ(leases.given_up.size(), loss == 3 ? 1u : 0u);
   }
   EXPECT_EQ(queue.num_pending(), 0);
@@ -221,7 +221,7 @@ TEST(WorkQueueTest, TasksThatHadNotBegunAreNotBlamed) {
   AddTasks(queue, queue.OpenBatch(kAceso), 40);
   for (int loss = 0; loss < 3; ++loss) {
     ASSERT_THAT(queue.LeaseTo(workers[loss], 1), SizeIs(::testing::Gt(1)));
-    EXPECT_EQ(queue.RemoveWorker(workers[loss]).given_up.size(),
+    EXPECT_EQ(queue.RemoveWorker(workers[loss], 0).given_up.size(),
               loss == 2 ? 1u : 0u);
   }
   EXPECT_EQ(queue.num_pending(), 39);
@@ -238,7 +238,7 @@ TEST(WorkQueueTest, StragglersAreDoubledAndTheFirstAnswerWins) {
   EXPECT_THAT(queue.LeaseTo(idle, 30.1), ElementsAre(task));
 
   std::vector<WorkerId> others;
-  EXPECT_TRUE(queue.Complete(idle, task, &others));
+  EXPECT_TRUE(queue.Complete(idle, task, 31, &others));
   EXPECT_THAT(others, ElementsAre(slow));
   EXPECT_FALSE(Complete(queue, slow, task));
 }
@@ -266,7 +266,7 @@ TEST(WorkQueueTest, ADoubledTaskSurvivesEitherWorker) {
   const WorkerId idle = queue.AddWorker({kAceso}, 1, 0);
   queue.LeaseTo(slow, 0);
   queue.LeaseTo(idle, 31);
-  EXPECT_THAT(queue.RemoveWorker(slow).requeued, IsEmpty());
+  EXPECT_THAT(queue.RemoveWorker(slow, 0).requeued, IsEmpty());
   EXPECT_EQ(queue.num_pending(), 0);
   EXPECT_TRUE(Complete(queue, idle, task));
 }
@@ -381,7 +381,7 @@ TEST(WorkQueueTest, LossesOfDoubledTasksAreTold) {
   const WorkerId quick = queue.AddWorker({kAceso}, 1, 40);
   ASSERT_THAT(queue.LeaseTo(quick, 40), ElementsAre(task));
 
-  const WorkQueue::LostLeases lost = queue.RemoveWorker(slow);
+  const WorkQueue::LostLeases lost = queue.RemoveWorker(slow, 0);
   EXPECT_THAT(lost.hedged, ElementsAre(task));
   EXPECT_THAT(lost.requeued, IsEmpty());
 }
@@ -392,8 +392,8 @@ TEST(WorkQueueTest, WhatIsHandedBackComesFirstAgain) {
   const std::vector<TaskId> tasks = AddTasks(queue, batch, 2);
   const WorkerId worker = queue.AddWorker({kAceso}, 1, 0);
   queue.LeaseTo(worker, 0);
-  EXPECT_TRUE(queue.HandBack(worker, tasks[0]));
-  EXPECT_FALSE(queue.HandBack(worker, tasks[0]));
+  EXPECT_TRUE(queue.HandBack(worker, tasks[0], 0));
+  EXPECT_FALSE(queue.HandBack(worker, tasks[0], 0));
   EXPECT_THAT(queue.LeaseTo(worker, 0), ElementsAre(tasks[0]));
 }
 
@@ -468,8 +468,8 @@ class QueueState {
     if (workers_.empty()) return;
     const WorkerId worker = Any(workers_);
     std::erase(workers_, worker);
-    for (const TaskId task : queue_.RemoveWorker(worker).given_up) {
-      open_.erase(task);
+    for (const auto& lost : queue_.RemoveWorker(worker, now_s_).given_up) {
+      open_.erase(lost.task);
       ++num_given_up_;
     }
     EXPECT_THAT(queue_.LeaseTo(worker, now_s_), IsEmpty());
@@ -512,7 +512,7 @@ class QueueState {
     if (leases_.empty()) return;
     const WorkQueue::Lease lease = Any(leases_);
     if (Int(0, 1) == 0) {
-      queue_.HandBack(lease.worker, lease.task);
+      queue_.HandBack(lease.worker, lease.task, now_s_);
     } else {
       queue_.Refuse(lease.worker, lease.task);
     }

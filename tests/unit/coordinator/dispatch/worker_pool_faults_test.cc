@@ -182,11 +182,11 @@ TEST_F(WrongAnswersTest, AWorkerThatGoesOnIsNotAskedAnyMore) {
   RecordingWorker again;
   pool_.Connect(Named("w1"), again);
   EXPECT_EQ(pool_.Counts().quarantined, 1);
-  EXPECT_THAT(pool_.Run(kCounting, context_, Queries(1),
-                        {.should_stop = LettingTimePass()}),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       HasSubstr("(1 workers connected, 1 in quarantine for "
-                                 "wrong answers: w1)")));
+  EXPECT_THAT(
+      pool_.Run(kCounting, context_, Queries(1),
+                {.should_stop = LettingTimePass()}),
+      StatusIs(absl::StatusCode::kUnavailable,
+               HasSubstr("(1 workers connected, 1 in quarantine: w1)")));
   EXPECT_THAT(pool_.FindAdapter("counting", LettingTimePass()),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("w1")));
   EXPECT_THAT(again.AwaitLeases(0), IsEmpty());
@@ -319,23 +319,6 @@ TEST_F(WrongAnswersTest, AnErrorThatIsNoAnswerIsAskedAgainElsewhere) {
     pool_.Disconnect(broken_id);
     pool_.Disconnect(right_id);
   }
-}
-
-TEST_F(WrongAnswersTest, AVerdictAboutTheQuestionIsFinal) {
-  for (const absl::Status& verdict :
-       {absl::InvalidArgumentError("slice.runs: empty"),
-        absl::UnimplementedError("no mixtures of experts")}) {
-    RecordingWorker worker;
-    const WorkerId id = pool_.Connect(Named("w1"), worker);
-    auto run = RunAside(Queries(1));
-    const TaskId task = worker.AwaitLeases(1)[0];
-    const ThreadWorker other(pool_, parallelizer_);
-    AnswerWithError(id, task, verdict);
-    EXPECT_THAT(run.get(),
-                StatusIs(verdict.code(), std::string(verdict.message())));
-    pool_.Disconnect(id);
-  }
-  EXPECT_THAT(observer_.rejections, IsEmpty());
 }
 
 // A question that no worker can answer must not stop all of them.

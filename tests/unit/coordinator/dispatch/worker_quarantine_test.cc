@@ -50,6 +50,19 @@ TEST(WorkerQuarantineTest, OldFaultsAreForgiven) {
   }
 }
 
+TEST(WorkerQuarantineTest, LossesThatAreNearCountOnce) {
+  WorkerQuarantine quarantine = AfterThreeIn100s();
+  // All noted when the answers of others come in, in any order.
+  for (const double lost_s : {10, 12, 9, 34}) {
+    EXPECT_FALSE(quarantine.NoteLoss(FaultOf(kWorker), lost_s, 40));
+  }
+  EXPECT_EQ(quarantine.Find(kWorker)->rejections, 1);
+  EXPECT_FALSE(quarantine.NoteLoss(FaultOf(kWorker), 35, 40));
+  EXPECT_FALSE(quarantine.NoteLoss(FaultOf(kOther), 35, 40));
+  EXPECT_TRUE(quarantine.NoteLoss(FaultOf(kWorker), 60, 60));
+  EXPECT_FALSE(quarantine.Holds(kOther));
+}
+
 TEST(WorkerQuarantineTest, AnotherNameOrVersionIsTheSameWorker) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
   WorkerQuarantine::Fault fault = FaultOf(kWorker);

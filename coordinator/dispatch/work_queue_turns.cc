@@ -1,0 +1,253 @@
+// The part of WorkQueue that decides which worker is leased which task, how
+// many and when.
+#include <algorithm>
+#include <cmath>
+
+#include "coordinator/dispatch/work_queue.h"
+
+namespace tangram {
+namespace {
+
+// The most tasks leased in advance to a worker, per slot. They hide a round
+// trip as long as seven tasks.
+constexpr int64_t kMaxPrefetch = 7;
+// The most seconds of work leased in advance per slot. Batches wait for it.
+constexpr double kMaxPrefetchS = 1;
+// The weight of the last task in a worker's pace. The last four tasks make up
+// two thirds of it: 1 - (1 - 1/4)^4 = 0.68.
+constexpr double kPaceWeight = 0.25;
+// A worker that was overtaken so often or more is hedged after 1/32 of the
+// time. So a silent one costs a second or so, and a slow one keeps its tasks
+// for long enough to answer short ones.
+constexpr int kMaxHalvings = 5;
+
+}  // namespace
+
+// Returns whether `worker` offers the adapter of `task` and has not refused it.
+bool WorkQueue::MayHave(WorkerId worker, TaskId task) const {
+  const Task& wanted = tasks_.at(task);
+  return workers_.at(worker).adapters.count(AdapterOf(wanted)) > 0 &&
+         wanted.refused.count(worker) == 0;
+}
+
+const AdapterId& WorkQueue::AdapterOf(const Task& task) const {
+  return batches_.at(task.batches.front()).adapter;
+}
+
+// Returns whether a worker that could be leased `task` has an identity that is
+// wanted.
+bool WorkQueue::AnyTaker(
+    const Task& task,
+    absl::FunctionRef<bool(const WorkerIdentity&)> wanted) const {
+  const auto takers = takers_.find(AdapterOf(task));
+  if (takers == takers_.end()) return false;
+  for (const auto& [identity, connections] : takers->second) {
+    const bool may_have =
+        std::any_of(connections.begin(), connections.end(),
+                    [&](WorkerId id) { return task.refused.count(id) == 0; });
+    if (may_have && wanted(identity)) return true;
+  }
+  return false;
+}
+
+// Returns whether no other worker comes first. Workers with fewer setbacks do,
+// for a while: they may all be busy for long.
+bool WorkQueue::IsInTurn(const Worker& worker, const Task& task,
+                         double now_s) const {
+  const auto own = task.setbacks.find(worker.identity);
+  if (own == task.setbacks.end() ||
+      now_s - own->second.last_s > options_.hedge_after_s) {
+    return true;
+  }
+  return !AnyTaker(task, [&](const WorkerIdentity& other) {
+    const auto theirs = task.setbacks.find(other);
+    return theirs == task.setbacks.end() ||
+           theirs->second.count < own->second.count;
+  });
+}
+
+bool WorkQueue::HasHolderOf(const Task& task,
+                            const WorkerIdentity& identity) const {
+  return std::any_of(task.holders.begin(), task.holders.end(),
+                     [&](const Holder& holder) {
+                       return workers_.at(holder.worker).identity == identity;
+                     });
+}
+
+std::vector<WorkerId> WorkQueue::LeaseOrder(double now_s) const {
+  std::vector<WorkerId> order;
+  order.reserve(workers_.size());
+  for (const auto& [id, worker] : workers_) order.push_back(id);
+  if (!overtaken_.empty()) {
+    std::stable_partition(order.begin(), order.end(), [&](WorkerId id) {
+      return overtaken_.Count(workers_.at(id).identity, now_s) == 0;
+    });
+  }
+  return order;
+}
+
+// Updates the pace p, the seconds that a task takes in one slot. A worker with
+// c slots ends c tasks in the time of one, so an answer at time t after the
+// previous one at t', for a task leased at time s, gives
+//
+//   p ← p + w·((t − max(s, t'))·c − p),    w = kPaceWeight.
+//
+// The first answer sets p.
+void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
+  for (const Holder& holder : task.holders) {
+    if (holder.worker != id) continue;
+    const double began_s = std::max(holder.since_s, worker.last_answer_s);
+    const double took_s =
+        std::max(worker.last_heard_s - began_s, 0.0) * worker.capacity;
+    const double before_s = worker.pace_s.value_or(took_s);
+    worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
+    worker.last_answer_s = worker.last_heard_s;
+  }
+}
+
+// Returns the most leases of `worker`. With c its slots, S the slots of all
+// workers, p its pace and n the pending tasks,
+//
+//   limit = c·(1 + min(⌊kMaxPrefetchS / p⌋, kMaxPrefetch,
+//                      ⌊max(n − S, 0) / (2·S)⌋)).
+//
+// So the tasks leased in advance are at most half of those that must wait
+// anyway, and take the worker at most kMaxPrefetchS.
+size_t WorkQueue::LeaseLimit(const Worker& worker) const {
+  // The pace is unknown until the first answer.
+  if (!worker.pace_s.has_value()) return worker.capacity;
+  const int64_t slots = num_slots();
+  const int64_t behind = std::max(num_pending_ - slots, int64_t{0});
+  const int64_t in_time =
+      *worker.pace_s * kMaxPrefetch > kMaxPrefetchS
+          ? static_cast<int64_t>(kMaxPrefetchS / *worker.pace_s)
+          : kMaxPrefetch;
+  return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
+}
+
+// Takes a task by stride scheduling (Waldspurger and Weihl, 1995). It serves
+// the batch b with the least next turn, among those with a task for the worker.
+// With T the latest turn,
+//
+//   T ← max(T, next(b)),    next(b) ← T + stride(b).
+//
+// Ties go to the oldest batch. Tasks that the worker must not get are passed
+// over; they are rare. O(batches) without them.
+bool WorkQueue::TakePending(WorkerId id, double now_s, TaskId* task) {
+  const Worker& worker = workers_.at(id);
+  Batch* next = nullptr;
+  std::deque<TaskId>::iterator first;
+  for (auto& [batch_id, batch] : batches_) {
+    if (batch.pending.empty() || worker.adapters.count(batch.adapter) == 0 ||
+        (next != nullptr && batch.next_turn >= next->next_turn)) {
+      continue;
+    }
+    const auto allowed = std::find_if(
+        batch.pending.begin(), batch.pending.end(), [&](TaskId pending) {
+          return MayHave(id, pending) &&
+                 IsInTurn(worker, tasks_.at(pending), now_s);
+        });
+    if (allowed == batch.pending.end()) continue;
+    next = &batch;
+    first = allowed;
+  }
+  if (next == nullptr) return false;
+  // A batch does not catch up on turns that it missed without a worker.
+  turn_ = std::max(turn_, next->next_turn);
+  next->next_turn = turn_ + Stride(*next);
+  *task = *first;
+  next->pending.erase(first);
+  --num_pending_;
+  return true;
+}
+
+// Returns the turns until the next one of `batch`, the inverse of its part of
+// its key's share. With w = 2^priority and the sum over the batches of the same
+// key that have pending tasks,
+//
+//   stride(b) = Σ_b' w(b') / w(b).
+//
+// The inverse strides of a key's batches add up to 1, so all keys get the same
+// number of turns.
+double WorkQueue::Stride(const Batch& batch) const {
+  double total = 0;
+  for (const auto& [id, other] : batches_) {
+    if (other.share_key == batch.share_key && !other.pending.empty()) {
+      total += other.weight;
+    }
+  }
+  return total / batch.weight;
+}
+
+// Finds the task that is due for another holder for longest. A worker whose
+// identity holds it already takes it only if no other worker could.
+bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
+                              TaskId* task) const {
+  const WorkerIdentity& identity = workers_.at(worker).identity;
+  for (const auto& [due_s, id] : hedges_) {
+    if (due_s >= now_s) return false;
+    const Task& held = tasks_.at(id);
+    if (Holds(worker, id) || !MayHave(worker, id)) continue;
+    if (HasHolderOf(held, identity) && HasOther(held, identity)) continue;
+    *task = id;
+    return true;
+  }
+  return false;
+}
+
+// Returns whether a worker of another identity holds `task` or could take it.
+bool WorkQueue::HasOther(const Task& task,
+                         const WorkerIdentity& identity) const {
+  return std::any_of(task.holders.begin(), task.holders.end(),
+                     [&](const Holder& holder) {
+                       return workers_.at(holder.worker).identity != identity;
+                     }) ||
+         AnyTaker(task, [&](const WorkerIdentity& other) {
+           return other != identity;
+         });
+}
+
+// Returns when an idle worker may take the task too. With h holders, the last
+// of which took it at t and had been overtaken k times,
+//
+//   at = t + hedge_after · 2^(h − 1 − min(k, kMaxHalvings)).
+//
+// So a task that takes long occupies few workers, and workers that stay silent
+// about it, however many, do not keep it from the others for ever.
+double WorkQueue::HedgeAt(const Task& task) const {
+  const int earlier = static_cast<int>(task.holders.size()) - 1;
+  const Holder& last = task.holders.back();
+  const int overtaken = overtaken_.Count(workers_.at(last.worker).identity,
+                                         /*now_s=*/last.since_s);
+  return last.since_s + std::ldexp(options_.hedge_after_s,
+                                   earlier - std::min(overtaken, kMaxHalvings));
+}
+
+// Returns whether `task` probably kills its workers. With ℓ(w) the times that
+// identity w was lost with it, and m the least ℓ of the identities that could
+// take it next and of the one lost now, it does if
+//
+//   |{w: ℓ(w) > 0}| ≥ max_losses   or   Σ_w min(ℓ(w), m) ≥ max_losses.
+//
+// So a worker that goes away again and again cannot end the task while another
+// one may still try, and a sole worker that dies of it can.
+bool WorkQueue::IsHopeless(const Task& task, const WorkerIdentity& lost) const {
+  const auto losses_of = [&task](const WorkerIdentity& who) {
+    const auto it = task.setbacks.find(who);
+    return it == task.setbacks.end() ? 0 : it->second.num_losses;
+  };
+  int least = losses_of(lost);
+  AnyTaker(task, [&](const WorkerIdentity& who) {
+    least = std::min(least, losses_of(who));
+    return least == 0;
+  });
+  int num_identities = 0;
+  int sum = 0;
+  for (const auto& [who, setbacks] : task.setbacks) {
+    num_identities += setbacks.num_losses > 0;
+    sum += std::min(setbacks.num_losses, least);
+  }
+  return std::max(num_identities, sum) >= options_.max_losses;
+}
+
+}  // namespace tangram

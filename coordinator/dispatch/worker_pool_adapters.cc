@@ -1,0 +1,136 @@
+// The part of WorkerPool that knows which adapters workers offer.
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "coordinator/dispatch/worker_pool.h"
+
+namespace tangram {
+namespace {
+
+// Seconds after a worker has joined in which others may still be joining.
+// Workers dial at least every 5 s.
+constexpr double kJoiningS = 6;
+// Names of adapters that are remembered. Workers choose them, so their number
+// must be bounded; far more than the adapters that exist.
+constexpr size_t kMaxKnownAdapters = 1 << 10;
+// Names of adapters in an error: over three times the built-in ones.
+constexpr size_t kNamedAdapters = 20;
+
+// "aceso, alpa, ..."
+std::string FirstNames(const std::set<std::string>& names) {
+  const size_t count = std::min(names.size(), kNamedAdapters);
+  const auto end = std::next(names.begin(), static_cast<std::ptrdiff_t>(count));
+  return absl::StrCat(absl::StrJoin(names.begin(), end, ", "),
+                      end == names.end() ? "" : ", ...");
+}
+
+}  // namespace
+
+void WorkerPool::UpdateOffer(Worker& worker) {
+  const bool is_offered = !worker.draining && !worker.quarantined;
+  if (is_offered == worker.is_offered) return;
+  worker.is_offered = is_offered;
+  if (is_offered) {
+    census_.Add(worker.info.adapters, worker.info.identity);
+    for (const AdapterInfo& adapter : worker.info.adapters) {
+      if (ever_offered_.size() >= kMaxKnownAdapters) break;
+      ever_offered_.insert(adapter.id.name);
+    }
+  } else {
+    census_.Remove(worker.info.adapters, worker.info.identity);
+  }
+  const MutexLock lock(offered_mutex_);
+  offered_adapters_ = census_.DigestOfBest();
+}
+
+Digest WorkerPool::OfferedAdapters() const {
+  const MutexLock lock(offered_mutex_);
+  return offered_adapters_;
+}
+
+absl::StatusOr<AdapterInfo> WorkerPool::FindAdapter(
+    absl::string_view name, const std::function<bool()>& should_stop,
+    const std::set<AdapterId>& unfit) {
+  const MutexLock lock(mutex_);
+  const double give_up_s = options_.now_s() + options_.worker_wait_s;
+  while (true) {
+    if (const auto adapter = census_.Best(name, unfit)) return *adapter;
+    if (options_.now_s() >= give_up_s) return NoWorkerFor(name);
+    if (IsUnknown(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parallelizer: \"", name, "\"; expected one of ",
+                       FirstNames(ever_offered_)));
+    }
+    changed_.WaitFor(mutex_, kPollInterval);
+    if (should_stop && should_stop()) return absl::CancelledError("stopped");
+  }
+}
+
+absl::StatusOr<WorkerPool::AdapterList> WorkerPool::AllAdapters(
+    const std::function<bool()>& should_stop,
+    const std::set<AdapterId>& unfit) {
+  const MutexLock lock(mutex_);
+  const double give_up_s = options_.now_s() + options_.worker_wait_s;
+  AdapterList list;
+  while (true) {
+    for (const std::string& name : census_.Names()) {
+      if (auto best = census_.Best(name, unfit)) {
+        list.adapters.push_back(*std::move(best));
+      }
+    }
+    if (!list.adapters.empty()) break;
+    if (options_.now_s() >= give_up_s) return NoWorkerFor("any");
+    changed_.WaitFor(mutex_, kPollInterval);
+    if (should_stop && should_stop()) return absl::CancelledError("stopped");
+  }
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.quarantined || worker.draining) continue;
+    for (const AdapterInfo& adapter : worker.info.adapters) {
+      const std::string& name = adapter.id.name;
+      if (list.withheld.size() >= kNamedAdapters) return list;
+      if (list.withheld.count(name) == 0 && !census_.Best(name).has_value()) {
+        list.withheld[name] = NoWorkerFor(name);
+      }
+    }
+  }
+  return list;
+}
+
+bool WorkerPool::IsOffered(absl::string_view name,
+                           const std::set<AdapterId>& unfit) {
+  const MutexLock lock(mutex_);
+  return census_.Best(name, unfit).has_value();
+}
+
+void WorkerPool::NoteFailed(const AdapterId& adapter) {
+  const MutexLock lock(mutex_);
+  census_.NoteFailed(adapter);
+  const MutexLock offered_lock(offered_mutex_);
+  offered_adapters_ = census_.DigestOfBest();
+}
+
+bool WorkerPool::IsUnknown(absl::string_view adapter) const {
+  return !workers_.empty() && ever_offered_.count(std::string(adapter)) == 0 &&
+         options_.now_s() - last_join_s_ >= kJoiningS;
+}
+
+bool WorkerPool::IsSuperseded(const AdapterId& adapter) const {
+  return census_.Best(adapter.name, {adapter}).has_value() &&
+         std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+           const Worker& worker = entry.second;
+           const auto& offered = worker.info.adapters;
+           return worker.quarantined &&
+                  std::any_of(offered.begin(), offered.end(),
+                              [&](const AdapterInfo& info) {
+                                return info.id == adapter;
+                              });
+         });
+}
+
+}  // namespace tangram

@@ -1,0 +1,171 @@
+// Workers that come back under the same identity, go away with what they hold,
+// or stay silent about it.
+#include <string>
+#include <vector>
+
+#include "coordinator/dispatch/work_queue.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class WorkQueueTurnsTest : public ::testing::Test {
+ protected:
+  WorkerId Dial(const std::string& host, double now_s, int capacity = 1) {
+    return queue_.AddWorker({kAdapter}, capacity, now_s, {.host = host});
+  }
+  TaskId AddTask() { return queue_.AddTask(queue_.OpenBatch(kAdapter)); }
+  bool Complete(WorkerId worker, TaskId task, double now_s) {
+    std::vector<WorkerId> others;
+    queue_.CheckInvariants();
+    return queue_.Complete(worker, task, now_s, &others);
+  }
+
+  const AdapterId kAdapter{"aceso", "1"};
+  WorkQueue queue_{
+      {.silence_limit_s = 15, .hedge_after_s = 30, .max_losses = 3}};
+};
+
+// Dials, takes the task and hangs up. The other worker is busy meanwhile.
+TEST_F(WorkQueueTurnsTest, AWorkerThatHangsUpAgainAndAgainEndsNoTask) {
+  const AdapterId other{"mist", "1"};
+  const TaskId first = queue_.AddTask(queue_.OpenBatch(other));
+  const WorkerId honest =
+      queue_.AddWorker({kAdapter, other}, 1, 0, {.host = "honest"});
+  ASSERT_THAT(queue_.LeaseTo(honest, 0), ElementsAre(first));
+  const TaskId task = AddTask();
+  const WorkerId bad = Dial("bad", 0);
+  ASSERT_THAT(queue_.LeaseTo(bad, 0), ElementsAre(task));
+  EXPECT_THAT(queue_.RemoveWorker(bad, 0).requeued, ElementsAre(task));
+  for (int round = 1; round <= 10; ++round) {
+    // It gets the task again only if the other has not taken it for 30 s.
+    const double now_s = 31 * round;
+    const WorkerId again = Dial("bad", now_s);
+    EXPECT_THAT(queue_.LeaseTo(again, now_s - 1.5), IsEmpty());
+    EXPECT_THAT(queue_.LeaseTo(again, now_s), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(again, now_s);
+    EXPECT_THAT(lost.requeued, ElementsAre(task));
+    EXPECT_THAT(lost.given_up, IsEmpty());
+    queue_.CheckInvariants();
+  }
+  EXPECT_TRUE(Complete(honest, first, 400));
+  EXPECT_THAT(queue_.LeaseTo(honest, 400), ElementsAre(task));
+}
+
+TEST_F(WorkQueueTurnsTest, ASoleWorkerThatDiesOfATaskGivesItUp) {
+  const TaskId task = AddTask();
+  for (int loss = 1; loss <= 3; ++loss) {
+    const WorkerId worker = Dial("sole", 0);
+    ASSERT_THAT(queue_.LeaseTo(worker, 0), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(worker, 0);
+    ASSERT_THAT(lost.given_up, SizeIs(loss == 3 ? 1 : 0));
+    if (loss == 3) {
+      EXPECT_EQ(lost.given_up[0].num_losses, 3);
+    }
+  }
+}
+
+// One loss each is 1 + 1 < 3; two are 2 + 2.
+TEST_F(WorkQueueTurnsTest, TwoWorkersThatDieOfATaskInTurnGiveItUp) {
+  const TaskId task = AddTask();
+  std::vector<WorkerId> workers = {Dial("a", 0), Dial("b", 0)};
+  for (int loss = 1; loss <= 4; ++loss) {
+    const int dying = (loss + 1) % 2;
+    ASSERT_THAT(queue_.LeaseTo(workers[dying], 0), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(workers[dying], 0);
+    EXPECT_THAT(lost.given_up, SizeIs(loss == 4 ? 1 : 0)) << loss;
+    workers[dying] = Dial(dying == 0 ? "a" : "b", 0);
+    // The one with fewer losses comes first.
+    if (loss % 2 == 1) {
+      EXPECT_THAT(queue_.LeaseTo(workers[dying], 0), IsEmpty());
+    }
+  }
+  EXPECT_EQ(queue_.num_pending(), 0);
+}
+
+TEST_F(WorkQueueTurnsTest, ThreeWorkersThatDieOfATaskGiveItUp) {
+  const TaskId task = AddTask();
+  Dial("spare", 0);
+  for (const char* host : {"a", "b", "c"}) {
+    const WorkerId worker = Dial(host, 0);
+    ASSERT_THAT(queue_.LeaseTo(worker, 0), ElementsAre(task));
+    EXPECT_THAT(queue_.RemoveWorker(worker, 0).given_up,
+                SizeIs(host[0] == 'c' ? 1 : 0));
+  }
+}
+
+TEST_F(WorkQueueTurnsTest, WhatAWorkerHandsBackGoesToOthersFirst) {
+  const WorkerId leaving = Dial("a", 0);
+  const WorkerId also_a = Dial("a", 0);
+  const WorkerId other = Dial("b", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(leaving, 0), ElementsAre(task));
+  EXPECT_TRUE(queue_.HandBack(leaving, task, 0));
+  EXPECT_THAT(queue_.LeaseTo(also_a, 0), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(other, 0), ElementsAre(task));
+}
+
+TEST_F(WorkQueueTurnsTest, ATaskHasOneHolderOfEachIdentity) {
+  const WorkerId silent = Dial("silent", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(task));
+  const WorkerId also_silent = Dial("silent", 0);
+  const WorkerId honest = Dial("honest", 0);
+  EXPECT_THAT(queue_.LeaseTo(also_silent, 1000), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(honest, 1000), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(also_silent, 10'000), IsEmpty());
+  EXPECT_THAT(queue_.HoldersOf(task), ElementsAre(silent, honest));
+}
+
+// Without credentials, all workers of a host have one identity.
+TEST_F(WorkQueueTurnsTest, ConnectionsOfTheOnlyIdentityHelpEachOther) {
+  const WorkerId slow = Dial("sole", 0);
+  const WorkerId idle = Dial("sole", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(slow, 0), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(idle, 31), ElementsAre(task));
+}
+
+TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsHedgedSoonerAndAskedLast) {
+  WorkerId silent = Dial("silent", 0);
+  const WorkerId honest = Dial("honest", 0);
+  EXPECT_THAT(queue_.LeaseOrder(0), ElementsAre(silent, honest));
+  double now_s = 0;
+  // 30 s, halved each time, five times at most.
+  for (const double waits_s : {30.0, 15.0, 7.5, 3.75, 1.875, 0.9375, 0.9375}) {
+    const TaskId task = AddTask();
+    ASSERT_THAT(queue_.LeaseTo(silent, now_s), ElementsAre(task));
+    EXPECT_THAT(queue_.LeaseTo(honest, now_s + waits_s), IsEmpty()) << waits_s;
+    now_s += waits_s + 0.01;
+    EXPECT_THAT(queue_.LeaseTo(honest, now_s), ElementsAre(task)) << waits_s;
+    EXPECT_TRUE(Complete(honest, task, now_s));
+    EXPECT_THAT(queue_.LeaseOrder(now_s), ElementsAre(honest, silent));
+    // Another connection changes nothing.
+    queue_.RemoveWorker(silent, now_s);
+    silent = Dial("silent", now_s);
+    queue_.CheckInvariants();
+  }
+  // Ten minutes later, it is as good as any other.
+  now_s += 601;
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, now_s), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(honest, now_s + 29), IsEmpty());
+}
+
+TEST_F(WorkQueueTurnsTest, TheFirstToAnswerHasNotBeenOvertaken) {
+  const WorkerId slow = Dial("slow", 0);
+  const WorkerId later = Dial("later", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(slow, 0), ElementsAre(task));
+  ASSERT_THAT(queue_.LeaseTo(later, 31), ElementsAre(task));
+  EXPECT_TRUE(Complete(slow, task, 40));
+  EXPECT_THAT(queue_.LeaseOrder(40), ElementsAre(slow, later));
+}
+
+}  // namespace
+}  // namespace tangram

@@ -1,0 +1,222 @@
+// Verdicts that one worker gives, and workers that go away with their queries.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/dispatch/worker_pool_fixture.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using testing::kCounting;
+using testing::Named;
+using testing::RecordingWorker;
+using ::testing::SizeIs;
+using testing::StatusIs;
+using testing::WorkerPoolTest;
+
+const absl::Status kMalformed = absl::InvalidArgumentError("slice.runs: empty");
+const absl::Status kUnknownModel =
+    absl::UnimplementedError("no mixtures of experts");
+
+class VerdictsTest : public WorkerPoolTest {
+ protected:
+  // Another worker, and its connection.
+  struct Peer {
+    RecordingWorker connection;
+    WorkerId id = 0;
+  };
+
+  void Connect(const std::string& name, Peer& peer) {
+    peer.id = pool_.Connect(Named(name), peer.connection);
+  }
+  void Judge(const Peer& peer, TaskId task, absl::Status verdict) {
+    pool_.OnAnswers(peer.id, {{task, std::move(verdict)}});
+  }
+};
+
+TEST_F(VerdictsTest, TheVerdictOfTheOnlyWorkerStandsAndNamesIt) {
+  Peer sole;
+  Connect("w1", sole);
+  auto malformed = RunAside(Queries(1));
+  Judge(sole, sole.connection.AwaitLeases(1)[0], kMalformed);
+  EXPECT_THAT(malformed.get(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "worker w1 (tangram 1.2), adapter counting 1: "
+                       "slice.runs: empty"));
+  // Plans quote this one, so it must not depend on the worker.
+  auto unknown = RunAside(Queries(1, 1));
+  Judge(sole, sole.connection.AwaitLeases(2)[1], kUnknownModel);
+  EXPECT_THAT(unknown.get(), StatusIs(absl::StatusCode::kUnimplemented,
+                                      "no mixtures of experts"));
+  EXPECT_THAT(observer_.rejections, IsEmpty());
+  EXPECT_EQ(observer_.events[QueryEvent::kFailed], 2);
+}
+
+TEST_F(VerdictsTest, AVerdictThatASecondWorkerGivesIsFinal) {
+  for (const absl::Status& verdict : {kMalformed, kUnknownModel}) {
+    Peer first;
+    Connect("w1", first);
+    auto run = RunAside(Queries(1));
+    const TaskId task = first.connection.AwaitLeases(1)[0];
+    Peer second;
+    Connect("w2", second);
+    Judge(first, task, verdict);
+    EXPECT_THAT(second.connection.AwaitLeases(1), ElementsAre(task));
+    Judge(second, task, verdict);
+    EXPECT_THAT(run.get(),
+                StatusIs(verdict.code(), std::string(verdict.message())));
+    pool_.Disconnect(first.id);
+    pool_.Disconnect(second.id);
+  }
+  EXPECT_THAT(observer_.rejections, IsEmpty());
+}
+
+TEST_F(VerdictsTest, AnAnswerContradictsAVerdictAndItsWorkerIsBlamed) {
+  Peer liar;
+  Connect("liar", liar);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(observer_.quarantines, IsEmpty());
+    auto run = RunAside(Queries(1, i));
+    const TaskId task = liar.connection.AwaitLeases(i + 1)[i];
+    Peer honest;
+    Connect("honest", honest);
+    Judge(liar, task, i == 0 ? kMalformed : kUnknownModel);
+    AnswerWith(honest.id, honest.connection.AwaitLeases(1)[0], 7);
+    EXPECT_THAT(StepsOf(*run.get()), ElementsAre(7));
+    pool_.Disconnect(honest.id);
+  }
+  ASSERT_THAT(observer_.rejections, SizeIs(3));
+  EXPECT_EQ(observer_.rejections[0].reason, RejectionReason::kError);
+  EXPECT_EQ(observer_.rejections[0].fault,
+            "worker liar (tangram 1.2), adapter counting 1: slice.runs: empty");
+  EXPECT_THAT(observer_.quarantines, ElementsAre("liar held"));
+}
+
+TEST_F(VerdictsTest, ConnectionsOfOneWorkerAreOneOpinion) {
+  Peer first;
+  Peer second;
+  Connect("w1", first);
+  auto run = RunAside(Queries(1));
+  const TaskId task = first.connection.AwaitLeases(1)[0];
+  Connect("w1", second);
+  Judge(first, task, kMalformed);
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                  HasSubstr("worker w1 ")));
+  EXPECT_THAT(second.connection.AwaitLeases(0), IsEmpty());
+}
+
+TEST_F(VerdictsTest, OfTwoVerdictsTheMilderCountsAndAThirdWorkerDecides) {
+  for (const bool has_third : {false, true}) {
+    Peer first;
+    Peer second;
+    Peer third;
+    Connect("w1", first);
+    auto run = RunAside(Queries(1));
+    const TaskId task = first.connection.AwaitLeases(1)[0];
+    Connect("w2", second);
+    if (has_third) Connect("w3", third);
+    Judge(first, task, kMalformed);
+    second.connection.AwaitLeases(1);
+    Judge(second, task, kUnknownModel);
+    if (has_third) {
+      EXPECT_THAT(third.connection.AwaitLeases(1), ElementsAre(task));
+      Judge(third, task, kMalformed);
+    }
+    EXPECT_THAT(run.get(),
+                StatusIs(has_third ? absl::StatusCode::kInvalidArgument
+                                   : absl::StatusCode::kUnimplemented,
+                         std::string(has_third ? kMalformed.message()
+                                               : kUnknownModel.message())));
+    pool_.Disconnect(first.id);
+    pool_.Disconnect(second.id);
+    if (has_third) pool_.Disconnect(third.id);
+  }
+  EXPECT_THAT(observer_.quarantines, IsEmpty());
+}
+
+TEST_F(VerdictsTest, ASecondWorkerThatStaysSilentIsNotWaitedForWithoutEnd) {
+  Peer first;
+  Connect("w1", first);
+  auto run = RunAside(Queries(1));
+  const TaskId task = first.connection.AwaitLeases(1)[0];
+  Peer silent;
+  Connect("silent", silent);
+  Judge(first, task, kMalformed);
+  EXPECT_THAT(silent.connection.AwaitLeases(1), ElementsAre(task));
+  now_s_ = 31;  // Longer than WorkQueueOptions::hedge_after_s.
+  for (const WorkerId id : {first.id, silent.id}) pool_.Heard(id);
+  pool_.Tick();
+  EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                  HasSubstr("worker w1 ")));
+  EXPECT_THAT(silent.connection.cancelled(), ElementsAre(task));
+  EXPECT_EQ(pool_.Counts().leased, 0);
+}
+
+class LossesTest : public VerdictsTest {
+ protected:
+  // A worker takes a query and hangs up; `honest` answers.
+  void HangUp(const std::string& name, int number, Peer& honest) {
+    Peer bad;
+    Connect(name, bad);
+    auto run = RunAside(Queries(1, number));
+    const TaskId task = bad.connection.AwaitLeases(1)[0];
+    Connect("honest", honest);
+    pool_.Disconnect(bad.id);
+    EXPECT_THAT(honest.connection.AwaitLeases(1), ElementsAre(task));
+    AnswerWith(honest.id, task, number);
+    EXPECT_THAT(StepsOf(*run.get()), ElementsAre(number));
+    pool_.Disconnect(honest.id);
+  }
+};
+
+TEST_F(LossesTest, AWorkerThatGoesAwayWithQueriesIsQuarantined) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(observer_.quarantines, IsEmpty());
+    now_s_ = 30 * i;
+    Peer honest;
+    HangUp("bad", i, honest);
+  }
+  ASSERT_THAT(observer_.quarantines, ElementsAre("bad held"));
+  EXPECT_THAT(
+      pool_.Workers()[0].last_fault,
+      HasSubstr("worker bad (tangram 1.2): lost while it held queries"));
+}
+
+TEST_F(LossesTest, AHostThatIsCutOffIsBlamedOnceForAllItsConnections) {
+  for (int i = 0; i < 10; ++i) {
+    now_s_ = 2 * i;
+    Peer honest;
+    HangUp("restarting", i, honest);
+  }
+  EXPECT_THAT(observer_.quarantines, IsEmpty());
+  Peer again;
+  Connect("restarting", again);
+  EXPECT_EQ(pool_.Workers()[0].rejected, 1);
+}
+
+TEST_F(LossesTest, AWorkerThatIsRestartedAndAnswersIsNotBlamed) {
+  auto run = RunAside(Queries(1));
+  for (int i = 0; i < 2; ++i) {
+    Peer restarting;
+    Connect("w1", restarting);
+    const TaskId task = restarting.connection.AwaitLeases(1)[0];
+    if (i == 1) AnswerWith(restarting.id, task, 5);
+    pool_.Disconnect(restarting.id);
+  }
+  EXPECT_THAT(StepsOf(*run.get()), ElementsAre(5));
+  EXPECT_THAT(pool_.Workers(), IsEmpty());
+  Peer again;
+  Connect("w1", again);
+  EXPECT_EQ(pool_.Workers()[0].rejected, 0);
+}
+
+}  // namespace
+}  // namespace tangram
