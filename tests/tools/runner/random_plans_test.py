@@ -1,6 +1,6 @@
 """Random plans train as one process does.
 
-random_plans_test.py <repository root> <folder of binaries> [number of plans]
+random_plans_test.py <repository root> <folder of binaries> [number of plans] [first]
 """
 
 import json
@@ -10,6 +10,7 @@ import unittest
 import harness
 import random_plans
 
+FIRST = int(sys.argv.pop()) if len(sys.argv) > 4 else 0
 NUM_PLANS = int(sys.argv.pop()) if len(sys.argv) > 3 else 15
 
 
@@ -21,7 +22,7 @@ class RandomPlansTest(unittest.TestCase):
         from tangram_runner.__main__ import parse
         from tangram_runner.job import Job
         from tangram_runner.read_plan import plan_of
-        for seed in range(NUM_PLANS):
+        for seed in range(FIRST, FIRST + NUM_PLANS):
             with self.subTest(seed):
                 data = random_plans.random_plan(seed)
                 plan = tiny.tiny(plan_of(data))

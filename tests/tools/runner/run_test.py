@@ -137,6 +137,18 @@ class RunTest(unittest.TestCase):
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class BorderTest(unittest.TestCase):
+
+    def test_messages_of_columns(self):
+        # Gradients may come with any strides, even of one number.
+        whole = torch.arange(8, dtype=torch.float64).view(4, 2)
+        for part in whole[:, 1:], whole[1:2, 1]:
+            message = border.as_bytes(part)
+            self.assertEqual(message.view(torch.float64).tolist(),
+                             part.flatten().tolist())
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
 class FaultTest(unittest.TestCase):
     """Faults of stage 1 of 3 alone. One process has no stage 1, so it is right."""
 

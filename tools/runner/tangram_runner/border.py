@@ -53,6 +53,13 @@ def _routes(live, sequence_length, senders, receivers):
     return result
 
 
+def as_bytes(tensor):
+    # Adjacent numbers in memory, which a contiguous tensor of one number may not say
+    # that it is.
+    tensor = tensor.detach().clone(memory_format=torch.contiguous_format)
+    return tensor.view(-1).view(torch.uint8)
+
+
 class Exchange:
     """Moves tensors over a border in one direction: 0 forward, 1 backward."""
 
@@ -74,8 +81,8 @@ class Exchange:
             if source != fabric.rank:
                 continue
             # As bytes, because choices of experts are whole numbers.
-            parts = [tensors[name].detach()[within(box, self.sent[name][source])]
-                     .reshape(-1).view(torch.uint8) for name, box in pieces]
+            parts = [as_bytes(tensors[name][within(box, self.sent[name][source])])
+                     for name, box in pieces]
             fabric.send(torch.cat(parts), target, self.tag, self.channel)
 
     def receive(self, fabric, dtype):

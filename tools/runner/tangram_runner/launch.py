@@ -38,10 +38,10 @@ def join(work):
     own_gpu = (device.type == "cuda" and torch.cuda.device_count()
                >= int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
     dist.init_process_group("nccl" if own_gpu else "gloo")
-    try:
-        return work(Fabric(device))
-    finally:
-        dist.destroy_process_group()
+    result = work(Fabric(device))
+    # Not after an error, which this rank is to report before others miss it.
+    dist.destroy_process_group()
+    return result
 
 
 def _one_of(rank, num_ranks, port, work, results):
