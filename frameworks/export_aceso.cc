@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,17 +8,28 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/domain/closed_segments.h"
 #include "frameworks/flexpipe_operators.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/model_details.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
 
 // Exports to FlexPipe, Aceso's runtime (microsoft/SuperScaler, branch Aceso,
-// runtime/). Stages hold any operators, each operator has its own tp and dp,
-// and any operators are recomputed. Models are GPTs with learned positions,
-// LayerNorm and biases.
+// runtime/). Models are GPTs with learned positions, LayerNorm and biases.
+//
+// Its format has stages of any operators, each operator with its own tp and dp,
+// and recomputation of any operators. It trains less than that rightly:
+// - Only the main output of a stage carries gradients to the stage before. A
+//   residual or values that skip a border get none, so borders are residual
+//   cuts.
+// - Tensors that skip the end of a recomputed segment come from a region
+//   without gradients, so segments are closed.
+// - A stage divides its gradients by its own dp, and the loss is divided by the
+//   last stage's, so all stages have one dp.
 namespace tangram {
 namespace {
 
@@ -49,9 +61,7 @@ absl::Status CheckModel(const ModelSpec& model) {
                     "those of the first layer");
     }
   }
-  if (model.layers.front().max_position_embeddings > 0) return absl::OkStatus();
-  return Refuse("model.layers[0].max_position_embeddings", "0",
-                "learned positions, which FlexPipe's GPT has");
+  return absl::OkStatus();
 }
 
 // Returns `value` for each FlexPipe operator of a stage.
@@ -76,59 +86,46 @@ std::vector<int> RecomputedOps(const ModelSpec& model, const StagePlan& stage) {
   return recomputed;
 }
 
-// Returns whether either degree divides the other.
-bool Divide(int a, int b) { return a % b == 0 || b % a == 0; }
-
-// Refuses what FlexPipe cannot run in a stage, and degrees of the next stage
-// that it cannot exchange with.
-absl::Status CheckStage(const ModelSpec& model, const PipelinePlan& plan,
-                        int index) {
-  const StagePlan& stage = plan.stages[index].plan;
-  const StageParallelism& p = stage.parallelism;
-  const std::string field = absl::StrCat("stages[", index, "]");
+// Refuses what FlexPipe cannot run in a stage, and a dp other than the first
+// stage's.
+void CheckStage(const PipelinePlan& plan, int index, Obstacles& obstacles) {
+  const StageParallelism& p = plan.stages[index].plan.parallelism;
   if (p.cp_degree > 1) {
-    return Refuse(field + ".plan.parallelism.cp_degree", p.cp_degree,
-                  "1, as FlexPipe has no context parallelism");
+    obstacles.Refuse(StageField(index, ".plan.parallelism.cp_degree"),
+                     p.cp_degree, "1, as FlexPipe has no context parallelism");
   }
-  if (LiesUnderSkippingTensor(model, FlexPipeIndex(model, stage.begin),
-                              FlexPipeIndex(model, stage.end))) {
-    return Refuse(field, "a stage inside an attention or an MLP block",
-                  "more operators: FlexPipe sends a residual to the next stage "
-                  "and no further");
+  const int dp = plan.stages.front().plan.parallelism.dp_degree;
+  if (p.dp_degree != dp) {
+    obstacles.Refuse(StageField(index, ".plan.parallelism.dp_degree"),
+                     p.dp_degree,
+                     absl::StrCat(dp,
+                                  " as in the first stage: FlexPipe divides "
+                                  "the gradients of a stage by its own dp, and "
+                                  "the loss by that of the last stage"));
   }
   // The loss returns to the first stage, so that stage follows the last.
   const int next = (index + 1) % plan.num_stages();
-  const StageParallelism& q = plan.stages[next].plan.parallelism;
-  const std::string next_field =
-      absl::StrCat("stages[", next, "].plan.parallelism");
-  if (!Divide(p.tp_degree, q.tp_degree)) {
-    return Refuse(next_field + ".tp_degree", q.tp_degree,
-                  absl::StrCat("a divisor or multiple of the ", p.tp_degree,
-                               " of stages[", index, "], which is before it"));
-  }
-  if (!Divide(p.dp_degree, q.dp_degree)) {
-    return Refuse(next_field + ".dp_degree", q.dp_degree,
-                  absl::StrCat("a divisor or multiple of the ", p.dp_degree,
-                               " of stages[", index, "], which is before it"));
-  }
-  return absl::OkStatus();
+  const int tp = plan.stages[next].plan.parallelism.tp_degree;
+  if (p.tp_degree % tp == 0 || tp % p.tp_degree == 0) return;
+  obstacles.Refuse(StageField(next, ".plan.parallelism.tp_degree"), tp,
+                   absl::StrCat("a divisor or multiple of the ", p.tp_degree,
+                                " of stages[", index, "], which is before it"));
 }
 
-absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
-  TANGRAM_RETURN_IF_ERROR(CheckForAceso(in.model, in.training));
+void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                 Obstacles& obstacles) {
+  obstacles.Add(CheckForAceso(in.model, in.training));
   if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", plan.virtual_stages, "1");
+    obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
   }
   int world = 0;
   for (int i = 0; i < plan.num_stages(); ++i) {
-    TANGRAM_RETURN_IF_ERROR(CheckStage(in.model, plan, i));
+    CheckStage(plan, i, obstacles);
     world += static_cast<int>(plan.stages[i].gpus.size());
   }
-  if (!AcesoAcceptsGpus(world)) {
-    return Refuse("stages", absl::StrCat(world, " GPUs"),
-                  "1, 2 or a multiple of 4 in all");
-  }
-  return absl::OkStatus();
+  if (AcesoAcceptsGpus(world)) return;
+  obstacles.Refuse("stages", absl::StrCat(world, " GPUs"),
+                   "1, 2 or a multiple of 4 in all");
 }
 
 // Changes training to what FlexPipe does.
@@ -145,7 +142,7 @@ TrainingOptions LowerTraining(const PlannedTraining& in) {
 }
 
 // Drops sequence parallelism, ZeRO, 2-D tensor parallelism, sharded experts and
-// offloading, which FlexPipe lacks.
+// offloading, which FlexPipe lacks, and closes the recomputed segments.
 void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
   plan.schedule = PipelineSchedule::kOneFOneB;
   for (PlacedStage& stage : plan.stages) {
@@ -158,8 +155,9 @@ void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
     // FlexPipe never recomputes embedding and head, and keeps outputs.
     ChangeMasks(
         [&](int layer, OpMask mask) {
-          return model.layers[layer].kind == LayerKind::kTransformer
-                     ? mask & ~kDropOutputs
+          const LayerSpec& spec = model.layers[layer];
+          return spec.kind == LayerKind::kTransformer
+                     ? CloseSegments(spec, mask & ~kDropOutputs)
                      : kRecomputeNone;
         },
         stage.plan);
@@ -209,6 +207,52 @@ std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
   return JsonLines(config);
 }
 
+// GPT-2's tokenizer, the only one of FlexPipe's GPT.
+constexpr int kTokenizerWords = 50257;
+
+// Returns the vocabulary that FlexPipe makes if it pads the tokenizer's words
+// to a multiple of `divisor` in each rank of the highest tp.
+int PaddedVocabulary(int divisor, int max_tp) {
+  const int multiple = divisor * max_tp;
+  return (kTokenizerWords + multiple - 1) / multiple * multiple;
+}
+
+// Returns the divisor with which FlexPipe makes the model's vocabulary, or else
+// its own default.
+int VocabularyDivisor(int vocabulary, int max_tp) {
+  constexpr int kDefault = 128;
+  const bool possible =
+      vocabulary >= kTokenizerWords && vocabulary % max_tp == 0;
+  return possible ? vocabulary / max_tp : kDefault;
+}
+
+// Returns what no plan changes: the data, the vocabulary where it cannot be the
+// model's, and details of the model.
+std::vector<std::string> AlwaysLost(const PlannedTraining& in, int max_tp) {
+  std::vector<std::string> losses = {
+      "data: yours; becomes synthetic, every token and label 0 and a random "
+      "attention mask, as FlexPipe reads no other"};
+  const int planned = in.model.layers.front().vocab_size;
+  const int run = PaddedVocabulary(VocabularyDivisor(planned, max_tp), max_tp);
+  if (run != planned) {
+    losses.push_back(absl::StrCat("model.vocab_size: ", planned, "; becomes ",
+                                  run, ", GPT-2's ", kTokenizerWords,
+                                  " padded"));
+  }
+  absl::c_copy(LostDetails(in.model, in.training,
+                           {.norm_epsilon = true, .dropout_rates = true}),
+               std::back_inserter(losses));
+  return losses;
+}
+
+int MaxTp(const PipelinePlan& plan) {
+  int most = 1;
+  for (const PlacedStage& stage : plan.stages) {
+    most = std::max(most, stage.plan.parallelism.tp_degree);
+  }
+  return most;
+}
+
 std::string Command(const PlannedTraining& in, const TrainingOptions& training,
                     const PipelinePlan& plan) {
   const LayerSpec& layer = in.model.layers[1];
@@ -221,15 +265,20 @@ std::string Command(const PlannedTraining& in, const TrainingOptions& training,
   if (training.fp32_gradients) {
     options += " --accumulate-allreduce-grads-in-fp32";
   }
-  if (!training.dropout) {
-    options += " --attention-dropout 0 --hidden-dropout 0";
+  const DropoutRates dropout = DropoutOf(in.model, training);
+  absl::StrAppend(&options, " --attention-dropout ",
+                  DetailText(dropout.attention), " --hidden-dropout ",
+                  DetailText(dropout.hidden));
+  if (in.model.details.norm_epsilon > 0) {
+    absl::StrAppend(&options, " --layernorm-epsilon ",
+                    DetailText(in.model.details.norm_epsilon));
   }
+  const int max_tp = MaxTp(plan);
+  absl::StrAppend(
+      &options, " --make-vocab-size-divisible-by ",
+      VocabularyDivisor(in.model.layers.front().vocab_size, max_tp));
   // Stages with different tp degrees send parts of a sequence.
-  const auto parts = absl::c_max_element(
-      plan.stages, [](const PlacedStage& a, const PlacedStage& b) {
-        return a.plan.parallelism.tp_degree < b.plan.parallelism.tp_degree;
-      });
-  if (training.sequence_length % parts->plan.parallelism.tp_degree != 0) {
+  if (training.sequence_length % max_tp != 0) {
     options += " --no-scatter-gather-tensors-in-pipeline";
   }
   const bool tied = in.model.layers.back().tied_embeddings;
@@ -249,10 +298,16 @@ exec "${torchrun[@]}" pretrain_gpt.py \
 
 absl::Status CheckForAceso(const ModelSpec& model,
                            const TrainingOptions& training) {
+  Obstacles obstacles;
   if (training.precision == Precision::kFp8) {
-    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+    obstacles.Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
   }
-  return CheckModel(model);
+  obstacles.Add(CheckModel(model));
+  if (model.layers.front().max_position_embeddings == 0) {
+    obstacles.Refuse("model.layers[0].max_position_embeddings", "0",
+                     "learned positions, which FlexPipe's GPT has");
+  }
+  return obstacles.AsStatus();
 }
 
 // FlexPipe makes groups of 2 and of 4 ranks even if they are not used.
@@ -271,17 +326,25 @@ TrainingOptions TrainingUnderAceso(TrainingOptions training) {
 
 absl::StatusOr<FrameworkExport> ExportToAceso(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
+  Obstacles obstacles;
+  CheckGuards(in, plan, obstacles);
+  obstacles.Add(RoundToResiduals(in.model, plan));
+  const absl::StatusOr<std::vector<RankedHost>> ranked =
+      HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  const std::vector<RankedHost>& hosts = *ranked;
   LowerStages(in.model, plan);
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
   FrameworkExport result{
       .training = LowerTraining(in),
-      .guards = {("tp and dp of neighbouring stages divide one another, the "
-                  "last and the first included"),
+      .framework_losses = AlwaysLost(in, MaxTp(plan)),
+      .guards = {"all stages have one dp",
+                 ("tp of neighbouring stages divide one another, the last and "
+                  "the first included"),
                  "every replica's microbatch is whole",
                  "the number of GPUs is 1, 2 or a multiple of 4",
-                 "no stage lies under a residual that skips it",
+                 "nothing but the main output crosses the border of a stage",
+                 "nothing but its output leaves a recomputed segment",
                  "the model is one that FlexPipe builds",
                  "hosts are in the order of the stages"}};
   result.files = {

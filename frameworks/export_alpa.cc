@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/model_details.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
 
@@ -193,6 +194,7 @@ absl::StatusOr<FrameworkExport> ExportToAlpa(const PlannedTraining& in) {
           "start Ray on the hosts in the order of hostfile, then "
           "alpa.parallelize(method=alpa_stages.method)",
       .training = TrainingUnderAlpa(in.training),
+      .framework_losses = LostDetails(in.model, in.training, {}),
       .guards = {"hosts are in the order in which Alpa assigns them, which "
                  "is not that of the stages",
                  "parts of a host fill it", "every host has as many GPUs"}};

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/megatron_options.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
@@ -47,45 +48,53 @@ void LowerParallelism(const ModelSpec& model, PipelinePlan& plan) {
   }
 }
 
-// Refuses plans that FlagScale would accept and then hang on or train wrongly.
-absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+// Refuses tied embeddings in stages between which FlagScale cannot share them.
+void CheckTiedEnds(const PipelinePlan& plan, Obstacles& obstacles) {
   const StageParallelism& first = plan.stages.front().plan.parallelism;
   const StageParallelism& last = plan.stages.back().plan.parallelism;
-  for (int i = 0; i < plan.num_stages(); ++i) {
-    const StageParallelism& p = plan.stages[i].plan.parallelism;
-    const std::string field = absl::StrCat("stages[", i, "].plan.parallelism.");
-    if (p.cp_degree != first.cp_degree) {
-      return Refuse(field + "cp_degree", p.cp_degree,
-                    absl::StrCat(first.cp_degree,
-                                 " as in the first stage: all meshes share one "
-                                 "context parallel size"));
-    }
-    if ((p.ep_degree > 1) != (first.ep_degree > 1)) {
-      return Refuse(field + "ep_degree", p.ep_degree,
-                    "1 in all stages or in none");
-    }
-  }
-  TANGRAM_RETURN_IF_ERROR(
-      RequireWholeSequenceParts(in.training.sequence_length, plan));
-  if (!in.model.layers.back().tied_embeddings || plan.num_stages() == 1) {
-    return absl::OkStatus();
-  }
   const std::string field =
       absl::StrCat("stages[", plan.num_stages() - 1, "].plan.parallelism.");
   if (first.tp_degree != last.tp_degree) {
-    return Refuse(field + "tp_degree", last.tp_degree,
-                  absl::StrCat(first.tp_degree,
-                               " as in the first stage, whose embedding the "
-                               "head shares (tied embeddings)"));
+    obstacles.Refuse(field + "tp_degree", last.tp_degree,
+                     absl::StrCat(first.tp_degree,
+                                  " as in the first stage, whose embedding the "
+                                  "head shares (tied embeddings)"));
   }
   if (first.dp_degree % last.dp_degree != 0 &&
       last.dp_degree % first.dp_degree != 0) {
-    return Refuse(
+    obstacles.Refuse(
         field + "dp_degree", last.dp_degree,
         absl::StrCat("a divisor or multiple of the first stage's ",
                      first.dp_degree, ", whose embedding the head shares"));
   }
-  return absl::OkStatus();
+}
+
+// Refuses plans that FlagScale would accept and then hang on or train wrongly.
+void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                 Obstacles& obstacles) {
+  if (plan.virtual_stages > 1) {
+    obstacles.Refuse("virtual_stages", plan.virtual_stages,
+                     "1, as heterogeneous meshes run no virtual stages");
+  }
+  const StageParallelism& first = plan.stages.front().plan.parallelism;
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const StageParallelism& p = plan.stages[i].plan.parallelism;
+    const std::string field = absl::StrCat("stages[", i, "].plan.parallelism.");
+    if (p.cp_degree != first.cp_degree) {
+      obstacles.Refuse(field + "cp_degree", p.cp_degree,
+                       absl::StrCat(first.cp_degree,
+                                    " as in the first stage: all meshes share "
+                                    "one context parallel size"));
+    }
+    if ((p.ep_degree > 1) != (first.ep_degree > 1)) {
+      obstacles.Refuse(field + "ep_degree", p.ep_degree,
+                       "1 in all stages or in none");
+    }
+  }
+  obstacles.Add(RequireWholeSequenceParts(in.training.sequence_length, plan));
+  if (in.model.layers.back().tied_embeddings && plan.num_stages() > 1) {
+    CheckTiedEnds(plan, obstacles);
+  }
 }
 
 // Labels the hosts with GPU types. FlagScale orders ranks by the position of
@@ -268,7 +277,7 @@ std::string TrainYaml(const PlannedTraining& in, const PipelinePlan& plan,
   yaml += "  precision:\n    attention_softmax_in_fp32: true\n\nmodel:\n";
   AppendOptions(model_options, yaml);
   AppendOptions(MegatronGpuOptions(in), yaml);
-  AppendOptions(MegatronTrainingOptions(in.training), yaml);
+  AppendOptions(MegatronTrainingOptions(in.model, in.training), yaml);
   if (in.model.layers.front().max_position_embeddings == 0) {
     absl::StrAppend(&yaml,
                     "  max_position_embeddings: ", in.training.sequence_length,
@@ -351,34 +360,43 @@ exec python run.py --config-path "$here" --config-name experiment "$@"
 
 absl::StatusOr<FrameworkExport> ExportToFlagScale(const PlannedTraining& in) {
   PipelinePlan plan = CanonicalPlan(in.model, in.plan);
-  if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", plan.virtual_stages,
-                  "1, as heterogeneous meshes run no virtual stages");
-  }
   plan.schedule = PipelineSchedule::kOneFOneB;
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
-  const RecomputeGranularity recompute = RoundRecompute(in.model, plan);
-  LowerParallelism(in.model, plan);
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
-  TANGRAM_ASSIGN_OR_RETURN(std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
-  LabelHosts(hosts);
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<Mesh> meshes,
-                           MeshesOf(plan, hosts));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model_options,
-                           MegatronModelOptions(in.model));
+  Obstacles obstacles;
+  const absl::Status rounded = RoundToLayers(in.model, plan);
+  obstacles.Add(rounded);
+  RecomputeGranularity recompute = RecomputeGranularity::kNone;
+  if (rounded.ok()) {
+    obstacles.Add(RequireTransformerLayers(in.model, plan));
+    recompute = RoundRecompute(in.model, plan);
+    LowerParallelism(in.model, plan);
+  }
+  CheckGuards(in, plan, obstacles);
+  const auto model_options = MegatronModelOptions(in.model);
+  obstacles.Add(model_options.status());
+  auto ranked = HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  std::vector<RankedHost> hosts;
+  std::vector<Mesh> meshes;
+  if (ranked.ok()) {
+    hosts = *std::move(ranked);
+    LabelHosts(hosts);
+    absl::StatusOr<std::vector<Mesh>> found = MeshesOf(plan, hosts);
+    obstacles.Add(found.status());
+    if (found.ok()) meshes = *std::move(found);
+  }
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
 
   FrameworkExport result{
       .files = {{"experiment.yaml", ExperimentYaml(hosts)},
                 {"train/plan.yaml",
-                 TrainYaml(in, plan, meshes, recompute, model_options)},
+                 TrainYaml(in, plan, meshes, recompute, *model_options)},
                 {"hostfile", HostFileText(hosts)},
                 {"launch.sh", kLaunch, /*executable=*/true}},
       .launch =
           "FLAGSCALE=<checkout> DATA_PATH=... TOKENIZER_MODEL=... "
           "./launch.sh",
       .training = in.training,
+      .framework_losses = LostUnderMegatron(in),
       .guards = {("the global batch is a multiple of the microbatch of all "
                   "replicas"),
                  "every replica's microbatch is whole",

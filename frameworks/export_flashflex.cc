@@ -9,6 +9,8 @@
 #include "common/base/status_macros.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/model_details.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
@@ -80,26 +82,27 @@ absl::Status CheckModel(const ModelSpec& model) {
                 "false, as FlashFlex's embedding is its own");
 }
 
-absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
-  TANGRAM_RETURN_IF_ERROR(CheckForFlashFlex(in.model, in.training));
-  TANGRAM_RETURN_IF_ERROR(RequireWholeVocabularyParts(in.model, plan));
+void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                 Obstacles& obstacles) {
+  obstacles.Add(CheckForFlashFlex(in.model, in.training));
+  obstacles.Add(RequireWholeVocabularyParts(in.model, plan));
   if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", plan.virtual_stages, "1");
+    obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
   }
   const int dp = plan.stages.front().plan.parallelism.dp_degree;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     if (p.cp_degree > 1) {
-      return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
-                    "1, as FlashFlex has no context parallelism");
+      obstacles.Refuse(StageField(i, ".plan.parallelism.cp_degree"),
+                       p.cp_degree,
+                       "1, as FlashFlex has no context parallelism");
     }
     if (p.dp_degree == dp) continue;
-    return Refuse(StageField(i, ".plan.parallelism.dp_degree"), p.dp_degree,
-                  absl::StrCat(dp,
-                               " as in the first stage: replicas are whole "
-                               "pipelines"));
+    obstacles.Refuse(StageField(i, ".plan.parallelism.dp_degree"), p.dp_degree,
+                     absl::StrCat(dp,
+                                  " as in the first stage: replicas are whole "
+                                  "pipelines"));
   }
-  return absl::OkStatus();
 }
 
 // Writes replica d of every stage as pipeline d.
@@ -173,13 +176,16 @@ std::string Command(const PlannedTraining& in, const PipelinePlan& plan,
 
 absl::Status CheckForFlashFlex(const ModelSpec& model,
                                const TrainingOptions& training) {
-  TANGRAM_RETURN_IF_ERROR(CheckModel(model));
+  Obstacles obstacles;
+  obstacles.Add(CheckModel(model));
   if (training.sequence_length != kSequenceLength) {
-    return Refuse("training.sequence_length", training.sequence_length,
-                  "4096, with which FlashFlex always trains");
+    obstacles.Refuse("training.sequence_length", training.sequence_length,
+                     "4096, with which FlashFlex always trains");
   }
-  if (training.precision != Precision::kFp8) return absl::OkStatus();
-  return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  if (training.precision == Precision::kFp8) {
+    obstacles.Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  return obstacles.AsStatus();
 }
 
 TrainingOptions TrainingUnderFlashFlex(TrainingOptions training) {
@@ -194,9 +200,12 @@ absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
       DegreePlan lowered,
       LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/true));
   PipelinePlan plan = std::move(lowered.plan);
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
+  Obstacles obstacles;
+  CheckGuards(in, plan, obstacles);
+  const auto ranked = HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  const std::vector<RankedHost>& hosts = *ranked;
   FrameworkExport result{
       .files = {{"flashflex.json", ConfigText(in, plan)},
                 {"hostfile", HostFileText(hosts)},
@@ -206,6 +215,7 @@ absl::StatusOr<FrameworkExport> ExportToFlashFlex(const PlannedTraining& in) {
                  /*executable=*/true}},
       .launch = LaunchHint(hosts, "FLASHFLEX"),
       .training = TrainingUnderFlashFlex(in.training),
+      .framework_losses = LostDetails(in.model, in.training, {}),
       .guards = {"all stages have one dp, the number of pipelines",
                  "the sequence length is the 4,096 that it trains with",
                  "tp divides the heads and the vocabulary",

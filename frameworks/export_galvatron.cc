@@ -13,6 +13,8 @@
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/megatron_options.h"
+#include "frameworks/model_details.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
@@ -20,7 +22,9 @@
 
 // Exports to Hetu-Galvatron (main of 2026-06, galvatron/core/runtime). Each
 // layer has its own tp, cp, ep, ZeRO-3 and recomputation; dp uses the remaining
-// GPUs of a stage. All stages have the same number of GPUs.
+// GPUs of a stage. All stages have the same number of GPUs. Its attention
+// asserts sequence parallelism and flash attention (transformer/attention.py);
+// with tp 1, sequence parallelism has no effect.
 namespace tangram {
 namespace {
 
@@ -48,14 +52,10 @@ void LowerSharding(PipelinePlan& plan) {
 // Makes equal what Galvatron sets once, drops what it lacks, and recomputes
 // whole layers.
 void LowerStages(const ModelSpec& model, PipelinePlan& plan) {
-  bool sequence_parallel = false;
-  for (const PlacedStage& stage : plan.stages) {
-    sequence_parallel |= stage.plan.parallelism.sequence_parallel;
-  }
   LowerSharding(plan);
   for (PlacedStage& stage : plan.stages) {
     StageParallelism& p = stage.plan.parallelism;
-    p.sequence_parallel = sequence_parallel;
+    p.sequence_parallel = true;
     p.tp_y_degree = 1;
     p.fsep = false;
     stage.plan.offload = HostOffload();
@@ -91,17 +91,34 @@ std::vector<std::string> VocabularyLosses(const PipelinePlan& plan) {
   return losses;
 }
 
+void CheckDevices(const Cluster& cluster, const PipelinePlan& plan,
+                  Obstacles& obstacles) {
+  for (int i = 0; i < plan.num_stages(); ++i) {
+    const GpuId& gpu = plan.stages[i].gpus.front();
+    for (const GpuId& other : plan.stages[i].gpus) {
+      if (other.node == gpu.node && other != gpu) continue;
+      const DeviceSpec& device = cluster.nodes[other.node].device;
+      const std::string why = WhyNotOnDeviceForGalvatron(device);
+      if (why.empty()) continue;
+      obstacles.Refuse(StageField(i, ".gpus"), device.type,
+                       absl::StrCat("other GPUs: ", why));
+      break;
+    }
+  }
+}
+
 // Refuses stages of different sizes, different cp at the ends, and a batch that
 // the replicas of the least divided layer do not divide.
-absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
+void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                 Obstacles& obstacles) {
   const PlacedStage& first = plan.stages.front();
   const StageParallelism& last = plan.stages.back().plan.parallelism;
   if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", plan.virtual_stages, "1");
+    obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
   }
-  TANGRAM_RETURN_IF_ERROR(CheckForGalvatron(in.model, in.training));
-  TANGRAM_RETURN_IF_ERROR(
-      RequireWholeSequenceParts(in.training.sequence_length, plan));
+  obstacles.Add(CheckForGalvatron(in.model, in.training));
+  obstacles.Add(RequireWholeSequenceParts(in.training.sequence_length, plan));
+  CheckDevices(in.cluster, plan, obstacles);
   int min_tp = first.plan.parallelism.tp_degree;
   int min_cp = first.plan.parallelism.cp_degree;
   for (int i = 0; i < plan.num_stages(); ++i) {
@@ -110,30 +127,28 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
     min_tp = std::min(min_tp, p.tp_degree);
     min_cp = std::min(min_cp, p.cp_degree);
     if (stage.gpus.size() == first.gpus.size()) continue;
-    return Refuse(StageField(i, ".gpus"),
-                  absl::StrCat(stage.gpus.size(), " GPUs"),
-                  absl::StrCat(first.gpus.size(),
-                               " as in the first stage: Galvatron divides the "
-                               "GPUs evenly"));
+    obstacles.Refuse(StageField(i, ".gpus"),
+                     absl::StrCat(stage.gpus.size(), " GPUs"),
+                     absl::StrCat(first.gpus.size(),
+                                  " as in the first stage: Galvatron divides "
+                                  "the GPUs evenly"));
   }
   // Embedding and head, in the first and the last stage, share these settings.
   const StageParallelism& p = first.plan.parallelism;
-  const int stage = plan.num_stages() - 1;
   if (p.cp_degree != last.cp_degree) {
-    return Refuse(StageField(stage, ".plan.parallelism.cp_degree"),
-                  last.cp_degree,
-                  absl::StrCat(p.cp_degree,
-                               " as in the first stage: embedding and head "
-                               "have one degree, vcp"));
+    obstacles.Refuse(
+        StageField(plan.num_stages() - 1, ".plan.parallelism.cp_degree"),
+        last.cp_degree,
+        absl::StrCat(p.cp_degree,
+                     " as in the first stage: embedding and head have one "
+                     "degree, vcp"));
   }
   const int most_replicas =
       static_cast<int>(first.gpus.size()) / min_tp / min_cp;
-  if (in.training.global_batch_size % most_replicas == 0) {
-    return absl::OkStatus();
-  }
-  return Refuse("training.global_batch_size", in.training.global_batch_size,
-                absl::StrCat("a multiple of the ", most_replicas,
-                             " replicas of the least divided layer"));
+  if (in.training.global_batch_size % most_replicas == 0) return;
+  obstacles.Refuse("training.global_batch_size", in.training.global_batch_size,
+                   absl::StrCat("a multiple of the ", most_replicas,
+                                " replicas of the least divided layer"));
 }
 
 // Writes the strategy: lists with one entry for each transformer layer.
@@ -186,7 +201,8 @@ std::string ConfigText(const PlannedTraining& in, const PipelinePlan& plan) {
 const char* Truth(bool value) { return value ? "true" : "false"; }
 
 // Writes every value that may differ from its defaults, which are Llama's.
-absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
+absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in,
+                                      const TrainingOptions& training) {
   const ModelSpec& model = in.model;
   TANGRAM_ASSIGN_OR_RETURN(std::vector<MegatronOption> options,
                            MegatronModelOptions(model));
@@ -197,6 +213,8 @@ absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
     return option.name == "swiglu" || option.name == "disable_bias_linear" ||
            option.name == "group_query_attention" ||
            option.name == "untie_embeddings_and_output_weights" ||
+           option.name == "use_rope_scaling" ||
+           option.name == "rope_scaling_factor" ||
            option.name == "max_position_embeddings";
   };
   std::string yaml =
@@ -209,34 +227,34 @@ absl::StatusOr<std::string> ModelYaml(const PlannedTraining& in, bool dropout) {
         option.name == "num_experts" ? "num_moe_experts" : option.name, ": ",
         option.value.empty() ? "true" : option.value, "\n");
   }
-  const char* rate = dropout ? "0.1" : "0.0";
+  // Norms of queries and keys have an epsilon of their own.
+  if (model.details.norm_epsilon > 0) {
+    absl::StrAppend(&yaml, "    layernorm_epsilon: ",
+                    DetailText(model.details.norm_epsilon), "\n");
+  }
+  const DropoutRates dropout = DropoutOf(model, training);
   absl::StrAppend(&yaml, "    gated_linear_unit: ", Truth(layer.gated_mlp),
                   "\n    activation_func: torch.nn.functional.",
                   layer.gated_mlp ? "silu" : "gelu",
                   "\n    add_bias_linear: ", Truth(layer.linear_bias),
                   "\n    untie_embeddings_and_output_weights: ",
                   Truth(!model.layers.back().tied_embeddings),
-                  "\n    attention_dropout: ", rate,
-                  "\n    hidden_dropout: ", rate, "\n");
+                  "\n    attention_dropout: ", DetailText(dropout.attention),
+                  "\n    hidden_dropout: ", DetailText(dropout.hidden), "\n");
   return yaml;
 }
 
 absl::StatusOr<std::string> RuntimeYaml(const PlannedTraining& in,
                                         const TrainingOptions& training,
                                         const PipelinePlan& plan) {
-  TANGRAM_ASSIGN_OR_RETURN(const std::string model,
-                           ModelYaml(in, training.dropout));
-  const bool sequence_parallel = std::any_of(
-      plan.stages.begin(), plan.stages.end(), [](const PlacedStage& stage) {
-        return stage.plan.parallelism.sequence_parallel;
-      });
+  TANGRAM_ASSIGN_OR_RETURN(const std::string model, ModelYaml(in, training));
   return absl::StrCat(
       "runtime:\n  parallel:\n"
       "    galvatron_config_path: ${oc.env:GALVATRON_CONFIG}\n"
       "    mixed_precision: ",
       PrecisionName(training.precision),
       "\n    reduce_in_fp32: ", Truth(training.fp32_gradients), "\n  model:\n",
-      model, "  train:\n    sequence_parallel: ", Truth(sequence_parallel),
+      model, "  train:\n    sequence_parallel: true",
       "\n    use_flash_attn: ", Truth(training.flash_attention),
       "\n    global_batch_size: ", training.global_batch_size, "\n    chunks: ",
       training.global_batch_size / plan.pipeline_microbatch_size,
@@ -254,11 +272,14 @@ exec "$${torchrun[@]}" train_dist.py "$$here/runtime.yaml" "$$@"
 // Refuses what Galvatron's schema lacks, because it drops such keys silently.
 absl::Status CheckForGalvatron(const ModelSpec& model,
                                const TrainingOptions& training) {
-  if (training.precision == Precision::kFp8) {
-    return Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  Obstacles obstacles;
+  if (training.precision == Precision::kFp8 ||
+      training.precision == Precision::kFp32) {
+    obstacles.Refuse("training.precision", PrecisionName(training.precision),
+                     "fp16 or bf16, in which Galvatron's flash attention runs");
   }
   if (training.optimizer != Optimizer::kAdam) {
-    return Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
+    obstacles.Refuse("training.optimizer", "sgd", "adam, which Galvatron has");
   }
   const LayerSpec& first = model.layers[1];
   for (int l = 1; l + 1 < model.num_layers(); ++l) {
@@ -269,13 +290,22 @@ absl::Status CheckForGalvatron(const ModelSpec& model,
                             ? "dense layers among layers of experts"
                             : nullptr;
     if (other == nullptr) continue;
-    return Refuse(absl::StrCat("model.layers[", l, "]"), other,
-                  "full attention, and experts in all layers or in none");
+    obstacles.Refuse(absl::StrCat("model.layers[", l, "]"), other,
+                     "full attention, and experts in all layers or in none");
+    break;
   }
-  return MegatronModelOptions(model).status();
+  obstacles.Add(MegatronModelOptions(model).status());
+  return obstacles.AsStatus();
+}
+
+std::string WhyNotOnDeviceForGalvatron(const DeviceSpec& device) {
+  if (device.supports_flash_attention) return "";
+  return absl::StrCat("flash attention does not run on ", device.type,
+                      ", and Galvatron has no other attention");
 }
 
 TrainingOptions TrainingUnderGalvatron(TrainingOptions training) {
+  training.flash_attention = true;
   training.overlap_grad_reduce = false;
   training.bf16_moments = false;
   return training;
@@ -286,18 +316,30 @@ absl::StatusOr<FrameworkExport> ExportToGalvatron(const PlannedTraining& in) {
   if (plan.schedule != PipelineSchedule::kGpipe) {
     plan.schedule = PipelineSchedule::kOneFOneB;
   }
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(RequireTransformerLayers(in.model, plan));
-  LowerStages(in.model, plan);
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
+  Obstacles obstacles;
+  const absl::Status rounded = RoundToLayers(in.model, plan);
+  obstacles.Add(rounded);
+  if (rounded.ok()) {
+    obstacles.Add(RequireTransformerLayers(in.model, plan));
+    LowerStages(in.model, plan);
+  }
+  CheckGuards(in, plan, obstacles);
+  const auto ranked = HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  const std::vector<RankedHost>& hosts = *ranked;
   FrameworkExport result{
       .training = TrainingUnderGalvatron(in.training),
+      .framework_losses = LostDetails(in.model, in.training,
+                                      {.rope = true,
+                                       .linear_scaling = true,
+                                       .norm_epsilon = true,
+                                       .dropout_rates = true}),
       .guards = {"every stage has as many GPUs",
                  ("the global batch is a multiple of the replicas of the least "
                   "divided layer"),
                  "embedding and head have one cp",
+                 "flash attention runs on all GPUs",
                  "both names of the embedding's sharding are written",
                  "the model is one that its options describe",
                  "hosts are in the order of the stages"}};

@@ -10,6 +10,7 @@
 #include "frameworks/equal_stages.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/megatron_options.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/targets.h"
 #include "frameworks/whole_parts.h"
@@ -138,23 +139,29 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
   if (plan.schedule != PipelineSchedule::kInterleaved) {
     plan.schedule = PipelineSchedule::kOneFOneB;
   }
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(EqualizeStages(in.model, plan));
-  TANGRAM_RETURN_IF_ERROR(
-      RequireWholeSequenceParts(in.training.sequence_length, plan));
+  Obstacles obstacles;
+  const auto model_options = MegatronModelOptions(in.model);
+  obstacles.Add(model_options.status());
+  const auto ranked = HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  obstacles.Add(RoundToLayers(in.model, plan));
+  const absl::Status equal = EqualizeStages(in.model, plan);
+  obstacles.Add(equal);
+  if (equal.ok()) {
+    obstacles.Add(RequireWholeSequenceParts(in.training.sequence_length, plan));
+  }
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  const std::vector<RankedHost>& hosts = *ranked;
+  const std::vector<MegatronOption>& model = *model_options;
   const std::vector<MegatronOption> recompute =
       RecomputeOptions(in.model, plan);
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<MegatronOption> model,
-                           MegatronModelOptions(in.model));
   std::string arguments;
   AppendOptions(model, arguments);
   AppendOptions(MegatronGpuOptions(in), arguments);
   AppendOptions(ParallelOptions(in.model, plan), arguments);
   AppendOptions(recompute, arguments);
   AppendOptions(BatchOptions(in, plan), arguments);
-  AppendOptions(MegatronTrainingOptions(in.training), arguments);
+  AppendOptions(MegatronTrainingOptions(in.model, in.training), arguments);
 
   FrameworkExport result{
       .files = {{"megatron.args", std::move(arguments)},
@@ -166,6 +173,7 @@ absl::StatusOr<FrameworkExport> ExportToMegatron(const PlannedTraining& in) {
                 " --data-path ... --tokenizer-type ... --lr ... "
                 "--train-iters ...",
       .training = in.training,
+      .framework_losses = LostUnderMegatron(in),
       .guards = {"all stages have the same degrees",
                  "the layers of the layout are the model's",
                  "a sequence can be cut into the parts of tp and cp",

@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/obstacles.h"
+#include "frameworks/refusal.h"
 
 namespace tangram {
 namespace {
@@ -36,17 +39,47 @@ absl::Status RefuseMixedStages(const PipelinePlan& plan) {
   return absl::OkStatus();
 }
 
+// NCCL and RCCL do not talk to each other, and every target opens one process
+// group over all ranks.
+absl::Status RefuseTwoLibraries(const Cluster& cluster,
+                                const PipelinePlan& plan) {
+  const auto device = [&](const GpuId& gpu) -> const DeviceSpec& {
+    return cluster.nodes[gpu.node].device;
+  };
+  const DeviceSpec& first = device(plan.stages.front().gpus.front());
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    for (const GpuId& gpu : plan.stages[s].gpus) {
+      const DeviceSpec& other = device(gpu);
+      if (other.collective_library == first.collective_library) continue;
+      return Refuse(
+          StageField(s, ".gpus"),
+          absl::StrCat(other.type, " with ",
+                       CollectiveLibraryName(other.collective_library)),
+          absl::StrCat(CollectiveLibraryName(first.collective_library), " as ",
+                       first.type,
+                       " of stages[0]: the ranks of one launch have one "
+                       "collective library"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FrameworkExport> Write(const Framework& target,
                                       const PlannedTraining& planned) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(planned.model, planned.cluster,
                                        planned.training, planned.plan));
   TANGRAM_RETURN_IF_ERROR(RefuseMixedStages(planned.plan));
+  Obstacles obstacles;
+  absl::StatusOr<FrameworkExport> written = target.write(planned);
+  obstacles.Add(written.status());
+  obstacles.Add(RefuseTwoLibraries(planned.cluster, planned.plan));
   if (!planned.plan.warm_up_passes.empty()) {
-    return absl::UnimplementedError(
+    obstacles.Add(absl::UnimplementedError(
         "warm_up: given; expected none, as the runtime decides "
-        "itself how many passes its stages run ahead");
+        "itself how many passes its stages run ahead"));
   }
-  TANGRAM_ASSIGN_OR_RETURN(FrameworkExport result, target.write(planned));
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  FrameworkExport result = *std::move(written);
   std::vector<std::string> losses =
       ListLosses(planned, result.training, result.plan);
   result.losses.insert(result.losses.begin(),
@@ -79,6 +112,26 @@ absl::Status WhyNotReplicated(absl::string_view target, size_t num_pipelines) {
           : "one pipeline, as the runtime runs no more";
   return absl::UnimplementedError(absl::StrCat(
       target, ": replicated_plan: several pipelines; expected ", why));
+}
+
+std::string WhatToDo(absl::string_view target, const PlannedTraining& planned) {
+  const absl::StatusOr<const Framework*> found =
+      FindFramework(PlanningRuntimes(), kRuntimeField, target);
+  if (!found.ok()) return "";
+  const Framework& framework = **found;
+  const TrainingOptions training = framework.train == nullptr
+                                       ? planned.training
+                                       : framework.train(planned.training);
+  if (framework.check != nullptr &&
+      !framework.check(planned.model, training).ok()) {
+    return "";
+  }
+  const bool runs_somewhere =
+      framework.why_not_device == nullptr ||
+      absl::c_any_of(planned.cluster.nodes, [&](const Node& node) {
+        return framework.why_not_device(node.device).empty();
+      });
+  return runs_somewhere ? absl::StrCat("plan with --runtime ", target) : "";
 }
 
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,

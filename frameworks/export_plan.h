@@ -2,6 +2,7 @@
 #define TANGRAM_FRAMEWORKS_EXPORT_PLAN_H_
 
 #include <cstddef>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,6 +17,10 @@ namespace tangram {
 // ask before they write an export with losses.
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned);
+
+// Returns what to do about a plan that the target refuses: "plan with --runtime
+// megatron". Empty if no plan of the model, the training and the cluster helps.
+std::string WhatToDo(absl::string_view target, const PlannedTraining& planned);
 
 // Returns why the target takes no replicated_plan of so many pipelines: never
 // OK.

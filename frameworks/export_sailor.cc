@@ -8,6 +8,8 @@
 #include "common/base/status_macros.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/model_details.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
@@ -22,32 +24,33 @@ using Json = nlohmann::ordered_json;
 
 // With different dp degrees Sailor silently leaves ranks out of the pipeline
 // groups.
-absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
-  TANGRAM_RETURN_IF_ERROR(CheckForSailor(in.model, in.training));
+void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
+                 Obstacles& obstacles) {
+  obstacles.Add(CheckForSailor(in.model, in.training));
   if (plan.virtual_stages > 1) {
-    return Refuse("virtual_stages", plan.virtual_stages, "1");
+    obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
   }
   const int dp = plan.stages.front().plan.parallelism.dp_degree;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
     if (p.dp_degree != dp) {
-      return Refuse(
+      obstacles.Refuse(
           StageField(i, ".plan.parallelism.dp_degree"), p.dp_degree,
           absl::StrCat(dp,
                        " as in the first stage: Sailor would drop the "
                        "ranks of the others"));
     }
     if (p.cp_degree > 1) {
-      return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
-                    "1, as Sailor has no context parallelism");
+      obstacles.Refuse(StageField(i, ".plan.parallelism.cp_degree"),
+                       p.cp_degree, "1, as Sailor has no context parallelism");
     }
     // Groups of neighbouring stages are divided into one another.
     const int next = (i + 1) % plan.num_stages();
     const int tp = plan.stages[next].plan.parallelism.tp_degree;
     if (p.tp_degree % tp != 0 && tp % p.tp_degree != 0) {
-      return Refuse(StageField(next, ".plan.parallelism.tp_degree"), tp,
-                    absl::StrCat("a divisor or multiple of the ", p.tp_degree,
-                                 " of stages[", i, "]"));
+      obstacles.Refuse(StageField(next, ".plan.parallelism.tp_degree"), tp,
+                       absl::StrCat("a divisor or multiple of the ",
+                                    p.tp_degree, " of stages[", i, "]"));
     }
   }
   // DeepSpeed would make one group of tied weights for each of the rank's own
@@ -55,14 +58,13 @@ absl::Status CheckGuards(const PlannedTraining& in, const PipelinePlan& plan) {
   const int first_tp = plan.stages.front().plan.parallelism.tp_degree;
   const int last_tp = plan.stages.back().plan.parallelism.tp_degree;
   if (in.model.layers.back().tied_embeddings && first_tp != last_tp) {
-    return Refuse(
+    obstacles.Refuse(
         StageField(plan.num_stages() - 1, ".plan.parallelism.tp_degree"),
         last_tp,
         absl::StrCat(first_tp,
                      " as in the first stage, whose embedding the head shares "
                      "(tied embeddings)"));
   }
-  return absl::OkStatus();
 }
 
 // Returns ranks by stage, then replica.
@@ -133,9 +135,12 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
       DegreePlan lowered,
       LowerToDegrees(in.model, in.plan, /*keep_gpipe=*/false));
   PipelinePlan plan = std::move(lowered.plan);
-  TANGRAM_RETURN_IF_ERROR(CheckGuards(in, plan));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
+  Obstacles obstacles;
+  CheckGuards(in, plan, obstacles);
+  const auto ranked = HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  const std::vector<RankedHost>& hosts = *ranked;
   FrameworkExport result{
       .files = {{"dist_config.json", RanksOf(plan).dump() + "\n"},
                 {"cluster_config.json", ClusterConfig(in, plan)},
@@ -144,6 +149,7 @@ absl::StatusOr<FrameworkExport> ExportToSailor(const PlannedTraining& in) {
           "give cluster_config.json to update_nodes() of "
           "sailor/Controller, dist_config.json to its workers",
       .training = TrainingUnderSailor(in.training),
+      .framework_losses = LostDetails(in.model, in.training, {}),
       .guards = {"all stages have one dp",
                  "tp of neighbouring stages divide one another",
                  "tied embeddings: first and last stage have the same tp",

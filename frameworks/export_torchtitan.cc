@@ -10,6 +10,8 @@
 #include "common/base/status_macros.h"
 #include "frameworks/equal_stages.h"
 #include "frameworks/lower_plan.h"
+#include "frameworks/model_details.h"
+#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"
@@ -180,24 +182,25 @@ exec "${torchrun[@]}" -m torchtitan.train --module tangram_plan \
 // DeepSeek-V3 and gpt-oss.
 absl::Status CheckForTorchTitan(const ModelSpec& model,
                                 const TrainingOptions& training) {
+  Obstacles obstacles;
   if (model.layers.front().max_position_embeddings > 0) {
-    return Refuse("model.layers[0].max_position_embeddings",
-                  model.layers.front().max_position_embeddings,
-                  "0, as torchtitan's models have rotary positions");
+    obstacles.Refuse("model.layers[0].max_position_embeddings",
+                     model.layers.front().max_position_embeddings,
+                     "0, as torchtitan's models have rotary positions");
   }
   if (model.layers.back().tied_embeddings) {
-    return Refuse("model.layers[0].tied_embeddings", "true",
-                  "false: stages of a pipeline do not share weights");
+    obstacles.Refuse("model.layers[0].tied_embeddings", "true",
+                     "false: stages of a pipeline do not share weights");
   }
   const Precision precision = training.precision;
   if (precision != Precision::kBf16 && precision != Precision::kFp32) {
-    return Refuse("training.precision", PrecisionName(precision),
-                  "bf16 or fp32, which torchtitan trains in");
+    obstacles.Refuse("training.precision", PrecisionName(precision),
+                     "bf16 or fp32, which torchtitan trains in");
   }
   if (training.optimizer != Optimizer::kAdam) {
-    return Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
+    obstacles.Refuse("training.optimizer", "sgd", "adam, which torchtitan has");
   }
-  return absl::OkStatus();
+  return obstacles.AsStatus();
 }
 
 TrainingOptions TrainingUnderTorchTitan(TrainingOptions training) {
@@ -212,19 +215,25 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
   if (plan.schedule != PipelineSchedule::kInterleaved) {
     plan.schedule = PipelineSchedule::kOneFOneB;
   }
-  TANGRAM_RETURN_IF_ERROR(CheckForTorchTitan(in.model, in.training));
-  TANGRAM_RETURN_IF_ERROR(RoundToLayers(in.model, plan));
+  Obstacles obstacles;
+  obstacles.Add(CheckForTorchTitan(in.model, in.training));
+  obstacles.Add(RoundToLayers(in.model, plan));
   int most = 0;
   for (const PlacedStage& stage : plan.stages) {
     most = std::max(most, stage.plan.parallelism.zero_stage);
   }
-  TANGRAM_RETURN_IF_ERROR(EqualizeStages(in.model, plan));
-  LowerSharding(most, plan);
-  TANGRAM_RETURN_IF_ERROR(CheckMicrobatch(in, plan));
-  TANGRAM_RETURN_IF_ERROR(RequireWholeVocabularyParts(in.model, plan));
+  const absl::Status equal = EqualizeStages(in.model, plan);
+  obstacles.Add(equal);
+  if (equal.ok()) {
+    LowerSharding(most, plan);
+    obstacles.Add(CheckMicrobatch(in, plan));
+  }
+  obstacles.Add(RequireWholeVocabularyParts(in.model, plan));
+  const auto ranked = HostsInRankOrder(in.cluster, plan);
+  obstacles.Add(ranked.status());
+  TANGRAM_RETURN_IF_ERROR(obstacles.AsStatus());
+  const std::vector<RankedHost>& hosts = *ranked;
   const bool recompute = RecomputeAllOrNothing(in.model, plan);
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<RankedHost> hosts,
-                           HostsInRankOrder(in.cluster, plan));
   FrameworkExport result{
       .files = {{"tangram_plan.py", ModuleText(in, plan, recompute)},
                 {"hostfile", HostFileText(hosts)},
@@ -236,6 +245,7 @@ absl::StatusOr<FrameworkExport> ExportToTorchTitan(const PlannedTraining& in) {
                 "llama3.llama3_8b",
       .training = TrainingUnderTorchTitan(in.training),
       .losses = ExpertLosses(plan),
+      .framework_losses = LostDetails(in.model, in.training, {}),
       .guards = {"all stages have the same degrees",
                  "a microbatch can be cut into the parts of tp and cp",
                  "every module is in one model part, and the configuration has "

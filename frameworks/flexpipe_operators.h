@@ -25,11 +25,6 @@ std::vector<OperatorCut> FlexPipeOrder(const ModelSpec& model);
 // `cut`.
 int FlexPipeIndex(const ModelSpec& model, OperatorCut cut);
 
-// Returns whether operators [begin, end) lie between the ends of a tensor that
-// skips operators. FlexPipe sends such a tensor to the next stage, never
-// further.
-bool LiesUnderSkippingTensor(const ModelSpec& model, int begin, int end);
-
 }  // namespace tangram
 
 #endif  // TANGRAM_FRAMEWORKS_FLEXPIPE_OPERATORS_H_

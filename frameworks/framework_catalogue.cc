@@ -7,12 +7,20 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "frameworks/export_plan.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
 #include "frameworks/runtime_rules.h"
 
 namespace tangram {
 namespace {
+
+PlannedTraining Planned(const PlanRequest& request, const PipelinePlan& plan) {
+  return {.cluster = request.cluster,
+          .model = request.model,
+          .training = request.training,
+          .plan = plan};
+}
 
 class PlannedFramework : public PlanningRuntime {
  public:
@@ -38,6 +46,20 @@ class PlannedFramework : public PlanningRuntime {
     return ListLosses({.training = asked}, Train(asked), nothing);
   }
 
+  std::vector<std::string> FrameworkLosses(
+      const PlanRequest& request, const PipelinePlan& plan) const override {
+    const absl::StatusOr<FrameworkExport> exported =
+        ExportPlan(framework_.name, Planned(request, plan));
+    return exported.ok() ? exported->framework_losses
+                         : std::vector<std::string>();
+  }
+
+  std::string WhyNotDevice(const DeviceSpec& device) const override {
+    return framework_.why_not_device == nullptr
+               ? ""
+               : framework_.why_not_device(device);
+  }
+
   std::function<bool(int)> AcceptsGpus() const override {
     return framework_.accepts_gpus;
   }
@@ -51,10 +73,7 @@ class PlannedFramework : public PlanningRuntime {
 
   absl::StatusOr<PipelinePlan> Fit(const PlanRequest& request,
                                    const PipelinePlan& plan) const override {
-    return FitPlan(framework_, {.cluster = request.cluster,
-                                .model = request.model,
-                                .training = request.training,
-                                .plan = plan});
+    return FitPlan(framework_, Planned(request, plan));
   }
 
  private:

@@ -37,6 +37,9 @@ struct FrameworkExport {
   // Differences from what was planned, a line each: "stages[1].plan.recompute:
   // 5 of 12 layers, not the first ones; becomes the first 5 of 12 layers".
   std::vector<std::string> losses;
+  // Losses that every plan of the model and the training has under this
+  // framework, a line each: "data: yours; becomes synthetic, ...".
+  std::vector<std::string> framework_losses;
   // Conditions that the export checked because the framework does not.
   std::vector<std::string> guards;
 };

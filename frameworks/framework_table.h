@@ -52,7 +52,10 @@ struct Framework {
   Shared shared = Shared::kNothing;
   EqualEnds equal_ends = EqualEnds::kNever;
   bool (*accepts_gpus)(int num_gpus) = nullptr;  // In all; null: any number.
-  Check* check = nullptr;                        // Null: it trains every model.
+  // Returns why it cannot run on such GPUs, or an empty text; null: it runs on
+  // all.
+  std::string (*why_not_device)(const DeviceSpec& device) = nullptr;
+  Check* check = nullptr;  // Null: it trains every model.
   // How it trains where it is asked to train so; null: as it is asked.
   TrainingOptions (*train)(TrainingOptions training) = nullptr;
 

@@ -26,6 +26,43 @@ OpMask OperatorsIn(const StagePlan& stage, int layer) {
   return mask | kDropOutputs;
 }
 
+// Rounds a cut inside attention or MLP to the nearer residual cut; of equally
+// near ones, to the later.
+OperatorCut NearestResidual(const ModelSpec& model, OperatorCut cut) {
+  if (cut.op == 0) return cut;
+  const LayerSpec& layer = model.layers[cut.layer];
+  const int num_ops = static_cast<int>(OperatorsOf(layer).size());
+  int before = cut.op;
+  while (!IsResidualCut(layer, before)) --before;
+  int after = cut.op;
+  while (after < num_ops && !IsResidualCut(layer, after)) ++after;
+  const int nearest = cut.op - before < after - cut.op ? before : after;
+  if (nearest == num_ops) return {.layer = cut.layer + 1, .op = 0};
+  return {.layer = cut.layer, .op = nearest};
+}
+
+// Moves the cuts of all stages to where `round` puts them, with the masks that
+// the operators had. `least` is the least that a stage may be. An error leaves
+// the plan as it was.
+absl::Status RoundCuts(
+    const ModelSpec& model,
+    absl::FunctionRef<OperatorCut(const ModelSpec&, OperatorCut)> round,
+    absl::string_view least, PipelinePlan& plan) {
+  const std::vector<OpMask> masks = LayerMasks(model, plan);
+  PipelinePlan rounded = plan;
+  for (size_t i = 0; i < rounded.stages.size(); ++i) {
+    StagePlan& stage = rounded.stages[i].plan;
+    stage.begin = round(model, stage.begin);
+    stage.end = round(model, stage.end);
+    if (stage.begin < stage.end) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "stages[", i, "]: less than ", least, "; expected at least one"));
+  }
+  plan = std::move(rounded);
+  SetLayerMasks(masks, plan);
+  return absl::OkStatus();
+}
+
 // Rounds a cut inside a layer to the nearer end of the layer.
 OperatorCut NearestLayer(const ModelSpec& model, OperatorCut cut) {
   if (cut.op == 0) return cut;
@@ -94,7 +131,9 @@ std::vector<OpMask> LayerMasks(const ModelSpec& model,
 void SetLayerMasks(const std::vector<OpMask>& masks, PipelinePlan& plan) {
   for (PlacedStage& stage : plan.stages) {
     stage.plan.recompute.clear();
-    for (int l = stage.plan.begin.layer; l < stage.plan.end.layer; ++l) {
+    const int end = stage.plan.begin.layer +
+                    LayersTouched(stage.plan.begin, stage.plan.end);
+    for (int l = stage.plan.begin.layer; l < end; ++l) {
       AppendRun(masks[l], stage.plan.recompute);
     }
   }
@@ -114,16 +153,13 @@ bool HoldsHead(const ModelSpec& model, const StagePlan& stage) {
 }
 
 absl::Status RoundToLayers(const ModelSpec& model, PipelinePlan& plan) {
-  const std::vector<OpMask> masks = LayerMasks(model, plan);
-  for (size_t i = 0; i < plan.stages.size(); ++i) {
-    StagePlan& stage = plan.stages[i].plan;
-    stage.begin = NearestLayer(model, stage.begin);
-    stage.end = NearestLayer(model, stage.end);
-    if (stage.begin < stage.end) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "stages[", i, "]: less than a layer; expected at least one"));
-  }
-  SetLayerMasks(masks, plan);
+  return RoundCuts(model, NearestLayer, "a layer", plan);
+}
+
+absl::Status RoundToResiduals(const ModelSpec& model, PipelinePlan& plan) {
+  TANGRAM_RETURN_IF_ERROR(
+      RoundCuts(model, NearestResidual, "half a layer", plan));
+  plan = CanonicalPlan(model, std::move(plan));
   return absl::OkStatus();
 }
 

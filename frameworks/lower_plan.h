@@ -35,7 +35,7 @@ OpMask AttentionCoreMask(const LayerSpec& layer);
 // operators that either of them recomputes.
 std::vector<OpMask> LayerMasks(const ModelSpec& model,
                                const PipelinePlan& plan);
-// Sets the masks. The stages of the plan must be whole layers.
+// Sets the masks of the layers that each stage touches.
 void SetLayerMasks(const std::vector<OpMask>& masks, PipelinePlan& plan);
 
 // The transformer layers [first, last) of a stage of whole layers.
@@ -52,6 +52,10 @@ bool HoldsHead(const ModelSpec& model, const StagePlan& stage);
 // Moves cuts inside layers to the nearer end of the layer. kInvalidArgument if
 // a stage would become empty.
 absl::Status RoundToLayers(const ModelSpec& model, PipelinePlan& plan);
+
+// Moves cuts inside attention and MLPs to the nearer end of that half of the
+// layer. kInvalidArgument if a stage would become empty.
+absl::Status RoundToResiduals(const ModelSpec& model, PipelinePlan& plan);
 
 // kInvalidArgument if a stage has no transformer layer.
 absl::Status RequireTransformerLayers(const ModelSpec& model,

@@ -1,12 +1,15 @@
 #include "frameworks/megatron_options.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "frameworks/model_details.h"
 
 namespace tangram {
 namespace {
@@ -174,6 +177,33 @@ void AddVocabulary(const LayerSpec& embedding, OptionList& options) {
   }
 }
 
+// Adds what the model says about its rotary positions, as far as there are
+// options for it: see LostDetails.
+void AddRope(const ModelSpec& model, OptionList& options) {
+  if (model.layers.front().max_position_embeddings > 0) return;
+  const ModelDetails& details = model.details;
+  if (details.rope_theta > 0 &&
+      details.rope_theta == std::floor(details.rope_theta)) {
+    options.Add("rotary_base", DetailText(details.rope_theta));
+  }
+  if (details.rope_fraction > 0 && details.rope_fraction < 1) {
+    options.Add("rotary_percent", DetailText(details.rope_fraction));
+  }
+  const std::string factor = DetailText(details.rope_scaling.factor);
+  switch (MegatronScalingOf(details.rope_scaling)) {
+    case MegatronRopeScaling::kLlama3:
+      options.Flag("use_rope_scaling");
+      options.Add("rope_scaling_factor", factor);
+      return;
+    case MegatronRopeScaling::kLinear:
+      options.Add("rotary_seq_len_interpolation_factor", factor);
+      return;
+    case MegatronRopeScaling::kNone:
+    case MegatronRopeScaling::kOther:
+      return;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
@@ -194,7 +224,11 @@ absl::StatusOr<std::vector<MegatronOption>> MegatronModelOptions(
   if (layer.gated_mlp) options.Flag("swiglu");
   if (!layer.linear_bias) options.Flag("disable_bias_linear");
   options.Add("normalization", layer.norm_bias ? "LayerNorm" : "RMSNorm");
+  if (model.details.norm_epsilon > 0) {
+    options.Add("norm_epsilon", DetailText(model.details.norm_epsilon));
+  }
   AddVocabulary(model.layers.front(), options);
+  AddRope(model, options);
   TANGRAM_RETURN_IF_ERROR(AddWindows(model, options));
   if (kinds.moe != nullptr) AddExperts(model, kinds, options);
   return options.Take();
@@ -217,7 +251,7 @@ std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in) {
 }
 
 std::vector<MegatronOption> MegatronTrainingOptions(
-    const TrainingOptions& training) {
+    const ModelSpec& model, const TrainingOptions& training) {
   OptionList options;
   const bool bf16 = training.precision == Precision::kBf16 ||
                     training.precision == Precision::kFp8;
@@ -228,8 +262,9 @@ std::vector<MegatronOption> MegatronTrainingOptions(
   }
   options.Add("optimizer",
               training.optimizer == Optimizer::kAdam ? "adam" : "sgd");
-  options.Add("attention_dropout", training.dropout ? "0.1" : "0.0");
-  options.Add("hidden_dropout", training.dropout ? "0.1" : "0.0");
+  const DropoutRates dropout = DropoutOf(model, training);
+  options.Add("attention_dropout", DetailText(dropout.attention));
+  options.Add("hidden_dropout", DetailText(dropout.hidden));
   // "auto" is flash attention if the device supports it.
   options.Add("attention_backend",
               training.flash_attention ? "auto" : "unfused");
@@ -247,6 +282,15 @@ std::vector<MegatronOption> MegatronTrainingOptions(
   }
   if (training.fused_loss) options.Flag("cross_entropy_loss_fusion");
   return options.Take();
+}
+
+std::vector<std::string> LostUnderMegatron(const PlannedTraining& in) {
+  return LostDetails(in.model, in.training,
+                     {.rope = true,
+                      .linear_scaling = true,
+                      .llama3_scaling = true,
+                      .norm_epsilon = true,
+                      .dropout_rates = true});
 }
 
 }  // namespace tangram

@@ -29,7 +29,11 @@ std::vector<MegatronOption> MegatronGpuOptions(const PlannedTraining& in);
 // Returns precision, optimizer, dropout and the other options of training,
 // without the batch.
 std::vector<MegatronOption> MegatronTrainingOptions(
-    const TrainingOptions& training);
+    const ModelSpec& model, const TrainingOptions& training);
+
+// Returns the details of the model that these options do not hold
+// (LostDetails).
+std::vector<std::string> LostUnderMegatron(const PlannedTraining& in);
 
 }  // namespace tangram
 

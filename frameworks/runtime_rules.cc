@@ -72,7 +72,9 @@ StageLimits LimitsOf(const Runtime& runs) {
   return {.cp_degree = runs.context_parallel ? 0 : 1,
           .max_zero_stage = runs.max_zero_stage,
           .no_sequence_parallel = !runs.sequence_parallel,
-          .no_offload = !runs.offload};
+          .no_offload = !runs.offload,
+          .residual_cuts = runs.cuts == Runtime::Cuts::kResiduals,
+          .closed_recompute = runs.recompute == Runtime::Recompute::kClosed};
 }
 
 std::vector<RuntimeVariant> OfShared(const Framework& framework,

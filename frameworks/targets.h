@@ -1,6 +1,8 @@
 #ifndef TANGRAM_FRAMEWORKS_TARGETS_H_
 #define TANGRAM_FRAMEWORKS_TARGETS_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "frameworks/framework_export.h"
 #include "frameworks/framework_import.h"
@@ -41,6 +43,9 @@ absl::Status CheckForTorchTitan(const ModelSpec& model,
 
 // Returns whether FlexPipe can make its groups with that many ranks.
 bool AcesoAcceptsGpus(int num_gpus);
+
+// Returns why Galvatron does not run on such GPUs. Empty: it does.
+std::string WhyNotOnDeviceForGalvatron(const DeviceSpec& device);
 
 // Return how the framework trains if asked to train as `training`. Megatron-LM
 // and FlagScale train as asked.

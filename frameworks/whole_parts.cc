@@ -1,6 +1,7 @@
 #include "frameworks/whole_parts.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/domain/stage_rules.h"
 #include "frameworks/refusal.h"
 
 namespace tangram {
@@ -9,17 +10,19 @@ absl::Status RequireWholeSequenceParts(int sequence_length,
                                        const PipelinePlan& plan) {
   for (int i = 0; i < plan.num_stages(); ++i) {
     const StageParallelism& p = plan.stages[i].plan.parallelism;
-    const int cp_parts = p.cp_degree > 1 ? 2 * p.cp_degree : 1;
-    if (sequence_length % cp_parts != 0) {
+    if (!SplitsSequenceForCp(sequence_length, p.cp_degree)) {
       return Refuse(StageField(i, ".plan.parallelism.cp_degree"), p.cp_degree,
                     absl::StrCat("twice it to divide the sequence length, ",
                                  sequence_length));
     }
-    const int of_rank = sequence_length / p.cp_degree;
-    if (!p.sequence_parallel || of_rank % p.tp_degree == 0) continue;
-    return Refuse(StageField(i, ".plan.parallelism.tp_degree"), p.tp_degree,
-                  absl::StrCat("a divisor of the ", of_rank,
-                               " tokens of a rank, with sequence parallelism"));
+    if (!p.sequence_parallel ||
+        SplitsSequenceForTp(sequence_length, p.cp_degree, p.tp_degree)) {
+      continue;
+    }
+    return Refuse(
+        StageField(i, ".plan.parallelism.tp_degree"), p.tp_degree,
+        absl::StrCat("a divisor of the ", sequence_length / p.cp_degree,
+                     " tokens of a rank, with sequence parallelism"));
   }
   return absl::OkStatus();
 }

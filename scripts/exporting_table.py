@@ -72,13 +72,20 @@ def losses_in(output):
     return losses
 
 
+def first_obstacle(refusal):
+    for end in ". Also: ", ". What to do: ", " (and ":
+        refusal = refusal.split(end)[0]
+    return refusal
+
+
 def verdict(target, folder):
     """("exported" | "lossy" | "refused", why)."""
     run = subprocess.run(
         [TANGRAM, "export", f"{folder}/plan.json", "--to", target, "-o",
          f"{folder}/{target}", "--allow-lossy"], capture_output=True, text=True)
     if run.returncode != 0:
-        return "refused", run.stderr.strip().split(f"{target}: ", 1)[-1]
+        return "refused", first_obstacle(
+            run.stderr.strip().split(f"{target}: ", 1)[-1])
     if "cannot hold\n" not in run.stdout:
         return "exported", ""
     return "lossy", ", ".join(fields_of(losses_in(run.stdout)))

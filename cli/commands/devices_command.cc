@@ -102,6 +102,9 @@ void PrintDevice(const CatalogueDevice& entry, Console& console) {
             entry.source);
   table.Add("flash_attention",
             device.supports_flash_attention ? "true" : "false", entry.source);
+  table.Add("collective_library",
+            std::string(CollectiveLibraryName(device.collective_library)),
+            entry.source);
   table.Add("gpus_per_node", absl::StrCat(entry.gpus_per_node), entry.source);
   table.Add("intra_node", FormatLink(entry.intra_node),
             entry.intra_node_source);

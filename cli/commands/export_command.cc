@@ -1,10 +1,12 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
@@ -54,6 +56,17 @@ void PrintList(const std::string& title, const std::vector<std::string>& lines,
   }
 }
 
+// Adds to a refusal what to do about it.
+absl::StatusOr<FrameworkExport> ExportWithAdvice(
+    const std::string& target, const PlannedTraining& planned) {
+  absl::StatusOr<FrameworkExport> exported = ExportPlan(target, planned);
+  const std::string advice = exported.ok() ? "" : WhatToDo(target, planned);
+  if (advice.empty()) return exported;
+  return absl::Status(
+      exported.status().code(),
+      absl::StrCat(exported.status().message(), ". What to do: ", advice));
+}
+
 // Prints the evaluation of the plan that the framework will run, if that is not
 // the plan that was made.
 absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
@@ -82,17 +95,20 @@ CommandResult Run(const ExportOptions& options, Console& console) {
   }
   TANGRAM_ASSIGN_OR_RETURN(
       const FrameworkExport exported,
-      ExportPlan(options.target, {.cluster = file.cluster,
-                                  .model = file.model,
-                                  .training = file.training,
-                                  .plan = *file.result.plan}));
-  PrintList(absl::StrCat("What ", options.target, " cannot hold"),
-            exported.losses, console);
+      ExportWithAdvice(options.target, {.cluster = file.cluster,
+                                        .model = file.model,
+                                        .training = file.training,
+                                        .plan = *file.result.plan}));
+  std::vector<std::string> losses = exported.losses;
+  absl::c_copy(exported.framework_losses, std::back_inserter(losses));
+  PrintList(absl::StrCat("What ", options.target, " cannot hold"), losses,
+            console);
   TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, console));
-  if (!exported.losses.empty() && !options.allow_lossy) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "--to: ", options.target, " would lose ", exported.losses.size(),
-        " settings of the plan; expected --allow-lossy with it"));
+  if (!losses.empty() && !options.allow_lossy) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--to: ", options.target, " would lose ", losses.size(),
+                     losses.size() == 1 ? " setting" : " settings",
+                     "; expected --allow-lossy with it"));
   }
   TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
   std::vector<std::string> names;

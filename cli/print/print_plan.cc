@@ -40,6 +40,12 @@ std::string DegreeLabel(int degree) {
   return degree == 1 ? "" : absl::StrCat(degree);
 }
 
+// Returns "4", or "4 fsep" with fully sharded experts.
+std::string ExpertLabel(const StageParallelism& parallelism) {
+  return absl::StrCat(DegreeLabel(parallelism.ep_degree),
+                      parallelism.fsep ? " fsep" : "");
+}
+
 // Returns "2/3" for the second of three consecutive stages on one island.
 std::string PipelineLabel(const PipelinePlan& plan, int stage) {
   const auto& stages = plan.stages;
@@ -210,7 +216,7 @@ void AddStageRows(const PlanFile& file, int s, bool names_maker, Table& table) {
          DescribeGpus(cluster, gpus), GpusLabel(cluster, gpus),
          LayersLabel(file.model, stage.plan.begin, stage.plan.end),
          DescribeTp(parallelism), absl::StrCat(parallelism.dp_degree),
-         DegreeLabel(parallelism.cp_degree), DegreeLabel(parallelism.ep_degree),
+         DegreeLabel(parallelism.cp_degree), ExpertLabel(parallelism),
          PipelineLabel(plan, s), RecomputeLabel(file.model, stage.plan),
          parallelism.zero_stage == 0 ? ""
                                      : absl::StrCat(parallelism.zero_stage),
@@ -221,6 +227,34 @@ void AddStageRows(const PlanFile& file, int s, bool names_maker, Table& table) {
                          100 * part.peak_bytes / part.capacity_bytes),
          names_maker ? stage.made_by : ""});
   }
+}
+
+// Prints what the columns do not say about stages: sequence parallelism, and
+// recomputed segments whose outputs are dropped.
+void PrintTechniques(const PipelinePlan& plan, Console& console) {
+  std::set<int> sequence_parallel;
+  std::set<int> drop_outputs;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const PlacedStage& stage = plan.stages[s];
+    for (const StagePart& part : PartsOf(stage, 1, 1)) {
+      const StageParallelism& p = part.parallelism;
+      if (p.sequence_parallel && p.tp_degree > 1) sequence_parallel.insert(s);
+    }
+    for (const RecomputeRun& run : stage.plan.recompute) {
+      if ((run.mask & kDropOutputs) != 0) drop_outputs.insert(s);
+    }
+  }
+  const auto print = [&](const char* what, const std::set<int>& stages) {
+    if (stages.empty()) return;
+    const bool all = static_cast<int>(stages.size()) == plan.num_stages();
+    console.out << "  " << what << " in "
+                << (all                  ? "all stages"
+                    : stages.size() == 1 ? "stage " + RangesLabel(stages)
+                                         : "stages " + RangesLabel(stages))
+                << "\n";
+  };
+  print("sequence parallelism", sequence_parallel);
+  print("outputs of recomputed segments dropped", drop_outputs);
 }
 
 // Prints one line for each mixed stage.
@@ -281,6 +315,7 @@ void PrintStages(const PlanFile& file, Console& console) {
   if (!common_maker.empty())
     console.out << ", made by " << EscapedControls(common_maker);
   console.out << "\n" << table.ToString();
+  PrintTechniques(plan, console);
   PrintShares(plan, console);
   PrintOffload(file.result, console);
 }

@@ -16,6 +16,20 @@ absl::string_view PrecisionName(Precision precision) {
   return "";
 }
 
+absl::string_view CollectiveLibraryName(CollectiveLibrary library) {
+  switch (library) {
+    case CollectiveLibrary::kNccl:
+      return "nccl";
+    case CollectiveLibrary::kRccl:
+      return "rccl";
+    case CollectiveLibrary::kHccl:
+      return "hccl";
+    case CollectiveLibrary::kOneCcl:
+      return "oneccl";
+  }
+  return "";
+}
+
 double PeakFlops::At(Precision precision) const {
   switch (precision) {
     case Precision::kFp32:

@@ -15,6 +15,19 @@ enum class Precision { kFp32, kFp16, kBf16, kFp8 };
 // "fp32", "fp16", "bf16", "fp8".
 absl::string_view PrecisionName(Precision precision);
 
+// The library that runs the collectives of a device. Libraries of two vendors
+// do not talk to each other, so the ranks of one launch have one library.
+enum class CollectiveLibrary {
+  kNccl,    // NVIDIA.
+  kRccl,    // AMD.
+  kHccl,    // Huawei.
+  kOneCcl,  // Intel.
+};
+inline constexpr int kNumCollectiveLibraries = 4;  // Enumerators.
+
+// "nccl", "rccl", "hccl", "oneccl".
+absl::string_view CollectiveLibraryName(CollectiveLibrary library);
+
 // Peak dense matrix throughput by precision. 0: the device has no such units.
 struct PeakFlops {
   double fp32 = 0;
@@ -88,7 +101,9 @@ struct DeviceSpec {
   PeakFlops peak_flops;
   double memory_bytes = 0;
   double memory_bandwidth_bytes_per_s = 0;
+  // Context parallelism needs it too: see StageSite.
   bool supports_flash_attention = false;
+  CollectiveLibrary collective_library = CollectiveLibrary::kNccl;
   HostLink host;
   DeviceEfficiency efficiency;
   std::vector<MeasuredOperator> measured;      // Sorted by key.

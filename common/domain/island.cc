@@ -57,6 +57,7 @@ void AddDevice(const DeviceSpec& device, Fingerprinter& fp) {
       .Add(device.memory_bytes)
       .Add(device.memory_bandwidth_bytes_per_s)
       .Add(device.supports_flash_attention)
+      .Add(static_cast<int>(device.collective_library))
       .Add(device.host.bandwidth_bytes_per_s)
       .Add(device.host.memory_bytes)
       .Add(e.gemm_max_fraction)

@@ -31,6 +31,9 @@ inline constexpr int kMaxExperts = 1 << 11;
 inline constexpr int kMaxVocabulary = 1 << 24;
 // Tokens of one sequence; the longest contexts have 10^7.
 inline constexpr int kMaxPositions = 1 << 24;
+// Figures of a model without an effect on its cost; the largest bases of rotary
+// positions are 10^8.
+inline constexpr double kMaxModelDetail = 1e12;
 
 // ---- Training ----
 

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_DOMAIN_MODEL_SPEC_H_
 #define TANGRAM_COMMON_DOMAIN_MODEL_SPEC_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,11 +88,37 @@ struct LayerRun {
   bool operator==(const LayerRun&) const = default;
 };
 
+// How rotary positions are stretched beyond the lengths of the first training.
+struct RopeScaling {
+  std::string type;  // As config.json calls it: "llama3". Empty: none.
+  double factor = 0;
+  double low_freq_factor = 0;  // Llama 3.
+  double high_freq_factor = 0;
+  int original_positions = 0;  // Tokens of the first training; 0: not given.
+  bool operator==(const RopeScaling&) const = default;
+};
+
+// The part of a model's configuration on which no cost depends. Exports hand it
+// to frameworks. 0 or empty: not given.
+struct ModelDetails {
+  double rope_theta = 0;     // Base of the rotary frequencies.
+  double rope_fraction = 0;  // Share of a head with rotary positions.
+  RopeScaling rope_scaling;
+  double norm_epsilon = 0;
+  std::optional<double> attention_dropout;
+  std::optional<double> hidden_dropout;  // Embedding and residual additions.
+  std::string dtype;                     // Type of the weights: "bfloat16".
+  double attention_softcap = 0;          // Scores are capped: c tanh(x / c).
+  double logit_softcap = 0;              // Logits of the vocabulary likewise.
+  bool operator==(const ModelDetails&) const = default;
+};
+
 // A model: its layers in execution order, one embedding, transformer layers,
 // one head.
 struct ModelSpec {
   std::string name;
   std::vector<LayerSpec> layers;
+  ModelDetails details;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
+#include "common/domain/closed_segments.h"
+
 namespace tangram {
 namespace {
 
@@ -14,10 +17,12 @@ bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
          (core != ops.end() && mask == OpMask{1} << (core - ops.begin()));
 }
 
-// Walks the runs of layers beside the runs of masks, so that a deep model takes
-// O(layers) and not its square.
-bool HasCommonMasksOnly(const StagePlan& stage,
-                        absl::Span<const LayerRun> runs) {
+// Returns whether `allows` the mask of every layer. Walks the runs of layers
+// beside the runs of masks, so that a deep model takes O(layers) and not its
+// square.
+bool AllMasks(
+    const StagePlan& stage, absl::Span<const LayerRun> runs,
+    absl::FunctionRef<bool(OpMask mask, const LayerSpec& layer)> allows) {
   int layer = stage.begin.layer;
   size_t run = 0;
   int run_end = runs.front().count;
@@ -26,17 +31,64 @@ bool HasCommonMasksOnly(const StagePlan& stage,
       while (layer >= run_end && run + 1 < runs.size()) {
         run_end += runs[++run].count;
       }
-      if (!IsCommonMask(masks.mask, runs[run].layer)) return false;
+      if (!allows(masks.mask, runs[run].layer)) return false;
     }
   }
   return true;
 }
 
+bool IsClosed(OpMask mask, const LayerSpec& layer) {
+  return CloseSegments(layer, mask) == mask;
+}
+
+// Returns whether only the residual stream crosses the cut.
+bool IsResidualCut(OperatorCut cut, absl::Span<const LayerRun> runs) {
+  if (cut.op == 0) return true;
+  int end = 0;
+  for (const LayerRun& run : runs) {
+    end += run.count;
+    if (cut.layer < end) return IsResidualCut(run.layer, cut.op);
+  }
+  return false;
+}
+
+absl::string_view WhyNotCut(Runtime::Cuts cuts, const StagePlan& stage,
+                            absl::Span<const LayerRun> runs) {
+  switch (cuts) {
+    case Runtime::Cuts::kLayers:
+      if (stage.begin.op == 0 && stage.end.op == 0) return "";
+      return "a stage that begins or ends inside a layer";
+    case Runtime::Cuts::kResiduals:
+      if (IsResidualCut(stage.begin, runs) && IsResidualCut(stage.end, runs)) {
+        return "";
+      }
+      return "a stage that begins or ends inside attention or an MLP";
+    case Runtime::Cuts::kOperators:
+      return "";
+  }
+  return "";
+}
+
+absl::string_view WhyNotRecomputed(Runtime::Recompute recompute,
+                                   const StagePlan& stage,
+                                   absl::Span<const LayerRun> runs) {
+  switch (recompute) {
+    case Runtime::Recompute::kLayers:
+      if (AllMasks(stage, runs, IsCommonMask)) return "";
+      return "recomputation of single operators";
+    case Runtime::Recompute::kClosed:
+      if (AllMasks(stage, runs, IsClosed)) return "";
+      return "recomputation of a segment that more than its output leaves";
+    case Runtime::Recompute::kOperators:
+      return "";
+  }
+  return "";
+}
+
 }  // namespace
 
 bool Covers(const Runtime& a, const Runtime& b) {
-  return a.operator_cuts >= b.operator_cuts &&
-         a.operator_recompute >= b.operator_recompute &&
+  return a.cuts >= b.cuts && a.recompute >= b.recompute &&
          a.sequence_parallel >= b.sequence_parallel &&
          a.context_parallel >= b.context_parallel &&
          a.expert_parallel >= b.expert_parallel &&
@@ -47,12 +99,9 @@ bool Covers(const Runtime& a, const Runtime& b) {
 absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
                                  absl::Span<const LayerRun> runs) {
   const StageParallelism& parallelism = stage.parallelism;
-  if (!runtime.operator_cuts && (stage.begin.op != 0 || stage.end.op != 0)) {
-    return "a stage that begins or ends inside a layer";
-  }
-  if (!runtime.operator_recompute && !HasCommonMasksOnly(stage, runs)) {
-    return "recomputation of single operators";
-  }
+  absl::string_view why = WhyNotCut(runtime.cuts, stage, runs);
+  if (why.empty()) why = WhyNotRecomputed(runtime.recompute, stage, runs);
+  if (!why.empty()) return why;
   if (!runtime.sequence_parallel && parallelism.sequence_parallel) {
     return "sequence parallelism";
   }

@@ -12,11 +12,23 @@ namespace tangram {
 // separate degrees in every stage. Slice plans of several parallelizers may be
 // mixed if one framework runs them all.
 struct Runtime {
-  absl::string_view name;           // "Megatron-LM"
-  bool operator_cuts = false;       // Stages that begin or end inside a layer.
-  bool operator_recompute = false;  // Any operators, not just the attention
-                                    // core or whole layers.
-  bool sequence_parallel = false;   // Megatron's, for norms and residuals.
+  // Where stages may begin and end.
+  enum class Cuts {
+    kLayers,     // Between layers.
+    kResiduals,  // Also between attention and MLP: at residual cuts.
+    kOperators,  // Between any operators.
+  };
+  // The operators that may be recomputed.
+  enum class Recompute {
+    kLayers,     // The attention core or whole layers.
+    kClosed,     // Any closed segments (CloseSegments).
+    kOperators,  // Any operators.
+  };
+
+  absl::string_view name;  // "Megatron-LM"
+  Cuts cuts = Cuts::kLayers;
+  Recompute recompute = Recompute::kLayers;
+  bool sequence_parallel = false;  // Megatron's, for norms and residuals.
   bool context_parallel = false;
   bool expert_parallel = false;
   bool sharded_experts = false;  // StageParallelism::fsep.

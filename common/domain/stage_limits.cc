@@ -39,6 +39,8 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b) {
   limits.no_sequence_parallel =
       a.no_sequence_parallel || b.no_sequence_parallel;
   limits.no_offload = a.no_offload || b.no_offload;
+  limits.residual_cuts = a.residual_cuts || b.residual_cuts;
+  limits.closed_recompute = a.closed_recompute || b.closed_recompute;
   return joined;
 }
 
@@ -52,6 +54,8 @@ Fingerprint FingerprintOf(const StageLimits& limits) {
       .Add(limits.max_zero_stage)
       .Add(limits.no_sequence_parallel)
       .Add(limits.no_offload)
+      .Add(limits.residual_cuts)
+      .Add(limits.closed_recompute)
       .Finish();
 }
 

@@ -19,6 +19,10 @@ struct StageLimits {
   int max_zero_stage = 3;
   bool no_sequence_parallel = false;
   bool no_offload = false;
+  // Stages begin and end where only the residual stream crosses, and recomputed
+  // segments are closed (CloseSegments).
+  bool residual_cuts = false;
+  bool closed_recompute = false;
 
   bool none() const { return *this == StageLimits(); }
   bool operator==(const StageLimits&) const = default;
@@ -35,7 +39,8 @@ JoinedLimits Join(const StageLimits& a, const StageLimits& b);
 Fingerprint FingerprintOf(const StageLimits& limits);
 
 // Returns why `stage` is not within `limits`: "tp 4, expected 2". Empty if it
-// is. Does not check the number of stages.
+// is. Does not check the number of stages, nor the two limits that need the
+// layers: KeepRunnable does.
 std::string WhyOutside(const StageLimits& limits, const StagePlan& stage);
 
 }  // namespace tangram

@@ -100,6 +100,14 @@ bool SplitsHeads(const LayerSpec& layer, int tp_degree) {
           tp_degree % kv_heads == 0);
 }
 
+bool SplitsSequenceForCp(int sequence_length, int cp_degree) {
+  return cp_degree == 1 || sequence_length % (int64_t{2} * cp_degree) == 0;
+}
+
+bool SplitsSequenceForTp(int sequence_length, int cp_degree, int tp_degree) {
+  return sequence_length / cp_degree % tp_degree == 0;
+}
+
 StageRules::StageRules(absl::Span<const LayerRun> runs) : runs_(runs) {
   int end = 0;
   for (const LayerRun& run : runs) {
@@ -171,14 +179,35 @@ absl::Status StageRules::CheckSplits(const StagePlan& stage,
   TANGRAM_RETURN_IF_ERROR(CheckDivides("parallelism.dp_degree", p.dp_degree,
                                        site.microbatch_size,
                                        "the pipeline microbatch"));
-  TANGRAM_RETURN_IF_ERROR(CheckDivides("parallelism.cp_degree", p.cp_degree,
-                                       site.sequence_length,
-                                       "the sequence length"));
+  TANGRAM_RETURN_IF_ERROR(CheckSequence(p, site));
   TANGRAM_RETURN_IF_ERROR(ForRuns(
       stage.begin.layer, EndLayer(stage),
       [&p](auto& layer, int) { return CheckHeads(layer, p.tp_degree); }));
   TANGRAM_RETURN_IF_ERROR(CheckExperts(stage));
   return CheckTp2d(stage);
+}
+
+// Sequence parallelism has no effect with one rank.
+absl::Status StageRules::CheckSequence(const StageParallelism& p,
+                                       const StageSite& site) const {
+  constexpr char kField[] = "parallelism.cp_degree";
+  if (!SplitsSequenceForCp(site.sequence_length, p.cp_degree)) {
+    return FieldError(kField, p.cp_degree,
+                      absl::StrCat("twice it to divide the sequence length, ",
+                                   site.sequence_length));
+  }
+  if (p.cp_degree > 1 && !site.no_context_parallel.empty()) {
+    return FieldError(kField, p.cp_degree,
+                      absl::StrCat("1, as ", site.no_context_parallel));
+  }
+  if (!p.sequence_parallel ||
+      SplitsSequenceForTp(site.sequence_length, p.cp_degree, p.tp_degree)) {
+    return absl::OkStatus();
+  }
+  return FieldError(
+      "parallelism.tp_degree", p.tp_degree,
+      absl::StrCat("a divisor of the ", site.sequence_length / p.cp_degree,
+                   " tokens of a rank, with sequence_parallel"));
 }
 
 // A stage without experts may have the expert degree of the other stages, for

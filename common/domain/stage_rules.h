@@ -21,7 +21,23 @@ struct StageSite {
   // A node of the stage whose link to host memory is not known: "node a-1".
   // Empty: all links are known.
   absl::string_view unknown_host;
+  // Why context parallelism does not run: "flash attention does not run on node
+  // a-1". Only the fused kernels exchange keys and values between ranks
+  // (TransformerEngine; the ring attention of Galvatron). Empty: it runs.
+  absl::string_view no_context_parallel;
 };
+
+// Returns whether ranks can split a sequence: causal attention is balanced if
+// each context-parallel rank holds one chunk from either end of it.
+bool SplitsSequenceForCp(int sequence_length, int cp_degree);
+
+// Returns whether tp ranks can split the tokens of one context-parallel rank,
+// for sequence parallelism. The sequence must be split for cp.
+bool SplitsSequenceForTp(int sequence_length, int cp_degree, int tp_degree);
+
+// The reason of StageSite::no_context_parallel if the training turns it off.
+inline constexpr char kNoFlashAttention[] =
+    "training.flash_attention is false, which context parallelism needs";
 
 // Returns whether tp ranks can split the attention heads of a layer. Key and
 // value heads are split as well, or each is repeated on several ranks.
@@ -54,6 +70,8 @@ class StageRules {
  private:
   absl::Status CheckCut(OperatorCut cut, absl::string_view field) const;
   absl::Status CheckSplits(const StagePlan& stage, const StageSite& site) const;
+  absl::Status CheckSequence(const StageParallelism& parallelism,
+                             const StageSite& site) const;
   absl::Status CheckExperts(const StagePlan& stage) const;
   absl::Status CheckTp2d(const StagePlan& stage) const;
   absl::Status CheckRecompute(const StagePlan& stage) const;

@@ -59,18 +59,36 @@ std::string UnknownHost(const Cluster& cluster, const PlacedStage& stage) {
   return "";
 }
 
+// Returns why context parallelism does not run on the stage; empty if it does,
+// or is not used. The GPUs must be those of the cluster.
+std::string WhyNoContextParallel(const Cluster& cluster,
+                                 const TrainingOptions& training,
+                                 const PlacedStage& stage) {
+  if (!training.flash_attention) return kNoFlashAttention;
+  for (const GpuId& gpu : stage.gpus) {
+    const Node& node = cluster.nodes[gpu.node];
+    if (node.device.supports_flash_attention) continue;
+    return absl::StrCat("flash attention does not run on ", node.device.type,
+                        " (node ", node.name, ")");
+  }
+  return "";
+}
+
 // Checks what one stage needs apart from its GPUs, and that tp · cp · dp, or
 // the sum over the groups of a mixed stage, is their number.
 absl::Status CheckStage(const StageRules& rules, const Cluster& cluster,
                         const TrainingOptions& training, int microbatch_size,
                         const PlacedStage& stage) {
   const std::string unknown_host = UnknownHost(cluster, stage);
+  const std::string no_context_parallel =
+      WhyNoContextParallel(cluster, training, stage);
   const int num_gpus = static_cast<int>(stage.gpus.size());
   if (num_gpus == 0) return Bad("gpus", "none", "at least one");
   const StageSite site = {.max_gpus = num_gpus,
                           .microbatch_size = microbatch_size,
                           .sequence_length = training.sequence_length,
-                          .unknown_host = unknown_host};
+                          .unknown_host = unknown_host,
+                          .no_context_parallel = no_context_parallel};
   if (!stage.mixed.empty()) {
     return CheckMixedStage(rules, stage, site,
                            training.global_batch_size / microbatch_size);

@@ -114,6 +114,7 @@ DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b) {
               a.memory_bandwidth_bytes_per_s, b.memory_bandwidth_bytes_per_s),
           .supports_flash_attention =
               a.supports_flash_attention && b.supports_flash_attention,
+          .collective_library = a.collective_library,
           .host = Weaker(a.host, b.host),
           .efficiency = Weaker(a.efficiency, b.efficiency),
           .measured = SlowerOfBoth(a.measured, b.measured),

@@ -70,16 +70,26 @@ absl::Status CheckGpus(const IslandSpec& island, int num_gpus, int first_gpu) {
                     "GPUs of one node, or whole nodes");
 }
 
+absl::string_view WhyNoContextParallel(const IslandSpec& island,
+                                       const TrainingOptions& training) {
+  if (!training.flash_attention) return kNoFlashAttention;
+  return island.device.supports_flash_attention
+             ? ""
+             : "flash attention does not run on the island";
+}
+
 // Checks one stage on the GPUs from `first_gpu` on.
 absl::Status CheckStage(const SliceStage& stage, int first_gpu,
                         const StageRules& rules, const IslandSpec& island,
                         const ParallelizeOptions& options) {
   TANGRAM_RETURN_IF_ERROR(CheckTimes(stage));
   const bool knows_host = island.device.host.bandwidth_bytes_per_s > 0;
-  const StageSite site = {.max_gpus = island.num_gpus() - first_gpu,
-                          .microbatch_size = options.pipeline_microbatch_size,
-                          .sequence_length = options.training.sequence_length,
-                          .unknown_host = knows_host ? "" : "the island"};
+  const StageSite site = {
+      .max_gpus = island.num_gpus() - first_gpu,
+      .microbatch_size = options.pipeline_microbatch_size,
+      .sequence_length = options.training.sequence_length,
+      .unknown_host = knows_host ? "" : "the island",
+      .no_context_parallel = WhyNoContextParallel(island, options.training)};
   TANGRAM_RETURN_IF_ERROR(InField("plan", rules.CheckStage(stage.plan, site)));
   TANGRAM_RETURN_IF_ERROR(
       CheckGpus(island, stage.plan.parallelism.num_gpus(), first_gpu));

@@ -3,8 +3,12 @@
 
 #include <functional>
 #include <limits>
+#include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/domain/cluster.h"
+#include "common/domain/device.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/runtime.h"
 #include "common/domain/stage_limits.h"
@@ -22,6 +26,9 @@ struct PipelineRules {
   // Additional limits for slices that hold the first or the last layer.
   StageLimits ends;
   int gpus_per_node = 0;  // Required of islands in use; 0: any.
+  // Returns why the plan cannot use such GPUs: "flash attention does not run on
+  // T4". Empty text: it can. Empty function: it can use all.
+  std::function<std::string(const DeviceSpec&)> why_not_device;
   // Returns the plan that the runtime runs for the given plan, or an error if
   // it runs none. Whole plans are scored as they will run. Empty: plans are
   // scored unchanged.
@@ -34,6 +41,11 @@ struct PipelineRules {
   // plans.
   double incumbent_s = std::numeric_limits<double>::infinity();
 };
+
+// Returns why the rules keep out an island of `nodes` with one of their GPUs.
+// Empty: they do not.
+std::string WhyNotDevices(const PipelineRules& rules, const Cluster& cluster,
+                          absl::Span<const int> nodes);
 
 }  // namespace tangram
 

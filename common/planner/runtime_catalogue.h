@@ -43,6 +43,13 @@ class PlanningRuntime {
   // Returns the differences between Train(asked) and `asked`, one per line.
   virtual std::vector<std::string> TrainingLosses(
       const TrainingOptions& asked) const = 0;
+  // Returns what the framework does otherwise whatever the plan, one difference
+  // per line: "data: yours; becomes synthetic, ...". `plan` is one that it
+  // runs.
+  virtual std::vector<std::string> FrameworkLosses(
+      const PlanRequest& request, const PipelinePlan& plan) const = 0;
+  // Returns why it cannot run on such GPUs. Empty: it can.
+  virtual std::string WhyNotDevice(const DeviceSpec& device) const = 0;
   // Returns a predicate on the total number of GPUs of a pipeline. Empty: any
   // number.
   virtual std::function<bool(int)> AcceptsGpus() const = 0;

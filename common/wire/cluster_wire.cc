@@ -204,6 +204,8 @@ v1::StageLimits ToProto(const StageLimits& limits) {
   message.set_max_zero_stage(limits.max_zero_stage);
   message.set_no_sequence_parallel(limits.no_sequence_parallel);
   message.set_no_offload(limits.no_offload);
+  message.set_residual_cuts(limits.residual_cuts);
+  message.set_closed_recompute(limits.closed_recompute);
   return message;
 }
 
@@ -214,7 +216,9 @@ absl::StatusOr<StageLimits> FromProto(const v1::StageLimits& message) {
                      .gpus_per_stage = message.gpus_per_stage(),
                      .max_stages = message.max_stages(),
                      .no_sequence_parallel = message.no_sequence_parallel(),
-                     .no_offload = message.no_offload()};
+                     .no_offload = message.no_offload(),
+                     .residual_cuts = message.residual_cuts(),
+                     .closed_recompute = message.closed_recompute()};
   if (message.has_max_zero_stage()) {
     limits.max_zero_stage = message.max_zero_stage();
   }

@@ -129,6 +129,10 @@ v1::DeviceSpec ToProto(const DeviceSpec& device) {
   message.set_memory_bytes(device.memory_bytes);
   message.set_memory_bandwidth_bytes_per_s(device.memory_bandwidth_bytes_per_s);
   message.set_supports_flash_attention(device.supports_flash_attention);
+  if (device.collective_library != CollectiveLibrary::kNccl) {
+    message.set_collective_library(
+        static_cast<v1::CollectiveLibrary>(device.collective_library));
+  }
   *message.mutable_efficiency() = ToProto(device.efficiency);
   if (device.host != HostLink()) {
     message.mutable_host()->set_bandwidth_bytes_per_s(
@@ -158,6 +162,14 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
                   CheckWithin("memory_bandwidth_bytes_per_s",
                               device.memory_bandwidth_bytes_per_s, kLeastRate,
                               kMaxBandwidthBytesPerS)}));
+  // Our enumerators have the numbers of the message.
+  const int library = message.collective_library();
+  if (library < 0 || library >= kNumCollectiveLibraries) {
+    return FieldError(
+        "collective_library", library,
+        absl::StrCat("a number from 0 to ", kNumCollectiveLibraries - 1));
+  }
+  device.collective_library = static_cast<CollectiveLibrary>(library);
   TANGRAM_ASSIGN_OR_RETURN(
       device.peak_flops,
       InField("peak_flops", FromProto(message.peak_flops())));

@@ -114,6 +114,82 @@ absl::StatusOr<ModelSlice> DecodeSlice(const v1::ModelSlice& message,
   return JoinSlices({.atoms = {slice.atoms.begin, slice.atoms.begin}}, slice);
 }
 
+v1::ModelDetails ToProto(const ModelDetails& details) {
+  v1::ModelDetails message;
+  message.set_rope_theta(details.rope_theta);
+  message.set_rope_fraction(details.rope_fraction);
+  if (details.rope_scaling != RopeScaling()) {
+    const RopeScaling& scaling = details.rope_scaling;
+    v1::RopeScaling& written = *message.mutable_rope_scaling();
+    written.set_type(scaling.type);
+    written.set_factor(scaling.factor);
+    written.set_low_freq_factor(scaling.low_freq_factor);
+    written.set_high_freq_factor(scaling.high_freq_factor);
+    written.set_original_positions(scaling.original_positions);
+  }
+  message.set_norm_epsilon(details.norm_epsilon);
+  if (details.attention_dropout.has_value()) {
+    message.set_attention_dropout(*details.attention_dropout);
+  }
+  if (details.hidden_dropout.has_value()) {
+    message.set_hidden_dropout(*details.hidden_dropout);
+  }
+  message.set_dtype(details.dtype);
+  message.set_attention_softcap(details.attention_softcap);
+  message.set_logit_softcap(details.logit_softcap);
+  return message;
+}
+
+absl::StatusOr<RopeScaling> FromProto(const v1::RopeScaling& message) {
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckName("type", message.type()),
+       CheckWithin("factor", message.factor(), 0, kMaxModelDetail),
+       CheckWithin("low_freq_factor", message.low_freq_factor(), 0,
+                   kMaxModelDetail),
+       CheckWithin("high_freq_factor", message.high_freq_factor(), 0,
+                   kMaxModelDetail),
+       CheckNotNegative("original_positions", message.original_positions(),
+                        kMaxPositions)}));
+  return RopeScaling{.type = message.type(),
+                     .factor = message.factor(),
+                     .low_freq_factor = message.low_freq_factor(),
+                     .high_freq_factor = message.high_freq_factor(),
+                     .original_positions = message.original_positions()};
+}
+
+absl::StatusOr<ModelDetails> FromProto(const v1::ModelDetails& message) {
+  TANGRAM_RETURN_IF_ERROR(FirstError(
+      {CheckWithin("rope_theta", message.rope_theta(), 0, kMaxModelDetail),
+       CheckFraction("rope_fraction", message.rope_fraction()),
+       CheckFraction("norm_epsilon", message.norm_epsilon()),
+       CheckFraction("attention_dropout", message.attention_dropout()),
+       CheckFraction("hidden_dropout", message.hidden_dropout()),
+       CheckLength("dtype", message.dtype(), kMaxNameBytes),
+       CheckPrintable("dtype", message.dtype()),
+       CheckWithin("attention_softcap", message.attention_softcap(), 0,
+                   kMaxModelDetail),
+       CheckWithin("logit_softcap", message.logit_softcap(), 0,
+                   kMaxModelDetail)}));
+  ModelDetails details{.rope_theta = message.rope_theta(),
+                       .rope_fraction = message.rope_fraction(),
+                       .norm_epsilon = message.norm_epsilon(),
+                       .dtype = message.dtype(),
+                       .attention_softcap = message.attention_softcap(),
+                       .logit_softcap = message.logit_softcap()};
+  if (message.has_attention_dropout()) {
+    details.attention_dropout = message.attention_dropout();
+  }
+  if (message.has_hidden_dropout()) {
+    details.hidden_dropout = message.hidden_dropout();
+  }
+  if (message.has_rope_scaling()) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        details.rope_scaling,
+        InField("rope_scaling", FromProto(message.rope_scaling())));
+  }
+  return details;
+}
+
 }  // namespace
 
 v1::LayerSpec ToProto(const LayerSpec& layer) {
@@ -148,6 +224,9 @@ v1::LayerSpec ToProto(const LayerSpec& layer) {
 v1::Model ToProto(const ModelSpec& model) {
   v1::Model message;
   message.set_name(model.name);
+  if (model.details != ModelDetails()) {
+    *message.mutable_details() = ToProto(model.details);
+  }
   LayerTable table(*message.mutable_layer_types());
   for (const LayerSpec& layer : model.layers) {
     table.AddRun(layer, 1, *message.mutable_layers());
@@ -241,6 +320,8 @@ absl::StatusOr<ModelSpec> FromProto(const v1::Model& message) {
   for (const LayerRun& run : runs) {
     model.layers.insert(model.layers.end(), run.count, run.layer);
   }
+  TANGRAM_ASSIGN_OR_RETURN(model.details,
+                           InField("details", FromProto(message.details())));
   return model;
 }
 

@@ -108,9 +108,10 @@ void Append(std::string& bytes, const Link& link) {
 
 void Append(std::string& bytes, const StageLimits& limits) {
   const auto& [tp, cp, dp, gpus_per_stage, max_stages, max_zero_stage,
-               no_sequence_parallel, no_offload] = limits;
+               no_sequence_parallel, no_offload, residual_cuts,
+               closed_recompute] = limits;
   AppendAll(bytes, tp, cp, dp, gpus_per_stage, max_stages, max_zero_stage,
-            no_sequence_parallel, no_offload);
+            no_sequence_parallel, no_offload, residual_cuts, closed_recompute);
 }
 
 void Append(std::string& bytes, const PeakFlops& flops) {
@@ -158,11 +159,11 @@ void Append(std::string& bytes, const HostLink& host) {
 
 void Append(std::string& bytes, const DeviceSpec& device) {
   const auto& [type, peak_flops, memory_bytes, memory_bandwidth,
-               supports_flash_attention, host, efficiency, measured,
-               measured_layers, collectives] = device;
+               supports_flash_attention, collective_library, host, efficiency,
+               measured, measured_layers, collectives] = device;
   AppendAll(bytes, type, peak_flops, memory_bytes, memory_bandwidth,
-            supports_flash_attention, host, efficiency, measured,
-            measured_layers, collectives);
+            supports_flash_attention, collective_library, host, efficiency,
+            measured, measured_layers, collectives);
 }
 
 }  // namespace
@@ -192,7 +193,8 @@ void AppendCanonicalRuns(std::string& bytes, const ModelSlice& slice) {
 }
 
 void AppendCanonical(std::string& bytes, const ModelSpec& model) {
-  const auto& [name, layers] = model;
+  // No answer depends on the details.
+  const auto& [name, layers, details] = model;
   Append(bytes, name);
   AppendCanonicalRuns(bytes, MakeSlice({0, model.num_layers()}, layers));
 }

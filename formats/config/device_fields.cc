@@ -13,9 +13,14 @@
 namespace tangram {
 namespace {
 
-constexpr absl::string_view kDeviceKeys[] = {
-    "memory", "memory_bandwidth", "peak_tflops", "flash_attention",
-    "host",   "efficiency",       "profile"};
+constexpr absl::string_view kDeviceKeys[] = {"memory",
+                                             "memory_bandwidth",
+                                             "peak_tflops",
+                                             "flash_attention",
+                                             "collective_library",
+                                             "host",
+                                             "efficiency",
+                                             "profile"};
 constexpr absl::string_view kNotGiven = "not given";
 
 std::string Path(const ConfigField& fields, absl::string_view key) {
@@ -84,6 +89,29 @@ absl::Status ReadPeakFlops(const ConfigField& fields,
   return absl::OkStatus();
 }
 
+absl::Status ReadCollectiveLibrary(const ConfigField& fields,
+                                   const CatalogueDevice* known,
+                                   CollectiveLibrary& library,
+                                   std::vector<Assumption>& assumptions) {
+  constexpr absl::string_view kKey = "collective_library";
+  const std::optional<ConfigField> field = fields.Find(kKey);
+  if (!field.has_value()) {
+    // The catalogue knows its GPUs. Most others have NCCL.
+    if (known == nullptr) {
+      assumptions.push_back({Path(fields, kKey),
+                             std::string(CollectiveLibraryName(library)),
+                             std::string(kNotGiven)});
+    }
+    return absl::OkStatus();
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const std::string name, field->AsName());
+  for (int i = 0; i < kNumCollectiveLibraries; ++i) {
+    library = static_cast<CollectiveLibrary>(i);
+    if (name == CollectiveLibraryName(library)) return absl::OkStatus();
+  }
+  return field->Error("one of nccl, rccl, hccl, oneccl");
+}
+
 absl::Status ReadEfficiency(const ConfigField& fields,
                             const CatalogueDevice* known,
                             DeviceEfficiency& efficiency,
@@ -145,6 +173,8 @@ absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
          device.supports_flash_attention ? "true" : "false",
          known == nullptr ? std::string(kNotGiven) : CatalogueSource(*known)});
   }
+  TANGRAM_RETURN_IF_ERROR(ReadCollectiveLibrary(
+      fields, known, device.collective_library, assumptions));
   return device;
 }
 

@@ -157,9 +157,10 @@ absl::Status ReadSourcedHost(const ConfigField& entry,
 
 absl::StatusOr<CatalogueDevice> ReadEntry(
     const ConfigField& entry, absl::Span<const EfficiencyBlock> blocks) {
-  TANGRAM_RETURN_IF_ERROR(entry.CheckKeys(Join(
-      {"gpu", "aliases", "source", "gpus_per_node", "intra_node", "inter_node"},
-      kSpecKeys)));
+  TANGRAM_RETURN_IF_ERROR(
+      entry.CheckKeys(Join({"gpu", "aliases", "source", "gpus_per_node",
+                            "intra_node", "inter_node", "collective_library"},
+                           kSpecKeys)));
   for (const absl::string_view key : kSpecKeys) {
     TANGRAM_RETURN_IF_ERROR(entry.Require(key, "a value").status());
   }

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
+#include "formats/config/hf_details.h"
 #include "formats/config/hf_experts.h"
 #include "formats/config/hf_family.h"
 #include "formats/config/hf_sliding_window.h"
@@ -187,7 +188,9 @@ absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& file,
       ReadHfSlidingWindows(root, family.sliding_window, layers));
   TANGRAM_ASSIGN_OR_RETURN(const Vocabulary vocabulary,
                            ReadVocabulary(root, family));
-  return AssembleModel(model_name, vocabulary, layers);
+  ModelSpec model = AssembleModel(model_name, vocabulary, layers);
+  TANGRAM_ASSIGN_OR_RETURN(model.details, ReadHfDetails(root));
+  return model;
 }
 
 }  // namespace tangram

@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::NodeGpus;
 using ::testing::Not;
+using testing::OneDp;
 using testing::StageOn;
 using testing::StatusIs;
 using testing::TestCluster;
@@ -191,42 +192,41 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Guard{"TpOfNeighboursDivide", "aceso",
               [] {
-                return TwelveHeads({TpDp(4, 1), TpDp(2, 2)});
+                return TwelveHeads({TpDp(4, 2), TpDp(2, 2)});
               },
               [](auto& in) {
-                in.plan.stages[1] = StageOn(9, 34, TpDp(3, 4), NodeGpus(1, 12));
+                in.plan.stages[1] = StageOn(9, 34, TpDp(3, 2), NodeGpus(1, 6));
               },
               "stages[1].plan.parallelism.tp_degree: 3; expected a divisor or "
               "multiple of the 4 of stages[0]"},
-        Guard{"DpOfNeighboursDivide", "aceso",
-              [] {
-                return TwelveHeads({TpDp(2, 2), TpDp(2, 4)});
-              },
-              [](auto& in) {
-                in.plan.stages[0] = StageOn(0, 9, TpDp(4, 3), NodeGpus(0, 12));
-              },
-              "stages[1].plan.parallelism.dp_degree: 4; expected a divisor or "
-              "multiple of the 3 of stages[0]"},
-        Guard{"LastAndFirstStageAreNeighbours", "aceso",
-              [] {
-                return TwelveHeads({TpDp(2, 1), TpDp(6, 1), TpDp(2, 2)});
-              },
-              [](auto& in) {
-                in.plan.stages[2] =
-                    StageOn(18, 34, TpDp(3, 4), NodeGpus(2, 12));
-                in.plan.stages[1] = StageOn(9, 18, TpDp(6, 2), NodeGpus(1, 12));
-              },
-              "stages[0].plan.parallelism.tp_degree: 2; expected a divisor or "
-              "multiple of the 3 of stages[2]"},
-        Guard{"WholeMicrobatchOfEveryOperator", "aceso", Gpt,
-              [](auto& in) { in.plan.pipeline_microbatch_size = 2; },
-              "stages[1].plan.parallelism.dp_degree: 4; expected a divisor"},
-        Guard{"GpusInFours", "aceso",
+        Guard{"OneDp", "aceso",
               [] {
                 return TwelveHeads({TpDp(2, 2), TpDp(2, 2)});
               },
               [](auto& in) {
-                in.plan.stages[1] = StageOn(9, 34, TpDp(2, 1), NodeGpus(1, 2));
+                in.plan.stages[1] = StageOn(9, 34, TpDp(2, 4), NodeGpus(1, 8));
+              },
+              "stages[1].plan.parallelism.dp_degree: 4; expected 2 as in the "
+              "first "
+              "stage"},
+        Guard{"LastAndFirstStageAreNeighbours", "aceso",
+              [] {
+                return TwelveHeads({TpDp(2, 2), TpDp(6, 2), TpDp(2, 2)});
+              },
+              [](auto& in) {
+                in.plan.stages[2] = StageOn(18, 34, TpDp(3, 2), NodeGpus(2, 6));
+              },
+              "stages[0].plan.parallelism.tp_degree: 2; expected a divisor or "
+              "multiple of the 3 of stages[2]"},
+        Guard{"WholeMicrobatchOfEveryOperator", "aceso", OneDp,
+              [](auto& in) { in.plan.pipeline_microbatch_size = 1; },
+              "stages[0].plan.parallelism.dp_degree: 2; expected a divisor"},
+        Guard{"GpusInFours", "aceso",
+              [] {
+                return TwelveHeads({TpDp(2, 1), TpDp(2, 1)});
+              },
+              [](auto& in) {
+                in.plan.stages[1] = StageOn(9, 34, TpDp(4, 1), NodeGpus(1, 4));
               },
               "stages: 6 GPUs; expected 1, 2 or a multiple of 4"}),
     NameOf);
@@ -234,6 +234,12 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Galvatron, ExportGuardsTest,
     ::testing::Values(
+        Guard{"FlashAttentionOnAllGpus", "galvatron", Gpt,
+              [](auto& in) {
+                in.cluster.nodes[2].device.supports_flash_attention = false;
+              },
+              "stages[1].gpus: V100-16; expected other GPUs: flash attention "
+              "does not run on V100-16"},
         Guard{"EqualStages", "galvatron", Gpt,
               [](auto& in) {
                 in.plan.stages[1] = StageOn(13, 34, TpDp(2, 2), NodeGpus(2, 4));
@@ -366,7 +372,15 @@ std::vector<Guard> ForAll() {
          }
        },
        "stages[0].plan.parallelism.tp_degree: 4; expected a divisor or a "
-       "multiple of the number of key and value heads, 6"},
+       "multiple "
+       "of the number of key and value heads, 6"},
+      {"OneCollectiveLibrary",
+       [](PlannedTraining& in) {
+         const GpuId gpu = in.plan.stages[1].gpus.back();
+         in.cluster.nodes[gpu.node].device.collective_library =
+             CollectiveLibrary::kRccl;
+       },
+       "with rccl; expected nccl as "},
       {"SumOfLayers",
        [](PlannedTraining& in) { --in.plan.stages[0].plan.end.layer; },
        "stages[1].plan.begin: layer 13; expected layer 12"},
@@ -376,10 +390,12 @@ std::vector<Guard> ForAll() {
        "GPUs"}};
   std::vector<Guard> guards;
   for (const Common& common : commons) {
-    for (const char* target : {"flagscale", "aceso", "megatron", "galvatron"}) {
+    for (const char* target : {"flagscale", "megatron", "galvatron"}) {
       guards.push_back(
           {common.name, target, Gpt, common.spoil, common.message});
     }
+    guards.push_back(
+        {common.name, "aceso", OneDp, common.spoil, common.message});
     for (const char* target : {"sailor", "flashflex", "torchtitan", "alpa"}) {
       guards.push_back(
           {common.name, target, Llama, common.spoil, common.message});
@@ -425,11 +441,17 @@ std::vector<Guard> ForSome() {
   }
   guards.push_back({"PartsOfAMicrobatch", "torchtitan", Llama,
                     [](auto& in) {
-                      in.training.sequence_length = 4089;
-                      Degrees(in, 1).sequence_parallel = true;
+                      in.training.sequence_length = 4092;
+                      in.plan.pipeline_microbatch_size = 2;
+                      for (int i : {0, 1}) {
+                        Degrees(in, i) = {.tp_degree = 2,
+                                          .cp_degree = 2,
+                                          .dp_degree = 2,
+                                          .sequence_parallel = true};
+                      }
                     },
-                    "training.sequence_length: 4089; expected 8178 tokens of a "
-                    "microbatch to be cut into 4 parts"});
+                    "training.sequence_length: 4092; expected 4092 tokens of a "
+                    "microbatch to be cut into 8 parts"});
   for (const char* target : {"flashflex", "torchtitan"}) {
     guards.push_back({"Vocabulary", target, Llama,
                       [](auto& in) {

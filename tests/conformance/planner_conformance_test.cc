@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -254,6 +255,39 @@ TEST_P(PlannerConformanceTest, PlansForARuntime) {
                        .training = result.training.value_or(request.training),
                        .plan = *result.plan}),
       testing::IsOkAndHolds(*result.plan));
+}
+
+// Two nodes of another vendor, which are faster.
+TEST_P(PlannerConformanceTest, PlansARuntimeOnOneCollectiveLibrary) {
+  if (!planner().features.runtimes) return;
+  PlanRequest request = TestRequest(
+      {GroupOf("a", "A100-80", 1, 4), GroupOf("b", "MI300X", 1, 4)});
+  request.constraints.runtime = "megatron";
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
+  if (!result.plan.has_value()) {
+    EXPECT_THAT(result.infeasible->reason, HasSubstr("a launch over"));
+    return;
+  }
+  std::set<CollectiveLibrary> used;
+  for (const PlacedStage& stage : result.plan->stages) {
+    for (const GpuId& gpu : stage.gpus) {
+      used.insert(request.cluster.nodes[gpu.node].device.collective_library);
+    }
+  }
+  EXPECT_EQ(used.size(), 1u);
+  EXPECT_THAT(result.notes,
+              ::testing::Contains(HasSubstr("planned for the GPUs of nccl, of "
+                                            "rccl alone")));
+}
+
+TEST_P(PlannerConformanceTest, SaysWhyARuntimeRunsOnNoGpu) {
+  if (!planner().features.runtimes) return;
+  PlanRequest request = TestRequest({GroupOf("a", "V100-32", 1, 4)});
+  request.constraints.runtime = "galvatron";
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
+  ASSERT_FALSE(result.plan.has_value());
+  EXPECT_THAT(result.infeasible->reason,
+              HasSubstr("galvatron: flash attention does not run on V100-32"));
 }
 
 TEST_P(PlannerConformanceTest, RefusesOptionsThatItDoesNotHave) {

@@ -85,9 +85,10 @@ class DiffTest(Folder):
         self.assertEqual((code, json.loads(text)["same"]), (OK, True))
 
     def test_compares_with_a_frameworks_files(self):
-        self.tangram("plan", *CLUSTER, *JOB, "--parallelizer", "aceso",
-                     "--quiet", "--output", "a.json")
-        self.tangram("export", "a.json", "--to", "aceso", "-o", "out")
+        self.tangram("plan", *CLUSTER, *JOB, "--runtime", "aceso", "--quiet",
+                     "--output", "a.json")
+        self.tangram("export", "a.json", "--to", "aceso", "-o", "out",
+                     "--allow-lossy")
         files = ("out/flexpipe.json", "out/hostfile", "--from", "aceso")
         self.assertEqual(
             self.diff("a.json", *files),

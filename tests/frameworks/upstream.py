@@ -182,16 +182,16 @@ class Exports(unittest.TestCase):
         with open(cls.plan_file, encoding="utf-8") as f:
             cls.plan = json.load(f)
 
-    def two_islands(self):
+    def two_islands(self, tp=2, dp=4):
         """Returns a plan: 8 T4 with tp 4, dp 2 and recomputation; 8 V100 with
-        tp 2, dp 4."""
+        these degrees."""
         plan = json.loads(json.dumps(self.plan))
         for layer in plan["model"]["layer_types"]:
             layer["tied_embeddings"] = False
         plan["plan"] = {
             "pipeline_microbatch_size": 4, "stages": [
                 stage(0, 6, 4, 2, [("t4-0", 0, 4), ("t4-1", 0, 4)], True),
-                stage(6, 18, 2, 4, [("v100-0", 0, 4), ("v100-1", 0, 4)])]}
+                stage(6, 18, tp, dp, [("v100-0", 0, 4), ("v100-1", 0, 4)])]}
         return plan
 
     @classmethod

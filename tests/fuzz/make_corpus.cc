@@ -170,7 +170,7 @@ void WriteImports(const Path& out) {
 // framework.
 void WriteFrameworkPlans(const Path& out) {
   PlannedTraining planned{
-      .cluster = *ParseCluster("name: c\ngroups:\n  - {name: t4, gpu: T4, "
+      .cluster = *ParseCluster("name: c\ngroups:\n  - {name: a, gpu: A100-40, "
                                "nodes: 2, gpus_per_node: 4}\n",
                                "c.yaml"),
       .model = *LoadModel("gpt3-1.3b", {.num_layers = 4}),

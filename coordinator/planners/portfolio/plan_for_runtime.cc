@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
 #include "common/planner/pipeline_rules.h"
@@ -38,6 +40,18 @@ absl::StatusOr<MixableMembers> Mixable(
   return mixable;
 }
 
+// Returns the collective libraries of the cluster's GPUs, in order. One launch
+// has one of them. If there is only one, GPUs need not be told apart.
+std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
+    const Cluster& cluster) {
+  std::set<CollectiveLibrary> all;
+  for (const Node& node : cluster.nodes) {
+    all.insert(node.device.collective_library);
+  }
+  if (all.size() < 2) return {std::nullopt};
+  return {all.begin(), all.end()};
+}
+
 // Plans for one runtime, with the training options that it supports.
 class RuntimeSearch {
  public:
@@ -58,11 +72,13 @@ class RuntimeSearch {
                                  ->Islands(request_, observer_));
     const absl::Status known =
         runtime_.Check(request_.model, request_.training);
-    if (!known.ok()) {
+    const std::string why =
+        known.ok() ? WhyNoDevice() : std::string(known.message());
+    if (!why.empty()) {
       return PlanResult{
           .islands = std::move(islands),
-          .infeasible = Infeasible{
-              .reason = absl::StrCat(runtime_.name(), ": ", known.message())}};
+          .infeasible =
+              Infeasible{.reason = absl::StrCat(runtime_.name(), ": ", why)}};
     }
     TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
                              Mixable(members, request_.model));
@@ -73,8 +89,11 @@ class RuntimeSearch {
     }
     const auto source = CreateMixedSource(sources);
     const std::vector<RuntimeVariant> variants = Variants(islands);
-    for (const RuntimeVariant& variant : variants) {
-      TANGRAM_RETURN_IF_ERROR(Try(variant, *source));
+    const auto libraries = LibrariesOf(request_.cluster);
+    for (const std::optional<CollectiveLibrary>& library : libraries) {
+      for (const RuntimeVariant& variant : variants) {
+        TANGRAM_RETURN_IF_ERROR(Try(variant, library, *source));
+      }
     }
     PlanResult result = *std::move(best_);
     result.stats = stats_;
@@ -89,6 +108,15 @@ class RuntimeSearch {
                      variants.size() == 1 ? " search"
                                           : " searches, one for each value "
                                             "of what its stages share"));
+    if (libraries.size() > 1) {
+      result.notes.push_back(absl::StrCat(
+          "runtime ", runtime_.name(), ": planned for the GPUs of ",
+          absl::StrJoin(libraries, ", of ",
+                        [](std::string* out, const auto& library) {
+                          absl::StrAppend(out, CollectiveLibraryName(*library));
+                        }),
+          " alone, as their collectives do not talk to each other"));
+    }
     return result;
   }
 
@@ -106,9 +134,32 @@ class RuntimeSearch {
                              tp_degrees);
   }
 
+  // Returns why a plan over `library` cannot use such GPUs; empty if it can.
+  std::string WhyNotDevice(const DeviceSpec& device,
+                           std::optional<CollectiveLibrary> library) const {
+    if (library.has_value() && device.collective_library != *library) {
+      return absl::StrCat("a launch over ", CollectiveLibraryName(*library),
+                          " has no GPUs of ",
+                          CollectiveLibraryName(device.collective_library));
+    }
+    return runtime_.WhyNotDevice(device);
+  }
+
+  // Returns why the runtime can use no GPU of the cluster; empty if it can.
+  std::string WhyNoDevice() const {
+    std::string why;
+    for (const Node& node : request_.cluster.nodes) {
+      why = runtime_.WhyNotDevice(node.device);
+      if (why.empty()) break;
+    }
+    return why;
+  }
+
   // Searches one variant and keeps the better plan. The closed form of the best
   // plan so far limits the search.
-  absl::Status Try(const RuntimeVariant& variant, SlicePlanSource& source) {
+  absl::Status Try(const RuntimeVariant& variant,
+                   std::optional<CollectiveLibrary> library,
+                   SlicePlanSource& source) {
     PipelineRules rules{
         .runtime = &runtime_.runs(),
         .stages = variant.stages,
@@ -118,6 +169,9 @@ class RuntimeSearch {
           return runtime_.Fit(request, plan);
         }};
     rules.accepts_gpus = runtime_.AcceptsGpus();
+    rules.why_not_device = [this, library](const DeviceSpec& device) {
+      return WhyNotDevice(device, library);
+    };
     if (best_.has_value() && best_->plan.has_value()) {
       // Fit changes plans, so the plan that runs may be slower than composed.
       rules.incumbent_s =
@@ -147,12 +201,19 @@ class RuntimeSearch {
   double lower_bound_s_ = 0;
 };
 
-// Notes how `runtime` trains, and each option of the request that it lacks.
-void NoteTraining(const PlanningRuntime& runtime, const PlanRequest& request,
-                  const TrainingOptions& training, PlanResult& result) {
-  if (training == request.training) return;
-  result.training = training;
-  for (const std::string& loss : runtime.TrainingLosses(request.training)) {
+// Notes each difference between what `asked` asks for and what `runtime` does.
+// `planned` is the request with the options with which it trains.
+void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
+                const PlanRequest& planned, PlanResult& result) {
+  std::vector<std::string> losses;
+  if (planned.training != asked.training) {
+    result.training = planned.training;
+    losses = runtime.TrainingLosses(asked.training);
+  }
+  if (result.plan.has_value()) {
+    AddLimits(runtime.FrameworkLosses(planned, *result.plan), losses);
+  }
+  for (const std::string& loss : losses) {
     result.notes.push_back(
         absl::StrCat("runtime ", runtime.name(), ": ", loss));
   }
@@ -168,7 +229,7 @@ absl::StatusOr<PlanResult> PlanForRuntime(
                            runtimes.Find(request.constraints.runtime));
   RuntimeSearch search(*runtime, choice, request, observer);
   TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run(members));
-  NoteTraining(*runtime, request, search.request().training, result);
+  NoteLosses(*runtime, request, search.request(), result);
   return result;
 }
 

@@ -30,6 +30,15 @@ std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
   return widest;
 }
 
+// Returns rules for slice plans that `runtime` runs, with the limits that let
+// parallelizers search such plans instead of others.
+PipelineRules RulesOf(const Runtime& runtime) {
+  return {.runtime = &runtime,
+          .stages = {.residual_cuts = runtime.cuts == Runtime::Cuts::kResiduals,
+                     .closed_recompute =
+                         runtime.recompute == Runtime::Recompute::kClosed}};
+}
+
 // Returns the summary of one search for the answer.
 PlanAlternative AlternativeOf(const PlanResult& result,
                               std::vector<std::string> parallelizers,
@@ -163,9 +172,8 @@ class PortfolioPlanner : public ClusterPlanner {
     for (const Runtime* runtime : Widest(runtimes_.KnownRuntimes())) {
       const auto source = CreateMixedSource(sources);
       TANGRAM_ASSIGN_OR_RETURN(
-          PlanResult result,
-          PlanWithSplits(choice_, *source, {.runtime = runtime}, request,
-                         observer));
+          PlanResult result, PlanWithSplits(choice_, *source, RulesOf(*runtime),
+                                            request, observer));
       PlanAlternative alternative = AlternativeOf(result, names, runtime->name);
       Take(std::move(result), std::move(alternative), answer);
     }

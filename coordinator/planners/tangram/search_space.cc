@@ -57,8 +57,10 @@ absl::StatusOr<IslandRules> LimitIslands(const PlanRequest& request,
   for (Island& island : islands) {
     island.spec.limits = resolved.limits[island.id];
     AddLimits(rules.stages, island.spec);
-    if (rules.gpus_per_node > 0 &&
-        island.spec.gpus_per_node != rules.gpus_per_node) {
+    const bool other_nodes = rules.gpus_per_node > 0 &&
+                             island.spec.gpus_per_node != rules.gpus_per_node;
+    if (other_nodes ||
+        !WhyNotDevices(rules, request.cluster, island.nodes).empty()) {
       resolved.usable &= ~(uint32_t{1} << island.id);
     }
   }

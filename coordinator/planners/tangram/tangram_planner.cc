@@ -204,6 +204,8 @@ class TangramSearch : public PlanSearch {
   std::string WhyKeptOut(const Island& island) const {
     const bool other_nodes = rules_.gpus_per_node > 0 &&
                              rules_.gpus_per_node != island.spec.gpus_per_node;
+    std::string why = WhyNotDevices(rules_, request_.cluster, island.nodes);
+    if (!why.empty()) return why;
     return other_nodes ? absl::StrCat(
                              "the runtime needs as many GPUs in every "
                              "node, here ",

@@ -141,6 +141,12 @@ class WholeClusterSearch : public PlanSearch {
                       " GPUs in every node, here there are ", gpus_per_node)};
       return absl::OkStatus();
     }
+    std::string why =
+        WhyNotDevices(rules_, request_.cluster, stand_in_.island.nodes);
+    if (!why.empty()) {
+      closest_ = {.reason = std::move(why)};
+      return absl::OkStatus();
+    }
     PairContext context{.training = request_.training,
                         .islands = {stand_in_.island.spec}};
     TANGRAM_RETURN_IF_ERROR(SetLimits(context.islands.front()));

@@ -143,6 +143,7 @@ TEST(ExportFlagScaleTest, RefusesTiedEmbeddingsOfDataDegreesThatDoNotDivide) {
 // Groups over ranks of one context would wait for ranks of the other.
 TEST(ExportFlagScaleTest, RefusesContextParallelismInSomeStages) {
   PlannedTraining planned = TwoIslands();
+  planned.training.flash_attention = true;
   planned.plan.stages[1].plan.parallelism = {
       .tp_degree = 2, .cp_degree = 2, .dp_degree = 2};
   EXPECT_THAT(FlagScaleRefusal(planned),

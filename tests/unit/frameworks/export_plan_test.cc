@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "frameworks/framework_table.h"
 #include "nlohmann/json.hpp"
 #include "tests/unit/frameworks/two_islands.h"
 
@@ -17,6 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::NodeGpus;
+using ::testing::Not;
+using testing::OneDp;
 using testing::StageOn;
 using testing::StatusIs;
 using testing::TwoIslands;
@@ -53,9 +56,19 @@ void ExpectRefusal(const char* target, const PlannedTraining& planned,
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
 }
 
+// Its attention asserts sequence parallelism and flash attention.
+PlannedTraining ForGalvatron() {
+  PlannedTraining planned = TwoIslands();
+  planned.training.flash_attention = true;
+  for (PlacedStage& stage : planned.plan.stages) {
+    stage.plan.parallelism.sequence_parallel = true;
+  }
+  return planned;
+}
+
 TEST(ExportPlanTest, GalvatronHoldsLayersOfTheirOwnDegrees) {
   ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
-                       ExportPlan("galvatron", TwoIslands()));
+                       ExportPlan("galvatron", ForGalvatron()));
   // The embedding has tp 4, so the head has it too.
   EXPECT_THAT(exported.losses,
               ElementsAre("stages[1], head: tp 2; becomes 4, one for embedding "
@@ -212,6 +225,76 @@ TEST(ExportPlanTest, SomeFrameworksHoldNoPlan) {
                 StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(target)));
   }
   ExpectRefusal("gpipe", TwoIslands(), "expected one of flagscale, aceso");
+}
+
+// With tp 1, sequence parallelism has no effect, and it is written all the
+// same.
+TEST(ExportPlanTest, GalvatronAlwaysHasSequenceParallelismAndFlashAttention) {
+  PlannedTraining planned = OneMesh();
+  planned.training.flash_attention = false;
+  planned.plan.stages = {
+      StageOn(0, 13, {.dp_degree = 4}, NodeGpus(0, 4)),
+      StageOn(13, 34, {.tp_degree = 2, .dp_degree = 2}, NodeGpus(2, 4))};
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("galvatron", planned));
+  EXPECT_THAT(ContentOf(exported, "runtime.yaml"),
+              AllOf(HasSubstr("sequence_parallel: true\n"),
+                    HasSubstr("use_flash_attn: true\n")));
+  EXPECT_THAT(
+      exported.losses,
+      AllOf(Contains("training.flash_attention: false; becomes true"),
+            Contains("stages[1].plan.parallelism.sequence_parallel: false; "
+                     "becomes true"),
+            Not(Contains(HasSubstr("stages[0].plan.parallelism")))));
+}
+
+TEST(ExportPlanTest, GalvatronRefusesGpusWithoutFlashAttention) {
+  PlannedTraining planned = ForGalvatron();
+  for (Node& node : planned.cluster.nodes) {
+    node.device.supports_flash_attention = false;
+  }
+  ExpectRefusal("galvatron", planned,
+                "stages[0].gpus: T4; expected other GPUs: flash attention does "
+                "not run on T4");
+  EXPECT_EQ(WhatToDo("galvatron", planned), "");
+}
+
+// Two nodes of NVIDIA and one of AMD.
+TEST(ExportPlanTest, NoLaunchSpansTwoCollectiveLibraries) {
+  PlannedTraining planned = OneDp();
+  planned.cluster.nodes[2].device.collective_library = CollectiveLibrary::kRccl;
+  for (const Framework* target : ExportTargets()) {
+    if (target->refuses_all) continue;
+    ExpectRefusal(target->name.data(), planned,
+                  "stages[1].gpus: V100-16 with rccl; expected nccl as T4 of "
+                  "stages[0]");
+  }
+}
+
+// Two stages of other sizes, tied embeddings of other tp, and two vendors.
+TEST(ExportPlanTest, ARefusalNamesEveryObstacle) {
+  PlannedTraining planned = TwoReplicas();
+  planned.model.layers.front().tied_embeddings = true;
+  planned.model.layers.back().tied_embeddings = true;
+  planned.cluster.nodes[2].device.collective_library = CollectiveLibrary::kRccl;
+  const absl::Status status = ExportPlan("flagscale", planned).status();
+  EXPECT_THAT(
+      status.message(),
+      AllOf(HasSubstr(
+                "flagscale: stages[1].plan.parallelism.tp_degree: 2; expected "
+                "4 as in the first stage"),
+            HasSubstr(". Also: stages[1].gpus: V100-16 with rccl")));
+  EXPECT_EQ(WhatToDo("flagscale", planned), "plan with --runtime flagscale");
+}
+
+TEST(ExportPlanTest, NoPlanHelpsAModelThatAFrameworkDoesNotBuild) {
+  PlannedTraining planned = TwoReplicas();  // Llama.
+  EXPECT_THAT(ExportPlan("aceso", planned).status().message(),
+              AllOf(HasSubstr("model.layers[1]: a gated MLP"),
+                    HasSubstr("Also: model.layers[0].max_position_embeddings: "
+                              "0; expected learned positions")));
+  EXPECT_EQ(WhatToDo("aceso", planned), "");
+  EXPECT_EQ(WhatToDo("deepspeed", planned), "");
 }
 
 }  // namespace

@@ -57,6 +57,13 @@ inline PlannedTraining TwoIslands() {
   return planned;
 }
 
+// The same with tp 4 and dp 2 in both stages.
+inline PlannedTraining OneDp() {
+  PlannedTraining planned = TwoIslands();
+  planned.plan.stages[1].plan.parallelism = {.tp_degree = 4, .dp_degree = 2};
+  return planned;
+}
+
 inline std::string ContentOf(const FrameworkExport& exported,
                              const std::string& name) {
   for (const ExportedFile& file : exported.files) {

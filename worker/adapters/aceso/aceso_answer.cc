@@ -165,7 +165,7 @@ Infeasible WhyNothingFits(const std::vector<Configuration>& best,
 SlicePlanSet SearchAllStageCounts(const ModelSlice& slice,
                                   const IslandSpec& island,
                                   const ParallelizeOptions& options) {
-  const SliceLayout layout(slice);
+  const SliceLayout layout(slice, island.limits.residual_cuts);
   const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
   if (space.choices().empty()) {
     return {.infeasible = Infeasible{.reason = kNoStageWithinLimits},

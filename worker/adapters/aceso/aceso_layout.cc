@@ -13,7 +13,7 @@ int SliceLayout::KindOf(const LayerSpec& layer) {
   return num_kinds() - 1;
 }
 
-SliceLayout::SliceLayout(const ModelSlice& slice) {
+SliceLayout::SliceLayout(const ModelSlice& slice, bool residual_cuts) {
   int layer = 0;
   for (const LayerRun& run : slice.runs) {
     const int kind = KindOf(run.layer);
@@ -23,6 +23,8 @@ SliceLayout::SliceLayout(const ModelSlice& slice) {
       for (int op = 0; op < num_ops; ++op) {
         if (IsResidualCut(run.layer, op)) {
           residual_before_.push_back(static_cast<int>(operators_.size()));
+        } else if (residual_cuts) {
+          continue;
         } else {
           residual_before_.push_back(residual_before_.back());
         }

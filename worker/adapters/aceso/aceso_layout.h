@@ -19,8 +19,9 @@ struct LayoutOperator {
       0;  // Index shared by the same operator of equal layers; see OfKind.
 };
 
-// The operators of a slice in order. Position p is the boundary before operator
-// p; num_ops() is the end of the slice.
+// The places of a slice at which stages may begin and end, in order: before any
+// operator, or at residual cuts only. Position p is the place before operator
+// p, or before half layer p; num_ops() is the end of the slice.
 //
 // A stage may begin and end at any position, but it must contain a residual
 // cut; its two boundaries count. So at most one cut falls strictly inside an
@@ -28,7 +29,7 @@ struct LayoutOperator {
 // crosses at most one stage boundary, which is what Aceso's runtime can run.
 class SliceLayout {
  public:
-  explicit SliceLayout(const ModelSlice& slice);
+  explicit SliceLayout(const ModelSlice& slice, bool residual_cuts = false);
 
   int num_ops() const { return static_cast<int>(operators_.size()) - 1; }
   int num_layers() const { return operators_.back().layer; }

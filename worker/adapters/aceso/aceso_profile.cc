@@ -81,7 +81,7 @@ double LeastKeptBytes(const LayerSpec& layer,
 PerformanceProfile LowerBounds(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options) {
-  const SliceLayout layout(slice);
+  const SliceLayout layout(slice, island.limits.residual_cuts);
   const DegreeSpace space(layout, island, options.pipeline_microbatch_size);
   if (space.choices().empty()) {
     // No plan is within the limits, so any bound holds.

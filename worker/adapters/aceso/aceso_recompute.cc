@@ -207,8 +207,12 @@ std::vector<RecomputeRun> RecomputeRunsOf(CostTables& tables,
     const int next = std::min(shape.end, layout.StartOfLayer(op.layer + 1));
     const bool upper = op.layer - first_layer < choice.upper_layers;
     const RecomputeLevel& level = table.levels[choice.level + (upper ? 1 : 0)];
-    const OpMask mask =
-        level.masks[op.kind] & BitsOf(op.index, op.index + next - p);
+    const LayoutOperator& end = layout.at(next);
+    const int end_op =
+        end.layer == op.layer
+            ? end.index
+            : static_cast<int>(OperatorsOf(layout.kinds()[op.kind]).size());
+    const OpMask mask = level.masks[op.kind] & BitsOf(op.index, end_op);
     if (!runs.empty() && runs.back().mask == mask) {
       ++runs.back().num_layers;
     } else {

@@ -2,10 +2,23 @@
 
 #include <array>
 
+#include "common/domain/closed_segments.h"
+
 namespace tangram::aceso {
 namespace {
 
 constexpr int kMaxOperators = 32;  // Number of bits of an OpMask.
+
+// The operators of one layer, and the segments that may be recomputed.
+struct Choices {
+  absl::Span<const RecomputeOperator> operators;
+  const LayerSpec* closed_in = nullptr;  // Null: any segment.
+
+  bool Allows(OpMask segment) const {
+    return closed_in == nullptr ||
+           CloseSegments(*closed_in, segment) == segment;
+  }
+};
 
 // A vertex of the hull.
 struct Corner {
@@ -19,10 +32,12 @@ struct Corner {
 //   best(0) = 0
 //   best(j) = min(best(j-1) + w_b·saved_{j-1},
 //                 min_{i<j} best(i) + w_b·input_i + w_s·Σ_{i≤k<j} forward_k)
-// Adjacent segments are counted as two inputs. That is safe: the single longer
-// segment is among the choices and never worse.
-Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
-                    double byte_weight, double second_weight) {
+// over the segments that are allowed. Adjacent segments are counted as two
+// inputs. That is safe: the single longer segment is among the choices, as
+// closed segments join to a closed one, and never worse.
+Corner CheapestMask(const Choices& choices, double byte_weight,
+                    double second_weight) {
+  const absl::Span<const RecomputeOperator> operators = choices.operators;
   const int n = static_cast<int>(operators.size());
   std::array<double, kMaxOperators + 1> best{};
   std::array<Corner, kMaxOperators + 1> corner{};
@@ -39,7 +54,7 @@ Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
       const double input_bytes = operators[i].input_bytes;
       const double cost =
           best[i] + byte_weight * input_bytes + second_weight * forward_s;
-      if (cost >= best[j]) continue;
+      if (cost >= best[j] || !choices.Allows(segment)) continue;
       best[j] = cost;
       corner[j] = {.mask = corner[i].mask | segment,
                    .kept_bytes = corner[i].kept_bytes + input_bytes,
@@ -51,12 +66,11 @@ Corner CheapestMask(absl::Span<const RecomputeOperator> operators,
 
 // Appends the hull's vertices strictly between two of them, then `below`.
 // Weighs masks along the normal of the line between `above` and `below`.
-void AppendBetween(absl::Span<const RecomputeOperator> operators,
-                   const Corner& above, const Corner& below,
-                   std::vector<OpMask>& hull) {
+void AppendBetween(const Choices& choices, const Corner& above,
+                   const Corner& below, std::vector<OpMask>& hull) {
   const double seconds = below.recompute_s - above.recompute_s;
   const double bytes = above.kept_bytes - below.kept_bytes;
-  const Corner found = CheapestMask(operators, seconds, bytes);
+  const Corner found = CheapestMask(choices, seconds, bytes);
   const auto weigh = [&](const Corner& corner) {
     return seconds * corner.kept_bytes + bytes * corner.recompute_s;
   };
@@ -65,8 +79,8 @@ void AppendBetween(absl::Span<const RecomputeOperator> operators,
   // same with half, and up to 0.2 % slower with twice.
   constexpr double kWorthALevel = 0.005;
   if (weigh(found) < weigh(below) * (1 - kWorthALevel)) {
-    AppendBetween(operators, above, found, hull);
-    AppendBetween(operators, found, below, hull);
+    AppendBetween(choices, above, found, hull);
+    AppendBetween(choices, found, below, hull);
   } else {
     hull.push_back(below.mask);
   }
@@ -87,8 +101,9 @@ double KeptBytes(absl::Span<const RecomputeOperator> operators, OpMask mask) {
   return kept;
 }
 
-std::vector<OpMask> RecomputeHull(
-    absl::Span<const RecomputeOperator> operators) {
+std::vector<OpMask> RecomputeHull(absl::Span<const RecomputeOperator> operators,
+                                  const LayerSpec* closed_in) {
+  const Choices choices = {.operators = operators, .closed_in = closed_in};
   Corner none;
   double total_forward_s = 0;
   for (const RecomputeOperator& op : operators) {
@@ -100,11 +115,11 @@ std::vector<OpMask> RecomputeHull(
   constexpr double kTieBreak = 1e-6;
   const double second_weight =
       total_forward_s > 0 ? kTieBreak * none.kept_bytes / total_forward_s : 0;
-  const Corner least = CheapestMask(operators, 1, second_weight);
+  const Corner least = CheapestMask(choices, 1, second_weight);
 
   std::vector<OpMask> hull = {kRecomputeNone};
   if (least.kept_bytes < none.kept_bytes && least.recompute_s > 0) {
-    AppendBetween(operators, none, least, hull);
+    AppendBetween(choices, none, least, hull);
   } else if (least.kept_bytes < none.kept_bytes) {
     hull.push_back(least.mask);
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/domain/model_spec.h"
 #include "common/domain/stage_plan.h"
 
 namespace tangram::aceso {
@@ -25,11 +26,13 @@ double KeptBytes(absl::Span<const RecomputeOperator> operators, OpMask mask);
 // (bytes kept, seconds recomputed) over all masks, without vertices that lie
 // within 0.5 % of a line between others. So each mask trades seconds for bytes
 // at a better rate than the next. Never empty; the first is kRecomputeNone.
+// Given the layer `closed_in`, only closed segments of it count
+// (CloseSegments).
 //
 // Deviates from the paper, which takes groups of operators by freed bytes
 // alone. Choosing by bytes per second is never slower.
-std::vector<OpMask> RecomputeHull(
-    absl::Span<const RecomputeOperator> operators);
+std::vector<OpMask> RecomputeHull(absl::Span<const RecomputeOperator> operators,
+                                  const LayerSpec* closed_in = nullptr);
 
 }  // namespace tangram::aceso
 

@@ -21,9 +21,9 @@ RangeSums SumsOf(const SliceLayout& layout,
 }
 
 // Returns the recompute masks of one layer. As in the paper, embedding and head
-// are never recomputed.
+// are never recomputed. `closed`: only closed segments are.
 std::vector<OpMask> HullOf(const LayerSpec& layer,
-                           absl::Span<const OperatorCost> costs) {
+                           absl::Span<const OperatorCost> costs, bool closed) {
   if (layer.kind != LayerKind::kTransformer) return {kRecomputeNone};
   std::vector<RecomputeOperator> operators;
   operators.reserve(costs.size());
@@ -32,7 +32,7 @@ std::vector<OpMask> HullOf(const LayerSpec& layer,
                          .saved_bytes = cost.saved_bytes,
                          .input_bytes = cost.input_bytes});
   }
-  return RecomputeHull(operators);
+  return RecomputeHull(operators, closed ? &layer : nullptr);
 }
 
 // Computes the sums of one level. An operator inside a recomputed segment keeps
@@ -74,14 +74,15 @@ RecomputeLevel MakeLevel(const SliceLayout& layout,
 }
 
 // Level r gives each kind of layer the r-th mask of its own hull, or the last
-// one if its hull is shorter.
+// one if its hull is shorter. `closed`: only closed segments are recomputed.
 std::vector<RecomputeLevel> MakeLevels(const SliceLayout& layout,
-                                       const std::vector<OperatorCost>& costs) {
+                                       const std::vector<OperatorCost>& costs,
+                                       bool closed) {
   std::vector<std::vector<OpMask>> hulls;
   size_t num_levels = 0;
   for (int kind = 0; kind < layout.num_kinds(); ++kind) {
     hulls.push_back(HullOf(layout.kinds()[kind],
-                           layout.OfKind(kind, absl::MakeSpan(costs))));
+                           layout.OfKind(kind, absl::MakeSpan(costs)), closed));
     num_levels = std::max(num_levels, hulls.back().size());
   }
   std::vector<RecomputeLevel> levels;
@@ -207,7 +208,7 @@ std::unique_ptr<DegreeTable> CostTables::MakeTable(
           sums([](const OperatorCost& cost) { return cost.backward_host_s; }),
       .parameters =
           sums([](const OperatorCost& cost) { return cost.dense_parameters; }),
-      .levels = MakeLevels(layout_, costs)});
+      .levels = MakeLevels(layout_, costs, island_.limits.closed_recompute)});
 }
 
 }  // namespace tangram::aceso

@@ -67,7 +67,7 @@ StageTables::StageTables(const ModelSlice& slice, const IslandSpec& island,
                         options.pipeline_microbatch_size),
       layers_(slice) {
   const SplitLimits limits(layers_.kinds(), options.pipeline_microbatch_size,
-                           options.training.sequence_length);
+                           options.training);
   const std::vector<int> sizes = SubmeshSizes(island, limits);
   const int max_units = MaxUnits(layers_.size());
   gpus_per_unit_ = GpusPerUnit(sizes, island.num_gpus(), max_units);

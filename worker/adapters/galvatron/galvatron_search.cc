@@ -39,7 +39,7 @@ class Search {
 
   SlicePlanSet Run() {
     const SplitLimits limits(layers_.kinds(), options_.pipeline_microbatch_size,
-                             options_.training.sequence_length);
+                             options_.training);
     for (const EqualStages& layout :
          LayoutsOf(island_, layers_.size(),
                    StageSizes(island_, limits, kGalvatronDegrees))) {

@@ -27,7 +27,7 @@ StageTable::StageTable(const SliceLayers& layers, int num_gpus,
       .wiring = WiringOf(island, num_gpus),
       .pipeline_microbatch_size = options.pipeline_microbatch_size};
   const SplitLimits limits(layers.kinds(), options.pipeline_microbatch_size,
-                           options.training.sequence_length);
+                           options.training);
   for (StageParallelism parallelism :
        ParallelismsOf(num_gpus, island, limits, kGalvatronDegrees)) {
     for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {

@@ -64,8 +64,7 @@ class Search {
         evaluator_(slice, island, options),
         space_(island,
                SplitLimits(evaluator_.layers().kinds(),
-                           options.pipeline_microbatch_size,
-                           options.training.sequence_length),
+                           options.pipeline_microbatch_size, options.training),
                evaluator_.layers().size()),
         seen_(space_.size()),
         random_(SeedOf(slice, island, options)) {}

@@ -40,7 +40,7 @@ class Search {
                           options.pipeline_microbatch_size),
         layers_(slice),
         limits_(layers_.kinds(), options.pipeline_microbatch_size,
-                options.training.sequence_length) {}
+                options.training) {}
 
   SlicePlanSet Run() {
     const std::vector<EqualStages> layouts =

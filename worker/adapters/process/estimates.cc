@@ -57,7 +57,7 @@ v1::Estimates EstimatesFor(const ModelSlice& slice, const IslandSpec& island,
   int layer_type = 0;
   for (const LayerSpec& layer : layers.kinds()) {
     const SplitLimits limits({&layer, 1}, options.pipeline_microbatch_size,
-                             options.training.sequence_length);
+                             options.training);
     for (const int size : StageSizes(island, limits, ExtraDegrees())) {
       const StageEnvironment environment = {
           .device = island.device,

@@ -39,7 +39,7 @@ class LayerwiseParallelizer : public Parallelizer {
     if (!island.limits.none()) {
       const SplitLimits limits(SliceLayers(slice).kinds(),
                                options.pipeline_microbatch_size,
-                               options.training.sequence_length);
+                               options.training);
       if (StageSizes(island, limits, search_.degrees).empty()) {
         return SlicePlanSet{
             .infeasible = Infeasible{.reason = kNoStageWithinLimits},

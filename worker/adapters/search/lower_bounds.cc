@@ -48,7 +48,7 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
                                  const ProfileOptions& options,
                                  ExtraDegrees extra) {
   const SplitLimits limits({&layer, 1}, options.pipeline_microbatch_size,
-                           options.training.sequence_length);
+                           options.training);
   const int num_ops = static_cast<int>(OperatorsOf(layer).size());
   PerformanceProfile best = {.min_gpu_seconds = kNothingYet,
                              .min_total_bytes = kNothingYet};

@@ -54,11 +54,12 @@ std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
 }
 
 // Returns the cp degree that is asked for, or powers of two up to `most`.
-std::vector<int> CpDegrees(int most, int asked_for, const SplitLimits& limits,
-                           ExtraDegrees extra) {
+std::vector<int> CpDegrees(int most, const IslandSpec& island,
+                           const SplitLimits& limits, ExtraDegrees extra) {
+  const int asked_for = island.limits.cp_degree;
   std::vector<int> degrees = {1};
   for (int cp = 2; extra.cp && cp <= most; cp *= 2) {
-    if (limits.AllowsCp(cp)) degrees.push_back(cp);
+    if (limits.AllowsCp(cp, island.device)) degrees.push_back(cp);
   }
   if (asked_for > 0) {
     std::erase_if(degrees, [=](int cp) { return cp != asked_for; });
@@ -88,9 +89,11 @@ void AppendExpertDegrees(StageParallelism parallelism,
 }  // namespace
 
 SplitLimits::SplitLimits(absl::Span<const LayerSpec> layers,
-                         int pipeline_microbatch_size, int sequence_length)
+                         int pipeline_microbatch_size,
+                         const TrainingOptions& training)
     : pipeline_microbatch_size_(pipeline_microbatch_size),
-      sequence_length_(sequence_length) {
+      sequence_length_(training.sequence_length),
+      flash_attention_(training.flash_attention) {
   for (const LayerSpec& layer : layers) {
     if (layer.kind != LayerKind::kTransformer) continue;
     layers_.push_back(layer);
@@ -103,6 +106,17 @@ bool SplitLimits::AllowsTp(int tp_degree) const {
                      [tp_degree](const LayerSpec& layer) {
                        return SplitsHeads(layer, tp_degree);
                      });
+}
+
+bool SplitLimits::AllowsCp(int cp_degree, const DeviceSpec& device) const {
+  return cp_degree == 1 ||
+         (flash_attention_ && device.supports_flash_attention &&
+          SplitsSequenceForCp(sequence_length_, cp_degree));
+}
+
+bool SplitLimits::AllowsSequenceParallel(int tp_degree, int cp_degree) const {
+  return tp_degree > 1 &&
+         SplitsSequenceForTp(sequence_length_, cp_degree, tp_degree);
 }
 
 bool SplitLimits::AllowsTp2d(int tp_degree, int tp_y_degree) const {
@@ -163,7 +177,7 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
   for (const auto [tp, tp_y] :
        TpDegreesOf(gpus_per_stage, island, limits, extra)) {
     const int ranks = gpus_per_stage / tp;
-    for (const int cp : CpDegrees(ranks, asked_for.cp_degree, limits, extra)) {
+    for (const int cp : CpDegrees(ranks, island, limits, extra)) {
       const int dp = ranks / cp;
       if (ranks % cp != 0 || !limits.AllowsDp(dp) ||
           (asked_for.dp_degree > 0 && asked_for.dp_degree != dp)) {
@@ -174,7 +188,7 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
            .cp_degree = cp,
            .dp_degree = dp,
            .sequence_parallel = tp_y == 1 && !asked_for.no_sequence_parallel &&
-                                limits.AllowsSequenceParallel(tp),
+                                limits.AllowsSequenceParallel(tp, cp),
            .tp_y_degree = tp_y},
           limits, extra, all);
     }

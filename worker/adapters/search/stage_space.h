@@ -7,6 +7,7 @@
 #include "common/domain/island.h"
 #include "common/domain/model_spec.h"
 #include "common/domain/stage_plan.h"
+#include "common/domain/training_options.h"
 
 namespace tangram {
 
@@ -16,7 +17,7 @@ class SplitLimits {
  public:
   // Limits for stages that may hold any of `layers`.
   SplitLimits(absl::Span<const LayerSpec> layers, int pipeline_microbatch_size,
-              int sequence_length);
+              const TrainingOptions& training);
 
   // tp must divide the attention heads, and divide or be divided by the key and
   // value heads.
@@ -27,14 +28,9 @@ class SplitLimits {
   bool AllowsDp(int dp_degree) const {
     return pipeline_microbatch_size_ % dp_degree == 0;
   }
-  // Causal attention is balanced if each rank holds one chunk from either end
-  // of the sequence.
-  bool AllowsCp(int cp_degree) const {
-    return cp_degree == 1 || sequence_length_ % (2 * cp_degree) == 0;
-  }
-  bool AllowsSequenceParallel(int tp_degree) const {
-    return tp_degree > 1 && sequence_length_ % tp_degree == 0;
-  }
+  // Context parallelism needs flash attention; see StageSite.
+  bool AllowsCp(int cp_degree, const DeviceSpec& device) const;
+  bool AllowsSequenceParallel(int tp_degree, int cp_degree) const;
   int pipeline_microbatch_size() const { return pipeline_microbatch_size_; }
   // Greatest common divisor of the layers' numbers of experts; 0 means no
   // experts.
@@ -44,6 +40,7 @@ class SplitLimits {
   std::vector<LayerSpec> layers_;  // Transformer layers only.
   int pipeline_microbatch_size_ = 1;
   int sequence_length_ = 0;
+  bool flash_attention_ = true;
   int num_experts_ = 0;
 };
 

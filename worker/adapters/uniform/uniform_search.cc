@@ -40,7 +40,7 @@ class Search {
         options_(options),
         evaluator_(slice, island, options),
         limits_(evaluator_.layers().kinds(), options.pipeline_microbatch_size,
-                options.training.sequence_length) {}
+                options.training) {}
 
   // Tries every layout with every parallelism. Stops between two parallelisms.
   SlicePlanSet Run() {

@@ -181,5 +181,28 @@ TEST(PrintPlanningCostTest, ListsPhasesAndCounts) {
   EXPECT_THAT(text, HasSubstr("12,345\n"));
 }
 
+TEST(PrintStagesTest, NamesTechniquesWithoutAColumn) {
+  PlanFile file = TwoStagePlan();
+  PipelinePlan& plan = *file.result.plan;
+  const auto printed = [&] {
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{.out = out, .err = err};
+    PrintStages(file, console);
+    return out.str();
+  };
+  EXPECT_THAT(printed(), Not(HasSubstr("sequence parallelism")));
+  plan.stages[1].plan.parallelism.sequence_parallel = true;
+  EXPECT_THAT(printed(), HasSubstr("\n  sequence parallelism in stage 1\n"));
+  plan.stages[0].plan.parallelism.sequence_parallel = true;
+  EXPECT_THAT(printed(), HasSubstr("\n  sequence parallelism in all stages\n"));
+  plan.stages[0].plan.recompute.front().mask = 1 | kDropOutputs;
+  EXPECT_THAT(printed(),
+              HasSubstr("outputs of recomputed segments dropped in stage 0\n"));
+  plan.stages[0].plan.parallelism = {
+      .dp_degree = 2, .ep_degree = 2, .fsep = true};
+  EXPECT_THAT(printed(), HasSubstr("2 fsep"));
+}
+
 }  // namespace
 }  // namespace tangram

@@ -22,6 +22,9 @@ std::vector<Change> DeviceChanges() {
       [](IslandSpec& i) { ++i.device.memory_bytes; },
       [](IslandSpec& i) { ++i.device.memory_bandwidth_bytes_per_s; },
       [](IslandSpec& i) { i.device.supports_flash_attention = false; },
+      [](IslandSpec& i) {
+        i.device.collective_library = CollectiveLibrary::kRccl;
+      },
       [](IslandSpec& i) { ++i.device.host.bandwidth_bytes_per_s; },
       [](IslandSpec& i) { ++i.device.host.memory_bytes; },
       [](IslandSpec& i) { i.device.measured = {{.key = 1}}; },
@@ -101,6 +104,8 @@ std::vector<Change> LimitChanges() {
       [](IslandSpec& i) { --i.limits.max_zero_stage; },
       [](IslandSpec& i) { i.limits.no_sequence_parallel = true; },
       [](IslandSpec& i) { i.limits.no_offload = true; },
+      [](IslandSpec& i) { i.limits.residual_cuts = true; },
+      [](IslandSpec& i) { i.limits.closed_recompute = true; },
   };
 }
 
@@ -108,10 +113,10 @@ TEST(FingerprintOfIslandTest, ChangesWithEveryField) {
   const IslandSpec plain = testing::TestIsland(2, 3);
   // These stop compiling when a field is added. Add the field above as well.
   const auto& [device, nodes, gpus, intra, inter, limits] = plain;
-  const auto& [tp, cp, dp, stage_gpus, stages, zero, no_sp, no_offload] =
-      limits;
-  const auto& [type, peak, memory, bandwidth, flash, host_link, efficiency,
-               operators, layers, collectives] = device;
+  const auto& [tp, cp, dp, stage_gpus, stages, zero, no_sp, no_offload, cuts,
+               closed] = limits;
+  const auto& [type, peak, memory, bandwidth, flash, library, host_link,
+               efficiency, operators, layers, collectives] = device;
   const auto& [key, samples, forward, backward, included, saved, optimizer,
                state] = MeasuredLayer();
   const auto& [op, ranks, num_nodes, points] = MeasuredCollective();

@@ -37,7 +37,13 @@ TEST_F(WhyNotRunnableTest, CutsInsideALayerNeedARuntimeForThem) {
   stage.end = {2, 4};
 
   EXPECT_THAT(Why(least_, stage), HasSubstr("inside a layer"));
-  EXPECT_THAT(Why({.name = "cuts", .operator_cuts = true}, stage), IsEmpty());
+  EXPECT_THAT(Why({.name = "cuts", .cuts = Runtime::Cuts::kOperators}, stage),
+              IsEmpty());
+  const Runtime residuals = {.name = "half layers",
+                             .cuts = Runtime::Cuts::kResiduals};
+  EXPECT_THAT(Why(residuals, stage), HasSubstr("inside attention or an MLP"));
+  stage.end = {2, 5};  // Before the norm of the MLP.
+  EXPECT_THAT(Why(residuals, stage), IsEmpty());
 }
 
 TEST_F(WhyNotRunnableTest, AttentionCoresAndWholeLayersAreRecomputedByAll) {
@@ -47,8 +53,23 @@ TEST_F(WhyNotRunnableTest, AttentionCoresAndWholeLayersAreRecomputedByAll) {
 
   stage.recompute = {{1, 0}, {1, 0b110}, {2, 0}};
   EXPECT_THAT(Why(least_, stage), HasSubstr("single operators"));
-  EXPECT_THAT(Why({.name = "any", .operator_recompute = true}, stage),
-              IsEmpty());
+  EXPECT_THAT(
+      Why({.name = "any", .recompute = Runtime::Recompute::kOperators}, stage),
+      IsEmpty());
+}
+
+// 0b110 are the projections and the attention core, which uses all of them.
+TEST_F(WhyNotRunnableTest, ClosedSegmentsHoldTheUsersOfWhatTheyMake) {
+  const Runtime closed = {.name = "closed",
+                          .recompute = Runtime::Recompute::kClosed};
+  StagePlan stage = plain_;
+  stage.recompute = {{1, 0}, {1, 0b110}, {1, 0x3ff}, {1, 0}};
+  EXPECT_THAT(Why(closed, stage), IsEmpty());
+  // The norm makes the residual, and the projections make the values.
+  for (const OpMask open : {0b1, 0b10, 0b11, 0b100000}) {
+    stage.recompute = {{1, 0}, {1, open}, {2, 0}};
+    EXPECT_THAT(Why(closed, stage), HasSubstr("more than its output"));
+  }
 }
 
 // An expert layer has more operators than a dense one.
@@ -90,8 +111,8 @@ TEST_F(WhyNotRunnableTest, NoneSplitsTensorsInTwoDimensions) {
   StagePlan stage = plain_;
   stage.parallelism = {.tp_degree = 4, .tp_y_degree = 2};
   EXPECT_THAT(Why({.name = "all else",
-                   .operator_cuts = true,
-                   .operator_recompute = true,
+                   .cuts = Runtime::Cuts::kOperators,
+                   .recompute = Runtime::Recompute::kOperators,
                    .sequence_parallel = true,
                    .context_parallel = true,
                    .expert_parallel = true,

@@ -49,13 +49,17 @@ TEST(StageLimitsTest, SettingsWithoutEffectAreWithin) {
 TEST(StageLimitsTest, JoinedAreBoth) {
   const JoinedLimits joined =
       Join({.tp_degree = 2, .max_stages = 4, .max_zero_stage = 1},
-           {.dp_degree = 4, .max_stages = 3, .no_offload = true});
+           {.dp_degree = 4,
+            .max_stages = 3,
+            .no_offload = true,
+            .residual_cuts = true});
   EXPECT_FALSE(joined.contradiction);
   EXPECT_EQ(joined.limits, (StageLimits{.tp_degree = 2,
                                         .dp_degree = 4,
                                         .max_stages = 3,
                                         .max_zero_stage = 1,
-                                        .no_offload = true}));
+                                        .no_offload = true,
+                                        .residual_cuts = true}));
   EXPECT_TRUE(Join({.tp_degree = 2}, {.tp_degree = 4}).contradiction);
   EXPECT_FALSE(Join({.tp_degree = 2}, {.tp_degree = 2}).contradiction);
 }
@@ -67,7 +71,8 @@ TEST(StageLimitsTest, EveryLimitCountsInTheFingerprint) {
         StageLimits{.dp_degree = 1}, StageLimits{.gpus_per_stage = 1},
         StageLimits{.max_stages = 1}, StageLimits{.max_zero_stage = 1},
         StageLimits{.no_sequence_parallel = true},
-        StageLimits{.no_offload = true}}) {
+        StageLimits{.no_offload = true}, StageLimits{.residual_cuts = true},
+        StageLimits{.closed_recompute = true}}) {
     EXPECT_NE(FingerprintOf(limits), none);
     EXPECT_FALSE(limits.none());
   }

@@ -35,6 +35,50 @@ StagePlan StageOf(int begin, int end, const StageParallelism& parallelism) {
 constexpr StageSite kSite = {
     .max_gpus = 8, .microbatch_size = 4, .sequence_length = 512};
 
+absl::Status CheckDense(const StageParallelism& parallelism,
+                        const StageSite& site) {
+  const ModelSlice slice = testing::WholeSlice(testing::TestModel(2));
+  return StageRules(slice.runs).CheckStage(StageOf(0, 2, parallelism), site);
+}
+
+// 516 tokens: two chunks for each of two ranks, not for each of four.
+TEST(StageRulesTest, AContextRankHoldsAChunkFromEitherEndOfTheSequence) {
+  StageSite site = kSite;
+  site.sequence_length = 516;
+  EXPECT_THAT(CheckDense({.cp_degree = 2}, site), IsOk());
+  EXPECT_THAT(
+      CheckDense({.cp_degree = 4}, site),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("parallelism.cp_degree: 4; expected twice it to "
+                         "divide the sequence length, 516")));
+}
+
+TEST(StageRulesTest, ContextParallelismNeedsItsKernels) {
+  StageSite site = kSite;
+  site.no_context_parallel = "flash attention does not run on T4";
+  EXPECT_THAT(CheckDense({.dp_degree = 2}, site), IsOk());
+  EXPECT_THAT(
+      CheckDense({.cp_degree = 2}, site),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("parallelism.cp_degree: 2; expected 1, as flash "
+                         "attention does not run on T4")));
+}
+
+// 516 tokens, and 258 for each of two context-parallel ranks.
+TEST(StageRulesTest, SequenceParallelRanksShareTheTokensEvenly) {
+  StageSite site = kSite;
+  site.sequence_length = 516;
+  EXPECT_THAT(CheckDense({.tp_degree = 4, .sequence_parallel = true}, site),
+              IsOk());
+  EXPECT_THAT(
+      CheckDense({.tp_degree = 4, .cp_degree = 2, .sequence_parallel = true},
+                 site),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("parallelism.tp_degree: 4; expected a divisor of the "
+                         "258 tokens of a rank, with sequence_parallel")));
+  EXPECT_THAT(CheckDense({.tp_degree = 4, .cp_degree = 2}, site), IsOk());
+}
+
 // Runtimes have one expert degree for all stages.
 TEST(StageRulesTest, AStageWithoutExpertsMayHaveTheExpertDegreeOfOthers) {
   const ModelSlice slice = MixedSlice();
@@ -128,7 +172,10 @@ bool IsLegalDegrees(const StageParallelism& p, const StageSite& site) {
          p.ep_degree >= 1 && p.tp_y_degree >= 1 &&
          p.num_gpus() <= site.max_gpus && p.zero_stage <= 3 &&
          site.microbatch_size % p.dp_degree == 0 &&
-         site.sequence_length % p.cp_degree == 0 &&
+         (p.cp_degree == 1 || (site.sequence_length % (2 * p.cp_degree) == 0 &&
+                               site.no_context_parallel.empty())) &&
+         (!p.sequence_parallel ||
+          site.sequence_length / p.cp_degree % p.tp_degree == 0) &&
          p.cp_degree * p.dp_degree % p.ep_degree == 0 &&
          p.tp_degree % p.tp_y_degree == 0 &&
          (p.tp_y_degree == 1 || !p.sequence_parallel) &&
@@ -167,13 +214,15 @@ bool IsLegal(const StagePlan& stage, const ModelSlice& slice,
 TEST(StageRulesPropertyTest, AcceptsExactlyTheLegalStages) {
   int num_legal = 0;
   std::mt19937 random(1);
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 24'000; ++i) {
     const ModelSlice slice = RandomSlice(random);
     const StagePlan stage = RandomStage(slice, random);
-    const StageSite site = {.max_gpus = Pick(random, {2, 4, 8}),
-                            .microbatch_size = Pick(random, {2, 4, 6}),
-                            .sequence_length = Pick(random, {510, 512}),
-                            .unknown_host = random() % 2 == 0 ? "" : "node a"};
+    const StageSite site = {
+        .max_gpus = Pick(random, {2, 4, 8}),
+        .microbatch_size = Pick(random, {2, 4, 6}),
+        .sequence_length = Pick(random, {510, 512}),
+        .unknown_host = random() % 2 == 0 ? "" : "node a",
+        .no_context_parallel = random() % 4 == 0 ? "no kernel" : ""};
     const absl::Status status = StageRules(slice.runs).CheckStage(stage, site);
     const bool is_legal = IsLegal(stage, slice, site);
     ASSERT_EQ(status.ok(), is_legal) << "case " << i << ": " << status;

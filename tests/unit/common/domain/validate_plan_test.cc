@@ -238,8 +238,8 @@ std::vector<BadPlan> BadDegrees() {
        "pipeline microbatch, 1"},
       {"CpDoesNotDivideSequence",
        [](Inputs& in) { in.training.sequence_length = 511; },
-       "stages[1].plan.parallelism.cp_degree: 2; expected a divisor of the "
-       "sequence length, 511"},
+       "stages[1].plan.parallelism.cp_degree: 2; expected twice it to divide "
+       "the sequence length, 511"},
       {"TpDoesNotDivideHeads",
        [](Inputs& in) { in.model.layers[2].num_heads = 15; },
        "stages[0].plan.parallelism.tp_degree: 2; expected a divisor of the "

@@ -64,6 +64,8 @@ class RandomValues {
         .memory_bytes = Rate(),
         .memory_bandwidth_bytes_per_s = Rate(),
         .supports_flash_attention = Bool(),
+        .collective_library =
+            static_cast<CollectiveLibrary>(Int(0, kNumCollectiveLibraries - 1)),
         .host = {Rate(), Rate()},
         .efficiency = {Efficiency(), Rate(), Efficiency(), Efficiency(),
                        Seconds(), Seconds(), Efficiency(), Efficiency(),
@@ -112,7 +114,9 @@ class RandomValues {
             .max_stages = Int(0, 8),
             .max_zero_stage = Int(0, 3),
             .no_sequence_parallel = Int(0, 1) == 1,
-            .no_offload = Int(0, 1) == 1};
+            .no_offload = Int(0, 1) == 1,
+            .residual_cuts = Int(0, 1) == 1,
+            .closed_recompute = Int(0, 1) == 1};
   }
 
   tangram::Cluster Cluster() {
@@ -168,7 +172,27 @@ class RandomValues {
     for (int i = Int(1, 20); i > 0; --i) {
       model.layers.push_back(kinds[Int(0, 2)]);
     }
+    if (Bool()) model.details = Details();
     return model;
+  }
+
+  ModelDetails Details() {
+    ModelDetails details{.rope_theta = 1.0 * Int(0, 1000000),
+                         .rope_fraction = 0.25 * Int(0, 4),
+                         .norm_epsilon = 1e-6 * Int(0, 10),
+                         .dtype = Name("dtype"),
+                         .attention_softcap = 1.0 * Int(0, 50),
+                         .logit_softcap = 1.0 * Int(0, 30)};
+    if (Bool()) details.attention_dropout = 0.1 * Int(0, 10);
+    if (Bool()) details.hidden_dropout = 0.1 * Int(0, 10);
+    if (Bool()) {
+      details.rope_scaling = {.type = Name("type"),
+                              .factor = 1.0 * Int(1, 8),
+                              .low_freq_factor = 1.0 * Int(0, 2),
+                              .high_freq_factor = 1.0 * Int(0, 4),
+                              .original_positions = Int(0, 8192)};
+    }
+    return details;
   }
 
   TrainingOptions Training() {

@@ -42,6 +42,9 @@ TEST(CanonicalBytesTest, EveryFieldOfAnIslandCounts) {
        [](Island& i) { i.device.memory_bytes += 5; },
        [](Island& i) { i.device.memory_bandwidth_bytes_per_s += 6; },
        [](Island& i) { i.device.supports_flash_attention ^= true; },
+       [](Island& i) {
+         i.device.collective_library = CollectiveLibrary::kRccl;
+       },
        [](Island& i) { i.device.host.bandwidth_bytes_per_s += 7; },
        [](Island& i) { i.device.host.memory_bytes += 8; },
        [](Island& i) { i.device.efficiency.gemm_max_fraction += 0.5; },
@@ -97,7 +100,9 @@ TEST(CanonicalBytesTest, EveryFieldOfAnIslandCounts) {
        [](Island& i) { i.limits.max_stages = 2; },
        [](Island& i) { i.limits.max_zero_stage = 2; },
        [](Island& i) { i.limits.no_sequence_parallel = true; },
-       [](Island& i) { i.limits.no_offload = true; }});
+       [](Island& i) { i.limits.no_offload = true; },
+       [](Island& i) { i.limits.residual_cuts = true; },
+       [](Island& i) { i.limits.closed_recompute = true; }});
 }
 
 TEST(CanonicalBytesTest, EveryFieldOfTrainingCounts) {

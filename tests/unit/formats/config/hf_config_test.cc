@@ -324,5 +324,66 @@ TEST(HfConfigTest, NeedsNoHiddenSizeThatHeadsDivideWithHeadDim) {
               IsOk());
 }
 
+// Llama 3.1 in the names of older files, and nested as in newer ones.
+TEST(HfConfigTest, ReadsWhatHasNoCost) {
+  constexpr char kDimensions[] = R"("model_type": "llama", "hidden_size": 4096,
+      "num_hidden_layers": 2, "num_attention_heads": 32,
+      "intermediate_size": 11008, "vocab_size": 32000, "rms_norm_eps": 1e-05,
+      "attention_dropout": 0.0, )";
+  const ModelDetails expected = {.rope_theta = 500000,
+                                 .rope_scaling = {.type = "llama3",
+                                                  .factor = 8,
+                                                  .low_freq_factor = 1,
+                                                  .high_freq_factor = 4,
+                                                  .original_positions = 8192},
+                                 .norm_epsilon = 1e-5,
+                                 .attention_dropout = 0,
+                                 .dtype = "bfloat16"};
+  constexpr char kScaling[] = R"("factor": 8.0, "low_freq_factor": 1.0,
+      "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
+      "rope_type": "llama3")";
+  for (const std::string& rope :
+       {absl::StrCat(R"("rope_theta": 500000.0, "torch_dtype": "bfloat16",
+                        "rope_scaling": {)",
+                     kScaling, "}"),
+        absl::StrCat(R"("dtype": "bfloat16", "rope_parameters": {
+                        "rope_theta": 500000.0, )",
+                     kScaling, "}")}) {
+    ASSERT_OK_AND_ASSIGN(
+        const ModelSpec model,
+        ParseModel(absl::StrCat("{", kDimensions, rope, "}"), "config.json"));
+    EXPECT_EQ(model.details, expected) << rope;
+  }
+}
+
+TEST(HfConfigTest, ReadsDropoutPartialRotationAndSoftCaps) {
+  ASSERT_OK_AND_ASSIGN(
+      const ModelSpec model,
+      ParseModel(R"({"model_type": "gpt_neox", "hidden_size": 64,
+                     "num_hidden_layers": 2, "num_attention_heads": 4,
+                     "intermediate_size": 256, "vocab_size": 100,
+                     "rotary_pct": 0.25, "rotary_emb_base": 10000,
+                     "hidden_dropout": 0.2, "attn_logit_softcapping": 50.0,
+                     "final_logit_softcapping": 30.0,
+                     "rope_scaling": {"type": "default"}})",
+                 "config.json"));
+  EXPECT_EQ(model.details, (ModelDetails{.rope_theta = 10000,
+                                         .rope_fraction = 0.25,
+                                         .hidden_dropout = 0.2,
+                                         .attention_softcap = 50,
+                                         .logit_softcap = 30}));
+}
+
+TEST(HfConfigTest, ABadRateNamesItsField) {
+  EXPECT_THAT(
+      ParseModel(R"({"model_type": "llama", "hidden_size": 64,
+                     "num_hidden_layers": 2, "num_attention_heads": 4,
+                     "intermediate_size": 256, "vocab_size": 100,
+                     "attention_dropout": 2})",
+                 "config.json"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("config.json: attention_dropout: 2; expected")));
+}
+
 }  // namespace
 }  // namespace tangram

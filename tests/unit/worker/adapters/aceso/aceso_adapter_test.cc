@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/cost/stage_cost.h"
+#include "common/parallelizer/keep_within.h"
 #include "gmock/gmock.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/worker/adapters/aceso/aceso_query.h"
@@ -231,6 +232,29 @@ TEST_F(AcesoParallelizerTest, PlansForHundredsOfGpus) {
     most_gpus = std::max(most_gpus, gpus);
   }
   EXPECT_EQ(most_gpus, 512);
+}
+
+// Two nodes whose GPUs lack memory for all activations.
+TEST_F(AcesoParallelizerTest, PlansHalfLayersAndClosedSegmentsWhereAskedTo) {
+  IslandSpec island = testing::TestIsland(2, 4);
+  island.device.memory_bytes = 1.5e9;
+  const ModelSlice slice = BodySlice(7);
+  Runtime runtime = {.name = "half layers",
+                     .cuts = Runtime::Cuts::kResiduals,
+                     .recompute = Runtime::Recompute::kClosed};
+  const auto num_runnable = [&](SlicePlanSet answer) {
+    KeepRunnable(runtime, slice, answer);
+    return answer.plans.size();
+  };
+  const SlicePlanSet free = Ask(slice, island, Options(8));
+  EXPECT_LT(num_runnable(free), free.plans.size());
+
+  island.limits = {.residual_cuts = true, .closed_recompute = true};
+  const SlicePlanSet within = Ask(slice, island, Options(8));
+  ASSERT_THAT(within.plans, Not(IsEmpty()));
+  EXPECT_EQ(num_runnable(within), within.plans.size());
+  runtime.cuts = Runtime::Cuts::kLayers;  // Some cuts are inside a layer.
+  EXPECT_LT(num_runnable(within), within.plans.size());
 }
 
 }  // namespace

@@ -54,5 +54,19 @@ TEST(SliceLayoutTest, EveryStageHoldsAResidualCut) {
   EXPECT_EQ(layout.max_stages(), 4);
 }
 
+// One layer of two halves, and a head.
+TEST(SliceLayoutTest, StagesMayBeHalfLayersOnly) {
+  const SliceLayout layout(SliceOf(testing::TestModel(1), 1, 3),
+                           /*residual_cuts=*/true);
+
+  EXPECT_EQ(layout.num_ops(), 3);
+  EXPECT_EQ(layout.CutAt(1), (OperatorCut{0, 5}));
+  EXPECT_EQ(layout.CutAt(2), (OperatorCut{1, 0}));
+  EXPECT_EQ(layout.CutAt(3), (OperatorCut{2, 0}));
+  EXPECT_EQ(layout.EarliestEnd(0), 1);
+  EXPECT_EQ(layout.LatestBegin(3), 2);
+  EXPECT_EQ(layout.max_stages(), 3);
+}
+
 }  // namespace
 }  // namespace tangram::aceso

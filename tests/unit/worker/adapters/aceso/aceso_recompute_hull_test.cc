@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <random>
 
+#include "common/domain/closed_segments.h"
 #include "gmock/gmock.h"
+#include "tests/testing/builders.h"
 
 namespace tangram::aceso {
 namespace {
@@ -82,6 +84,22 @@ TEST(RecomputeHullTest, IsAboutTheConvexHullOfAllMasks) {
       EXPECT_LE(best_of_hull, best * 1.01);
     }
   }
+}
+
+// Recomputing the norm alone frees most for its time, but the residual that it
+// makes would leave the segment.
+TEST(RecomputeHullTest, GivenALayerItsSegmentsAreClosed) {
+  const LayerSpec layer = testing::TestModel(1).layers[1];
+  std::vector<RecomputeOperator> operators(OperatorsOf(layer).size());
+  for (RecomputeOperator& op : operators) {
+    op = {.forward_s = 1, .saved_bytes = 2, .input_bytes = 1};
+  }
+  operators.front() = {.forward_s = 0.1, .saved_bytes = 9, .input_bytes = 1};
+  EXPECT_THAT(RecomputeHull(operators), ::testing::Contains(OpMask{1}));
+  for (const OpMask mask : RecomputeHull(operators, &layer)) {
+    EXPECT_EQ(CloseSegments(layer, mask), mask);
+  }
+  EXPECT_GT(RecomputeHull(operators, &layer).size(), 1u);
 }
 
 }  // namespace

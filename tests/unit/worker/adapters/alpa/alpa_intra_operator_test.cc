@@ -29,7 +29,7 @@ struct Case {
   int num_gpus = 8;
 
   SplitLimits Limits() const {
-    return SplitLimits({&layer, 1}, kMicrobatch, training.sequence_length);
+    return SplitLimits({&layer, 1}, kMicrobatch, training);
   }
   std::vector<LogicalMesh> Meshes() const {
     return LogicalMeshesOf(num_gpus, island, Limits());

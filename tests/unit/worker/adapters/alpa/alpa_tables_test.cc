@@ -88,8 +88,7 @@ class Exhaustive {
         layers_(LayersOf(slice)),
         num_microbatches_(options.training.global_batch_size /
                           options.pipeline_microbatch_size),
-        limits_(layers_, options.pipeline_microbatch_size,
-                options.training.sequence_length) {
+        limits_(layers_, options.pipeline_microbatch_size, options.training) {
     Extend(0, 0);
   }
   double least_total_s() const { return least_total_s_; }

@@ -37,7 +37,7 @@ class Exhaustive {
              const ParallelizeOptions& options, const EqualStages& layout)
       : layers_(slice), island_(island), options_(options), layout_(layout) {
     const SplitLimits limits(layers_.kinds(), options.pipeline_microbatch_size,
-                             options.training.sequence_length);
+                             options.training);
     for (StageParallelism p : ParallelismsOf(layout.gpus_per_stage, island,
                                              limits, kGalvatronDegrees)) {
       for (const int zero_stage : ZeroStagesOf(p)) {
@@ -231,7 +231,7 @@ TEST(DepthTest, AgreesWithEnumeration) {
     const SliceLayers layers(instance.slice);
     const SplitLimits limits(layers.kinds(),
                              instance.options.pipeline_microbatch_size,
-                             instance.options.training.sequence_length);
+                             instance.options.training);
     for (const EqualStages& layout :
          LayoutsOf(instance.island, layers.size(),
                    StageSizes(instance.island, limits, kGalvatronDegrees))) {

@@ -50,7 +50,7 @@ Enumerated EnumerateAll(const Query& query) {
   EqualStagesEvaluator evaluator(query.slice, query.island, query.options);
   const SplitLimits limits(evaluator.layers().kinds(),
                            query.options.pipeline_microbatch_size,
-                           query.options.training.sequence_length);
+                           query.options.training);
   Enumerated all;
   for (const EqualStages& layout :
        LayoutsOf(query.island, evaluator.layers().size(),

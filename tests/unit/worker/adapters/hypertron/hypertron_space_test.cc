@@ -17,8 +17,9 @@ using ::testing::UnorderedElementsAre;
 
 HypertronSpace SpaceOf(const ModelSpec& model, const IslandSpec& island,
                        int microbatch) {
-  return HypertronSpace(island, SplitLimits(model.layers, microbatch, 512),
-                        model.num_layers());
+  return HypertronSpace(
+      island, SplitLimits(model.layers, microbatch, {.sequence_length = 512}),
+      model.num_layers());
 }
 
 int PointAt(const HypertronSpace& space, int num_stages,

@@ -186,7 +186,7 @@ class Exhaustive {
       : query_(query),
         layers_(query.slice),
         limits_(layers_.kinds(), query.options.pipeline_microbatch_size,
-                query.options.training.sequence_length) {}
+                query.options.training) {}
 
   double Best() {
     double best_s = kNever;

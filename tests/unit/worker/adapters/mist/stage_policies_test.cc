@@ -31,7 +31,8 @@ class StagePoliciesTest : public ::testing::Test {
   IslandSpec island_ = testing::TestIsland(1, 2);
   const ParallelizeOptions options_ = {.training = testing::TestTraining(),
                                        .pipeline_microbatch_size = 4};
-  const SplitLimits limits_{model_.layers, 4, 512};
+  const SplitLimits limits_{model_.layers, 4,
+                            TrainingOptions{.sequence_length = 512}};
 };
 
 TEST_F(StagePoliciesTest, StagesOfEqualLayersAreTunedOnce) {

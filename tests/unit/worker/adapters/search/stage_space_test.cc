@@ -26,8 +26,13 @@ using ::testing::Field;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
+TrainingOptions TrainingWith(int sequence_length) {
+  return {.sequence_length = sequence_length};
+}
+
 SplitLimits DenseLimits(int pipeline_microbatch_size) {
-  return SplitLimits(TestModel(1).layers, pipeline_microbatch_size, 512);
+  return SplitLimits(TestModel(1).layers, pipeline_microbatch_size,
+                     TrainingWith(512));
 }
 
 EqualStages Layout(int num_stages, int gpus_per_stage) {
@@ -43,7 +48,7 @@ TEST(SplitLimitsTest, TpDividesTheHeads) {
   LayerSpec layer = TestModel(1).layers[1];
   layer.num_heads = 24;
   layer.num_kv_heads = 3;
-  const SplitLimits limits({layer}, 1, 512);
+  const SplitLimits limits({layer}, 1, TrainingWith(512));
 
   EXPECT_TRUE(limits.AllowsTp(1));
   EXPECT_FALSE(limits.AllowsTp(2));   // Neither 3 | 2 nor 2 | 3.
@@ -59,8 +64,9 @@ TEST(SplitLimitsTest, ExpertsAreThoseThatAllLayersCanSplit) {
   many.num_experts = 32;
   const LayerSpec dense = TestModel(1).layers[1];
 
-  EXPECT_EQ(SplitLimits({few, dense, many}, 1, 512).num_experts(), 4);
-  EXPECT_EQ(SplitLimits({dense}, 1, 512).num_experts(), 0);
+  EXPECT_EQ(SplitLimits({few, dense, many}, 1, TrainingWith(512)).num_experts(),
+            4);
+  EXPECT_EQ(SplitLimits({dense}, 1, TrainingWith(512)).num_experts(), 0);
 }
 
 TEST(StageSizesTest, DivideANodeOrTakeWholeNodes) {
@@ -123,7 +129,7 @@ TEST(ParallelismsOfTest, DenseModelsHaveNoExpertParallelism) {
 
 TEST(ParallelismsOfTest, EpDividesDpAndTheExperts) {
   // 8 experts, dp 16: ep 1, 2, 4, 8.
-  const SplitLimits limits(TestMoeModel(1).layers, 16, 512);
+  const SplitLimits limits(TestMoeModel(1).layers, 16, TrainingWith(512));
   const auto all = ParallelismsOf(16, TestIsland(4, 4), limits, {.ep = true});
 
   EXPECT_THAT(all, IsSupersetOf({AllOf(Dp(16), Ep(1)), AllOf(Dp(16), Ep(2)),
@@ -132,7 +138,7 @@ TEST(ParallelismsOfTest, EpDividesDpAndTheExperts) {
 }
 
 TEST(ParallelismsOfTest, ExpertsAreFullyShardedOverTheWholeStageOnly) {
-  const SplitLimits limits(TestMoeModel(1).layers, 8, 512);
+  const SplitLimits limits(TestMoeModel(1).layers, 8, TrainingWith(512));
   for (const StageParallelism& p :
        ParallelismsOf(8, TestIsland(1, 8), limits, {.ep = true})) {
     if (!p.fsep) continue;
@@ -177,24 +183,47 @@ TEST(ParallelismsOfTest, TensorsAreSplitInTwoDimensionsWhereAsked) {
 }
 
 TEST(ParallelismsOfTest, ExpertsAreNotSplitInTwoDimensions) {
-  const SplitLimits limits(TestMoeModel(1).layers, 1, 512);
+  const SplitLimits limits(TestMoeModel(1).layers, 1, TrainingWith(512));
   EXPECT_THAT(ParallelismsOf(4, TestIsland(1, 4), limits, {.tp_2d = true}),
               ElementsAre(Tp2d(4, 1)));
 }
 
 TEST(SplitLimitsTest, TwoDimensionsSplitTokensAndElements) {
   // 12 tokens, 1,024 elements: tp_x divides 12.
-  const SplitLimits limits(TestModel(1).layers, 1, 12);
+  const SplitLimits limits(TestModel(1).layers, 1, TrainingWith(12));
   EXPECT_TRUE(limits.AllowsTp2d(8, 2));
   EXPECT_FALSE(limits.AllowsTp2d(16, 2));
 }
 
 TEST(SplitLimitsTest, EachContextRankTakesTwoChunksOfTheSequence) {
-  const SplitLimits limits(TestModel(1).layers, 1, 12);
+  const SplitLimits limits(TestModel(1).layers, 1, TrainingWith(12));
 
-  EXPECT_TRUE(limits.AllowsCp(1));
-  EXPECT_TRUE(limits.AllowsCp(2));
-  EXPECT_FALSE(limits.AllowsCp(4));  // 12 / 8.
+  const DeviceSpec device = testing::TestDevice();
+  EXPECT_TRUE(limits.AllowsCp(1, device));
+  EXPECT_TRUE(limits.AllowsCp(2, device));
+  EXPECT_FALSE(limits.AllowsCp(4, device));  // 12 / 8.
+}
+
+// Each of two context-parallel ranks has 6 tokens.
+TEST(SplitLimitsTest, SequenceParallelRanksShareTheTokensOfAContextRank) {
+  const SplitLimits limits(TestModel(1).layers, 1, TrainingWith(12));
+
+  EXPECT_TRUE(limits.AllowsSequenceParallel(4, 1));
+  EXPECT_FALSE(limits.AllowsSequenceParallel(4, 2));
+  EXPECT_TRUE(limits.AllowsSequenceParallel(3, 2));
+}
+
+TEST(ParallelismsOfTest, ContextParallelismNeedsFlashAttention) {
+  IslandSpec island = TestIsland(1, 4);
+  const auto cp_degrees = [&](const TrainingOptions& training) {
+    return ParallelismsOf(
+        4, island, SplitLimits(TestModel(1).layers, 4, training), {.cp = true});
+  };
+  EXPECT_THAT(cp_degrees(TrainingWith(512)), Contains(Cp(4)));
+  EXPECT_THAT(cp_degrees({.sequence_length = 512, .flash_attention = false}),
+              Each(Cp(1)));
+  island.device.supports_flash_attention = false;
+  EXPECT_THAT(cp_degrees(TrainingWith(512)), Each(Cp(1)));
 }
 
 // Dense and expert layers with heads and experts drawn at random.
@@ -222,16 +251,18 @@ TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
     SCOPED_TRACE(i);
     const ModelSlice slice = RandomSlice(random);
     IslandSpec island = TestIsland(pick({1, 2, 3}), pick({1, 2, 4, 6, 8}));
+    island.device.supports_flash_attention = random() % 2 == 0;
     island.limits = {.tp_degree = pick({0, 0, 0, 2}),
                      .dp_degree = pick({0, 0, 0, 2}),
                      .max_zero_stage = pick({0, 1, 3}),
                      .no_sequence_parallel = random() % 4 == 0};
     const int microbatch_size = pick({1, 2, 4, 6, 12});
-    const int sequence_length = pick({510, 512});
+    const int sequence_length = pick({508, 510, 512});
     const ExtraDegrees extra = {.cp = random() % 2 == 0,
                                 .ep = random() % 2 == 0,
                                 .tp_2d = random() % 2 == 0};
-    const SplitLimits limits(LayersOf(slice), microbatch_size, sequence_length);
+    const SplitLimits limits(LayersOf(slice), microbatch_size,
+                             TrainingWith(sequence_length));
     const StageRules rules(slice.runs);
     StagePlan stage = {.end = {slice.num_layers(), 0},
                        .recompute = {{.num_layers = slice.num_layers()}}};
@@ -241,11 +272,15 @@ TEST(ParallelismsOfPropertyTest, EveryStageIsLegal) {
         for (const int zero_stage : ZeroStagesOf(parallelism, island.limits)) {
           parallelism.zero_stage = zero_stage;
           stage.parallelism = parallelism;
-          EXPECT_THAT(
-              rules.CheckStage(stage, {.max_gpus = size,
-                                       .microbatch_size = microbatch_size,
-                                       .sequence_length = sequence_length}),
-              IsOk());
+          EXPECT_THAT(rules.CheckStage(
+                          stage, {.max_gpus = size,
+                                  .microbatch_size = microbatch_size,
+                                  .sequence_length = sequence_length,
+                                  .no_context_parallel =
+                                      island.device.supports_flash_attention
+                                          ? ""
+                                          : "no flash attention"}),
+                      IsOk());
           EXPECT_EQ(WhyOutside(island.limits, stage), "");
           ++num_stages;
         }

@@ -33,8 +33,7 @@ std::vector<EqualStagesChoice> AllChoices(EqualStagesEvaluator& evaluator,
                                           const IslandSpec& island,
                                           const ParallelizeOptions& options) {
   const SplitLimits limits(evaluator.layers().kinds(),
-                           options.pipeline_microbatch_size,
-                           options.training.sequence_length);
+                           options.pipeline_microbatch_size, options.training);
   std::vector<EqualStagesChoice> choices;
   for (const EqualStages& layout :
        LayoutsOf(island, evaluator.layers().size(),

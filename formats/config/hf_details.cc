@@ -1,0 +1,108 @@
+#include "formats/config/hf_details.h"
+
+#include <optional>
+#include <string>
+
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "common/domain/limits.h"
+
+namespace tangram {
+namespace {
+
+using Keys = absl::Span<const absl::string_view>;
+
+// Returns the field under the first of `keys` that the file has.
+std::optional<ConfigField> FindAny(const ConfigField& root, Keys keys) {
+  for (const absl::string_view key : keys) {
+    if (std::optional<ConfigField> field = root.Find(key)) return field;
+  }
+  return std::nullopt;
+}
+
+// Returns the number under the first of `keys`, or 0.
+absl::StatusOr<double> ReadNumber(const ConfigField& root, Keys keys,
+                                  double max) {
+  const std::optional<ConfigField> field = FindAny(root, keys);
+  if (!field.has_value()) return 0;
+  return field->AsNumber(0, max);
+}
+
+absl::StatusOr<std::optional<double>> ReadRate(const ConfigField& root,
+                                               Keys keys) {
+  const std::optional<ConfigField> field = FindAny(root, keys);
+  if (!field.has_value()) return std::nullopt;
+  TANGRAM_ASSIGN_OR_RETURN(const double rate, field->AsNumber(0, 1));
+  return rate;
+}
+
+// The type "default" is no scaling.
+absl::StatusOr<RopeScaling> ReadRopeScaling(const ConfigField& rope) {
+  RopeScaling scaling;
+  const std::optional<ConfigField> type = FindAny(rope, {"rope_type", "type"});
+  if (!type.has_value()) return scaling;
+  TANGRAM_ASSIGN_OR_RETURN(const std::string name, type->AsName());
+  if (name == "default") return scaling;
+  scaling.type = name;
+  TANGRAM_ASSIGN_OR_RETURN(scaling.factor,
+                           ReadNumber(rope, {"factor"}, kMaxModelDetail));
+  TANGRAM_ASSIGN_OR_RETURN(
+      scaling.low_freq_factor,
+      ReadNumber(rope, {"low_freq_factor"}, kMaxModelDetail));
+  TANGRAM_ASSIGN_OR_RETURN(
+      scaling.high_freq_factor,
+      ReadNumber(rope, {"high_freq_factor"}, kMaxModelDetail));
+  if (const auto field = rope.Find("original_max_position_embeddings")) {
+    TANGRAM_ASSIGN_OR_RETURN(scaling.original_positions,
+                             field->AsInt(1, kMaxPositions));
+  }
+  return scaling;
+}
+
+// Newer files have all of it in `rope_parameters`. Files whose layers differ
+// have a mapping for each kind of layer there, of which nothing is read.
+absl::Status ReadRope(const ConfigField& root, ModelDetails& details) {
+  const std::optional<ConfigField> nested = root.Find("rope_parameters");
+  const ConfigField& rope =
+      nested.has_value() && nested->is_mapping() ? *nested : root;
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.rope_theta,
+      ReadNumber(rope, {"rope_theta", "rotary_emb_base"}, kMaxModelDetail));
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.rope_fraction,
+      ReadNumber(rope, {"partial_rotary_factor", "rotary_pct"}, 1));
+  const std::optional<ConfigField> scaling =
+      nested.has_value() ? nested : root.Find("rope_scaling");
+  if (!scaling.has_value() || !scaling->is_mapping()) return absl::OkStatus();
+  TANGRAM_ASSIGN_OR_RETURN(details.rope_scaling, ReadRopeScaling(*scaling));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root) {
+  ModelDetails details;
+  TANGRAM_RETURN_IF_ERROR(ReadRope(root, details));
+  TANGRAM_ASSIGN_OR_RETURN(details.norm_epsilon,
+                           ReadNumber(root,
+                                      {"rms_norm_eps", "layer_norm_eps",
+                                       "layer_norm_epsilon", "norm_epsilon"},
+                                      1));
+  TANGRAM_ASSIGN_OR_RETURN(details.attention_dropout,
+                           ReadRate(root, {"attention_dropout", "attn_pdrop"}));
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.hidden_dropout,
+      ReadRate(root, {"hidden_dropout", "resid_pdrop", "dropout"}));
+  if (const auto dtype = FindAny(root, {"dtype", "torch_dtype"})) {
+    TANGRAM_ASSIGN_OR_RETURN(details.dtype, dtype->AsName());
+  }
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.attention_softcap,
+      ReadNumber(root, {"attn_logit_softcapping"}, kMaxModelDetail));
+  TANGRAM_ASSIGN_OR_RETURN(
+      details.logit_softcap,
+      ReadNumber(root, {"final_logit_softcapping"}, kMaxModelDetail));
+  return details;
+}
+
+}  // namespace tangram
