@@ -1,6 +1,5 @@
 """Reading and shrinking plans, schedules and boxes: what needs no PyTorch."""
 
-import dataclasses
 import json
 import tempfile
 import unittest

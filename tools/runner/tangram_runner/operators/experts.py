@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from .. import sharing
 from . import mlp
-from .base import (ALWAYS, CHOICES, ROWS, SUMS, Live, Operator, Parameter, bias, matrix,
-                   none_of, IF_STREAM_IS_SPLIT)
+from .base import (ALWAYS, CHOICES, IF_STREAM_IS_SPLIT, ROWS, SUMS, Live, Operator,
+                   matrix, none_of)
 from .residual import stream
 from .routing import GATHER, SUM, Routing, gather_choices
 
