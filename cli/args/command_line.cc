@@ -51,6 +51,23 @@ void AddReport(CLI::App& app, ReportOptions& report) {
       ->type_name("FILE.html");
 }
 
+void AddRun(CLI::App& app, RunOptions& run) {
+  app.add_option("plan", run.plan_file, "Plan file")
+      ->required()
+      ->type_name("PLAN.json");
+  app.add_flag("--tiny", run.tiny,
+               "Keep the plan's structure and shrink all sizes and the batch");
+  app.add_flag("--check", run.check,
+               "Compare the loss and every gradient with one process");
+  app.add_option("--steps", run.steps, "Train for this many iterations")
+      ->capture_default_str()
+      ->check(PositiveInteger());
+  app.add_option("--seed", run.seed,
+                 "Draw the first weights and the tokens with this seed")
+      ->capture_default_str()
+      ->check(WholeNumber(0, INT64_MAX, "a number of at least 0"));
+}
+
 void AddValidate(CLI::App& app, ValidateOptions& validate) {
   app.add_option("measurements", validate.files, "Files of measured runs")
       ->required()
@@ -100,6 +117,7 @@ class Parser {
     AddDiff(*Add("diff", "Compare two plans stage by stage", diff_), diff_);
     AddReport(*Add("report", "Make an HTML page of one or more plans", report_),
               report_);
+    AddRun(*Add("run", "Train a plan with the reference runtime", run_), run_);
 
     AddExport(*Add("export", "Write a plan as files of a training framework",
                    export_),
@@ -326,6 +344,7 @@ class Parser {
   ExplainOptions explain_;
   DiffOptions diff_;
   ReportOptions report_;
+  RunOptions run_;
   ImportClusterOptions import_cluster_;
   ImportModelOptions import_model_;
   ExportOptions export_;

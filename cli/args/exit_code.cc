@@ -11,6 +11,8 @@ constexpr ExitCodeMeaning kMeanings[] = {
     {ExitCode::kUnavailable, "coordinator or workers unavailable or too busy"},
     {ExitCode::kDeadlineExceeded, "--timeout passed before there was a plan"},
     {ExitCode::kPlansDiffer, "the compared plans differ"},
+    {ExitCode::kTrainsWrong, "the plan does not train as one process does"},
+    {ExitCode::kRunFailed, "the run of a plan failed"},
     {ExitCode::kInterrupted, "interrupted"},
 };
 

@@ -15,6 +15,8 @@ enum class ExitCode {
   kUnavailable = 4,       // No coordinator or worker answers, or all are busy.
   kDeadlineExceeded = 5,  // --timeout passed before there was a plan.
   kPlansDiffer = 6,       // `tangram diff` only; 0 means the same plan.
+  kTrainsWrong = 7,       // `tangram run --check` only.
+  kRunFailed = 8,         // `tangram run` only: the runner or a rank failed.
   kInterrupted = 130,     // As shells report a process ended by SIGINT.
 };
 

@@ -118,6 +118,14 @@ struct ReportOptions {
   std::string output_file;  // "-": standard output.
 };
 
+struct RunOptions {
+  std::string plan_file;
+  bool tiny = false;   // Shrink all sizes, keep the structure.
+  bool check = false;  // Compare with one process.
+  int steps = 1;
+  int64_t seed = 1;  // The first weights and the tokens depend on it.
+};
+
 struct ExportOptions {
   std::string plan_file;
   std::string target;
@@ -260,13 +268,13 @@ struct HelpOptions {
 
 using Command = std::variant<
     PlanOptions, IslandsOptions, EvaluateOptions, ExplainOptions, DiffOptions,
-    ReportOptions, ExportOptions, ImportPlanOptions, ImportClusterOptions,
-    ImportModelOptions, ImportProfileOptions, ShowProfileOptions,
-    ValidateOptions, ModelsOptions, DevicesOptions, ParallelizersOptions,
-    PlannersOptions, HealthOptions, ListJobsOptions, ShowJobOptions,
-    WatchJobOptions, TraceJobOptions, ListWorkersOptions, ReleaseWorkerOptions,
-    TopOptions, CancelJobOptions, CompletionOptions, CompleteOptions,
-    ManualOptions, VersionOptions, HelpOptions>;
+    ReportOptions, RunOptions, ExportOptions, ImportPlanOptions,
+    ImportClusterOptions, ImportModelOptions, ImportProfileOptions,
+    ShowProfileOptions, ValidateOptions, ModelsOptions, DevicesOptions,
+    ParallelizersOptions, PlannersOptions, HealthOptions, ListJobsOptions,
+    ShowJobOptions, WatchJobOptions, TraceJobOptions, ListWorkersOptions,
+    ReleaseWorkerOptions, TopOptions, CancelJobOptions, CompletionOptions,
+    CompleteOptions, ManualOptions, VersionOptions, HelpOptions>;
 
 }  // namespace tangram
 

@@ -21,6 +21,7 @@ CommandResult Run(const DiffOptions& options, Console& console);
 CommandResult Run(const ReportOptions& options, Console& console);
 CommandResult Run(const ImportClusterOptions& options, Console& console);
 CommandResult Run(const ImportModelOptions& options, Console& console);
+CommandResult Run(const RunOptions& options, Console& console);
 CommandResult Run(const ExportOptions& options, Console& console);
 CommandResult Run(const ImportPlanOptions& options, Console& console);
 CommandResult Run(const ImportProfileOptions& options, Console& console);

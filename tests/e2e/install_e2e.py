@@ -7,7 +7,7 @@ import subprocess
 import harness
 from certificates import Authority
 from daemon import Daemon
-from harness import BIN, Folder, SOURCE, UNAVAILABLE
+from harness import BIN, CLUSTER, Folder, JOB, SOURCE, UNAVAILABLE
 
 UNITS = os.path.join(SOURCE, "deploy/systemd")
 TOKEN = "worker-worker-worker"
@@ -63,6 +63,24 @@ class InstallTest(Folder):
             self.assertEqual(len(paths), 2)
             for path in paths:
                 self.assertTrue(os.path.isfile(self.root + path), path)
+
+    def test_the_runner_is_found_beside_the_program(self):
+        runner = self.root + "/usr/share/tangram/runner"
+        self.assertEqual(sorted(os.listdir(runner)),
+                         ["README.md", "__main__.py", "tangram_runner"])
+        self.assertNotIn("__pycache__", [
+            name for _, folders, _ in os.walk(runner) for name in folders])
+        self.tangram("plan", *CLUSTER, *JOB, "--quiet", "--output", "plan.json")
+
+        def message():
+            return subprocess.run(
+                [self.root + "/usr/bin/tangram", "run", "plan.json"],
+                cwd=self.folder, text=True, capture_output=True, check=False,
+                env=dict(os.environ, TANGRAM_PYTHON="/no/python"),
+                timeout=120).stderr
+        self.assertIn("TANGRAM_PYTHON: /no/python", message())
+        os.rename(runner, runner + "-away")
+        self.assertIn(f"the runner is missing: expected {runner}", message())
 
     def test_secured_services_work_and_refuse_plain_text(self):
         authority = Authority(self.folder, "ca")

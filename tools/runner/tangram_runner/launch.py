@@ -1,7 +1,10 @@
 """Starts the ranks: as processes of this machine, or as torchrun started them."""
 
+import ctypes
 import os
+import signal
 import socket
+import sys
 import traceback
 
 import torch
@@ -44,7 +47,19 @@ def join(work):
     return result
 
 
+def _die_with_parent():
+    """Has the kernel kill this process when its parent ends, however it ends."""
+    if not sys.platform.startswith("linux"):
+        return
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    # The parent may have ended before the kernel started to watch it.
+    if os.getppid() != multiprocessing.parent_process().pid:
+        raise SystemExit(1)
+
+
 def _one_of(rank, num_ranks, port, work, results):
+    _die_with_parent()
     # A rank is one thread: processes share the cores.
     torch.set_num_threads(1)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),

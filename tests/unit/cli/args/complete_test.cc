@@ -11,6 +11,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 Completion CompleteWords(const std::vector<std::string>& words) {
   return Complete(DescribeCommandLine(), words);
@@ -36,6 +37,8 @@ TEST(CompleteTest, OffersOptionsOfTheCommandThatWasTyped) {
   EXPECT_THAT(Candidates({"plan", "--glo"}), ElementsAre("--global-batch"));
   EXPECT_THAT(Candidates({"islands", "--glo"}), IsEmpty());
   EXPECT_THAT(Candidates({"job", "list", "--lim"}), ElementsAre("--limit"));
+  EXPECT_THAT(Candidates({"run", "--"}),
+              IsSupersetOf({"--tiny", "--check", "--steps", "--seed"}));
 }
 
 TEST(CompleteTest, OffersValuesThatHaveNames) {
@@ -68,6 +71,7 @@ TEST(CompleteTest, OffersFilesWhereOneIsExpected) {
   EXPECT_TRUE(CompleteWords({"plan", "--cluster", ""}).files);
   EXPECT_TRUE(CompleteWords({"plan", "--model", ""}).files);
   EXPECT_TRUE(CompleteWords({"explain", ""}).files);
+  EXPECT_TRUE(CompleteWords({"run", ""}).files);
   EXPECT_FALSE(CompleteWords({"plan", "--seq", ""}).files);
   EXPECT_FALSE(CompleteWords({"plan", "--"}).files);
 }

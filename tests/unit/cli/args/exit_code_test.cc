@@ -30,6 +30,8 @@ TEST(ExitCodeTest, NumbersAreTheDocumentedOnes) {
   EXPECT_EQ(static_cast<int>(ExitCode::kUnavailable), 4);
   EXPECT_EQ(static_cast<int>(ExitCode::kDeadlineExceeded), 5);
   EXPECT_EQ(static_cast<int>(ExitCode::kPlansDiffer), 6);
+  EXPECT_EQ(static_cast<int>(ExitCode::kTrainsWrong), 7);
+  EXPECT_EQ(static_cast<int>(ExitCode::kRunFailed), 8);
   EXPECT_EQ(static_cast<int>(ExitCode::kInterrupted), 130);
 }
 

@@ -1,0 +1,58 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/commands.h"
+#include "cli/files/plan_files.h"
+#include "cli/print/print_plan.h"
+#include "cli/runner/child_program.h"
+#include "cli/runner/find_runner.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+// Exit codes of the runner (tools/runner/README.md). All others are failures.
+ExitCode OfRunner(int code) {
+  switch (code) {
+    case 0:
+      return ExitCode::kOk;
+    case 1:
+      return ExitCode::kTrainsWrong;
+    case 2:
+      return ExitCode::kBadInput;
+    default:
+      return ExitCode::kRunFailed;
+  }
+}
+
+}  // namespace
+
+CommandResult Run(const RunOptions& options, Console& console) {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
+                           ReadAndEvaluate(options.plan_file));
+  if (!file.result.plan && !file.result.replicated_plan) {
+    PrintPlanFile(file, console);
+    return ExitCode::kNoPlan;
+  }
+  TANGRAM_ASSIGN_OR_RETURN(const std::string runner, FindRunner());
+  TANGRAM_ASSIGN_OR_RETURN(const std::string python, FindPythonWithTorch());
+  // -B: writes no compiled files into the installation.
+  std::vector<std::string> words = {python, "-B", runner,
+                                    absl::StrCat("--steps=", options.steps),
+                                    absl::StrCat("--seed=", options.seed)};
+  if (options.tiny) words.emplace_back("--tiny");
+  if (options.check) words.emplace_back("--check");
+  words.emplace_back("--");  // The name of the file may begin with "-".
+  words.push_back(options.plan_file);
+  TANGRAM_ASSIGN_OR_RETURN(const int code, RunChildProgram(std::move(words)));
+  // A runner that exits says itself what failed.
+  if (code > kKilledBySignal) {
+    console.err << "tangram: the runner was killed by signal "
+                << code - kKilledBySignal << "\n";
+  }
+  return OfRunner(code);
+}
+
+}  // namespace tangram

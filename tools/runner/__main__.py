@@ -1,0 +1,15 @@
+"""The runner as a program: python3 tools/runner PLAN. `tangram run` calls it."""
+
+import sys
+import traceback
+
+from tangram_runner.__main__ import FAILED, main
+
+if __name__ == "__main__":
+    try:
+        code = main(sys.argv[1:])
+    except Exception:
+        # Python would end with 1, which means a plan that trains wrongly.
+        traceback.print_exc()
+        code = FAILED
+    sys.exit(code)
