@@ -160,7 +160,7 @@ class FaultTest(unittest.TestCase):
                 return (rank,)
             return replicas(team, parameter, rank)
 
-        with mock.patch.object(sync, "replicas", wrong):
+        with mock.patch.object(stage_run, "replicas", wrong):
             self.finds("all borders are right; wrong inside stage 1",
                        "gradient of 1.expert_down.weight", dp=2, cp=2, ep=2)
 

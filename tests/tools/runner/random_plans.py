@@ -8,6 +8,7 @@ from plans import GPT, degrees, model
 DENSE = {"num_experts": 0, "ffn_hidden_size": 128}
 
 MOST_RANKS = 12
+DROP_OUTPUTS = 1 << 31
 
 
 def random_experts(pick):
@@ -43,7 +44,7 @@ def random_degrees(pick, of, most, microbatch):
         if tp * cp * dp > most:
             continue
         result = degrees(tp, dp, cp, sp=tp > 1 and pick.random() < 0.5,
-                         zero=pick.choice([0, 0, 1]))
+                         zero=pick.choice([0, 0, 1, 2, 3]))
         if experts:
             ep = max(pick.choice([d for d in range(1, cp * dp + 1)
                                   if cp * dp % d == 0 and experts % d == 0])
@@ -79,6 +80,10 @@ def random_pipeline(pick, of, num_layers, node, most, num_microbatches):
             layer = ends[i][0] + j
             bits = plans.num_operators(of)[layer]
             run["mask"] = pick.choice([0, pick.getrandbits(bits), (1 << bits) - 1])
+            run["mask"] |= pick.choice([0, DROP_OUTPUTS])
+        if pick.random() < 0.4:
+            stage["plan"]["offload"] = {kind: pick.choice([0, 0.3, 1]) for kind in (
+                "weights", "gradients", "optimizer", "activations")}
         stage["gpus"][0]["node"] = node
         stages.append(stage)
     data = {"pipeline_microbatch_size": microbatch, "stages": stages,
@@ -125,6 +130,11 @@ def random_plan(seed):
                       sequence=pick.choice([32, 64]))
     del data["plan"]
     data["training"]["optimizer"] = pick.choice(["ADAM", "SGD"])
+    sync = pick.choice(["all-reduce", "zero1", "zero2"])
+    if replicas > 1 and sync != "all-reduce":
+        fractions = [pick.choice([0, 0.3, 0.5, 0.9])]
+        for one, fraction in zip(pipelines, fractions + [1 - fractions[0]]):
+            one["state_fraction"] = fraction
     if replicas == 1:
         return {**data, "plan": pipelines[0]["plan"]}
-    return {**data, "replicated_plan": {"pipelines": pipelines}}
+    return {**data, "replicated_plan": {"pipelines": pipelines, "sync": sync}}

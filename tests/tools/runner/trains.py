@@ -8,14 +8,14 @@ from tangram_runner.job import Job
 from tangram_runner.read_plan import plan_of
 
 
-def run(data, *options, small=False):
+def run(data, *options, small=False, check=True):
     """Returns exit code and output. `small` shrinks sizes."""
     plan = plan_of(data)
     if small:
         plan = tiny.tiny(plan)
     support.check_supported(plan)
     with tempfile.TemporaryFile("w+") as out:
-        job = Job(plan, command.parse(["plan", "--check", *options]), out)
+        job = Job(plan, command.parse(["plan", *["--check"] * check, *options]), out)
         code = launch.spawn(plan.num_ranks, job)
         out.seek(0)
         return code, out.read()

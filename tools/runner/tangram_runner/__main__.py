@@ -17,8 +17,10 @@ def parse(arguments):
     parser.add_argument("--steps", type=int, default=1, help="iterations (1)")
     parser.add_argument("--check", action="store_true",
                         help="compare the loss and every gradient with one process")
-    parser.add_argument("--dtype", choices=("float64", "float32"),
-                        help="float64 with --check, otherwise float32")
+    parser.add_argument("--dtype", choices=("float64", "float32", "float16", "bfloat16"),
+                        help="float64 with --check, otherwise the plan's precision")
+    parser.add_argument("--memory", action="store_true",
+                        help="print the bytes of each stage by kind and place")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first weights and the tokens (1)")
     parser.add_argument("--tolerance", type=float,
@@ -39,12 +41,14 @@ def main(arguments):
         return FAILED
     from . import launch
     from .job import Job
-    from .support import check_supported
+    from .support import check_precision, check_supported
     try:
         plan = read_plan(options.plan)
         if options.tiny:
             plan = tiny(plan)
         check_supported(plan)
+        if not options.check and not options.dtype:
+            check_precision(plan)
         launch.check_world(plan.num_ranks)
     except (PlanError, NotSupported) as error:
         print(f"{options.plan}: {error}", file=sys.stderr)

@@ -38,6 +38,12 @@ def intersection(a, b):
     return common if all(begin < end for begin, end in common) else None
 
 
+def clip(box, outer):
+    """The part of `box` within `outer`, which may be empty."""
+    return tuple((min(max(begin, first), last), max(min(end, last), first))
+                 for (begin, end), (first, last) in zip(box, outer))
+
+
 def volume(box):
     total = 1
     for begin, end in box:

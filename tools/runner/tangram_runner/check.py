@@ -28,6 +28,8 @@ class Seen:
     kind: str = "parameter"
     border: int = -1
     microbatch: int = -1
+    # Gradients of parameters: the range of the flattened box that the rank has.
+    part: tuple = None
 
 
 class Recorder:
@@ -52,8 +54,9 @@ class Recorder:
         """Returns all of the step, after its gradients were added up."""
         for run in self.trainer.runs.values():
             for shard in run.shards.values():
-                self.seen.append(Seen(shard.name, shard.box, shard.gradient.cpu().clone(),
-                                      run.pipeline_index, run.stage.index))
+                part, gradient = shard.gradient_part()
+                self.seen.append(Seen(shard.name, shard.region, gradient.cpu().clone(),
+                                      run.pipeline_index, run.stage.index, part=part))
         seen, self.seen = self.seen, []
         return seen
 
@@ -90,7 +93,8 @@ class Reference:
     def part(self, seen, cut):
         if seen.kind == "parameter":
             shard = self.run.shards[seen.name]
-            return shard.gradient[within(seen.box, shard.box)].cpu()
+            whole = shard.gradient[within(seen.box, shard.box)].reshape(-1)
+            return whole[slice(*seen.part)].cpu()
         whole = self.tensors[cut][seen.name]
         origin = tuple((0, n) for n in whole.shape)
         if seen.kind == "gradient":
@@ -121,6 +125,7 @@ class Comparison:
                        for s in reference.run.shards.values())
         self.wrong = []
         self.names = set()
+        self._check_cover(reference, ranks)
         self.greatest_error = 0.0
         for rank, seen_by in enumerate(ranks):
             for seen in seen_by:
@@ -140,9 +145,27 @@ class Comparison:
                 if error > tolerance:
                     self.wrong.append((error, rank, seen))
 
+    def _check_cover(self, reference, ranks):
+        """Finds elements of gradients that no rank has."""
+        self.missing = []
+        by_name = {}
+        for seen in (seen for seen_by in ranks for seen in seen_by
+                     if seen.kind == "parameter"):
+            by_name.setdefault(seen.name, []).append(seen)
+        for name, shard in reference.run.shards.items():
+            found = torch.zeros(shard.shape, dtype=torch.bool)
+            for seen in by_name.get(name, []):
+                part = found[within(seen.box, shard.box)]
+                flat = part.reshape(-1).clone()
+                flat[slice(*seen.part)] = True
+                found[within(seen.box, shard.box)] = flat.view(part.shape)
+            if not found.all():
+                self.missing.append(f"  gradient of {name}: no rank has "
+                                    f"{int((~found).sum())} of {found.numel()} elements")
+
     @property
     def is_right(self):
-        return not self.wrong and self.loss_error <= self.tolerance
+        return not (self.wrong or self.missing) and self.loss_error <= self.tolerance
 
     def lines(self):
         """The report, most telling first."""
@@ -153,7 +176,7 @@ class Comparison:
                  f"{len({s.name for _, _, s in self.wrong if s.kind == 'parameter'})} "
                  f"of {len(self.names)} gradients differ"]
         culprit, found = self._origin()
-        lines += found
+        lines += found + self.missing
         parameters = sorted((w for w in self.wrong if w[2].kind == "parameter"),
                             key=lambda w: (self._stage(w[2]) != culprit, -w[0]))
         lines += [f"  gradient of {seen.name} on rank {rank}, "

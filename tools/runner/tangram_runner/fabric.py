@@ -49,8 +49,25 @@ class Fabric:
         """Returns the sum over `ranks`. Leaves `tensor` as it is."""
         result = self._staged(tensor).clone()
         if len(ranks) > 1:
+            if self._too_short(result):
+                result = result.float()
             dist.all_reduce(result, op=op, group=self._groups[ranks])
-        return result.to(tensor.device)
+        return result.to(tensor.device, tensor.dtype)
+
+    def reduce_scatter(self, tensor, ranks):
+        """Returns this rank's part of the sum over `ranks` of a flat tensor that
+        they share in equal parts."""
+        mine = ranks.index(self.rank)
+        if not self.uses_nccl:
+            return self.all_reduce(tensor, ranks).chunk(len(ranks))[mine].clone()
+        parts = [part.contiguous() for part in tensor.chunk(len(ranks))]
+        dist.reduce_scatter(parts[mine], parts, group=self._groups[ranks])
+        return parts[mine]
+
+    def _too_short(self, tensor):
+        """gloo adds up and gathers no 16-bit numbers."""
+        return (not self.uses_nccl and tensor.is_floating_point()
+                and tensor.element_size() < 4)
 
     def all_reduce_max(self, tensor, ranks):
         return self.all_reduce(tensor, ranks, dist.ReduceOp.MAX)
@@ -60,9 +77,11 @@ class Fabric:
         if len(ranks) == 1:
             return [tensor.detach()]
         mine = self._staged(tensor)
+        if self._too_short(mine):
+            mine = mine.float()
         parts = [torch.empty_like(mine) for _ in ranks]
         dist.all_gather(parts, mine, group=self._groups[ranks])
-        return [part.to(tensor.device) for part in parts]
+        return [part.to(tensor.device, tensor.dtype) for part in parts]
 
     def all_to_all(self, tensor, sent, received, ranks):
         """Sends the next sent[i] rows to ranks[i] and returns received[i] rows of

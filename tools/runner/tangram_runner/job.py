@@ -5,9 +5,11 @@ import sys
 import torch
 
 from .check import Comparison, Recorder, Reference
+from .memory import DEVICE, HOST, KINDS
 from .trainer import Settings, Trainer
 
 RIGHT, WRONG = 0, 1
+DTYPES = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16"}
 
 
 class Job:
@@ -18,8 +20,10 @@ class Job:
         self.out = out
         self.steps = options.steps
         self.check = options.check
-        name = options.dtype or ("float64" if options.check else "float32")
-        self.settings = Settings(options.seed, getattr(torch, name))
+        self.memory = options.memory
+        name = options.dtype or ("float64" if options.check else DTYPES[plan.precision])
+        self.settings = Settings(options.seed, getattr(torch, name),
+                                 plan.fp32_gradients, plan.bf16_moments)
         self.tolerance = options.tolerance or (1e-9 if name == "float64" else 1e-3)
 
     def __call__(self, fabric):
@@ -40,8 +44,26 @@ class Job:
                 ranks = fabric.gather_objects(recorder.take())
                 if fabric.rank == 0 and not self._compare(reference, step, loss, ranks):
                     result = WRONG
-            trainer.update()
+            if not trainer.update() and fabric.rank == 0:
+                self._print(f"step {step}: gradients overflow, no update; loss scale "
+                            f"{trainer.loss_scale.value:g}")
+        if self.memory:
+            self._print_memory(fabric.gather_objects(trainer.memory()))
         return result
+
+    def _print_memory(self, ranks):
+        if ranks is None:
+            return
+        stages = {}
+        for stage, memory in (pair for rank in ranks for pair in rank):
+            stages.setdefault(stage, []).append(memory)
+        for (pipeline, stage), all_of in sorted(stages.items()):
+            self._print(self.plan.stage_name(pipeline, stage) + ", most of a rank:")
+            for kind in KINDS:
+                device, host = (max(m.peak[place, kind] for m in all_of)
+                                for place in (DEVICE, HOST))
+                moved = max(m.moved[HOST, kind] + m.moved[DEVICE, kind] for m in all_of)
+                self._print(f"  {kind}: {device} B, on the host {host} B, copied {moved} B")
 
     def _print(self, text):
         print(text, file=self.out, flush=True)

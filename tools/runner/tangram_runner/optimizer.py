@@ -1,33 +1,37 @@
-"""Adam (1412.6980) and SGD, with the optimizer state whole or shared (ZeRO 1,
+"""Adam (1412.6980) and SGD, with the optimizer state whole or shared (ZeRO,
 1910.02054): each replica keeps the state of its part, updates that part, and the
-replicas gather the new weights."""
+replicas gather the new weights.
+
+With 16-bit weights, the state has a copy of them in float32, which is what steps
+(mixed precision, 1710.03740).
+"""
 
 import torch
+
+from .boxes import shape, within
+from .memory import OPTIMIZER, Held
 
 RATE, BETA1, BETA2, EPSILON = 1e-3, 0.9, 0.999, 1e-8
 
 
 class Adam:
+    moments = ("mean", "square")
 
-    def __init__(self, size, like):
-        self.mean = torch.zeros(size, dtype=like.dtype, device=like.device)
-        self.square = torch.zeros_like(self.mean)
+    def __init__(self):
         self.steps = 0
 
-    def update(self, gradient):
-        """Returns what to add to the weights."""
+    def update(self, gradient, mean, square):
+        """Changes the moments. Returns what to add to the weights."""
         self.steps += 1
-        self.mean.mul_(BETA1).add_(gradient, alpha=1 - BETA1)
-        self.square.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
-        mean = self.mean / (1 - BETA1 ** self.steps)
-        square = self.square / (1 - BETA2 ** self.steps)
+        mean.mul_(BETA1).add_(gradient, alpha=1 - BETA1)
+        square.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
+        mean = mean / (1 - BETA1 ** self.steps)
+        square = square / (1 - BETA2 ** self.steps)
         return -RATE * mean / (square.sqrt() + EPSILON)
 
 
 class Sgd:
-
-    def __init__(self, size, like):
-        pass
+    moments = ()
 
     def update(self, gradient):
         return -RATE * gradient
@@ -36,35 +40,77 @@ class Sgd:
 RULES = {"ADAM": Adam, "SGD": Sgd}
 
 
+class _State:
+    """Of one parameter: the part that this rank steps."""
+
+    def __init__(self, rule, shard, values):
+        settings = shard.settings
+        self.rule = RULES[rule]()
+        self.settings = settings
+
+        def hold(tensor):
+            return Held(tensor, OPTIMIZER, shard.offload.optimizer, shard.memory)
+
+        self.moments = [hold(torch.zeros_like(values, dtype=settings.moment_dtype))
+                        for _ in self.rule.moments]
+        self.master = None
+        if settings.has_masters:
+            self.master = hold(values.to(settings.master_dtype))
+
+    def step(self, values, gradient):
+        """Returns the new values."""
+        wide = self.settings.master_dtype
+        # Copies, because the state of what is not offloaded is no copy.
+        moments = [held.get().to(wide, copy=True) for held in self.moments]
+        change = self.rule.update(gradient.to(wide), *moments)
+        for held, moment in zip(self.moments, moments):
+            held.put(moment.to(self.settings.moment_dtype))
+        values = (self.master.get() if self.master else values) + change
+        if self.master:
+            self.master.put(values)
+        return values
+
+
 class Optimizer:
     """Steps the parameters of one stage on one rank."""
 
-    def __init__(self, rule, run, replicas_of):
-        self.fabric = run.fabric
-        self.rule = rule
-        zero = run.team.parallelism.zero_stage
-        self.buckets = {}
-        for shard in run.shards.values():
-            ranks = replicas_of(shard) if zero else (run.fabric.rank,)
-            self.buckets.setdefault(ranks, []).append(shard)
+    def __init__(self, rule, run, exchange):
+        self.rule, self.run, self.exchange = rule, run, exchange
         self.states = {}
 
     @torch.no_grad()
-    def step(self):
-        for ranks, shards in sorted(self.buckets.items()):
-            gradient = torch.cat([s.gradient.reshape(-1) for s in shards])
-            # Parts of equal size, so that they can be gathered.
-            length = -(-gradient.numel() // len(ranks))
-            begin = ranks.index(self.fabric.rank) * length
-            mine = torch.zeros(length, dtype=gradient.dtype, device=gradient.device)
-            part = gradient[begin:begin + length]
-            mine[:part.numel()] = part
-            if ranks not in self.states:
-                self.states[ranks] = RULES[self.rule](length, mine)
-            change = self.states[ranks].update(mine)
-            change = torch.cat(self.fabric.all_gather(change, ranks))
-            for shard in shards:
-                size = shard.values.numel()
-                part, change = change[:size], change[size:]
-                shard.values.add_(part.view(shard.values.shape))
-                shard.values.grad = None
+    def step(self, scale=1.0):
+        """`scale` is that of the loss, and so of its gradients."""
+        for shard in self.run.shards.values():
+            self._step(shard, scale)
+
+    def _step(self, shard, scale):
+        split = shard.region_split
+        # Without ZeRO, replicas all step the whole.
+        shares = shard.zero > 0
+        others_wait = self.exchange.shares_state(shard.name)
+        own_values = shard.zero == 3 and not others_wait
+        if own_values:
+            values = shard.values.get()
+        else:
+            values = shard.region_values()
+            values = split.part(values) if shares else values
+        gradient = shard.flat_sums()
+        if shard.zero == 1:
+            gradient = split.part(gradient)
+        if shard.name not in self.states:
+            self.states[shard.name] = _State(self.rule, shard, values)
+        wide = gradient.to(shard.settings.master_dtype) / scale
+        values = self.states[shard.name].step(values, wide)
+        values = values.to(shard.settings.dtype)
+        shard.clear()
+        if own_values:
+            shard.set_part(values)
+            return
+        if shares:
+            values = split.whole(values)
+        values = values.view(shape(shard.region))
+        if others_wait:
+            self.exchange.keep_new(self.run, shard, values)
+        else:
+            shard.set_box(values)

@@ -92,6 +92,16 @@ class Team:
 
 
 @dataclasses.dataclass(frozen=True)
+class Offload:
+    """Fractions that are kept in host memory; fields as in HostOffload of
+    plan.proto."""
+    weights: float = 0.0
+    gradients: float = 0.0
+    optimizer: float = 0.0
+    activations: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
 class Stage:
     index: int
     begin: Cut
@@ -99,6 +109,9 @@ class Stage:
     teams: Tuple[Team, ...]
     # By layer index: bit i says that operator i is recomputed.
     masks: dict
+    # Layers in which the outputs of recomputed segments are made again too.
+    drops_outputs: frozenset = frozenset()
+    offload: Offload = Offload()
 
     def team_of(self, microbatch):
         """The teams that run a microbatch, in order of their samples."""
@@ -131,6 +144,9 @@ class Plan:
     optimizer: str
     pipelines: Tuple[Pipeline, ...]
     sync: str = "all-reduce"
+    # With 16-bit precision: sums of gradients in float32, moments in 16 bits.
+    fp32_gradients: bool = False
+    bf16_moments: bool = False
     # Several pipelines in the file, so that stages are named with theirs.
     replicated: bool = False
 

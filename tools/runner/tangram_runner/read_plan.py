@@ -8,19 +8,19 @@ import dataclasses
 import json
 
 from .boxes import shard
-from .errors import NotSupported, PlanError
+from .errors import PlanError
 from .model import Cut, Layer, positions_between
-from .plan import Parallelism, Pipeline, Plan, Stage, Team
+from .plan import Offload, Parallelism, Pipeline, Plan, Stage, Team
 from .schedule import SCHEDULES, route
 
 VERSION = "tangram.plan/v1"
-# A segment's output is dropped too and made again for the next operator. Dropping it
-# saves memory and changes no value, so the runner keeps it.
+# The bit of a mask that drops the outputs of segments too.
 DROP_OUTPUTS = 1 << 31
 LAYER_FIELDS = {field.name for field in dataclasses.fields(Layer)} - {"rotary"}
 STAGE_FIELDS = {"plan", "gpus", "island", "made_by", "mixed"}
 PIPELINE_FIELDS = {"pipeline_microbatch_size", "stages", "schedule",
                    "virtual_stages", "warm_up"}
+OFFLOAD_FIELDS = {field.name for field in dataclasses.fields(Offload)}
 PARALLELISM_FIELDS = {field.name for field in dataclasses.fields(Parallelism)}
 
 
@@ -60,6 +60,10 @@ def plan_of(data):
                 replica.get("plan", {}), field + ".plan",
                 _positive(replica, field, "num_microbatches"),
                 replica.get("state_fraction", 0.0)))
+        held = sum(p.state_fraction for p in pipelines)
+        if sync != "all-reduce" and abs(held - 1) > 1e-6:
+            raise PlanError("replicated_plan.pipelines.state_fraction",
+                            f"a sum of {held}", f"a sum of 1 with {sync}")
         samples = sum(p.microbatch_size * p.num_microbatches for p in pipelines)
         if samples != batch:
             raise PlanError("replicated_plan.pipelines.num_microbatches",
@@ -75,7 +79,8 @@ def plan_of(data):
     return Plan(data["model"].get("name", ""), layers, reader.sequence_length,
                 batch, training.get("precision", "FP32"),
                 training.get("optimizer", "ADAM"), tuple(pipelines), sync,
-                bool(replicated))
+                training.get("fp32_gradients", False),
+                training.get("bf16_moments", False), bool(replicated))
 
 
 def _known(data, field, names):
@@ -178,16 +183,15 @@ class _Reader:
                 raise PlanError(field + ".gpus", "other GPUs or another order",
                                 f"those of stages[{index % devices}], a chunk of "
                                 "the same device")
-        masks = self._masks(plan, begin, end, field + ".plan")
-        if any(plan.get("offload", {}).values()):
-            raise NotSupported(f"host offload in stage {index}")
+        masks, drops = self._masks(plan, begin, end, field + ".plan")
+        offload = _offload(plan.get("offload", {}), field + ".plan.offload")
         mixed = data.get("mixed")
         if mixed:
             teams = self._groups(mixed, field, ranks, size, num_microbatches)
         else:
             p = _parallelism(plan.get("parallelism", {}), field + ".plan.parallelism")
             teams = [Team(p, ranks, 0, size)]
-        stage = Stage(index, begin, end, tuple(teams), masks)
+        stage = Stage(index, begin, end, tuple(teams), masks, drops, offload)
         used = sum(team.parallelism.num_ranks for team in teams)
         if used != len(ranks):
             raise PlanError(field + ".gpus", f"{len(ranks)} GPUs",
@@ -241,16 +245,19 @@ class _Reader:
         touched = range(begin.layer, end.layer + (end.op > 0))
         masks = []
         for r, run in enumerate(plan.get("recompute", [])):
-            mask = run.get("mask", 0) & ~DROP_OUTPUTS
-            masks += [mask] * _positive(run, f"{field}.recompute[{r}]", "num_layers")
+            masks += [run.get("mask", 0)] * _positive(run, f"{field}.recompute[{r}]",
+                                                      "num_layers")
         if len(masks) != len(touched):
             raise PlanError(field + ".recompute", f"{len(masks)} layers",
                             f"{len(touched)}, as many as the stage touches")
+        drops = frozenset(layer for layer, mask in zip(touched, masks)
+                          if mask & DROP_OUTPUTS)
+        masks = [mask & ~DROP_OUTPUTS for mask in masks]
         for layer, mask in zip(touched, masks):
             if mask >> len(self.layers[layer].operators):
                 raise PlanError(field + ".recompute", f"mask {mask:#x}",
                                 f"bits of the operators of layer {layer} only")
-        return dict(zip(touched, masks))
+        return dict(zip(touched, masks)), drops
 
     def _check_cut(self, cut, field):
         if not 0 <= cut.layer <= len(self.layers):
@@ -323,6 +330,14 @@ def _cut(plan, name, field):
     data = plan.get(name, {})
     _known(data, f"{field}.plan.{name}", {"layer", "op", "before"})
     return Cut(data.get("layer", 0), data.get("op", 0))
+
+
+def _offload(data, field):
+    _known(data, field, OFFLOAD_FIELDS)
+    for name, value in data.items():
+        if not 0 <= value <= 1:
+            raise PlanError(f"{field}.{name}", value, "a fraction from 0 to 1")
+    return Offload(**data)
 
 
 def _gpus(data, field):

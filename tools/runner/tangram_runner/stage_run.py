@@ -2,43 +2,37 @@
 
 A stage is a list of segments. A segment is one operator, or a maximal run of
 recomputed operators of a layer: of it only the input is kept, and the backward
-pass runs it again (1604.06174).
+pass runs it again (kept.py). Its output is kept by the next operator, unless the
+layer drops outputs.
 """
 
+import functools
+
 import torch
-from torch.utils.checkpoint import checkpoint
 
 from . import data
+from .kept import Keeper, Pass, Segment
+from .memory import Memory
 from .model import Cut, positions_between
 from .operators import full_name, operator_at, routing
 from .operators.context import Context
+from .parameters import Shard
 from .schedule import splits_backward
+from .sync import region, replicas
 from .weights import first_values
-
-
-class Shard:
-    """This rank's part of a parameter, under its name in the model."""
-
-    def __init__(self, name, parameter, box, values):
-        self.name = name
-        self.parameter = parameter
-        self.box = box
-        self.values = values.requires_grad_()
-
-    @property
-    def gradient(self):
-        if self.values.grad is None:
-            self.values.grad = torch.zeros_like(self.values)
-        return self.values.grad
 
 
 class StageRun:
 
-    def __init__(self, plan, pipeline, stage, team, fabric, live, settings):
+    def __init__(self, plan, pipeline_index, stage, team, fabric, live, settings):
+        pipeline = plan.pipelines[pipeline_index]
+        self.pipeline_index = pipeline_index
         self.plan, self.pipeline, self.stage, self.team = plan, pipeline, stage, team
         self.fabric = fabric
         self.settings = settings
         self.live = live  # From each cut to its live tensors.
+        self.memory = Memory(fabric.device)
+        self.keeper = Keeper(self.memory, stage.offload.activations)
         self.place = team.place(fabric.rank)
         self.is_first = stage.begin == Cut(0, 0)
         self.is_last = stage.end == Cut(len(plan.layers), 0)
@@ -48,8 +42,11 @@ class StageRun:
         self.segments = self._segments()
         self.step = 0
         self.loss = 0.0
-        self.held = {}  # From microbatch to its inputs and outputs.
-        self.late = {}  # Likewise, for separate weight gradients.
+        # Multiplies the gradients, so that small ones do not vanish in 16 bits.
+        self.loss_scale = 1.0
+        self.held = {}  # From microbatch to its Pass.
+        # From name to (tensor, function that makes it again), in a forward pass.
+        self.dropped = {}
         # Called with (cut, tensors) between operators, if set. Returns tensors
         # to go on with.
         self.watch = None
@@ -64,8 +61,10 @@ class StageRun:
                 box = parameter.box(self.team.parallelism, self.place)
                 values = first_values(self.settings.seed, name, parameter, box,
                                       self.settings.dtype, self.fabric.device)
-                self.shards[name] = Shard(name, parameter, box, values)
-            parameters[parameter.name] = self.shards[name].values
+                own = region(self.plan, self.pipeline_index, parameter, box)
+                ranks = replicas(self.team, parameter, self.fabric.rank)
+                self.shards[name] = Shard(name, parameter, box, own, values, ranks, self)
+            parameters[parameter.name] = self.shards[name]
         context = Context(spec, self.team, self.place, self.fabric,
                           self.plan.sequence_length,
                           self.plan.global_batch_size * self.plan.sequence_length)
@@ -113,9 +112,7 @@ class StageRun:
         """Runs operators and keeps only what lives after them."""
         tensors = dict(tensors)
         for step in steps:
-            _, operator, context, parameters = step
-            tensors.update(operator.forward(context, parameters,
-                                            {**tensors, **ids}))
+            tensors.update(self._operate(step, tensors, ids))
             after = self._cut_after(step)
             names = {live.name for live in self.live[after]} | {"loss"}
             tensors = {n: t for n, t in tensors.items() if n in names}
@@ -136,32 +133,53 @@ class StageRun:
         return next((context for at, _, context, _ in self.steps
                      if at.layer == cut.layer), None)
 
+    def _operate(self, step, tensors, ids):
+        """Runs one operator. Between operators, 16-bit tensors have 16 bits; inside,
+        sums are in float32."""
+        _, operator, context, shards = step
+        parameters = {name: shard.use() for name, shard in shards.items()}
+        wide = self.settings.compute_dtype
+        live = {name: tensor.to(wide) if tensor.is_floating_point() else tensor
+                for name, tensor in tensors.items()}
+        again = [(parameters[name], shard.whole) for name, shard in shards.items()]
+        for name, tensor, make in self._dropped_of(tensors):
+            again.append((live[name], lambda make=make: make().to(wide)))
+        with self.keeper.instead(again):
+            written = operator.forward(context, parameters, {**live, **ids})
+        return {name: tensor.to(self.settings.dtype)
+                if tensor.is_floating_point() and name != "loss" else tensor
+                for name, tensor in written.items()}
+
+    def _dropped_of(self, tensors):
+        return [(name, tensor, make) for name, (tensor, make) in self.dropped.items()
+                if tensors.get(name) is tensor]
+
     def _recompute(self, steps, tensors, ids):
-        names = sorted(tensors)
-        outputs = []
-
-        def run(*values):
-            result = self._run(steps, dict(zip(names, values)), ids)
-            outputs[:] = sorted(result)
-            return tuple(result[name] for name in outputs)
-
-        values = checkpoint(run, *(tensors[name] for name in names),
-                            use_reentrant=False, preserve_rng_state=False)
-        return dict(zip(outputs, values))
+        with self.keeper.instead([(tensor, make) for _, tensor, make
+                                  in self._dropped_of(tensors)]):
+            segment = Segment(lambda inputs: self._run(steps, inputs, ids), tensors,
+                              self.keeper)
+        results = segment.forward()
+        if steps[0][0].layer in self.stage.drops_outputs:
+            for name, tensor in results.items():
+                if tensors.get(name) is not tensor and tensor.requires_grad:
+                    self.dropped[name] = (tensor, functools.partial(segment.output, name))
+        return results
 
     def forward(self, microbatch, inputs):
         """Runs the operators. `inputs` are the live tensors of the first cut.
         Returns those of the last."""
-        for tensor in inputs.values():
-            if tensor.is_floating_point():
-                tensor.requires_grad_()
+        one = Pass(self.fabric.device)
         ids = self._read_tokens(microbatch)
-        tensors = self.at_begin(self.stage.begin, inputs)
-        for steps, recomputed in self.segments:
-            run = self._recompute if recomputed else self._run
-            tensors = run(steps, tensors, ids)
-        tensors = self.at_end(self.stage.end, tensors)
-        self.held[microbatch] = (inputs, tensors)
+        tensors = self.at_begin(self.stage.begin, one.enter(inputs))
+        with self.keeper.hooks():
+            for steps, recomputed in self.segments:
+                run = self._recompute if recomputed else self._run
+                tensors = run(steps, tensors, ids)
+            tensors = self.at_end(self.stage.end, tensors)
+        one.leave(tensors)
+        self.dropped = {}
+        self.held[microbatch] = one
         if self.is_last and self.place.tp == 0:
             # The other tp ranks have the same loss.
             self.loss += float(tensors["loss"].detach())
@@ -169,32 +187,13 @@ class StageRun:
 
     def backward(self, microbatch, gradients):
         """Takes gradients of the outputs and returns those of the inputs."""
-        inputs, outputs = self.held.pop(microbatch)
-        # All but choices of experts.
-        inputs = {n: t for n, t in inputs.items() if t.requires_grad}
-        names = sorted(n for n, t in outputs.items() if t.requires_grad)
-        outputs = [outputs[name] for name in names]
-        gradients = [gradients.get(name) for name in names]
-        leaves = list(inputs.values())
+        if self.is_last:
+            gradients = {"loss": torch.tensor(self.loss_scale, device=self.fabric.device,
+                                              dtype=self.settings.compute_dtype)}
         if splits_backward(self.pipeline.schedule):
-            self.late[microbatch] = (outputs, gradients)
-            found = leaves and torch.autograd.grad(outputs, leaves, gradients,
-                                                   retain_graph=True,
-                                                   allow_unused=True)
-        else:
-            torch.autograd.backward(outputs, gradients)
-            found = [leaf.grad for leaf in leaves]
-        return {name: torch.zeros_like(leaf) if grad is None else grad
-                for (name, leaf), grad in zip(inputs.items(), found)}
+            return self.held[microbatch].backward_to_inputs(gradients)
+        return self.held.pop(microbatch).backward(gradients)
 
     def weight_gradients(self, microbatch):
-        """The second half of a backward pass that was split. It differentiates
-        the same pass again, for the weights alone."""
-        outputs, gradients = self.late.pop(microbatch)
-        values = [shard.values for shard in self.shards.values()]
-        if not values:
-            return
-        found = torch.autograd.grad(outputs, values, gradients, allow_unused=True)
-        for shard, grad in zip(self.shards.values(), found):
-            if grad is not None:
-                shard.gradient.add_(grad)
+        """The second half of a backward pass that was split."""
+        self.held.pop(microbatch).backward_to(self.shards.values())

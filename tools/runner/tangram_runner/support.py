@@ -8,19 +8,17 @@ from .operators import operator_at
 
 def check_supported(plan):
     """Raises NotSupported or PlanError. The plan has the sizes that will run."""
-    if plan.sync != "all-reduce":
-        raise NotSupported(f"{plan.sync} between pipelines")
     for r, pipeline in enumerate(plan.pipelines):
         for stage in pipeline.stages:
             where = plan.stage_name(r, stage.index)
             for team in stage.teams:
-                _check_degrees(team.parallelism, where)
                 _check_sizes(plan, stage, team.parallelism, where)
 
 
-def _check_degrees(p, where):
-    if p.zero_stage > 1:
-        raise NotSupported(f"ZeRO {p.zero_stage} in {where}")
+def check_precision(plan):
+    """Raises NotSupported if the runner cannot train in the plan's precision."""
+    if plan.precision == "FP8":
+        raise NotSupported("FP8, except with --check or --dtype")
 
 
 def _check_sizes(plan, stage, p, where):

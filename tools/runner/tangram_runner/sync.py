@@ -4,11 +4,16 @@ A loss weighs every token of the global batch alike, so gradients are sums and
 never means: over microbatches, over the replicas of a team, and over the teams
 that hold the parameter (groups of a mixed stage, pipelines, and the two ends of
 a tied embedding).
+
+Pipelines may share the optimizer state of each parameter ("zero1"). Each has a
+region, adds up the gradients of it alone, steps it, and sends the new weights to
+the others. With "zero2" they also send each other gradients after every pass
+instead of keeping the sums of all regions.
 """
 
 import torch
 
-from .boxes import moves, shape, volume, within
+from .boxes import clip, moves, shape, volume, within
 from .operators import full_name, operator_at
 from .operators.attention import key_sharers
 from .model import positions_between
@@ -82,94 +87,179 @@ def _key_groups(plan, stage, team):
             for place in team.places().values()}
 
 
+def region(plan, pipeline, parameter, box):
+    """The part of a box whose optimizer state a pipeline has: with zero1 and zero2 a
+    slab of the parameter along its longest dimension."""
+    if plan.sync == "all-reduce":
+        return box
+    before = sum(p.state_fraction for p in plan.pipelines[:pipeline])
+    after = before + plan.pipelines[pipeline].state_fraction
+    size = max(parameter.shape)
+    dim = parameter.shape.index(size)
+    last = pipeline == len(plan.pipelines) - 1
+    slab = [(0, n) for n in parameter.shape]
+    slab[dim] = round(before * size), size if last else round(after * size)
+    return clip(box, tuple(slab))
+
+
 class GradientSync:
     """Of one rank with its stages' runs."""
 
     def __init__(self, plan, fabric, runs):
-        self.fabric = fabric
-        self.runs = runs
-        self.holders = holders(plan)
+        self.plan, self.fabric, self.runs = plan, fabric, runs
+        held = holders(plan)
+        # Parameters of several teams, in one order.
+        self.shared = {name: held[name] for name in sorted(held) if len(held[name]) > 1}
+        self.kept = {}  # From (name, holder) to its own sum of a region, with zero2.
+        self.new = {}  # From (name, holder) to new values of a region.
+
+    def after_pass(self, run, microbatch):
+        """A pass of `run` has added the gradients of its parameters."""
+        if self.plan.sync == "zero2":
+            self._within_team(run)
+            self._send_gradients(run, microbatch)
 
     def __call__(self):
+        """After the last pass: leaves the complete sum of each region."""
+        if self.plan.sync != "zero2":
+            for run in self.runs:
+                self._within_team(run)
+            for run in self.runs:
+                self._send_gradients(run, 0)
         for run in self.runs:
-            self._within_team(run)
-        self._between_teams()
+            self._receive_gradients(run)
 
     def _within_team(self, run):
-        """One all-reduce for all parameters with the same replicas."""
+        """One all-reduce for all parameters with the same replicas. With ZeRO 2,
+        each pass has added up its gradients."""
         buckets = {}
         for shard in run.shards.values():
-            ranks = replicas(run.team, shard.parameter, self.fabric.rank)
-            buckets.setdefault(ranks, []).append(shard)
+            if shard.zero < 2 and len(shard.ranks) > 1:
+                buckets.setdefault(shard.ranks, []).append(shard)
         for ranks, shards in sorted(buckets.items()):
-            if len(ranks) == 1:
-                continue
-            flat = torch.cat([shard.gradient.reshape(-1) for shard in shards])
+            flat = torch.cat([shard.flat_sums() for shard in shards])
             flat = self.fabric.all_reduce(flat, ranks)
             for shard in shards:
-                size = shard.gradient.numel()
+                size = shard.split.size
                 part, flat = flat[:size], flat[size:]
-                shard.values.grad = part.view(shard.values.shape).clone()
+                shard.set_sums(part.clone())
 
-    def _between_teams(self):
-        """Each team gets the sums of the others in its own layout. All add in
-        the same order, so that copies of a parameter stay equal."""
-        shared = {name: held for name, held in self.holders.items() if len(held) > 1}
-        received = {}
-        for send_first in (True, False):
-            for number, (name, held) in enumerate(sorted(shared.items())):
-                for i, sender in enumerate(held):
-                    for j, receiver in enumerate(held):
-                        if i == j:
-                            continue
-                        tag = TAG + (number * len(held) + i) * len(held) + j
-                        if send_first:
-                            self._send(name, sender, receiver, tag)
-                        else:
-                            got = self._receive(name, sender, receiver, tag)
-                            if got is not None:
-                                received[name, i, j] = got
-        for name, held in shared.items():
-            for j, (r, stage, team, _) in enumerate(held):
-                shard = self._shard(name, r, stage, team)
-                if shard is None:
-                    continue
-                total = torch.zeros_like(shard.values)
-                for i in range(len(held)):
-                    total += shard.gradient if i == j else received[name, i, j]
-                shard.values.grad = total
+    # Between teams: each gets the sums of the others in its own layout. All add in
+    # the same order, so that copies of a parameter stay equal.
+    def _held_by(self, run):
+        """Yields (name, its number, holders, index of `run` among them, shard)."""
+        for number, (name, held) in enumerate(self.shared.items()):
+            for i, (r, stage, team, _) in enumerate(held):
+                if (r, stage) == (run.pipeline_index, run.stage.index) and (
+                        team == run.team):
+                    yield name, number, held, i, run.shards[name]
 
-    def _shard(self, name, pipeline, stage, team):
-        if self.fabric.rank not in team.ranks:
-            return None
-        for run in self.runs:
-            if run.stage.index == stage and run.pipeline_index == pipeline:
-                return run.shards[name]
-        return None
+    def _tag(self, number, held, i, j, turn):
+        index = ((turn * len(self.shared) + number) * len(held) + i) * len(held) + j
+        return TAG + index
+
+    def _turns(self, holder):
+        """The microbatches after which a holder sends its gradients."""
+        if self.plan.sync != "zero2":
+            return [0]
+        r, _, team, _ = holder
+        return [m for m in range(self.plan.pipelines[r].num_microbatches)
+                if team.runs(m)]
 
     def _moves(self, sender, receiver):
-        layouts = [{rank: parameter.box(team.parallelism, place)
-                    for rank, place in team.places().items()}
-                   for _, _, team, parameter in (sender, receiver)]
-        return moves(*layouts), layouts
+        """Of gradients, to the receiver's region."""
+        layouts = [_layout(sender), {rank: self._region(receiver, box)
+                                     for rank, box in _layout(receiver).items()}]
+        return moves(*layouts)
 
-    def _send(self, name, sender, receiver, tag):
-        shard = self._shard(name, *sender[:3])
-        if shard is None:
-            return
-        for move in self._moves(sender, receiver)[0]:
-            if move.source == self.fabric.rank:
-                part = shard.gradient[within(move.box, shard.box)]
-                self.fabric.send(part.reshape(-1), move.target, tag)
+    def _region(self, holder, box):
+        return region(self.plan, holder[0], holder[3], box)
 
-    def _receive(self, name, sender, receiver, tag):
-        shard = self._shard(name, *receiver[:3])
-        if shard is None:
-            return None
-        result = torch.zeros_like(shard.values)
-        for move in self._moves(sender, receiver)[0]:
+    def _send_gradients(self, run, turn):
+        for name, number, held, i, shard in self._held_by(run):
+            whole = shard.take_box()
+            mine = whole[within(shard.region, shard.box)]
+            before = self.kept.get((name, i))
+            self.kept[name, i] = mine.clone() if before is None else before + mine
+            for j, receiver in enumerate(held):
+                if i == j:
+                    continue
+                for move in self._moves(held[i], receiver):
+                    if move.source == self.fabric.rank:
+                        part = whole[within(move.box, shard.box)]
+                        self.fabric.send(part.reshape(-1), move.target,
+                                         self._tag(number, held, i, j, turn))
+
+    def _receive_gradients(self, run):
+        for name, number, held, j, shard in self._held_by(run):
+            total = torch.zeros(shape(shard.region), device=self.fabric.device,
+                                dtype=shard.settings.gradient_dtype)
+            for i, sender in enumerate(held):
+                if i == j:
+                    # None: a group without microbatches.
+                    mine = self.kept.pop((name, j), None)
+                    total += 0 if mine is None else mine
+                    continue
+                part = torch.zeros_like(total)
+                for turn in self._turns(sender):
+                    self._receive(part, shard.region, self._moves(sender, held[j]),
+                                  self._tag(number, held, i, j, turn))
+                total += part
+            shard.set_region_sums(total)
+
+    def _receive(self, tensor, box, to_come, tag):
+        for move in to_come:
             if move.target == self.fabric.rank:
-                part = self.fabric.receive(volume(move.box), result.dtype,
+                part = self.fabric.receive(volume(move.box), tensor.dtype,
                                            move.source, tag)
-                result[within(move.box, shard.box)] = part.view(shape(move.box))
-        return result
+                tensor[within(move.box, box)] += part.view(shape(move.box))
+
+    # New weights of regions.
+    def shares_state(self, name):
+        """Whether pipelines send each other new values of a parameter."""
+        return self.plan.sync != "all-reduce" and name in self.shared
+
+    def keep_new(self, run, shard, values):
+        """Sends the new values of a region to the holders in other pipelines."""
+        for name, number, held, i, _ in self._held_by(run):
+            if name != shard.name:
+                continue
+            self.new[name, i] = values
+            for j, receiver in enumerate(held):
+                for move in self._weight_moves(held, i, receiver):
+                    if move.source == self.fabric.rank:
+                        part = values[within(move.box, shard.region)]
+                        self.fabric.send(part.reshape(-1), move.target,
+                                         self._tag(number, held, i, j, 0))
+
+    def _weight_moves(self, held, i, receiver):
+        """The first holder of a pipeline sends its region to the other pipelines."""
+        sender = held[i]
+        first = next(k for k, holder in enumerate(held) if holder[0] == sender[0])
+        if first != i or receiver[0] == sender[0]:
+            return []
+        return moves({rank: self._region(sender, box)
+                      for rank, box in _layout(sender).items()},
+                     {rank: region(self.plan, sender[0], sender[3], box)
+                      for rank, box in _layout(receiver).items()})
+
+    def gather_new(self):
+        """Puts the parameters of all regions together."""
+        for run in self.runs:
+            for name, number, held, j, shard in self._held_by(run):
+                if (name, j) not in self.new:
+                    continue
+                mine = self.new.pop((name, j))
+                whole = torch.zeros(shape(shard.box), dtype=mine.dtype,
+                                    device=mine.device)
+                whole[within(shard.region, shard.box)] = mine
+                for i in range(len(held)):
+                    self._receive(whole, shard.box, self._weight_moves(held, i, held[j]),
+                                  self._tag(number, held, i, j, 0))
+                shard.set_box(whole)
+
+
+def _layout(holder):
+    _, _, team, parameter = holder
+    return {rank: parameter.box(team.parallelism, place)
+            for rank, place in team.places().items()}

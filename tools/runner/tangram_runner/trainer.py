@@ -10,13 +10,57 @@ from .border import Border, Exchange
 from .operators import live_tensors
 from .optimizer import Optimizer
 from .stage_run import StageRun
-from .sync import GradientSync, groups_of, replicas
+from .sync import GradientSync, groups_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
     seed: int = 1
+    # Type of weights, and of tensors between operators.
     dtype: Any = torch.float32
+    # With 16 bits: sums of gradients in float32, and moments in 16 bits.
+    fp32_gradients: bool = False
+    bf16_moments: bool = False
+
+    @property
+    def has_masters(self):
+        return self.dtype in (torch.float16, torch.bfloat16)
+
+    @property
+    def compute_dtype(self):
+        return torch.float32 if self.has_masters else self.dtype
+
+    @property
+    def master_dtype(self):
+        return self.compute_dtype
+
+    @property
+    def gradient_dtype(self):
+        return torch.float32 if self.fp32_gradients and self.has_masters else self.dtype
+
+    @property
+    def moment_dtype(self):
+        narrow = self.bf16_moments and self.has_masters
+        return torch.bfloat16 if narrow else self.master_dtype
+
+
+class LossScale:
+    """Multiplies the loss of float16, whose small gradients would be zero. Halved
+    when gradients overflow, doubled after many steps without (1710.03740)."""
+
+    FIRST, MOST, STEPS_TO_DOUBLE = 2.0 ** 16, 2.0 ** 24, 2000
+
+    def __init__(self, dtype):
+        self.is_used = dtype == torch.float16
+        self.value = self.FIRST if self.is_used else 1.0
+        self.good_steps = 0
+
+    def after(self, overflowed):
+        self.good_steps = 0 if overflowed else self.good_steps + 1
+        if overflowed:
+            self.value = max(1.0, self.value / 2)
+        elif self.good_steps % self.STEPS_TO_DOUBLE == 0:
+            self.value = min(self.MOST, self.value * 2)
 
 
 class Trainer:
@@ -36,9 +80,7 @@ class Trainer:
             for stage in pipeline.stages:
                 for team in stage.teams:
                     if fabric.rank in team.ranks:
-                        run = StageRun(plan, pipeline, stage, team, fabric, live,
-                                       settings)
-                        run.pipeline_index = r
+                        run = StageRun(plan, r, stage, team, fabric, live, settings)
                         self.runs[stage.index] = run
                         self.pipeline = pipeline
                         self.borders = borders[r]
@@ -46,11 +88,9 @@ class Trainer:
         self.passes = [p for p in schedule.passes(self.pipeline, device)
                        if self.runs[p.stage].team.runs(p.microbatch)]
         self.sync = GradientSync(plan, fabric, list(self.runs.values()))
-        self.optimizers = [
-            Optimizer(plan.optimizer, run,
-                      lambda shard, run=run: replicas(run.team, shard.parameter,
-                                                      fabric.rank))
-            for run in self.runs.values()]
+        self.optimizers = [Optimizer(plan.optimizer, run, self.sync)
+                           for run in self.runs.values()]
+        self.loss_scale = LossScale(settings.dtype)
         # Called with (direction, stage, microbatch, tensors) on what crosses
         # borders, if set.
         self.watch = None
@@ -59,6 +99,9 @@ class Trainer:
         """Runs all passes of a step and adds up gradients. Returns the loss."""
         for run in self.runs.values():
             run.step, run.loss = step, 0.0
+            run.loss_scale = self.loss_scale.value
+        splits = schedule.splits_backward(self.pipeline.schedule)
+        last_kind = schedule.WEIGHTS if splits else schedule.BACKWARD
         for one in self.passes:
             run = self.runs[one.stage]
             if one.kind == schedule.FORWARD:
@@ -67,6 +110,8 @@ class Trainer:
                 self._backward(run, one.microbatch)
             else:
                 run.weight_gradients(one.microbatch)
+            if one.kind == last_kind:
+                self.sync.after_pass(run, one.microbatch)
         self.sync()
         self.fabric.finish_sends()
         loss = torch.tensor(sum(run.loss for run in self.runs.values()),
@@ -74,8 +119,33 @@ class Trainer:
         return float(self.fabric.sum_of_all(loss))
 
     def update(self):
-        for optimizer in self.optimizers:
-            optimizer.step()
+        """Steps the optimizer. Returns whether it did: gradients of float16 that
+        overflow are left out."""
+        overflowed = self._overflowed()
+        if overflowed:
+            for run in self.runs.values():
+                for shard in run.shards.values():
+                    shard.clear()
+        else:
+            for optimizer in self.optimizers:
+                optimizer.step(self.loss_scale.value)
+            self.sync.gather_new()
+            self.fabric.finish_sends()
+        if self.loss_scale.is_used:
+            self.loss_scale.after(overflowed)
+        return not overflowed
+
+    def memory(self):
+        """From stage to its Memory, as pairs."""
+        return [((run.pipeline_index, run.stage.index), run.memory)
+                for run in self.runs.values()]
+
+    def _overflowed(self):
+        if not self.loss_scale.is_used:
+            return False
+        finite = all(torch.isfinite(shard.flat_sums()).all()
+                     for run in self.runs.values() for shard in run.shards.values())
+        return float(self.fabric.sum_of_all(torch.tensor(0.0 if finite else 1.0))) > 0
 
     def _forward(self, run, microbatch):
         stage = run.stage.index
