@@ -9,7 +9,7 @@ from plans import DEEPSEEK, GSHARD, MIXTRAL, chain, degrees, model
 if harness.HAS_TORCH:
     import torch
     import trains
-    from tangram_runner import sync
+    from tangram_runner import stage_run, sync
     from tangram_runner.operators import base, experts, routing
     from tangram_runner.plan import Parallelism, Place
 
