@@ -21,7 +21,8 @@ import time
 import harness
 
 PARALLELIZERS = ("aceso", "alpa", "galvatron", "hypertron", "mist", "uniform")
-DENSE = ("gpt3-1.3b", "llama2-7b", "llama3-8b", "gpt3-6.7b")
+# Large ones leave little memory, so that plans recompute, share and offload.
+DENSE = ("gpt3-1.3b", "llama2-7b", "gpt3-6.7b", "llama2-70b", "gpt3-175b")
 EXPERTS = ("gshard-moe-2.4b", "gpt-oss-20b", "mixtral-8x7b")
 GPUS = ("T4", "V100-16", "A100-40", "V100-32")
 DROP_OUTPUTS = 1 << 31
@@ -59,7 +60,7 @@ def arguments(seed):
     return yaml, [
         "--model", pick.choice(models), "--layers", str(pick.randint(3, 6)),
         "--global-batch", str(pick.choice([16, 32, 64])),
-        "--seq", str(pick.choice([512, 1024, 2048])), "--planner", planner,
+        "--seq", str(pick.choice([512, 1024])), "--planner", planner,
         "--parallelizer", parallelizer, "--effort", "128", "--threads", "1",
         *pick.choice([[], ["--microbatch", str(pick.choice([1, 2, 4]))]]),
         *pick.choice([[], [], ["--tp", "2"], ["--dp", "2"], ["--max-stages", "1"]]),
@@ -76,6 +77,8 @@ def features(data):
         found.add("tied embeddings")
     plans = [r["plan"] for r in data.get("replicated_plan", {}).get("pipelines", [])]
     found |= {"several pipelines"} if plans else set()
+    if plans:
+        found.add(data["replicated_plan"].get("sync", "all-reduce") + " of pipelines")
     for plan in plans or [data["plan"]]:
         found.add("schedule " + plan.get("schedule", "1f1b"))
         found |= {"warm-up counts"} if plan.get("warm_up") else set()
