@@ -289,10 +289,14 @@ bool WorkQueue::CanServe(const AdapterId& adapter) const {
 
 bool WorkQueue::CanServe(TaskId task) const {
   if (!tasks_.at(task).holders.empty()) return true;
-  for (const auto& [id, worker] : workers_) {
-    if (worker.takes_leases() && MayHave(id, task)) return true;
-  }
-  return false;
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return CanServe(worker.first, task);
+  });
+}
+
+bool WorkQueue::CanServe(WorkerId worker, TaskId task) const {
+  return Holds(worker, task) ||
+         (workers_.at(worker).takes_leases() && MayHave(worker, task));
 }
 
 int64_t WorkQueue::num_leased() const {

@@ -130,6 +130,8 @@ class WorkQueue {
   bool CanServe(const AdapterId& adapter) const;
   // Returns whether a worker holds `task` or could be leased it.
   bool CanServe(TaskId task) const;
+  // Returns whether `worker` does.
+  bool CanServe(WorkerId worker, TaskId task) const;
   // Tasks that no worker holds.
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;

@@ -177,6 +177,7 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
     EndAttempt(given.task, other, QueryEvent::kCancelled);
   }
   ++workers_.at(worker).answered;
+  workers_.at(worker).last_answer_s = now_s;
   if (QueryAttempt* attempt = task.attempts.FindOpen(worker)) {
     const double held_s = now_s - attempt->leased_s;
     attempt->waited_s = Within(held_s, given.waited_s);

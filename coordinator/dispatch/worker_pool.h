@@ -268,6 +268,7 @@ class WorkerPool {
     bool is_offered = false;  // Counted in the census.
     double since_s = 0;
     int64_t answered = 0;
+    double last_answer_s = 0;
     double busy_s = 0;
   };
   // A batch while Run waits for it.
@@ -324,10 +325,9 @@ class WorkerPool {
     std::map<WorkerIdentity, std::shared_ptr<Loss>> losses;
     std::string last_fault;  // The fault of the last rejected answer.
 
-    // Returns why it fails if nobody else can be asked.
-    absl::Status Failure() const;
-    // Returns whether a verdict stands because nobody contradicted it in time.
-    bool IsJudged(double before_s) const;
+    // Returns why it fails if nobody answers. `is_sole`: nobody else can be
+    // asked; false: the others stay silent.
+    absl::Status Failure(bool is_sole) const;
   };
 
   // "worker w1 (tangram 1.2)".
@@ -386,9 +386,20 @@ class WorkerPool {
   void ReportRejection(const WorkerQuarantine::Fault& fault,
                        const std::string& adapter, RejectionReason reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether `worker` has answered nothing since `since_s` for so long
+  // that nobody waits for it.
+  bool IsSilent(const Worker& worker, double since_s) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a verdict on the task stands because all other workers that
+  // could be asked are silent.
+  bool IsJudged(TaskId id, const Task& task) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets the verdicts of a worker.
+  void WithdrawVerdicts(const WorkerIdentity& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Fails the queries with rejected answers that no other worker can answer, or
   // that max_losses workers answered wrongly, and those with a verdict that
-  // nobody has contradicted for hedge_after_s.
+  // stands.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Revokes the leases of `worker`.
   void TakeBack(WorkerId worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -186,6 +186,7 @@ void WorkerPool::Quarantine(const WorkerIdentity& worker) {
     UpdateOffer(connected);
     TakeBack(id);
   }
+  WithdrawVerdicts(worker);
   const WorkerQuarantine::Record* record = quarantine_.Find(worker);
   if (observer_ != nullptr) observer_->OnQuarantine(*record);
   changed_.NotifyAll();

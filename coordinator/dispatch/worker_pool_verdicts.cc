@@ -9,6 +9,14 @@
 #include "coordinator/dispatch/worker_pool.h"
 
 namespace tangram {
+namespace {
+
+// A worker without an answer for so many times hedge_after_s is silent. One
+// that has answered before is known to work, and may be in a long search.
+constexpr double kPatience = 2;
+constexpr double kPatienceOnceAnswered = 10;
+
+}  // namespace
 
 // One worker could end every plan with a verdict, so a second identity is asked
 // where one offers the adapter. The first contradiction wins that is not an
@@ -86,50 +94,76 @@ void WorkerPool::NoteLoss(const WorkerInfo& worker,
 }
 
 // Among different verdicts, kUnimplemented: it says less.
-absl::Status WorkerPool::Task::Failure() const {
+absl::Status WorkerPool::Task::Failure(bool is_sole) const {
   if (verdicts.empty()) return absl::InternalError(last_fault);
   const Verdict* first = nullptr;
   for (const auto& [identity, verdict] : verdicts) {
-    // Plans quote it, and must not depend on who was asked.
-    if (absl::IsUnimplemented(verdict.error)) return verdict.error;
-    if (first == nullptr) first = &verdict;
+    const bool is_milder = first != nullptr &&
+                           !absl::IsUnimplemented(first->error) &&
+                           absl::IsUnimplemented(verdict.error);
+    if (first == nullptr || is_milder) first = &verdict;
   }
+  // Plans quote it, and must not depend on who was asked.
+  if (is_sole && absl::IsUnimplemented(first->error)) return first->error;
   return {first->error.code(), first->fault.text};
 }
 
-bool WorkerPool::Task::IsJudged(double before_s) const {
-  return std::any_of(verdicts.begin(), verdicts.end(), [&](const auto& entry) {
-    return entry.second.given_s < before_s;
+bool WorkerPool::IsSilent(const Worker& worker, double since_s) const {
+  const bool has_answered = worker.answered > 0;
+  const double quiet_since_s =
+      std::max({since_s, worker.since_s, worker.last_answer_s});
+  return options_.now_s() - quiet_since_s >
+         options_.queue.hedge_after_s *
+             (has_answered ? kPatienceOnceAnswered : kPatience);
+}
+
+bool WorkerPool::IsJudged(TaskId id, const Task& task) const {
+  if (task.verdicts.empty()) return false;
+  double since_s = options_.now_s();
+  for (const auto& [identity, verdict] : task.verdicts) {
+    since_s = std::min(since_s, verdict.given_s);
+  }
+  return std::all_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return !queue_.CanServe(entry.first, id) || IsSilent(entry.second, since_s);
   });
+}
+
+// The task is not asked there again.
+void WorkerPool::WithdrawVerdicts(const WorkerIdentity& worker) {
+  for (const TaskId id : disputed_) {
+    Task& task = tasks_.at(id);
+    const auto verdict = task.verdicts.find(worker);
+    if (verdict == task.verdicts.end()) continue;
+    task.last_fault = verdict->second.fault.text;
+    task.verdicts.erase(verdict);
+  }
 }
 
 // A disputed task fails if no worker could answer it, or if no worker holds it
 // and max_losses workers answered wrongly. Connections of one worker count
-// once. A worker that stays silent about a verdict, or is busy, does not keep
-// callers waiting for it.
+// once. Workers that are busy are waited for, because a verdict may be a lie;
+// those that stay silent are not.
 void WorkerPool::FailDisputed() {
-  const double judged_before_s =
-      options_.now_s() - options_.queue.hedge_after_s;
-  std::vector<TaskId> hopeless;
+  std::vector<std::pair<TaskId, absl::Status>> hopeless;
   for (const TaskId id : disputed_) {
     const Task& task = tasks_.at(id);
     const int num_workers = static_cast<int>(task.rejected.size());
     const bool is_enough =
         num_workers >= options_.queue.max_losses && !queue_.IsHeld(id);
-    if (is_enough || task.IsJudged(judged_before_s) || !queue_.CanServe(id)) {
-      hopeless.push_back(id);
+    const bool is_sole = !queue_.CanServe(id);
+    if (is_enough || is_sole || IsJudged(id, task)) {
+      hopeless.emplace_back(id, task.Failure(is_sole));
     }
   }
-  for (const TaskId id : hopeless) {
+  for (const auto& [id, failure] : hopeless) {
     for (const WorkerId holder : queue_.HoldersOf(id)) {
       workers_.at(holder).connection->Cancel(id);
       EndAttempt(id, holder, QueryEvent::kCancelled);
       queue_.Refuse(holder, id);
     }
     queue_.GiveUp(id);
-    const Task& task = tasks_.at(id);
-    Report(task.asked->adapter, QueryEvent::kFailed);
-    Finish(id, task.Failure());
+    Report(tasks_.at(id).asked->adapter, QueryEvent::kFailed);
+    Finish(id, failure);
   }
 }
 

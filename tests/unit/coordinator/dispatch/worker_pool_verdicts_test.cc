@@ -1,4 +1,5 @@
 // Verdicts that one worker gives, and workers that go away with their queries.
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,13 +152,77 @@ TEST_F(VerdictsTest, ASecondWorkerThatStaysSilentIsNotWaitedForWithoutEnd) {
   Connect("silent", silent);
   Judge(first, task, kMalformed);
   EXPECT_THAT(silent.connection.AwaitLeases(1), ElementsAre(task));
-  now_s_ = 31;  // Longer than WorkQueueOptions::hedge_after_s.
+  now_s_ = 61;  // Longer than twice WorkQueueOptions::hedge_after_s.
   for (const WorkerId id : {first.id, silent.id}) pool_.Heard(id);
   pool_.Tick();
   EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kInvalidArgument,
                                   HasSubstr("worker w1 ")));
   EXPECT_THAT(silent.connection.cancelled(), ElementsAre(task));
   EXPECT_EQ(pool_.Counts().leased, 0);
+}
+
+TEST_F(VerdictsTest, ABusyWorkerIsWaitedForUntilItIsSilent) {
+  for (const absl::Status& verdict : {kMalformed, kUnknownModel}) {
+    const double began_s = now_s_;
+    Peer busy;
+    Connect("busy", busy);
+    const int first = static_cast<int>(began_s);
+    auto earlier = RunAside(Queries(1, first));
+    AnswerWith(busy.id, busy.connection.AwaitLeases(1)[0], 1);
+    EXPECT_THAT(earlier.get(), IsOk());
+    auto long_search = RunAside(Queries(1, first + 1));
+    const TaskId held = busy.connection.AwaitLeases(2)[1];
+    Peer hostile;
+    Connect("hostile", hostile);
+    auto run = RunAside(Queries(1, first + 2));
+    const TaskId task = hostile.connection.AwaitLeases(1)[0];
+    Judge(hostile, task, verdict);
+    now_s_ = began_s + 299;
+    for (const WorkerId id : {hostile.id, busy.id}) pool_.Heard(id);
+    pool_.Tick();
+    EXPECT_EQ(pool_.Counts().pending, 1);
+    now_s_ = began_s + 301;
+    for (const WorkerId id : {hostile.id, busy.id}) pool_.Heard(id);
+    pool_.Tick();
+    // The request may be fine, so the error names the worker.
+    EXPECT_THAT(run.get(),
+                StatusIs(verdict.code(),
+                         HasSubstr("worker hostile (tangram 1.2), adapter "
+                                   "counting 1: ")));
+    pool_.Disconnect(hostile.id);
+    AnswerWith(busy.id, held, 2);
+    EXPECT_THAT(long_search.get(), IsOk());
+    pool_.Disconnect(busy.id);
+  }
+}
+
+TEST_F(VerdictsTest, VerdictsOfAWorkerInQuarantineAreWithdrawn) {
+  Peer busy;
+  Connect("busy", busy);
+  auto long_search = RunAside(Queries(1));
+  const TaskId held = busy.connection.AwaitLeases(1)[0];
+  Peer hostile;
+  Connect("hostile", hostile);
+  std::vector<std::future<absl::StatusOr<WorkerPool::BatchResult>>> runs;
+  for (int i = 0; i < 4; ++i) {
+    runs.push_back(RunAside(Queries(1, 1 + i)));
+    const TaskId task = hostile.connection.AwaitLeases(i + 1)[i];
+    if (i == 0) {
+      Judge(hostile, task, kMalformed);
+    } else {
+      pool_.OnAnswers(hostile.id, {{task, Answer(PerformanceProfile())}});
+    }
+  }
+  ASSERT_THAT(observer_.quarantines, ElementsAre("hostile held"));
+  now_s_ = 10000;
+  pool_.Heard(busy.id);
+  pool_.Tick();
+  AnswerWith(busy.id, held, 0);
+  for (int i = 1; i <= 4; ++i) {
+    AnswerWith(busy.id, busy.connection.AwaitLeases(i + 1)[i], i);
+  }
+  EXPECT_THAT(long_search.get(), IsOk());
+  for (auto& run : runs) EXPECT_THAT(run.get(), IsOk());
 }
 
 class LossesTest : public VerdictsTest {
