@@ -1,6 +1,7 @@
 """Reading and shrinking plans, schedules and boxes: what needs no PyTorch."""
 
-import json
+import contextlib
+import io
 import tempfile
 import unittest
 
@@ -8,9 +9,11 @@ import harness
 import plans
 from plans import degrees
 from tangram_runner import boxes, schedule, tiny
+from tangram_runner.__main__ import parse as parse_options
 from tangram_runner.errors import NotSupported, PlanError
 from tangram_runner.model import Cut
 from tangram_runner.read_plan import plan_of, read_plan
+from tangram_runner.records import parse
 
 
 def in_short(order):
@@ -193,6 +196,144 @@ class ReadPlanTest(unittest.TestCase):
             {"parallelism": degrees(), "share": 2}]}
         self.refuses("plan.stages[1].mixed.groups: 2 with a sum of shares of 3; "
                      "expected at least two with a sum of 2")
+
+    def at(self, path):
+        """The object that holds the last name of a path, and that name."""
+        *names, last = path.split(".")
+        data = self.data
+        for name in names:
+            data = data[int(name) if name.isdigit() else name]
+        return data, int(last) if last.isdigit() else last
+
+    def refuses_each(self, cases):
+        for path, value, message in cases:
+            with self.subTest(path=path, value=str(value)[:40]):
+                self.setUp()
+                data, name = self.at(path)
+                data[name] = value
+                self.refuses(message)
+
+    def test_integers_out_of_range_or_of_another_kind(self):
+        huge = 1 << 40
+        self.refuses_each([
+            ("training.global_batch_size", huge, "training.global_batch_size: "
+             f"{huge}; expected an integer from 1 to 16777216"),
+            ("training.sequence_length", True, "training.sequence_length: true; "
+             "expected an integer from 1 to 16777216"),
+            ("plan.virtual_stages", True, "plan.virtual_stages: true; expected an "
+             "integer from 1 to 16384"),
+            ("plan.warm_up", {"passes": [1.5]}, "plan.warm_up.passes: 1.5; expected "
+             "an integer from 1 to 16384"),
+            ("plan.stages.0.gpus.0.count", 10**9, "plan.stages[0].gpus[0].count: "
+             "1000000000; expected an integer from 1 to 1024"),
+            ("plan.stages.0.plan.parallelism.zero_stage", True, "plan.stages[0].plan."
+             "parallelism.zero_stage: true; expected an integer from 0 to 3"),
+            ("plan.stages.0.plan.recompute.0.mask", -1, "plan.stages[0].plan."
+             "recompute[0].mask: -1; expected an integer from 0 to 4294967295"),
+            ("model.layer_types.1.head_dim", 0, "model.layer_types[1].head_dim: 0; "
+             "expected an integer from 1 to 16384"),
+            ("model.layer_types.1.sliding_window", -5, "model.layer_types[1]."
+             "sliding_window: -5; expected an integer from 0 to 16777216"),
+            ("model.layer_types.1.num_kv_heads", 0, "model.layer_types[1]."
+             "num_kv_heads: 0; expected an integer from 1 to 4096"),
+            ("model.layers.1.count", 1e9, "model.layers[1].count: 1000000000.0; "
+             "expected an integer from 1 to 16383")])
+
+    def test_values_of_another_type(self):
+        self.refuses_each([
+            ("plan", [], "plan: []; expected an object"),
+            ("plan.stages", {}, "plan.stages: {}; expected a list"),
+            ("plan.stages.0.gpus.0", "a", 'plan.stages[0].gpus[0]: "a"; expected an '
+             "object"),
+            ("plan.stages.0.gpus.0.node", ["a"], 'plan.stages[0].gpus[0].node: ["a"]; '
+             "expected a text"),
+            ("plan.stages.0.plan.parallelism.sequence_parallel", 1, "plan.stages[0]."
+             "plan.parallelism.sequence_parallel: 1; expected true or false"),
+            ("plan.stages.0.plan.offload", {"weights": "NaN"}, "plan.stages[0].plan."
+             'offload.weights: "NaN"; expected a fraction from 0 to 1')])
+
+    def test_enum_values_that_are_unknown(self):
+        self.refuses_each([
+            ("training.precision", "FOO", 'training.precision: "FOO"; expected one of '
+             "FP32, FP16, BF16, FP8"),
+            ("training.optimizer", None, "training.optimizer: null; expected one of "
+             "ADAM, SGD"),
+            ("model.layer_types.1.kind", 0, "model.layer_types[1].kind: 0; expected one "
+             "of EMBEDDING, TRANSFORMER, HEAD")])
+
+    def test_fields_that_are_unknown_or_written_twice(self):
+        self.refuses_each([
+            ("plan.stages.0.gpus.0.twist", 1, "plan.stages[0].gpus[0].twist: an unknown "
+             "field; expected one of count, first, node"),
+            ("training.globalBatchSize", 8, "training.globalBatchSize: a second time; "
+             "expected each field once")])
+        for path in "twist", "model.twist", "plan.warm_up", "plan.stages.0.plan.twist":
+            with self.subTest(path), self.assertRaisesRegex(PlanError, "unknown field"):
+                self.setUp()
+                data, name = self.at(path)
+                data[name] = {"twist": 1}
+                plan_of(self.data)
+
+    def test_more_than_one_answer(self):
+        self.data["replicated_plan"] = {}
+        self.refuses("plan: several answers; expected either plan or infeasible, or "
+                     "replicated_plan alone")
+
+    def test_gpus_that_the_cluster_lacks(self):
+        self.data["cluster"] = {"nodes": [{"num_gpus": 4, "names": ["m", "n"]}]}
+        self.refuses("plan.stages[2].gpus[0]: GPU 4 of node n; expected one of its 4 "
+                     "GPUs, counted from 0")
+        self.stages[2]["gpus"][0].update(node="nowhere", first=0)
+        self.refuses('plan.stages[2].gpus[0].node: "nowhere"; expected a node of the '
+                     "cluster")
+        self.stages[2]["gpus"][0]["node"] = "m"
+        self.assertEqual(plan_of(self.data).num_ranks, 5)
+
+    def test_spellings_of_protobuf(self):
+        right = plan_of(self.data)
+        training = self.data["training"]
+        training["sequenceLength"] = float(training.pop("sequence_length"))
+        training.update(global_batch_size=str(training["global_batch_size"]),
+                        precision=2, fp32_gradients="False")
+        self.data["plan"].update(schedule=None, warmUp=None)
+        self.data["replicated_plan"] = None
+        self.stages[0]["plan"]["parallelism"]["sequence_parallel"] = "false"
+        self.stages[0]["gpus"].append(None)
+        self.assertEqual(plan_of(self.data), right)
+
+    def test_texts_that_protobuf_refuses(self):
+        for text, message in (
+                ('{"plan": 1, "plan": 2}', 'field "plan": a second time; expected each'),
+                ('{"name": "\\ud800"}', "half of a surrogate pair; expected Unicode"),
+                ("[" * 100000, "values in too many others; expected less nesting"),
+                ('{"plan": NaN}', "NaN is no number"),
+                ("[]", "no object; expected a plan file")):
+            with self.subTest(text[:30]), self.assertRaisesRegex(PlanError, message):
+                parse(text, "p.json")
+
+    def test_layers_that_do_not_fit_each_other(self):
+        layers = self.data["model"]["layer_types"]
+        layers[2]["vocab_size"] = 100
+        self.refuses("model.layers: vocab_size [100, 256]; expected one vocab_size in "
+                     "all layers that have it")
+        layers[1]["num_kv_heads"] = 3
+        self.refuses("model.layer_types[1].num_kv_heads: 3; expected a divisor of "
+                     "num_heads, 8")
+
+
+class OptionsTest(unittest.TestCase):
+
+    def test_numbers_that_mean_nothing(self):
+        for option, value in (("--steps", "0"), ("--steps", "-1"),
+                              ("--tolerance", "nan"), ("--tolerance", "-1"),
+                              ("--tolerance", "inf")):
+            told = io.StringIO()
+            with (self.subTest(option=option, value=value),
+                  contextlib.redirect_stderr(told),
+                  self.assertRaises(SystemExit) as ended):
+                parse_options(["p.json", f"{option}={value}"])
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(f"{option}: {value}; expected", told.getvalue())
 
 
 class TinyTest(unittest.TestCase):

@@ -1,9 +1,13 @@
 """Plans that train as one process does, and faults that the comparison finds."""
 
+import contextlib
+import io
 import json
 import os
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -14,7 +18,7 @@ from plans import GPT, LLAMA, MIXTRAL, chain, degrees, model
 if harness.HAS_TORCH:
     import torch
     import trains
-    from tangram_runner import border, stage_run, support, sync
+    from tangram_runner import border, launch, stage_run, support, sync
     from tangram_runner.errors import NotSupported, PlanError
     from tangram_runner.operators.context import Context
     from tangram_runner.read_plan import plan_of
@@ -341,6 +345,51 @@ class CommandTest(unittest.TestCase):
                       "1e-30")
         self.ends(2, "nowhere.json: No such file or directory; expected a plan file",
                   "nowhere.json")
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class KilledTest(unittest.TestCase):
+
+    def test_a_killed_rank_is_named_and_ends_the_others(self):
+        for num_ranks in 1, 3:
+            with self.subTest(num_ranks):
+                told = io.StringIO()
+                with contextlib.redirect_stderr(told):
+                    self.assertIsNone(launch.spawn(num_ranks, _kill_last))
+                self.assertIn(f"rank {num_ranks - 1}: killed by SIGKILL", told.getvalue())
+
+    def test_ranks_end_with_their_parent(self):
+        for how in signal.SIGTERM, signal.SIGKILL:
+            with self.subTest(how.name):
+                parent = subprocess.Popen(
+                    [sys.executable, "-c", PAUSED, str(harness.RUNNER)],
+                    stdout=subprocess.PIPE, text=True)
+                for _ in range(2):
+                    self.assertEqual(parent.stdout.readline(), "ready\n")
+                parent.send_signal(how)
+                # The output ends once no rank holds it.
+                self.assertEqual(parent.communicate()[0], "")
+                self.assertEqual(parent.returncode, -how)
+
+
+# Two ranks that wait for a signal.
+PAUSED = """
+import os, signal, sys
+sys.path.append(sys.argv[1])
+from tangram_runner import launch
+
+def work(fabric):
+    os.write(1, b"ready\\n")
+    signal.pause()
+
+launch.spawn(2, work)
+"""
+
+
+def _kill_last(fabric):
+    if int(os.environ["RANK"]) == int(os.environ["WORLD_SIZE"]) - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    signal.pause()
 
 
 if __name__ == "__main__":

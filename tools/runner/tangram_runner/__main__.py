@@ -1,9 +1,24 @@
 """Command: trains a plan, or checks what it trains."""
 
 import argparse
+import math
 import sys
 
 RIGHT, WRONG, BAD_INPUT, FAILED = range(4)
+
+
+def _positive(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}; expected a positive integer")
+    return value
+
+
+def _difference(text):
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}; expected a number from 0")
+    return value
 
 
 def parse(arguments):
@@ -14,7 +29,7 @@ def parse(arguments):
     parser.add_argument("plan", help="plan file, as `tangram plan --output` writes it")
     parser.add_argument("--tiny", action="store_true",
                         help="keep the plan's structure and shrink all sizes")
-    parser.add_argument("--steps", type=int, default=1, help="iterations (1)")
+    parser.add_argument("--steps", type=_positive, default=1, help="iterations (1)")
     parser.add_argument("--check", action="store_true",
                         help="compare the loss and every gradient with one process")
     parser.add_argument("--dtype", choices=("float64", "float32", "float16", "bfloat16"),
@@ -23,7 +38,7 @@ def parse(arguments):
                         help="print the bytes of each stage by kind and place")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first weights and the tokens (1)")
-    parser.add_argument("--tolerance", type=float,
+    parser.add_argument("--tolerance", type=_difference,
                         help="greatest relative difference (1e-9; 1e-3 in float32)")
     return parser.parse_args(arguments)
 

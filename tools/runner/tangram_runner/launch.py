@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import traceback
+from multiprocessing import connection
 
 import torch
 import torch.distributed as dist
@@ -88,18 +89,42 @@ def spawn(num_ranks, work):
              for rank in range(num_ranks)]
     for process in ranks:
         process.start()
-    answer, left = None, num_ranks
-    while left:
-        rank, result = results.get()
-        left -= 1
-        if result is None:
-            for process in ranks:
-                process.terminate()
-            break
-        if rank == 0:
-            answer = result
-    else:
-        for process in ranks:
-            process.join()
-        return answer
-    return None
+    return _answer(ranks, results)
+
+
+def _answer(ranks, results):
+    """What rank 0 put into `results`, or None once a process ended with an error.
+
+    The ends of the processes are watched too: one that a signal kills, as the
+    kernel does when memory runs out, puts nothing.
+    """
+    answer, running = None, list(ranks)
+    while running:
+        connection.wait([results._reader, *(process.sentinel for process in running)])
+        running = [process for process in running if process.is_alive()]
+        failed = any(process.exitcode for process in ranks)
+        while not results.empty():
+            rank, result = results.get()
+            failed |= result is None
+            if rank == 0:
+                answer = result
+        if failed:
+            _end(ranks)
+            return None
+    return answer
+
+
+def _end(ranks):
+    """Ends all ranks, and names those that a signal has killed."""
+    for rank, process in enumerate(ranks):
+        if (process.exitcode or 0) < 0:
+            print(_killed(rank, -process.exitcode), file=sys.stderr)
+    for process in ranks:
+        process.kill()
+        process.join()
+
+
+def _killed(rank, number):
+    cause = (", as the kernel does when memory runs out"
+             if number == signal.SIGKILL else "")
+    return f"rank {rank}: killed by {signal.Signals(number).name}{cause}"

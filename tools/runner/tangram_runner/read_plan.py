@@ -6,145 +6,149 @@ the model once, uses each GPU once and divides evenly.
 
 import dataclasses
 import json
+from typing import Dict, Optional
 
+from . import limits
 from .boxes import shard
 from .errors import PlanError
-from .model import Cut, Layer, positions_between
+from .model import Cut, positions_between
 from .plan import Offload, Parallelism, Pipeline, Plan, Stage, Team
+from .read_model import read_layers
+from .records import Record, parse
 from .schedule import SCHEDULES, route
 
 VERSION = "tangram.plan/v1"
 # The bit of a mask that drops the outputs of segments too.
 DROP_OUTPUTS = 1 << 31
-LAYER_FIELDS = {field.name for field in dataclasses.fields(Layer)} - {"rotary"}
-STAGE_FIELDS = {"plan", "gpus", "island", "made_by", "mixed"}
-PIPELINE_FIELDS = {"pipeline_microbatch_size", "stages", "schedule",
-                   "virtual_stages", "warm_up"}
-OFFLOAD_FIELDS = {field.name for field in dataclasses.fields(Offload)}
-PARALLELISM_FIELDS = {field.name for field in dataclasses.fields(Parallelism)}
+FILE_FIELDS = ("format_version", "cluster", "model", "training", "plan",
+               "infeasible", "replicated_plan")
+# The planner writes these for people and tools. They do not change how a plan runs.
+UNREAD_FIELDS = ("islands", "evaluation", "unused_islands", "lower_bound_s",
+                 "closed_form_s", "stats", "notes", "explanation", "provenance",
+                 "alternatives", "runners_up", "constraints", "planner",
+                 "planner_options", "replicated_evaluation")
+# They change how long an iteration takes, not what it computes.
+TIMING_FIELDS = ("flash_attention", "overlap_grad_reduce", "no_dropout",
+                 "blocking_transfers", "gradient_copy", "fused_loss",
+                 "buffered_sends")
+TRAINING_FIELDS = ("global_batch_size", "sequence_length", "precision", "optimizer",
+                   "fp32_gradients", "bf16_moments", *TIMING_FIELDS)
+PRECISIONS = ("FP32", "FP16", "BF16", "FP8")
+OPTIMIZERS = ("ADAM", "SGD")
+SYNCS = ("", "all-reduce", "zero1", "zero2")
+STAGE_FIELDS = ("plan", "gpus", "island", "made_by", "mixed")
+STAGE_PLAN_FIELDS = ("begin", "end", "parallelism", "recompute", "offload")
+PIPELINE_FIELDS = ("pipeline_microbatch_size", "stages", "schedule",
+                   "virtual_stages", "warm_up")
+OFFLOAD_FIELDS = tuple(field.name for field in dataclasses.fields(Offload))
+PARALLELISM_FIELDS = tuple(field.name for field in dataclasses.fields(Parallelism))
 
 
 def read_plan(path):
     """Returns the Plan of a file. Raises PlanError or NotSupported."""
     try:
         with open(path, encoding="utf-8") as file:
-            data = json.load(file)
+            text = file.read()
     except OSError as error:
         raise PlanError(path, error.strerror, "a plan file") from error
     except ValueError as error:
         raise PlanError(path, f"no JSON ({error})", "a plan file") from error
-    if not isinstance(data, dict):
-        raise PlanError(path, "no object", "a plan file")
-    return plan_of(data)
+    return plan_of(parse(text, path))
 
 
 def plan_of(data):
-    if data.get("format_version") != VERSION:
-        raise PlanError("format_version", json.dumps(data.get("format_version")),
-                        f'"{VERSION}"')
-    layers = _layers(data.get("model", {}))
-    training = data.get("training", {})
-    batch = _positive(training, "training", "global_batch_size")
-    reader = _Reader(layers, _positive(training, "training", "sequence_length"))
-    replicated = data.get("replicated_plan")
+    file = Record(data, "", FILE_FIELDS, UNREAD_FIELDS)
+    file.text("format_version", (VERSION,))
+    model = file.record("model", ("name", "layer_types", "layers"), ("details",))
+    layers = read_layers(model)
+    training = file.record("training", TRAINING_FIELDS)
+    for name in TIMING_FIELDS:
+        training.boolean(name)
+    batch = training.integer("global_batch_size", 1, limits.MAX_BATCH)
+    reader = _Reader(layers, training.integer("sequence_length", 1, limits.MAX_POSITIONS),
+                     _gpus_of_nodes(file))
+    replicated = file.has("replicated_plan")
+    if file.has("plan") + replicated + file.has("infeasible") > 1:
+        raise PlanError("plan", "several answers",
+                        "either plan or infeasible, or replicated_plan alone")
     sync = "all-reduce"
     if replicated:
-        sync = replicated.get("sync") or sync
-        if sync not in ("all-reduce", "zero1", "zero2"):
-            raise PlanError("replicated_plan.sync", sync,
-                            "all-reduce, zero1 or zero2")
-        pipelines = []
-        for r, replica in enumerate(replicated.get("pipelines", [])):
-            field = f"replicated_plan.pipelines[{r}]"
-            pipelines.append(reader.pipeline(
-                replica.get("plan", {}), field + ".plan",
-                _positive(replica, field, "num_microbatches"),
-                replica.get("state_fraction", 0.0)))
-        held = sum(p.state_fraction for p in pipelines)
-        if sync != "all-reduce" and abs(held - 1) > 1e-6:
-            raise PlanError("replicated_plan.pipelines.state_fraction",
-                            f"a sum of {held}", f"a sum of 1 with {sync}")
-        samples = sum(p.microbatch_size * p.num_microbatches for p in pipelines)
-        if samples != batch:
-            raise PlanError("replicated_plan.pipelines.num_microbatches",
-                            f"{samples} samples", f"the global batch size, {batch}")
-    elif "plan" in data:
-        size = _positive(data["plan"], "plan", "pipeline_microbatch_size")
-        if batch % size:
-            raise PlanError("plan.pipeline_microbatch_size", size,
-                            f"a divisor of the global batch size, {batch}")
-        pipelines = [reader.pipeline(data["plan"], "plan", batch // size, 0.0)]
+        sync, pipelines = _replicated(file, reader, batch)
+    elif file.has("plan"):
+        pipelines = [reader.pipeline(file.record("plan", PIPELINE_FIELDS), batch)]
     else:
         raise PlanError("plan", "none", "a plan to run")
-    return Plan(data["model"].get("name", ""), layers, reader.sequence_length,
-                batch, training.get("precision", "FP32"),
-                training.get("optimizer", "ADAM"), tuple(pipelines), sync,
-                training.get("fp32_gradients", False),
-                training.get("bf16_moments", False), bool(replicated))
+    return Plan(model.text("name"), layers, reader.sequence_length, batch,
+                training.enum("precision", PRECISIONS),
+                training.enum("optimizer", OPTIMIZERS), tuple(pipelines), sync,
+                training.boolean("fp32_gradients"), training.boolean("bf16_moments"),
+                replicated)
 
 
-def _known(data, field, names):
-    """Refuses fields that may say how a stage runs."""
-    for name in data:
-        if name not in names:
-            raise PlanError(f"{field}.{name}", "an unknown field",
-                            "one of " + ", ".join(sorted(names)))
+def _gpus_of_nodes(file) -> Optional[Dict[str, int]]:
+    """GPUs of each node of the cluster; None for a file without a cluster."""
+    if not file.has("cluster"):
+        return None
+    cluster = file.record("cluster", ("nodes",), (
+        "name", "groups", "devices", "link_types", "links", "assumptions"))
+    gpus = {}
+    for run in cluster.records("nodes", ("num_gpus", "names"), limits.MAX_NODES,
+                               ("group", "device", "intra_node")):
+        count = run.integer("num_gpus", 1, limits.MAX_GPUS_PER_NODE)
+        gpus.update((name, count) for name in run.texts("names", limits.MAX_NODES))
+    return gpus
 
 
-def _positive(data, field, name):
-    value = data.get(name, 0)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise PlanError(f"{field}.{name}", json.dumps(value), "a positive integer")
-    return value
-
-
-def _layers(model):
-    types = []
-    for i, spec in enumerate(model.get("layer_types", [])):
-        _known(spec, f"model.layer_types[{i}]", LAYER_FIELDS)
-        types.append(Layer(**spec))
-    layers = []
-    for run in model.get("layers", []):
-        kind = run.get("layer_type", 0)
-        if not 0 <= kind < len(types):
-            raise PlanError("model.layers.layer_type", kind, "a layer type")
-        layers += [types[kind]] * run.get("count", 0)
-    if len(layers) < 2 or layers[0].kind != "EMBEDDING" or layers[-1].kind != "HEAD":
-        raise PlanError("model.layers", f"{len(layers)} layers",
-                        "an embedding, transformer layers and a head")
-    if not all(layer.is_transformer for layer in layers[1:-1]):
-        raise PlanError("model.layers", "another embedding or head",
-                        "transformer layers between embedding and head")
-    rotary = layers[0].max_position_embeddings == 0
-    return tuple(dataclasses.replace(layer, rotary=rotary) for layer in layers)
+def _replicated(file, reader, batch):
+    replicated = file.record("replicated_plan", ("sync", "pipelines"))
+    sync = replicated.text("sync", SYNCS) or "all-reduce"
+    pipelines = []
+    for replica in replicated.records("pipelines", (
+            "plan", "num_microbatches", "state_fraction"), limits.MAX_GPUS):
+        pipelines.append(reader.pipeline(
+            replica.record("plan", PIPELINE_FIELDS), None,
+            replica.integer("num_microbatches", 1, limits.MAX_BATCH),
+            replica.fraction("state_fraction")))
+    held = sum(p.state_fraction for p in pipelines)
+    if sync != "all-reduce" and abs(held - 1) > 1e-6:
+        raise PlanError("replicated_plan.pipelines.state_fraction",
+                        f"a sum of {held}", f"a sum of 1 with {sync}")
+    samples = sum(p.microbatch_size * p.num_microbatches for p in pipelines)
+    if samples != batch:
+        raise PlanError("replicated_plan.pipelines.num_microbatches",
+                        f"{samples} samples", f"the global batch size, {batch}")
+    return sync, pipelines
 
 
 class _Reader:
     """Reads pipelines. GPUs become ranks in the order in which they occur."""
 
-    def __init__(self, layers, sequence_length):
+    def __init__(self, layers, sequence_length, nodes):
         self.layers = layers
         self.sequence_length = sequence_length
+        self.nodes = nodes
         self.ranks = {}
         self.samples = 0  # Of the pipelines read so far.
 
-    def pipeline(self, data, field, num_microbatches, state_fraction):
-        _known(data, field, PIPELINE_FIELDS)
-        size = _positive(data, field, "pipeline_microbatch_size")
-        schedule = data.get("schedule", "1f1b")
-        if schedule not in SCHEDULES:
-            raise PlanError(field + ".schedule", schedule,
-                            "one of " + ", ".join(SCHEDULES))
-        chunks = data.get("virtual_stages", 1)
-        stages = data.get("stages", [])
+    def pipeline(self, data, batch, num_microbatches=0, state_fraction=0.0):
+        """Without a number of microbatches, those of the whole `batch`."""
+        field = data.field
+        size = data.integer("pipeline_microbatch_size", 1, limits.MAX_BATCH)
+        if not num_microbatches:
+            if batch % size:
+                raise PlanError(field + ".pipeline_microbatch_size", size,
+                                f"a divisor of the global batch size, {batch}")
+            num_microbatches = batch // size
+        schedule = data.text("schedule", SCHEDULES, "1f1b")
+        chunks = data.integer("virtual_stages", 1, limits.MAX_LAYERS, 1)
+        stages = data.records("stages", STAGE_FIELDS, limits.MAX_GPUS)
         devices = self._devices(field, schedule, chunks, len(stages),
                                 num_microbatches)
         self.taken = len(self.ranks)
         self.placed = []
         result = []
         for i, stage in enumerate(stages):
-            result.append(self.stage(stage, f"{field}.stages[{i}]", i, devices,
-                                     size, num_microbatches))
+            result.append(self.stage(stage, i, devices, size, num_microbatches))
         self._check_cover(field, result)
         warm_up = self._warm_up(data, field, schedule, devices)
         first_sample = self.samples
@@ -155,7 +159,7 @@ class _Reader:
     def _devices(self, field, schedule, chunks, num_stages, num_microbatches):
         if num_stages == 0:
             raise PlanError(field + ".stages", "none", "at least one")
-        if chunks < 1 or (chunks > 1 and schedule != "interleaved"):
+        if chunks > 1 and schedule != "interleaved":
             raise PlanError(field + ".virtual_stages", chunks,
                             f"1, as the schedule is {schedule} and not interleaved")
         if num_stages % chunks:
@@ -167,13 +171,13 @@ class _Reader:
                             f"microbatches in a multiple of the {devices} devices")
         return devices
 
-    def stage(self, data, field, index, devices, size, num_microbatches):
-        _known(data, field, STAGE_FIELDS)
-        plan = data.get("plan", {})
-        begin, end = (_cut(plan, name, field) for name in ("begin", "end"))
-        self._check_cut(begin, field + ".plan.begin")
-        self._check_cut(end, field + ".plan.end")
-        gpus = _gpus(data, field)
+    def stage(self, data, index, devices, size, num_microbatches):
+        field = data.field
+        data.integer("island", -1, limits.MAX_NODES)
+        data.text("made_by")
+        plan = data.record("plan", STAGE_PLAN_FIELDS)
+        begin, end = self._cut(plan, "begin"), self._cut(plan, "end")
+        gpus = self._gpus(data)
         if index < devices:
             ranks = self._claim(gpus, field)
             self.placed.append((gpus, ranks))
@@ -183,14 +187,14 @@ class _Reader:
                 raise PlanError(field + ".gpus", "other GPUs or another order",
                                 f"those of stages[{index % devices}], a chunk of "
                                 "the same device")
-        masks, drops = self._masks(plan, begin, end, field + ".plan")
-        offload = _offload(plan.get("offload", {}), field + ".plan.offload")
-        mixed = data.get("mixed")
-        if mixed:
-            teams = self._groups(mixed, field, ranks, size, num_microbatches)
+        masks, drops = self._masks(plan, begin, end)
+        offload = plan.record("offload", OFFLOAD_FIELDS)
+        offload = Offload(*(offload.fraction(name) for name in OFFLOAD_FIELDS))
+        if data.has("mixed"):
+            teams = self._groups(data.record("mixed", ("sharing", "groups")), ranks,
+                                 size, num_microbatches)
         else:
-            p = _parallelism(plan.get("parallelism", {}), field + ".plan.parallelism")
-            teams = [Team(p, ranks, 0, size)]
+            teams = [Team(_parallelism(plan), ranks, 0, size)]
         stage = Stage(index, begin, end, tuple(teams), masks, drops, offload)
         used = sum(team.parallelism.num_ranks for team in teams)
         if used != len(ranks):
@@ -210,16 +214,12 @@ class _Reader:
             ranks.append(self.ranks[gpu])
         return tuple(ranks)
 
-    def _groups(self, mixed, field, ranks, size, num_microbatches):
-        field += ".mixed"
-        _known(mixed, field, {"sharing", "groups"})
-        sharing = mixed.get("sharing")
-        if sharing not in ("lock-step", "routed"):
-            raise PlanError(field + ".sharing", json.dumps(sharing),
-                            "lock-step or routed")
-        groups = mixed.get("groups", [])
-        shares = [_positive(group, f"{field}.groups[{g}]", "share")
-                  for g, group in enumerate(groups)]
+    def _groups(self, mixed, ranks, size, num_microbatches):
+        field = mixed.field
+        sharing = mixed.text("sharing", ("lock-step", "routed"))
+        groups = mixed.records("groups", ("parallelism", "share"),
+                               limits.MAX_REPLICA_GROUPS)
+        shares = [group.integer("share", 1, limits.MAX_BATCH) for group in groups]
         whole = size if sharing == "lock-step" else num_microbatches
         if len(groups) < 2 or sum(shares) != whole:
             raise PlanError(field + ".groups", f"{len(groups)} with a sum of shares "
@@ -227,8 +227,7 @@ class _Reader:
         routes = route(shares) if sharing == "routed" else []
         teams, rank, sample = [], 0, 0
         for g, group in enumerate(groups):
-            p = _parallelism(group.get("parallelism", {}),
-                             f"{field}.groups[{g}].parallelism")
+            p = _parallelism(group)
             own = ranks[rank:rank + p.num_ranks]
             rank += p.num_ranks
             if len(own) < p.num_ranks:
@@ -241,12 +240,17 @@ class _Reader:
                 teams.append(Team(p, own, 0, size, mine))
         return teams
 
-    def _masks(self, plan, begin, end, field):
+    def _masks(self, plan, begin, end):
+        field = plan.field
         touched = range(begin.layer, end.layer + (end.op > 0))
         masks = []
-        for r, run in enumerate(plan.get("recompute", [])):
-            masks += [run.get("mask", 0)] * _positive(run, f"{field}.recompute[{r}]",
-                                                      "num_layers")
+        for run in plan.records("recompute", ("num_layers", "mask", "operators"),
+                                limits.MAX_LAYERS):
+            run.texts("operators", limits.MAX_OPS_PER_LAYER)
+            mask = run.integer("mask", 0, 2**32 - 1)
+            # One mask too many shows that the runs are too long.
+            masks += [mask] * min(run.integer("num_layers", 1, limits.MAX_LAYERS),
+                                  len(touched) + 1)
         if len(masks) != len(touched):
             raise PlanError(field + ".recompute", f"{len(masks)} layers",
                             f"{len(touched)}, as many as the stage touches")
@@ -258,6 +262,35 @@ class _Reader:
                 raise PlanError(field + ".recompute", f"mask {mask:#x}",
                                 f"bits of the operators of layer {layer} only")
         return dict(zip(touched, masks)), drops
+
+    def _cut(self, plan, name):
+        data = plan.record(name, ("layer", "op", "before"))
+        data.text("before")
+        cut = Cut(data.integer("layer", 0, limits.MAX_LAYERS),
+                  data.integer("op", 0, limits.MAX_OPS_PER_LAYER))
+        self._check_cut(cut, data.field)
+        return cut
+
+    def _gpus(self, data):
+        gpus = []
+        for run in data.records("gpus", ("node", "first", "count"), limits.MAX_GPUS):
+            node = run.text("node")
+            first = run.integer("first", 0, limits.MAX_GPUS_PER_NODE)
+            count = run.integer("count", 1, limits.MAX_GPUS_PER_NODE)
+            if self.nodes is not None:
+                if node not in self.nodes:
+                    raise PlanError(run.path("node"), json.dumps(node),
+                                    "a node of the cluster")
+                if first + count > self.nodes[node]:
+                    raise PlanError(run.field, f"GPU {first + count - 1} of node {node}",
+                                    f"one of its {self.nodes[node]} GPUs, counted from 0")
+            gpus += [(node, first + i) for i in range(count)]
+            if len(gpus) > limits.MAX_GPUS:
+                raise PlanError(data.path("gpus"), len(gpus),
+                                f"at most {limits.MAX_GPUS}")
+        if not gpus:
+            raise PlanError(data.path("gpus"), "none", "at least one")
+        return gpus
 
     def _check_cut(self, cut, field):
         if not 0 <= cut.layer <= len(self.layers):
@@ -308,7 +341,8 @@ class _Reader:
                              "experts")
 
     def _warm_up(self, data, field, schedule, devices):
-        counts = tuple(data.get("warm_up", {}).get("passes", []))
+        counts = data.record("warm_up", ("passes",)).integers(
+            "passes", 1, limits.MAX_WARM_UP_PASSES, limits.MAX_GPUS)
         if not counts:
             return ()
         field += ".warm_up.passes"
@@ -326,35 +360,11 @@ def _divides(field, name, degree, size, what):
         raise PlanError(f"{field}.{name}", degree, f"a divisor of the {size} {what}")
 
 
-def _cut(plan, name, field):
-    data = plan.get(name, {})
-    _known(data, f"{field}.plan.{name}", {"layer", "op", "before"})
-    return Cut(data.get("layer", 0), data.get("op", 0))
-
-
-def _offload(data, field):
-    _known(data, field, OFFLOAD_FIELDS)
-    for name, value in data.items():
-        if not 0 <= value <= 1:
-            raise PlanError(f"{field}.{name}", value, "a fraction from 0 to 1")
-    return Offload(**data)
-
-
-def _gpus(data, field):
-    gpus = [(run.get("node"), run.get("first", 0) + i)
-            for run in data.get("gpus", []) for i in range(run.get("count", 0))]
-    if not gpus:
-        raise PlanError(field + ".gpus", "none", "at least one")
-    return gpus
-
-
-def _parallelism(data, field):
-    _known(data, field, PARALLELISM_FIELDS)
-    p = Parallelism(**data)
-    for name in ("tp_degree", "cp_degree", "dp_degree", "ep_degree", "tp_y_degree"):
-        value = getattr(p, name)
-        if not isinstance(value, int) or value < 1:
-            raise PlanError(f"{field}.{name}", value, "a positive integer")
-    if p.zero_stage not in (0, 1, 2, 3):
-        raise PlanError(f"{field}.zero_stage", p.zero_stage, "0, 1, 2 or 3")
-    return p
+def _parallelism(data):
+    data = data.record("parallelism", PARALLELISM_FIELDS)
+    degrees = {name: data.integer(name, 1, limits.MAX_GPUS) for name in (
+        "tp_degree", "cp_degree", "dp_degree", "ep_degree")}
+    return Parallelism(**degrees, fsep=data.boolean("fsep"),
+                       zero_stage=data.integer("zero_stage", 0, 3),
+                       sequence_parallel=data.boolean("sequence_parallel"),
+                       tp_y_degree=data.integer("tp_y_degree", 1, limits.MAX_GPUS, 1))
