@@ -161,6 +161,10 @@ class ReadPlanTest(unittest.TestCase):
         self.refuses("plan.stages[1].dp_degree: 2; expected a divisor of the 1 "
                      "samples of a microbatch")
 
+    def test_expert_parallelism_without_experts(self):
+        self.stages[1]["plan"]["parallelism"]["ep_degree"] = 2
+        self.refuses("plan.stages[1].ep_degree: 2; expected 1, as no layer has experts")
+
     def test_fully_sharded_experts_on_one_rank(self):
         self.stages[1]["plan"]["parallelism"]["fsep"] = True
         self.refuses("plan.stages[1].fsep: true; expected false, as ep_degree is 1")

@@ -321,6 +321,8 @@ class _Reader:
                  "tokens of a sequence")
         _divides(field, "tp_y_degree", p.tp_y_degree, p.tp_degree, "tp ranks")
         _divides(field, "ep_degree", p.ep_degree, p.cp_degree * p.dp_degree, "cp x dp")
+        if p.ep_degree > 1 and not any(layer.num_experts for layer in self.layers):
+            raise PlanError(field + ".ep_degree", p.ep_degree, "1, as no layer has experts")
         if p.fsep and p.ep_degree == 1:
             raise PlanError(field + ".fsep", "true", "false, as ep_degree is 1")
         if p.tp_y_degree > 1 and p.sequence_parallel:
