@@ -89,21 +89,11 @@ absl::Status ReadPeakFlops(const ConfigField& fields,
   return absl::OkStatus();
 }
 
+// Without the field, the library of the catalogue stays, or NCCL.
 absl::Status ReadCollectiveLibrary(const ConfigField& fields,
-                                   const CatalogueDevice* known,
-                                   CollectiveLibrary& library,
-                                   std::vector<Assumption>& assumptions) {
-  constexpr absl::string_view kKey = "collective_library";
-  const std::optional<ConfigField> field = fields.Find(kKey);
-  if (!field.has_value()) {
-    // The catalogue knows its GPUs. Most others have NCCL.
-    if (known == nullptr) {
-      assumptions.push_back({Path(fields, kKey),
-                             std::string(CollectiveLibraryName(library)),
-                             std::string(kNotGiven)});
-    }
-    return absl::OkStatus();
-  }
+                                   CollectiveLibrary& library) {
+  const std::optional<ConfigField> field = fields.Find("collective_library");
+  if (!field.has_value()) return absl::OkStatus();
   TANGRAM_ASSIGN_OR_RETURN(const std::string name, field->AsName());
   for (int i = 0; i < kNumCollectiveLibraries; ++i) {
     library = static_cast<CollectiveLibrary>(i);
@@ -173,8 +163,8 @@ absl::StatusOr<DeviceSpec> ReadDatasheet(const ConfigField& fields,
          device.supports_flash_attention ? "true" : "false",
          known == nullptr ? std::string(kNotGiven) : CatalogueSource(*known)});
   }
-  TANGRAM_RETURN_IF_ERROR(ReadCollectiveLibrary(
-      fields, known, device.collective_library, assumptions));
+  TANGRAM_RETURN_IF_ERROR(
+      ReadCollectiveLibrary(fields, device.collective_library));
   return device;
 }
 

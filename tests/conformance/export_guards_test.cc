@@ -48,6 +48,7 @@ PlannedTraining Llama() {
   PlannedTraining planned = TwoIslands();
   planned.cluster = TestCluster({{"n", 3, 8, TestDevice("A100")}});
   planned.model = *BuiltinModel("llama2-7b");
+  planned.training.flash_attention = true;
   planned.training.sequence_length = 4096;
   planned.training.precision = Precision::kBf16;
   const StageParallelism tp4dp2{.tp_degree = 4, .dp_degree = 2};
