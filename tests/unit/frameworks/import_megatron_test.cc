@@ -657,22 +657,23 @@ TEST(ImportMegatronTest, DropsNoKnownOptionWithoutAWord) {
     }
     silent.emplace_back(name);
   }
-  EXPECT_THAT(silent,
-              UnorderedElementsAre(
-                  // In the file already.
+  EXPECT_THAT(
+      silent,
+      UnorderedElementsAre(
+          // In the file already.
           "fp16", "untie-embeddings-and-output-weights", "attention-dropout",
           "hidden-dropout",
           // As by default with biases, or with 1.
-          "add-qkv-bias", "context-parallel-size",
-          "expert-model-parallel-size", "num-distributed-optimizer-instances",
+          "add-qkv-bias", "context-parallel-size", "expert-model-parallel-size",
+          "num-distributed-optimizer-instances",
           "num-virtual-stages-per-pipeline-rank",
           // For other models, precisions, optimizers and schedules.
           "grad-reduce-in-bf16", "no-overlap-p2p-communication",
           "moe-grouped-gemm", "moe-token-dispatcher-type",
           "use-precision-aware-optimizer",
           // Sizes of the vocabulary are compared with padding.
-                  "make-vocab-size-divisible-by", "no-pad-vocab-size",
-                  "disable-pad-vocab-size"));
+          "make-vocab-size-divisible-by", "no-pad-vocab-size",
+          "disable-pad-vocab-size"));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // These tests change stored jobs, as a person or a disk may.
+#include "coordinator/store/job_row.h"
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/store/job_row.h"
 #include "coordinator/store/sql_job_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
