@@ -10,11 +10,13 @@ from plans import DEEPSEEK, GPT, GSHARD, LLAMA, MIXTRAL, model
 if harness.HAS_TORCH:
     from tangram_runner.model import Cut
     from tangram_runner.operators import live_tensors, operator_at
-    from tangram_runner.read_plan import _layers
+    from tangram_runner.read_model import read_layers
+    from tangram_runner.records import Record
 
 
 def layers_of(**options):
-    return _layers(model(1, **options))
+    fields = model(1, **options)
+    return read_layers(Record(fields, "model", tuple(fields)))
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
