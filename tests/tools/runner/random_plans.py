@@ -15,8 +15,10 @@ def random_experts(pick):
     """Fields of a layer with experts, or none."""
     if pick.random() < 0.5:
         return {}
-    return {"ffn_hidden_size": 0, "num_experts": pick.choice([2, 4, 6, 8]),
-            "experts_per_token": pick.choice([1, 2, 2, 3]), "expert_ffn_hidden_size": 32,
+    num_experts = pick.choice([2, 4, 6, 8])
+    return {"ffn_hidden_size": 0, "num_experts": num_experts,
+            "experts_per_token": min(pick.choice([1, 2, 2, 3]), num_experts),
+            "expert_ffn_hidden_size": 32,
             "shared_expert_ffn_hidden_size": pick.choice([0, 48]),
             "every_second": pick.choice([{}, DENSE])}
 
