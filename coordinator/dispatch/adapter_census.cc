@@ -29,11 +29,48 @@ void AdapterCensus::Remove(absl::Span<const AdapterInfo> adapters,
   }
 }
 
-void AdapterCensus::NoteFailed(const AdapterId& adapter) {
-  const auto versions = by_name_.find(adapter.name);
-  if (versions == by_name_.end()) return;
+auto* AdapterCensus::FindIn(auto& by_name, const AdapterId& adapter) {
+  const auto versions = by_name.find(adapter.name);
+  using Found = decltype(&versions->second.begin()->second);
+  if (versions == by_name.end()) return Found(nullptr);
   const auto version = versions->second.find(adapter);
-  if (version != versions->second.end()) version->second.has_failed = true;
+  return version == versions->second.end() ? nullptr : &version->second;
+}
+
+void AdapterCensus::NoteFailed(const AdapterId& adapter) {
+  if (Version* version = FindIn(by_name_, adapter)) version->has_failed = true;
+}
+
+void AdapterCensus::NoteSilent(const AdapterId& adapter) {
+  if (Version* version = FindIn(by_name_, adapter)) ++version->times_silent;
+}
+
+bool AdapterCensus::NoteAnswered(const AdapterId& adapter) {
+  Version* version = FindIn(by_name_, adapter);
+  if (version == nullptr) return false;
+  const bool is_news = !version->has_answered || version->times_silent > 0;
+  version->has_answered = true;
+  version->times_silent = 0;
+  return is_news;
+}
+
+int AdapterCensus::TimesSilent(const AdapterId& adapter) const {
+  const Version* version = FindIn(by_name_, adapter);
+  return version == nullptr ? 0 : version->times_silent;
+}
+
+std::vector<AdapterId> AdapterCensus::SubstitutesOf(
+    const AdapterId& adapter) const {
+  std::vector<AdapterId> substitutes;
+  const Version* own = FindIn(by_name_, adapter);
+  if (own == nullptr) return substitutes;
+  for (const auto& [id, version] : by_name_.at(adapter.name)) {
+    if (id != adapter && !version.has_failed &&
+        (version.has_answered || !own->has_answered)) {
+      substitutes.push_back(id);
+    }
+  }
+  return substitutes;
 }
 
 std::optional<AdapterInfo> AdapterCensus::Best(
@@ -63,7 +100,8 @@ Digest AdapterCensus::DigestOfBest() const {
 const AdapterInfo* AdapterCensus::BestOf(const Versions& versions,
                                          const std::set<AdapterId>& unfit) {
   const auto worth = [](const Version& version) {
-    return std::tuple(version.workers.size(), !version.has_failed,
+    return std::tuple(-version.times_silent, version.workers.size(),
+                      !version.has_failed, version.has_answered,
                       -version.number);
   };
   const Version* best = nullptr;

@@ -17,10 +17,11 @@
 namespace tangram {
 
 // Counts the workers that offer the adapters of a pool. Among several versions
-// of one name, the best is the one that most workers offer; among equals, one
-// that has not failed, and then the one that has been offered longest. Workers
-// count by identity: slots and connections are their own words, and one worker
-// must not choose the version for all. Not thread-safe.
+// of one name, the best is the one that fell silent least; among equals, the
+// one that most workers offer, then one that has not failed, then one that has
+// answered, and then the one that has been offered longest. Workers count by
+// identity: slots and connections are their own words, and one worker must not
+// choose the version for all. Not thread-safe.
 class AdapterCensus {
  public:
   void Add(absl::Span<const AdapterInfo> adapters,
@@ -31,6 +32,18 @@ class AdapterCensus {
   // Notes that a plan failed with this version and succeeded with another. It
   // counts until no worker offers the version any more.
   void NoteFailed(const AdapterId& adapter);
+  // Notes that all workers of this version were silent for too long. It counts
+  // until one answers.
+  void NoteSilent(const AdapterId& adapter);
+  // Notes a correct answer of this version. Returns whether that is news.
+  bool NoteAnswered(const AdapterId& adapter);
+
+  // Returns how often this version fell silent since it last answered.
+  int TimesSilent(const AdapterId& adapter) const;
+
+  // Returns the versions that may take the place of this one if it is silent:
+  // none that has failed, and only those that have answered if this one has.
+  std::vector<AdapterId> SubstitutesOf(const AdapterId& adapter) const;
 
   // Returns the best version of `name` that is not among `unfit`. Empty: no
   // worker offers one.
@@ -46,6 +59,8 @@ class AdapterCensus {
     std::map<WorkerIdentity, int> workers;  // With their connections.
     int64_t number = 0;                     // In the order of appearance.
     bool has_failed = false;
+    bool has_answered = false;
+    int times_silent = 0;
     AdapterInfo info;
   };
   using Versions = std::map<AdapterId, Version>;  // Never empty.
@@ -53,6 +68,9 @@ class AdapterCensus {
   // Returns null if all versions are among `unfit`.
   static const AdapterInfo* BestOf(const Versions& versions,
                                    const std::set<AdapterId>& unfit);
+
+  // Returns null if no worker offers the adapter.
+  static auto* FindIn(auto& by_name, const AdapterId& adapter);
 
   std::map<std::string, Versions> by_name_;
   int64_t last_number_ = 0;

@@ -287,6 +287,14 @@ bool WorkQueue::CanServe(const AdapterId& adapter) const {
   return false;
 }
 
+bool WorkQueue::HasFreeSlot(const AdapterId& adapter) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return worker.takes_leases() && worker.adapters.count(adapter) > 0 &&
+           static_cast<int>(worker.leases.size()) < worker.capacity;
+  });
+}
+
 bool WorkQueue::CanServe(TaskId task) const {
   if (!tasks_.at(task).holders.empty()) return true;
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {

@@ -128,6 +128,9 @@ class WorkQueue {
   std::vector<WorkerId> HoldersOf(TaskId task) const;
   // Returns whether a worker that offers `adapter` takes or holds leases.
   bool CanServe(const AdapterId& adapter) const;
+  // Returns whether a worker that offers `adapter` takes leases and has a free
+  // slot.
+  bool HasFreeSlot(const AdapterId& adapter) const;
   // Returns whether a worker holds `task` or could be leased it.
   bool CanServe(TaskId task) const;
   // Returns whether `worker` does.

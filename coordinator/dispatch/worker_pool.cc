@@ -195,6 +195,9 @@ void WorkerPool::Deliver(TaskId id, const absl::StatusOr<Answer>& answer) {
   Report(task.asked->adapter,
          answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
   if (answer.ok()) cache_.Insert(task.key, *answer);
+  if (answer.ok() && census_.NoteAnswered(task.asked->adapter)) {
+    UpdateOfferedAdapters();
+  }
   Finish(id, answer);
 }
 
@@ -230,9 +233,10 @@ absl::StatusOr<WorkerPool::BatchResult> WorkerPool::Run(
   {
     const MutexLock lock(mutex_);
     const BatchId batch = queue_.OpenBatch(adapter, share);
+    const double began_s = options_.now_s();
     result.cache_hits = Enqueue(batch, scope, context, queries, keys, waiter);
     LeaseToAll();
-    status = Await(adapter, waiter, observer.progress, observer.should_stop);
+    status = Await(adapter, began_s, waiter, observer);
     Abandon(batch, waiter);
   }
   if (!status.ok()) return status;
@@ -342,18 +346,18 @@ int64_t WorkerPool::Enqueue(BatchId batch, const QueryScope& scope,
 }
 
 // Waits until the waiter has finished. kUnavailable once no worker could serve
-// the adapter for worker_wait_s, or once another version should. Calls
-// `progress` and `should_stop` without the lock.
-absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
-                               const std::function<void(int, int)>& progress,
-                               const std::function<bool()>& should_stop) {
+// the adapter for worker_wait_s, or once another version should: all workers of
+// this one are in quarantine or silent. Calls the observer without the lock.
+absl::Status WorkerPool::Await(const AdapterId& adapter, double began_s,
+                               Waiter& waiter, const BatchObserver& observer) {
   const int total = static_cast<int>(waiter.slots.size());
   int reported = -1;
-  double served_s = options_.now_s();
+  double served_s = began_s;
   while (!waiter.Finished()) {
     const double now_s = options_.now_s();
     if (queue_.CanServe(adapter)) {
       served_s = now_s;
+      if (IsSilentVersion(adapter, began_s)) return SilentVersion(adapter);
     } else if (now_s - served_s >= options_.worker_wait_s ||
                IsSuperseded(adapter)) {
       return NoWorkerFor(adapter.name);
@@ -363,15 +367,15 @@ absl::Status WorkerPool::Await(const AdapterId& adapter, Waiter& waiter,
     bool stop = false;
     {
       const MutexUnlock unlock(mutex_);
-      if (progress && done != reported) progress(done, total);
-      stop = should_stop && should_stop();
+      if (observer.progress && done != reported) observer.progress(done, total);
+      stop = observer.should_stop && observer.should_stop();
     }
     reported = done;
     if (stop && !waiter.Finished()) return absl::CancelledError("stopped");
   }
-  if (progress && !waiter.Failed() && reported != total) {
+  if (observer.progress && !waiter.Failed() && reported != total) {
     const MutexUnlock unlock(mutex_);
-    progress(total, total);
+    observer.progress(total, total);
   }
   return absl::OkStatus();
 }

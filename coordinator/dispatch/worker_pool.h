@@ -350,9 +350,9 @@ class WorkerPool {
                   const SharedContext& context, absl::Span<const Query> queries,
                   absl::Span<const QueryKey> keys, Waiter& waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Await(const AdapterId& adapter, Waiter& waiter,
-                     const std::function<void(int, int)>& progress,
-                     const std::function<bool()>& should_stop)
+  // `began_s`: from before the queries were leased.
+  absl::Status Await(const AdapterId& adapter, double began_s, Waiter& waiter,
+                     const BatchObserver& observer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Abandon(BatchId batch, const Waiter& waiter)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -387,8 +387,8 @@ class WorkerPool {
                        const std::string& adapter, RejectionReason reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether `worker` has answered nothing since `since_s` for so long
-  // that nobody waits for it.
-  bool IsSilent(const Worker& worker, double since_s) const
+  // that nobody waits for it. `patience` is a factor of that time.
+  bool IsSilent(const Worker& worker, double since_s, double patience = 1) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether a verdict on the task stands because all other workers that
   // could be asked are silent.
@@ -425,6 +425,15 @@ class WorkerPool {
   // offer another version of it.
   bool IsSuperseded(const AdapterId& adapter) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether all workers of `adapter` have been silent since `since_s`
+  // while a worker of another version, which may take its place, is idle.
+  bool IsSilentVersion(const AdapterId& adapter, double since_s) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that `adapter` is, and returns the error.
+  absl::Status SilentVersion(const AdapterId& adapter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Publishes the digest of the census.
+  void UpdateOfferedAdapters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the names of the connected workers in quarantine that offer
   // `adapter`.
   std::vector<std::string> QuarantinedFor(absl::string_view adapter) const

@@ -1,5 +1,6 @@
 // The part of WorkerPool that knows which adapters workers offer.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -21,6 +22,9 @@ constexpr double kJoiningS = 6;
 constexpr size_t kMaxKnownAdapters = 1 << 10;
 // Names of adapters in an error: over three times the built-in ones.
 constexpr size_t kNamedAdapters = 20;
+// A version that fell silent so often or more is waited for 32 minutes, or
+// longer once it has answered: longer than searches take.
+constexpr int kMaxDoublings = 5;
 
 // "aceso, alpa, ..."
 std::string FirstNames(const std::set<std::string>& names) {
@@ -28,6 +32,12 @@ std::string FirstNames(const std::set<std::string>& names) {
   const auto end = std::next(names.begin(), static_cast<std::ptrdiff_t>(count));
   return absl::StrCat(absl::StrJoin(names.begin(), end, ", "),
                       end == names.end() ? "" : ", ...");
+}
+
+bool Offers(const WorkerInfo& worker, const AdapterId& adapter) {
+  return std::any_of(
+      worker.adapters.begin(), worker.adapters.end(),
+      [&](const AdapterInfo& info) { return info.id == adapter; });
 }
 
 }  // namespace
@@ -45,6 +55,10 @@ void WorkerPool::UpdateOffer(Worker& worker) {
   } else {
     census_.Remove(worker.info.adapters, worker.info.identity);
   }
+  UpdateOfferedAdapters();
+}
+
+void WorkerPool::UpdateOfferedAdapters() {
   const MutexLock lock(offered_mutex_);
   offered_adapters_ = census_.DigestOfBest();
 }
@@ -111,8 +125,7 @@ bool WorkerPool::IsOffered(absl::string_view name,
 void WorkerPool::NoteFailed(const AdapterId& adapter) {
   const MutexLock lock(mutex_);
   census_.NoteFailed(adapter);
-  const MutexLock offered_lock(offered_mutex_);
-  offered_adapters_ = census_.DigestOfBest();
+  UpdateOfferedAdapters();
 }
 
 bool WorkerPool::IsUnknown(absl::string_view adapter) const {
@@ -124,13 +137,34 @@ bool WorkerPool::IsSuperseded(const AdapterId& adapter) const {
   return census_.Best(adapter.name, {adapter}).has_value() &&
          std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
            const Worker& worker = entry.second;
-           const auto& offered = worker.info.adapters;
-           return worker.quarantined &&
-                  std::any_of(offered.begin(), offered.end(),
-                              [&](const AdapterInfo& info) {
-                                return info.id == adapter;
-                              });
+           return worker.quarantined && Offers(worker.info, adapter);
          });
+}
+
+// Each time that the version fell silent doubles the patience. So versions
+// whose searches take long replace each other less and less, until one answers.
+bool WorkerPool::IsSilentVersion(const AdapterId& adapter,
+                                 double since_s) const {
+  const std::vector<AdapterId> substitutes = census_.SubstitutesOf(adapter);
+  const double patience =
+      std::exp2(std::min(census_.TimesSilent(adapter), kMaxDoublings));
+  return std::any_of(substitutes.begin(), substitutes.end(),
+                     [&](const AdapterId& other) {
+                       return queue_.HasFreeSlot(other);
+                     }) &&
+         std::all_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+           const Worker& worker = entry.second;
+           return worker.quarantined || !Offers(worker.info, adapter) ||
+                  IsSilent(worker, since_s, patience);
+         });
+}
+
+absl::Status WorkerPool::SilentVersion(const AdapterId& adapter) {
+  census_.NoteSilent(adapter);
+  UpdateOfferedAdapters();
+  return absl::UnavailableError(absl::StrCat(
+      "no worker that offers adapter \"", adapter.name, "\" in version \"",
+      adapter.version, "\" answers, and workers of another version are idle"));
 }
 
 }  // namespace tangram

@@ -108,12 +108,13 @@ absl::Status WorkerPool::Task::Failure(bool is_sole) const {
   return {first->error.code(), first->fault.text};
 }
 
-bool WorkerPool::IsSilent(const Worker& worker, double since_s) const {
+bool WorkerPool::IsSilent(const Worker& worker, double since_s,
+                          double patience) const {
   const bool has_answered = worker.answered > 0;
   const double quiet_since_s =
       std::max({since_s, worker.since_s, worker.last_answer_s});
   return options_.now_s() - quiet_since_s >
-         options_.queue.hedge_after_s *
+         options_.queue.hedge_after_s * patience *
              (has_answered ? kPatienceOnceAnswered : kPatience);
 }
 

@@ -71,6 +71,52 @@ TEST(AdapterCensusTest, AmongEqualsAVersionThatFailedComesLast) {
   EXPECT_EQ(BestVersion(census), "1");
 }
 
+// Unlike a failure, it is known of each of its workers.
+TEST(AdapterCensusTest, ASilentVersionLosesWhateverItsVotes) {
+  AdapterCensus census;
+  census.Add({Adapter("mist", "1")}, Host("a"));
+  census.Add({Adapter("mist", "1")}, Host("b"));
+  census.Add({Adapter("mist", "2")}, Host("c"));
+  const Digest before = census.DigestOfBest();
+  census.NoteSilent({"mist", "1"});
+  EXPECT_EQ(BestVersion(census), "2");
+  EXPECT_NE(census.DigestOfBest(), before);
+  // If all were, the one that was most often loses.
+  census.NoteSilent({"mist", "2"});
+  EXPECT_EQ(BestVersion(census), "1");
+  census.NoteSilent({"mist", "1"});
+  EXPECT_EQ(census.TimesSilent({"mist", "1"}), 2);
+  EXPECT_EQ(BestVersion(census), "2");
+  EXPECT_TRUE(census.NoteAnswered({"mist", "1"}));
+  EXPECT_FALSE(census.NoteAnswered({"mist", "1"}));
+  EXPECT_EQ(BestVersion(census), "1");
+  census.NoteSilent({"mist", "7"});
+  EXPECT_FALSE(census.NoteAnswered({"alpa", "1"}));
+}
+
+TEST(AdapterCensusTest, AVersionThatHasAnsweredWinsATie) {
+  AdapterCensus census;
+  census.Add({Adapter("mist", "1")}, Host("a"));
+  census.Add({Adapter("mist", "2")}, Host("b"));
+  census.NoteAnswered({"mist", "2"});
+  EXPECT_EQ(BestVersion(census), "2");
+}
+
+TEST(AdapterCensusTest, SubstitutesAreAtLeastAsKnown) {
+  AdapterCensus census;
+  for (const char* version : {"1", "2", "3"}) {
+    census.Add({Adapter("mist", version)}, Host(version));
+  }
+  census.NoteFailed({"mist", "3"});
+  EXPECT_THAT(census.SubstitutesOf({"mist", "1"}),
+              ElementsAre(AdapterId{"mist", "2"}));
+  census.NoteAnswered({"mist", "1"});
+  EXPECT_THAT(census.SubstitutesOf({"mist", "1"}), IsEmpty());
+  EXPECT_THAT(census.SubstitutesOf({"mist", "2"}),
+              ElementsAre(AdapterId{"mist", "1"}));
+  EXPECT_THAT(census.SubstitutesOf({"alpa", "1"}), IsEmpty());
+}
+
 TEST(AdapterCensusTest, UnfitVersionsArePassedOver) {
   AdapterCensus census;
   census.Add({Adapter("mist", "1")}, Host("a"));

@@ -1,6 +1,10 @@
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -101,6 +105,130 @@ TEST_F(VersionsTest, AVersionInQuarantineIsNotWaitedForIfThereIsAnother) {
   MakeQuarantined(older, {"counting", "0"});
   EXPECT_THAT(pool_.Run({"counting", "0"}, context_, Queries(1, 9)),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("older")));
+}
+
+class SilentVersionsTest : public VersionsTest {
+ protected:
+  // A batch of one query.
+  struct Asking {
+    std::future<absl::StatusOr<WorkerPool::BatchResult>> result;
+    std::shared_ptr<std::atomic<int>> num_polls;
+
+    // Returns whether the pool still waits after it has looked at the clock.
+    bool IsWaiting() const {
+      const int seen = *num_polls;
+      while (*num_polls < seen + 2) {
+        if (result.wait_for(std::chrono::seconds(0)) ==
+            std::future_status::ready) {
+          return false;
+        }
+        std::this_thread::yield();
+      }
+      return true;
+    }
+  };
+
+  Asking Ask(const AdapterId& adapter) {
+    const auto num_polls = std::make_shared<std::atomic<int>>(0);
+    return {std::async(std::launch::async,
+                       [this, adapter, num_polls, number = ++num_asked_] {
+                         return pool_.Run(adapter, context_, Queries(1, number),
+                                          {.should_stop = [&] {
+                                            ++*num_polls;
+                                            return false;
+                                          }});
+                       }),
+            num_polls};
+  }
+  void PassTo(double now_s) {
+    now_s_ = now_s;
+    for (const WorkerId id : {older_.id, newer_.id}) pool_.Heard(id);
+    pool_.Tick();
+  }
+  void SetUp() override {
+    older_.id = pool_.Connect(Offering("older", {kOld}), older_.connection);
+    newer_.id = pool_.Connect(Named("newer"), newer_.connection);
+  }
+  // Asks `adapter` and lets the worker, which has been leased one query fewer
+  // than `num_leases`, answer.
+  void AskAndAnswer(const AdapterId& adapter, Peer& peer, size_t num_leases) {
+    Asking asking = Ask(adapter);
+    const TaskId task = peer.connection.AwaitLeases(num_leases).back();
+    AnswerWith(peer.id, task, 1);
+    EXPECT_TRUE(asking.result.get().ok());
+  }
+
+  static inline const AdapterId kOld{"counting", "0"};
+  Peer older_;
+  Peer newer_;
+  int num_asked_ = 0;
+};
+
+TEST_F(SilentVersionsTest, AnIdleWorkerOfAnotherVersionTakesOver) {
+  EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id, kOld);
+  Asking asking = Ask(kOld);
+  older_.connection.AwaitLeases(1);
+  PassTo(59);
+  EXPECT_TRUE(asking.IsWaiting());
+  PassTo(61);
+  EXPECT_THAT(asking.result.get(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("in version \"0\" answers")));
+  const Digest digest = pool_.OfferedAdapters();
+  EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id, kCounting);
+  // It is chosen again once it answers.
+  AskAndAnswer(kOld, older_, 2);
+  EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id, kOld);
+  EXPECT_NE(pool_.OfferedAdapters(), digest);
+}
+
+TEST_F(SilentVersionsTest, AVersionThatWasSilentIsWaitedForTwiceAsLong) {
+  Asking asking = Ask(kOld);
+  older_.connection.AwaitLeases(1);
+  PassTo(61);
+  EXPECT_FALSE(asking.result.get().ok());
+  asking = Ask(kCounting);
+  newer_.connection.AwaitLeases(1);
+  PassTo(61 + 61);
+  EXPECT_FALSE(asking.result.get().ok());
+  EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id, kOld);
+  asking = Ask(kOld);
+  older_.connection.AwaitLeases(2);
+  PassTo(122 + 119);
+  EXPECT_TRUE(asking.IsWaiting());
+  PassTo(122 + 121);
+  EXPECT_FALSE(asking.result.get().ok());
+}
+
+TEST_F(SilentVersionsTest, AVersionThatHasAnsweredIsReplacedOnlyByOneThatHas) {
+  AskAndAnswer(kOld, older_, 1);
+  Asking asking = Ask(kOld);
+  const TaskId task = older_.connection.AwaitLeases(2).back();
+  PassTo(301);
+  EXPECT_TRUE(asking.IsWaiting());
+  AnswerWith(older_.id, task, 1);
+  EXPECT_TRUE(asking.result.get().ok());
+
+  AskAndAnswer(kCounting, newer_, 1);
+  asking = Ask(kOld);
+  older_.connection.AwaitLeases(3);
+  PassTo(301 + 299);
+  EXPECT_TRUE(asking.IsWaiting());
+  PassTo(301 + 301);
+  EXPECT_FALSE(asking.result.get().ok());
+}
+
+TEST_F(SilentVersionsTest, ABusyWorkerDoesNotTakeOver) {
+  Asking other = Ask(kCounting);
+  const TaskId held = newer_.connection.AwaitLeases(1)[0];
+  Asking asking = Ask(kOld);
+  older_.connection.AwaitLeases(1);
+  PassTo(61);
+  EXPECT_TRUE(asking.IsWaiting());
+  AnswerWith(newer_.id, held, 1);
+  EXPECT_TRUE(other.result.get().ok());
+  EXPECT_THAT(asking.result.get(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("answers")));
 }
 
 }  // namespace
