@@ -23,9 +23,12 @@ inline WorkerInfo InfoOf(const Parallelizer& parallelizer, int capacity) {
 // A worker of a pool, with one thread, that answers with a parallelizer.
 class ThreadWorker : public WorkerConnection {
  public:
-  ThreadWorker(WorkerPool& pool, const Parallelizer& parallelizer)
+  ThreadWorker(WorkerPool& pool, const Parallelizer& parallelizer,
+               const WorkerIdentity& identity = {})
       : pool_(pool), parallelizer_(parallelizer) {
-    id_ = pool_.Connect(InfoOf(parallelizer, 1), *this);
+    WorkerInfo info = InfoOf(parallelizer, 1);
+    info.identity = identity;
+    id_ = pool_.Connect(info, *this);
     thread_ = std::thread([this] { Work(); });
   }
   ~ThreadWorker() override {

@@ -491,12 +491,14 @@ TEST_F(ImpatientPoolTest, FailsOnceTheLastWorkerIsLost) {
   EXPECT_THAT(run.get(), StatusIs(absl::StatusCode::kUnavailable, _));
 }
 
-// Workers come and go while several callers ask overlapping questions.
+// Workers come and go while several callers ask overlapping questions. They are
+// one source, and the steady worker is another: else three visits with one
+// query would end it.
 TEST_F(WorkerPoolTest, EveryAnswerIsRightWhateverHappensToWorkers) {
   constexpr int kCallers = 3;
   constexpr int kRounds = 20;
-  const ThreadWorker steady(pool_, parallelizer_);
-  std::atomic<int> callers_left = kCallers;
+  const ThreadWorker steady(pool_, parallelizer_, {.host = "steady"});
+  std::atomic<bool> is_done = false;
   std::vector<std::thread> callers;
   for (int c = 0; c < kCallers; ++c) {
     callers.emplace_back([&, c] {
@@ -509,17 +511,17 @@ TEST_F(WorkerPoolTest, EveryAnswerIsRightWhateverHappensToWorkers) {
           ASSERT_EQ(StepsOf(*result)[i], first + i);
         }
       }
-      --callers_left;
     });
   }
   std::thread visitors([&] {
-    while (callers_left > 0) {
-      const ThreadWorker visitor(pool_, parallelizer_);
+    while (!is_done) {
+      const ThreadWorker visitor(pool_, parallelizer_, {.host = "visitor"});
       pool_.Tick();
       std::this_thread::yield();
     }
   });
   for (std::thread& caller : callers) caller.join();
+  is_done = true;
   visitors.join();
   EXPECT_EQ(pool_.Counts().pending, 0);
   EXPECT_EQ(pool_.Counts().leased, 0);
