@@ -59,6 +59,13 @@ constexpr int kMaxWaitingCalls = 1000;
 // Number of traces kept. Each takes at most some megabytes.
 constexpr size_t kKeptTraces = 16;
 
+// Room for the bytes of a few of the largest messages, whatever requests may
+// take. With less, one peer could keep the others from sending theirs.
+constexpr int64_t kLeastReceivedBytes = int64_t{4} * kMaxMessageBytes;
+// A probe sends the name of a service.
+constexpr int kMaxProbeBytes = 64 << 10;
+constexpr int64_t kReceivedProbesBytes = 16 << 20;
+
 double UnixSeconds() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -181,6 +188,10 @@ class Server : public CoordinatorServer {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ApplySettings(builder);
+    if (options.requests_bytes > 0) {
+      LimitReceivedBytes(builder,
+                         std::max(options.requests_bytes, kLeastReceivedBytes));
+    }
     // Otherwise two coordinators would share one port without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(options.listen, credentials, &port_);
@@ -227,6 +238,8 @@ class Server : public CoordinatorServer {
     if (address.empty()) return absl::OkStatus();
     grpc::ServerBuilder builder;
     ApplySettings(builder);
+    builder.SetMaxReceiveMessageSize(kMaxProbeBytes);
+    LimitReceivedBytes(builder, kReceivedProbesBytes);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
                              &health_port_);

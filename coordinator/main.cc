@@ -74,8 +74,8 @@ ABSL_FLAG(int, max_queued_plans, 16,
           "Plans that may wait for their turn; more are refused.");
 ABSL_FLAG(
     int64_t, max_requests_mb, 256,
-    "Memory for the requests of all callers, waiting or running; more are "
-    "refused. 0: no limit.");
+    "Memory for the requests of all callers, waiting or running, and once more "
+    "for the bytes of all connections; more are refused. 0: no limit.");
 ABSL_FLAG(int64_t, max_plan_pairs, 0,
           "Limit on the pairs of a slice and an island in a plan; larger plans "
           "are refused. 0: no limit.");

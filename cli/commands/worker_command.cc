@@ -58,6 +58,10 @@ void PrintWorkers(const v1::WorkerList& list, Console& console) {
                   absl::StrJoin(worker.adapters(), ", "), worker.last_fault()});
   }
   console.out << table.ToString();
+  if (list.workers_left_out() > 0) {
+    console.out << FormatThousands(list.workers_left_out())
+                << " more by name, which the answer has no room for\n";
+  }
 }
 
 }  // namespace

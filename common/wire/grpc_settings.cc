@@ -1,6 +1,7 @@
 #include "common/wire/grpc_settings.h"
 
 #include <grpcpp/create_channel.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -32,6 +33,12 @@ void ApplySettings(grpc::ServerBuilder& builder) {
   // They cost more than they gain: they speed up only what a server receives,
   // which is small. Large messages go to workers and clients.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+}
+
+void LimitReceivedBytes(grpc::ServerBuilder& builder, int64_t max_bytes) {
+  grpc::ResourceQuota quota;
+  quota.Resize(static_cast<size_t>(max_bytes));
+  builder.SetResourceQuota(quota);
 }
 
 grpc::ChannelArguments ChannelSettings() {

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_WIRE_GRPC_SETTINGS_H_
 #define TANGRAM_COMMON_WIRE_GRPC_SETTINGS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,12 @@ inline constexpr int kPingIntervalMs = 30'000;
 inline constexpr int kPingTimeoutMs = 10'000;
 
 void ApplySettings(grpc::ServerBuilder& builder);
+
+// Limits the bytes that all connections of the server hold: messages that have
+// arrived, also in part, until the service is done with them. Beyond the limit
+// gRPC ends calls with kResourceExhausted until the rest has room, whosever
+// they are.
+void LimitReceivedBytes(grpc::ServerBuilder& builder, int64_t max_bytes);
 
 // Returns settings under which each channel has its own connection.
 grpc::ChannelArguments ChannelSettings();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -22,6 +23,7 @@ using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
 
 // The allocator adds a header to an object and rounds up.
 constexpr int64_t kAllocationBytes = 16;
@@ -104,7 +106,7 @@ class Counter {
                           int depth) {
     const WireFormatLite::WireType type = WireFormatLite::GetTagWireType(tag);
     if (type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
-      return CountDelimited(field, depth);
+      return CountDelimited(tag, field, depth);
     }
     // No message has groups. The parser would keep the fields of an unknown
     // one.
@@ -114,11 +116,24 @@ class Counter {
     } else if (field->is_repeated()) {
       total_ += kNumberBytes;
     }
-    return WireFormatLite::SkipField(&in_, tag) ? absl::OkStatus()
-                                                : NotAMessage();
+    const int begin = in_.CurrentPosition();
+    if (!WireFormatLite::SkipField(&in_, tag)) return NotAMessage();
+    if (field != nullptr) return absl::OkStatus();
+    return CountUnknown(tag, in_.CurrentPosition() - begin);
   }
 
-  absl::Status CountDelimited(const FieldDescriptor* field, int depth) {
+  // Counts an unknown field with `bytes` after its tag.
+  absl::Status CountUnknown(uint32_t tag, int64_t bytes) {
+    unknown_bytes_ += CodedOutputStream::VarintSize32(tag) + bytes;
+    if (unknown_bytes_ <= kMaxUnknownBytes) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "at least ", unknown_bytes_,
+        " bytes of fields that this version does not know; expected at most ",
+        kMaxUnknownBytes));
+  }
+
+  absl::Status CountDelimited(uint32_t tag, const FieldDescriptor* field,
+                              int depth) {
     uint32_t length = 0;
     if (!in_.ReadVarint32(&length) ||
         length > uint32_t{std::numeric_limits<int32_t>::max()}) {
@@ -126,7 +141,9 @@ class Counter {
     }
     if (field == nullptr) {
       total_ += kUnknownFieldBytes + BytesOfText(length);
-      return Skip(length);
+      TANGRAM_RETURN_IF_ERROR(Skip(length));
+      return CountUnknown(
+          tag, CodedOutputStream::VarintSize32(length) + int64_t{length});
     }
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -177,6 +194,7 @@ class Counter {
   CodedInputStream& in_;
   const int64_t max_bytes_;
   int64_t total_ = 0;
+  int64_t unknown_bytes_ = 0;
   absl::flat_hash_map<const Descriptor*, int64_t> objects_;
 };
 

@@ -167,7 +167,7 @@ struct PoolWorkerStatus {
   bool draining = false;
   bool quarantined = false;
   double quarantined_s = 0;  // Seconds in quarantine so far.
-  // Wrong answers that this identity is blamed for, over all connections.
+  // Faults that this identity is blamed for, over all connections.
   int64_t rejected = 0;
   std::string last_fault;  // The latest, blamed on it or on nobody.
   int leased = 0;          // Queries that it holds now.

@@ -25,15 +25,16 @@
 namespace tangram {
 namespace {
 
-// Takes submissions as bytes, which are measured before they are parsed.
-using RawSubmissions = v1::Jobs::WithRawCallbackMethod_SubmitJob<
-    v1::Jobs::WithCallbackMethod_GetJob<v1::Jobs::WithCallbackMethod_CancelJob<
-        v1::Jobs::WithCallbackMethod_ListJobs<
-            v1::Jobs::WithCallbackMethod_WatchJob<
-                v1::Jobs::WithCallbackMethod_GetJobTrace<
-                    v1::Jobs::Service>>>>>>;
+// Takes requests as bytes, which are measured before they are parsed.
+using RawJobs = v1::Jobs::WithRawCallbackMethod_SubmitJob<
+    v1::Jobs::WithRawCallbackMethod_GetJob<
+        v1::Jobs::WithRawCallbackMethod_CancelJob<
+            v1::Jobs::WithRawCallbackMethod_ListJobs<
+                v1::Jobs::WithRawCallbackMethod_WatchJob<
+                    v1::Jobs::WithRawCallbackMethod_GetJobTrace<
+                        v1::Jobs::Service>>>>>>;
 
-class JobService : public RawSubmissions {
+class JobService : public RawJobs {
  public:
   explicit JobService(const JobServiceParts& parts) : parts_(parts) {}
 
@@ -42,11 +43,7 @@ class JobService : public RawSubmissions {
                                       grpc::ByteBuffer* response) override {
     // Counts the bytes while the call waits for its turn.
     auto memory = parts_.budget.Take(static_cast<int64_t>(request->Length()));
-    if (!memory.ok()) {
-      grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-      reactor->Finish(ToGrpc(memory.status()));
-      return reactor;
-    }
+    if (!memory.ok()) return Refuse(context, memory.status());
     return Run(context, [this, request, response,
                          memory = std::make_shared<MemoryBudget::Share>(
                              *std::move(memory))](const Caller& caller) {
@@ -60,43 +57,48 @@ class JobService : public RawSubmissions {
   }
 
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
-                                   const v1::GetJobRequest* request,
-                                   v1::Job* response) override {
-    return Answer(context, response,
-                  [this, request](const Caller& caller) -> absl::StatusOr<Job> {
-                    TANGRAM_ASSIGN_OR_RETURN(
-                        const std::string id,
-                        JobIdOf(request->job_id(), caller));
-                    return parts_.store.Get(id);
-                  });
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override {
+    return Answer<v1::GetJobRequest>(
+        context, *request, *response,
+        [this](const v1::GetJobRequest& get,
+               const Caller& caller) -> absl::StatusOr<v1::Job> {
+          TANGRAM_ASSIGN_OR_RETURN(const std::string id,
+                                   JobIdOf(get.job_id(), caller));
+          TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Get(id));
+          return ToProto(job, caller);
+        });
   }
 
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
-                                      const v1::CancelJobRequest* request,
-                                      v1::Job* response) override {
-    return Answer(context, response,
-                  [this, request](const Caller& caller) -> absl::StatusOr<Job> {
-                    TANGRAM_ASSIGN_OR_RETURN(
-                        const std::string id,
-                        JobIdOf(request->job_id(), caller));
-                    TANGRAM_ASSIGN_OR_RETURN(Job job, parts_.store.Cancel(id));
-                    parts_.on_changed();
-                    parts_.watchers.Notify(id);
-                    return job;
-                  });
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    return Answer<v1::CancelJobRequest>(
+        context, *request, *response,
+        [this](const v1::CancelJobRequest& cancel,
+               const Caller& caller) -> absl::StatusOr<v1::Job> {
+          TANGRAM_ASSIGN_OR_RETURN(const std::string id,
+                                   JobIdOf(cancel.job_id(), caller));
+          TANGRAM_ASSIGN_OR_RETURN(const Job job, parts_.store.Cancel(id));
+          parts_.on_changed();
+          parts_.watchers.Notify(id);
+          return ToProto(job, caller);
+        });
   }
 
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
-                                     const v1::ListJobsRequest* request,
-                                     v1::ListJobsResponse* response) override {
-    return Run(context, [this, request, response](const Caller& caller) {
-      return List(*request, caller, *response);
-    });
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override {
+    return Answer<v1::ListJobsRequest>(
+        context, *request, *response,
+        [this](const v1::ListJobsRequest& list, const Caller& caller) {
+          return List(list, caller);
+        });
   }
 
-  grpc::ServerWriteReactor<v1::JobUpdate>* WatchJob(
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(
       grpc::CallbackServerContext* context,
-      const v1::WatchJobRequest* request) override {
+      const grpc::ByteBuffer* request) override {
     return StartWatch({.store = parts_.store,
                        .watchers = parts_.watchers,
                        .quota = parts_.quota},
@@ -104,11 +106,13 @@ class JobService : public RawSubmissions {
   }
 
   grpc::ServerUnaryReactor* GetJobTrace(grpc::CallbackServerContext* context,
-                                        const v1::GetJobTraceRequest* request,
-                                        v1::Trace* response) override {
-    return Run(context, [this, request, response](const Caller& caller) {
-      return GetTrace(request->job_id(), caller, *response);
-    });
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override {
+    return Answer<v1::GetJobTraceRequest>(
+        context, *request, *response,
+        [this](const v1::GetJobTraceRequest& get, const Caller& caller) {
+          return GetTrace(get.job_id(), caller);
+        });
   }
 
  private:
@@ -126,8 +130,8 @@ class JobService : public RawSubmissions {
     return FromProto(request);
   }
 
-  absl::Status GetTrace(const std::string& name, const Caller& caller,
-                        v1::Trace& response) {
+  absl::StatusOr<v1::Trace> GetTrace(const std::string& name,
+                                     const Caller& caller) {
     TANGRAM_ASSIGN_OR_RETURN(const std::string job_id, JobIdOf(name, caller));
     TANGRAM_RETURN_IF_ERROR(parts_.store.Pulse(job_id).status());
     const auto tracer = parts_.traces.Find(job_id);
@@ -137,8 +141,7 @@ class JobService : public RawSubmissions {
           ": no trace; expected one of the latest jobs that this coordinator "
           "ran"));
     }
-    response = ToProto(tracer->ToTrace());
-    return absl::OkStatus();
+    return ToProto(tracer->ToTrace());
   }
 
   // Runs `task` with the caller, on the executor. Ends the call with the status
@@ -153,23 +156,35 @@ class JobService : public RawSubmissions {
           reactor->Finish(
               ToGrpc(caller.ok() ? task(*caller) : caller.status()));
         });
-    if (!job.has_value()) {
-      reactor->Finish(ToGrpc(absl::ResourceExhaustedError(
-          "too many calls at once; ask again later")));
-    }
+    if (job.has_value()) return reactor;
+    return Refuse(context, absl::ResourceExhaustedError(
+                               "too many calls at once; ask again later"));
+  }
+
+  static grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
+                                          const absl::Status& status) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(ToGrpc(status));
     return reactor;
   }
 
-  // Like Run, for a task that returns a job.
-  template <typename Task>
+  // Like Run, for a task that takes a request of a few names and numbers and
+  // returns the answer.
+  template <typename Request, typename Task>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
-                                   v1::Job* response, Task task) {
-    return Run(context,
-               [response, task = std::move(task)](const Caller& caller) {
-                 const absl::StatusOr<Job> job = task(caller);
-                 if (job.ok()) *response = ToProto(*job, caller);
-                 return job.status();
-               });
+                                   const grpc::ByteBuffer& bytes,
+                                   grpc::ByteBuffer& response, Task task) {
+    Request request;
+    if (const absl::Status status = ParseSmallRequest(bytes, request);
+        !status.ok()) {
+      return Refuse(context, status);
+    }
+    return Run(context, [&response, request = std::move(request),
+                         task = std::move(task)](const Caller& caller) {
+      const auto answer = task(request, caller);
+      if (answer.ok()) response = SerializeMessage(*answer);
+      return answer.status();
+    });
   }
 
   absl::StatusOr<Job> Submit(Job job, const std::string& tenant) {
@@ -186,8 +201,9 @@ class JobService : public RawSubmissions {
     return parts_.store.Submit(job);
   }
 
-  absl::Status List(const v1::ListJobsRequest& request, const Caller& caller,
-                    v1::ListJobsResponse& response) {
+  absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request,
+                                            const Caller& caller) {
+    v1::ListJobsResponse response;
     TANGRAM_ASSIGN_OR_RETURN(JobFilter filter, FromProto(request));
     // Asks for one job more than a page, to learn whether there is another
     // page.
@@ -203,7 +219,7 @@ class JobService : public RawSubmissions {
       response.set_next_page_token(JobNameFor(jobs.back().id, caller));
     }
     for (const Job& job : jobs) *response.add_jobs() = ToProto(job, caller);
-    return absl::OkStatus();
+    return response;
   }
 
   const JobServiceParts parts_;

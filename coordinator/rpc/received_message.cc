@@ -29,8 +29,11 @@ absl::StatusOr<int64_t> MeasureMessage(const grpc::ByteBuffer& bytes,
   grpc::ProtoBufferReader reader = ReaderOf(bytes);
   const absl::StatusOr<int64_t> unfolded =
       UnfoldedBytes(type, reader, max_bytes);
-  if (!unfolded.ok()) return NotA(type);
-  return unfolded;
+  if (unfolded.ok()) return unfolded;
+  if (absl::IsInvalidArgument(unfolded.status())) return NotA(type);
+  return absl::Status(
+      unfolded.status().code(),
+      absl::StrCat(type.name(), ": ", unfolded.status().message()));
 }
 
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
@@ -38,6 +41,16 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
   grpc::ProtoBufferReader reader = ReaderOf(bytes);
   if (message.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
   return NotA(*message.GetDescriptor());
+}
+
+absl::Status ParseSmallRequest(const grpc::ByteBuffer& bytes,
+                               google::protobuf::Message& message) {
+  if (static_cast<int64_t>(bytes.Length()) > kMaxSmallRequestBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(message.GetDescriptor()->name(), ": ", bytes.Length(),
+                     " bytes; expected at most ", kMaxSmallRequestBytes));
+  }
+  return ParseMessage(bytes, message);
 }
 
 grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message) {

@@ -17,7 +17,11 @@ class Message;
 // unfold to hundreds in memory.
 namespace tangram {
 
-// Returns UnfoldedBytes. Returns kInvalidArgument if the bytes are no message.
+// Limit on a request of a few names and numbers. Far more than any takes, and
+// what it unfolds to is less than one large request.
+inline constexpr int64_t kMaxSmallRequestBytes = 64 << 10;
+
+// Returns UnfoldedBytes, with the type named in its errors.
 absl::StatusOr<int64_t> MeasureMessage(const grpc::ByteBuffer& bytes,
                                        const google::protobuf::Descriptor& type,
                                        int64_t max_bytes);
@@ -25,6 +29,11 @@ absl::StatusOr<int64_t> MeasureMessage(const grpc::ByteBuffer& bytes,
 // Parses without changing the bytes.
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
                           google::protobuf::Message& message);
+
+// Parses a request of a few names and numbers. Returns kResourceExhausted if it
+// is larger than kMaxSmallRequestBytes.
+absl::Status ParseSmallRequest(const grpc::ByteBuffer& bytes,
+                               google::protobuf::Message& message);
 
 // Serializes a message for gRPC. Fails only beyond 2 GB.
 grpc::ByteBuffer SerializeMessage(const google::protobuf::Message& message);

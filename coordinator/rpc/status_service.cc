@@ -3,94 +3,92 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <algorithm>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/status/statusor.h"
+#include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/wire/field_checks.h"
 #include "common/wire/grpc_status.h"
+#include "coordinator/rpc/received_message.h"
+#include "coordinator/rpc/worker_list.h"
 #include "tangram/v1/status_service.grpc.pb.h"
 
 namespace tangram {
 namespace {
 
-void Encode(const PoolWorkerStatus& worker, v1::WorkerStatus& message) {
-  message.set_name(worker.info.name);
-  for (const AdapterInfo& adapter : worker.info.adapters) {
-    message.add_adapters(
-        absl::StrCat(adapter.id.name, " ", adapter.id.version));
-  }
-  message.set_slots(worker.info.capacity);
-  message.set_leased(worker.leased);
-  message.set_answered(worker.answered);
-  message.set_busy_s(worker.busy_s);
-  message.set_connected_s(worker.connected_s);
-  message.set_silent_s(worker.silent_s);
-  message.set_draining(worker.draining);
-  message.set_quarantined(worker.quarantined);
-  message.set_quarantined_s(worker.quarantined_s);
-  message.set_rejected(worker.rejected);
-  message.set_last_fault(worker.last_fault);
-  message.set_away(!worker.connected);
-  message.set_version(worker.info.version);
-  message.set_source(ToString(worker.info.identity));
+// Ends a call with `answer`, or with the reason why there is none.
+template <typename Answer>
+grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext& context,
+                                 const absl::StatusOr<Answer>& answer,
+                                 grpc::ByteBuffer& response) {
+  if (answer.ok()) response = SerializeMessage(*answer);
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  reactor->Finish(ToGrpc(answer.status()));
+  return reactor;
 }
 
-std::vector<PoolWorkerStatus> WorkersByName(WorkerPool& pool) {
-  std::vector<PoolWorkerStatus> workers = pool.Workers();
-  std::stable_sort(workers.begin(), workers.end(),
-                   [](const PoolWorkerStatus& a, const PoolWorkerStatus& b) {
-                     return a.info.name < b.info.name;
-                   });
-  return workers;
-}
-
-class StatusService : public v1::Status::CallbackService {
+// Takes requests as bytes, which are measured before they are parsed.
+class StatusService
+    : public v1::Status::WithRawCallbackMethod_GetStatus<v1::Status::Service> {
  public:
   explicit StatusService(const StatusServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
-                                      const v1::GetStatusRequest*,
-                                      v1::CoordinatorStatus* status) override {
-    *status = StatusOf(parts_);
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    return Finish(*context, Answer(*request), *response);
   }
 
  private:
+  absl::StatusOr<v1::CoordinatorStatus> Answer(const grpc::ByteBuffer& bytes) {
+    v1::GetStatusRequest request;
+    TANGRAM_RETURN_IF_ERROR(ParseSmallRequest(bytes, request));
+    return StatusOf(parts_);
+  }
+
   const StatusServiceParts parts_;
 };
 
+using RawWorkers = v1::Workers::WithRawCallbackMethod_ListWorkers<
+    v1::Workers::WithRawCallbackMethod_ReleaseWorker<v1::Workers::Service>>;
+
 // Lists workers and ends quarantines.
-class WorkersService : public v1::Workers::CallbackService {
+class WorkersService : public RawWorkers {
  public:
   explicit WorkersService(WorkerPool& pool) : pool_(pool) {}
 
   grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,
-                                        const v1::ListWorkersRequest*,
-                                        v1::WorkerList* list) override {
-    for (const PoolWorkerStatus& worker : WorkersByName(pool_)) {
-      Encode(worker, *list->add_workers());
-    }
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override {
+    return Finish(*context, List(*request), *response);
   }
 
-  grpc::ServerUnaryReactor* ReleaseWorker(
-      grpc::CallbackServerContext* context,
-      const v1::ReleaseWorkerRequest* request,
-      v1::ReleaseWorkerResponse*) override {
-    absl::Status status = CheckName("name", request->name());
-    if (status.ok()) status = pool_.ReleaseWorker(request->name());
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(ToGrpc(status));
-    return reactor;
+  grpc::ServerUnaryReactor* ReleaseWorker(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override {
+    return Finish(*context, Release(*request), *response);
   }
 
  private:
+  absl::StatusOr<v1::WorkerList> List(const grpc::ByteBuffer& bytes) {
+    v1::ListWorkersRequest request;
+    TANGRAM_RETURN_IF_ERROR(ParseSmallRequest(bytes, request));
+    v1::WorkerList list;
+    list.set_workers_left_out(AddWorkers(
+        WorkersByName(pool_), kMaxWorkerListBytes, *list.mutable_workers()));
+    return list;
+  }
+
+  absl::StatusOr<v1::ReleaseWorkerResponse> Release(
+      const grpc::ByteBuffer& bytes) {
+    v1::ReleaseWorkerRequest request;
+    TANGRAM_RETURN_IF_ERROR(ParseSmallRequest(bytes, request));
+    TANGRAM_RETURN_IF_ERROR(CheckName("name", request.name()));
+    TANGRAM_RETURN_IF_ERROR(pool_.ReleaseWorker(request.name()));
+    return v1::ReleaseWorkerResponse();
+  }
+
   WorkerPool& pool_;
 };
 
@@ -108,9 +106,12 @@ v1::CoordinatorStatus StatusOf(const StatusServiceParts& parts) {
   status.set_running_plans(parts.executor.num_running());
   status.set_waiting_plans(parts.executor.num_waiting());
   status.set_running_jobs(parts.runner.num_running());
-  for (const PoolWorkerStatus& worker : WorkersByName(parts.pool)) {
-    if (worker.connected) Encode(worker, *status.add_workers());
-  }
+  std::vector<PoolWorkerStatus> workers = WorkersByName(parts.pool);
+  std::erase_if(workers, [](const PoolWorkerStatus& worker) {
+    return !worker.connected;
+  });
+  status.set_workers_left_out(
+      AddWorkers(workers, kMaxWorkerListBytes, *status.mutable_workers()));
   return status;
 }
 

@@ -13,6 +13,8 @@
 #include "common/wire/grpc_status.h"
 #include "coordinator/rpc/job_names.h"
 #include "coordinator/rpc/job_wire.h"
+#include "coordinator/rpc/received_message.h"
+#include "tangram/v1/job_service.pb.h"
 
 namespace tangram {
 namespace {
@@ -20,7 +22,7 @@ namespace {
 // A call that watches a job. It reads the store when something happened and
 // writes what is new. gRPC owns it until OnDone. A look under way keeps it
 // alive.
-class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
+class WatchCall : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                   public std::enable_shared_from_this<WatchCall> {
  public:
   WatchCall(const WatchJobParts& parts, std::string job_id, Caller caller,
@@ -99,12 +101,15 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
     }
     for (const JobEvent& event : news->events) {
       last_event_ = event.number;
-      v1::JobUpdate& update = updates_.emplace_back();
+      v1::JobUpdate update;
       update.set_event(event.number);
       update.mutable_progress()->ParseFromString(event.progress);
+      updates_.push_back(SerializeMessage(update));
     }
     if (!news->ended.has_value()) return;
-    *updates_.emplace_back().mutable_job() = ToProto(*news->ended, caller_);
+    v1::JobUpdate last;
+    *last.mutable_job() = ToProto(*news->ended, caller_);
+    updates_.push_back(SerializeMessage(last));
     outcome_ = grpc::Status::OK;
   }
 
@@ -140,7 +145,7 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   int64_t last_event_;           // Used only by looks, one at a time.
 
   Mutex mutex_;
-  std::deque<v1::JobUpdate> updates_
+  std::deque<grpc::ByteBuffer> updates_
       ABSL_GUARDED_BY(mutex_);  // The first may be under way.
   bool is_writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_finished_ ABSL_GUARDED_BY(mutex_) = false;
@@ -148,7 +153,7 @@ class WatchCall : public grpc::ServerWriteReactor<v1::JobUpdate>,
   std::optional<grpc::Status> outcome_ ABSL_GUARDED_BY(mutex_);
 };
 
-class RefusedCall : public grpc::ServerWriteReactor<v1::JobUpdate> {
+class RefusedCall : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit RefusedCall(const absl::Status& status) { Finish(ToGrpc(status)); }
   void OnDone() override { delete this; }
@@ -156,10 +161,15 @@ class RefusedCall : public grpc::ServerWriteReactor<v1::JobUpdate> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
-    const WatchJobParts& parts, const v1::WatchJobRequest& request,
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartWatch(
+    const WatchJobParts& parts, const grpc::ByteBuffer& bytes,
     const absl::StatusOr<Caller>& caller) {
   if (!caller.ok()) return new RefusedCall(caller.status());
+  v1::WatchJobRequest request;
+  if (const absl::Status status = ParseSmallRequest(bytes, request);
+      !status.ok()) {
+    return new RefusedCall(status);
+  }
   absl::StatusOr<std::string> id = JobIdOf(request.job_id(), *caller);
   if (!id.ok()) return new RefusedCall(id.status());
   auto place = parts.quota.BeginWatch(caller->tenant);

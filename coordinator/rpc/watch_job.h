@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_RPC_WATCH_JOB_H_
 #define TANGRAM_COORDINATOR_RPC_WATCH_JOB_H_
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/status/statusor.h"
@@ -8,7 +9,6 @@
 #include "coordinator/rpc/job_watchers.h"
 #include "coordinator/rpc/tenant_quota.h"
 #include "coordinator/store/job_store.h"
-#include "tangram/v1/job_service.pb.h"
 
 namespace tangram {
 
@@ -21,8 +21,8 @@ struct WatchJobParts {
 
 // Streams the updates of a job until it has ended, if the caller may see it.
 // The reactor deletes itself.
-grpc::ServerWriteReactor<v1::JobUpdate>* StartWatch(
-    const WatchJobParts& parts, const v1::WatchJobRequest& request,
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartWatch(
+    const WatchJobParts& parts, const grpc::ByteBuffer& request,
     const absl::StatusOr<Caller>& caller);
 
 }  // namespace tangram

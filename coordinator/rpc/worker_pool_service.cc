@@ -100,9 +100,14 @@ constexpr int kMaxStrayAnswers = 8;
 // Limit on the memory of a message when it is parsed. The largest answers take
 // a few MB, and a message has those that came while the one before was sent.
 constexpr int64_t kMaxUnfoldedBytes = int64_t{128} << 20;
-// Messages up to this size are within it whatever they hold. Nearly all are.
-constexpr int64_t kSmallMessageBytes =
-    kMaxUnfoldedBytes / kMostUnfoldedBytesPerByte;
+// Messages up to this size are within it, and within the limit on unknown
+// fields, whatever they hold. Nearly all are.
+constexpr int64_t kSmallMessageBytes = kMaxUnknownBytes;
+static_assert(kSmallMessageBytes <=
+              kMaxUnfoldedBytes / kMostUnfoldedBytesPerByte);
+// Messages that take more memory wait for one another.
+constexpr int64_t kLargeUnfoldedBytes =
+    kSmallMessageBytes * kMostUnfoldedBytesPerByte;
 
 // The parts that all streams share.
 struct Pool {
@@ -193,12 +198,20 @@ class WorkerSession
     if (static_cast<int64_t>(bytes.Length()) <= kSmallMessageBytes) {
       return Take(bytes);
     }
-    const MutexLock lock(pool_.large_messages);
+    if (!worker_.has_value()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("hello: ", bytes.Length(), " bytes; expected at most ",
+                       kSmallMessageBytes));
+    }
     TANGRAM_ASSIGN_OR_RETURN(
         const int64_t unfolded,
         MeasureMessage(bytes, *v1::WorkerMessage::descriptor(),
                        kMaxUnfoldedBytes));
-    if (unfolded <= kMaxUnfoldedBytes) return Take(bytes);
+    if (unfolded <= kLargeUnfoldedBytes) return Take(bytes);
+    if (unfolded <= kMaxUnfoldedBytes) {
+      const MutexLock lock(pool_.large_messages);
+      return Take(bytes);
+    }
     return absl::ResourceExhaustedError(absl::StrCat(
         "message: ", bytes.Length(), " bytes that take more than ",
         kMaxUnfoldedBytes >> 20, " MiB in memory; expected at most that"));

@@ -20,6 +20,15 @@ WORK = "/tangram.v1.WorkerPool/Work"
 MB = 1 << 20
 # The largest legal request stays below this.
 MOST_MB = 300
+# The bytes of any number of messages stay below this: 256 MiB, and what the
+# coordinator takes without them.
+MOST_OF_MANY_MB = 450
+# A field that no message has. It takes 16 times its bytes when it is parsed.
+UNKNOWN = b"\x78\x01"
+# Methods with requests of a few names and numbers.
+SMALL = ("Jobs/GetJob", "Jobs/ListJobs", "Jobs/CancelJob", "Jobs/WatchJob",
+         "Jobs/GetJobTrace", "Status/GetStatus", "Workers/ListWorkers",
+         "Workers/ReleaseWorker")
 TIMEOUT_S = 60
 
 
@@ -99,10 +108,16 @@ class HostilePeersTest(Folder):
 
     def test_messages_of_workers(self):
         self.start()
-        for kind in "\x12\x00", "\x78\x01":  # Empty answers, unknown fields.
-            self.expect_refused(
-                self.work(self.hello(), kind.encode() * (29 * MB)),
-                r"^message: \d+ bytes that take more than \d+ MiB in memory")
+        empty_answers = b"\x12\x00" * (29 * MB)
+        self.expect_refused(
+            self.work(self.hello(), empty_answers),
+            r"^message: \d+ bytes that take more than \d+ MiB in memory")
+        self.expect_refused(self.work(self.hello(), UNKNOWN * (29 * MB)),
+                            "^WorkerMessage: at least 65538 bytes of fields "
+                            "that this version does not know; "
+                            "expected at most 65536$")
+        self.expect_refused(self.work(empty_answers),
+                            "^hello: 60817408 bytes; expected at most 65536$")
         self.plans()
 
     def test_requests(self):
@@ -122,6 +137,44 @@ class HostilePeersTest(Folder):
             self.expect_refused(result, refused)
         self.expect_refused(
             self.submit(delimited(1, b"j") + delimited(2, request)), refused)
+        self.plans()
+
+    def at_once(self, count, call):
+        """The results of a call that many make at the same time."""
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(call()))
+                   for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(results), count)
+        return results
+
+    def test_large_messages_of_many(self):
+        self.start()
+        message = delimited(15, bytes(28 * MB))
+        # gRPC ends some of the calls, because others hold all the memory.
+        refused = (grpc.StatusCode.RESOURCE_EXHAUSTED,
+                   grpc.StatusCode.UNAVAILABLE)
+        for count, call in (
+                (70, lambda: self.work(self.hello(), message)),
+                (60, lambda: self.plan(message))):
+            for code, details in self.at_once(count, call):
+                self.assertIn(code, refused, details)
+            self.assertLess(self.peak_mb(), MOST_OF_MANY_MB)
+        self.plans()
+
+    def test_large_requests_for_little(self):
+        self.start()
+        for method in SMALL:
+            path = "/tangram.v1." + method
+            for result in self.at_once(4, lambda: self.outcome(
+                    lambda channel: channel.unary_stream(path)(
+                        UNKNOWN * (29 * MB), timeout=TIMEOUT_S))):
+                self.expect_refused(
+                    result, r"^\w+Request: 60817408 bytes; "
+                    "expected at most 65536$")
         self.plans()
 
     def test_answers_without_a_lease(self):

@@ -115,6 +115,25 @@ TEST(UnfoldedSizeTest, CountsFieldsOfAnotherWireType) {
             static_cast<int64_t>(parsed.SpaceUsedLong()));
 }
 
+TEST(UnfoldedSizeTest, RefusesMoreUnknownFieldsThanANewerPeerSends) {
+  const auto delimited = [](int bytes) {
+    // Field 15, with a length of three bytes.
+    return std::string("\x7a") + static_cast<char>(bytes % 128 | 128) +
+           static_cast<char>(bytes / 128 % 128 | 128) +
+           static_cast<char>(bytes / (128 * 128)) + std::string(bytes, 'x');
+  };
+  std::string inside = "\x0a\x06";  // A hello with two unknown fields.
+  for (int i = 0; i < 2; ++i) inside += "\xf8\x01\x01";
+  // Six bytes inside the hello, and four around the text.
+  const std::string most = inside + delimited(kMaxUnknownBytes - 10);
+  EXPECT_THAT(Measure(*v1::WorkerMessage::descriptor(), most), IsOk());
+  EXPECT_THAT(
+      Measure(*v1::WorkerMessage::descriptor(), most + "\x78\x01"),
+      StatusIs(absl::StatusCode::kResourceExhausted,
+               "at least 65538 bytes of fields that this version does not "
+               "know; expected at most 65536"));
+}
+
 TEST(UnfoldedSizeTest, StopsAtTheLimit) {
   std::string bytes;
   for (int i = 0; i < 10'000; ++i) bytes += std::string("\x12\x00", 2);
