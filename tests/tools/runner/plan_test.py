@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import tempfile
 import unittest
 
@@ -9,6 +10,7 @@ import harness
 import plans
 from plans import degrees
 from tangram_runner import boxes, schedule, tiny
+from tangram_runner.__main__ import main as run_program
 from tangram_runner.__main__ import parse as parse_options
 from tangram_runner.errors import NotSupported, PlanError
 from tangram_runner.model import Cut
@@ -284,7 +286,7 @@ class ReadPlanTest(unittest.TestCase):
                      "replicated_plan alone")
 
     def test_gpus_that_the_cluster_lacks(self):
-        self.data["cluster"] = {"nodes": [{"num_gpus": 4, "names": ["m", "n"]}]}
+        self.data["cluster"] = plans.cluster({"m": 4, "n": 4})
         self.refuses("plan.stages[2].gpus[0]: GPU 4 of node n; expected one of its 4 "
                      "GPUs, counted from 0")
         self.stages[2]["gpus"][0].update(node="nowhere", first=0)
@@ -292,6 +294,80 @@ class ReadPlanTest(unittest.TestCase):
                      "cluster")
         self.stages[2]["gpus"][0]["node"] = "m"
         self.assertEqual(plan_of(self.data).num_ranks, 5)
+
+    def test_a_file_without_a_cluster(self):
+        for cluster in None, {}, {"nodes": []}:
+            with self.subTest(cluster):
+                self.data["cluster"] = cluster
+                self.refuses("cluster.nodes: none; expected the nodes that the plan is "
+                             "for")
+
+    def test_context_parallelism_without_its_kernels(self):
+        split = self.stages[1]["plan"]["parallelism"]
+        split.update(dp_degree=1, cp_degree=2)
+        self.assertEqual(plan_of(self.data).num_ranks, 5)
+        self.data["training"]["flash_attention"] = False
+        self.refuses("plan.stages[1].cp_degree: 2; expected 1, as "
+                     "training.flash_attention is false")
+        self.data["training"].update(flash_attention=True, sequence_length=18)
+        self.refuses("plan.stages[1].cp_degree: 2; expected twice it to divide the "
+                     "sequence length, 18")
+        self.data["training"]["sequence_length"] = 16
+        self.data["cluster"]["devices"][0]["supports_flash_attention"] = False
+        self.refuses("plan.stages[1].cp_degree: 2; expected 1, as flash attention does "
+                     "not run on test-gpu (node n)")
+
+    def test_offloading_without_a_host_link(self):
+        self.stages[0]["plan"]["offload"] = {"weights": 0.5}
+        del self.data["cluster"]["devices"][0]["host"]
+        self.refuses("plan.stages[0].plan.offload: given; expected none, as the host link "
+                     "of node n is not known")
+
+    def test_warm_up_counts_with_blocking_transfers(self):
+        self.data["plan"]["warm_up"] = {"passes": [4, 2, 1]}
+        self.data["training"].update(blocking_transfers=True, buffered_sends=True)
+        self.assertEqual(plan_of(self.data).pipelines[0].warm_up, (4, 2, 1))
+        self.data["training"]["buffered_sends"] = False
+        self.refuses("plan.warm_up.passes: given; expected none, as with "
+                     "blocking_transfers stages would wait for each other in a ring")
+
+    def test_chunks_of_a_device_that_differ(self):
+        data = plans.chain([(1, 2), (2, 0), (2, 4)], [degrees(dp=2) for _ in range(4)],
+                           schedule="interleaved", virtual_stages=2)
+        self.data, stages = data, data["plan"]["stages"]
+        for i, stage in enumerate(stages):
+            stage["gpus"] = [{"node": "n", "first": 2 * (i % 2), "count": 2}]
+        stages[2]["plan"]["parallelism"]["zero_stage"] = 1
+        self.refuses("plan.stages[2].plan.parallelism: other degrees or options; "
+                     "expected those of stages[0], a chunk of the same device")
+        stages[2]["plan"]["parallelism"]["zero_stage"] = 0
+        stages[2]["gpus"][0]["first"] = 2
+        self.refuses("plan.stages[2].gpus: other GPUs or another order; expected those "
+                     "of stages[0], a chunk of the same device")
+
+    def test_mixed_stages_beside_what_excludes_them(self):
+        self.data["training"]["blocking_transfers"] = True
+        plan, stage = self.data["plan"], self.stages[1]
+        stage["mixed"] = {"sharing": "routed", "groups": [
+            {"parallelism": degrees(), "share": 2}, {"parallelism": degrees(), "share": 2}]}
+        self.refuses("plan.stages[1].plan.parallelism: given; expected none, as each "
+                     "group has its own")
+        del stage["plan"]["parallelism"]
+        self.refuses("plan.stages[1].mixed.sharing: routed; expected lock-step, as "
+                     "training.blocking_transfers is set")
+        plan["schedule"] = "zb-h1"
+        self.refuses("plan.stages[1].mixed: the schedule zb-h1; expected 1f1b or gpipe "
+                     "with replicas that differ")
+
+    def test_state_fractions_that_do_not_fit_the_synchronisation(self):
+        self.data["replicated_plan"] = {"sync": "zero1", "pipelines": [
+            {"plan": self.data.pop("plan"), "num_microbatches": 4}]}
+        self.refuses("replicated_plan.pipelines[0].state_fraction: 0.0; expected a "
+                     "fraction above 0, at most 1")
+        self.data["replicated_plan"]["sync"] = "all-reduce"
+        self.data["replicated_plan"]["pipelines"][0]["state_fraction"] = 1
+        self.refuses("replicated_plan.pipelines[0].state_fraction: 1.0; expected none "
+                     "with all-reduce")
 
     def test_spellings_of_protobuf(self):
         right = plan_of(self.data)
@@ -330,7 +406,7 @@ class OptionsTest(unittest.TestCase):
     def test_numbers_that_mean_nothing(self):
         for option, value in (("--steps", "0"), ("--steps", "-1"),
                               ("--tolerance", "nan"), ("--tolerance", "-1"),
-                              ("--tolerance", "inf")):
+                              ("--tolerance", "inf"), ("--max-processes", "0")):
             told = io.StringIO()
             with (self.subTest(option=option, value=value),
                   contextlib.redirect_stderr(told),
@@ -338,6 +414,21 @@ class OptionsTest(unittest.TestCase):
                 parse_options(["p.json", f"{option}={value}"])
             self.assertEqual(ended.exception.code, 2)
             self.assertIn(f"{option}: {value}; expected", told.getvalue())
+
+
+@unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+class ProcessesTest(unittest.TestCase):
+
+    def test_more_processes_than_allowed(self):
+        data = plans.chain([(1, 3)], [degrees(dp=2), degrees()])
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(data, file)
+            file.flush()
+            told = io.StringIO()
+            with contextlib.redirect_stderr(told):
+                self.assertEqual(run_program(["--max-processes=2", file.name]), 2)
+        self.assertIn("plan: 3 GPUs, and so processes; expected at most 2 on one machine, "
+                      "or a greater --max-processes", told.getvalue())
 
 
 class TinyTest(unittest.TestCase):

@@ -74,11 +74,38 @@ def masks(first, count, mask, last=None):
             for i in range(count)]
 
 
+def cluster(gpus_of_nodes):
+    """A cluster of one GPU type, of nodes with so many GPUs each."""
+    link = {"bandwidth_bytes_per_s": 1e11, "pair_bandwidth_bytes_per_s": 1e11,
+            "latency_s": 1e-5}
+    efficiency = {"gemm_max_fraction": 0.6, "gemm_half_flops": 1e9,
+                  "attention_fraction": 0.6, "memory_fraction": 0.7,
+                  "kernel_launch_s": 5e-6, "host_launch_s": 1e-5}
+    device = {"type": "test-gpu", "peak_flops": {"fp32": 1e13, "fp16": 1e14},
+              "memory_bytes": 4e10, "memory_bandwidth_bytes_per_s": 1e12,
+              "supports_flash_attention": True, "efficiency": efficiency,
+              "host": {"bandwidth_bytes_per_s": 1e10, "memory_bytes": 1e12}}
+    return {"name": "test", "groups": ["test"], "devices": [device],
+            "nodes": [{"group": 0, "device": 0, "num_gpus": count, "intra_node": link,
+                       "names": [name]} for name, count in gpus_of_nodes.items()],
+            "link_types": [link], "links": [{"link_types": [0]}]}
+
+
+def gpus_of_nodes(stages):
+    """How many GPUs nodes must have for these stages."""
+    counts = {}
+    for run in (run for one in stages for run in one["gpus"]):
+        counts[run["node"]] = max(counts.get(run["node"], 1), run["first"] + run["count"])
+    return counts
+
+
 def plan(stages, global_batch=8, microbatch=2, sequence=16, of=None, **more):
     return {"format_version": "tangram.plan/v1", "model": of or model(**GPT),
+            # Beside their nodes two others, for tests that move stages.
+            "cluster": cluster({"k": 8, "m": 8, **gpus_of_nodes(stages)}),
             "training": {"global_batch_size": global_batch,
                          "sequence_length": sequence, "precision": "FP16",
-                         "optimizer": "ADAM"},
+                         "optimizer": "ADAM", "flash_attention": True},
             "plan": {"pipeline_microbatch_size": microbatch, "stages": stages, **more}}
 
 

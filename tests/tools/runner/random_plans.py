@@ -131,10 +131,12 @@ def random_plan(seed):
     data = plans.plan([], of=of, global_batch=samples,
                       sequence=pick.choice([32, 64]))
     del data["plan"]
+    data["cluster"] = plans.cluster(plans.gpus_of_nodes(
+        [stage for one in pipelines for stage in one["plan"]["stages"]]))
     data["training"]["optimizer"] = pick.choice(["ADAM", "SGD"])
     sync = pick.choice(["all-reduce", "zero1", "zero2"])
     if replicas > 1 and sync != "all-reduce":
-        fractions = [pick.choice([0, 0.3, 0.5, 0.9])]
+        fractions = [pick.choice([0.1, 0.3, 0.5, 0.9])]
         for one, fraction in zip(pipelines, fractions + [1 - fractions[0]]):
             one["state_fraction"] = fraction
     if replicas == 1:

@@ -5,6 +5,8 @@ import math
 import sys
 
 RIGHT, WRONG, BAD_INPUT, FAILED = range(4)
+# gloo connects each pair of them.
+MAX_PROCESSES = 128
 
 
 def _positive(text):
@@ -40,7 +42,18 @@ def parse(arguments):
                         help="of the first weights and the tokens (1)")
     parser.add_argument("--tolerance", type=_difference,
                         help="greatest relative difference (1e-9; 1e-3 in float32)")
+    parser.add_argument("--max-processes", type=_positive, default=MAX_PROCESSES,
+                        metavar="N", help="most processes to start on this machine "
+                        f"({MAX_PROCESSES})")
     return parser.parse_args(arguments)
+
+
+def _check_processes(num_ranks, most):
+    """Each takes memory and a start, so that far too many stop a machine."""
+    from .errors import PlanError
+    if num_ranks > most:
+        raise PlanError("plan", f"{num_ranks} GPUs, and so processes", f"at most {most} "
+                        "on one machine, or a greater --max-processes")
 
 
 def main(arguments):
@@ -65,6 +78,8 @@ def main(arguments):
         if not options.check and not options.dtype:
             check_precision(plan)
         launch.check_world(plan.num_ranks)
+        if not launch.started_by_torchrun():
+            _check_processes(plan.num_ranks, options.max_processes)
     except (PlanError, NotSupported) as error:
         print(f"{options.plan}: {error}", file=sys.stderr)
         return BAD_INPUT

@@ -6,13 +6,13 @@ the model once, uses each GPU once and divides evenly.
 
 import dataclasses
 import json
-from typing import Dict, Optional
 
 from . import limits
 from .boxes import shard
 from .errors import PlanError
 from .model import Cut, positions_between
 from .plan import Offload, Parallelism, Pipeline, Plan, Stage, Team
+from .read_cluster import read_nodes
 from .read_model import read_layers
 from .records import Record, parse
 from .schedule import SCHEDULES, route
@@ -27,10 +27,10 @@ UNREAD_FIELDS = ("islands", "evaluation", "unused_islands", "lower_bound_s",
                  "closed_form_s", "stats", "notes", "explanation", "provenance",
                  "alternatives", "runners_up", "constraints", "planner",
                  "planner_options", "replicated_evaluation")
-# They change how long an iteration takes, not what it computes.
-TIMING_FIELDS = ("flash_attention", "overlap_grad_reduce", "no_dropout",
-                 "blocking_transfers", "gradient_copy", "fused_loss",
-                 "buffered_sends")
+# They change how long an iteration takes, not what it computes; some plans need one
+# of the first three, or its absence.
+TIMING_FIELDS = ("flash_attention", "blocking_transfers", "buffered_sends",
+                 "overlap_grad_reduce", "no_dropout", "gradient_copy", "fused_loss")
 TRAINING_FIELDS = ("global_batch_size", "sequence_length", "precision", "optimizer",
                    "fp32_gradients", "bf16_moments", *TIMING_FIELDS)
 PRECISIONS = ("FP32", "FP16", "BF16", "FP8")
@@ -62,11 +62,10 @@ def plan_of(data):
     model = file.record("model", ("name", "layer_types", "layers"), ("details",))
     layers = read_layers(model)
     training = file.record("training", TRAINING_FIELDS)
-    for name in TIMING_FIELDS:
-        training.boolean(name)
+    switches = {name: training.boolean(name) for name in TIMING_FIELDS}
     batch = training.integer("global_batch_size", 1, limits.MAX_BATCH)
     reader = _Reader(layers, training.integer("sequence_length", 1, limits.MAX_POSITIONS),
-                     _gpus_of_nodes(file))
+                     read_nodes(file), switches)
     replicated = file.has("replicated_plan")
     if file.has("plan") + replicated + file.has("infeasible") > 1:
         raise PlanError("plan", "several answers",
@@ -85,20 +84,6 @@ def plan_of(data):
                 replicated)
 
 
-def _gpus_of_nodes(file) -> Optional[Dict[str, int]]:
-    """GPUs of each node of the cluster; None for a file without a cluster."""
-    if not file.has("cluster"):
-        return None
-    cluster = file.record("cluster", ("nodes",), (
-        "name", "groups", "devices", "link_types", "links", "assumptions"))
-    gpus = {}
-    for run in cluster.records("nodes", ("num_gpus", "names"), limits.MAX_NODES,
-                               ("group", "device", "intra_node")):
-        count = run.integer("num_gpus", 1, limits.MAX_GPUS_PER_NODE)
-        gpus.update((name, count) for name in run.texts("names", limits.MAX_NODES))
-    return gpus
-
-
 def _replicated(file, reader, batch):
     replicated = file.record("replicated_plan", ("sync", "pipelines"))
     sync = replicated.text("sync", SYNCS) or "all-reduce"
@@ -109,6 +94,11 @@ def _replicated(file, reader, batch):
             replica.record("plan", PIPELINE_FIELDS), None,
             replica.integer("num_microbatches", 1, limits.MAX_BATCH),
             replica.fraction("state_fraction")))
+    for i, pipeline in enumerate(pipelines):
+        if (pipeline.state_fraction > 0) != (sync != "all-reduce"):
+            raise PlanError(f"replicated_plan.pipelines[{i}].state_fraction",
+                            pipeline.state_fraction, "none with all-reduce"
+                            if sync == "all-reduce" else "a fraction above 0, at most 1")
     held = sum(p.state_fraction for p in pipelines)
     if sync != "all-reduce" and abs(held - 1) > 1e-6:
         raise PlanError("replicated_plan.pipelines.state_fraction",
@@ -123,10 +113,11 @@ def _replicated(file, reader, batch):
 class _Reader:
     """Reads pipelines. GPUs become ranks in the order in which they occur."""
 
-    def __init__(self, layers, sequence_length, nodes):
+    def __init__(self, layers, sequence_length, nodes, switches):
         self.layers = layers
         self.sequence_length = sequence_length
         self.nodes = nodes
+        self.switches = switches  # From the names of TIMING_FIELDS.
         self.ranks = {}
         self.samples = 0  # Of the pipelines read so far.
 
@@ -144,11 +135,11 @@ class _Reader:
         stages = data.records("stages", STAGE_FIELDS, limits.MAX_GPUS)
         devices = self._devices(field, schedule, chunks, len(stages),
                                 num_microbatches)
-        self.taken = len(self.ranks)
         self.placed = []
         result = []
         for i, stage in enumerate(stages):
-            result.append(self.stage(stage, i, devices, size, num_microbatches))
+            result.append(self.stage(stage, i, devices, size, num_microbatches,
+                                     schedule))
         self._check_cover(field, result)
         warm_up = self._warm_up(data, field, schedule, devices)
         first_sample = self.samples
@@ -171,30 +162,46 @@ class _Reader:
                             f"microbatches in a multiple of the {devices} devices")
         return devices
 
-    def stage(self, data, index, devices, size, num_microbatches):
+    def stage(self, data, index, devices, size, num_microbatches, schedule):
         field = data.field
         data.integer("island", -1, limits.MAX_NODES)
         data.text("made_by")
         plan = data.record("plan", STAGE_PLAN_FIELDS)
         begin, end = self._cut(plan, "begin"), self._cut(plan, "end")
         gpus = self._gpus(data)
+        mixed = data.has("mixed")
+        # A mixed stage has none of its own.
+        if not mixed or plan.has("parallelism"):
+            parallelism = _parallelism(plan)
+        else:
+            parallelism = Parallelism()
         if index < devices:
             ranks = self._claim(gpus, field)
-            self.placed.append((gpus, ranks))
+            self.placed.append((gpus, ranks, parallelism))
         else:
-            first, ranks = self.placed[index % devices]
+            first, ranks, own = self.placed[index % devices]
+            wanted = f"those of stages[{index % devices}], a chunk of the same device"
             if gpus != first:
-                raise PlanError(field + ".gpus", "other GPUs or another order",
-                                f"those of stages[{index % devices}], a chunk of "
-                                "the same device")
+                raise PlanError(field + ".gpus", "other GPUs or another order", wanted)
+            if parallelism != own:
+                raise PlanError(field + ".plan.parallelism",
+                                "other degrees or options", wanted)
         masks, drops = self._masks(plan, begin, end)
         offload = plan.record("offload", OFFLOAD_FIELDS)
         offload = Offload(*(offload.fraction(name) for name in OFFLOAD_FIELDS))
-        if data.has("mixed"):
+        if offload != Offload():
+            self._check_host_links(gpus, field)
+        if mixed:
+            if parallelism != Parallelism():
+                raise PlanError(field + ".plan.parallelism", "given",
+                                "none, as each group has its own")
+            if schedule not in ("1f1b", "gpipe"):
+                raise PlanError(field + ".mixed", f"the schedule {schedule}",
+                                "1f1b or gpipe with replicas that differ")
             teams = self._groups(data.record("mixed", ("sharing", "groups")), ranks,
                                  size, num_microbatches)
         else:
-            teams = [Team(_parallelism(plan), ranks, 0, size)]
+            teams = [Team(parallelism, ranks, 0, size)]
         stage = Stage(index, begin, end, tuple(teams), masks, drops, offload)
         used = sum(team.parallelism.num_ranks for team in teams)
         if used != len(ranks):
@@ -202,7 +209,30 @@ class _Reader:
                             f"{used}, as tp x cp x dp")
         for team in teams:
             self._check_splits(stage, team, field)
+            if team.parallelism.cp_degree > 1:
+                self._check_context_parallel(team.parallelism.cp_degree, gpus, field)
         return stage
+
+    def _check_host_links(self, gpus, field):
+        for name, _ in gpus:
+            if not self.nodes[name].knows_host_link:
+                raise PlanError(field + ".plan.offload", "given", "none, as the host "
+                                f"link of node {name} is not known")
+
+    def _check_context_parallel(self, degree, gpus, field):
+        """Each rank computes attention of chunks of the sequence from both its ends,
+        with kernels of flash attention."""
+        field += ".cp_degree"
+        if self.sequence_length % (2 * degree):
+            raise PlanError(field, degree, "twice it to divide the sequence length, "
+                            f"{self.sequence_length}")
+        if not self.switches["flash_attention"]:
+            raise PlanError(field, degree, "1, as training.flash_attention is false")
+        for name, _ in gpus:
+            node = self.nodes[name]
+            if not node.supports_flash_attention:
+                raise PlanError(field, degree, "1, as flash attention does not run on "
+                                f"{node.device} (node {name})")
 
     def _claim(self, gpus, field):
         ranks = []
@@ -224,6 +254,9 @@ class _Reader:
         if len(groups) < 2 or sum(shares) != whole:
             raise PlanError(field + ".groups", f"{len(groups)} with a sum of shares "
                             f"of {sum(shares)}", f"at least two with a sum of {whole}")
+        if sharing == "routed" and self.switches["blocking_transfers"]:
+            raise PlanError(field + ".sharing", "routed", "lock-step, as "
+                            "training.blocking_transfers is set")
         routes = route(shares) if sharing == "routed" else []
         teams, rank, sample = [], 0, 0
         for g, group in enumerate(groups):
@@ -277,13 +310,13 @@ class _Reader:
             node = run.text("node")
             first = run.integer("first", 0, limits.MAX_GPUS_PER_NODE)
             count = run.integer("count", 1, limits.MAX_GPUS_PER_NODE)
-            if self.nodes is not None:
-                if node not in self.nodes:
-                    raise PlanError(run.path("node"), json.dumps(node),
-                                    "a node of the cluster")
-                if first + count > self.nodes[node]:
-                    raise PlanError(run.field, f"GPU {first + count - 1} of node {node}",
-                                    f"one of its {self.nodes[node]} GPUs, counted from 0")
+            if node not in self.nodes:
+                raise PlanError(run.path("node"), json.dumps(node),
+                                "a node of the cluster")
+            there = self.nodes[node].num_gpus
+            if first + count > there:
+                raise PlanError(run.field, f"GPU {first + count - 1} of node {node}",
+                                f"one of its {there} GPUs, counted from 0")
             gpus += [(node, first + i) for i in range(count)]
             if len(gpus) > limits.MAX_GPUS:
                 raise PlanError(data.path("gpus"), len(gpus),
@@ -350,6 +383,9 @@ class _Reader:
         field += ".warm_up.passes"
         if schedule != "1f1b":
             raise PlanError(field, "given", f"none, as the schedule is {schedule}")
+        if self.switches["blocking_transfers"] and not self.switches["buffered_sends"]:
+            raise PlanError(field, "given", "none, as with blocking_transfers stages "
+                            "would wait for each other in a ring")
         if len(counts) != devices or any(
                 count < least for count, least in zip(counts, counts[1:] + (1,))):
             raise PlanError(field, list(counts),

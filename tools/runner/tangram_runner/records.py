@@ -7,6 +7,7 @@ Anything else is a PlanError of field, value and what was expected.
 
 import json
 import re
+import sys
 
 from .errors import PlanError
 
@@ -109,10 +110,12 @@ class Record:
         return bool(value)
 
     def fraction(self, name):
-        value = self.raw(name) if self.has(name) else 0
-        number = _number(value)
-        if number is None or not 0 <= number <= 1:
-            self._refuse(name, "a fraction from 0 to 1")
+        return self.number(name, 1, "a fraction from 0 to 1")
+
+    def number(self, name, most=sys.float_info.max, expected="a number from 0"):
+        number = _number(self.raw(name)) if self.has(name) else 0.0
+        if number is None or not 0 <= number <= most:
+            self._refuse(name, expected)
         return number
 
     def text(self, name, among=None, default=""):
