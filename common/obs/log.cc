@@ -1,5 +1,6 @@
 #include "common/obs/log.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -86,19 +87,29 @@ std::string JsonString(absl::string_view text) {
   return out;
 }
 
-// Logs gRPC's errors, each place in its code at most once a minute. They are
-// about connections that it will restore, and callers can cause any number of
-// them.
-void LogFromGrpc(gpr_log_func_args* args) {
-  if (args->severity != GPR_LOG_SEVERITY_ERROR) {
-    Log(LogLevel::kDebug, args->message, {{"source", "grpc"}});
-    return;
-  }
+// Logs a library's errors, each place in its code at most once a minute.
+// Callers can cause any number of them.
+void LogFromLibrary(absl::string_view library, absl::string_view message,
+                    absl::string_view file, int line) {
   static SparseKinds& errors = *new SparseKinds();
-  const auto times = errors.Note(absl::StrCat(args->file, ":", args->line));
+  const auto times = errors.Note(absl::StrCat(file, ":", line));
   if (!times.has_value()) return;
-  Log(LogLevel::kWarning, args->message,
-      {{"source", "grpc"}, {"times", *times}});
+  Log(LogLevel::kWarning, message, {{"source", library}, {"times", *times}});
+}
+
+// Errors are about connections that gRPC will restore.
+void LogFromGrpc(gpr_log_func_args* args) {
+  if (args->severity == GPR_LOG_SEVERITY_ERROR) {
+    LogFromLibrary("grpc", args->message, args->file, args->line);
+  } else {
+    Log(LogLevel::kDebug, args->message, {{"source", "grpc"}});
+  }
+}
+
+// Errors are about messages that it refuses to read.
+void LogFromProtobuf(google::protobuf::LogLevel /*level*/, const char* file,
+                     int line, const std::string& message) {
+  LogFromLibrary("protobuf", message, file, line);
 }
 
 // Returns whether a value would run into its neighbours or start a new line.
@@ -146,6 +157,7 @@ void StartLog(LogFormat format, LogLevel level) {
   logger->flush_on(spdlog::level::debug);
   spdlog::set_default_logger(std::move(logger));
   gpr_set_log_function(LogFromGrpc);
+  google::protobuf::SetLogHandler(LogFromProtobuf);
   started = true;
 }
 

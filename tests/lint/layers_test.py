@@ -24,7 +24,8 @@ SERVICES = ("common/wire coordinator/planning coordinator/rpc coordinator/store"
             " coordinator/web coordinator worker/service"
             " worker/adapters/process cli/commands cli/print cli/remote")
 THIRD_PARTY = {
-    r"\.pb\.h|google/protobuf/": SERVICES,
+    r"\.pb\.h|google/protobuf/(?!stubs/logging)": SERVICES,
+    r"google/protobuf/stubs/logging": "common/obs",
     r"grpc(pp)?/": SERVICES + " common/obs common/security coordinator/auth",
     r"openssl/": "common/digest common/security coordinator/auth",
     r"(spdlog|prometheus)/": "common/obs",

@@ -1,5 +1,8 @@
 #include "common/obs/log.h"
 
+#include <google/protobuf/wrappers.pb.h>
+
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -112,6 +115,22 @@ TEST(LogTest, LinesGoToStandardError) {
   EXPECT_THAT(out, ::testing::MatchesRegex(
                        "\\{\"time\":\"[0-9T:.-]+Z\",\"level\":\"info\","
                        "\"message\":\"ready\",\"port\":7070\\}\n"));
+}
+
+// Any caller can send bytes that are not UTF-8 where a string should be.
+TEST(LogTest, LinesOfProtocolBuffersAreLinesOfTheLog) {
+  const std::string bad = "\x0a\x01\xff";  // Field 1 has one byte, 0xff.
+  StartLog(LogFormat::kJson, LogLevel::kInfo);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 100; ++i) {
+    google::protobuf::StringValue value;
+    EXPECT_FALSE(value.ParseFromString(bad));
+  }
+  const std::string out = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
+  const auto line = nlohmann::json::parse(out);
+  EXPECT_EQ(line.at("source"), "protobuf");
+  EXPECT_EQ(line.at("level"), "warning");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using testing::ExpectOutcomes;
 using testing::MegatronBase;
 using testing::MegatronMoeBase;
 
-TEST(ImportMegatronLayersTest, ReadsRecomputation) {
+TEST(MegatronOptionsTest, ReadsRecomputation) {
   ExpectOutcomes(
       MegatronBase(),
       "b4/32 1f1b adam dropout flash: 0-5 tp2 cp1 dp2 ep1 zero0 @0.0 | "
@@ -127,7 +127,7 @@ TEST(ImportMegatronLayersTest, ReadsRecomputation) {
       });
 }
 
-TEST(ImportMegatronLayersTest, ReadsExperts) {
+TEST(MegatronOptionsTest, ReadsExperts) {
   ExpectOutcomes(
       MegatronMoeBase(),
       "b4/32 1f1b adam flash: 0-3 tp1 cp1 dp4 ep4 zero0 @0.0 | "
