@@ -315,6 +315,7 @@ class WorkerPool {
     // Workers whose answers were rejected or are not believed yet. Their new
     // connections do not get the task.
     std::set<WorkerIdentity> rejected;
+    double rejected_s = 0;  // When the last one joined.
     // Damaged answers that came while these workers held the task.
     std::map<WorkerIdentity, int> damaged;
     // Errors that are faults once another worker has answered.
@@ -328,6 +329,7 @@ class WorkerPool {
     // Returns why it fails if nobody answers. `is_sole`: nobody else can be
     // asked; false: the others stay silent.
     absl::Status Failure(bool is_sole) const;
+    void NoteRejected(const WorkerIdentity& worker, double now_s);
   };
 
   // "worker w1 (tangram 1.2)".
@@ -390,16 +392,15 @@ class WorkerPool {
   // that nobody waits for it. `patience` is a factor of that time.
   bool IsSilent(const Worker& worker, double since_s, double patience = 1) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether a verdict on the task stands because all other workers that
-  // could be asked are silent.
+  // Returns whether a verdict on the task, or the failure of max_losses
+  // workers, stands because all others that could be asked are silent.
   bool IsJudged(TaskId id, const Task& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets the verdicts of a worker.
   void WithdrawVerdicts(const WorkerIdentity& worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Fails the queries with rejected answers that no other worker can answer, or
-  // that max_losses workers answered wrongly, and those with a verdict that
-  // stands.
+  // Fails the queries with rejected answers that no other worker can answer,
+  // and those for which IsJudged.
   void FailDisputed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Revokes the leases of `worker`.
   void TakeBack(WorkerId worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -99,7 +99,7 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
   ReportRejection(fault, adapter.name, answer.rejection);
   EndAttempt(answer.task, id, QueryEvent::kRejected);
   queue_.Refuse(id, answer.task);
-  task.rejected.insert(worker.identity);
+  task.NoteRejected(worker.identity, options_.now_s());
   task.last_fault = fault.text;
   disputed_.insert(answer.task);
   if (answer.rejection == RejectionReason::kError) {
@@ -129,7 +129,7 @@ void WorkerPool::RejectDamaged(WorkerId id, const WorkerAnswer& answer) {
     Task& task = tasks_.at(lease);
     if (++task.damaged[worker.identity] < options_.queue.max_losses) continue;
     const AdapterId& adapter = task.asked->adapter;
-    task.rejected.insert(worker.identity);
+    task.NoteRejected(worker.identity, options_.now_s());
     task.last_fault =
         FaultOf(worker, absl::StrCat(Text(worker), ", adapter ", adapter.name,
                                      " ", adapter.version, ": ", message))

@@ -49,7 +49,7 @@ bool WorkerPool::Believe(WorkerId id, const WorkerAnswer& answer) {
       queue_.Exclude(other, answer.task);
     }
   }
-  task.rejected.insert(worker.identity);
+  task.NoteRejected(worker.identity, options_.now_s());
   disputed_.insert(answer.task);
   FailDisputed();
   LeaseToAll();
@@ -108,6 +108,11 @@ absl::Status WorkerPool::Task::Failure(bool is_sole) const {
   return {first->error.code(), first->fault.text};
 }
 
+void WorkerPool::Task::NoteRejected(const WorkerIdentity& worker,
+                                    double now_s) {
+  if (rejected.insert(worker).second) rejected_s = now_s;
+}
+
 bool WorkerPool::IsSilent(const Worker& worker, double since_s,
                           double patience) const {
   const bool has_answered = worker.answered > 0;
@@ -119,8 +124,12 @@ bool WorkerPool::IsSilent(const Worker& worker, double since_s,
 }
 
 bool WorkerPool::IsJudged(TaskId id, const Task& task) const {
-  if (task.verdicts.empty()) return false;
   double since_s = options_.now_s();
+  if (task.verdicts.empty()) {
+    const int num_workers = static_cast<int>(task.rejected.size());
+    if (num_workers < options_.queue.max_losses) return false;
+    since_s = task.rejected_s;
+  }
   for (const auto& [identity, verdict] : task.verdicts) {
     since_s = std::min(since_s, verdict.given_s);
   }
@@ -140,19 +149,14 @@ void WorkerPool::WithdrawVerdicts(const WorkerIdentity& worker) {
   }
 }
 
-// A disputed task fails if no worker could answer it, or if no worker holds it
-// and max_losses workers answered wrongly. Connections of one worker count
-// once. Workers that are busy are waited for, because a verdict may be a lie;
-// those that stay silent are not.
+// Connections of one worker count once. Workers that are busy are waited for,
+// because the others may have lied; those that stay silent are not.
 void WorkerPool::FailDisputed() {
   std::vector<std::pair<TaskId, absl::Status>> hopeless;
   for (const TaskId id : disputed_) {
     const Task& task = tasks_.at(id);
-    const int num_workers = static_cast<int>(task.rejected.size());
-    const bool is_enough =
-        num_workers >= options_.queue.max_losses && !queue_.IsHeld(id);
     const bool is_sole = !queue_.CanServe(id);
-    if (is_enough || is_sole || IsJudged(id, task)) {
+    if (is_sole || IsJudged(id, task)) {
       hopeless.emplace_back(id, task.Failure(is_sole));
     }
   }

@@ -280,21 +280,54 @@ TEST_F(WrongAnswersTest, ConnectionsOfOneWorkerCountOnce) {
   EXPECT_THAT(run.get(), IsOk());
 }
 
-TEST_F(WrongAnswersTest, ThreeWorkersThatRejectAQueryAreEnough) {
-  std::vector<RecordingWorker> bad(4);
-  std::vector<WorkerId> ids;
-  auto run = RunAside(Queries(1));
-  for (int i = 0; i < 4; ++i) {
-    ids.push_back(pool_.Connect(Named(absl::StrCat("bad", i)), bad[i]));
+class ThreeLiarsTest : public WrongAnswersTest {
+ protected:
+  // A good worker is busy with one query, and three others fail the next one.
+  void SetUp() override {
+    good_id_ = pool_.Connect(Named("good"), good_);
+    earlier_ = RunAside(Queries(1));
+    good_.AwaitLeases(1);
+    disputed_ = RunAside(Queries(1, 1));
+    for (int i = 0; i < 3; ++i) {
+      bad_ids_.push_back(pool_.Connect(Named(absl::StrCat("bad", i)), bad_[i]));
+      const TaskId task = bad_[i].AwaitLeases(1)[0];
+      if (i == 1) {
+        AnswerWrongly(bad_ids_[i], task);
+      } else {
+        AnswerWithError(bad_ids_[i], task, absl::InternalError("crash"));
+      }
+    }
   }
-  const TaskId task = bad[0].AwaitLeases(1)[0];
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_THAT(bad[i].AwaitLeases(1), ElementsAre(task));
-    AnswerWrongly(ids[i], task);
+  void PassTo(double now_s) {
+    now_s_ = now_s;
+    pool_.Heard(good_id_);
+    for (const WorkerId id : bad_ids_) pool_.Heard(id);
+    pool_.Tick();
   }
-  EXPECT_THAT(run.get(),
+
+  RecordingWorker good_;
+  RecordingWorker bad_[3];
+  WorkerId good_id_ = 0;
+  std::vector<WorkerId> bad_ids_;
+  std::future<absl::StatusOr<WorkerPool::BatchResult>> earlier_;
+  std::future<absl::StatusOr<WorkerPool::BatchResult>> disputed_;
+};
+
+TEST_F(ThreeLiarsTest, DoNotFailAQueryThatABusyWorkerCanAnswer) {
+  AnswerWith(good_id_, good_.AwaitLeases(1)[0], 0);
+  EXPECT_THAT(earlier_.get(), IsOk());
+  AnswerWith(good_id_, good_.AwaitLeases(2)[1], 1);
+  EXPECT_THAT(StepsOf(*disputed_.get()), ElementsAre(1));
+}
+
+TEST_F(ThreeLiarsTest, FailAQueryIfAllOthersAreSilent) {
+  PassTo(59);
+  EXPECT_EQ(pool_.Counts().pending, 1);
+  PassTo(61);
+  EXPECT_THAT(disputed_.get(),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("worker bad2")));
-  EXPECT_THAT(bad[3].AwaitLeases(0), IsEmpty());
+  AnswerWith(good_id_, good_.AwaitLeases(1)[0], 0);
+  EXPECT_THAT(earlier_.get(), IsOk());
 }
 
 TEST_F(WrongAnswersTest, AnErrorThatIsNoAnswerIsAskedAgainElsewhere) {
