@@ -101,7 +101,11 @@ absl::StatusOr<CoordinatorState> OpenState(const StatePlace& place,
   if (!place.database.empty()) {
     state.jobs_at = "--database";
     TANGRAM_ASSIGN_OR_RETURN(auto jobs, OpenPostgresDatabase(place.database));
-    TANGRAM_ASSIGN_OR_RETURN(state.jobs, CreateSqlJobStore(std::move(jobs)));
+    auto store = CreateSqlJobStore(std::move(jobs));
+    if (absl::IsDataLoss(store.status())) {
+      return JobsAreDamaged(state.jobs_at, store.status());
+    }
+    TANGRAM_ASSIGN_OR_RETURN(state.jobs, std::move(store));
   } else if (!place.state_dir.empty()) {
     TANGRAM_RETURN_IF_ERROR(MakeFolder(place.state_dir));
     state.jobs_at = JobFile(place);

@@ -1,5 +1,6 @@
 #include "coordinator/store/job_row.h"
 
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr absl::string_view kRequestFormat = "tangram job request 1";
 constexpr absl::string_view kOutcomeFormat = "tangram job outcome 1";
+constexpr absl::string_view kEndFormat = "tangram job end 1";
 constexpr int64_t kLastState = static_cast<int64_t>(JobState::kCancelled);
 constexpr int64_t kLastCode =
     static_cast<int64_t>(absl::StatusCode::kUnauthenticated);
@@ -54,6 +56,16 @@ absl::Status CheckNumbers(const SqlRow& row) {
   return FieldError("state", row.Int(2),
                     has_ended ? "that of a job that ended"
                               : "that of a job that has not ended");
+}
+
+absl::Status CheckEnd(const Job& job, absl::string_view end_seal) {
+  if (end_seal.empty()) return absl::OkStatus();
+  if (IsFinished(job.state) && end_seal == EndSeal(job)) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      "cancel_requested, attempts, losses, owner, submitted_s, started_s or "
+      "finished_s: they have another checksum");
 }
 
 absl::Status CheckSeals(const Job& job, absl::string_view request_seal,
@@ -119,23 +131,34 @@ std::string OutcomeSeal(const Job& job) {
                  static_cast<int64_t>(job.error.code())});
 }
 
+std::string EndSeal(const Job& job) {
+  return SealOf({kEndFormat, job.id, job.owner},
+                {job.cancel_requested ? 1 : 0, job.attempts, job.losses,
+                 std::bit_cast<int64_t>(job.submitted_s),
+                 std::bit_cast<int64_t>(job.started_s),
+                 std::bit_cast<int64_t>(job.finished_s)});
+}
+
 JobState StateOf(int64_t number) {
   return number >= 0 && number <= kLastState ? static_cast<JobState>(number)
                                              : JobState::kFailed;
 }
 
-Job JobOf(const SqlRow& row) {
+StoredJob JobOf(const SqlRow& row) {
   Job job = Read(row);
-  const absl::Status damage = CheckNumbers(row);
-  return damage.ok() ? job : DamagedJob(std::move(job), damage);
+  absl::Status damage = CheckNumbers(row);
+  if (damage.ok()) damage = CheckEnd(job, row.String(kEndSealColumn));
+  if (damage.ok()) return {.job = std::move(job)};
+  return {.job = DamagedJob(std::move(job), damage), .is_damaged = true};
 }
 
-WholeJob WholeJobOf(const SqlRow& row) {
+StoredJob WholeJobOf(const SqlRow& row) {
   Job job = Read(row);
-  job.request = row.String(13);
-  job.result = row.String(14);
+  job.request = row.String(14);
+  job.result = row.String(15);
   absl::Status damage = CheckNumbers(row);
-  if (damage.ok()) damage = CheckSeals(job, row.String(15), row.String(16));
+  if (damage.ok()) damage = CheckSeals(job, row.String(16), row.String(17));
+  if (damage.ok()) damage = CheckEnd(job, row.String(kEndSealColumn));
   if (damage.ok()) return {.job = std::move(job)};
   return {.job = DamagedJob(std::move(job), damage), .is_damaged = true};
 }

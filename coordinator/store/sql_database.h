@@ -31,6 +31,9 @@ class SqlRow {
 struct SqlDialect {
   // Type of a column that numbers the rows in order.
   const char* sequence = "";
+  // Query of the last number that the rows of the table ?1 were given. Empty:
+  // a changed row does not keep others from getting a number.
+  const char* last_sequence = "";
   const char* blob = "";  // Type of a column of bytes.
   // Suffix of a SELECT of rows to change. Skips rows that another connection is
   // changing.

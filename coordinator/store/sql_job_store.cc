@@ -1,5 +1,6 @@
 #include "coordinator/store/sql_job_store.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -68,12 +69,21 @@ constexpr char kSeals[] = R"(
   ALTER TABLE jobs ADD COLUMN request_seal {blob} NOT NULL DEFAULT '';
   ALTER TABLE jobs ADD COLUMN outcome_seal {blob} NOT NULL DEFAULT '';
 )";
-// The first version whose rows have seals.
-constexpr int64_t kSealedFormat = 5;
+// The seal of the columns that change until a job has ended.
+constexpr char kEndSeals[] = R"(
+  ALTER TABLE jobs ADD COLUMN end_seal {blob} NOT NULL DEFAULT '';
+)";
+// The first version whose rows have all seals.
+constexpr int64_t kSealedFormat = 6;
+
+// The largest number of a row. Jobs are numbered from 1 on. After 2^63 - 1
+// there is no other, so no job could be submitted.
+constexpr int64_t kMaxSequence = int64_t{1} << 62;
 
 std::vector<std::string> Steps(const SqlDialect& dialect) {
   std::vector<std::string> steps;
-  for (const char* step : {kTables, kShares, kLosses, kIndexes, kSeals}) {
+  for (const char* step :
+       {kTables, kShares, kLosses, kIndexes, kSeals, kEndSeals}) {
     steps.push_back(absl::StrReplaceAll(
         step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
   }
@@ -99,17 +109,29 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
 #define OLD_JOBS                                                             \
   "SELECT id FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < " \
   "?1 ORDER BY finished_s LIMIT ?2"
-// One more attempt or loss. A count out of range stays so, and the row proves
-// damaged; adding to it may overflow.
+// One more attempt or loss. A count out of range stays as it is, and the row
+// proves damaged; adding to it may overflow.
 #define ONE_MORE(count)                                      \
-  "CASE WHEN " count " BETWEEN 0 AND 1000000000 THEN " count \
-  " + 1 ELSE -1 "                                            \
-  "END"
+  "CASE WHEN " count " BETWEEN 0 AND 1073741823 THEN " count \
+  " + 1 ELSE " count " END"
+static_assert(kMaxAttempts == 1'073'741'823);
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
 
 absl::Status NoSuchJob(const std::string& id) {
   return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
+}
+
+// An error of a statement that every sound database runs is damage. Statements
+// themselves tell operators nothing; SQLite's follow in parentheses, those of
+// PostgreSQL after the number of their line.
+absl::Status DamageOf(const absl::Status& status, absl::string_view what) {
+  if (!absl::IsInternal(status)) return status;
+  absl::string_view message = status.message();
+  for (const absl::string_view statement : {" (", " LINE "}) {
+    message = message.substr(0, message.find(statement));
+  }
+  return absl::DataLossError(absl::StrCat(what, ": ", message));
 }
 
 int64_t Number(JobState state) { return static_cast<int64_t>(state); }
@@ -123,11 +145,13 @@ class SqlJobStore : public JobStore {
   absl::Status Initialise() {
     const MutexLock lock(mutex_);
     const SqlDialect& dialect = database_->dialect();
-    TANGRAM_ASSIGN_OR_RETURN(const int64_t found_version,
-                             Migrate(*database_, "jobs", Steps(dialect)));
-    // Fails if a table of the right name has other columns.
-    TANGRAM_RETURN_IF_ERROR(database_->Run("SELECT " TANGRAM_WHOLE_JOB_COLUMNS
-                                           " FROM jobs LIMIT 1"));
+    const absl::StatusOr<int64_t> found =
+        Migrate(*database_, "jobs", Steps(dialect));
+    if (!found.ok()) {
+      return DamageOf(found.status(), "the tables have another format");
+    }
+    const int64_t found_version = *found;
+    TANGRAM_RETURN_IF_ERROR(CheckTables());
     if (found_version > 0 && found_version < kSealedFormat) {
       TANGRAM_RETURN_IF_ERROR(SealOldRows());
     }
@@ -145,7 +169,7 @@ class SqlJobStore : public JobStore {
         "ON CONFLICT (id) DO NOTHING",
         {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key, now_s,
          Blob{seal}}));
-    TANGRAM_ASSIGN_OR_RETURN(WholeJob kept, FindWhole(job.id));
+    TANGRAM_ASSIGN_OR_RETURN(StoredJob kept, FindWhole(job.id));
     if (kept.is_damaged) return kept.job.error;
     if (kept.job.request == job.request) return kept.job;
     return absl::AlreadyExistsError(absl::StrCat(
@@ -189,7 +213,7 @@ class SqlJobStore : public JobStore {
                      "CAST(state AS INTEGER) ELSE 3 END) & 1) = 1",
                      filter.tenant.empty() ? "" : " AND share_key = ?4",
                      " ORDER BY sequence DESC LIMIT ?3"),
-        values, [&](const SqlRow& row) { jobs.push_back(JobOf(row)); }));
+        values, [&](const SqlRow& row) { jobs.push_back(JobOf(row).job); }));
     return jobs;
   }
 
@@ -218,13 +242,14 @@ class SqlJobStore : public JobStore {
         OutcomeSeal({.id = id, .state = JobState::kCancelled});
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
+    const absl::StatusOr<bool> changed = ChangeAndSeal(
         "UPDATE jobs SET cancel_requested = 1, "
         "finished_s = CASE state WHEN 0 THEN ?1 ELSE finished_s END, "
         "outcome_seal = CASE state WHEN 0 THEN ?4 ELSE outcome_seal END, "
         "state = CASE state WHEN 0 THEN ?2 ELSE state END "
         "WHERE id = ?3 AND state IN (0, 1)",
-        {now_s, Number(JobState::kCancelled), id, Blob{seal}}));
+        {now_s, Number(JobState::kCancelled), id, Blob{seal}});
+    TANGRAM_RETURN_IF_ERROR(changed.status());
     return Find(id);
   }
 
@@ -254,7 +279,7 @@ class SqlJobStore : public JobStore {
                      database_->dialect().skip_locked,
                      ") RETURNING " TANGRAM_WHOLE_JOB_COLUMNS ", sequence");
     while (true) {
-      std::optional<WholeJob> taken;
+      std::optional<StoredJob> taken;
       int64_t sequence = 0;
       TANGRAM_RETURN_IF_ERROR(
           database_->Run(claim, values, [&](const SqlRow& row) {
@@ -277,7 +302,7 @@ class SqlJobStore : public JobStore {
           "UPDATE jobs SET lease_until_s = ?4 WHERE " IS_HELD
           " RETURNING " TANGRAM_JOB_COLUMNS,
           {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s + lease_s},
-          [&](const SqlRow& row) { held.push_back(JobOf(row)); }));
+          [&](const SqlRow& row) { held.push_back(JobOf(row).job); }));
     }
     return held;
   }
@@ -305,15 +330,17 @@ class SqlJobStore : public JobStore {
     const std::string seal = OutcomeSeal(ended);
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "UPDATE jobs SET state = ?4, finished_s = ?5, result = ?6, "
-        "error_code = ?7, error_message = ?8, outcome_seal = ?9 "
-        "WHERE " IS_HELD,
-        {lease.job_id, lease.owner, int64_t{lease.attempt},
-         Number(outcome.state), now_s, Blob{outcome.result},
-         static_cast<int64_t>(outcome.error.code()),
-         Blob{outcome.error.message()}, Blob{seal}}));
-    if (database_->num_changed() == 1) return absl::OkStatus();
+    TANGRAM_ASSIGN_OR_RETURN(
+        const bool has_ended,
+        ChangeAndSeal(
+            "UPDATE jobs SET state = ?4, finished_s = ?5, result = ?6, "
+            "error_code = ?7, error_message = ?8, outcome_seal = ?9 "
+            "WHERE " IS_HELD,
+            {lease.job_id, lease.owner, int64_t{lease.attempt},
+             Number(outcome.state), now_s, Blob{outcome.result},
+             static_cast<int64_t>(outcome.error.code()),
+             Blob{outcome.error.message()}, Blob{seal}}));
+    if (has_ended) return absl::OkStatus();
     // Perhaps an earlier call succeeded and only its reply was lost.
     TANGRAM_ASSIGN_OR_RETURN(const Job job, Find(lease.job_id));
     if (IsFinished(job.state) && LeaseOf(job) == lease) {
@@ -352,12 +379,25 @@ class SqlJobStore : public JobStore {
     // Looks first, because there rarely is one and looking does not lock the
     // database.
     bool has_old = false;
+    // Their seal says that the time of their end, or its like, is wrong.
+    std::vector<std::pair<int64_t, Job>> damaged;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
-        OLD_JOBS, which, [&](const SqlRow&) { has_old = true; }));
+        "SELECT " TANGRAM_JOB_COLUMNS
+        ", sequence FROM jobs WHERE id IN (" OLD_JOBS ")",
+        which, [&](const SqlRow& row) {
+          has_old = true;
+          StoredJob old = JobOf(row);
+          if (!old.is_damaged || row.String(kEndSealColumn).empty()) return;
+          damaged.emplace_back(row.Int(kNumJobColumns), std::move(old.job));
+        }));
     if (!has_old) return 0;
     int64_t num_deleted = 0;
     const absl::Status status = database_->Transact(
         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          // They end now, and so are kept for their time.
+          for (const auto& [sequence, job] : damaged) {
+            TANGRAM_RETURN_IF_ERROR(Fail(sequence, job, now_s));
+          }
           TANGRAM_RETURN_IF_ERROR(database_->Run(
               "DELETE FROM events WHERE job_id IN (" OLD_JOBS ")", which));
           TANGRAM_RETURN_IF_ERROR(database_->Run(
@@ -370,6 +410,52 @@ class SqlJobStore : public JobStore {
   }
 
  private:
+  // Returns kDataLoss if a table has other columns or numbers than ours.
+  absl::Status CheckTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const char* read : {"SELECT " TANGRAM_WHOLE_JOB_COLUMNS
+                             ", sequence, lease_until_s, last_event "
+                             "FROM jobs LIMIT 1",
+                             "SELECT job_id, number, progress "
+                             "FROM events LIMIT 1"}) {
+      TANGRAM_RETURN_IF_ERROR(
+          DamageOf(database_->Run(read), "the tables are not those of jobs"));
+    }
+    int64_t last = 0;
+    const auto take = [&last](const SqlRow& row) {
+      last = std::max(last, row.Int(0));
+    };
+    const char* const last_given = database_->dialect().last_sequence;
+    if (*last_given == '\0') return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT MAX(sequence) FROM jobs", {}, take));
+    TANGRAM_RETURN_IF_ERROR(database_->Run(last_given, {"jobs"}, take));
+    if (last <= kMaxSequence) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(
+        "jobs.sequence: ", last, "; expected at most ", kMaxSequence));
+  }
+
+  // Runs an UPDATE of one job, and seals the row if the job has ended. Returns
+  // whether it changed a row.
+  absl::StatusOr<bool> ChangeAndSeal(const std::string& update,
+                                     absl::Span<const SqlValue> values)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::optional<StoredJob> changed;
+    const absl::Status status = database_->Transact(
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+          TANGRAM_RETURN_IF_ERROR(database_->Run(
+              absl::StrCat(update, " RETURNING " TANGRAM_JOB_COLUMNS), values,
+              [&](const SqlRow& row) { changed = JobOf(row); }));
+          const bool has_ended = changed.has_value() && !changed->is_damaged &&
+                                 IsFinished(changed->job.state);
+          if (!has_ended) return absl::OkStatus();
+          const std::string seal = EndSeal(changed->job);
+          return database_->Run("UPDATE jobs SET end_seal = ?2 WHERE id = ?1",
+                                {changed->job.id, Blob{seal}});
+        });
+    TANGRAM_RETURN_IF_ERROR(status);
+    return changed.has_value();
+  }
+
   absl::StatusOr<double> Now() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (now_s_) return now_s_();
     double now_s = 0;
@@ -379,9 +465,9 @@ class SqlJobStore : public JobStore {
     return now_s;
   }
 
-  absl::StatusOr<WholeJob> FindWhole(const std::string& id)
+  absl::StatusOr<StoredJob> FindWhole(const std::string& id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::optional<WholeJob> job;
+    std::optional<StoredJob> job;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE id = ?1", {id},
         [&](const SqlRow& row) { job = WholeJobOf(row); }));
@@ -392,7 +478,7 @@ class SqlJobStore : public JobStore {
 
   absl::StatusOr<Job> Find(const std::string& id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    TANGRAM_ASSIGN_OR_RETURN(WholeJob whole, FindWhole(id));
+    TANGRAM_ASSIGN_OR_RETURN(StoredJob whole, FindWhole(id));
     return std::move(whole.job);
   }
 
@@ -402,7 +488,7 @@ class SqlJobStore : public JobStore {
     damaged_.Tell(std::string(damaged.error.message()));
     return database_->Run(
         "UPDATE jobs SET state = ?2, finished_s = ?3, error_code = ?4, "
-        "error_message = ?5 WHERE sequence = ?1",
+        "error_message = ?5, end_seal = '' WHERE sequence = ?1",
         {sequence, Number(damaged.state), now_s,
          static_cast<int64_t>(damaged.error.code()),
          Blob{damaged.error.message()}});
@@ -424,7 +510,7 @@ class SqlJobStore : public JobStore {
   }
 
   absl::Status SealRow(int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::optional<WholeJob> whole;
+    std::optional<StoredJob> whole;
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE sequence = ?1",
         {sequence}, [&](const SqlRow& row) { whole = WholeJobOf(row); }));
@@ -433,10 +519,11 @@ class SqlJobStore : public JobStore {
     const std::string request_seal = RequestSeal(job);
     const std::string outcome_seal =
         IsFinished(job.state) ? OutcomeSeal(job) : "";
+    const std::string end_seal = IsFinished(job.state) ? EndSeal(job) : "";
     return database_->Run(
-        "UPDATE jobs SET request_seal = ?2, outcome_seal = ?3 "
+        "UPDATE jobs SET request_seal = ?2, outcome_seal = ?3, end_seal = ?4 "
         "WHERE sequence = ?1",
-        {sequence, Blob{request_seal}, Blob{outcome_seal}});
+        {sequence, Blob{request_seal}, Blob{outcome_seal}, Blob{end_seal}});
   }
 
   absl::StatusOr<int64_t> SequenceOf(const std::string& id)

@@ -86,6 +86,7 @@ class SqliteRow : public SqlRow {
 
 constexpr SqlDialect kDialect = {
     .sequence = "INTEGER PRIMARY KEY AUTOINCREMENT",
+    .last_sequence = "SELECT seq FROM sqlite_sequence WHERE name = ?1",
     .blob = "BLOB",
     .now = "(JULIANDAY('now') - 2440587.5) * 86400",
     .is_shared = false};

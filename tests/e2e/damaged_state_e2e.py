@@ -157,6 +157,23 @@ class DamagedStateTest(Folder):
         self.assertIn(f"{self.jobs}: the database of jobs is damaged",
                       ended.stderr)
         self.assertTrue(os.path.exists(self.jobs))
+        self.assertNotIn("SELECT", ended.stderr)
+        return ended.stderr
+
+    def test_damaged_tables_of_jobs_stop_the_coordinator(self):
+        for damage, text in (
+                ("DROP TABLE events", "no such table: events;"),
+                ("ALTER TABLE jobs DROP COLUMN owner", "no such column: owner;"),
+                ("INSERT INTO sqlite_sequence VALUES "
+                 "('jobs', 9223372036854775807)",
+                 "jobs.sequence: 9223372036854775807; expected at most")):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(self.jobs)
+            Coordinator(state_dir=self.state).end(signal.SIGTERM)
+            with contextlib.closing(sqlite3.connect(self.jobs)) as database:
+                database.execute(damage)
+                database.commit()
+            self.assertIn(text, self.assert_jobs_stop_the_coordinator())
 
     def change_job(self, name, column, change):
         with contextlib.closing(sqlite3.connect(self.jobs)) as database:

@@ -17,12 +17,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::IsOkAndHolds;
+using ::testing::Not;
 using testing::StatusIs;
 
 class DamagedJobsTest : public testing::DatabaseTest {
  protected:
   std::unique_ptr<JobStore> NewStore() const {
-    auto store = CreateSqlJobStore(Open(), [] { return 1000; });
+    auto store = CreateSqlJobStore(Open(), [this] { return now_s_; });
     EXPECT_THAT(store, IsOk());
     return *std::move(store);
   }
@@ -62,6 +63,7 @@ class DamagedJobsTest : public testing::DatabaseTest {
     EXPECT_THAT(job, IsOk());
     return job.ok() ? *job : Job{};
   }
+  double now_s_ = 1000;
   static void ExpectDamaged(const Job& job, const std::string& column) {
     EXPECT_EQ(job.state, JobState::kFailed);
     EXPECT_EQ(job.result, "");
@@ -74,6 +76,7 @@ class DamagedJobsTest : public testing::DatabaseTest {
   void RemoveSeals() {
     ASSERT_THAT(Open()->RunScript("ALTER TABLE jobs DROP COLUMN request_seal; "
                                   "ALTER TABLE jobs DROP COLUMN outcome_seal; "
+                                  "ALTER TABLE jobs DROP COLUMN end_seal; "
                                   "UPDATE tangram_schema SET version = 4;"),
                 IsOk());
   }
@@ -140,6 +143,71 @@ TEST_P(DamagedJobsTest, NumbersOutOfRangeAreDamage) {
       ASSERT_OK_AND_ASSIGN(const auto listed, store->List({.limit = 1}));
       ExpectDamaged(listed.at(0), column);
     }
+  }
+}
+
+TEST_P(DamagedJobsTest, AnEndedJobNeverChanges) {
+  for (const char* damage :
+       {"cancel_requested = 1", "attempts = 2", "losses = 1", "owner = 'you'",
+        "submitted_s = 999", "started_s = 1", "finished_s = 1001",
+        "end_seal = 'x'"}) {
+    NewStore();  // The tables exist from here on.
+    Change("DELETE FROM jobs");
+    Fill();
+    Change(absl::StrCat("UPDATE jobs SET ", damage, " WHERE id = 'done'"));
+    const auto store = NewStore();
+    ExpectDamaged(Get(*store, "done"), "checksum");
+    ASSERT_OK_AND_ASSIGN(const auto listed, store->List({.limit = 3}));
+    ExpectDamaged(listed.at(2), "finished_s");
+    EXPECT_EQ(Get(*store, "failed").error, absl::InternalError("died"));
+  }
+}
+
+// The time of its end may be wrong, so it is kept as if it had ended now.
+TEST_P(DamagedJobsTest, AJobIsNotForgottenBecauseItsEndChanged) {
+  Fill();
+  Change("UPDATE jobs SET finished_s = 1 WHERE id = 'done'");
+  {
+    const auto store = NewStore();
+    EXPECT_THAT(store->Forget(/*age_s=*/500, /*limit=*/10), IsOkAndHolds(0));
+    ExpectDamaged(Get(*store, "done"), "checksum");
+  }
+  now_s_ = 1501;
+  EXPECT_THAT(NewStore()->Forget(500, 10), IsOkAndHolds(2));
+}
+
+TEST_P(DamagedJobsTest, ACountOutOfRangeIsReportedAsItIs) {
+  Fill();
+  Change("UPDATE jobs SET attempts = 1073741824 WHERE id = 'queued'");
+  const auto store = NewStore();
+  EXPECT_THAT(store->Claim("me", 10, 0), IsOkAndHolds(std::nullopt));
+  ExpectDamaged(Get(*store, "queued"),
+                "attempts: 1073741824; expected 0 to 1073741823");
+}
+
+TEST_P(DamagedJobsTest, TablesOfAnotherFormAreNamed) {
+  Fill();
+  Change("DROP TABLE events");
+  EXPECT_THAT(CreateSqlJobStore(Open(), nullptr).status(),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("the tables are not those of jobs: "),
+                             HasSubstr("events"), Not(HasSubstr("SELECT")))));
+}
+
+// SQLite has no number after the largest, so nobody could submit a job.
+TEST_P(DamagedJobsTest, ANumberThatLeavesNoRoomForOthersIsDamage) {
+  if (is_shared()) GTEST_SKIP() << "not applicable: sequences of their own";
+  for (const char* damage :
+       {"UPDATE jobs SET sequence = 9223372036854775807 WHERE id = 'done'",
+        "UPDATE sqlite_sequence SET seq = 9223372036854775807"}) {
+    Fill();
+    Change(damage);
+    EXPECT_THAT(CreateSqlJobStore(Open(), nullptr).status(),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         HasSubstr("jobs.sequence: 9223372036854775807; "
+                                   "expected at most 4611686018427387904")));
+    Change("DELETE FROM jobs");
+    Change("DELETE FROM sqlite_sequence");
   }
 }
 
@@ -210,7 +278,7 @@ TEST_P(DamagedJobsTest, JobsOfTheFormatWithoutSealsAreKeptAndSealed) {
 // writes no seals.
 TEST_P(DamagedJobsTest, JobsThatAnEarlierVersionWritesAreTaken) {
   Fill();
-  for (const char* seal : {"request_seal", "outcome_seal"}) {
+  for (const char* seal : {"request_seal", "outcome_seal", "end_seal"}) {
     Change(absl::StrCat("UPDATE jobs SET ", seal, " = ''"));
   }
   const auto store = NewStore();

@@ -471,6 +471,7 @@ TEST_P(SqlJobStoreTest, JobsWithoutAKeyGetThatOfTheirTenant) {
                                 "ALTER TABLE jobs DROP COLUMN losses; "
                                 "ALTER TABLE jobs DROP COLUMN request_seal; "
                                 "ALTER TABLE jobs DROP COLUMN outcome_seal; "
+                                "ALTER TABLE jobs DROP COLUMN end_seal; "
                                 "UPDATE tangram_schema SET version = 2;"),
               IsOk());
   Reopen();
