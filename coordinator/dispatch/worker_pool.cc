@@ -171,6 +171,7 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
   if (!queue_.Complete(worker, given.task, now_s, &others)) return false;
   disputed_.erase(given.task);
   Task& task = tasks_.at(given.task);
+  quarantine_.NoteAnswer(workers_.at(worker).info.identity);
   BlameOthers(task, workers_.at(worker).info.identity, given.answer.ok());
   for (const WorkerId other : others) {
     workers_.at(other).connection->Cancel(given.task);

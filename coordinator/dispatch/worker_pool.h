@@ -411,6 +411,10 @@ class WorkerPool {
   void UpdateOffer(Worker& worker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseToAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaseTo(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether a connected worker of this identity has answered since
+  // then.
+  bool HasAnsweredSince(const WorkerIdentity& identity, double since_s) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Notes that a worker was lost with `tasks`.
   void NoteLoss(const WorkerInfo& worker, const std::vector<TaskId>& tasks)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

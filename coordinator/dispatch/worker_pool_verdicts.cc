@@ -57,8 +57,9 @@ bool WorkerPool::Believe(WorkerId id, const WorkerAnswer& answer) {
 }
 
 // The accepted answer shows that the question can be answered. A worker that
-// was lost with it and answers it now was not at fault: the process may have
-// been restarted. Other errors count whoever answers.
+// was lost with it, and answers it now or has answered another since, was not
+// at fault: the process may have been restarted. Other errors count whoever
+// answers.
 void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker,
                              bool is_ok) {
   if (task.errors.empty() && task.verdicts.empty() && task.losses.empty()) {
@@ -72,13 +73,25 @@ void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker,
     Blame(verdict.fault);
   }
   for (const auto& [identity, loss] : std::exchange(task.losses, {})) {
-    if (identity == worker || std::exchange(loss->is_counted, true)) continue;
+    if (identity == worker || HasAnsweredSince(identity, loss->lost_s) ||
+        std::exchange(loss->is_counted, true)) {
+      continue;
+    }
     if (quarantine_.NoteLoss(loss->fault, loss->lost_s, options_.now_s())) {
       Quarantine(identity);
     }
   }
   FailDisputed();
   LeaseToAll();
+}
+
+bool WorkerPool::HasAnsweredSince(const WorkerIdentity& identity,
+                                  double since_s) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return worker.info.identity == identity && worker.answered > 0 &&
+           worker.last_answer_s > since_s;
+  });
 }
 
 void WorkerPool::NoteLoss(const WorkerInfo& worker,

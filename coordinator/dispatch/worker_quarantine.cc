@@ -10,19 +10,22 @@ void WorkerQuarantine::NoteFault(const Fault& fault, double now_s) {
   EntryOf(fault, now_s);
 }
 
-// Keeps the times t of the last k = max_rejections wrong answers. A worker
-// enters quarantine when there are k and now − t_oldest ≤ window_s.
 bool WorkerQuarantine::NoteRejection(const Fault& fault, double now_s) {
+  return Note(fault, now_s, /*is_loss=*/false);
+}
+
+// Keeps the times t of the last k = max_rejections wrong answers and losses. A
+// worker enters quarantine when there are k and now − t_oldest ≤ window_s.
+bool WorkerQuarantine::Note(const Fault& fault, double now_s, bool is_loss) {
   Entry& entry = EntryOf(fault, now_s);
   Record& record = entry.record;
   ++record.rejections;
-  // Oldest first.
-  entry.recent_s.push_back(now_s);
+  entry.recent.push_back({now_s, is_loss});
   const size_t limit = static_cast<size_t>(options_.max_rejections);
-  if (entry.recent_s.size() > limit) entry.recent_s.pop_front();
-  const bool is_held_now = !record.held && limit > 0 &&
-                           entry.recent_s.size() == limit &&
-                           entry.recent_s.front() >= now_s - options_.window_s;
+  if (entry.recent.size() > limit) entry.recent.pop_front();
+  const bool is_held_now =
+      !record.held && limit > 0 && entry.recent.size() == limit &&
+      entry.recent.front().noted_s >= now_s - options_.window_s;
   if (is_held_now) {
     record.held = true;
     record.held_since_s = now_s;
@@ -38,9 +41,16 @@ bool WorkerQuarantine::NoteLoss(const Fault& fault, double lost_s,
       std::abs(lost_s - *it->second.last_loss_s) < options_.losses_apart_s) {
     return false;
   }
-  const bool is_held_now = NoteRejection(fault, now_s);
+  const bool is_held_now = Note(fault, now_s, /*is_loss=*/true);
   entries_.at(fault.worker).last_loss_s = lost_s;
   return is_held_now;
+}
+
+void WorkerQuarantine::NoteAnswer(const WorkerIdentity& worker) {
+  const auto it = entries_.find(worker);
+  if (it == entries_.end()) return;
+  std::erase_if(it->second.recent,
+                [](const Rejection& rejection) { return rejection.is_loss; });
 }
 
 bool WorkerQuarantine::Holds(const WorkerIdentity& worker) const {

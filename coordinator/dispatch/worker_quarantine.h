@@ -67,6 +67,9 @@ class WorkerQuarantine {
   // Likewise for a connection that was lost at `lost_s` with a query that
   // another worker answered.
   bool NoteLoss(const Fault& fault, double lost_s, double now_s);
+  // Notes a right answer. The losses before it count no more: the worker was
+  // restarted, and is of use. Wrong answers still count.
+  void NoteAnswer(const WorkerIdentity& worker);
 
   bool Holds(const WorkerIdentity& worker) const;
   // Returns null if no fault is remembered.
@@ -79,13 +82,18 @@ class WorkerQuarantine {
   int num_held() const { return num_held_; }
 
  private:
+  struct Rejection {
+    double noted_s = 0;
+    bool is_loss = false;
+  };
   struct Entry {
     Record record;
-    std::deque<double> recent_s;  // Times of the latest rejections.
+    std::deque<Rejection> recent;  // The latest, oldest first.
     double last_s = 0;
     std::optional<double> last_loss_s;
   };
 
+  bool Note(const Fault& fault, double now_s, bool is_loss);
   Entry& EntryOf(const Fault& fault, double now_s);
   void ForgetOne();
 

@@ -1,6 +1,7 @@
 // Verdicts that one worker gives, and workers that go away with their queries.
 #include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -253,6 +254,46 @@ TEST_F(LossesTest, AWorkerThatGoesAwayWithQueriesIsQuarantined) {
   EXPECT_THAT(
       pool_.Workers()[0].last_fault,
       HasSubstr("worker bad (tangram 1.2): lost while it held queries"));
+}
+
+TEST_F(LossesTest, AWorkerThatAnswersInBetweenIsNotQuarantined) {
+  for (int i = 0; i < 10; ++i) {
+    now_s_ = 30 * i;
+    Peer honest;
+    HangUp("killed", i, honest);
+    Peer restarted;
+    Connect("killed", restarted);
+    auto run = RunAside(Queries(1, 100 + i));
+    AnswerWith(restarted.id, restarted.connection.AwaitLeases(1)[0], i);
+    EXPECT_THAT(run.get(), IsOk());
+    pool_.Disconnect(restarted.id);
+  }
+  EXPECT_THAT(observer_.quarantines, IsEmpty());
+}
+
+// Others take long to answer what it was lost with.
+TEST_F(LossesTest, AnAnswerBeforeALossIsBlamedCountsToo) {
+  Peer honest[3];
+  Peer killed[4];
+  std::vector<std::future<absl::StatusOr<WorkerPool::BatchResult>>> runs;
+  for (int i = 0; i < 4; ++i) {
+    now_s_ = 30 * i;
+    runs.push_back(RunAside(Queries(1, i)));
+    while (pool_.Counts().pending == 0) std::this_thread::yield();
+    Connect("killed", killed[i]);
+    const TaskId task = killed[i].connection.AwaitLeases(1)[0];
+    if (i == 3) {
+      AnswerWith(killed[i].id, task, i);
+    } else {
+      Connect("honest", honest[i]);
+      pool_.Disconnect(killed[i].id);
+    }
+  }
+  for (Peer& peer : honest) {
+    AnswerWith(peer.id, peer.connection.AwaitLeases(1)[0], 0);
+  }
+  for (auto& run : runs) EXPECT_THAT(run.get(), IsOk());
+  EXPECT_THAT(observer_.quarantines, IsEmpty());
 }
 
 TEST_F(LossesTest, AHostThatIsCutOffIsBlamedOnceForAllItsConnections) {

@@ -63,6 +63,24 @@ TEST(WorkerQuarantineTest, LossesThatAreNearCountOnce) {
   EXPECT_FALSE(quarantine.Holds(kOther));
 }
 
+TEST(WorkerQuarantineTest, AnAnswerClearsLossesButNotWrongAnswers) {
+  WorkerQuarantine quarantine = AfterThreeIn100s();
+  quarantine.NoteAnswer(kWorker);
+  EXPECT_EQ(quarantine.Find(kWorker), nullptr);
+  for (const double lost_s : {0, 30, 60}) {
+    EXPECT_FALSE(quarantine.NoteLoss(FaultOf(kWorker), lost_s, lost_s));
+    quarantine.NoteAnswer(kWorker);
+  }
+  EXPECT_EQ(quarantine.Find(kWorker)->rejections, 3);
+  for (const double now_s : {70, 80}) {
+    EXPECT_FALSE(quarantine.NoteRejection(FaultOf(kWorker), now_s));
+    quarantine.NoteAnswer(kWorker);
+  }
+  EXPECT_TRUE(quarantine.NoteLoss(FaultOf(kWorker), 90, 90));
+  quarantine.NoteAnswer(kWorker);
+  EXPECT_TRUE(quarantine.Holds(kWorker));
+}
+
 TEST(WorkerQuarantineTest, AnotherNameOrVersionIsTheSameWorker) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
   WorkerQuarantine::Fault fault = FaultOf(kWorker);
