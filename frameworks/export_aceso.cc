@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -30,6 +31,12 @@
 //   without gradients, so segments are closed.
 // - A stage divides its gradients by its own dp, and the loss is divided by the
 //   last stage's, so all stages have one dp.
+// - The gradients of embedding and head, where they share weights, become a
+//   tensor outside the buffers of float32 sums. Nothing sets it to zero, so
+//   that it adds up over iterations. bfloat16 always has these buffers.
+// - One stage has one storage for both, which the float32 optimizer moves
+// twice.
+// - The norm for clipping also sums over replicas, so it is sqrt(dp) too large.
 namespace tangram {
 namespace {
 
@@ -117,6 +124,11 @@ void CheckGuards(const PlannedTraining& in, const PipelinePlan& plan,
   obstacles.Add(CheckForAceso(in.model, in.training));
   if (plan.virtual_stages > 1) {
     obstacles.Refuse("virtual_stages", plan.virtual_stages, "1");
+  }
+  if (plan.num_stages() == 1 && in.training.precision == Precision::kFp32 &&
+      in.model.layers.back().tied_embeddings) {
+    obstacles.Refuse("stages", "1 stage in fp32 with tied embeddings",
+                     "2 or more, as FlexPipe would move the embedding twice");
   }
   int world = 0;
   for (int i = 0; i < plan.num_stages(); ++i) {
@@ -289,7 +301,9 @@ exec "${torchrun[@]}" pretrain_gpt.py \
   --flexpipe-config "$here/flexpipe.json" --log-path "${LOG_PATH:-$here/logs/}" \
   --vocab-file vocabs/gpt2-vocab.json --merge-file vocabs/gpt2-merges.txt \
   --train-iters 3 --eval-iters 0 --log-interval 1 \
-  --lr 0.00015 --min-lr 1.0e-5 --clip-grad 1.0 \
+  --lr 0.00015 --min-lr 1.0e-5 --clip-grad )",
+                      std::sqrt(plan.stages.front().plan.parallelism.dp_degree),
+                      R"( \
   --DDP-impl local --distributed-backend nccl)",
                       options, " \"$@\"\n");
 }
@@ -301,6 +315,12 @@ absl::Status CheckForAceso(const ModelSpec& model,
   Obstacles obstacles;
   if (training.precision == Precision::kFp8) {
     obstacles.Refuse("training.precision", "fp8", "fp32, fp16 or bf16");
+  }
+  if (training.precision == Precision::kBf16 &&
+      model.layers.back().tied_embeddings) {
+    obstacles.Refuse("training.precision", "bf16 with tied embeddings",
+                     "fp32 or fp16: in bf16, FlexPipe adds the gradients of "
+                     "earlier iterations to the embedding's");
   }
   obstacles.Add(CheckModel(model));
   if (model.layers.front().max_position_embeddings == 0) {
@@ -317,7 +337,7 @@ bool AcesoAcceptsGpus(int num_gpus) {
 
 TrainingOptions TrainingUnderAceso(TrainingOptions training) {
   training.flash_attention = false;
-  if (training.precision == Precision::kBf16) training.fp32_gradients = true;
+  training.fp32_gradients = training.precision == Precision::kBf16;
   training.overlap_grad_reduce = false;
   training.bf16_moments = false;
   training.fused_loss = false;

@@ -79,6 +79,12 @@ def difference(gradient, whole, dimension, tp_rank, tp):
     return float((gradient - part).abs().max() / scale)
 
 
+def clipping(rank, words):
+    """Returns the factors by which a rank scales the gradients of the steps."""
+    clip = float(words[words.index("--clip-grad") + 1])
+    return [clip / norm for norm in rank["norm"]]
+
+
 def far(values, others):
     return any(abs(a - b) > TOLERANCE * abs(b) for a, b in zip(values, others))
 
@@ -88,7 +94,9 @@ def compare(config, words):
     parameters, and the greatest difference of a gradient."""
     config = tiny(config)
     ranks = train(config, words)
-    (alone,) = train(one_process(config), words)
+    words_alone = list(words)  # A launch on one GPU clips norms above 1.
+    words_alone[words.index("--clip-grad") + 1] = "1"
+    (alone,) = train(one_process(config), words_alone)
     worst, wrong = {}, {}
     for rank in ranks:
         for step, gradients in enumerate(rank["gradients"]):
@@ -98,6 +106,8 @@ def compare(config, words):
                                   difference(gradient, whole, *part))
         if rank["loss"] and far(rank["loss"], alone["loss"]):
             wrong["loss"] = rank["loss"]
+        if far(clipping(rank, words), clipping(alone, words_alone)):
+            wrong["clipping"] = clipping(rank, words)
     worst.update({name: float("inf") for name in alone["gradients"][0]
                   if name not in worst})
     wrong.update({name: value for name, value in worst.items()

@@ -30,13 +30,6 @@ CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 CHECKOUTS = os.environ.get("TANGRAM_FRAMEWORK_CHECKOUTS", "")
 
 
-# The files of targets that can also be imported.
-IMPORTED = {"flagscale": ["train/plan.yaml", "hostfile"],
-            "aceso": ["flexpipe.json", "hostfile"],
-            "megatron": ["megatron.args", "hostfile"],
-            "galvatron": ["galvatron.json", "runtime.yaml", "hostfile"]}
-
-
 def checkout(name):
     """Returns the path of a checkout, or skips the test."""
     path = os.path.join(CHECKOUTS, name)
@@ -226,7 +219,7 @@ def check_table(test, target, check):
             count += 1
             check(os.path.join(folder, target),
                   json.loads(read(folder, "plan.json")))
-            if target in IMPORTED:
+            if target in exporting_table.IMPORTED:
                 check_round_trip(test, target, folder, verdict == "exported")
     test.assertGreater(count, 0)
 
@@ -234,7 +227,8 @@ def check_table(test, target, check):
 def check_round_trip(test, target, folder, lossless):
     """Checks that the export is imported as a plan, and that its export is
     the same."""
-    files = [os.path.join(folder, target, name) for name in IMPORTED[target]]
+    names = exporting_table.IMPORTED[target]
+    files = [os.path.join(folder, target, name) for name in names]
     back = os.path.join(folder, "back.json")
     for arguments in (
             ["import", "plan", "--from", target, *files, "--like",
@@ -246,7 +240,7 @@ def check_round_trip(test, target, folder, lossless):
         # 3: the plan was read, but the losses of the target made it too large.
         test.assertIn(run.returncode, (0,) if lossless else (0, 3),
                       run.stdout + run.stderr)
-    for name in IMPORTED[target]:
+    for name in names:
         test.assertEqual(read(f"{folder}/again", name),
                          read(f"{folder}/{target}", name))
 

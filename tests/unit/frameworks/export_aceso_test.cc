@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
 #include "frameworks/export_plan.h"
 #include "nlohmann/json.hpp"
 #include "tests/unit/frameworks/two_islands.h"
@@ -12,6 +15,7 @@ using testing::ContentOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::IsOk;
 using testing::NodeGpus;
 using ::testing::Not;
 using testing::OneDp;
@@ -117,6 +121,37 @@ TEST(ExportAcesoTest, LosesWhatMegatronAddedLater) {
           "training.fp32_gradients: false; becomes true",
           "stages[0].plan.parallelism.sequence_parallel: true; becomes false",
           "stages[1].plan.parallelism.zero_stage: 1; becomes 0"));
+}
+
+// Its sums in fp32 keep the shared embedding's gradients of all iterations, and
+// the optimizer moves it twice in one stage.
+TEST(ExportAcesoTest, RefusesPrecisionsThatTrainASharedEmbeddingWrongly) {
+  PlannedTraining planned = OneDp();
+  planned.model.layers.back().tied_embeddings = true;
+  planned.training.precision = Precision::kBf16;
+  EXPECT_THAT(ExportAceso(planned).status().message(),
+              HasSubstr("training.precision: bf16 with tied embeddings"));
+  planned.training.precision = Precision::kFp16;
+  planned.training.fp32_gradients = true;
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport fp16, ExportAceso(planned));
+  EXPECT_THAT(fp16.losses,
+              ElementsAre("training.fp32_gradients: true; becomes false"));
+  planned.training.precision = Precision::kFp32;
+  EXPECT_THAT(ExportAceso(planned), IsOk());
+  planned.plan.stages.pop_back();
+  planned.plan.stages[0].plan.end = {34, 0};
+  planned.plan.stages[0].plan.recompute = {{34, 0}};
+  EXPECT_THAT(ExportAceso(planned).status().message(),
+              HasSubstr("stages: 1 stage in fp32 with tied embeddings"));
+}
+
+// FlexPipe's norm is larger by the root of dp.
+TEST(ExportAcesoTest, ClipsAsOneReplicaDoes) {
+  PlannedTraining planned = OneDp();
+  const int dp = planned.plan.stages[0].plan.parallelism.dp_degree;
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported, ExportAceso(planned));
+  EXPECT_THAT(ContentOf(exported, "launch.sh"),
+              HasSubstr(absl::StrCat("--clip-grad ", std::sqrt(dp), " ")));
 }
 
 TEST(ExportAcesoTest, TellsTheRuntimeThatEmbeddingsAreNotShared) {
