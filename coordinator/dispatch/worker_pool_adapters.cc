@@ -145,18 +145,20 @@ bool WorkerPool::IsSuperseded(const AdapterId& adapter) const {
 // whose searches take long replace each other less and less, until one answers.
 bool WorkerPool::IsSilentVersion(const AdapterId& adapter,
                                  double since_s) const {
-  const std::vector<AdapterId> substitutes = census_.SubstitutesOf(adapter);
+  bool has_idle_substitute = false;
+  for (const AdapterId& other : census_.SubstitutesOf(adapter)) {
+    has_idle_substitute |= queue_.HasFreeSlot(other);
+  }
+  if (!has_idle_substitute) return false;
   const double patience =
       std::exp2(std::min(census_.TimesSilent(adapter), kMaxDoublings));
-  return std::any_of(substitutes.begin(), substitutes.end(),
-                     [&](const AdapterId& other) {
-                       return queue_.HasFreeSlot(other);
-                     }) &&
-         std::all_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-           const Worker& worker = entry.second;
-           return worker.quarantined || !Offers(worker.info, adapter) ||
-                  IsSilent(worker, since_s, patience);
-         });
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.quarantined && Offers(worker.info, adapter) &&
+        !IsSilent(worker, since_s, patience)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 absl::Status WorkerPool::SilentVersion(const AdapterId& adapter) {

@@ -146,9 +146,12 @@ bool WorkerPool::IsJudged(TaskId id, const Task& task) const {
   for (const auto& [identity, verdict] : task.verdicts) {
     since_s = std::min(since_s, verdict.given_s);
   }
-  return std::all_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return !queue_.CanServe(entry.first, id) || IsSilent(entry.second, since_s);
-  });
+  for (const auto& [worker_id, worker] : workers_) {
+    if (queue_.CanServe(worker_id, id) && !IsSilent(worker, since_s)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // The task is not asked there again.
