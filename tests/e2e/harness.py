@@ -69,4 +69,4 @@ class Folder(unittest.TestCase):
 
 
 def main():
-    report_skips.main()
+    report_skips.main(sys.argv[3:])

@@ -10,6 +10,7 @@ import os
 import unittest
 
 import harness
+import read_exports
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 FILES = {"flagscale": ["train/plan.yaml", "hostfile"],
@@ -34,6 +35,20 @@ PLANS = [
     (["flagscale", "megatron"], T4_V100, "mixtral-8x7b", 4),
     (["galvatron", "megatron"], A100, "gpt3-13b", 8),
     (["galvatron", "flagscale"], A100, "llama2-13b", 8),
+]
+
+
+# Those that nothing imports; read_exports.py reads them.
+READ = [
+    ("sailor", T4_V100, "llama2-7b", 6),
+    ("sailor", T4_V100, "gpt3-6.7b", 6),
+    ("flashflex", T4_V100, "llama2-7b", 6),
+    ("flashflex", T4, "llama2-7b", 4),
+    ("torchtitan", A100, "llama2-13b", 8, "--precision", "bf16"),
+    ("torchtitan", cluster("c2-modern-het", ""), "llama2-13b", 40,
+     "--precision", "bf16"),
+    ("alpa", T4_V100, "gpt3-6.7b", 6),
+    ("alpa", T4, "llama2-7b", 4),
 ]
 
 
@@ -65,18 +80,49 @@ def trained(document):
                    for stage in [placed["plan"]]]}
 
 
+ALL_OPERATORS = 1023  # Ten of a dense layer.
+
+
+def gpus_of(placed):
+    return sorted((g["node"], g["first"] + i) for g in placed["gpus"]
+                  for i in range(g["count"]))
+
+
+def read_as(document, read):
+    """Returns of a plan file what `read`, from read_exports, tells."""
+    plan, batch = document["plan"], document["training"]["global_batch_size"]
+    masks = [mask for placed in plan["stages"]
+             for mask in recomputed(placed["plan"])]
+    said = {"schedule": plan.get("schedule", "1f1b").lower(),
+            "recomputed": set(masks[1:-1]) == {ALL_OPERATORS},
+            "microbatch": plan["pipeline_microbatch_size"], "batch": batch,
+            "microbatches": batch // plan["pipeline_microbatch_size"]}
+    return {
+        **{name: said[name] for name in read if name != "stages"},
+        "stages": [{"end": placed["plan"]["end"]["layer"],
+                    "tp": placed["plan"]["parallelism"]["tp_degree"],
+                    "dp": placed["plan"]["parallelism"]["dp_degree"],
+                    "gpus": told["gpus"] and gpus_of(placed)}
+                   for placed, told in zip(plan["stages"], read["stages"],
+                                           strict=True)]}
+
+
 class Reimport(harness.Folder):
 
     maxDiff = None
 
-    def comes_back(self, target, where, model, layers):
-        """Plans for a target, exports, imports; returns both plans."""
+    def exported(self, target, where, model, layers, *options):
+        """Plans for a target and exports; returns the plan."""
         self.tangram("plan", *where, "--model", model, "--layers", str(layers),
-                     "--global-batch", "32", "--runtime", target, "--quiet",
-                     "--output", "plan.json")
+                     "--global-batch", "32", "--runtime", target, *options,
+                     "--quiet", "--output", "plan.json")
         self.tangram("export", "plan.json", "--to", target, "-o", target,
                      "--allow-lossy")
-        return json.loads(self.read("plan.json")), self.import_again(target)
+        return json.loads(self.read("plan.json"))
+
+    def comes_back(self, target, *arguments):
+        """Exports a plan for a target and imports it; returns both."""
+        return self.exported(target, *arguments), self.import_again(target)
 
     def import_again(self, target):
         self.tangram("import", "plan", "--from", target,
@@ -91,6 +137,14 @@ class Reimport(harness.Folder):
                     plan, back = self.comes_back(target, *arguments)
                     self.assertEqual(trained(back), trained(plan))
 
+    def test_files_that_nothing_imports_say_the_same(self):
+        for target, *arguments in READ:
+            with self.subTest(f"{target}, {arguments[1:]}"):
+                plan = self.exported(target, *arguments)
+                read = read_exports.READERS[target](
+                    os.path.join(self.folder, target))
+                self.assertEqual(read, read_as(plan, read))
+
     def test_a_changed_file_is_another_plan(self):
         plan, _ = self.comes_back("aceso", T4, "gpt3-6.7b", 4)
         config = json.loads(self.read("aceso/flexpipe.json"))
@@ -99,7 +153,8 @@ class Reimport(harness.Folder):
         self.write("aceso/flexpipe.json", json.dumps(config))
         back = self.import_again("aceso")
         self.assertNotEqual(trained(back), trained(plan))
-        self.assertEqual(trained(back)["stages"][0]["recomputed"][2], 1023)
+        self.assertEqual(trained(back)["stages"][0]["recomputed"][2],
+                         ALL_OPERATORS)
 
     @unittest.skipUnless(HAS_TORCH, "python3-torch is not installed")
     def test_it_trains_as_one_process_does(self):
