@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
+#include "common/base/in_field.h"
 #include "common/base/status_macros.h"
+#include "common/domain/model_rules.h"
 
 namespace tangram {
 namespace {
@@ -56,41 +58,17 @@ absl::Status CheckNonNegative(absl::Span<const DoubleField> fields,
   return absl::OkStatus();
 }
 
-absl::Status CheckExperts(const LayerSpec& layer, absl::string_view field) {
-  if (layer.num_experts < 0) {
-    return FieldError(absl::StrCat(field, ".num_experts"), layer.num_experts,
-                      "0 or a positive integer");
-  }
-  if (!layer.is_moe()) {
-    return CheckCounts({{"ffn_hidden_size", layer.ffn_hidden_size}}, field);
-  }
-  TANGRAM_RETURN_IF_ERROR(
-      CheckCounts({{"experts_per_token", layer.experts_per_token},
-                   {"expert_ffn_hidden_size", layer.expert_ffn_hidden_size}},
-                  field));
-  if (layer.experts_per_token <= layer.num_experts) return absl::OkStatus();
-  return FieldError(absl::StrCat(field, ".experts_per_token"),
-                    layer.experts_per_token,
-                    absl::StrCat("at most num_experts, ", layer.num_experts));
-}
-
 absl::Status CheckLayer(const LayerSpec& layer, absl::string_view field) {
   TANGRAM_RETURN_IF_ERROR(
       CheckCounts({{"hidden_size", layer.hidden_size}}, field));
-  if (layer.kind != LayerKind::kTransformer) {
-    return CheckCounts({{"vocab_size", layer.vocab_size}}, field);
-  }
-  TANGRAM_RETURN_IF_ERROR(
-      CheckCounts({{"num_heads", layer.num_heads},
-                   {"head_dim", layer.head_dim},
-                   {"value_head_dim", layer.value_head_dim}},
-                  field));
-  // Latent attention has no key and value heads.
-  if (layer.kv_lora_rank == 0) {
+  if (layer.kind == LayerKind::kTransformer) {
     TANGRAM_RETURN_IF_ERROR(
-        CheckCounts({{"num_kv_heads", layer.num_kv_heads}}, field));
+        CheckCounts({{"num_heads", layer.num_heads},
+                     {"head_dim", layer.head_dim},
+                     {"value_head_dim", layer.value_head_dim}},
+                    field));
   }
-  return CheckExperts(layer, field);
+  return InField(field, CheckLayerFits(layer));
 }
 
 absl::Status CheckLink(const Link& link, absl::string_view field) {

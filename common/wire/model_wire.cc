@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/model_rules.h"
 #include "common/wire/field_checks.h"
 #include "tangram/v1/model.pb.h"
 
@@ -307,6 +308,7 @@ absl::StatusOr<LayerSpec> FromProto(const v1::LayerSpec& message) {
         FirstError({CheckPositive("num_heads", layer.num_heads, kMaxHeads),
                     CheckPositive("head_dim", layer.head_dim, kMaxHeadDim)}));
   }
+  TANGRAM_RETURN_IF_ERROR(CheckLayerFits(layer));
   return layer;
 }
 
@@ -320,6 +322,7 @@ absl::StatusOr<ModelSpec> FromProto(const v1::Model& message) {
   for (const LayerRun& run : runs) {
     model.layers.insert(model.layers.end(), run.count, run.layer);
   }
+  TANGRAM_RETURN_IF_ERROR(CheckLayersFit(model));
   TANGRAM_ASSIGN_OR_RETURN(model.details,
                            InField("details", FromProto(message.details())));
   return model;

@@ -57,6 +57,8 @@ def _layer(spec):
             needed.add("num_kv_heads")
         if spec.integer("num_experts", 0, limits.MAX_EXPERTS):
             needed |= {"experts_per_token", "expert_ffn_hidden_size"}
+        else:
+            needed.add("ffn_hidden_size")
     else:
         needed.add("vocab_size")
     layer = Layer(kind, **{name: spec.integer(name, int(name in needed), most)

@@ -88,6 +88,63 @@ TEST(ModelWireTest, BadLayersAreRefusedByFieldPath) {
                HasSubstr("layer_types[1].kind: 0; expected EMBEDDING")));
 }
 
+TEST(ModelWireTest, LayersThatContradictThemselvesAreRefused) {
+  const auto refused = [](absl::string_view field,
+                          void (*change)(v1::LayerSpec&)) {
+    v1::Model message = ToProto(testing::TestMoeModel(4));
+    change(*message.mutable_layer_types(1));
+    EXPECT_THAT(FromProto(message),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("layer_types[1].", field)));
+  };
+  refused("experts_per_token: 9; expected at most num_experts, 8",
+          [](v1::LayerSpec& layer) { layer.set_experts_per_token(9); });
+  refused("experts_per_token: 0; expected a positive integer",
+          [](v1::LayerSpec& layer) { layer.set_experts_per_token(0); });
+  refused("expert_ffn_hidden_size: 0; expected a positive integer",
+          [](v1::LayerSpec& layer) { layer.set_expert_ffn_hidden_size(0); });
+  refused("ffn_hidden_size: 0; expected a positive integer",
+          [](v1::LayerSpec& layer) { layer.set_num_experts(0); });
+  refused("num_kv_heads: 0; expected a positive integer",
+          [](v1::LayerSpec& layer) { layer.set_num_kv_heads(0); });
+  refused("num_kv_heads: 3; expected a divisor of num_heads, 16",
+          [](v1::LayerSpec& layer) { layer.set_num_kv_heads(3); });
+  refused("vocab_size: 0; expected a positive integer",
+          [](v1::LayerSpec& layer) {
+            layer.set_kind(v1::LayerSpec::HEAD);
+            layer.set_vocab_size(0);
+          });
+}
+
+// Latent attention has no key and value heads.
+TEST(ModelWireTest, LatentAttentionNeedsNoKeyAndValueHeads) {
+  v1::Model message = ToProto(TestModel(4));
+  message.mutable_layer_types(1)->set_num_kv_heads(0);
+  message.mutable_layer_types(1)->set_kv_lora_rank(64);
+  EXPECT_THAT(FromProto(message), testing::IsOk());
+}
+
+TEST(ModelWireTest, LayersThatDoNotFitTheirNeighboursAreRefused) {
+  const auto refused = [](int type, absl::string_view text,
+                          void (*change)(v1::LayerSpec&)) {
+    v1::Model message = ToProto(TestModel(4));
+    change(*message.mutable_layer_types(type));
+    EXPECT_THAT(FromProto(message), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             absl::string_view(text)));
+  };
+  refused(1,
+          "layers[1].hidden_size: 512; expected that of the layers before, "
+          "1024",
+          [](v1::LayerSpec& layer) { layer.set_hidden_size(512); });
+  refused(2,
+          "layers[5].vocab_size: 7; expected that of the layers before, 1000",
+          [](v1::LayerSpec& layer) { layer.set_vocab_size(7); });
+  refused(2,
+          "layers[5].tied_embeddings: true; expected that of the layers "
+          "before, false",
+          [](v1::LayerSpec& layer) { layer.set_tied_embeddings(true); });
+}
+
 TEST(ModelWireTest, BadRunsAreRefusedByFieldPath) {
   v1::Model message = ToProto(TestModel(4));
   message.mutable_layers(1)->set_count(1 << 30);

@@ -156,6 +156,7 @@ class RandomValues {
           &LayerSpec::max_position_embeddings}) {
       layer.*dimension = Int(1, kMaxExperts);  // The smallest of their limits.
     }
+    layer.experts_per_token = Int(1, layer.num_experts);
     for (bool LayerSpec::*flag :
          {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,
           &LayerSpec::linear_bias, &LayerSpec::norm_bias, &LayerSpec::qkv_bias,
@@ -167,7 +168,12 @@ class RandomValues {
 
   // Up to 3 kinds of layers in random order.
   ModelSpec Model() {
-    const LayerSpec kinds[] = {Layer(), Layer(), Layer()};
+    LayerSpec kinds[] = {Layer(), Layer(), Layer()};
+    for (LayerSpec& layer : kinds) {
+      layer.hidden_size = kinds[0].hidden_size;
+      layer.vocab_size = kinds[0].vocab_size;
+      layer.tied_embeddings = kinds[0].tied_embeddings;
+    }
     ModelSpec model{.name = Name("model")};
     for (int i = Int(1, 20); i > 0; --i) {
       model.layers.push_back(kinds[Int(0, 2)]);

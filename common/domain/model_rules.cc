@@ -1,0 +1,79 @@
+#include "common/domain/model_rules.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/field_error.h"
+#include "common/base/status_macros.h"
+
+namespace tangram {
+namespace {
+
+absl::Status CheckPositive(absl::string_view field, int value) {
+  if (value > 0) return absl::OkStatus();
+  return FieldError(field, value, "a positive integer");
+}
+
+// Latent attention has no key and value heads.
+absl::Status CheckHeads(const LayerSpec& layer) {
+  if (layer.kv_lora_rank > 0) return absl::OkStatus();
+  TANGRAM_RETURN_IF_ERROR(CheckPositive("num_kv_heads", layer.num_kv_heads));
+  if (layer.num_heads % layer.num_kv_heads == 0) return absl::OkStatus();
+  return FieldError("num_kv_heads", layer.num_kv_heads,
+                    absl::StrCat("a divisor of num_heads, ", layer.num_heads));
+}
+
+absl::Status CheckMlp(const LayerSpec& layer) {
+  if (layer.num_experts < 0) {
+    return FieldError("num_experts", layer.num_experts,
+                      "0 or a positive integer");
+  }
+  if (!layer.is_moe()) {
+    return CheckPositive("ffn_hidden_size", layer.ffn_hidden_size);
+  }
+  TANGRAM_RETURN_IF_ERROR(
+      CheckPositive("experts_per_token", layer.experts_per_token));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckPositive("expert_ffn_hidden_size", layer.expert_ffn_hidden_size));
+  if (layer.experts_per_token <= layer.num_experts) return absl::OkStatus();
+  return FieldError("experts_per_token", layer.experts_per_token,
+                    absl::StrCat("at most num_experts, ", layer.num_experts));
+}
+
+}  // namespace
+
+absl::Status CheckLayerFits(const LayerSpec& layer) {
+  if (layer.kind != LayerKind::kTransformer) {
+    return CheckPositive("vocab_size", layer.vocab_size);
+  }
+  TANGRAM_RETURN_IF_ERROR(CheckHeads(layer));
+  return CheckMlp(layer);
+}
+
+absl::Status CheckLayersFit(const ModelSpec& model) {
+  const LayerSpec* end = nullptr;  // The last embedding or head.
+  for (int i = 0; i < model.num_layers(); ++i) {
+    const LayerSpec& layer = model.layers[i];
+    const auto differs = [&](absl::string_view field,
+                             const absl::AlphaNum& value,
+                             const absl::AlphaNum& other) {
+      return FieldError(absl::StrCat("layers[", i, "].", field), value,
+                        absl::StrCat("that of the layers before, ", other));
+    };
+    if (i > 0 && layer.hidden_size != model.layers[i - 1].hidden_size) {
+      return differs("hidden_size", layer.hidden_size,
+                     model.layers[i - 1].hidden_size);
+    }
+    if (layer.kind == LayerKind::kTransformer) continue;
+    if (end != nullptr && layer.vocab_size != end->vocab_size) {
+      return differs("vocab_size", layer.vocab_size, end->vocab_size);
+    }
+    if (end != nullptr && layer.tied_embeddings != end->tied_embeddings) {
+      return differs("tied_embeddings",
+                     layer.tied_embeddings ? "true" : "false",
+                     end->tied_embeddings ? "true" : "false");
+    }
+    end = &layer;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tangram
