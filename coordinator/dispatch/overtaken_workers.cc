@@ -16,6 +16,19 @@ int OvertakenWorkers::Count(const WorkerIdentity& worker, double now_s) const {
   return it->second.count;
 }
 
+void OvertakenWorkers::NoteAnswer(const WorkerIdentity& worker) {
+  const auto it = records_.find(worker);
+  if (it != records_.end()) it->second.has_answered = true;
+}
+
+std::optional<double> OvertakenWorkers::SilentSince(
+    const WorkerIdentity& worker, double now_s) const {
+  if (Count(worker, now_s) == 0) return std::nullopt;
+  const Record& record = records_.at(worker);
+  if (record.has_answered) return std::nullopt;
+  return record.last_s;
+}
+
 void OvertakenWorkers::MakeRoom(double now_s) {
   if (records_.size() < kMaxRecords) return;
   std::erase_if(records_, [now_s](const auto& record) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 
 #include "coordinator/dispatch/worker_identity.h"
 
@@ -23,6 +24,12 @@ class OvertakenWorkers {
   // `now_s` must never go back. Beyond kMaxRecords, the worker that was
   // overtaken longest ago is forgotten.
   void Note(const WorkerIdentity& worker, double now_s);
+  // Notes that the worker answered before any other.
+  void NoteAnswer(const WorkerIdentity& worker);
+  // Returns when it was last overtaken, if it has not answered since and is not
+  // forgotten.
+  std::optional<double> SilentSince(const WorkerIdentity& worker,
+                                    double now_s) const;
   // Returns how often it was overtaken, until it is forgotten.
   int Count(const WorkerIdentity& worker, double now_s) const;
   bool empty() const { return records_.empty(); }
@@ -31,6 +38,7 @@ class OvertakenWorkers {
   struct Record {
     int count = 0;
     double last_s = 0;
+    bool has_answered = false;  // Since then.
   };
 
   void MakeRoom(double now_s);

@@ -192,6 +192,14 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   if (it == workers_.end() || !it->second.takes_leases()) return leased;
   const size_t limit = LeaseLimit(it->second);
   TaskId task = 0;
+  if (overtaken_.SilentSince(it->second.identity, now_s).has_value()) {
+    if (MayTry(it->second, now_s) && (TakePending(worker, now_s, &task) ||
+                                      FindStraggler(worker, now_s, &task))) {
+      Hold(worker, task, now_s);
+      leased.push_back(task);
+    }
+    return leased;
+  }
   while (it->second.leases.size() < limit &&
          TakePending(worker, now_s, &task)) {
     Hold(worker, task, now_s);
@@ -222,6 +230,7 @@ bool WorkQueue::Complete(WorkerId worker, TaskId task, double now_s,
     const WorkerIdentity& slower = workers_.at(holder.worker).identity;
     if (slower != identity) overtaken_.Note(slower, now_s);
   }
+  overtaken_.NoteAnswer(identity);
   Release(worker, task);
   for (const Holder& holder : tasks_.at(task).holders) {
     others->push_back(holder.worker);

@@ -191,6 +191,7 @@ class WorkQueue {
 
   static void NotePace(Worker& worker, const Task& task, WorkerId id);
   size_t LeaseLimit(const Worker& worker) const;
+  bool MayTry(const Worker& silent, double now_s) const;
   bool TakePending(WorkerId id, double now_s, TaskId* task);
   bool MayHave(WorkerId worker, TaskId task) const;
   const AdapterId& AdapterOf(const Task& task) const;

@@ -125,6 +125,33 @@ size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
+// Returns whether a source that was overtaken, and has not answered since, is
+// leased a task now. It gets one at a time over all its connections. While
+// another source offers what it offers, and is not like it, it gets none within
+// hedge_after_s of the last time: each may hold up a batch.
+bool WorkQueue::MayTry(const Worker& silent, double now_s) const {
+  const bool holds_one =
+      std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+        const Worker& worker = entry.second;
+        return worker.identity == silent.identity && !worker.leases.empty();
+      });
+  if (holds_one) return false;
+  const std::optional<double> since_s =
+      overtaken_.SilentSince(silent.identity, now_s);
+  if (!since_s.has_value() || now_s - *since_s > options_.hedge_after_s) {
+    return true;
+  }
+  return std::none_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return worker.takes_leases() &&
+           !overtaken_.SilentSince(worker.identity, now_s).has_value() &&
+           std::any_of(worker.adapters.begin(), worker.adapters.end(),
+                       [&](const AdapterId& adapter) {
+                         return silent.adapters.count(adapter) > 0;
+                       });
+  });
+}
+
 // Takes a task by stride scheduling (Waldspurger and Weihl, 1995). It serves
 // the batch b with the least next turn, among those with a task for the worker.
 // With T the latest turn,

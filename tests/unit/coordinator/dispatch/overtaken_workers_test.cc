@@ -19,6 +19,21 @@ TEST(OvertakenWorkersTest, CountsUntilTenMinutesAfterTheLastTime) {
   EXPECT_EQ(overtaken.Count(slow, 1200), 1);
 }
 
+TEST(OvertakenWorkersTest, IsSilentUntilItAnswers) {
+  OvertakenWorkers overtaken;
+  const WorkerIdentity slow{"w", "10.0.0.1"};
+  overtaken.NoteAnswer(slow);
+  EXPECT_TRUE(overtaken.empty());
+  overtaken.Note(slow, 5);
+  EXPECT_EQ(overtaken.SilentSince(slow, 6), 5);
+  EXPECT_EQ(overtaken.SilentSince(slow, 606), std::nullopt);
+  overtaken.NoteAnswer(slow);
+  EXPECT_EQ(overtaken.SilentSince(slow, 6), std::nullopt);
+  EXPECT_EQ(overtaken.Count(slow, 6), 1);
+  overtaken.Note(slow, 7);
+  EXPECT_EQ(overtaken.SilentSince(slow, 7), 7);
+}
+
 TEST(OvertakenWorkersTest, TheOldestIsForgottenBeyondTheLimit) {
   OvertakenWorkers overtaken;
   const auto worker = [](size_t i) {

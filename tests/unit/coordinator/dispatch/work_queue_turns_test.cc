@@ -149,12 +149,46 @@ TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsHedgedSoonerAndAskedLast) {
     queue_.RemoveWorker(silent, now_s);
     silent = Dial("silent", now_s);
     queue_.CheckInvariants();
+    now_s += 30.01;  // See the next test.
   }
   // Ten minutes later, it is as good as any other.
   now_s += 601;
   const TaskId task = AddTask();
   ASSERT_THAT(queue_.LeaseTo(silent, now_s), ElementsAre(task));
   EXPECT_THAT(queue_.LeaseTo(honest, now_s + 29), IsEmpty());
+}
+
+// It might hold up every batch, whatever the number of its slots.
+TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerGetsOneTaskIn30sUntilItAnswers) {
+  const WorkerId silent = Dial("silent", 0, /*capacity=*/100);
+  const WorkerId honest = Dial("honest", 0);
+  const TaskId first = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(first));
+  ASSERT_THAT(queue_.LeaseTo(honest, 31), ElementsAre(first));
+  EXPECT_TRUE(Complete(honest, first, 31));
+  for (int i = 0; i < 5; ++i) AddTask();
+  EXPECT_THAT(queue_.LeaseTo(silent, 61), IsEmpty());
+  ASSERT_THAT(queue_.LeaseTo(silent, 61.1), SizeIs(1));
+  EXPECT_THAT(queue_.LeaseTo(silent, 600), IsEmpty());
+  const WorkerId again = Dial("silent", 61.1, /*capacity=*/100);
+  EXPECT_THAT(queue_.LeaseTo(again, 61.1), IsEmpty());
+  const TaskId held = queue_.LeasesOf(silent)[0];
+  EXPECT_TRUE(Complete(silent, held, 61.2));
+  EXPECT_THAT(queue_.LeaseTo(again, 61.2), SizeIs(4));
+}
+
+TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsNotPassedOverIfItIsAlone) {
+  const WorkerId slow = Dial("slow", 0);
+  const WorkerId honest = Dial("honest", 0);
+  queue_.AddWorker({{"mist", "1"}}, 1, 0, {.host = "another"});
+  const TaskId first = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(slow, 0), ElementsAre(first));
+  ASSERT_THAT(queue_.LeaseTo(honest, 31), ElementsAre(first));
+  EXPECT_TRUE(Complete(honest, first, 31));
+  const TaskId second = AddTask();
+  EXPECT_THAT(queue_.LeaseTo(slow, 31), IsEmpty());
+  queue_.Drain(honest);
+  EXPECT_THAT(queue_.LeaseTo(slow, 31), ElementsAre(second));
 }
 
 TEST_F(WorkQueueTurnsTest, TheFirstToAnswerHasNotBeenOvertaken) {
