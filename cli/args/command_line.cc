@@ -59,6 +59,18 @@ void AddRun(CLI::App& app, RunOptions& run) {
                "Keep the plan's structure and shrink all sizes and the batch");
   app.add_flag("--check", run.check,
                "Compare the loss and every gradient with one process");
+  CLI::Option* measure =
+      app.add_flag("--measure", run.measure,
+                   "Time this machine, predict the run, and print both")
+          ->excludes("--check");
+  app.add_option("--profile-folder", run.profile_folder,
+                 "Keep the measured profiles and the plan for this machine")
+      ->needs(measure)
+      ->type_name("FOLDER");
+  app.add_option("--max-processes", run.max_processes,
+                 "Start at most N processes on this machine [128]")
+      ->check(PositiveInteger())
+      ->type_name("N");
   app.add_option("--steps", run.steps, "Train for this many iterations")
       ->capture_default_str()
       ->check(PositiveInteger());

@@ -122,6 +122,10 @@ struct RunOptions {
   std::string plan_file;
   bool tiny = false;   // Shrink all sizes, keep the structure.
   bool check = false;  // Compare with one process.
+  // Time this machine, predict the run from that, and print both.
+  bool measure = false;
+  std::string profile_folder;  // Keep these times there. Empty: nowhere.
+  int max_processes = 0;       // 0: as many as the runner starts at most.
   int steps = 1;
   int64_t seed = 1;  // The first weights and the tokens depend on it.
 };

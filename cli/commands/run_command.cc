@@ -44,6 +44,16 @@ CommandResult Run(const RunOptions& options, Console& console) {
                                     absl::StrCat("--seed=", options.seed)};
   if (options.tiny) words.emplace_back("--tiny");
   if (options.check) words.emplace_back("--check");
+  if (options.max_processes > 0) {
+    words.push_back(absl::StrCat("--max-processes=", options.max_processes));
+  }
+  if (options.measure) {
+    words.emplace_back("--measure");
+    words.push_back(absl::StrCat("--tangram=", OwnProgram()));
+  }
+  if (!options.profile_folder.empty()) {
+    words.push_back(absl::StrCat("--profile-folder=", options.profile_folder));
+  }
   words.emplace_back("--");  // The name of the file may begin with "-".
   words.push_back(options.plan_file);
   TANGRAM_ASSIGN_OR_RETURN(const int code, RunChildProgram(std::move(words)));

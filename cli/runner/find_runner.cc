@@ -42,6 +42,11 @@ absl::StatusOr<bool> HasTorch(const std::string& python) {
 
 }  // namespace
 
+std::string OwnProgram() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+}
+
 absl::StatusOr<std::string> FindRunner() {
   if (const std::string folder = Variable(kRunnerVariable); !folder.empty()) {
     if (IsRunner(folder)) return folder;
@@ -49,11 +54,9 @@ absl::StatusOr<std::string> FindRunner() {
         absl::StrCat(kRunnerVariable, ": ", folder,
                      "; expected the folder of the runner, with __main__.py"));
   }
-  std::error_code error;
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path folder =
-      program.parent_path().parent_path() / "share/tangram/runner";
+      std::filesystem::path(OwnProgram()).parent_path().parent_path() /
+      "share/tangram/runner";
   if (IsRunner(folder)) return folder.string();
   return absl::NotFoundError(
       absl::StrCat("the runner is missing: expected ", folder.string(),

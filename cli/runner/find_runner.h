@@ -7,6 +7,9 @@
 
 namespace tangram {
 
+// Returns the path of this program; empty if the system does not say.
+std::string OwnProgram();
+
 // Returns the folder of the reference runtime: $TANGRAM_RUNNER, else
 // ../share/tangram/runner beside this program's folder. kNotFound says where it
 // was expected.

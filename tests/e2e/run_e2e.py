@@ -147,6 +147,12 @@ class StandInTest(RunTest):
             (run.returncode, run.stdout, run.stderr),
             (OK, "['--steps=3', '--seed=7', '--tiny', '--check', '--', "
              "'plan.json']\n", "and this\n"))
+        run = self.run_tangram("run", "plan.json", "--max-processes", "4",
+                               "--measure", "--profile-folder", "here")
+        self.assertEqual(
+            run.stdout, "['--steps=1', '--seed=1', '--max-processes=4', '--measure', "
+            f"'--tangram={os.path.realpath(TANGRAM)}', '--profile-folder=here', "
+            "'--', 'plan.json']\n")
         self.assertEqual(os.listdir(os.path.join(self.folder, "runner")),
                          ["__main__.py"])
 

@@ -8,6 +8,7 @@ import unittest
 
 import harness
 import plans
+import proto_shapes
 from plans import degrees
 from tangram_runner import boxes, schedule, tiny
 from tangram_runner.__main__ import main as run_program
@@ -279,6 +280,32 @@ class ReadPlanTest(unittest.TestCase):
                 data, name = self.at(path)
                 data[name] = {"twist": 1}
                 plan_of(self.data)
+
+    def test_sections_that_change_no_result(self):
+        self.refuses_each([
+            ("evaluation", 3, "evaluation: 3; expected an object"),
+            ("evaluation", {"twist": 1}, "evaluation.twist: an unknown field; expected "
+             "one of bubble_fraction, iteration_time_s, measured_fraction, "
+             "model_flops_utilization, samples_per_s, stages, tokens_per_s, violations"),
+            ("islands", [{}, {"id": "one"}], 'islands[1].id: "one"; expected an integer'),
+            ("notes", ["right", 1], "notes[1]: 1; expected a text"),
+            ("planner_options", {"a": 1}, 'planner_options: {"a": 1}; expected an object '
+             "of texts"),
+            ("cluster.devices.0.efficiency", [], "cluster.devices[0].efficiency: []; "
+             "expected an object"),
+            ("cluster.links", {}, "cluster.links: {}; expected a list"),
+            ("stats", {"truncated": "perhaps"}, 'stats.truncated: "perhaps"; expected '
+             "true or false")])
+        self.setUp()
+        self.data.update(evaluation={"iterationTimeS": "Infinity", "stages": [
+            {"in_flight": "3", "forward_s": 1, "replicas": None}]}, stats=None,
+            planner_options={"max_search_steps": "5"})
+        self.assertEqual(plan_of(self.data).num_ranks, 5)
+
+    def test_shapes_are_those_of_the_proto_files(self):
+        text = (harness.RUNNER / "tangram_runner/shapes.txt").read_text(encoding="utf-8")
+        self.assertEqual(text, proto_shapes.shapes(harness.ROOT),
+                         "run tests/tools/runner/proto_shapes.py")
 
     def test_more_than_one_answer(self):
         self.data["replicated_plan"] = {}

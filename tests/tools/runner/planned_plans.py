@@ -5,8 +5,8 @@ planned_plans.py <repository root> <folder of binaries> [plans] [written plans]
 
 Each plan is of a small cluster of one to four islands, a model, a planner and a
 parallelizer, all drawn from its seed. Draws take turns among KINDS, each of which
-makes some features likely. Until each feature of PLANNED has occurred ten times, a
-plan without one that is still rare is passed over most times.
+makes some features likely. Until each expected feature has occurred ten times, a plan
+without one that is still rare is passed over most times.
 
 No planner makes plans with the features of WRITTEN. Written plans (random_plans.py)
 have them, and all others too. `tangram evaluate` must accept each, so that it and the
@@ -55,7 +55,7 @@ WRITTEN = (
     "schedule gpipe", "schedule interleaved", "schedule zb-h1", "warm-up counts",
     "several pipelines", "all-reduce of pipelines", "zero1 of pipelines",
     "zero2 of pipelines", "mixed replicas, lock-step", "mixed replicas, routed",
-    "dropped outputs")
+    "dropped outputs", "tp_y_degree", "fsep", "cp_degree")
 
 
 def cluster(pick, gpus, each, nodes, inside=SLOW + FAST, between=(1, 3, 25)):
@@ -148,8 +148,10 @@ def many_islands(pick):
         "--min-island-gain", "0"]
 
 
-KINDS = (anything, cuts_inside_layers, little_memory, hardly_any_memory, experts, long_sequences,
-         large_layers, many_islands)
+# Twice what makes the rarest features.
+KINDS = (anything, cuts_inside_layers, little_memory, hardly_any_memory,
+         hardly_any_memory, experts, long_sequences, large_layers, large_layers,
+         many_islands)
 
 
 def arguments(seed):
@@ -191,14 +193,15 @@ def written_plan(seed, folder):
 class Tally:
     """Results by feature."""
 
-    def __init__(self):
+    def __init__(self, expected):
+        self.expected = expected
         self.counts, self.wrong = collections.Counter(), []
         self.plans, self.greatest = 0, 0.0
 
     def is_wanted(self, seed, found):
         """Whether a plan is worth its time."""
-        rare = [name for name in PLANNED if self.counts[name] < ENOUGH]
-        return not rare or found & set(rare) or random.Random(~seed).random() < 0.3
+        rare = [name for name in self.expected if self.counts[name] < ENOUGH]
+        return not rare or found & set(rare) or random.Random(~seed).random() < 0.1
 
     def train(self, name, path, found):
         done = subprocess.run(
@@ -213,8 +216,8 @@ class Tally:
             self.wrong.append(name)
             print(f"{name}\n{done.stdout[-1500:]}{done.stderr[-1500:]}", flush=True)
 
-    def table(self, names):
-        for feature in names:
+    def table(self):
+        for feature in sorted({*self.expected, *self.counts}):
             print(f"{self.counts[feature]:5} {feature}")
         print(f"{self.plans} plans, {len(self.wrong)} wrong {self.wrong}; greatest "
               f"relative difference of a gradient {self.greatest:.1e}", flush=True)
@@ -225,7 +228,7 @@ def features_of(path):
 
 
 def train_planned(wanted, seed, end_s, folder):
-    tally, without = Tally(), 0
+    tally, without = Tally(PLANNED), 0
     while tally.plans < wanted and time.monotonic() < end_s:
         path = plan_of_seed(seed, folder)
         if path is None:
@@ -237,26 +240,30 @@ def train_planned(wanted, seed, end_s, folder):
                 tally.train(f"{seed}: {text}", path, found)
         seed += 1
     print(f"Plans of planners ({without} draws without a plan that fits):")
-    tally.table(sorted({*PLANNED, *tally.counts}))
+    tally.table()
     return tally.wrong
 
 
 def train_written(wanted, seed, end_s, folder):
-    tally = Tally()
+    tally = Tally(WRITTEN)
     while tally.plans < wanted and time.monotonic() < end_s:
         path = written_plan(seed, folder)
-        tally.train(f"written plan {seed}", path, features_of(path))
+        found = features_of(path)
+        if tally.is_wanted(seed, found):
+            tally.train(f"written plan {seed}", path, found)
         seed += 1
     print("Written plans:")
-    tally.table(sorted({*WRITTEN, *tally.counts}))
+    tally.table()
     return tally.wrong
 
 
 def main(planned=3, written=2, first=0, most_s=float("inf")):
     end_s = time.monotonic() + float(most_s)
+    wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        wrong = train_planned(int(planned), int(first), end_s, folder)
-        wrong += train_written(int(written), int(first), end_s, folder)
+        for wanted, train in (planned, train_planned), (written, train_written):
+            if int(wanted):
+                wrong += train(int(wanted), int(first), end_s, folder)
     return 1 if wrong else 0
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import shutil
 import sys
 
 RIGHT, WRONG, BAD_INPUT, FAILED = range(4)
@@ -38,6 +39,14 @@ def parse(arguments):
                         help="float64 with --check, otherwise the plan's precision")
     parser.add_argument("--memory", action="store_true",
                         help="print the bytes of each stage by kind and place")
+    parser.add_argument("--measure", action="store_true",
+                        help="time layers, operators and transfers on this machine, "
+                        "predict the run from them, and print both")
+    parser.add_argument("--tangram", default="tangram", metavar="PROGRAM",
+                        help="the program that predicts, with --measure (tangram)")
+    parser.add_argument("--profile-folder", metavar="FOLDER",
+                        help="keep the profiles and the plan for this machine, with "
+                        "--measure")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first weights and the tokens (1)")
     parser.add_argument("--tolerance", type=_difference,
@@ -45,7 +54,11 @@ def parse(arguments):
     parser.add_argument("--max-processes", type=_positive, default=MAX_PROCESSES,
                         metavar="N", help="most processes to start on this machine "
                         f"({MAX_PROCESSES})")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.measure and (options.check or options.dtype):
+        parser.error("--measure: given with --check or --dtype; expected the plan's "
+                     "precision, and time for nothing else")
+    return options
 
 
 def _check_processes(num_ranks, most):
@@ -68,7 +81,8 @@ def main(arguments):
               file=sys.stderr)
         return FAILED
     from . import launch
-    from .job import Job
+    from .job import DTYPES, Job, settings_of
+    from .measure_run import MeasureJob
     from .support import check_precision, check_supported
     try:
         plan = read_plan(options.plan)
@@ -80,10 +94,16 @@ def main(arguments):
         launch.check_world(plan.num_ranks)
         if not launch.started_by_torchrun():
             _check_processes(plan.num_ranks, options.max_processes)
+        if options.measure and not shutil.which(options.tangram):
+            raise PlanError("--tangram", options.tangram, "a program that can be run")
     except (PlanError, NotSupported) as error:
         print(f"{options.plan}: {error}", file=sys.stderr)
         return BAD_INPUT
-    job = Job(plan, options)
+    if options.measure:
+        job = MeasureJob(plan, settings_of(plan, options.seed, DTYPES[plan.precision]),
+                         options)
+    else:
+        job = Job(plan, options)
     if launch.started_by_torchrun():
         result = launch.join(job)
     else:

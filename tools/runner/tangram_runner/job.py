@@ -12,6 +12,10 @@ RIGHT, WRONG = 0, 1
 DTYPES = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16"}
 
 
+def settings_of(plan, seed, dtype):
+    return Settings(seed, getattr(torch, dtype), plan.fp32_gradients, plan.bf16_moments)
+
+
 class Job:
     """Called on each rank with its fabric."""
 
@@ -22,8 +26,7 @@ class Job:
         self.check = options.check
         self.memory = options.memory
         name = options.dtype or ("float64" if options.check else DTYPES[plan.precision])
-        self.settings = Settings(options.seed, getattr(torch, name),
-                                 plan.fp32_gradients, plan.bf16_moments)
+        self.settings = settings_of(plan, options.seed, name)
         self.tolerance = options.tolerance or (1e-9 if name == "float64" else 1e-3)
 
     def __call__(self, fabric):

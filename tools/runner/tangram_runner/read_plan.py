@@ -7,7 +7,7 @@ the model once, uses each GPU once and divides evenly.
 import dataclasses
 import json
 
-from . import limits
+from . import limits, shapes
 from .boxes import shard
 from .errors import PlanError
 from .model import Cut, positions_between
@@ -22,7 +22,8 @@ VERSION = "tangram.plan/v1"
 DROP_OUTPUTS = 1 << 31
 FILE_FIELDS = ("format_version", "cluster", "model", "training", "plan",
                "infeasible", "replicated_plan")
-# The planner writes these for people and tools. They do not change how a plan runs.
+# The planner writes these for people and tools. They do not change how a plan runs;
+# only their names and kinds are checked.
 UNREAD_FIELDS = ("islands", "evaluation", "unused_islands", "lower_bound_s",
                  "closed_form_s", "stats", "notes", "explanation", "provenance",
                  "alternatives", "runners_up", "constraints", "planner",
@@ -77,6 +78,8 @@ def plan_of(data):
         pipelines = [reader.pipeline(file.record("plan", PIPELINE_FIELDS), batch)]
     else:
         raise PlanError("plan", "none", "a plan to run")
+    # Last, because what was read so far says more when it refuses.
+    shapes.check(data)
     return Plan(model.text("name"), layers, reader.sequence_length, batch,
                 training.enum("precision", PRECISIONS),
                 training.enum("optimizer", OPTIMIZERS), tuple(pipelines), sync,

@@ -38,7 +38,7 @@ def _once(pairs):
     data = {}
     for name, value in pairs:
         if name in data:
-            raise PlanError(f"field {_shown(name)}", "a second time", "each field once")
+            raise PlanError(f"field {shown(name)}", "a second time", "each field once")
         data[name] = value
     return data
 
@@ -47,12 +47,12 @@ def _no_number(name):
     raise ValueError(f"{name} is no number")
 
 
-def _shown(value):
+def shown(value):
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _camel_case(name):
+def camel_case(name):
     return re.sub("_([a-z0-9])", lambda match: match[1].upper(), name)
 
 
@@ -70,11 +70,11 @@ class Record:
         self.field = field
         self._values = {}
         known = {spelling: name for name in (*names, *unread)
-                 for spelling in (name, _camel_case(name))}
+                 for spelling in (name, camel_case(name))}
         if data is not None and not isinstance(data, dict):
-            raise PlanError(field, _shown(data), "an object")
+            raise PlanError(field, shown(data), "an object")
         for name, value in (data or {}).items():
-            where = self.path(_shown(name)[1:-1])
+            where = self.path(shown(name)[1:-1])
             if name not in known:
                 raise PlanError(where, "an unknown field",
                                 _one_of(sorted((*names, *unread))))
@@ -92,10 +92,10 @@ class Record:
         return self._values.get(name)
 
     def _refuse(self, name, expected):
-        raise PlanError(self.path(name), _shown(self.raw(name)), expected)
+        raise PlanError(self.path(name), shown(self.raw(name)), expected)
 
     def integer(self, name, least, most, default=0):
-        value = _integer(self.raw(name)) if self.has(name) else default
+        value = integer_of(self.raw(name)) if self.has(name) else default
         if value is None or not least <= value <= most:
             self._values.setdefault(name, default)
             self._refuse(name, f"an integer from {least} to {most}")
@@ -113,7 +113,7 @@ class Record:
         return self.number(name, 1, "a fraction from 0 to 1")
 
     def number(self, name, most=sys.float_info.max, expected="a number from 0"):
-        number = _number(self.raw(name)) if self.has(name) else 0.0
+        number = number_of(self.raw(name)) if self.has(name) else 0.0
         if number is None or not 0 <= number <= most:
             self._refuse(name, expected)
         return number
@@ -128,7 +128,7 @@ class Record:
     def enum(self, name, names):
         """A value of an enum whose `names` have the numbers 1, 2, …"""
         value = self.raw(name)
-        number = _integer(value)
+        number = integer_of(value)
         if number is not None and 1 <= number <= len(names):
             return names[number - 1]
         if not isinstance(value, str) or value not in names:
@@ -162,7 +162,7 @@ class Record:
                 for field, value in self.items(name, most)]
 
 
-def _integer(value):
+def integer_of(value):
     """The integer that a JSON value spells, or None."""
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,20}", value):
         return int(value)
@@ -173,7 +173,7 @@ def _integer(value):
     return None
 
 
-def _number(value):
+def number_of(value):
     """The number that a JSON value spells, or None."""
     spelled = isinstance(value, str) and re.fullmatch(r"[+-]?[0-9][0-9.eE+-]{0,40}", value)
     if not spelled and (isinstance(value, bool) or not isinstance(value, (int, float))):
