@@ -134,6 +134,21 @@ std::string WhatToDo(absl::string_view target, const PlannedTraining& planned) {
   return runs_somewhere ? absl::StrCat("plan with --runtime ", target) : "";
 }
 
+std::vector<PlanTaker> TakersOf(const PlannedTraining& planned) {
+  std::vector<PlanTaker> takers;
+  for (const Framework* framework : PlanningRuntimes()) {
+    const absl::StatusOr<FrameworkExport> exported =
+        ExportPlan(framework->name, planned);
+    if (!exported.ok() || !exported->losses.empty()) continue;
+    takers.push_back({.framework = std::string(framework->name),
+                      .losses = exported->framework_losses});
+  }
+  absl::c_stable_sort(takers, [](const PlanTaker& a, const PlanTaker& b) {
+    return a.losses.empty() && !b.losses.empty();
+  });
+  return takers;
+}
+
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned) {
   TANGRAM_ASSIGN_OR_RETURN(const Framework* found,

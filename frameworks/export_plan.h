@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,6 +18,16 @@ namespace tangram {
 // ask before they write an export with losses.
 absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
                                            const PlannedTraining& planned);
+
+// A framework that runs a plan as it is.
+struct PlanTaker {
+  std::string framework;
+  std::vector<std::string> losses;  // FrameworkExport::framework_losses.
+};
+
+// Returns the planning runtimes that run the plan as it is: first those without
+// a loss of their own, else in the order of the table.
+std::vector<PlanTaker> TakersOf(const PlannedTraining& planned);
 
 // Returns what to do about a plan that the target refuses: "plan with --runtime
 // megatron". Empty if no plan of the model, the training and the cluster helps.

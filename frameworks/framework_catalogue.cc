@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/framework_table.h"
@@ -22,6 +23,10 @@ PlannedTraining Planned(const PlanRequest& request, const PipelinePlan& plan) {
           .plan = plan};
 }
 
+std::vector<std::string> NamesIn(absl::string_view list) {
+  return absl::StrSplit(list, ',');
+}
+
 class PlannedFramework : public PlanningRuntime {
  public:
   explicit PlannedFramework(const Framework& framework)
@@ -29,6 +34,15 @@ class PlannedFramework : public PlanningRuntime {
 
   absl::string_view name() const override { return framework_.name; }
   const Runtime& runs() const override { return framework_.runs; }
+
+  std::vector<std::string> Parallelizers(
+      const ModelSpec& model) const override {
+    return NamesIn(DefaultParallelizers(model, &framework_));
+  }
+
+  std::vector<std::string> AllParallelizers() const override {
+    return NamesIn(framework_.all_parallelizers);
+  }
 
   absl::Status Check(const ModelSpec& model,
                      const TrainingOptions& training) const override {
@@ -95,6 +109,19 @@ class Catalogue : public RuntimeCatalogue {
         const Framework* framework,
         FindFramework(PlanningRuntimes(), kRuntimeField, name));
     return runtimes_.at(framework).get();
+  }
+
+  std::vector<const PlanningRuntime*> All() const override {
+    std::vector<const PlanningRuntime*> all;
+    for (const Framework* framework : PlanningRuntimes()) {
+      all.push_back(runtimes_.at(framework).get());
+    }
+    return all;
+  }
+
+  std::vector<std::string> FreeParallelizers(
+      const ModelSpec& model) const override {
+    return NamesIn(DefaultParallelizers(model, nullptr));
   }
 
   absl::Span<const Runtime> KnownRuntimes() const override {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/field_error.h"
@@ -15,6 +16,9 @@ using EqualEnds = Framework::EqualEnds;
 
 // Searches over whole layers; each brings something of its own.
 constexpr absl::string_view kLayerwise = "galvatron,hypertron,uniform";
+// All searches over whole layers.
+constexpr absl::string_view kAllLayerwise =
+    "alpa,galvatron,hypertron,mist,uniform";
 
 // Sources: each framework's own documentation and code, as its export_<name>.cc
 // cites them; for those without an export, the parallelizer's paper. Megatron's
@@ -30,6 +34,7 @@ constexpr Framework kFrameworks[] = {
               .max_zero_stage = 1},
      .parallelizers = kLayerwise,
      .moe_parallelizers = kLayerwise,
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kCp,
      .equal_ends = EqualEnds::kTiedEmbeddings,
      .check = CheckForMegatron},
@@ -41,6 +46,7 @@ constexpr Framework kFrameworks[] = {
               .recompute = Runtime::Recompute::kClosed},
      .parallelizers = "aceso",
      .moe_parallelizers = "uniform",  // To be told that there are none.
+     .all_parallelizers = "aceso,alpa,galvatron,hypertron,mist,uniform",
      .shared = Shared::kDp,
      .accepts_gpus = AcesoAcceptsGpus,
      .check = CheckForAceso,
@@ -54,6 +60,7 @@ constexpr Framework kFrameworks[] = {
               .max_zero_stage = 1},
      .parallelizers = kLayerwise,
      .moe_parallelizers = kLayerwise,
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kTpAndDp,
      .check = CheckForMegatron},
     {.name = "galvatron",
@@ -66,6 +73,7 @@ constexpr Framework kFrameworks[] = {
               .max_zero_stage = 3},
      .parallelizers = "galvatron,uniform",
      .moe_parallelizers = "galvatron,uniform",
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kGpus,
      .equal_ends = EqualEnds::kAlways,
      .why_not_device = WhyNotOnDeviceForGalvatron,
@@ -77,6 +85,7 @@ constexpr Framework kFrameworks[] = {
      .runs = {.name = "Sailor"},
      .parallelizers = kLayerwise,
      .moe_parallelizers = "uniform",
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kDp,
      .equal_ends = EqualEnds::kTiedEmbeddings,
      .check = CheckForSailor,
@@ -87,6 +96,7 @@ constexpr Framework kFrameworks[] = {
      .runs = {.name = "FlashFlex"},
      .parallelizers = kLayerwise,
      .moe_parallelizers = "uniform",
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kDp,
      .check = CheckForFlashFlex,
      .train = TrainingUnderFlashFlex},
@@ -99,6 +109,7 @@ constexpr Framework kFrameworks[] = {
               .max_zero_stage = 3},
      .parallelizers = kLayerwise,
      .moe_parallelizers = kLayerwise,
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kTpAndDp,
      .check = CheckForTorchTitan,
      .train = TrainingUnderTorchTitan},
@@ -108,6 +119,7 @@ constexpr Framework kFrameworks[] = {
      .runs = {.name = "Alpa"},
      .parallelizers = kLayerwise,
      .moe_parallelizers = kLayerwise,
+     .all_parallelizers = kAllLayerwise,
      .shared = Shared::kGpusPerNode,
      .train = TrainingUnderAlpa},
     {.name = "deepspeed",
@@ -177,6 +189,18 @@ std::string NamesOf(absl::Span<const Framework* const> frameworks) {
                        [](std::string* out, const Framework* framework) {
                          absl::StrAppend(out, framework->name);
                        });
+}
+
+bool HasExperts(const ModelSpec& model) {
+  return absl::c_any_of(model.layers,
+                        [](const LayerSpec& layer) { return layer.is_moe(); });
+}
+
+absl::string_view DefaultParallelizers(const ModelSpec& model,
+                                       const Framework* framework) {
+  const bool experts = HasExperts(model);
+  if (framework == nullptr) return experts ? "uniform" : "aceso";
+  return experts ? framework->moe_parallelizers : framework->parallelizers;
 }
 
 absl::Span<const Runtime> KnownRuntimes() {

@@ -49,6 +49,8 @@ struct Framework {
   // models with experts, the second. Empty: planning knows no rules for it.
   absl::string_view parallelizers;
   absl::string_view moe_parallelizers;
+  // All parallelizers, separated by commas, that may make plans that it runs.
+  absl::string_view all_parallelizers;
   Shared shared = Shared::kNothing;
   EqualEnds equal_ends = EqualEnds::kNever;
   bool (*accepts_gpus)(int num_gpus) = nullptr;  // In all; null: any number.
@@ -82,6 +84,16 @@ absl::StatusOr<const Framework*> FindFramework(
 
 // "megatron, alpa": the names of `frameworks`, for help and errors.
 std::string NamesOf(absl::Span<const Framework* const> frameworks);
+
+// Returns whether a layer of `model` is a mixture of experts.
+bool HasExperts(const ModelSpec& model);
+
+// Returns the parallelizers, separated by commas, to use if none is named:
+// those whose plans `framework` runs best. Null: for plans of any kind; Aceso
+// for dense models and uniform for mixtures of experts, which Aceso does not
+// support.
+absl::string_view DefaultParallelizers(const ModelSpec& model,
+                                       const Framework* framework);
 
 // Those that run plans: slice plans of several parallelizers may be mixed where
 // one of them runs them all.

@@ -86,6 +86,7 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
                                                 int num_layers) {
   PlanConstraints constraints{.exclude_islands = choice.exclude_islands,
                               .runtime = choice.runtime};
+  if (constraints.runtime == kAnyRuntime) constraints.runtime.clear();
   for (const std::string& nodes : choice.exclude_nodes) {
     const absl::StatusOr<std::vector<std::string>> names =
         ExpandHostlist(nodes);

@@ -18,8 +18,8 @@ void AddSearch(CLI::App& app, PlanOptions& plan) {
       ->check(WholeNumber(0, INT32_MAX, "0 or a positive integer"))
       ->group("Search");
   app.add_option("--parallelizer", plan.parallelizer,
-                 "Plan islands with NAME,..., all or exec:COMMAND [aceso; for "
-                 "experts, uniform]")
+                 "Plan islands with NAME,..., all or exec:COMMAND [what suits "
+                 "model and runtime]")
       ->group("Search");
   app.add_option("--planner", plan.planner,
                  "Use this planner; tangram planners lists them [tangram]")
@@ -77,9 +77,10 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
   add("--pin", constraints.pins, "LAYERS=ISLAND",
       "Run these layers on an island: emb-11=a100, 12-head=h100, 7=0");
   app.add_option("--runtime", constraints.runtime,
-                 "Plan only what this framework can run: a name of tangram "
-                 "export --to")
-      ->type_name("NAME");
+                 "Plan only what this framework can run, a name of tangram "
+                 "export --to; auto: any framework, the fastest; any: plan "
+                 "also what none can run")
+      ->type_name("NAME|auto|any");
 }
 
 constexpr char kPlanFooter[] = R"(

@@ -8,6 +8,7 @@
 #include "cli/args/constraints.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/parallelizer/parallelizer_list.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/attach_profile_files.h"
 #include "formats/config/cluster_file.h"
@@ -120,20 +121,14 @@ absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
   return parsed;
 }
 
-bool HasExperts(const ModelSpec& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const LayerSpec& layer) { return layer.is_moe(); });
-}
-
 absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime) {
-  const bool experts = HasExperts(model);
-  if (runtime.empty()) return experts ? "uniform" : "aceso";
+  if (runtime == kAutoRuntime) return std::string(kSuitableParallelizers);
+  if (runtime.empty()) return std::string(DefaultParallelizers(model, nullptr));
   TANGRAM_ASSIGN_OR_RETURN(
       const Framework* framework,
       FindFramework(PlanningRuntimes(), kRuntimeField, runtime));
-  return std::string(experts ? framework->moe_parallelizers
-                             : framework->parallelizers);
+  return std::string(DefaultParallelizers(model, framework));
 }
 
 }  // namespace tangram

@@ -28,13 +28,9 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
 absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
     const std::vector<std::string>& options);
 
-// True if a layer of `model` is a mixture of experts.
-bool HasExperts(const ModelSpec& model);
-
 // Returns the parallelizers to use if none was named, separated by commas:
-// those whose plans `runtime` runs best. Without a runtime, it is Aceso for
-// dense models and uniform for mixtures of experts, which Aceso does not
-// support. kInvalidArgument for an unknown runtime.
+// those whose plans `runtime` runs best (DefaultParallelizers), or "auto" for
+// runtime auto. kInvalidArgument for an unknown runtime.
 absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime);
 

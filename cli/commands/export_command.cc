@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
+#include "cli/print/format.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/table.h"
 #include "common/base/status_macros.h"
@@ -56,12 +58,28 @@ void PrintList(const std::string& title, const std::vector<std::string>& lines,
   }
 }
 
+// Returns the time of the best plan for the target beside that of `result`, if
+// planning found one: ": 29.5 s, 9 % longer".
+std::string TimeOfPlanFor(const std::string& target, const PlanResult& result) {
+  for (const PlanAlternative& other : result.alternatives) {
+    if (other.runtime != target || !other.iteration_time_s) continue;
+    const double longer =
+        *other.iteration_time_s / result.evaluation.iteration_time_s - 1;
+    return absl::StrCat(": ", FormatSeconds(*other.iteration_time_s), ", ",
+                        FormatPercent(std::abs(longer)),
+                        longer < 0 ? " less" : " longer");
+  }
+  return "";
+}
+
 // Adds to a refusal what to do about it.
-absl::StatusOr<FrameworkExport> ExportWithAdvice(
-    const std::string& target, const PlannedTraining& planned) {
+absl::StatusOr<FrameworkExport> ExportWithAdvice(const std::string& target,
+                                                 const PlannedTraining& planned,
+                                                 const PlanResult& result) {
   absl::StatusOr<FrameworkExport> exported = ExportPlan(target, planned);
-  const std::string advice = exported.ok() ? "" : WhatToDo(target, planned);
+  std::string advice = exported.ok() ? "" : WhatToDo(target, planned);
   if (advice.empty()) return exported;
+  absl::StrAppend(&advice, TimeOfPlanFor(target, result));
   return absl::Status(
       exported.status().code(),
       absl::StrCat(exported.status().message(), ". What to do: ", advice));
@@ -93,12 +111,13 @@ CommandResult Run(const ExportOptions& options, Console& console) {
     PrintPlanFile(file, console);
     return ExitCode::kNoPlan;
   }
-  TANGRAM_ASSIGN_OR_RETURN(
-      const FrameworkExport exported,
-      ExportWithAdvice(options.target, {.cluster = file.cluster,
-                                        .model = file.model,
-                                        .training = file.training,
-                                        .plan = *file.result.plan}));
+  TANGRAM_ASSIGN_OR_RETURN(const FrameworkExport exported,
+                           ExportWithAdvice(options.target,
+                                            {.cluster = file.cluster,
+                                             .model = file.model,
+                                             .training = file.training,
+                                             .plan = *file.result.plan},
+                                            file.result));
   std::vector<std::string> losses = exported.losses;
   absl::c_copy(exported.framework_losses, std::back_inserter(losses));
   PrintList(absl::StrCat("What ", options.target, " cannot hold"), losses,

@@ -14,13 +14,19 @@
 #include "cli/planning/interrupt.h"
 #include "cli/planning/local_planning.h"
 #include "cli/planning/plan_monitor.h"
+#include "cli/print/format.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/progress_mode.h"
+#include "cli/print/table.h"
 #include "cli/remote/job_calls.h"
 #include "cli/remote/node_loss.h"
 #include "cli/remote/remote_planning.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/clocks.h"
+#include "common/parallelizer/parallelizer_list.h"
+#include "frameworks/export_plan.h"
+#include "frameworks/framework_table.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
 namespace tangram {
@@ -39,7 +45,7 @@ absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
 }
 
 absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
-                                      const ModelSpec& model) {
+                                      const PlanRequest& request) {
   PlanningSetup setup{.parallelizer = options.parallelizer,
                       .planner = options.planner,
                       .search = options.search,
@@ -52,16 +58,16 @@ absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
   if (setup.parallelizer.empty()) {
     TANGRAM_ASSIGN_OR_RETURN(
         setup.parallelizer,
-        DefaultParallelizer(model, options.constraints.runtime));
+        DefaultParallelizer(request.model, request.constraints.runtime));
   }
   return setup;
 }
 
 // Returns what the default parallelizer was chosen by: the runtime, or the kind
 // of model.
-std::string DefaultFor(const PlanOptions& options, const ModelSpec& model) {
-  if (!options.constraints.runtime.empty()) return options.constraints.runtime;
-  return HasExperts(model) ? "mixtures of experts" : "dense models";
+std::string DefaultFor(const PlanRequest& request) {
+  if (!request.constraints.runtime.empty()) return request.constraints.runtime;
+  return HasExperts(request.model) ? "mixtures of experts" : "dense models";
 }
 
 // Returns a tracer for planning in this process.
@@ -106,10 +112,11 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
           ? PlanLocally(request, setup, stop, line, tracer)
           : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
-  if (file.ok() && options.parallelizer.empty()) {
+  if (file.ok() && options.parallelizer.empty() &&
+      setup.parallelizer != kSuitableParallelizers) {
     file->result.notes.push_back(
         absl::StrCat("parallelizer: ", setup.parallelizer, ", the default for ",
-                     DefaultFor(options, request.model)));
+                     DefaultFor(request)));
   }
   return file;
 }
@@ -195,10 +202,35 @@ absl::StatusOr<std::vector<ReducedRequest>> SparesOf(
   return WithoutANode(request);
 }
 
+// Prints the command that writes the launch files of each framework that runs
+// the plan as it is, those without a loss first.
+void PrintRunIt(const PlanOptions& options, const PlanFile& file,
+                Console& console) {
+  if (!file.result.plan) return;
+  const std::vector<PlanTaker> takers = TakersOf({.cluster = file.cluster,
+                                                  .model = file.model,
+                                                  .training = file.training,
+                                                  .plan = *file.result.plan});
+  if (takers.empty()) return;
+  console.out << "\n" << Styled(console, Style::kBold, "Run it") << "\n";
+  const std::string plan_file =
+      options.output_file.empty() ? "PLAN.json" : options.output_file;
+  for (const PlanTaker& taker : takers) {
+    console.out << "  tangram export " << EscapedControls(plan_file) << " --to "
+                << taker.framework
+                << (taker.losses.empty() ? "" : " --allow-lossy")
+                << " -o launch-" << taker.framework << "\n";
+    for (const std::string& loss : taker.losses) {
+      console.out << WrapText(loss, /*indent=*/4, kOutputWidth);
+    }
+  }
+}
+
 void PrintAnswer(const PlanOptions& options, const PlanFile& file,
                  Console& console) {
   if (options.quiet || IsStandardOutput(options.output_file)) return;
   PrintPlanFile(file, console);
+  if (!file.constraints.runtime.empty()) PrintRunIt(options, file, console);
   if (!options.verbose) return;
   console.out << "\n";
   PrintPlanningCost(file, console);
@@ -235,7 +267,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
   TANGRAM_RETURN_IF_ERROR(CheckPlanOutputs(options, outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
   TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request.model));
+                           SetupOf(options, request));
   if (!options.request_file.empty()) {
     return WriteRequest(options, request, setup, console);
   }

@@ -46,10 +46,14 @@ struct LocalMember {
   }
 };
 
+// With `asks_again`, a single parallelizer is also asked for the same slice
+// plans again.
 absl::StatusOr<std::vector<LocalMember>> CreateMembers(
-    const PlanningSetup& setup, const StopCondition& stop, PlanTracer* tracer) {
+    const PlanningSetup& setup, bool asks_again, const StopCondition& stop,
+    PlanTracer* tracer) {
   std::vector<std::string> names = BuiltinParallelizerNames();
-  if (setup.parallelizer != kAllParallelizers) {
+  if (setup.parallelizer != kAllParallelizers &&
+      setup.parallelizer != kSuitableParallelizers) {
     TANGRAM_ASSIGN_OR_RETURN(names, SplitParallelizerList(setup.parallelizer));
   }
   std::vector<LocalMember> members;
@@ -60,7 +64,7 @@ absl::StatusOr<std::vector<LocalMember>> CreateMembers(
         *member.parallelizer, NumThreads(setup),
         [&stop] { return stop.ShouldStop(); },
         {.log = tracer, .now_s = [tracer] { return tracer->now_s(); }});
-    if (names.size() == 1) continue;
+    if (names.size() == 1 && !asks_again) continue;
     member.cache = CreateCachingSlicePlanSource(*member.threads, kCacheBytes);
   }
   return members;
@@ -85,15 +89,19 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
       const PlannerChoice choice,
       BuiltinPlanners().Choose(setup.planner, setup.planner_options,
                                setup.search));
-  TANGRAM_ASSIGN_OR_RETURN(const std::vector<LocalMember> members,
-                           CreateMembers(setup, stop, tracer));
+  TANGRAM_ASSIGN_OR_RETURN(
+      const std::vector<LocalMember> members,
+      CreateMembers(setup, request.constraints.runtime == kAutoRuntime, stop,
+                    tracer));
   std::vector<PortfolioMember> portfolio;
   for (const LocalMember& member : members) {
     portfolio.push_back({.parallelizer = member.parallelizer->name(),
                          .source = member.source()});
   }
-  const auto planner = CreatePortfolioPlanner(std::move(portfolio), choice,
-                                              FrameworkCatalogue());
+  const auto planner = CreatePortfolioPlanner(
+      std::move(portfolio), choice, FrameworkCatalogue(),
+      setup.parallelizer == kSuitableParallelizers ? MembersAsked::kSuitable
+                                                   : MembersAsked::kAll);
 
   PlanMonitor monitor(line, stop, tracer);
   absl::StatusOr<PlanResult> result = planner->Plan(request, monitor);

@@ -104,7 +104,58 @@ void PrintUnusedIslands(const PlanResult& result, Console& console) {
   }
 }
 
-void PrintAlternatives(const PlanResult& result, Console& console) {
+// Returns how much longer than the plan of `result` it takes: "4.6 %".
+std::string LongerLabel(double iteration_time_s, const PlanResult& result) {
+  const double longer =
+      iteration_time_s / result.evaluation.iteration_time_s - 1;
+  return longer > 0 ? FormatPercent(longer) : "";
+}
+
+// Prints the answer of runtime auto: the best plan for each framework, and what
+// a plan of any kind would bring.
+void PrintFrameworks(const PlanResult& result, Console& console) {
+  if (result.alternatives.empty()) return;
+  console.out << "\n" << Styled(console, Style::kBold, "Frameworks") << "\n";
+  Table table({{"best plan for"},
+               {"iteration", Table::kRight},
+               {"longer", Table::kRight},
+               {"slice plans of"}});
+  std::vector<std::string> without;
+  const PlanAlternative* any = nullptr;
+  for (const PlanAlternative& alternative : result.alternatives) {
+    if (alternative.runtime == kAnyRuntime) {
+      any = &alternative;
+    } else if (!alternative.iteration_time_s) {
+      without.push_back(alternative.runtime);
+    } else {
+      table.AddRow({alternative.runtime,
+                    FormatSeconds(*alternative.iteration_time_s),
+                    LongerLabel(*alternative.iteration_time_s, result),
+                    absl::StrJoin(alternative.parallelizers, ", ")});
+    }
+  }
+  console.out << table.ToString();
+  const auto print = [&](const std::string& line) {
+    console.out << WrapText(line, /*indent=*/2, kOutputWidth);
+  };
+  if (!without.empty()) {
+    print(absl::StrCat("no plan for ", absl::StrJoin(without, ", "),
+                       ": --runtime NAME says why"));
+  }
+  if (any == nullptr || !any->iteration_time_s || any->reason.empty()) return;
+  print(absl::StrCat(FormatPercent(1 - *any->iteration_time_s /
+                                           result.evaluation.iteration_time_s),
+                     " faster with --runtime any, ",
+                     FormatSeconds(*any->iteration_time_s), ", but ",
+                     any->reason));
+}
+
+void PrintAlternatives(const PlanFile& file, Console& console) {
+  const PlanResult& result = file.result;
+  if (file.constraints.runtime == kAutoRuntime && result.plan) {
+    PrintFrameworks(result, console);
+    return;
+  }
   if (result.alternatives.empty()) return;
   console.out << "\n" << Styled(console, Style::kBold, "Parallelizers") << "\n";
   Table table({{"slice plans of"}, {"runtime"}, {"iteration", Table::kRight}});
@@ -138,7 +189,8 @@ void PrintNotes(const std::vector<std::string>& notes, Console& console) {
   }
 }
 
-void PrintConstraints(const PlanConstraints& constraints, Console& console) {
+void PrintConstraints(PlanConstraints constraints, Console& console) {
+  if (constraints.runtime == kAutoRuntime) constraints.runtime.clear();
   if (constraints.none()) return;
   console.out << WrapText(
       absl::StrCat("asked for: ",
@@ -396,7 +448,7 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
   } else {
     PrintNoPlan(result, console);
   }
-  PrintAlternatives(result, console);
+  PrintAlternatives(file, console);
   PrintAssumptions(file.cluster, kAssumptionPartsShown, console);
   if (!result.notes.empty()) console.out << "\n";
   PrintNotes(result.notes, console);

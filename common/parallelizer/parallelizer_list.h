@@ -11,6 +11,8 @@ namespace tangram {
 
 // Stands for all parallelizers.
 inline constexpr absl::string_view kAllParallelizers = "all";
+// Stands for those that suit the model and the runtime of the request.
+inline constexpr absl::string_view kSuitableParallelizers = "auto";
 // Prefix of a command that serves a parallelizer. The command may contain
 // commas.
 inline constexpr absl::string_view kExecPrefix = "exec:";

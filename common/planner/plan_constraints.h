@@ -22,6 +22,10 @@ struct LayerPin {
   bool operator==(const LayerPin&) const = default;
 };
 
+// Values of PlanConstraints::runtime on the command line and in requests.
+inline constexpr char kAutoRuntime[] = "auto";
+inline constexpr char kAnyRuntime[] = "any";
+
 // Requirements on every plan, even if other plans would be faster. An island is
 // named by its number, its name, its type of GPU or a group of its nodes. A
 // name may select several islands.
@@ -33,7 +37,8 @@ struct PlanConstraints {
   std::vector<IslandValue> max_stages;  // No island: for the whole pipeline.
   std::vector<LayerPin> pins;
   // The framework that will run the plan, by the name of its export. Only plans
-  // that this export can represent are planned. Empty: any.
+  // that this export can represent are planned. kAutoRuntime: the one with the
+  // fastest plan. Empty: plans of any kind, also such as no framework runs.
   std::string runtime;
 
   bool none() const { return *this == PlanConstraints(); }

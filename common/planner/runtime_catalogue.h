@@ -33,6 +33,12 @@ class PlanningRuntime {
 
   virtual absl::string_view name() const = 0;  // "megatron"
   virtual const Runtime& runs() const = 0;
+  // Returns the parallelizers whose plans it runs best, to ask if none is
+  // named.
+  virtual std::vector<std::string> Parallelizers(
+      const ModelSpec& model) const = 0;
+  // Returns all parallelizers that may make plans that it runs.
+  virtual std::vector<std::string> AllParallelizers() const = 0;
   // Returns an error with the reason for a model or training options that it
   // does not support.
   virtual absl::Status Check(const ModelSpec& model,
@@ -76,6 +82,13 @@ class RuntimeCatalogue {
   // known runtimes.
   virtual absl::StatusOr<const PlanningRuntime*> Find(
       absl::string_view name) const = 0;
+  // Returns the runtimes that Find knows, in the order of preference among
+  // equally fast plans.
+  virtual std::vector<const PlanningRuntime*> All() const = 0;
+  // Returns the parallelizers to ask for a plan without a runtime if none is
+  // named.
+  virtual std::vector<std::string> FreeParallelizers(
+      const ModelSpec& model) const = 0;
   // Slice plans of several parallelizers may be mixed if one of these runs them
   // all.
   virtual absl::Span<const Runtime> KnownRuntimes() const = 0;

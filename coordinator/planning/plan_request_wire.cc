@@ -83,6 +83,9 @@ absl::StatusOr<PlanOrder> FromProto(const v1::PlanRequest& message) {
   TANGRAM_ASSIGN_OR_RETURN(
       order.request.constraints,
       InField("constraints", tangram::FromProto(message.constraints())));
+  // A plan of any kind is asked for by no runtime, too.
+  std::string& runtime = order.request.constraints.runtime;
+  if (runtime == kAnyRuntime) runtime.clear();
   TANGRAM_ASSIGN_OR_RETURN(const TangramOptions search,
                            InField("options", FromProto(message.options())));
   order.planner_options = {message.planner_options().begin(),

@@ -78,12 +78,17 @@ struct Members {
   }
 };
 
+// Returns whether the list stands for whatever parallelizers are offered.
+bool NamesNone(absl::string_view list) {
+  return list == kAllParallelizers || list == kSuitableParallelizers;
+}
+
 absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
                                     const std::set<AdapterId>& unfit,
                                     const std::function<bool()>& should_stop,
                                     QueryLog* log, const BatchShare& share) {
   Members found;
-  if (list == kAllParallelizers) {
+  if (NamesNone(list)) {
     TANGRAM_ASSIGN_OR_RETURN(WorkerPool::AdapterList all,
                              pool.AllAdapters(should_stop, unfit));
     for (AdapterInfo& adapter : all.adapters) {
@@ -155,7 +160,10 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     }
     absl::StatusOr<PlanResult> result =
         CreatePortfolioPlanner(members->members, order.planner,
-                               FrameworkCatalogue())
+                               FrameworkCatalogue(),
+                               order.parallelizer == kSuitableParallelizers
+                                   ? MembersAsked::kSuitable
+                                   : MembersAsked::kAll)
             ->Plan(order.request, monitor);
     if (result.ok()) {
       AddNotes(*members, unfit, result->notes);
@@ -175,7 +183,7 @@ absl::StatusOr<Outcome> PlanWithFitMembers(
     const std::string name = cause->id.name;
     unfit.push_back(*std::move(cause));
     const bool may_leave_out =
-        order.parallelizer == kAllParallelizers && members->members.size() > 1;
+        NamesNone(order.parallelizer) && members->members.size() > 1;
     if (!may_leave_out && !pool.IsOffered(name, IdsOf(unfit))) {
       return first_error;
     }

@@ -51,6 +51,15 @@ class CoordinatorTest(Folder):
                    "plan", *CLUSTER, *JOB, "--coordinator", self.address,
                    "--exclude-island", "x", "--output", "bad.json")
 
+    def test_plans_for_any_framework_as_one_process_would(self):
+        self.start_workers(2)
+        remote = self.plan("remote.json", "--coordinator", self.address,
+                           "--runtime", "auto")
+        local = self.plan("local.json", "--runtime", "auto")
+        del local["provenance"], remote["provenance"]
+        self.assertEqual(remote["constraints"]["runtime"], "auto")
+        self.assertEqual(remote, local)
+
     def test_is_healthy(self):
         shown = self.tangram("health", "--coordinator", self.address)
         self.assertIn("serves", shown)

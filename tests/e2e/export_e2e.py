@@ -1,5 +1,6 @@
 """Exports plans to files of training frameworks and imports them again."""
 
+import json
 import os
 
 import harness
@@ -41,6 +42,38 @@ class Export(harness.Folder):
                           self.tangram("explain", "for.json"))
             self.tangram("export", "for.json", "--to", runtime, "-o",
                          f"out-{runtime}")
+
+    def test_runtime_auto_says_how_to_run_its_plan(self):
+        # Large enough for frameworks to differ.
+        shown = self.tangram("plan", "--cluster", harness.C1, "--nodes",
+                             "t4=2,v100=1", "--model", "gpt3-1.3b", "--layers",
+                             "12", "--global-batch", "32", "--runtime", "auto",
+                             "--output", "auto.json")
+        self.assertIn("\nRun it\n", shown)
+        command = next(line.split() for line in shown.splitlines()
+                       if line.startswith("  tangram export auto.json --to "))
+        self.tangram(*command[1:])
+        self.assertTrue(os.path.exists(f"{self.folder}/{command[-1]}"))
+
+        answer = json.loads(self.read("auto.json"))
+        best_s = answer["evaluation"]["iteration_time_s"]
+        times = {entry["runtime"]: entry["iteration_time_s"]
+                 for entry in answer["alternatives"]
+                 if "iteration_time_s" in entry}
+        del times["any"]
+        self.assertEqual(min(times.values()), best_s)
+        refused = 0
+        for name, seconds in times.items():
+            self.assertRegex(shown, rf"\n  {name} +[0-9.]+ m?s")
+            run = self.run_tangram("export", "auto.json", "--to", name, "-o",
+                                   "out", "--allow-lossy")
+            if run.returncode != BAD_INPUT:
+                continue
+            refused += 1
+            self.assertRegex(
+                run.stderr, rf"plan with --runtime {name}: [0-9.]+ m?s, "
+                rf"{100 * (seconds / best_s - 1):.1f} % longer\n")
+        self.assertGreater(refused, 0)
 
     def test_comes_back_as_the_same_plan(self):
         self.export()

@@ -56,11 +56,13 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
 class RuntimeSearch {
  public:
   RuntimeSearch(const PlanningRuntime& runtime, const PlannerChoice& choice,
-                const PlanRequest& request, PlanObserver& observer)
+                const PlanRequest& request, PlanObserver& observer,
+                double incumbent_s)
       : runtime_(runtime),
         choice_(choice),
         request_(request),
-        observer_(observer) {
+        observer_(observer),
+        incumbent_s_(incumbent_s) {
     request_.training = runtime.Train(request.training);
   }
 
@@ -165,17 +167,20 @@ class RuntimeSearch {
         .stages = variant.stages,
         .ends = variant.ends,
         .gpus_per_node = variant.gpus_per_node,
-        .fit = [this](const PlanRequest& request, const PipelinePlan& plan) {
-          return runtime_.Fit(request, plan);
-        }};
+        .fit =
+            [this](const PlanRequest& request, const PipelinePlan& plan) {
+              return runtime_.Fit(request, plan);
+            },
+        .incumbent_s = incumbent_s_};
     rules.accepts_gpus = runtime_.AcceptsGpus();
     rules.why_not_device = [this, library](const DeviceSpec& device) {
       return WhyNotDevice(device, library);
     };
     if (best_.has_value() && best_->plan.has_value()) {
       // Fit changes plans, so the plan that runs may be slower than composed.
-      rules.incumbent_s =
-          std::max(best_->closed_form_s, best_->evaluation.iteration_time_s);
+      rules.incumbent_s = std::min(
+          incumbent_s_,
+          std::max(best_->closed_form_s, best_->evaluation.iteration_time_s));
     }
     TANGRAM_ASSIGN_OR_RETURN(
         PlanResult result,
@@ -194,6 +199,7 @@ class RuntimeSearch {
   const PlannerChoice& choice_;
   PlanRequest request_;
   PlanObserver& observer_;
+  const double incumbent_s_;
   std::optional<PlanResult> best_;
   std::optional<Infeasible> closest_;
   std::vector<std::string> limits_;  // All limits of variants without a plan.
@@ -223,13 +229,11 @@ void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
 
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
-    const RuntimeCatalogue& runtimes, const PlanRequest& request,
-    PlanObserver& observer) {
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
-                           runtimes.Find(request.constraints.runtime));
-  RuntimeSearch search(*runtime, choice, request, observer);
+    const PlanningRuntime& runtime, const PlanRequest& request,
+    PlanObserver& observer, double incumbent_s) {
+  RuntimeSearch search(runtime, choice, request, observer, incumbent_s);
   TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run(members));
-  NoteLosses(*runtime, request, search.request(), result);
+  NoteLosses(runtime, request, search.request(), result);
   return result;
 }
 

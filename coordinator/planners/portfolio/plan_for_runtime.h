@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 
+#include <limits>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/planner/cluster_planner.h"
@@ -10,16 +12,17 @@
 
 namespace tangram {
 
-// Returns the best plan that the runtime of the request can run, from the slice
-// plans of all members. There is one search for each value of the properties
+// Returns the best plan that `runtime` can run, from the slice plans of all
+// members. There is one search for each value of the properties
 // that all stages of the runtime share. Every whole plan is scored in the form
 // that the runtime exports. So the plan is exported without loss, with the
-// training options in PlanResult::training. Errors: kInvalidArgument for an
-// unknown runtime.
+// training options in PlanResult::training. Plans that take longer than
+// `incumbent_s` seconds are not looked for.
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
-    const RuntimeCatalogue& runtimes, const PlanRequest& request,
-    PlanObserver& observer);
+    const PlanningRuntime& runtime, const PlanRequest& request,
+    PlanObserver& observer,
+    double incumbent_s = std::numeric_limits<double>::infinity());
 
 }  // namespace tangram
 

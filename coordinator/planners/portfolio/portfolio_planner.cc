@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
 #include "coordinator/planners/judge/judged_planner.h"
@@ -11,6 +12,7 @@
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
 #include "coordinator/planners/portfolio/name_constraints.h"
+#include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 #include "coordinator/planners/portfolio/split_planner.h"
 
@@ -56,22 +58,21 @@ PlanAlternative AlternativeOf(const PlanResult& result,
 class PortfolioPlanner : public ClusterPlanner {
  public:
   PortfolioPlanner(std::vector<PortfolioMember> members, PlannerChoice choice,
-                   const RuntimeCatalogue& runtimes)
+                   const RuntimeCatalogue& runtimes, MembersAsked asked)
       : members_(std::move(members)),
         choice_(std::move(choice)),
-        runtimes_(runtimes) {}
+        runtimes_(runtimes),
+        asked_(asked) {}
 
   absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                   PlanObserver& observer) override {
     const auto plan = [&](const PlanRequest& asked) {
-      return asked.constraints.runtime.empty()
-                 ? PlanFreely(asked, observer)
-                 : PlanForRuntime(members_, choice_, runtimes_, asked,
-                                  observer);
+      return PlanOnce(asked, observer);
     };
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, plan(request));
     if (!result.plan.has_value()) {
-      TANGRAM_RETURN_IF_ERROR(NameConstraints(request, plan, result));
+      TANGRAM_RETURN_IF_ERROR(
+          NameConstraints(ToBlame(request, result), plan, result));
       result.infeasible->reason = WhyNone(result);
     }
     return result;
@@ -88,17 +89,79 @@ class PortfolioPlanner : public ClusterPlanner {
     std::vector<std::string> left_out;  // Members that are in no mix.
   };
 
+  // Returns the request whose constraints may be to blame for `result`, which
+  // has no plan. Runtime auto is not if there is no plan of any kind either.
+  static PlanRequest ToBlame(const PlanRequest& request,
+                             const PlanResult& result) {
+    PlanRequest blamed = request;
+    if (request.constraints.runtime == kAutoRuntime &&
+        !result.alternatives.back().iteration_time_s.has_value()) {
+      blamed.constraints.runtime.clear();
+    }
+    return blamed;
+  }
+
+  absl::StatusOr<PlanResult> PlanOnce(const PlanRequest& request,
+                                      PlanObserver& observer) {
+    const std::string& name = request.constraints.runtime;
+    if (name.empty()) return PlanFreely(request, observer);
+    if (name == kAutoRuntime) return PlanForAny(request, observer);
+    TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
+                             runtimes_.Find(name));
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
+                             Asked(runtime->Parallelizers(request.model)));
+    return PlanForRuntime(members, choice_, *runtime, request, observer);
+  }
+
+  absl::StatusOr<PlanResult> PlanForAny(const PlanRequest& request,
+                                        PlanObserver& observer) {
+    return PlanForAnyRuntime(
+        {.choice = choice_,
+         .runtimes = runtimes_,
+         .asked =
+             [this](absl::Span<const std::string> suitable) {
+               return Asked(suitable);
+             },
+         .plan_freely =
+             [&](const PlanRequest& asked) {
+               return PlanFreely(asked, observer);
+             }},
+        request, observer);
+  }
+
+  // Returns the members that a search asks if `suitable` suit it.
+  // kUnavailable: none of these is a member.
+  absl::StatusOr<std::vector<PortfolioMember>> Asked(
+      absl::Span<const std::string> suitable) const {
+    if (asked_ == MembersAsked::kAll) return members_;
+    std::vector<PortfolioMember> asked;
+    for (const PortfolioMember& member : members_) {
+      if (absl::c_linear_search(suitable, member.parallelizer)) {
+        asked.push_back(member);
+      }
+    }
+    if (!asked.empty()) return asked;
+    return absl::UnavailableError(absl::StrCat(
+        "parallelizer: ", absl::StrJoin(suitable, ", "),
+        ": not offered; expected one of ",
+        absl::StrJoin(members_, ", ", [](std::string* out, const auto& member) {
+          out->append(member.parallelizer);
+        })));
+  }
+
   // Plans without a runtime: each member alone, then mixes. A single member
   // needs no comparison.
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
                                         PlanObserver& observer) {
-    if (members_.size() == 1) {
-      return PlanWithSplits(choice_, *members_.front().source, {}, request,
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
+                             Asked(runtimes_.FreeParallelizers(request.model)));
+    if (members.size() == 1) {
+      return PlanWithSplits(choice_, *members.front().source, {}, request,
                             observer);
     }
     Answer answer;
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
-                             PlanAlone(request, observer, answer));
+                             PlanAlone(members, request, observer, answer));
     if (!answer.best.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat("parallelizer: no member knows the model: ",
@@ -133,9 +196,10 @@ class PortfolioPlanner : public ClusterPlanner {
 
   // Plans with each member alone. Returns the members that can be mixed.
   absl::StatusOr<std::vector<PortfolioMember>> PlanAlone(
-      const PlanRequest& request, PlanObserver& observer, Answer& answer) {
+      const std::vector<PortfolioMember>& members, const PlanRequest& request,
+      PlanObserver& observer, Answer& answer) {
     MixableMembers mixable;
-    for (const PortfolioMember& member : members_) {
+    for (const PortfolioMember& member : members) {
       absl::StatusOr<std::vector<ModelSlice>> atoms =
           member.source->SliceModel(request.model);
       if (absl::IsUnimplemented(atoms.status())) {
@@ -183,6 +247,7 @@ class PortfolioPlanner : public ClusterPlanner {
   const std::vector<PortfolioMember> members_;
   const PlannerChoice choice_;
   const RuntimeCatalogue& runtimes_;
+  const MembersAsked asked_;
 };
 
 }  // namespace
@@ -197,9 +262,9 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
 
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
     std::vector<PortfolioMember> members, PlannerChoice choice,
-    const RuntimeCatalogue& runtimes) {
+    const RuntimeCatalogue& runtimes, MembersAsked asked) {
   return std::make_unique<PortfolioPlanner>(std::move(members),
-                                            std::move(choice), runtimes);
+                                            std::move(choice), runtimes, asked);
 }
 
 }  // namespace tangram

@@ -24,6 +24,13 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     const PlannerChoice& choice, SlicePlanSource& source,
     const PipelineRules& rules = {});
 
+// The members that a search asks.
+enum class MembersAsked {
+  kAll,  // Somebody named them.
+  // Nobody named them: those that suit the model and the runtime of the search.
+  kSuitable,
+};
+
 // Returns a planner that runs the chosen planner with each member alone. If
 // that planner mixes parallelizers, it also runs with mixes of their slice
 // plans: one mix for each runtime that no other runtime covers. The fastest
@@ -33,11 +40,13 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
 // A member that does not know the model is left out. A member that cuts it into
 // other atoms than the first one is left out of mixes.
 //
+// For a runtime, see PlanForRuntime; for runtime auto, PlanForAnyRuntime.
+//
 // `runtimes` must outlive the planner. Every mix asks its questions again, so
 // sources should cache answers.
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(
     std::vector<PortfolioMember> members, PlannerChoice choice,
-    const RuntimeCatalogue& runtimes);
+    const RuntimeCatalogue& runtimes, MembersAsked asked = MembersAsked::kAll);
 
 }  // namespace tangram
 

@@ -35,6 +35,12 @@ TEST(MakeConstraintsTest, ParsesEveryConstraint) {
   EXPECT_EQ(constraints.runtime, "sailor");
 }
 
+TEST(MakeConstraintsTest, RuntimeAnyIsNoConstraint) {
+  ASSERT_OK_AND_ASSIGN(const PlanConstraints constraints,
+                       MakeConstraints({.runtime = "any"}, kNumLayers));
+  EXPECT_TRUE(constraints.none());
+}
+
 TEST(MakeConstraintsTest, NothingTypedIsNoConstraint) {
   ASSERT_OK_AND_ASSIGN(const PlanConstraints constraints,
                        MakeConstraints({}, kNumLayers));

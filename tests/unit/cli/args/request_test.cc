@@ -89,6 +89,7 @@ TEST(DefaultParallelizerTest, SuitsTheRuntime) {
   EXPECT_EQ(*DefaultParallelizer(TestModel(2), "aceso"), "aceso");
   EXPECT_EQ(*DefaultParallelizer(TestModel(2), "galvatron"),
             "galvatron,uniform");
+  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "auto"), "auto");
   EXPECT_THAT(DefaultParallelizer(TestModel(2), "x"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("constraints.runtime: x; expected one of")));

@@ -1,5 +1,10 @@
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "frameworks/framework_catalogue.h"
 #include "gmock/gmock.h"
@@ -224,6 +229,122 @@ TEST(PortfolioPlannerTest, LimitsOfDividedIslandsCountToo) {
   EXPECT_FALSE(result.plan.has_value());
   EXPECT_THAT(result.infeasible->reason,
               HasSubstr("; a plan may exist: the parallelizer cut "));
+}
+
+// Returns the entry of `runtime`.
+PlanAlternative EntryOf(const PlanResult& result, const std::string& runtime) {
+  for (const PlanAlternative& entry : result.alternatives) {
+    if (entry.runtime == runtime) return entry;
+  }
+  ADD_FAILURE() << "no entry of " << runtime;
+  return {};
+}
+
+TEST(AutoRuntimeTest, AnswersTheFastestPlanOfAllRuntimes) {
+  FakeSlicePlanSource source = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"own", &source}}, kAutoRuntime));
+
+  ASSERT_TRUE(result.plan.has_value());
+  double fastest_s = std::numeric_limits<double>::infinity();
+  for (const PlanningRuntime* runtime : FrameworkCatalogue().All()) {
+    const std::string name(runtime->name());
+    ASSERT_OK_AND_ASSIGN(const PlanResult named,
+                         Plan({{"own", &source}}, name));
+    const PlanAlternative entry = EntryOf(result, name);
+    EXPECT_EQ(entry.iteration_time_s.has_value(), named.plan.has_value());
+    EXPECT_EQ(entry.reason.empty(), named.plan.has_value());
+    if (!named.plan.has_value()) continue;
+    EXPECT_EQ(*entry.iteration_time_s, named.evaluation.iteration_time_s);
+    fastest_s = std::min(fastest_s, named.evaluation.iteration_time_s);
+  }
+  EXPECT_EQ(result.evaluation.iteration_time_s, fastest_s);
+  ASSERT_OK_AND_ASSIGN(const PlanResult free, Plan({{"own", &source}}));
+  EXPECT_EQ(*EntryOf(result, kAnyRuntime).iteration_time_s,
+            free.evaluation.iteration_time_s);
+  EXPECT_THAT(result.notes, Contains(HasSubstr("runtime auto: planned for ")));
+}
+
+TEST(AutoRuntimeTest, SaysWhyNothingFits) {
+  FakeSlicePlanSource none = GoodOn("LEFT");
+  none.infeasible = true;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"none", &none}}, kAutoRuntime));
+  ASSERT_OK_AND_ASSIGN(const PlanResult free, Plan({{"none", &none}}));
+
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_EQ(result.infeasible->reason, free.infeasible->reason);
+}
+
+// Recomputes the first two operators of every transformer layer, which leave
+// more than one output. No framework does.
+class RecomputesTwo : public FakeSlicePlanSource {
+ public:
+  absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> pair_queries,
+      const Progress& progress) override {
+    auto answers =
+        FakeSlicePlanSource::Parallelize(context, pair_queries, progress);
+    for (size_t i = 0; i < pair_queries.size(); ++i) {
+      std::vector<RecomputeRun> masks;
+      for (const LayerRun& run : context.slices[pair_queries[i].slice].runs) {
+        const bool is_transformer = OperatorsOf(run.layer).size() > 4;
+        masks.push_back({.num_layers = run.count,
+                         .mask = is_transformer ? OpMask{3} : OpMask{0}});
+      }
+      for (SlicePlan& plan : (*answers)[i].plans) {
+        plan.stages.front().plan.recompute = masks;
+      }
+    }
+    return answers;
+  }
+};
+
+TEST(AutoRuntimeTest, SaysWhyNoFrameworkTrainsAPlan) {
+  RecomputesTwo source;
+  ASSERT_OK_AND_ASSIGN(const PlanResult free, Plan({{"own", &source}}));
+  ASSERT_TRUE(free.plan.has_value());
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"own", &source}}, kAutoRuntime));
+
+  EXPECT_FALSE(result.plan.has_value());
+  EXPECT_THAT(
+      result.infeasible->reason,
+      AllOf(HasSubstr("no framework trains a plan: "), HasSubstr("megatron: "),
+            HasSubstr("with all constraints but \"runtime auto\" there is a "
+                      "plan of ")));
+}
+
+TEST(AutoRuntimeTest, SearchesAskWhoSuitsThemIfNobodyNamedMembers) {
+  FakeSlicePlanSource uniform = GoodOn("LEFT");
+  FakeSlicePlanSource own = GoodOn("RIGHT");
+  Observer observer;
+  PlanRequest request = LeftAndRight();
+  request.constraints.runtime = "megatron";
+  const auto plan = [&] {
+    return CreatePortfolioPlanner({{"uniform", &uniform}, {"own", &own}},
+                                  *BuiltinPlanners().Choose("", {}, {}),
+                                  FrameworkCatalogue(), MembersAsked::kSuitable)
+        ->Plan(request, observer);
+  };
+  EXPECT_TRUE(plan().ok());
+  EXPECT_THAT(uniform.queries, Not(IsEmpty()));
+  EXPECT_THAT(own.queries, IsEmpty());
+
+  request.constraints.runtime.clear();  // Aceso plans dense models.
+  EXPECT_THAT(plan().status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("parallelizer: aceso: not offered; expected "
+                                 "one of uniform, own")));
+}
+
+TEST(AutoRuntimeTest, AsksAcesoForOtherFrameworksOnlyIfItsOwnHasNoPlan) {
+  FakeSlicePlanSource source = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"aceso", &source}}, kAutoRuntime));
+  ASSERT_TRUE(result.plan.has_value());
+  const bool own = EntryOf(result, "aceso").iteration_time_s.has_value();
+  EXPECT_EQ(EntryOf(result, "megatron").iteration_time_s.has_value(), !own);
 }
 
 TEST(PortfolioPlannerTest, ErrorsAreNotHidden) {

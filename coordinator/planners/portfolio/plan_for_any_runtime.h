@@ -1,0 +1,47 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_ANY_RUNTIME_H_
+#define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_ANY_RUNTIME_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/planner/cluster_planner.h"
+#include "common/planner/runtime_catalogue.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
+#include "coordinator/planners/registry/planner_registry.h"
+
+namespace tangram {
+
+// The parts of PlanForAnyRuntime. All must outlive the call.
+struct AnyRuntimeSearch {
+  const PlannerChoice& choice;
+  const RuntimeCatalogue& runtimes;
+  // Returns the members that a search asks if parallelizers of these names suit
+  // it. An error if there are none.
+  absl::FunctionRef<absl::StatusOr<std::vector<PortfolioMember>>(
+      absl::Span<const std::string> suitable)>
+      asked;
+  // Plans without a runtime.
+  absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&)> plan_freely;
+};
+
+// Returns the fastest plan that at least one runtime can run. The runtimes are
+// searched one by one, each as if it had been asked for (PlanForRuntime), so
+// the answer is never slower than that for any of them. Then each is searched
+// once more, with all parallelizers that it runs, for plans faster than the
+// best so far. Ties go to the first in the catalogue.
+//
+// PlanResult::alternatives has one entry for each runtime, and a last one,
+// kAnyRuntime, for plans of any kind. If that is faster, its reason says why
+// the runtime of the answer does not run it. If plans fit but no runtime runs
+// one, the answer lists the reasons; if none fits, it is that for plans of any
+// kind.
+absl::StatusOr<PlanResult> PlanForAnyRuntime(const AnyRuntimeSearch& search,
+                                             const PlanRequest& request,
+                                             PlanObserver& observer);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_ANY_RUNTIME_H_
