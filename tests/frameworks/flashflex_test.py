@@ -57,7 +57,7 @@ class FlashFlex(upstream.Exports):
         layer = plan["model"]["layer_types"][1]
         self.assertEqual((params["dim"], params["n_heads"]),
                          (layer["hidden_size"], layer["num_heads"]))
-        self.assertTrue(args.fp16)  # All these plans are in fp16.
+        self.assertEqual(args.fp16, plan["training"]["precision"] == "FP16")
         self.assertEqual(config.n_layer, upstream.num_layers(plan))
         self.assertEqual(args.seq_length, plan["training"]["sequence_length"])
         self.assertEqual(sum(args.global_bsz_size),
