@@ -1,6 +1,5 @@
 #include "coordinator/coordinator_server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/security/server_credentials.h>
@@ -32,6 +31,7 @@
 #include "coordinator/rpc/job_watchers.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/planner_service.h"
+#include "coordinator/rpc/reflection.h"
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
 #include "coordinator/rpc/worker_pool_service.h"
@@ -185,9 +185,9 @@ class Server : public CoordinatorServer {
         ListeningCredentials(
             options.listen, options.tls,
             options.auth.IsOpen() ? nullptr : CreateCallGate(*authenticator_)));
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ApplySettings(builder);
+    if (!options.reflection) LeaveOutReflection(builder);
     if (options.requests_bytes > 0) {
       LimitReceivedBytes(builder,
                          std::max(options.requests_bytes, kLeastReceivedBytes));
@@ -240,6 +240,7 @@ class Server : public CoordinatorServer {
     ApplySettings(builder);
     builder.SetMaxReceiveMessageSize(kMaxProbeBytes);
     LimitReceivedBytes(builder, kReceivedProbesBytes);
+    LeaveOutReflection(builder);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
                              &health_port_);

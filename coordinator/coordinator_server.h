@@ -25,6 +25,8 @@ struct CoordinatorOptions {
   TenantLimits tenant_limits;
   // Address of gRPC health alone, in plain text, for probes; empty: none.
   std::string health_listen;
+  // Whether to serve gRPC reflection, which takes requests of any size.
+  bool reflection = false;
   // Address of a page with jobs and workers, in plain text; empty: none.
   std::string http_listen;
   double worker_wait_s = 30;
@@ -50,8 +52,8 @@ struct CoordinatorOptions {
   double keep_jobs_s = 30 * 86400.;  // Time after their end; 0: for ever.
 };
 
-// The coordinator daemon without its process. Serves all services, health and
-// reflection on one port. Thread-safe.
+// The coordinator daemon without its process. Serves all services and health
+// on one port. Thread-safe.
 class CoordinatorServer {
  public:
   // Returns kUnavailable if a port or the state cannot be used, kDataLoss if

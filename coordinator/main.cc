@@ -29,6 +29,9 @@ ABSL_FLAG(std::string, metrics, "127.0.0.1:9090",
           "Address of GET /metrics; empty: none.");
 ABSL_FLAG(std::string, health, "",
           "Address of gRPC health alone, in plain text; empty: none.");
+ABSL_FLAG(bool, reflection, false,
+          "Serve gRPC reflection, for debugging. Its requests have no limit on "
+          "memory.");
 ABSL_FLAG(std::string, http, "",
           "Address of the read-only status page, in plain HTTP; empty: none. "
           "With TLS or tokens, it must be a loopback address.");
@@ -207,6 +210,7 @@ CoordinatorOptions OptionsFromFlags() {
                         .max_watches =
                             absl::GetFlag(FLAGS_max_watches_per_tenant)},
       .health_listen = absl::GetFlag(FLAGS_health),
+      .reflection = absl::GetFlag(FLAGS_reflection),
       .http_listen = absl::GetFlag(FLAGS_http),
       .worker_wait_s = absl::GetFlag(FLAGS_worker_wait_s),
       .quarantine = {.max_rejections = absl::GetFlag(FLAGS_quarantine_after),

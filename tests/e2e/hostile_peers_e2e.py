@@ -17,6 +17,7 @@ from harness import CLUSTER, Folder
 
 PLAN, SUBMIT = "/tangram.v1.Planner/Plan", "/tangram.v1.Jobs/SubmitJob"
 WORK = "/tangram.v1.WorkerPool/Work"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 MB = 1 << 20
 # The largest legal request stays below this.
 MOST_MB = 300
@@ -175,6 +176,17 @@ class HostilePeersTest(Folder):
                 self.expect_refused(
                     result, r"^\w+Request: 60817408 bytes; "
                     "expected at most 65536$")
+        self.plans()
+
+    def test_reflection_is_off(self):
+        self.start()
+        for size in 0, 29 * MB:
+            for code, details in self.at_once(4, lambda: self.outcome(
+                    lambda channel: channel.stream_stream(REFLECTION)(
+                        iter([UNKNOWN * size]), timeout=TIMEOUT_S))):
+                self.assertIn(code, (grpc.StatusCode.UNIMPLEMENTED,
+                                     grpc.StatusCode.RESOURCE_EXHAUSTED), details)
+        self.assertLess(self.peak_mb(), MOST_MB)
         self.plans()
 
     def test_answers_without_a_lease(self):

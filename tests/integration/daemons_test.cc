@@ -31,7 +31,7 @@ class DaemonsTest : public ::testing::Test {
   DaemonsTest()
       : coordinator_("tangram-coordinator",
                      {"--listen=127.0.0.1:0", "--metrics=127.0.0.1:0",
-                      "--state_dir=none"}) {
+                      "--state_dir=none", "--reflection"}) {
     const std::string line = coordinator_.AwaitLine("coordinator ready");
     address_ = absl::StrCat("127.0.0.1:", ChildProcess::ValueIn(line, "port"));
     metrics_port_ = std::stoi(ChildProcess::ValueIn(line, "metrics_port"));
