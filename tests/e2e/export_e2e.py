@@ -75,6 +75,17 @@ class Export(harness.Folder):
                 rf"{100 * (seconds / best_s - 1):.1f} % longer\n")
         self.assertGreater(refused, 0)
 
+    def test_runtime_auto_is_never_slower_with_more_parallelizers(self):
+        workload = ["--cluster", harness.C1, "--nodes", "t4=2,v100=2", "--model",
+                    "llama2-7b", "--layers", "8", "--global-batch", "32",
+                    "--runtime", "auto", "--quiet", "--output"]
+        seconds = []
+        for name, more in (("all", []), ("one", ["--parallelizer", "uniform"])):
+            self.tangram("plan", *workload, name, *more)
+            answer = json.loads(self.read(name))
+            seconds.append(answer["evaluation"]["iteration_time_s"])
+        self.assertLessEqual(seconds[0], seconds[1])
+
     def test_comes_back_as_the_same_plan(self):
         self.export()
         self.tangram("import", "plan", "--from", "aceso", "out/flexpipe.json",

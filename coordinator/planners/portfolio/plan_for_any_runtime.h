@@ -30,8 +30,8 @@ struct AnyRuntimeSearch {
 // Returns the fastest plan that at least one runtime can run. The runtimes are
 // searched one by one, each as if it had been asked for (PlanForRuntime), so
 // the answer is never slower than that for any of them. Then each is searched
-// once more, with all parallelizers that it runs, for plans faster than the
-// best so far. Ties go to the first in the catalogue.
+// for plans faster than the best so far, with each parallelizer alone that it
+// runs, and with all of them. Ties go to the first in the catalogue.
 //
 // PlanResult::alternatives has one entry for each runtime, and a last one,
 // kAnyRuntime, for plans of any kind. If that is faster, its reason says why

@@ -265,6 +265,21 @@ TEST(AutoRuntimeTest, AnswersTheFastestPlanOfAllRuntimes) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("runtime auto: planned for ")));
 }
 
+TEST(AutoRuntimeTest, SeveralMembersAreNeverSlowerThanOne) {
+  FakeSlicePlanSource left = GoodOn("LEFT");
+  FakeSlicePlanSource right = GoodOn("RIGHT");
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult both,
+      Plan({{"left", &left}, {"right", &right}}, kAutoRuntime));
+  ASSERT_TRUE(both.plan.has_value());
+  for (const PortfolioMember& member :
+       {PortfolioMember{"left", &left}, PortfolioMember{"right", &right}}) {
+    ASSERT_OK_AND_ASSIGN(const PlanResult alone, Plan({member}, kAutoRuntime));
+    EXPECT_LE(both.evaluation.iteration_time_s,
+              alone.evaluation.iteration_time_s);
+  }
+}
+
 TEST(AutoRuntimeTest, SaysWhyNothingFits) {
   FakeSlicePlanSource none = GoodOn("LEFT");
   none.infeasible = true;
