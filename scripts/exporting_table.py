@@ -94,8 +94,10 @@ def make_plan(name, folder):
         arguments += ["--nodes", nodes]
     if "--global-batch" not in more:
         arguments += ["--global-batch", "128"]
-    if "--parallelizer" not in more and "--runtime" not in more:
-        arguments += ["--parallelizer", "uniform"]
+    if "--runtime" not in more:
+        arguments += ["--runtime", "any"]
+        if "--parallelizer" not in more:
+            arguments += ["--parallelizer", "uniform"]
     run = subprocess.run(arguments, capture_output=True, text=True)
     return run.returncode == 0
 
