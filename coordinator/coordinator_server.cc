@@ -239,8 +239,9 @@ class Server : public CoordinatorServer {
     grpc::ServerBuilder builder;
     ApplySettings(builder);
     builder.SetMaxReceiveMessageSize(kMaxProbeBytes);
+    // Reflection stays, within the limit on messages: without it gRPC finds no
+    // queue to poll, and does not start.
     LimitReceivedBytes(builder, kReceivedProbesBytes);
-    LeaveOutReflection(builder);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
                              &health_port_);

@@ -110,6 +110,17 @@ class MutatedAnswersTest : public ::testing::Test {
     return all_right;
   }
 
+  // Asks until the changed answer was given. A worker that was overtaken, as on
+  // a busy machine, is not asked for a while.
+  bool AskUntilChanged(int round) {
+    bool all_right = true;
+    EXPECT_TRUE(Eventually([&] {
+      all_right = AskTwo(round);
+      return path() != "";
+    })) << round;
+    return all_right;
+  }
+
   void AwaitWorkers() {
     ASSERT_TRUE(Eventually(
         [this] { return service_.server().pool().Counts().workers == 2; }));
@@ -150,7 +161,7 @@ TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
   for (int i = 0; i < num_mutations; ++i) {
     AwaitWorkers();
     TamperOnce(static_cast<uint32_t>(i), Seal::kLeftAsItWas);
-    EXPECT_TRUE(AskTwo(i)) << i << ": " << path();
+    EXPECT_TRUE(AskUntilChanged(i)) << i << ": " << path();
     ASSERT_NE(path(), "") << i;
     ++fields[FieldOf(path())];
     EXPECT_TRUE(Eventually([&] { return NumRejected("victim") == i + 1; }))
@@ -183,7 +194,7 @@ TEST_F(MutatedAnswersTest, TheLawAloneRefusesWhatItCanTell) {
     AwaitWorkers();
     const int64_t before = NumRejected("victim");
     TamperOnce(static_cast<uint32_t>(i), Seal::kMadeAgain);
-    const bool all_right = AskTwo(i);
+    const bool all_right = AskUntilChanged(i);
     ASSERT_NE(path(), "") << i;
     if (NumRejected("victim") > before) {
       EXPECT_TRUE(all_right) << i << ": " << path();
