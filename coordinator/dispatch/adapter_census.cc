@@ -1,5 +1,7 @@
 #include "coordinator/dispatch/adapter_census.h"
 
+#include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "coordinator/dispatch/canonical_bytes.h"
@@ -42,33 +44,49 @@ void AdapterCensus::NoteFailed(const AdapterId& adapter) {
 }
 
 void AdapterCensus::NoteSilent(const AdapterId& adapter) {
-  if (Version* version = FindIn(by_name_, adapter)) ++version->times_silent;
+  const Version* version = FindIn(by_name_, adapter);
+  if (version == nullptr) return;
+  for (const auto& [worker, connections] : version->workers) {
+    if (silences_.size() < kMaxSilent || silences_.count(worker) > 0) {
+      ++silences_[worker];
+    }
+  }
 }
 
 bool AdapterCensus::NoteAnswered(const AdapterId& adapter) {
   Version* version = FindIn(by_name_, adapter);
   if (version == nullptr) return false;
-  const bool is_news = !version->has_answered || version->times_silent > 0;
+  bool is_news = !version->has_answered;
   version->has_answered = true;
-  version->times_silent = 0;
+  if (silences_.empty()) return is_news;
+  for (const auto& [worker, connections] : version->workers) {
+    if (silences_.erase(worker) > 0) is_news = true;
+  }
   return is_news;
 }
 
 int AdapterCensus::TimesSilent(const AdapterId& adapter) const {
   const Version* version = FindIn(by_name_, adapter);
-  return version == nullptr ? 0 : version->times_silent;
+  return version == nullptr ? 0 : TimesSilent(*version);
+}
+
+int AdapterCensus::TimesSilent(const Version& version) const {
+  if (silences_.empty()) return 0;
+  int least = std::numeric_limits<int>::max();
+  for (const auto& [worker, connections] : version.workers) {
+    const auto silences = silences_.find(worker);
+    if (silences == silences_.end()) return 0;
+    least = std::min(least, silences->second);
+  }
+  return least;
 }
 
 std::vector<AdapterId> AdapterCensus::SubstitutesOf(
     const AdapterId& adapter) const {
   std::vector<AdapterId> substitutes;
-  const Version* own = FindIn(by_name_, adapter);
-  if (own == nullptr) return substitutes;
+  if (FindIn(by_name_, adapter) == nullptr) return substitutes;
   for (const auto& [id, version] : by_name_.at(adapter.name)) {
-    if (id != adapter && !version.has_failed &&
-        (version.has_answered || !own->has_answered)) {
-      substitutes.push_back(id);
-    }
+    if (id != adapter && !version.has_failed) substitutes.push_back(id);
   }
   return substitutes;
 }
@@ -97,10 +115,10 @@ Digest AdapterCensus::DigestOfBest() const {
   return Sha256()(bytes);
 }
 
-const AdapterInfo* AdapterCensus::BestOf(const Versions& versions,
-                                         const std::set<AdapterId>& unfit) {
-  const auto worth = [](const Version& version) {
-    return std::tuple(-version.times_silent, version.workers.size(),
+const AdapterInfo* AdapterCensus::BestOf(
+    const Versions& versions, const std::set<AdapterId>& unfit) const {
+  const auto worth = [this](const Version& version) {
+    return std::tuple(-TimesSilent(version), version.workers.size(),
                       !version.has_failed, version.has_answered,
                       -version.number);
   };

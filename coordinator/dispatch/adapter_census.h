@@ -21,9 +21,13 @@ namespace tangram {
 // one that most workers offer, then one that has not failed, then one that has
 // answered, and then the one that has been offered longest. Workers count by
 // identity: slots and connections are their own words, and one worker must not
-// choose the version for all. Not thread-safe.
+// choose the version for all. Silence is a worker's, whatever versions it
+// offers: a version is as silent as its least silent worker. Not thread-safe.
 class AdapterCensus {
  public:
+  // The most silent workers remembered, more than one coordinator has.
+  static constexpr size_t kMaxSilent = 1 << 14;
+
   void Add(absl::Span<const AdapterInfo> adapters,
            const WorkerIdentity& worker);
   void Remove(absl::Span<const AdapterInfo> adapters,
@@ -33,16 +37,17 @@ class AdapterCensus {
   // counts until no worker offers the version any more.
   void NoteFailed(const AdapterId& adapter);
   // Notes that all workers of this version were silent for too long. It counts
-  // until one answers.
+  // until a version that they offer answers.
   void NoteSilent(const AdapterId& adapter);
   // Notes a correct answer of this version. Returns whether that is news.
   bool NoteAnswered(const AdapterId& adapter);
 
-  // Returns how often this version fell silent since it last answered.
+  // Returns how often the least silent worker of this version was silent since
+  // a version that it offers last answered.
   int TimesSilent(const AdapterId& adapter) const;
 
   // Returns the versions that may take the place of this one if it is silent:
-  // none that has failed, and only those that have answered if this one has.
+  // those that have not failed.
   std::vector<AdapterId> SubstitutesOf(const AdapterId& adapter) const;
 
   // Returns the best version of `name` that is not among `unfit`. Empty: no
@@ -60,19 +65,20 @@ class AdapterCensus {
     int64_t number = 0;                     // In the order of appearance.
     bool has_failed = false;
     bool has_answered = false;
-    int times_silent = 0;
     AdapterInfo info;
   };
   using Versions = std::map<AdapterId, Version>;  // Never empty.
 
   // Returns null if all versions are among `unfit`.
-  static const AdapterInfo* BestOf(const Versions& versions,
-                                   const std::set<AdapterId>& unfit);
+  const AdapterInfo* BestOf(const Versions& versions,
+                            const std::set<AdapterId>& unfit) const;
+  int TimesSilent(const Version& version) const;
 
   // Returns null if no worker offers the adapter.
   static auto* FindIn(auto& by_name, const AdapterId& adapter);
 
   std::map<std::string, Versions> by_name_;
+  std::map<WorkerIdentity, int> silences_;
   int64_t last_number_ = 0;
 };
 

@@ -234,20 +234,28 @@ bool WorkQueue::HasOther(const Task& task,
          });
 }
 
-// Returns when an idle worker may take the task too. With h holders, the last
-// of which took it at t and had been overtaken k times,
+// Returns when an idle worker may take the task too. The last holder took it at
+// t and had been overtaken k times. Among the others, a have answered a task in
+// their connection, and n none yet:
 //
-//   at = t + hedge_after · 2^(h − 1 − min(k, kMaxHalvings)).
+//   at = t + hedge_after · 2^(a − min(n + k, kMaxHalvings)).
 //
-// So a task that takes long occupies few workers, and workers that stay silent
-// about it, however many, do not keep it from the others for ever.
+// So a task that takes long occupies few workers. Workers that stay silent
+// about it, however many, do not keep it from the others for ever; those that
+// never answered add up to 2 · hedge_after and a second each.
 double WorkQueue::HedgeAt(const Task& task) const {
-  const int earlier = static_cast<int>(task.holders.size()) - 1;
   const Holder& last = task.holders.back();
-  const int overtaken = overtaken_.Count(workers_.at(last.worker).identity,
-                                         /*now_s=*/last.since_s);
-  return last.since_s + std::ldexp(options_.hedge_after_s,
-                                   earlier - std::min(overtaken, kMaxHalvings));
+  int doublings = 0;
+  int halvings = overtaken_.Count(workers_.at(last.worker).identity,
+                                  /*now_s=*/last.since_s);
+  for (const Holder& holder : task.holders) {
+    if (&holder == &last) break;
+    const bool has_answered = workers_.at(holder.worker).pace_s.has_value();
+    ++(has_answered ? doublings : halvings);
+  }
+  return last.since_s +
+         std::ldexp(options_.hedge_after_s,
+                    doublings - std::min(halvings, kMaxHalvings));
 }
 
 // Returns whether `task` probably kills its workers. With ℓ(w) the times that

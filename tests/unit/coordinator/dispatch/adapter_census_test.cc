@@ -102,19 +102,39 @@ TEST(AdapterCensusTest, AVersionThatHasAnsweredWinsATie) {
   EXPECT_EQ(BestVersion(census), "2");
 }
 
-TEST(AdapterCensusTest, SubstitutesAreAtLeastAsKnown) {
+TEST(AdapterCensusTest, SubstitutesHaveNotFailed) {
   AdapterCensus census;
   for (const char* version : {"1", "2", "3"}) {
     census.Add({Adapter("mist", version)}, Host(version));
   }
   census.NoteFailed({"mist", "3"});
+  census.NoteAnswered({"mist", "1"});
   EXPECT_THAT(census.SubstitutesOf({"mist", "1"}),
               ElementsAre(AdapterId{"mist", "2"}));
-  census.NoteAnswered({"mist", "1"});
-  EXPECT_THAT(census.SubstitutesOf({"mist", "1"}), IsEmpty());
   EXPECT_THAT(census.SubstitutesOf({"mist", "2"}),
               ElementsAre(AdapterId{"mist", "1"}));
   EXPECT_THAT(census.SubstitutesOf({"alpa", "1"}), IsEmpty());
+}
+
+// Otherwise a plan would wait for each of the versions that one worker makes
+// up.
+TEST(AdapterCensusTest, SilenceCountsForAllVersionsOfAWorker) {
+  AdapterCensus census;
+  census.Add({Adapter("mist", "a"), Adapter("mist", "b")}, Host("silent"));
+  census.Add({Adapter("mist", "1")}, Host("good"));
+  EXPECT_EQ(BestVersion(census), "a");
+  census.NoteSilent({"mist", "a"});
+  EXPECT_EQ(census.TimesSilent({"mist", "b"}), 1);
+  EXPECT_EQ(BestVersion(census), "1");
+  // Dialing again changes nothing.
+  census.Remove({Adapter("mist", "a"), Adapter("mist", "b")}, Host("silent"));
+  census.Add({Adapter("mist", "c")}, Host("silent"));
+  EXPECT_EQ(census.TimesSilent({"mist", "c"}), 1);
+  // A version is as silent as its least silent worker.
+  census.Add({Adapter("mist", "c")}, Host("other"));
+  EXPECT_EQ(census.TimesSilent({"mist", "c"}), 0);
+  EXPECT_TRUE(census.NoteAnswered({"mist", "c"}));
+  EXPECT_FALSE(census.NoteAnswered({"mist", "c"}));
 }
 
 TEST(AdapterCensusTest, UnfitVersionsArePassedOver) {

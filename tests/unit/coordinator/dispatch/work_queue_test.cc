@@ -243,11 +243,12 @@ TEST(WorkQueueTest, StragglersAreDoubledAndTheFirstAnswerWins) {
   EXPECT_FALSE(Complete(queue, slow, task));
 }
 
-// Each worker waits twice as long as the one before it.
+// Each worker waits half as long as the one before it, because none has ever
+// answered.
 TEST(WorkQueueTest, SilentHoldersDoNotKeepATaskFromOthers) {
   WorkQueue queue(kOptions);
   const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
-  for (const double at_s : {0.0, 30.1, 90.2, 210.3}) {
+  for (const double at_s : {0.0, 30.1, 45.2, 52.8, 56.6, 58.6, 59.6, 60.6}) {
     const WorkerId worker = queue.AddWorker({kAceso}, 2, at_s);
     if (at_s > 0) {
       EXPECT_THAT(queue.LeaseTo(worker, at_s - 0.2), IsEmpty());
@@ -255,6 +256,27 @@ TEST(WorkQueueTest, SilentHoldersDoNotKeepATaskFromOthers) {
     EXPECT_THAT(queue.LeaseTo(worker, at_s), ElementsAre(task));
     // Nobody takes it twice.
     EXPECT_THAT(queue.LeaseTo(worker, at_s + 1e6), IsEmpty());
+    queue.CheckInvariants();
+  }
+}
+
+// Each worker waits twice as long as the one before it: the task takes long.
+TEST(WorkQueueTest, ALongTaskOccupiesFewWorkers) {
+  WorkQueue queue(kOptions);
+  std::vector<WorkerId> workers;
+  for (int i = 0; i < 4; ++i) {
+    workers.push_back(queue.AddWorker({kAceso}, 2, 0));
+    const TaskId first = queue.AddTask(queue.OpenBatch(kAceso));
+    ASSERT_THAT(queue.LeaseTo(workers[i], 0), ElementsAre(first));
+    ASSERT_TRUE(Complete(queue, workers[i], first));
+  }
+  const TaskId task = queue.AddTask(queue.OpenBatch(kAceso));
+  auto worker = workers.begin();
+  for (const double at_s : {0.0, 30.1, 90.2, 210.3}) {
+    if (at_s > 0) {
+      EXPECT_THAT(queue.LeaseTo(*worker, at_s - 0.2), IsEmpty());
+    }
+    EXPECT_THAT(queue.LeaseTo(*worker++, at_s), ElementsAre(task));
     queue.CheckInvariants();
   }
 }
