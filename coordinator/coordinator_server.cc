@@ -1,6 +1,5 @@
 #include "coordinator/coordinator_server.h"
 
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -27,6 +26,7 @@
 #include "coordinator/metrics/measured_job_store.h"
 #include "coordinator/metrics/service_metrics.h"
 #include "coordinator/planning/plan_job.h"
+#include "coordinator/rpc/health_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/job_watchers.h"
 #include "coordinator/rpc/memory_budget.h"
@@ -166,6 +166,7 @@ class Server : public CoordinatorServer {
     stopping_ = true;
     runner_.Stop(0);
     executor_.WaitUntilIdle(kStopTimeoutS);
+    health_.End();
     if (server_ != nullptr) {
       server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
     }
@@ -178,7 +179,6 @@ class Server : public CoordinatorServer {
   absl::Status Listen(const CoordinatorOptions& options) {
     TANGRAM_RETURN_IF_ERROR(
         CheckLivePageAddress(options.http_listen, options.tls, options.auth));
-    grpc::EnableDefaultHealthCheckService(true);
     TANGRAM_RETURN_IF_ERROR(ListenForProbes(options.health_listen));
     TANGRAM_ASSIGN_OR_RETURN(
         const auto credentials,
@@ -201,6 +201,7 @@ class Server : public CoordinatorServer {
     builder.RegisterService(job_service_.get());
     builder.RegisterService(status_service_.get());
     builder.RegisterService(workers_service_.get());
+    builder.RegisterService(health_service_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
@@ -220,10 +221,7 @@ class Server : public CoordinatorServer {
 
   bool Drain(double timeout_s) override {
     draining_ = true;
-    server_->GetHealthCheckService()->SetServingStatus(false);
-    if (health_server_ != nullptr) {
-      health_server_->GetHealthCheckService()->SetServingStatus(false);
-    }
+    health_.SetServing(false);
     const double deadline_s = SteadySeconds() + timeout_s;
     const bool jobs_finished = runner_.Stop(timeout_s);
     const bool plans_finished =
@@ -239,8 +237,8 @@ class Server : public CoordinatorServer {
     grpc::ServerBuilder builder;
     ApplySettings(builder);
     builder.SetMaxReceiveMessageSize(kMaxProbeBytes);
-    // Reflection stays, within the limit on messages: without it gRPC finds no
-    // queue to poll, and does not start.
+    LeaveOutReflection(builder);
+    builder.RegisterService(probe_service_.get());
     LimitReceivedBytes(builder, kReceivedProbesBytes);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(),
@@ -326,6 +324,10 @@ class Server : public CoordinatorServer {
   std::unique_ptr<grpc::Service> status_service_;
   std::unique_ptr<grpc::Service> workers_service_;
   std::unique_ptr<grpc::Service> planner_service_;
+  Health health_;
+  const std::unique_ptr<grpc::Service> health_service_ =
+      health_.CreateService();
+  const std::unique_ptr<grpc::Service> probe_service_ = health_.CreateService();
   std::unique_ptr<grpc::Server> health_server_;
   int health_port_ = 0;
   std::unique_ptr<grpc::Server> server_;

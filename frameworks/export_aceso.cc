@@ -232,7 +232,7 @@ int PaddedVocabulary(int divisor, int max_tp) {
 // Returns the divisor with which FlexPipe makes the model's vocabulary, or else
 // its own default.
 int VocabularyDivisor(int vocabulary, int max_tp) {
-  constexpr int kDefault = 128;
+  constexpr int kDefault = 128;  // --make-vocab-size-divisible-by
   const bool possible =
       vocabulary >= kTokenizerWords && vocabulary % max_tp == 0;
   return possible ? vocabulary / max_tp : kDefault;

@@ -141,7 +141,8 @@ std::vector<PlanTaker> TakersOf(const PlannedTraining& planned) {
         ExportPlan(framework->name, planned);
     if (!exported.ok() || !exported->losses.empty()) continue;
     takers.push_back({.framework = std::string(framework->name),
-                      .losses = exported->framework_losses});
+                      .losses = exported->framework_losses,
+                      .reads_data = framework->reads_data});
   }
   absl::c_stable_sort(takers, [](const PlanTaker& a, const PlanTaker& b) {
     return a.losses.empty() && !b.losses.empty();

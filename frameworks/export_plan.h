@@ -23,6 +23,7 @@ absl::StatusOr<FrameworkExport> ExportPlan(absl::string_view target,
 struct PlanTaker {
   std::string framework;
   std::vector<std::string> losses;  // FrameworkExport::framework_losses.
+  bool reads_data = true;           // The user's.
 };
 
 // Returns the planning runtimes that run the plan as it is: first those without

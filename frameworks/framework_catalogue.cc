@@ -68,6 +68,8 @@ class PlannedFramework : public PlanningRuntime {
                          : std::vector<std::string>();
   }
 
+  bool ReadsData() const override { return framework_.reads_data; }
+
   std::string WhyNotDevice(const DeviceSpec& device) const override {
     return framework_.why_not_device == nullptr
                ? ""

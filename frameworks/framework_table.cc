@@ -49,6 +49,7 @@ constexpr Framework kFrameworks[] = {
      .all_parallelizers = "aceso,alpa,galvatron,hypertron,mist,uniform",
      .shared = Shared::kDp,
      .accepts_gpus = AcesoAcceptsGpus,
+     .reads_data = false,
      .check = CheckForAceso,
      .train = TrainingUnderAceso},
     {.name = "megatron",

@@ -57,6 +57,7 @@ struct Framework {
   // Returns why it cannot run on such GPUs, or an empty text; null: it runs on
   // all.
   std::string (*why_not_device)(const DeviceSpec& device) = nullptr;
+  bool reads_data = true;  // The user's; false: synthetic data alone.
   Check* check = nullptr;  // Null: it trains every model.
   // How it trains where it is asked to train so; null: as it is asked.
   TrainingOptions (*train)(TrainingOptions training) = nullptr;

@@ -8,6 +8,7 @@
 namespace tangram {
 namespace {
 
+// Bounds the recursion; launch lines nest brackets twice at most.
 constexpr int kMaxDepth = 32;
 
 // A recursive descent over sums of repeated lists.

@@ -11,6 +11,7 @@
 namespace tangram {
 namespace {
 
+// The default of --attention-dropout and --hidden-dropout in Megatron-LM.
 constexpr double kUsualDropout = 0.1;
 
 bool IsInteger(double value) { return value == std::floor(value); }
@@ -77,7 +78,7 @@ void AddDtype(const ModelDetails& details, const TrainingOptions& training,
                     (asked == "bf16" && training.precision == Precision::kFp8);
   if (details.dtype.empty() || same) return;
   lost.Add("dtype", details.dtype,
-           absl::StrCat(planned, ", the precision of the plan"));
+           absl::StrCat(planned, ", the plan's --precision"));
 }
 
 }  // namespace

@@ -112,10 +112,11 @@ def fields_of(losses):
     return fields
 
 
-def losses_in(output):
-    """The list below its title, lines joined."""
+def losses_in(output, target):
+    """The list below its title, lines joined; empty: there is none."""
     losses = []
-    for line in output.split("cannot hold\n")[1].splitlines():
+    _, _, below = output.partition(f"Lost in {target}\n")
+    for line in below.splitlines():
         if not line.startswith("  "):
             break
         if line.startswith("    "):
@@ -139,9 +140,10 @@ def verdict(target, folder):
     if run.returncode != 0:
         return "refused", first_obstacle(
             run.stderr.strip().split(f"{target}: ", 1)[-1])
-    if "cannot hold\n" not in run.stdout:
+    losses = losses_in(run.stdout, target)
+    if not losses:
         return "exported", ""
-    return "lossy", ", ".join(fields_of(losses_in(run.stdout)))
+    return "lossy", ", ".join(fields_of(losses))
 
 
 def stages_of(folder):

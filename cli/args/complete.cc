@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/planner/plan_constraints.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "formats/catalogue/models.h"
 #include "formats/config/device_catalogue.h"
@@ -27,6 +28,14 @@ std::vector<std::string> DeviceNames() {
   std::vector<std::string> names;
   for (const CatalogueDevice& entry : DeviceCatalogue()) {
     names.push_back(entry.device.type);
+  }
+  return names;
+}
+
+std::vector<std::string> RuntimeNames() {
+  std::vector<std::string> names = {kAnyRuntime, kAutoRuntime};
+  for (const Framework* framework : PlanningRuntimes()) {
+    names.emplace_back(framework->name);
   }
   return names;
 }
@@ -62,6 +71,7 @@ std::vector<std::string> KnownValues(const std::string& name,
   }
   if (name == "--from" && value == "FRAMEWORK") return NamesOf(PlanFormats());
   if (name == "--from") return NamesOf(ProfileFormats());
+  if (name == "--runtime") return RuntimeNames();
   if (name == "--model") return BuiltinModelNames();
   if (name == "--device" || name == "GPU") return DeviceNames();
   if (name == "--parallelizer") return ParallelizerNames();

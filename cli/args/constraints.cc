@@ -12,6 +12,7 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "formats/import_cluster/hostlist.h"
+#include "frameworks/framework_table.h"
 
 namespace tangram {
 namespace {
@@ -86,7 +87,18 @@ absl::StatusOr<PlanConstraints> MakeConstraints(const ConstraintChoice& choice,
                                                 int num_layers) {
   PlanConstraints constraints{.exclude_islands = choice.exclude_islands,
                               .runtime = choice.runtime};
-  if (constraints.runtime == kAnyRuntime) constraints.runtime.clear();
+  if (constraints.runtime.empty()) {
+    constraints.runtime = kAutoRuntime;
+  } else if (constraints.runtime == kAnyRuntime) {
+    constraints.runtime.clear();
+  } else if (constraints.runtime != kAutoRuntime &&
+             !FindFramework(PlanningRuntimes(), kRuntimeField,
+                            constraints.runtime)
+                  .ok()) {
+    return Bad("--runtime", constraints.runtime,
+               absl::StrCat(kAutoRuntime, ", ", kAnyRuntime, " or one of ",
+                            NamesOf(PlanningRuntimes())));
+  }
   for (const std::string& nodes : choice.exclude_nodes) {
     const absl::StatusOr<std::vector<std::string>> names =
         ExpandHostlist(nodes);

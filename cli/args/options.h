@@ -52,7 +52,7 @@ struct ConstraintChoice {
   std::vector<std::string> dp_degrees;
   std::vector<std::string> max_stages;
   std::vector<std::string> pins;  // "0-11=a100", "head=h100".
-  std::string runtime;            // Empty: any.
+  std::string runtime;            // Empty: auto.
 };
 
 // When a progress line is drawn; kAuto: if standard error is a terminal.

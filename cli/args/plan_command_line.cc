@@ -78,8 +78,8 @@ void AddConstraints(CLI::App& app, ConstraintChoice& constraints) {
       "Run these layers on an island: emb-11=a100, 12-head=h100, 7=0");
   app.add_option("--runtime", constraints.runtime,
                  "Plan only what this framework can run, a name of tangram "
-                 "export --to; auto: any framework, the fastest; any: plan "
-                 "also what none can run")
+                 "export --to; auto: the one with the fastest plan; any: plan "
+                 "also what none can run [auto]")
       ->type_name("NAME|auto|any");
 }
 

@@ -123,8 +123,9 @@ absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
 
 absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime) {
-  if (runtime == kAutoRuntime) return std::string(kSuitableParallelizers);
-  if (runtime.empty()) return std::string(DefaultParallelizers(model, nullptr));
+  if (runtime.empty() || runtime == kAutoRuntime) {
+    return std::string(kSuitableParallelizers);
+  }
   TANGRAM_ASSIGN_OR_RETURN(
       const Framework* framework,
       FindFramework(PlanningRuntimes(), kRuntimeField, runtime));

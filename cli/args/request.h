@@ -29,8 +29,8 @@ absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
     const std::vector<std::string>& options);
 
 // Returns the parallelizers to use if none was named, separated by commas:
-// those whose plans `runtime` runs best (DefaultParallelizers), or "auto" for
-// runtime auto. kInvalidArgument for an unknown runtime.
+// those whose plans `runtime` runs best (DefaultParallelizers), or "auto" if
+// all runtimes are asked. kInvalidArgument for an unknown runtime.
 absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
                                                 const std::string& runtime);
 

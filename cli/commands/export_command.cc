@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
@@ -18,6 +19,7 @@
 #include "cli/print/table.h"
 #include "common/base/status_macros.h"
 #include "frameworks/export_plan.h"
+#include "frameworks/framework_table.h"
 
 namespace tangram {
 namespace {
@@ -72,17 +74,51 @@ std::string TimeOfPlanFor(const std::string& target, const PlanResult& result) {
   return "";
 }
 
-// Adds to a refusal what to do about it.
+PlannedTraining PlannedIn(const PlanFile& file) {
+  return {.cluster = file.cluster,
+          .model = file.model,
+          .training = file.training,
+          .plan = *file.result.plan};
+}
+
+// Returns what to do about a plan that the target refuses or changes: ask for
+// another plan, or else for another framework.
+std::string Advice(const std::string& target, const PlanFile& file) {
+  const PlannedTraining planned = PlannedIn(file);
+  if (const std::string advice = WhatToDo(target, planned); !advice.empty()) {
+    return absl::StrCat(advice, TimeOfPlanFor(target, file.result));
+  }
+  const std::string others = absl::StrJoin(
+      TakersOf(planned), " or ", [](std::string* out, const PlanTaker& taker) {
+        absl::StrAppend(out, "--to ", taker.framework);
+      });
+  return others.empty() ? "plan with --runtime auto"
+                        : absl::StrCat("export ", others);
+}
+
 absl::StatusOr<FrameworkExport> ExportWithAdvice(const std::string& target,
-                                                 const PlannedTraining& planned,
-                                                 const PlanResult& result) {
-  absl::StatusOr<FrameworkExport> exported = ExportPlan(target, planned);
-  std::string advice = exported.ok() ? "" : WhatToDo(target, planned);
-  if (advice.empty()) return exported;
-  absl::StrAppend(&advice, TimeOfPlanFor(target, result));
-  return absl::Status(
-      exported.status().code(),
-      absl::StrCat(exported.status().message(), ". What to do: ", advice));
+                                                 const PlanFile& file) {
+  absl::StatusOr<FrameworkExport> exported =
+      ExportPlan(target, PlannedIn(file));
+  if (exported.ok()) return exported;
+  return absl::Status(exported.status().code(),
+                      absl::StrCat(exported.status().message(),
+                                   ". What to do: ", Advice(target, file)));
+}
+
+// Returns why an export that loses settings writes nothing.
+absl::Status WouldLose(const std::string& target, const PlanFile& file,
+                       const FrameworkExport& exported) {
+  const size_t count =
+      exported.losses.size() + exported.framework_losses.size();
+  std::string text = absl::StrCat("--to: ", target, " would lose ", count,
+                                  count == 1 ? " setting" : " settings",
+                                  "; expected --allow-lossy with it");
+  // Another plan does not help with what is lost whatever the plan.
+  if (!exported.losses.empty() && file.constraints.runtime != target) {
+    absl::StrAppend(&text, ". Or: ", Advice(target, file));
+  }
+  return absl::FailedPreconditionError(text);
 }
 
 // Prints the evaluation of the plan that the framework will run, if that is not
@@ -101,6 +137,8 @@ absl::Status PrintWhatRuns(const ExportOptions& options, PlanFile file,
 }  // namespace
 
 CommandResult Run(const ExportOptions& options, Console& console) {
+  TANGRAM_RETURN_IF_ERROR(
+      FindFramework(ExportTargets(), "--to", options.target).status());
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadPlanFile(options.plan_file));
   if (file.result.replicated_plan) {
@@ -112,22 +150,13 @@ CommandResult Run(const ExportOptions& options, Console& console) {
     return ExitCode::kNoPlan;
   }
   TANGRAM_ASSIGN_OR_RETURN(const FrameworkExport exported,
-                           ExportWithAdvice(options.target,
-                                            {.cluster = file.cluster,
-                                             .model = file.model,
-                                             .training = file.training,
-                                             .plan = *file.result.plan},
-                                            file.result));
+                           ExportWithAdvice(options.target, file));
   std::vector<std::string> losses = exported.losses;
   absl::c_copy(exported.framework_losses, std::back_inserter(losses));
-  PrintList(absl::StrCat("What ", options.target, " cannot hold"), losses,
-            console);
+  PrintList(absl::StrCat("Lost in ", options.target), losses, console);
   TANGRAM_RETURN_IF_ERROR(PrintWhatRuns(options, file, exported, console));
   if (!losses.empty() && !options.allow_lossy) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--to: ", options.target, " would lose ", losses.size(),
-                     losses.size() == 1 ? " setting" : " settings",
-                     "; expected --allow-lossy with it"));
+    return WouldLose(options.target, file, exported);
   }
   TANGRAM_RETURN_IF_ERROR(WriteFiles(options.output_folder, exported.files));
   std::vector<std::string> names;

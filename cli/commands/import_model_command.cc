@@ -55,6 +55,16 @@ std::string Summary(const ModelSpec& model,
   return text;
 }
 
+// Says that the file lacks what changes no plan, but what a launch trains.
+std::string DetailsNote(const ModelSpec& model) {
+  if (model.details == ModelDetails()) return "";
+  return WrapText(
+      "not in the file: rotary positions, epsilon of norms, dropout rates, "
+      "dtype and soft caps, which exports use; plan with config.json itself "
+      "to keep them",
+      /*indent=*/2, kOutputWidth);
+}
+
 }  // namespace
 
 CommandResult Run(const ImportModelOptions& options, Console& console) {
@@ -80,7 +90,8 @@ CommandResult Run(const ImportModelOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(std::string yaml, ModelToYaml(model));
   yaml =
       absl::StrCat("# Made by tangram import model from ", name, ".\n", yaml);
-  const std::string summary = Summary(model, parts);
+  const std::string summary =
+      absl::StrCat(Summary(model, parts), DetailsNote(model));
   if (to_standard_output) {
     console.out << yaml;
     console.err << summary;

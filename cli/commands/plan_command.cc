@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -63,11 +64,17 @@ absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
   return setup;
 }
 
-// Returns what the default parallelizer was chosen by: the runtime, or the kind
-// of model.
-std::string DefaultFor(const PlanRequest& request) {
-  if (!request.constraints.runtime.empty()) return request.constraints.runtime;
-  return HasExperts(request.model) ? "mixtures of experts" : "dense models";
+// Returns which parallelizers plan `request` if none is named: "aceso, the
+// default for dense models".
+std::string DescribeDefault(const PlanRequest& request,
+                            const PlanningSetup& setup) {
+  if (!request.constraints.runtime.empty()) {
+    return absl::StrCat(setup.parallelizer, ", the default for ",
+                        request.constraints.runtime);
+  }
+  return absl::StrCat(
+      DefaultParallelizers(request.model, nullptr), ", the default for ",
+      HasExperts(request.model) ? "mixtures of experts" : "dense models");
 }
 
 // Returns a tracer for planning in this process.
@@ -113,10 +120,9 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
           : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
   if (file.ok() && options.parallelizer.empty() &&
-      setup.parallelizer != kSuitableParallelizers) {
+      request.constraints.runtime != kAutoRuntime) {
     file->result.notes.push_back(
-        absl::StrCat("parallelizer: ", setup.parallelizer, ", the default for ",
-                     DefaultFor(request)));
+        absl::StrCat("parallelizer: ", DescribeDefault(request, setup)));
   }
   return file;
 }
@@ -202,6 +208,30 @@ absl::StatusOr<std::vector<ReducedRequest>> SparesOf(
   return WithoutANode(request);
 }
 
+// Prints what to do about a plan whose takers read no data of the user: the
+// fastest framework that does, of those that were searched.
+void PrintOnOwnData(const PlanResult& result, Console& console) {
+  const PlanAlternative* fastest = nullptr;
+  for (const PlanAlternative& other : result.alternatives) {
+    const auto framework =
+        FindFramework(PlanningRuntimes(), kRuntimeField, other.runtime);
+    if (!framework.ok() || !(*framework)->reads_data) continue;
+    if (!other.iteration_time_s.has_value()) continue;
+    if (fastest == nullptr ||
+        *other.iteration_time_s < *fastest->iteration_time_s) {
+      fastest = &other;
+    }
+  }
+  if (fastest == nullptr) return;
+  const double longer =
+      *fastest->iteration_time_s / result.evaluation.iteration_time_s - 1;
+  console.out << WrapText(
+      absl::StrCat("on your own data: plan with --runtime ", fastest->runtime,
+                   ", ", FormatSeconds(*fastest->iteration_time_s), ", ",
+                   FormatPercent(longer), " longer"),
+      /*indent=*/2, kOutputWidth);
+}
+
 // Prints the command that writes the launch files of each framework that runs
 // the plan as it is, those without a loss first.
 void PrintRunIt(const PlanOptions& options, const PlanFile& file,
@@ -224,13 +254,16 @@ void PrintRunIt(const PlanOptions& options, const PlanFile& file,
       console.out << WrapText(loss, /*indent=*/4, kOutputWidth);
     }
   }
+  const bool reads_data = absl::c_any_of(
+      takers, [](const PlanTaker& taker) { return taker.reads_data; });
+  if (!reads_data) PrintOnOwnData(file.result, console);
 }
 
 void PrintAnswer(const PlanOptions& options, const PlanFile& file,
                  Console& console) {
   if (options.quiet || IsStandardOutput(options.output_file)) return;
   PrintPlanFile(file, console);
-  if (!file.constraints.runtime.empty()) PrintRunIt(options, file, console);
+  PrintRunIt(options, file, console);
   if (!options.verbose) return;
   console.out << "\n";
   PrintPlanningCost(file, console);

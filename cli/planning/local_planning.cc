@@ -91,7 +91,7 @@ absl::StatusOr<PlanFile> PlanLocally(const PlanRequest& request,
                                setup.search));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::vector<LocalMember> members,
-      CreateMembers(setup, request.constraints.runtime == kAutoRuntime, stop,
+      CreateMembers(setup, request.constraints.asks_all_runtimes(), stop,
                     tracer));
   std::vector<PortfolioMember> portfolio;
   for (const LocalMember& member : members) {

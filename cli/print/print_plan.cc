@@ -152,8 +152,9 @@ void PrintFrameworks(const PlanResult& result, Console& console) {
 
 void PrintAlternatives(const PlanFile& file, Console& console) {
   const PlanResult& result = file.result;
-  if (file.constraints.runtime == kAutoRuntime && result.plan) {
-    PrintFrameworks(result, console);
+  if (file.constraints.runtime == kAutoRuntime) {
+    // Without a plan, the reason has those of all frameworks.
+    if (result.plan) PrintFrameworks(result, console);
     return;
   }
   if (result.alternatives.empty()) return;

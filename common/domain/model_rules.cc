@@ -38,10 +38,49 @@ absl::Status CheckMlp(const LayerSpec& layer) {
                     absl::StrCat("at most num_experts, ", layer.num_experts));
 }
 
+const char* NameOf(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kEmbedding:
+      return "an embedding";
+    case LayerKind::kTransformer:
+      return "a transformer layer";
+    case LayerKind::kHead:
+      return "a head";
+  }
+  return "unknown";
+}
+
+// Checks the kinds: the costs of a pipeline count one embedding and one head.
+absl::Status CheckOrder(const ModelSpec& model) {
+  const int last = model.num_layers() - 1;
+  if (last < 1) {
+    return FieldError("layers", absl::StrCat(last + 1, " layers"),
+                      "an embedding, transformer layers and a head");
+  }
+  for (int i = 0; i <= last; ++i) {
+    const LayerKind wanted = i == 0      ? LayerKind::kEmbedding
+                             : i == last ? LayerKind::kHead
+                                         : LayerKind::kTransformer;
+    if (model.layers[i].kind == wanted) continue;
+    const char* const place = i == 0      ? " as the first layer"
+                              : i == last ? " as the last layer"
+                                          : " between the first and the last";
+    return FieldError(absl::StrCat("layers[", i, "].kind"),
+                      NameOf(model.layers[i].kind),
+                      absl::StrCat(NameOf(wanted), place));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckLayerFits(const LayerSpec& layer) {
   if (layer.kind != LayerKind::kTransformer) {
+    if (layer.num_experts != 0) {
+      return FieldError(
+          "num_experts", layer.num_experts,
+          absl::StrCat("0, as the layer is ", NameOf(layer.kind)));
+    }
     return CheckPositive("vocab_size", layer.vocab_size);
   }
   TANGRAM_RETURN_IF_ERROR(CheckHeads(layer));
@@ -49,6 +88,7 @@ absl::Status CheckLayerFits(const LayerSpec& layer) {
 }
 
 absl::Status CheckLayersFit(const ModelSpec& model) {
+  TANGRAM_RETURN_IF_ERROR(CheckOrder(model));
   const LayerSpec* end = nullptr;  // The last embedding or head.
   for (int i = 0; i < model.num_layers(); ++i) {
     const LayerSpec& layer = model.layers[i];

@@ -10,11 +10,13 @@
 namespace tangram {
 
 // Checks that the dimensions of one layer fit each other: key and value heads
-// divide the heads, and the MLP is dense or has enough experts.
+// divide the heads, the MLP is dense or has enough experts, and an embedding or
+// head has none.
 absl::Status CheckLayerFits(const LayerSpec& layer);
 
-// Checks that neighbouring layers have one hidden size, and that embedding and
-// head have one vocabulary and share weights on both sides or on none.
+// Checks that an embedding comes first, then transformer layers, then a head;
+// that they have one hidden size; and that embedding and head have one
+// vocabulary and share weights on both sides or on none.
 absl::Status CheckLayersFit(const ModelSpec& model);
 
 }  // namespace tangram

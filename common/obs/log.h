@@ -41,8 +41,8 @@ class LogField {
 };
 using LogFields = std::initializer_list<LogField>;
 
-// Starts the log. Also takes over the lines that gRPC and
-// Protocol Buffers would write themselves.
+// Starts the log. Also takes over the lines that gRPC and Protocol Buffers
+// would write themselves.
 void StartLog(LogFormat format, LogLevel level);
 
 // Returns whether Log writes lines of this level. Callers check it before they

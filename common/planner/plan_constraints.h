@@ -42,6 +42,10 @@ struct PlanConstraints {
   std::string runtime;
 
   bool none() const { return *this == PlanConstraints(); }
+  // Whether a search for each framework is part of the answer.
+  bool asks_all_runtimes() const {
+    return runtime.empty() || runtime == kAutoRuntime;
+  }
   bool operator==(const PlanConstraints&) const = default;
 };
 

@@ -54,6 +54,8 @@ class PlanningRuntime {
   // runs.
   virtual std::vector<std::string> FrameworkLosses(
       const PlanRequest& request, const PipelinePlan& plan) const = 0;
+  // Returns whether it trains on the user's data, not on synthetic data alone.
+  virtual bool ReadsData() const = 0;
   // Returns why it cannot run on such GPUs. Empty: it can.
   virtual std::string WhyNotDevice(const DeviceSpec& device) const = 0;
   // Returns a predicate on the total number of GPUs of a pipeline. Empty: any

@@ -10,7 +10,7 @@ namespace {
 // input.
 std::vector<bool> OnlyMovesUp(const MaxPlusProgram& program) {
   const int32_t n = program.num_inputs();
-  constexpr int kOften = 2;
+  constexpr int kOften = 2;  // only "once" and "more than once" matter
   std::vector<int> reads(n);
   for (const MaxPlusStep& step : program.steps) {
     for (const int32_t i : {step.a, step.b}) {

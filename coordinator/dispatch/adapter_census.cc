@@ -47,7 +47,7 @@ void AdapterCensus::NoteSilent(const AdapterId& adapter) {
   const Version* version = FindIn(by_name_, adapter);
   if (version == nullptr) return;
   for (const auto& [worker, connections] : version->workers) {
-    if (silences_.size() < kMaxSilent || silences_.count(worker) > 0) {
+    if (silences_.size() < kMaxSources || silences_.count(worker) > 0) {
       ++silences_[worker];
     }
   }

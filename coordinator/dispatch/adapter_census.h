@@ -25,9 +25,6 @@ namespace tangram {
 // offers: a version is as silent as its least silent worker. Not thread-safe.
 class AdapterCensus {
  public:
-  // The most silent workers remembered, more than one coordinator has.
-  static constexpr size_t kMaxSilent = 1 << 14;
-
   void Add(absl::Span<const AdapterInfo> adapters,
            const WorkerIdentity& worker);
   void Remove(absl::Span<const AdapterInfo> adapters,

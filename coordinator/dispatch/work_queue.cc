@@ -92,6 +92,7 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker, double now_s) {
   const std::vector<TaskId> leases = it->second.leases;
   const int num_started =
       std::min(it->second.capacity, static_cast<int>(leases.size()));
+  if (num_started > 0) sources_.NoteLoss(identity, now_s);
   LostLeases lost;
   for (int i = static_cast<int>(leases.size()) - 1; i >= 0; --i) {
     Task& task = tasks_.at(leases[i]);
@@ -105,7 +106,7 @@ WorkQueue::LostLeases WorkQueue::RemoveWorker(WorkerId worker, double now_s) {
       lost.hedged.push_back(leases[i]);
       continue;
     }
-    if (IsHopeless(task, identity)) {
+    if (IsHopeless(task, identity, now_s)) {
       int num_losses = 0;
       for (const auto& [who, what] : task.setbacks) {
         num_losses += what.num_losses;
@@ -192,9 +193,10 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
   if (it == workers_.end() || !it->second.takes_leases()) return leased;
   const size_t limit = LeaseLimit(it->second);
   TaskId task = 0;
-  if (overtaken_.SilentSince(it->second.identity, now_s).has_value()) {
-    if (MayTry(it->second, now_s) && (TakePending(worker, now_s, &task) ||
-                                      FindStraggler(worker, now_s, &task))) {
+  if (const auto until_s = sources_.PausedUntil(it->second.identity, now_s)) {
+    if (MayTry(it->second, *until_s, now_s) &&
+        (TakePending(worker, now_s, &task) ||
+         FindStraggler(worker, now_s, &task))) {
       Hold(worker, task, now_s);
       leased.push_back(task);
     }
@@ -205,8 +207,7 @@ std::vector<TaskId> WorkQueue::LeaseTo(WorkerId worker, double now_s) {
     Hold(worker, task, now_s);
     leased.push_back(task);
   }
-  while (static_cast<int>(it->second.leases.size()) < it->second.capacity &&
-         FindStraggler(worker, now_s, &task)) {
+  while (it->second.has_free_slot() && FindStraggler(worker, now_s, &task)) {
     Hold(worker, task, now_s);
     leased.push_back(task);
   }
@@ -228,15 +229,24 @@ bool WorkQueue::Complete(WorkerId worker, TaskId task, double now_s,
   for (const Holder& holder : tasks_.at(task).holders) {
     if (holder.worker == worker) break;
     const WorkerIdentity& slower = workers_.at(holder.worker).identity;
-    if (slower != identity) overtaken_.Note(slower, now_s);
+    if (slower == identity) continue;
+    sources_.NoteOvertaken(slower, now_s - holder.since_s, now_s);
   }
-  overtaken_.NoteAnswer(identity);
+  sources_.NoteAnswer(identity, now_s);
   Release(worker, task);
   for (const Holder& holder : tasks_.at(task).holders) {
     others->push_back(holder.worker);
   }
   Forget(task);
   return true;
+}
+
+void WorkQueue::NoteLateAnswer(WorkerId worker, const AdapterId& adapter,
+                               double took_s, double now_s) {
+  const auto it = workers_.find(worker);
+  if (it == workers_.end()) return;
+  NoteTook(it->second, adapter, took_s);
+  sources_.NoteAnswer(it->second.identity, now_s);
 }
 
 bool WorkQueue::HandBack(WorkerId worker, TaskId task, double now_s) {
@@ -263,7 +273,11 @@ void WorkQueue::Exclude(WorkerId worker, TaskId task) {
   tasks_.at(task).refused.insert(worker);
 }
 
-void WorkQueue::GiveUp(TaskId task) {
+void WorkQueue::GiveUp(TaskId task, double now_s) {
+  for (const Holder& holder : tasks_.at(task).holders) {
+    sources_.NoteOvertaken(workers_.at(holder.worker).identity,
+                           now_s - holder.since_s, now_s);
+  }
   for (const BatchId batch : tasks_.at(task).batches) {
     num_pending_ -=
         static_cast<int64_t>(std::erase(batches_.at(batch).pending, task));
@@ -299,8 +313,7 @@ bool WorkQueue::CanServe(const AdapterId& adapter) const {
 bool WorkQueue::HasFreeSlot(const AdapterId& adapter) const {
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
     const Worker& worker = entry.second;
-    return worker.takes_leases() && worker.adapters.count(adapter) > 0 &&
-           static_cast<int>(worker.leases.size()) < worker.capacity;
+    return worker.has_free_slot() && worker.adapters.count(adapter) > 0;
   });
 }
 
@@ -314,6 +327,12 @@ bool WorkQueue::CanServe(TaskId task) const {
 bool WorkQueue::CanServe(WorkerId worker, TaskId task) const {
   return Holds(worker, task) ||
          (workers_.at(worker).takes_leases() && MayHave(worker, task));
+}
+
+bool WorkQueue::HasProvenTaker(TaskId task) const {
+  return AnyTaker(tasks_.at(task), [this](const WorkerIdentity& who) {
+    return sources_.HasAnswered(who);
+  });
 }
 
 int64_t WorkQueue::num_leased() const {
@@ -344,7 +363,7 @@ void WorkQueue::SetHolders(TaskId id, std::vector<Holder> holders) {
   if (!task.holders.empty()) hedges_.erase({task.hedge_at_s, id});
   task.holders = std::move(holders);
   if (task.holders.empty()) return;
-  task.hedge_at_s = HedgeAt(task);
+  task.hedge_at_s = HedgeAt(task, /*patience_s=*/0);
   hedges_.insert({task.hedge_at_s, id});
 }
 

@@ -12,7 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "common/parallelizer/query.h"
-#include "coordinator/dispatch/overtaken_workers.h"
+#include "coordinator/dispatch/source_records.h"
 #include "coordinator/dispatch/worker_identity.h"
 
 namespace tangram {
@@ -24,12 +24,12 @@ using TaskId = int64_t;
 struct WorkQueueOptions {
   // A worker that stays silent for longer than this is lost.
   double silence_limit_s = 25;
-  // An idle worker also takes a task that another one has held for longer. Each
-  // further worker takes it after twice the time of the one before, and each
-  // time that a worker was overtaken halves its own.
+  // An idle worker also takes a task that another one has held for longer, or
+  // for much longer than its own tasks took lately; see HedgeAt.
   double hedge_after_s = 30;
   // A task is given up after this many workers were lost while running it, or
-  // one so many times if no other can take it, because it probably kills them.
+  // one so many times if no other can take it, because it probably kills them;
+  // see IsHopeless.
   int max_losses = 3;
 };
 
@@ -59,7 +59,8 @@ struct BatchShare {
 // Not thread-safe.
 class WorkQueue {
  public:
-  explicit WorkQueue(const WorkQueueOptions& options) : options_(options) {}
+  explicit WorkQueue(const WorkQueueOptions& options)
+      : options_(options), sources_(/*max_pause_s=*/options.hedge_after_s) {}
 
   // `capacity`: tasks that the worker runs at once.
   WorkerId AddWorker(std::set<AdapterId> adapters, int capacity, double now_s,
@@ -104,12 +105,13 @@ class WorkQueue {
   // Leases further tasks to `worker` and returns them.
   std::vector<TaskId> LeaseTo(WorkerId worker, double now_s);
   // Returns the workers in the order in which new tasks should be leased: those
-  // that were overtaken come last.
+  // that were overtaken least come first; among equals, those whose source has
+  // answered, and then the quicker ones.
   std::vector<WorkerId> LeaseOrder(double now_s) const;
 
-  // Removes an answered task, and sets `others` to the other workers that hold
-  // it, which need not finish it. Returns false if `worker` does not hold
-  // `task` (any more), because the answer came too late.
+  // Removes a task with a right answer, and sets `others` to the other workers
+  // that hold it, which need not finish it. Returns false if `worker` does not
+  // hold `task` (any more), because the answer came too late.
   bool Complete(WorkerId worker, TaskId task, double now_s,
                 std::vector<WorkerId>* others);
   // Moves the task back to the front of its batch, unless another worker holds
@@ -120,8 +122,12 @@ class WorkQueue {
   bool Refuse(WorkerId worker, TaskId task);
   // Never leases the task, which the worker does not hold, to `worker`.
   void Exclude(WorkerId worker, TaskId task);
-  // Removes a task without an answer. No worker may hold it.
-  void GiveUp(TaskId task);
+  // Notes a right answer of a worker that was overtaken. It took `took_s`.
+  void NoteLateAnswer(WorkerId worker, const AdapterId& adapter, double took_s,
+                      double now_s);
+  // Removes a task without an answer. The workers that hold it were silent
+  // about it, which counts as overtaken.
+  void GiveUp(TaskId task, double now_s);
 
   bool Holds(WorkerId worker, TaskId task) const;
   bool IsHeld(TaskId task) const { return !tasks_.at(task).holders.empty(); }
@@ -135,6 +141,17 @@ class WorkQueue {
   bool CanServe(TaskId task) const;
   // Returns whether `worker` does.
   bool CanServe(WorkerId worker, TaskId task) const;
+  // Returns whether a worker whose source has answered before could be leased
+  // `task`.
+  bool HasProvenTaker(TaskId task) const;
+  const SourceRecords& sources() const { return sources_; }
+  // How long tasks took, from lease to answer.
+  struct Took {
+    int count = 0;
+    double longest_s = 0;  // Lately: it fades.
+  };
+  // Returns how long the tasks of `adapter` took that `worker` answered.
+  Took TookBy(WorkerId worker, const AdapterId& adapter) const;
   // Tasks that no worker holds.
   int64_t num_pending() const { return num_pending_; }
   int64_t num_leased() const;
@@ -162,7 +179,7 @@ class WorkQueue {
   struct Task {
     std::vector<BatchId> batches;  // If pending, it waits in the first one.
     std::vector<Holder> holders;   // Empty: pending.
-    double hedge_at_s = 0;         // See HedgeAt.
+    double hedge_at_s = 0;         // HedgeAt for the least patience.
     std::set<WorkerId> refused;    // Workers that must not get it again.
     std::map<WorkerIdentity, Setbacks> setbacks;
   };
@@ -183,15 +200,21 @@ class WorkQueue {
     bool suspended = false;
     double last_answer_s = 0;
     std::optional<double> pace_s;  // Recent mean seconds per task and slot.
+    // The tasks of each adapter that it answered.
+    std::map<AdapterId, Took> took;
     std::vector<TaskId>
         leases;  // In order of leasing, which is that of starting.
 
     bool takes_leases() const { return !draining && !suspended; }
+    bool has_free_slot() const {
+      return takes_leases() && static_cast<int>(leases.size()) < capacity;
+    }
   };
 
-  static void NotePace(Worker& worker, const Task& task, WorkerId id);
+  void NotePace(Worker& worker, const Task& task, WorkerId id);
+  static void NoteTook(Worker& worker, const AdapterId& adapter, double took_s);
   size_t LeaseLimit(const Worker& worker) const;
-  bool MayTry(const Worker& silent, double now_s) const;
+  bool MayTry(const Worker& paused, double until_s, double now_s) const;
   bool TakePending(WorkerId id, double now_s, TaskId* task);
   bool MayHave(WorkerId worker, TaskId task) const;
   const AdapterId& AdapterOf(const Task& task) const;
@@ -200,14 +223,16 @@ class WorkQueue {
                 absl::FunctionRef<bool(const WorkerIdentity&)> wanted) const;
   bool HasHolderOf(const Task& task, const WorkerIdentity& identity) const;
   bool HasOther(const Task& task, const WorkerIdentity& identity) const;
-  bool IsHopeless(const Task& task, const WorkerIdentity& lost) const;
+  bool IsHopeless(const Task& task, const WorkerIdentity& lost,
+                  double now_s) const;
   void UpdateTakers(WorkerId id, const Worker& worker);
   void SetTakesLeases(WorkerId worker, bool draining, bool suspended);
   double Stride(const Batch& batch) const;
   bool FindStraggler(WorkerId worker, double now_s, TaskId* task) const;
   void Hold(WorkerId worker, TaskId task, double now_s);
   void SetHolders(TaskId id, std::vector<Holder> holders);
-  double HedgeAt(const Task& task) const;
+  double Patience(WorkerId idle, const AdapterId& adapter) const;
+  double HedgeAt(const Task& task, double patience_s) const;
   bool Release(WorkerId worker, TaskId task);
   bool PutBack(WorkerId worker, TaskId task);
   void QueueFirst(TaskId task);
@@ -217,10 +242,10 @@ class WorkQueue {
   std::map<WorkerId, Worker> workers_;
   // The workers that take leases, by what they offer and who they are.
   std::map<AdapterId, std::map<WorkerIdentity, std::set<WorkerId>>> takers_;
-  OvertakenWorkers overtaken_;
+  SourceRecords sources_;
   std::map<BatchId, Batch> batches_;
   std::map<TaskId, Task> tasks_;
-  // (from when another worker may take it too, task) of the tasks with holders.
+  // (hedge_at_s, task) of the tasks with holders.
   std::set<std::pair<double, TaskId>> hedges_;
   int64_t num_pending_ = 0;
   int num_slots_ = 0;

@@ -2,6 +2,7 @@
 // many and when.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "coordinator/dispatch/work_queue.h"
 
@@ -16,10 +17,18 @@ constexpr double kMaxPrefetchS = 1;
 // The weight of the last task in a worker's pace. The last four tasks make up
 // two thirds of it: 1 - (1 - 1/4)^4 = 0.68.
 constexpr double kPaceWeight = 0.25;
-// A worker that was overtaken so often or more is hedged after 1/32 of the
-// time. So a silent one costs a second or so, and a slow one keeps its tasks
-// for long enough to answer short ones.
+// The least patience is 1/32 of hedge_after_s: a second or so. A silent worker
+// costs no more, and a slow one keeps its tasks for long enough to answer short
+// ones.
 constexpr int kMaxHalvings = 5;
+// An idle worker takes a task that another one has held for so many times the
+// longest that its own took. Tasks of one adapter differ, but the longest of
+// the last 30 or so is rarely exceeded so much.
+constexpr double kMuchLonger = 4;
+// The longest time fades by this with each answer: e⁻¹ after 32.
+constexpr double kFade = 1 - 1.0 / 32;
+// Fewer answers tell nothing about the time of the next task.
+constexpr int kFewAnswers = 4;
 
 }  // namespace
 
@@ -75,14 +84,17 @@ bool WorkQueue::HasHolderOf(const Task& task,
 }
 
 std::vector<WorkerId> WorkQueue::LeaseOrder(double now_s) const {
-  std::vector<WorkerId> order;
-  order.reserve(workers_.size());
-  for (const auto& [id, worker] : workers_) order.push_back(id);
-  if (!overtaken_.empty()) {
-    std::stable_partition(order.begin(), order.end(), [&](WorkerId id) {
-      return overtaken_.Count(workers_.at(id).identity, now_s) == 0;
-    });
+  std::vector<std::tuple<int, bool, double, WorkerId>> ranks;
+  ranks.reserve(workers_.size());
+  for (const auto& [id, worker] : workers_) {
+    ranks.emplace_back(sources_.TimesOvertaken(worker.identity, now_s),
+                       !sources_.HasAnswered(worker.identity),
+                       worker.pace_s.value_or(0), id);
   }
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<WorkerId> order;
+  order.reserve(ranks.size());
+  for (const auto& rank : ranks) order.push_back(std::get<WorkerId>(rank));
   return order;
 }
 
@@ -102,7 +114,22 @@ void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
     const double before_s = worker.pace_s.value_or(took_s);
     worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
     worker.last_answer_s = worker.last_heard_s;
+    NoteTook(worker, AdapterOf(task), worker.last_heard_s - holder.since_s);
   }
+}
+
+void WorkQueue::NoteTook(Worker& worker, const AdapterId& adapter,
+                         double took_s) {
+  Took& took = worker.took[adapter];
+  ++took.count;
+  took.longest_s = std::max(took_s, took.longest_s * kFade);
+}
+
+WorkQueue::Took WorkQueue::TookBy(WorkerId worker,
+                                  const AdapterId& adapter) const {
+  const std::map<AdapterId, Took>& took = workers_.at(worker).took;
+  const auto it = took.find(adapter);
+  return it == took.end() ? Took() : it->second;
 }
 
 // Returns the most leases of `worker`. With c its slots, S the slots of all
@@ -125,29 +152,26 @@ size_t WorkQueue::LeaseLimit(const Worker& worker) const {
   return worker.capacity * (1 + std::min(in_time, behind / (2 * slots)));
 }
 
-// Returns whether a source that was overtaken, and has not answered since, is
-// leased a task now. It gets one at a time over all its connections. While
-// another source offers what it offers, and is not like it, it gets none within
-// hedge_after_s of the last time: each may hold up a batch.
-bool WorkQueue::MayTry(const Worker& silent, double now_s) const {
+// Returns whether a source that pauses until `until_s`, or has not answered
+// since, is leased a task now. It gets one at a time over all its connections,
+// and none in the pause while another source offers what it offers: each may
+// hold up a batch.
+bool WorkQueue::MayTry(const Worker& paused, double until_s,
+                       double now_s) const {
   const bool holds_one =
       std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
         const Worker& worker = entry.second;
-        return worker.identity == silent.identity && !worker.leases.empty();
+        return worker.identity == paused.identity && !worker.leases.empty();
       });
   if (holds_one) return false;
-  const std::optional<double> since_s =
-      overtaken_.SilentSince(silent.identity, now_s);
-  if (!since_s.has_value() || now_s - *since_s > options_.hedge_after_s) {
-    return true;
-  }
+  if (now_s > until_s) return true;
   return std::none_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
     const Worker& worker = entry.second;
     return worker.takes_leases() &&
-           !overtaken_.SilentSince(worker.identity, now_s).has_value() &&
+           !sources_.PausedUntil(worker.identity, now_s).has_value() &&
            std::any_of(worker.adapters.begin(), worker.adapters.end(),
                        [&](const AdapterId& adapter) {
-                         return silent.adapters.count(adapter) > 0;
+                         return paused.adapters.count(adapter) > 0;
                        });
   });
 }
@@ -206,16 +230,19 @@ double WorkQueue::Stride(const Batch& batch) const {
   return total / batch.weight;
 }
 
-// Finds the task that is due for another holder for longest. A worker whose
-// identity holds it already takes it only if no other worker could.
+// Finds a task that is due for another holder. A worker whose identity holds it
+// already takes it only if no other worker could.
 bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
                               TaskId* task) const {
-  const WorkerIdentity& identity = workers_.at(worker).identity;
-  for (const auto& [due_s, id] : hedges_) {
-    if (due_s >= now_s) return false;
+  const Worker& idle = workers_.at(worker);
+  for (const auto& [earliest_s, id] : hedges_) {
+    if (earliest_s >= now_s) return false;
     const Task& held = tasks_.at(id);
     if (Holds(worker, id) || !MayHave(worker, id)) continue;
-    if (HasHolderOf(held, identity) && HasOther(held, identity)) continue;
+    if (HedgeAt(held, Patience(worker, AdapterOf(held))) >= now_s) continue;
+    if (HasHolderOf(held, idle.identity) && HasOther(held, idle.identity)) {
+      continue;
+    }
     *task = id;
     return true;
   }
@@ -234,51 +261,72 @@ bool WorkQueue::HasOther(const Task& task,
          });
 }
 
-// Returns when an idle worker may take the task too. The last holder took it at
-// t and had been overtaken k times. Among the others, a have answered a task in
-// their connection, and n none yet:
+// Returns for how long an idle worker leaves a task to another one.
+double WorkQueue::Patience(WorkerId idle, const AdapterId& adapter) const {
+  const Took took = TookBy(idle, adapter);
+  if (took.count < kFewAnswers) return options_.hedge_after_s;
+  return std::min(kMuchLonger * took.longest_s, options_.hedge_after_s);
+}
+
+// Returns when an idle worker of that patience may take the task too. The last
+// holder took it at t and had been overtaken k times. Among the others, a have
+// answered a task in their connection, and n none yet:
 //
-//   at = t + hedge_after · 2^(a − min(n + k, kMaxHalvings)).
+//   at = t + max(patience · 2^−(n + k), hedge_after · 2^−kMaxHalvings) · 2^a.
 //
 // So a task that takes long occupies few workers. Workers that stay silent
 // about it, however many, do not keep it from the others for ever; those that
-// never answered add up to 2 · hedge_after and a second each.
-double WorkQueue::HedgeAt(const Task& task) const {
+// never answered add up to 2 · patience and a second each.
+double WorkQueue::HedgeAt(const Task& task, double patience_s) const {
   const Holder& last = task.holders.back();
   int doublings = 0;
-  int halvings = overtaken_.Count(workers_.at(last.worker).identity,
-                                  /*now_s=*/last.since_s);
+  int halvings =
+      sources_.TimesOvertaken(workers_.at(last.worker).identity, last.since_s);
   for (const Holder& holder : task.holders) {
     if (&holder == &last) break;
     const bool has_answered = workers_.at(holder.worker).pace_s.has_value();
     ++(has_answered ? doublings : halvings);
   }
-  return last.since_s +
-         std::ldexp(options_.hedge_after_s,
-                    doublings - std::min(halvings, kMaxHalvings));
+  const double waits_s =
+      std::max(std::ldexp(patience_s, -halvings),
+               std::ldexp(options_.hedge_after_s, -kMaxHalvings));
+  return last.since_s + std::ldexp(waits_s, doublings);
 }
 
 // Returns whether `task` probably kills its workers. With ℓ(w) the times that
-// identity w was lost with it, and m the least ℓ of the identities that could
-// take it next and of the one lost now, it does if
+// identity w was lost with it, W the identities that are trusted, or all if
+// none of those could take it next, and m the least ℓ of the members of W that
+// could take it next and of the one lost now, it does if
 //
-//   |{w: ℓ(w) > 0}| ≥ max_losses   or   Σ_w min(ℓ(w), m) ≥ max_losses.
+//   |{w ∈ W: ℓ(w) > 0}| ≥ max_losses   or   Σ_{w ∈ W} min(ℓ(w), m) ≥
+//   max_losses,
 //
-// So a worker that goes away again and again cannot end the task while another
-// one may still try, and a sole worker that dies of it can.
-bool WorkQueue::IsHopeless(const Task& task, const WorkerIdentity& lost) const {
+// and, if W is all, each that could take it next was lost with it. So workers
+// that go away again and again, however many, cannot end the task while one
+// that is known to answer may still try; a sole worker that dies of it can.
+bool WorkQueue::IsHopeless(const Task& task, const WorkerIdentity& lost,
+                           double now_s) const {
   const auto losses_of = [&task](const WorkerIdentity& who) {
     const auto it = task.setbacks.find(who);
     return it == task.setbacks.end() ? 0 : it->second.num_losses;
   };
-  int least = losses_of(lost);
+  const auto is_trusted = [&](const WorkerIdentity& who) {
+    return sources_.IsTrusted(who, now_s);
+  };
+  const bool all_count = !AnyTaker(task, is_trusted);
+  const auto counts = [&](const WorkerIdentity& who) {
+    return all_count || is_trusted(who);
+  };
+  int least = counts(lost) ? losses_of(lost) : options_.max_losses;
   AnyTaker(task, [&](const WorkerIdentity& who) {
-    least = std::min(least, losses_of(who));
+    if (counts(who)) least = std::min(least, losses_of(who));
     return least == 0;
   });
+  if (all_count && least == 0) return false;
   int num_identities = 0;
   int sum = 0;
   for (const auto& [who, setbacks] : task.setbacks) {
+    if (!counts(who)) continue;
     num_identities += setbacks.num_losses > 0;
     sum += std::min(setbacks.num_losses, least);
   }

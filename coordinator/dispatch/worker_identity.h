@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_WORKER_IDENTITY_H_
 #define TANGRAM_COORDINATOR_DISPATCH_WORKER_IDENTITY_H_
 
+#include <cstddef>
 #include <string>
 
 namespace tangram {
@@ -13,6 +14,9 @@ struct WorkerIdentity {
   std::string host;    // The address that it dials from, without the port.
   auto operator<=>(const WorkerIdentity&) const = default;
 };
+
+// The most sources that a record of them has, more than one coordinator sees.
+inline constexpr size_t kMaxSources = 1 << 14;
 
 // Returns "caller@host", or the host alone without authentication.
 std::string ToString(const WorkerIdentity& worker);

@@ -120,25 +120,28 @@ void WorkerPool::Drain(WorkerId worker) {
 }
 
 // Life of an answer: Check marks it as wrong or not; Reject queues its query
-// for another worker, as Believe does if the answer is an error; or Accept
+// for another worker, as NoteVerdict does if the answer is an error; or Accept
 // completes the task in the queue. If there is a
 // store and the answer is reproducible, the task waits in being_kept_ until
 // OnKept. Deliver then caches the answer and wakes the callers.
 void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
-  Check(worker, answers);
+  const std::vector<LateAnswer> late = Check(worker, answers);
   std::vector<AnsweredQuestion> to_keep;
   std::vector<TaskId> tasks;
   {
     const MutexLock lock(mutex_);
+    for (const LateAnswer& answer : late) NoteLate(worker, answer);
     for (WorkerAnswer& answer : answers) {
       if (answer.rejection != RejectionReason::kNone) {
         Reject(worker, answer);
         continue;
       }
-      if (!answer.answer.ok() && !Believe(worker, answer)) continue;
+      if (!answer.answer.ok()) {
+        NoteVerdict(worker, answer);
+        continue;
+      }
       if (!Accept(worker, answer)) continue;
-      if (options_.store != nullptr && answer.answer.ok() &&
-          IsReproducible(*answer.answer)) {
+      if (options_.store != nullptr && IsReproducible(*answer.answer)) {
         tasks.push_back(answer.task);
         const Asked& asked = *tasks_.at(answer.task).asked;
         to_keep.push_back(
@@ -147,7 +150,7 @@ void WorkerPool::OnAnswers(WorkerId worker, std::vector<WorkerAnswer> answers) {
              *answer.answer});
         being_kept_.emplace(answer.task, *std::move(answer.answer));
       } else {
-        Deliver(answer.task, answer.answer);
+        Deliver(answer.task, *answer.answer);
       }
     }
     LeaseTo(worker);
@@ -172,9 +175,16 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
   disputed_.erase(given.task);
   Task& task = tasks_.at(given.task);
   quarantine_.NoteAnswer(workers_.at(worker).info.identity);
-  BlameOthers(task, workers_.at(worker).info.identity, given.answer.ok());
+  BlameOthers(task, workers_.at(worker).info.identity);
   for (const WorkerId other : others) {
-    workers_.at(other).connection->Cancel(given.task);
+    Worker& overtaken = workers_.at(other);
+    overtaken.connection->Cancel(given.task);
+    if (const QueryAttempt* attempt = task.attempts.FindOpen(other)) {
+      if (overtaken.overtaken.size() >= kMaxOvertaken) {
+        overtaken.overtaken.erase(overtaken.overtaken.begin());
+      }
+      overtaken.overtaken[given.task] = {task.asked, attempt->leased_s};
+    }
     EndAttempt(given.task, other, QueryEvent::kCancelled);
   }
   ++workers_.at(worker).answered;
@@ -185,20 +195,25 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
     attempt->search_s = Within(held_s, given.search_s);
     workers_.at(worker).busy_s += attempt->search_s;
   }
-  task.attempts.End(
-      worker, given.answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed,
-      now_s);
+  task.attempts.End(worker, QueryEvent::kAnswered, now_s);
   return true;
 }
 
-void WorkerPool::Deliver(TaskId id, const absl::StatusOr<Answer>& answer) {
+// It counts as any answer, but the worker stays as often overtaken.
+void WorkerPool::NoteLate(WorkerId id, const LateAnswer& answer) {
+  const auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  const double now_s = options_.now_s();
+  ++it->second.answered;
+  it->second.last_answer_s = now_s;
+  queue_.NoteLateAnswer(id, answer.adapter, answer.took_s, now_s);
+}
+
+void WorkerPool::Deliver(TaskId id, const Answer& answer) {
   const Task& task = tasks_.at(id);
-  Report(task.asked->adapter,
-         answer.ok() ? QueryEvent::kAnswered : QueryEvent::kFailed);
-  if (answer.ok()) cache_.Insert(task.key, *answer);
-  if (answer.ok() && census_.NoteAnswered(task.asked->adapter)) {
-    UpdateOfferedAdapters();
-  }
+  Report(task.asked->adapter, QueryEvent::kAnswered);
+  cache_.Insert(task.key, answer);
+  if (census_.NoteAnswered(task.asked->adapter)) UpdateOfferedAdapters();
   Finish(id, answer);
 }
 
@@ -215,6 +230,11 @@ void WorkerPool::Tick() {
   for (const WorkerId silent : queue_.SilentWorkers(options_.now_s())) {
     workers_.at(silent).connection->Close();
     Remove(silent);
+  }
+  for (auto& [id, worker] : workers_) {
+    std::erase_if(worker.overtaken, [&](const auto& task) {
+      return options_.now_s() - task.second.leased_s > SourceRecords::kMemoryS;
+    });
   }
   FailDisputed();
   LeaseToAll();
@@ -437,7 +457,7 @@ void WorkerPool::Remove(WorkerId id) {
   std::vector<TaskId> tasks = lost.requeued;
   tasks.insert(tasks.end(), lost.hedged.begin(), lost.hedged.end());
   for (const TaskId task : tasks) EndAttempt(task, id, QueryEvent::kLost);
-  if (!tasks.empty()) NoteLoss(worker, tasks);
+  NoteLoss(worker, tasks);
   for (const auto& [task, num_losses] : lost.given_up) {
     EndAttempt(task, id, QueryEvent::kGivenUp);
     Finish(task, absl::InternalError(absl::StrCat(

@@ -67,8 +67,8 @@ const char* NameOf(RejectionReason reason);
 // (kUnimplemented). Every other error, a crash or a timeout say, tells about
 // the worker; another may answer. "Does not fit" is no error at all.
 //
-// A verdict cannot be checked, so a second worker is asked before it is
-// believed; see WorkerPool::Believe.
+// A verdict cannot be checked, so all others that could be asked are asked
+// before it is believed; see WorkerPool::NoteVerdict.
 bool IsVerdict(const absl::Status& error);
 
 // An answer as it comes from a worker.
@@ -260,28 +260,6 @@ class WorkerPool {
   absl::Status ReleaseWorker(absl::string_view name_or_identity);
 
  private:
-  struct Worker {
-    WorkerInfo info;
-    WorkerConnection* connection = nullptr;
-    bool draining = false;
-    bool quarantined = false;
-    bool is_offered = false;  // Counted in the census.
-    double since_s = 0;
-    int64_t answered = 0;
-    double last_answer_s = 0;
-    double busy_s = 0;
-  };
-  // A batch while Run waits for it.
-  struct Waiter {
-    std::vector<std::optional<absl::StatusOr<Answer>>> slots;
-    QueryLog* log = nullptr;
-    int num_done = 0;
-    size_t prefix = 0;  // All slots before this one hold answers.
-
-    bool Failed() const;
-    bool Finished() const { return prefix == slots.size() || Failed(); }
-    void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
-  };
   // The question of a task. It never changes, so it is read without the lock.
   struct Asked {
     AdapterId adapter;
@@ -294,6 +272,40 @@ class WorkerPool {
     }
     absl::Status Check(const Answer& answer) const;
   };
+  // A task that another worker has answered.
+  struct Overtaken {
+    std::shared_ptr<const Asked> asked;
+    double leased_s = 0;
+  };
+  // A right answer to such a task.
+  struct LateAnswer {
+    AdapterId adapter;
+    double took_s = 0;
+  };
+  struct Worker {
+    WorkerInfo info;
+    WorkerConnection* connection = nullptr;
+    bool draining = false;
+    bool quarantined = false;
+    bool is_offered = false;  // Counted in the census.
+    double since_s = 0;
+    int64_t answered = 0;
+    double last_answer_s = 0;
+    double busy_s = 0;
+    // Tasks in which it was overtaken lately, at most kMaxOvertaken.
+    std::map<TaskId, Overtaken> overtaken;
+  };
+  // A batch while Run waits for it.
+  struct Waiter {
+    std::vector<std::optional<absl::StatusOr<Answer>>> slots;
+    QueryLog* log = nullptr;
+    int num_done = 0;
+    size_t prefix = 0;  // All slots before this one hold answers.
+
+    bool Failed() const;
+    bool Finished() const { return prefix == slots.size() || Failed(); }
+    void Deliver(size_t slot, const absl::StatusOr<Answer>& answer);
+  };
   // A connection that was lost while it held queries.
   struct Loss {
     WorkerQuarantine::Fault fault;
@@ -303,6 +315,7 @@ class WorkerPool {
   // An error that is an answer, if it is true.
   struct Verdict {
     absl::Status error;
+    bool is_proven = false;         // The worker has answered other queries.
     WorkerQuarantine::Fault fault;  // If another worker contradicts it.
     double given_s = 0;
   };
@@ -333,7 +346,10 @@ class WorkerPool {
   };
 
   // "worker w1 (tangram 1.2)".
-  static std::string Text(const WorkerInfo& worker);
+  static std::string Text(absl::string_view name, absl::string_view version);
+  static std::string Text(const WorkerInfo& worker) {
+    return Text(worker.name, worker.version);
+  }
   static WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
                                          absl::string_view text);
 
@@ -342,10 +358,13 @@ class WorkerPool {
   void LoadStored(const QueryScope& scope, const SharedContext& context,
                   absl::Span<const Query> queries,
                   absl::Span<const QueryKey> keys) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Marks the wrong ones among `answers` as rejected. It runs without the lock
-  // because it takes time.
-  void Check(WorkerId worker, std::vector<WorkerAnswer>& answers)
+  // Marks the wrong ones among `answers` as rejected. Returns the right ones
+  // that come too late. It runs without the lock because it takes time.
+  std::vector<LateAnswer> Check(WorkerId worker,
+                                std::vector<WorkerAnswer>& answers)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  void NoteLate(WorkerId worker, const LateAnswer& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnKept(const std::vector<TaskId>& tasks) ABSL_LOCKS_EXCLUDED(mutex_);
 
   int64_t Enqueue(BatchId batch, const QueryScope& scope,
@@ -367,14 +386,12 @@ class WorkerPool {
   // Returns whether a worker, connected or in quarantine, has this identity.
   bool IsSource(absl::string_view text) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether a verdict may be delivered: another worker has given the
-  // same. Otherwise queues the query for another worker, and fails it if there
-  // is none.
-  bool Believe(WorkerId worker, const WorkerAnswer& answer)
+  // Queues the query for another worker, and fails it if there is none.
+  void NoteVerdict(WorkerId worker, const WorkerAnswer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Blames the workers that failed to answer `task` for what the accepted
   // answer of `worker` shows.
-  void BlameOthers(Task& task, const WorkerIdentity& worker, bool is_ok)
+  void BlameOthers(Task& task, const WorkerIdentity& worker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Rejects an answer whose bytes are damaged, so that its lease is unknown.
   void RejectDamaged(WorkerId worker, const WorkerAnswer& answer)
@@ -388,9 +405,12 @@ class WorkerPool {
   void ReportRejection(const WorkerQuarantine::Fault& fault,
                        const std::string& adapter, RejectionReason reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether `worker` has answered nothing since `since_s` for so long
-  // that nobody waits for it. `patience` is a factor of that time.
-  bool IsSilent(const Worker& worker, double since_s, double patience = 1) const
+  // Returns the seconds without an answer after which nobody waits for a worker
+  // to answer a query of `adapter` that it holds.
+  double PatienceWith(WorkerId worker, const AdapterId& adapter) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether `worker` has answered nothing since `since_s` for so long.
+  bool IsSilent(const Worker& worker, double since_s, double patience_s) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns whether a verdict on the task, or the failure of max_losses
   // workers, stands because all others that could be asked are silent.
@@ -415,12 +435,13 @@ class WorkerPool {
   // then.
   bool HasAnsweredSince(const WorkerIdentity& identity, double since_s) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Notes that a worker was lost with `tasks`.
+  // Notes that a worker was lost with `tasks`. Blames it if its source never
+  // answered a query and others that have are there.
   void NoteLoss(const WorkerInfo& worker, const std::vector<TaskId>& tasks)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(WorkerId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Caches the answer of a worker and finishes the task.
-  void Deliver(TaskId id, const absl::StatusOr<Answer>& answer)
+  void Deliver(TaskId id, const Answer& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(TaskId id, const absl::StatusOr<Answer>& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -451,6 +472,10 @@ class WorkerPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAttempt(TaskId task, WorkerId worker, QueryEvent outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Tasks of a connection whose late answers are known. One that is slow in all
+  // its slots holds more, but a few answers show as much.
+  static constexpr size_t kMaxOvertaken = 16;
 
   // The interval at which waiting calls check the clock and should_stop.
   static constexpr std::chrono::milliseconds kPollInterval{50};

@@ -154,7 +154,7 @@ bool WorkerPool::IsSilentVersion(const AdapterId& adapter,
       std::exp2(std::min(census_.TimesSilent(adapter), kMaxDoublings));
   for (const auto& [id, worker] : workers_) {
     if (!worker.quarantined && Offers(worker.info, adapter) &&
-        !IsSilent(worker, since_s, patience)) {
+        !IsSilent(worker, since_s, patience * PatienceWith(id, adapter))) {
       return false;
     }
   }

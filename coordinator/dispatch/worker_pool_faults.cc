@@ -21,10 +21,10 @@ constexpr TaskId kNoTask = 0;
 
 }  // namespace
 
-std::string WorkerPool::Text(const WorkerInfo& worker) {
-  if (worker.version.empty()) return absl::StrCat("worker ", worker.name);
-  return absl::StrCat("worker ", worker.name, " (tangram ", worker.version,
-                      ")");
+std::string WorkerPool::Text(absl::string_view name,
+                             absl::string_view version) {
+  if (version.empty()) return absl::StrCat("worker ", name);
+  return absl::StrCat("worker ", name, " (tangram ", version, ")");
 }
 
 // The one place that makes the texts of faults printable.
@@ -42,18 +42,33 @@ absl::Status WorkerPool::Asked::Check(const Answer& answer) const {
   return CheckAnswer(referred, query, answer, adapter.name);
 }
 
-void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
+std::vector<WorkerPool::LateAnswer> WorkerPool::Check(
+    WorkerId worker, std::vector<WorkerAnswer>& answers) {
   std::vector<std::shared_ptr<const Asked>> asked(answers.size());
+  std::map<size_t, Overtaken> overtaken;
   {
     const MutexLock lock(mutex_);
+    const auto it = workers_.find(worker);
     for (size_t i = 0; i < answers.size(); ++i) {
       if (queue_.Holds(worker, answers[i].task)) {
         asked[i] = tasks_.at(answers[i].task).asked;
-      } else {
-        // It is not checked, so it must not be taken if the worker is leased
-        // the task before the answers are accepted.
-        answers[i].task = kNoTask;
+        continue;
       }
+      if (it != workers_.end()) {
+        if (auto task = it->second.overtaken.extract(answers[i].task)) {
+          overtaken[i] = std::move(task.mapped());
+        }
+      }
+      // It must not be taken if the worker is leased the task before the
+      // answers are accepted.
+      answers[i].task = kNoTask;
+    }
+  }
+  std::vector<LateAnswer> late;
+  for (const auto& [i, task] : overtaken) {
+    if (answers[i].rejection == RejectionReason::kNone &&
+        answers[i].answer.ok() && task.asked->Check(*answers[i].answer).ok()) {
+      late.push_back({task.asked->adapter, options_.now_s() - task.leased_s});
     }
   }
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -76,6 +91,7 @@ void WorkerPool::Check(WorkerId worker, std::vector<WorkerAnswer>& answers) {
       given.rejection = RejectionReason::kLaw;
     }
   }
+  return late;
 }
 
 // This connection never gets the query again, and no new one of the worker

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/printable_text.h"
 #include "coordinator/dispatch/worker_pool.h"
 
 namespace tangram {
@@ -15,28 +19,28 @@ namespace {
 // that has answered before is known to work, and may be in a long search.
 constexpr double kPatience = 2;
 constexpr double kPatienceOnceAnswered = 10;
+// If it is known how long its answers take, it is not waited for much longer.
+constexpr double kMuchLonger = 16;
+// Names in an error. `tangram worker list` has the faults of all.
+constexpr size_t kNamed = 3;
 
 }  // namespace
 
-// One worker could end every plan with a verdict, so a second identity is asked
-// where one offers the adapter. The first contradiction wins that is not an
-// error. A verdict is delivered once a second identity gives the same, and
-// stands if nobody else can be asked; see FailDisputed.
-bool WorkerPool::Believe(WorkerId id, const WorkerAnswer& answer) {
-  // It comes too late. Accept ignores it.
-  if (!queue_.Holds(id, answer.task)) return true;
+// A few workers could end every plan with a verdict, so all others that offer
+// the adapter are asked, one after the other, those that have answered before
+// first. The first answer wins that is not an error: it can be checked, and a
+// verdict cannot. The verdict stands once nobody else can be asked; see
+// FailDisputed.
+void WorkerPool::NoteVerdict(WorkerId id, const WorkerAnswer& answer) {
+  if (!queue_.Holds(id, answer.task)) return;  // It comes too late.
   const WorkerInfo& worker = workers_.at(id).info;
   const absl::Status& error = answer.answer.status();
   Task& task = tasks_.at(answer.task);
-  for (const auto& [identity, verdict] : task.verdicts) {
-    if (identity != worker.identity && verdict.error.code() == error.code()) {
-      return true;
-    }
-  }
   const AdapterId& adapter = task.asked->adapter;
   task.verdicts.try_emplace(
       worker.identity,
       Verdict{.error = error,
+              .is_proven = queue_.sources().HasAnswered(worker.identity),
               .fault = FaultOf(
                   worker,
                   absl::StrCat(Text(worker), ", adapter ", adapter.name, " ",
@@ -53,21 +57,17 @@ bool WorkerPool::Believe(WorkerId id, const WorkerAnswer& answer) {
   disputed_.insert(answer.task);
   FailDisputed();
   LeaseToAll();
-  return false;
 }
 
 // The accepted answer shows that the question can be answered. A worker that
 // was lost with it, and answers it now or has answered another since, was not
-// at fault: the process may have been restarted. Other errors count whoever
-// answers.
-void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker,
-                             bool is_ok) {
+// at fault: the process may have been restarted.
+void WorkerPool::BlameOthers(Task& task, const WorkerIdentity& worker) {
   if (task.errors.empty() && task.verdicts.empty() && task.losses.empty()) {
     return;
   }
   for (const auto& error : std::exchange(task.errors, {})) Blame(error);
   for (const auto& [identity, verdict] : std::exchange(task.verdicts, {})) {
-    if (!is_ok) continue;
     ReportRejection(verdict.fault, task.asked->adapter.name,
                     RejectionReason::kError);
     Blame(verdict.fault);
@@ -96,29 +96,67 @@ bool WorkerPool::HasAnsweredSince(const WorkerIdentity& identity,
 
 void WorkerPool::NoteLoss(const WorkerInfo& worker,
                           const std::vector<TaskId>& tasks) {
+  if (tasks.empty()) return;
+  const double now_s = options_.now_s();
   const auto loss = std::make_shared<Loss>(
       Loss{.fault = FaultOf(worker, absl::StrCat(Text(worker),
                                                  ": lost while it held queries "
-                                                 "that others answered")),
-           .lost_s = options_.now_s()});
+                                                 "that others answer")),
+           .lost_s = now_s});
+  bool others_answer = false;
   for (const TaskId task : tasks) {
     tasks_.at(task).losses[worker.identity] = loss;
+    others_answer = others_answer || queue_.HasProvenTaker(task);
+  }
+  if (!others_answer || queue_.sources().HasAnswered(worker.identity)) return;
+  loss->is_counted = true;
+  if (quarantine_.NoteLoss(loss->fault, now_s, now_s)) {
+    Quarantine(worker.identity);
   }
 }
 
-// Among different verdicts, kUnimplemented: it says less.
+// Different verdicts: the one that most give; among equals, kUnimplemented,
+// which says less. Its text is that of most workers that have answered before.
 absl::Status WorkerPool::Task::Failure(bool is_sole) const {
   if (verdicts.empty()) return absl::InternalError(last_fault);
-  const Verdict* first = nullptr;
+  const size_t num_milder =
+      std::count_if(verdicts.begin(), verdicts.end(), [](const auto& verdict) {
+        return absl::IsUnimplemented(verdict.second.error);
+      });
+  const absl::StatusCode code = 2 * num_milder >= verdicts.size()
+                                    ? absl::StatusCode::kUnimplemented
+                                    : absl::StatusCode::kInvalidArgument;
+  std::vector<std::string> names;
+  std::map<absl::string_view, std::pair<int, int>> votes;
+  const Verdict* best = nullptr;
   for (const auto& [identity, verdict] : verdicts) {
-    const bool is_milder = first != nullptr &&
-                           !absl::IsUnimplemented(first->error) &&
-                           absl::IsUnimplemented(verdict.error);
-    if (first == nullptr || is_milder) first = &verdict;
+    if (verdict.error.code() != code) continue;
+    names.push_back(Text(verdict.fault.name, verdict.fault.version));
+    auto& [num_proven, num_all] = votes[verdict.error.message()];
+    num_proven += verdict.is_proven;
+    ++num_all;
+  }
+  for (const auto& [identity, verdict] : verdicts) {
+    if (verdict.error.code() != code) continue;
+    if (best == nullptr ||
+        votes.at(verdict.error.message()) > votes.at(best->error.message())) {
+      best = &verdict;
+    }
   }
   // Plans quote it, and must not depend on who was asked.
-  if (is_sole && absl::IsUnimplemented(first->error)) return first->error;
-  return {first->error.code(), first->fault.text};
+  if (is_sole && code == absl::StatusCode::kUnimplemented) return best->error;
+  if (names.size() == 1) return {code, best->fault.text};
+  const size_t num_more = names.size() - std::min(names.size(), kNamed);
+  names.resize(names.size() - num_more);
+  return {
+      code,
+      PrintableText(
+          absl::StrCat(
+              absl::StrJoin(names, ", "),
+              num_more > 0 ? absl::StrCat(" and ", num_more, " others") : "",
+              " agree, adapter ", asked->adapter.name, " ",
+              asked->adapter.version, ": ", best->error.message()),
+          WorkerQuarantine::kMaxFaultBytes)};
 }
 
 void WorkerPool::Task::NoteRejected(const WorkerIdentity& worker,
@@ -127,13 +165,17 @@ void WorkerPool::Task::NoteRejected(const WorkerIdentity& worker,
 }
 
 bool WorkerPool::IsSilent(const Worker& worker, double since_s,
-                          double patience) const {
-  const bool has_answered = worker.answered > 0;
+                          double patience_s) const {
   const double quiet_since_s =
       std::max({since_s, worker.since_s, worker.last_answer_s});
-  return options_.now_s() - quiet_since_s >
-         options_.queue.hedge_after_s * patience *
-             (has_answered ? kPatienceOnceAnswered : kPatience);
+  return options_.now_s() - quiet_since_s > patience_s;
+}
+
+double WorkerPool::PatienceWith(WorkerId worker,
+                                const AdapterId& adapter) const {
+  return std::clamp(kMuchLonger * queue_.TookBy(worker, adapter).longest_s,
+                    kPatience * options_.queue.hedge_after_s,
+                    kPatienceOnceAnswered * options_.queue.hedge_after_s);
 }
 
 bool WorkerPool::IsJudged(TaskId id, const Task& task) const {
@@ -147,9 +189,16 @@ bool WorkerPool::IsJudged(TaskId id, const Task& task) const {
     since_s = std::min(since_s, verdict.given_s);
   }
   for (const auto& [worker_id, worker] : workers_) {
-    if (queue_.CanServe(worker_id, id) && !IsSilent(worker, since_s)) {
-      return false;
+    if (!queue_.CanServe(worker_id, id) ||
+        queue_.sources().IsSilent(worker.info.identity, options_.now_s())) {
+      continue;
     }
+    const double patience_s =
+        queue_.Holds(worker_id, id)
+            ? PatienceWith(worker_id, task.asked->adapter)
+            : options_.queue.hedge_after_s *
+                  (worker.answered > 0 ? kPatienceOnceAnswered : kPatience);
+    if (!IsSilent(worker, since_s, patience_s)) return false;
   }
   return true;
 }
@@ -180,9 +229,8 @@ void WorkerPool::FailDisputed() {
     for (const WorkerId holder : queue_.HoldersOf(id)) {
       workers_.at(holder).connection->Cancel(id);
       EndAttempt(id, holder, QueryEvent::kCancelled);
-      queue_.Refuse(holder, id);
     }
-    queue_.GiveUp(id);
+    queue_.GiveUp(id, options_.now_s());
     Report(tasks_.at(id).asked->adapter, QueryEvent::kFailed);
     Finish(id, failure);
   }

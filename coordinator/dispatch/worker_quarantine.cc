@@ -93,7 +93,7 @@ WorkerQuarantine::Entry& WorkerQuarantine::EntryOf(const Fault& fault,
 }
 
 void WorkerQuarantine::ForgetOne() {
-  if (entries_.size() < kMaxRecords) return;
+  if (entries_.size() < kMaxSources) return;
   const auto worth = [](const auto& entry) {
     const Record& record = entry.second.record;
     return std::tuple(record.held, record.rejections > 0, entry.second.last_s);

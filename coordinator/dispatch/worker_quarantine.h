@@ -43,8 +43,6 @@ class WorkerQuarantine {
   // Some 20 lines, as a program that died leaves. Twice as much would help no
   // reader, and all records would take 64 MiB.
   static constexpr size_t kMaxFaultBytes = 2000;
-  // The most workers remembered, more than one coordinator has.
-  static constexpr size_t kMaxRecords = 1 << 14;
 
   explicit WorkerQuarantine(const QuarantineOptions& options)
       : options_(options) {}
@@ -60,7 +58,7 @@ class WorkerQuarantine {
   // people see it.
   void NoteFault(const Fault& fault, double now_s);
   // Records a fault. Returns whether it puts the worker in quarantine; false if
-  // it is there already. `now_s` must never go back. Beyond kMaxRecords, the
+  // it is there already. `now_s` must never go back. Beyond kMaxSources, the
   // worker whose last fault is oldest is forgotten: first of those that are
   // blamed for none, last of those in quarantine.
   bool NoteRejection(const Fault& fault, double now_s);

@@ -116,6 +116,7 @@ absl::StatusOr<Members> FindMembers(WorkerPool& pool, const std::string& list,
 // Adds a note about each adapter that did not plan.
 void AddNotes(const Members& members, const std::vector<UnfitAdapter>& unfit,
               std::vector<std::string>& notes) {
+  // Room for a few lines; an adapter may write without end.
   constexpr size_t kMaxReasonBytes = 500;
   const auto reason = [](const absl::Status& why) {
     return PrintableText(why.message(), kMaxReasonBytes);

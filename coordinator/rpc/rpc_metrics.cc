@@ -11,6 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
 namespace tangram {
@@ -73,13 +75,14 @@ class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
 
   // There are few methods, because only registered services count. Workers'
   // streams are left out: they have their own metrics, and would pay for this
-  // with every message.
+  // with every message. So are probes.
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
     using Type = grpc::experimental::ServerRpcInfo::Type;
     if (info->type() == Type::BIDI_STREAMING) return nullptr;
-    const absl::string_view method =
-        absl::StripPrefix(info->method(), "/tangram.v1.");
+    absl::string_view method = info->method();
+    if (absl::StartsWith(method, "/grpc.health.")) return nullptr;
+    method = absl::StripPrefix(method, "/tangram.v1.");
     return new MeasuredCall(metrics_,
                             std::string(absl::StripPrefix(method, "/")));
   }

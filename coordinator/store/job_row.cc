@@ -1,15 +1,17 @@
 #include "coordinator/store/job_row.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/field_error.h"
-#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/digest/sha256.h"
 #include "coordinator/dispatch/canonical_bytes.h"
@@ -19,7 +21,11 @@ namespace {
 
 constexpr absl::string_view kRequestFormat = "tangram job request 1";
 constexpr absl::string_view kOutcomeFormat = "tangram job outcome 1";
+// The state of a job that ended is in the seal of its outcome.
+constexpr absl::string_view kQueuedFormat = "tangram job queued 1";
+constexpr absl::string_view kRunningFormat = "tangram job running 1";
 constexpr absl::string_view kEndFormat = "tangram job end 1";
+constexpr int kRowSealColumn = 13;
 constexpr int64_t kLastState = static_cast<int64_t>(JobState::kCancelled);
 constexpr int64_t kLastCode =
     static_cast<int64_t>(absl::StatusCode::kUnauthenticated);
@@ -42,8 +48,8 @@ absl::Status CheckNumbers(const SqlRow& row) {
       {"priority", 1, std::numeric_limits<int32_t>::min(),
        std::numeric_limits<int32_t>::max()},
       {"state", 2, 0, kLastState},
-      {"cancel_requested", 3, 0, 1},
-      {"attempts", 4, 0, kMaxAttempts},
+      {"cancel_wanted", 3, 0, 1},
+      {"num_attempts", 4, 0, kMaxAttempts},
       {"error_code", 9, 0, kLastCode},
       {"losses", 12, 0, kMaxAttempts},
   };
@@ -52,45 +58,63 @@ absl::Status CheckNumbers(const SqlRow& row) {
                                        range.least, range.most));
   }
   const bool has_ended = row.Double(8) > 0;
-  if (has_ended == IsFinished(StateOf(row.Int(2)))) return absl::OkStatus();
+  if (has_ended == IsFinished(StateOf(row.Int(2)))) {
+    if (has_ended || row.Int(9) == 0) return absl::OkStatus();
+    return FieldError("error_code", row.Int(9), "0, as the job has not ended");
+  }
   return FieldError("state", row.Int(2),
                     has_ended ? "that of a job that ended"
                               : "that of a job that has not ended");
 }
 
-absl::Status CheckEnd(const Job& job, absl::string_view end_seal) {
-  if (end_seal.empty()) return absl::OkStatus();
-  if (IsFinished(job.state) && end_seal == EndSeal(job)) {
-    return absl::OkStatus();
-  }
-  return absl::DataLossError(
-      "cancel_requested, attempts, losses, owner, submitted_s, started_s or "
-      "finished_s: they have another checksum");
+// Returns whether a seal is the one of its columns, or may lack.
+bool Holds(absl::string_view seal, absl::string_view expected, Seals seals) {
+  return seal == expected || (seal.empty() && seals == Seals::kIfPresent);
 }
 
-absl::Status CheckSeals(const Job& job, absl::string_view request_seal,
-                        absl::string_view outcome_seal) {
-  if (!request_seal.empty() && request_seal != RequestSeal(job)) {
+absl::Status CheckRow(const Job& job, absl::string_view row_seal, Seals seals) {
+  if (Holds(row_seal, RowSeal(job), seals)) return absl::OkStatus();
+  return absl::DataLossError(
+      "state, cancel_wanted, num_attempts, losses, owner, submitted_s, "
+      "started_s or finished_s: they have another checksum");
+}
+
+absl::Status CheckSeals(const Job& job, absl::string_view submit_seal,
+                        absl::string_view outcome_seal, Seals seals) {
+  if (!Holds(submit_seal, SubmitSeal(job), seals)) {
     return absl::DataLossError("request: it has another checksum");
   }
-  if (outcome_seal.empty()) return absl::OkStatus();
-  if (IsFinished(job.state) && outcome_seal == OutcomeSeal(job)) {
-    return absl::OkStatus();
+  if (!IsFinished(job.state) && !job.result.empty()) {
+    return absl::DataLossError("result: the job has not ended");
   }
+  if (Holds(outcome_seal, OutcomeSeal(job), seals)) return absl::OkStatus();
   return absl::DataLossError("result: it has another checksum");
 }
 
+// Returns an id that messages and terminals can take. A colon is in no name
+// that users give.
+std::string TextOf(const std::string& id) {
+  if (id.size() <= kMaxIdBytes &&
+      std::all_of(id.begin(), id.end(), absl::ascii_isprint)) {
+    return id;
+  }
+  return absl::StrCat("damaged:",
+                      absl::BytesToHexString(Sha256()(id).view().substr(0, 8)));
+}
+
 Job DamagedJob(Job job, const absl::Status& damage) {
-  return {.id = job.id,
+  std::string id = TextOf(job.id);
+  absl::Status error = absl::DataLossError(absl::StrCat(
+      "job \"", id, "\" is damaged in the database: ", damage.message(),
+      "; submit it again under another name"));
+  return {.id = std::move(id),
+          .request = std::move(job.request),
           .share_key = std::move(job.share_key),
           .state = JobState::kFailed,
           .submitted_s = job.submitted_s,
           .started_s = job.started_s,
           .finished_s = job.finished_s,
-          .error = absl::DataLossError(
-              absl::StrCat("job \"", PrintableText(job.id, kMaxIdBytes),
-                           "\" is damaged in the database: ", damage.message(),
-                           "; submit it again under another name"))};
+          .error = std::move(error)};
 }
 
 // Reads the numbers as they are.
@@ -120,19 +144,24 @@ std::string SealOf(std::initializer_list<absl::string_view> texts,
 
 }  // namespace
 
-std::string RequestSeal(const Job& job) {
+std::string SubmitSeal(const Job& job) {
   return SealOf({kRequestFormat, job.id, job.share_key, job.request},
                 {job.priority});
 }
 
 std::string OutcomeSeal(const Job& job) {
+  if (!IsFinished(job.state)) return "";
   return SealOf({kOutcomeFormat, job.id, job.result, job.error.message()},
                 {static_cast<int64_t>(job.state),
                  static_cast<int64_t>(job.error.code())});
 }
 
-std::string EndSeal(const Job& job) {
-  return SealOf({kEndFormat, job.id, job.owner},
+std::string RowSeal(const Job& job) {
+  const absl::string_view format = IsFinished(job.state) ? kEndFormat
+                                   : job.state == JobState::kRunning
+                                       ? kRunningFormat
+                                       : kQueuedFormat;
+  return SealOf({format, job.id, job.owner},
                 {job.cancel_requested ? 1 : 0, job.attempts, job.losses,
                  std::bit_cast<int64_t>(job.submitted_s),
                  std::bit_cast<int64_t>(job.started_s),
@@ -147,18 +176,22 @@ JobState StateOf(int64_t number) {
 StoredJob JobOf(const SqlRow& row) {
   Job job = Read(row);
   absl::Status damage = CheckNumbers(row);
-  if (damage.ok()) damage = CheckEnd(job, row.String(kEndSealColumn));
+  if (damage.ok()) {
+    damage = CheckRow(job, row.String(kRowSealColumn), Seals::kRequired);
+  }
   if (damage.ok()) return {.job = std::move(job)};
   return {.job = DamagedJob(std::move(job), damage), .is_damaged = true};
 }
 
-StoredJob WholeJobOf(const SqlRow& row) {
+StoredJob WholeJobOf(const SqlRow& row, Seals seals) {
   Job job = Read(row);
   job.request = row.String(14);
   job.result = row.String(15);
   absl::Status damage = CheckNumbers(row);
-  if (damage.ok()) damage = CheckSeals(job, row.String(16), row.String(17));
-  if (damage.ok()) damage = CheckEnd(job, row.String(kEndSealColumn));
+  if (damage.ok()) {
+    damage = CheckSeals(job, row.String(16), row.String(17), seals);
+  }
+  if (damage.ok()) damage = CheckRow(job, row.String(kRowSealColumn), seals);
   if (damage.ok()) return {.job = std::move(job)};
   return {.job = DamagedJob(std::move(job), damage), .is_damaged = true};
 }

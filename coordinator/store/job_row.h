@@ -8,45 +8,47 @@
 #include "coordinator/store/sql_database.h"
 
 // Columns of the table of jobs in the order in which JobOf reads them.
-#define TANGRAM_JOB_COLUMNS                                               \
-  "id, priority, state, cancel_requested, attempts, owner, submitted_s, " \
-  "started_s, finished_s, error_code, error_message, share_key, losses, " \
-  "end_seal"
+#define TANGRAM_JOB_COLUMNS                                                \
+  "id, priority, state, cancel_wanted, num_attempts, owner, submitted_s, " \
+  "started_s, finished_s, error_code, error_message, share_key, losses, "  \
+  "row_seal"
 // Likewise for WholeJobOf.
 #define TANGRAM_WHOLE_JOB_COLUMNS \
-  TANGRAM_JOB_COLUMNS ", request, result, request_seal, outcome_seal"
+  TANGRAM_JOB_COLUMNS ", request, result, submit_seal, outcome_seal"
 
 namespace tangram {
 
 inline constexpr int kNumJobColumns = 14;
-inline constexpr int kEndSealColumn = 13;
 inline constexpr int kNumWholeJobColumns = 18;
 
 // The most attempts or losses of a job: one a second for 34 years.
 inline constexpr int64_t kMaxAttempts = (int64_t{1} << 30) - 1;
 
-// Return the SHA-256 of what a job asks, of how it ended, and of the other
-// columns, which change until it has ended, each with its id. They are not
-// secret: anyone who can write the database can make a row that passes.
-std::string RequestSeal(const Job& job);
+// Return the SHA-256 of what a job asks, of how it ended (empty: it has not),
+// and of the other columns, each with its id. They are not secret: anyone who
+// can write the database can make a row that passes.
+std::string SubmitSeal(const Job& job);
 std::string OutcomeSeal(const Job& job);
-std::string EndSeal(const Job& job);
+std::string RowSeal(const Job& job);
 
 // Returns the state of a number in a row; kFailed if it is none.
 JobState StateOf(int64_t number);
 
 struct StoredJob {
   Job job;
-  // `job` is then one that failed, with a kDataLoss that names the column.
+  // `job` is then one that failed, with a kDataLoss that names the column and
+  // with an id that is text.
   bool is_damaged = false;
 };
 // Returns the job of a row without request and result. It is damaged if a
-// number in it is outside its range or its end has another seal.
+// number in it is outside its range or its row has another seal.
 StoredJob JobOf(const SqlRow& row);
+
+// Whether a row must have seals. Earlier formats wrote some or none.
+enum class Seals { kRequired, kIfPresent };
 // Returns the job of a whole row. It is damaged too if another seal is not that
-// of its columns. An earlier version of the program wrote no seals; an empty
-// one is taken, with its columns.
-StoredJob WholeJobOf(const SqlRow& row);
+// of its columns.
+StoredJob WholeJobOf(const SqlRow& row, Seals seals = Seals::kRequired);
 
 }  // namespace tangram
 

@@ -41,12 +41,23 @@ absl::Status RunSteps(SqlDatabase& database, const std::string& name,
 
 }  // namespace
 
+absl::StatusOr<int64_t> Migrate(
+    SqlDatabase& database, const std::string& name,
+    absl::Span<const std::string> steps,
+    absl::FunctionRef<absl::Status(int64_t)> after) {
+  int64_t version = 0;
+  const absl::Status status = database.Transact([&]() -> absl::Status {
+    TANGRAM_RETURN_IF_ERROR(RunSteps(database, name, steps, version));
+    return after(version);
+  });
+  TANGRAM_RETURN_IF_ERROR(status);
+  return version;
+}
+
 absl::StatusOr<int64_t> Migrate(SqlDatabase& database, const std::string& name,
                                 absl::Span<const std::string> steps) {
-  int64_t version = 0;
-  TANGRAM_RETURN_IF_ERROR(database.Transact(
-      [&] { return RunSteps(database, name, steps, version); }));
-  return version;
+  return Migrate(database, name, steps,
+                 [](int64_t) { return absl::OkStatus(); });
 }
 
 }  // namespace tangram

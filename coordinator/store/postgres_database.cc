@@ -47,8 +47,10 @@ constexpr SqlDialect kDialect = {
     .sequence = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     .blob = "BYTEA",
     .skip_locked = "FOR UPDATE SKIP LOCKED",
+    .for_update = "FOR UPDATE",
     .lock_schema = "SELECT pg_advisory_xact_lock(1414416210)",
     .now = "CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) AS DOUBLE PRECISION)",
+    .has_types = true,
     .is_shared = true};
 
 // Transient errors, by the beginning of their code (appendix A of PostgreSQL's

@@ -38,11 +38,16 @@ struct SqlDialect {
   // Suffix of a SELECT of rows to change. Skips rows that another connection is
   // changing.
   const char* skip_locked = "";
+  // Suffix of a SELECT of rows to change. Waits for other connections that are
+  // changing them.
+  const char* for_update = "";
   // Statement that excludes other connections that run it, until the
   // transaction ends.
   const char* lock_schema = "SELECT 1";
   // Expression for the seconds since 1970 by the database's clock.
   const char* now = "";
+  // Whether every value has the type of its column, and text is UTF-8.
+  bool has_types = false;
   // Whether other processes may use the database at the same time.
   bool is_shared = false;
 };

@@ -1,97 +1,29 @@
 #include "coordinator/store/sql_job_store.h"
 
-#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/obs/sparse_warning.h"
 #include "common/sync/mutex.h"
 #include "coordinator/store/job_row.h"
-#include "coordinator/store/migrate.h"
+#include "coordinator/store/job_tables.h"
 
 namespace tangram {
 namespace {
 
-// `sequence` orders jobs that were submitted within one tick of the clock.
-constexpr char kTables[] = R"(
-  CREATE TABLE IF NOT EXISTS jobs (
-    sequence {sequence},
-    id TEXT NOT NULL UNIQUE,
-    request {blob} NOT NULL,
-    priority BIGINT NOT NULL,
-    state BIGINT NOT NULL,
-    cancel_requested BIGINT NOT NULL DEFAULT 0,
-    attempts BIGINT NOT NULL DEFAULT 0,
-    owner TEXT NOT NULL DEFAULT '',
-    lease_until_s DOUBLE PRECISION NOT NULL DEFAULT 0,
-    submitted_s DOUBLE PRECISION NOT NULL,
-    started_s DOUBLE PRECISION NOT NULL DEFAULT 0,
-    finished_s DOUBLE PRECISION NOT NULL DEFAULT 0,
-    result {blob} NOT NULL DEFAULT '',
-    error_code BIGINT NOT NULL DEFAULT 0,
-    error_message {blob} NOT NULL DEFAULT '');
-  CREATE INDEX IF NOT EXISTS jobs_to_run
-    ON jobs (state, priority DESC, sequence);
-  CREATE TABLE IF NOT EXISTS events (
-    job_id TEXT NOT NULL,
-    number BIGINT NOT NULL,
-    progress {blob} NOT NULL,
-    PRIMARY KEY (job_id, number));
-)";
-constexpr char kShares[] = R"(
-  ALTER TABLE jobs ADD COLUMN share_key TEXT NOT NULL DEFAULT '';
-  ALTER TABLE jobs ADD COLUMN last_event BIGINT NOT NULL DEFAULT 0;
-  UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM events
-                                WHERE job_id = id);
-)";
-
-constexpr char kLosses[] = R"(
-  ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
-)";
-
-// The indexes serve lists of a tenant's jobs and the deletion of old jobs. Jobs
-// from before there were share keys get the tenant that their id begins with.
-constexpr char kIndexes[] = R"(
-  UPDATE jobs SET share_key = rtrim(rtrim(id,
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-'), '/')
-    WHERE share_key = '' AND id LIKE '%/%';
-  CREATE INDEX jobs_of_key ON jobs (share_key, sequence);
-  CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;
-)";
-
-// An empty seal is that of an earlier version. Coordinators of it may share the
-// database for a while.
-constexpr char kSeals[] = R"(
-  ALTER TABLE jobs ADD COLUMN request_seal {blob} NOT NULL DEFAULT '';
-  ALTER TABLE jobs ADD COLUMN outcome_seal {blob} NOT NULL DEFAULT '';
-)";
-// The seal of the columns that change until a job has ended.
-constexpr char kEndSeals[] = R"(
-  ALTER TABLE jobs ADD COLUMN end_seal {blob} NOT NULL DEFAULT '';
-)";
-// The first version whose rows have all seals.
-constexpr int64_t kSealedFormat = 6;
-
-// The largest number of a row. Jobs are numbered from 1 on. After 2^63 - 1
-// there is no other, so no job could be submitted.
-constexpr int64_t kMaxSequence = int64_t{1} << 62;
-
-std::vector<std::string> Steps(const SqlDialect& dialect) {
-  std::vector<std::string> steps;
-  for (const char* step :
-       {kTables, kShares, kLosses, kIndexes, kSeals, kEndSeals}) {
-    steps.push_back(absl::StrReplaceAll(
-        step, {{"{sequence}", dialect.sequence}, {"{blob}", dialect.blob}}));
-  }
-  return steps;
-}
-
+// A lease that holds at the time `now`. One that ends in more than a day is
+// damage: no owner asks for one.
+#define IS_LEASED(until, now) until " BETWEEN " now " AND " now " + 86400"
 // Jobs that may be taken at the time `now`.
-#define IS_WAITING(now) "(state = 0 OR (state = 1 AND lease_until_s < " now "))"
+#define IS_WAITING(now) \
+  "(state = 0 OR (state = 1 AND NOT " IS_LEASED("lease_until_s", now) "))"
 // Suspects are jobs with three lost coordinators. A coordinator runs at most
 // one of them at a time, so that only the guilty one goes on losing
 // coordinators.
@@ -102,36 +34,19 @@ std::vector<std::string> Steps(const SqlDialect& dialect) {
 // Those waiting jobs that have waited since `before`, if no coordinator
 // runs a job.
 #define IS_LEFT(now, before)                                        \
-  "submitted_s <= " before " AND lease_until_s <= " before          \
-  " AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.state " \
-  "= 1 AND other.lease_until_s >= " now ")"
+  "submitted_s <= " before " AND NOT lease_until_s BETWEEN " before \
+  " AND " now                                                       \
+  " + 86400 AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE "     \
+  "other.state = 1 AND " IS_LEASED("other.lease_until_s", now) ")"
 // The first ?2 of the jobs that ended before ?1.
 #define OLD_JOBS                                                             \
   "SELECT id FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < " \
   "?1 ORDER BY finished_s LIMIT ?2"
-// One more attempt or loss. A count out of range stays as it is, and the row
-// proves damaged; adding to it may overflow.
-#define ONE_MORE(count)                                      \
-  "CASE WHEN " count " BETWEEN 0 AND 1073741823 THEN " count \
-  " + 1 ELSE " count " END"
-static_assert(kMaxAttempts == 1'073'741'823);
 // The row of a lease that holds.
-#define IS_HELD "id = ?1 AND owner = ?2 AND attempts = ?3 AND state = 1"
+#define IS_HELD "id = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
 
 absl::Status NoSuchJob(const std::string& id) {
   return absl::NotFoundError(absl::StrCat("job_id: \"", id, "\" is unknown"));
-}
-
-// An error of a statement that every sound database runs is damage. Statements
-// themselves tell operators nothing; SQLite's follow in parentheses, those of
-// PostgreSQL after the number of their line.
-absl::Status DamageOf(const absl::Status& status, absl::string_view what) {
-  if (!absl::IsInternal(status)) return status;
-  absl::string_view message = status.message();
-  for (const absl::string_view statement : {" (", " LINE "}) {
-    message = message.substr(0, message.find(statement));
-  }
-  return absl::DataLossError(absl::StrCat(what, ": ", message));
 }
 
 int64_t Number(JobState state) { return static_cast<int64_t>(state); }
@@ -144,31 +59,31 @@ class SqlJobStore : public JobStore {
 
   absl::Status Initialise() {
     const MutexLock lock(mutex_);
-    const SqlDialect& dialect = database_->dialect();
-    const absl::StatusOr<int64_t> found =
-        Migrate(*database_, "jobs", Steps(dialect));
-    if (!found.ok()) {
-      return DamageOf(found.status(), "the tables have another format");
-    }
-    const int64_t found_version = *found;
-    TANGRAM_RETURN_IF_ERROR(CheckTables());
-    if (found_version > 0 && found_version < kSealedFormat) {
-      TANGRAM_RETURN_IF_ERROR(SealOldRows());
-    }
-    if (dialect.is_shared) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(PrepareJobTables(*database_));
+    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    TANGRAM_RETURN_IF_ERROR(RepairJobs(*database_, now_s, tell_));
+    if (database_->dialect().is_shared) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "UPDATE jobs SET last_event = (SELECT COALESCE(MAX(number), 0) FROM "
+        "events WHERE job_id = id) WHERE state IN (0, 1)"));
     return database_->Run("UPDATE jobs SET lease_until_s = 0 WHERE state = 1");
   }
 
   absl::StatusOr<Job> Submit(const Job& job) override {
-    const std::string seal = RequestSeal(job);
     const MutexLock lock(mutex_);
-    TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
+    Job queued{.id = job.id,
+               .request = job.request,
+               .priority = job.priority,
+               .share_key = job.share_key};
+    TANGRAM_ASSIGN_OR_RETURN(queued.submitted_s, Now());
+    const std::string submit_seal = SubmitSeal(queued);
+    const std::string row_seal = RowSeal(queued);
     TANGRAM_RETURN_IF_ERROR(database_->Run(
         "INSERT INTO jobs (id, request, priority, share_key, state, "
-        "submitted_s, request_seal) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6) "
-        "ON CONFLICT (id) DO NOTHING",
-        {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key, now_s,
-         Blob{seal}}));
+        "submitted_s, submit_seal, row_seal) VALUES (?1, ?2, ?3, ?4, 0, ?5, "
+        "?6, ?7) ON CONFLICT (id) DO NOTHING",
+        {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
+         queued.submitted_s, Blob{submit_seal}, Blob{row_seal}}));
     TANGRAM_ASSIGN_OR_RETURN(StoredJob kept, FindWhole(job.id));
     if (kept.is_damaged) return kept.job.error;
     if (kept.job.request == job.request) return kept.job;
@@ -238,19 +153,20 @@ class SqlJobStore : public JobStore {
   }
 
   absl::StatusOr<Job> Cancel(const std::string& id) override {
-    const std::string seal =
-        OutcomeSeal({.id = id, .state = JobState::kCancelled});
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    const absl::StatusOr<bool> changed = ChangeAndSeal(
-        "UPDATE jobs SET cancel_requested = 1, "
-        "finished_s = CASE state WHEN 0 THEN ?1 ELSE finished_s END, "
-        "outcome_seal = CASE state WHEN 0 THEN ?4 ELSE outcome_seal END, "
-        "state = CASE state WHEN 0 THEN ?2 ELSE state END "
-        "WHERE id = ?3 AND state IN (0, 1)",
-        {now_s, Number(JobState::kCancelled), id, Blob{seal}});
-    TANGRAM_RETURN_IF_ERROR(changed.status());
-    return Find(id);
+    TANGRAM_ASSIGN_OR_RETURN(
+        std::optional<StoredJob> job,
+        Change("id = ?1", for_update(), {id}, now_s, [now_s](Job& changed) {
+          if (IsFinished(changed.state)) return false;
+          changed.cancel_requested = true;
+          if (changed.state != JobState::kQueued) return true;
+          changed.state = JobState::kCancelled;
+          changed.finished_s = now_s;
+          return true;
+        }));
+    if (!job.has_value()) return NoSuchJob(id);
+    return std::move(job->job);
   }
 
   absl::StatusOr<std::optional<Job>> Claim(const std::string& owner,
@@ -259,36 +175,31 @@ class SqlJobStore : public JobStore {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
     const bool is_last = database_->dialect().is_shared && left_s > 0;
-    std::vector<SqlValue> values = {owner, now_s + lease_s, now_s};
+    std::vector<SqlValue> values = {owner, now_s};
     if (is_last) values.push_back(now_s - left_s);
-    // One statement, so that no two coordinators take the same job. The order
-    // is: the share key with the fewest running jobs, priority, age. A running
-    // job whose lease ended under another owner counts as a loss.
-    const std::string claim =
-        absl::StrCat("UPDATE jobs SET losses = CASE WHEN state = 1 AND owner "
-                     "<> ?1 THEN " ONE_MORE("losses") " ELSE losses END, "
-                     "state = 1, owner = ?1, "
-                     "lease_until_s = ?2, started_s = ?3, "
-                     "attempts = " ONE_MORE("attempts") " WHERE sequence = ("
-                     "SELECT sequence FROM jobs WHERE " IS_WAITING("?3"),
-                     " AND " IS_NO_SECOND_SUSPECT("?1"),
-                     is_last ? " AND " IS_LEFT("?3", "?4") : "",
-                     " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE "
-                     "other.state = 1 AND other.share_key = jobs.share_key), "
-                     "priority DESC, sequence LIMIT 1 ",
-                     database_->dialect().skip_locked,
-                     ") RETURNING " TANGRAM_WHOLE_JOB_COLUMNS ", sequence");
+    // The order is: the share key with the fewest running jobs, priority, age.
+    const std::string next = absl::StrCat(
+        IS_WAITING("?2") " AND " IS_NO_SECOND_SUSPECT("?1"),
+        is_last ? " AND " IS_LEFT("?2", "?3") : "",
+        " ORDER BY (SELECT COUNT(*) FROM jobs AS other WHERE other.state = 1 "
+        "AND other.share_key = jobs.share_key), priority DESC, sequence "
+        "LIMIT 1");
+    const char* const skip_locked = database_->dialect().skip_locked;
+    const auto take = [&](Job& job) {
+      // A running job whose lease ended under another owner counts as a loss.
+      if (job.state == JobState::kRunning && job.owner != owner) ++job.losses;
+      ++job.attempts;
+      job.state = JobState::kRunning;
+      job.owner = owner;
+      job.started_s = now_s;
+      return true;
+    };
     while (true) {
-      std::optional<StoredJob> taken;
-      int64_t sequence = 0;
-      TANGRAM_RETURN_IF_ERROR(
-          database_->Run(claim, values, [&](const SqlRow& row) {
-            taken = WholeJobOf(row);
-            sequence = row.Int(kNumWholeJobColumns);
-          }));
+      TANGRAM_ASSIGN_OR_RETURN(
+          std::optional<StoredJob> taken,
+          Change(next, skip_locked, values, now_s, take, now_s + lease_s));
       if (!taken.has_value()) return std::nullopt;
       if (!taken->is_damaged) return std::move(taken->job);
-      TANGRAM_RETURN_IF_ERROR(Fail(sequence, taken->job, now_s));
     }
   }
 
@@ -302,7 +213,11 @@ class SqlJobStore : public JobStore {
           "UPDATE jobs SET lease_until_s = ?4 WHERE " IS_HELD
           " RETURNING " TANGRAM_JOB_COLUMNS,
           {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s + lease_s},
-          [&](const SqlRow& row) { held.push_back(JobOf(row).job); }));
+          [&](const SqlRow& row) {
+            StoredJob job = JobOf(row);
+            // The next claim ends it.
+            if (!job.is_damaged) held.push_back(std::move(job.job));
+          }));
     }
     return held;
   }
@@ -325,21 +240,17 @@ class SqlJobStore : public JobStore {
   }
 
   absl::Status Finish(const JobLease& lease, const Job& outcome) override {
-    Job ended = outcome;
-    ended.id = lease.job_id;
-    const std::string seal = OutcomeSeal(ended);
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    TANGRAM_ASSIGN_OR_RETURN(
-        const bool has_ended,
-        ChangeAndSeal(
-            "UPDATE jobs SET state = ?4, finished_s = ?5, result = ?6, "
-            "error_code = ?7, error_message = ?8, outcome_seal = ?9 "
-            "WHERE " IS_HELD,
-            {lease.job_id, lease.owner, int64_t{lease.attempt},
-             Number(outcome.state), now_s, Blob{outcome.result},
-             static_cast<int64_t>(outcome.error.code()),
-             Blob{outcome.error.message()}, Blob{seal}}));
+    const auto end = [&](Job& job) {
+      job.state = outcome.state;
+      job.result = outcome.result;
+      job.error = outcome.error;
+      job.finished_s = now_s;
+      return true;
+    };
+    TANGRAM_ASSIGN_OR_RETURN(const bool has_ended,
+                             ChangeHeld(lease, now_s, end));
     if (has_ended) return absl::OkStatus();
     // Perhaps an earlier call succeeded and only its reply was lost.
     TANGRAM_ASSIGN_OR_RETURN(const Job job, Find(lease.job_id));
@@ -352,10 +263,13 @@ class SqlJobStore : public JobStore {
   absl::Status Release(const JobLease& lease) override {
     const MutexLock lock(mutex_);
     TANGRAM_ASSIGN_OR_RETURN(const double now_s, Now());
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "UPDATE jobs SET state = 0, lease_until_s = ?4 WHERE " IS_HELD,
-        {lease.job_id, lease.owner, int64_t{lease.attempt}, now_s}));
-    return CheckHeld(lease);
+    const auto put_back = [](Job& job) {
+      job.state = JobState::kQueued;
+      return true;
+    };
+    TANGRAM_ASSIGN_OR_RETURN(const bool was_held,
+                             ChangeHeld(lease, now_s, put_back, now_s));
+    return was_held ? absl::OkStatus() : IsLost(lease);
   }
 
   absl::StatusOr<std::vector<JobEvent>> EventsAfter(const std::string& id,
@@ -380,23 +294,23 @@ class SqlJobStore : public JobStore {
     // database.
     bool has_old = false;
     // Their seal says that the time of their end, or its like, is wrong.
-    std::vector<std::pair<int64_t, Job>> damaged;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT " TANGRAM_JOB_COLUMNS
-        ", sequence FROM jobs WHERE id IN (" OLD_JOBS ")",
-        which, [&](const SqlRow& row) {
-          has_old = true;
-          StoredJob old = JobOf(row);
-          if (!old.is_damaged || row.String(kEndSealColumn).empty()) return;
-          damaged.emplace_back(row.Int(kNumJobColumns), std::move(old.job));
-        }));
+    std::vector<int64_t> damaged;
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("SELECT " TANGRAM_JOB_COLUMNS
+                       ", sequence FROM jobs WHERE id IN (" OLD_JOBS ")",
+                       which, [&](const SqlRow& row) {
+                         has_old = true;
+                         if (JobOf(row).is_damaged)
+                           damaged.push_back(row.Int(kNumJobColumns));
+                       }));
     if (!has_old) return 0;
     int64_t num_deleted = 0;
     const absl::Status status = database_->Transact(
         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
           // They end now, and so are kept for their time.
-          for (const auto& [sequence, job] : damaged) {
-            TANGRAM_RETURN_IF_ERROR(Fail(sequence, job, now_s));
+          for (const int64_t sequence : damaged) {
+            TANGRAM_RETURN_IF_ERROR(
+                EndIfDamaged(*database_, sequence, now_s, tell_));
           }
           TANGRAM_RETURN_IF_ERROR(database_->Run(
               "DELETE FROM events WHERE job_id IN (" OLD_JOBS ")", which));
@@ -410,50 +324,81 @@ class SqlJobStore : public JobStore {
   }
 
  private:
-  // Returns kDataLoss if a table has other columns or numbers than ours.
-  absl::Status CheckTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    for (const char* read : {"SELECT " TANGRAM_WHOLE_JOB_COLUMNS
-                             ", sequence, lease_until_s, last_event "
-                             "FROM jobs LIMIT 1",
-                             "SELECT job_id, number, progress "
-                             "FROM events LIMIT 1"}) {
-      TANGRAM_RETURN_IF_ERROR(
-          DamageOf(database_->Run(read), "the tables are not those of jobs"));
-    }
-    int64_t last = 0;
-    const auto take = [&last](const SqlRow& row) {
-      last = std::max(last, row.Int(0));
-    };
-    const char* const last_given = database_->dialect().last_sequence;
-    if (*last_given == '\0') return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(
-        database_->Run("SELECT MAX(sequence) FROM jobs", {}, take));
-    TANGRAM_RETURN_IF_ERROR(database_->Run(last_given, {"jobs"}, take));
-    if (last <= kMaxSequence) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat(
-        "jobs.sequence: ", last, "; expected at most ", kMaxSequence));
+  const char* for_update() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return database_->dialect().for_update;
   }
 
-  // Runs an UPDATE of one job, and seals the row if the job has ended. Returns
-  // whether it changed a row.
-  absl::StatusOr<bool> ChangeAndSeal(const std::string& update,
-                                     absl::Span<const SqlValue> values)
+  // Changes the one job that `which` finds and locks, and seals its row, in one
+  // transaction, unless `change` returns false. A damaged job fails instead.
+  // Returns the job as it is now; null: there is none.
+  absl::StatusOr<std::optional<StoredJob>> Change(
+      const std::string& which, const char* locks,
+      absl::Span<const SqlValue> values, double now_s,
+      absl::FunctionRef<bool(Job&)> change,
+      std::optional<double> lease_until_s = std::nullopt)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::optional<StoredJob> changed;
+    std::optional<StoredJob> found;
+    const std::string read = absl::StrCat("SELECT " TANGRAM_WHOLE_JOB_COLUMNS
+                                          ", sequence FROM jobs WHERE ",
+                                          which, " ", locks);
     const absl::Status status = database_->Transact(
         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          TANGRAM_RETURN_IF_ERROR(database_->Run(
-              absl::StrCat(update, " RETURNING " TANGRAM_JOB_COLUMNS), values,
-              [&](const SqlRow& row) { changed = JobOf(row); }));
-          const bool has_ended = changed.has_value() && !changed->is_damaged &&
-                                 IsFinished(changed->job.state);
-          if (!has_ended) return absl::OkStatus();
-          const std::string seal = EndSeal(changed->job);
-          return database_->Run("UPDATE jobs SET end_seal = ?2 WHERE id = ?1",
-                                {changed->job.id, Blob{seal}});
+          int64_t sequence = 0;
+          TANGRAM_RETURN_IF_ERROR(
+              database_->Run(read, values, [&](const SqlRow& row) {
+                found = WholeJobOf(row);
+                sequence = row.Int(kNumWholeJobColumns);
+              }));
+          if (!found.has_value()) return absl::OkStatus();
+          if (found->is_damaged) {
+            tell_(found->job);
+            found->job.finished_s = now_s;
+            return WriteJob(*database_, sequence, found->job);
+          }
+          if (!change(found->job)) return absl::OkStatus();
+          return Write(sequence, found->job, lease_until_s);
         });
     TANGRAM_RETURN_IF_ERROR(status);
-    return changed.has_value();
+    return found;
+  }
+
+  // Changes the job of a lease. Returns whether the lease held a sound job.
+  absl::StatusOr<bool> ChangeHeld(
+      const JobLease& lease, double now_s, absl::FunctionRef<bool(Job&)> change,
+      std::optional<double> lease_until_s = std::nullopt)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::optional<StoredJob> changed,
+        Change(IS_HELD, for_update(),
+               {lease.job_id, lease.owner, int64_t{lease.attempt}}, now_s,
+               change, lease_until_s));
+    return changed.has_value() && !changed->is_damaged;
+  }
+
+  // Writes the columns that change, and the seals. Without a time, the lease
+  // ends when it would have.
+  absl::Status Write(int64_t sequence, const Job& job,
+                     std::optional<double> lease_until_s)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (IsFinished(job.state)) return WriteJob(*database_, sequence, job);
+    const std::string row_seal = RowSeal(job);
+    std::vector<SqlValue> values = {sequence,
+                                    Number(job.state),
+                                    int64_t{job.cancel_requested},
+                                    int64_t{job.attempts},
+                                    int64_t{job.losses},
+                                    job.owner,
+                                    job.started_s,
+                                    Blob{row_seal}};
+    if (lease_until_s.has_value()) values.emplace_back(*lease_until_s);
+    return database_->Run(
+        absl::StrCat(
+            "UPDATE jobs SET state = ?2, cancel_wanted = ?3, "
+            "num_attempts = ?4, losses = ?5, owner = ?6, started_s = ?7, "
+            "row_seal = ?8",
+            lease_until_s.has_value() ? ", lease_until_s = ?9" : "",
+            " WHERE sequence = ?1"),
+        values);
   }
 
   absl::StatusOr<double> Now() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -472,7 +417,7 @@ class SqlJobStore : public JobStore {
         "SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE id = ?1", {id},
         [&](const SqlRow& row) { job = WholeJobOf(row); }));
     if (!job.has_value()) return NoSuchJob(id);
-    if (job->is_damaged) damaged_.Tell(std::string(job->job.error.message()));
+    if (job->is_damaged) tell_(job->job);
     return *std::move(job);
   }
 
@@ -480,50 +425,6 @@ class SqlJobStore : public JobStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     TANGRAM_ASSIGN_OR_RETURN(StoredJob whole, FindWhole(id));
     return std::move(whole.job);
-  }
-
-  // Ends a damaged job, so that it is not claimed again. The row stays damaged.
-  absl::Status Fail(int64_t sequence, const Job& damaged, double now_s)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    damaged_.Tell(std::string(damaged.error.message()));
-    return database_->Run(
-        "UPDATE jobs SET state = ?2, finished_s = ?3, error_code = ?4, "
-        "error_message = ?5, end_seal = '' WHERE sequence = ?1",
-        {sequence, Number(damaged.state), now_s,
-         static_cast<int64_t>(damaged.error.code()),
-         Blob{damaged.error.message()}});
-  }
-
-  // Seals the rows of earlier versions. Each is believed once.
-  absl::Status SealOldRows() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return database_->Transact(
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          std::vector<int64_t> rows;
-          TANGRAM_RETURN_IF_ERROR(database_->Run(
-              "SELECT sequence FROM jobs", {},
-              [&](const SqlRow& row) { rows.push_back(row.Int(0)); }));
-          for (const int64_t sequence : rows) {
-            TANGRAM_RETURN_IF_ERROR(SealRow(sequence));
-          }
-          return absl::OkStatus();
-        });
-  }
-
-  absl::Status SealRow(int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::optional<StoredJob> whole;
-    TANGRAM_RETURN_IF_ERROR(database_->Run(
-        "SELECT " TANGRAM_WHOLE_JOB_COLUMNS " FROM jobs WHERE sequence = ?1",
-        {sequence}, [&](const SqlRow& row) { whole = WholeJobOf(row); }));
-    if (!whole.has_value() || whole->is_damaged) return absl::OkStatus();
-    const Job& job = whole->job;
-    const std::string request_seal = RequestSeal(job);
-    const std::string outcome_seal =
-        IsFinished(job.state) ? OutcomeSeal(job) : "";
-    const std::string end_seal = IsFinished(job.state) ? EndSeal(job) : "";
-    return database_->Run(
-        "UPDATE jobs SET request_seal = ?2, outcome_seal = ?3, end_seal = ?4 "
-        "WHERE sequence = ?1",
-        {sequence, Blob{request_seal}, Blob{outcome_seal}, Blob{end_seal}});
   }
 
   absl::StatusOr<int64_t> SequenceOf(const std::string& id)
@@ -551,6 +452,9 @@ class SqlJobStore : public JobStore {
   const std::unique_ptr<SqlDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
   const std::function<double()> now_s_;
   SparseWarning damaged_{"a stored job is damaged"};
+  const std::function<void(const Job&)> tell_ = [this](const Job& job) {
+    damaged_.Tell(std::string(job.error.message()));
+  };
 };
 
 }  // namespace

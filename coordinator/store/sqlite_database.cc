@@ -89,6 +89,7 @@ constexpr SqlDialect kDialect = {
     .last_sequence = "SELECT seq FROM sqlite_sequence WHERE name = ?1",
     .blob = "BLOB",
     .now = "(JULIANDAY('now') - 2440587.5) * 86400",
+    .has_types = false,
     .is_shared = false};
 
 // Keeps prepared statements.

@@ -50,7 +50,8 @@ absl::StatusOr<ModelSpec> ResizeModel(const ModelSpec& model, int num_layers) {
 
   ModelSpec resized{
       .name = absl::StrCat(model.name, " (", num_layers, " layers)"),
-      .layers = {model.layers.front()}};
+      .layers = {model.layers.front()},
+      .details = model.details};
   resized.layers.insert(resized.layers.end(), layers.begin(), layers.end());
   resized.layers.push_back(model.layers.back());
   return resized;

@@ -14,13 +14,14 @@ const OLGA = "olga".repeat(5);
 const WALLY = "wally".repeat(4);
 const JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=1,v100=1",
-  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32", "--quiet",
+  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32",
+  "--runtime", "any", "--quiet",
 ];
 // A job that would search for minutes.
 const LONG_JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--model", "gpt3-13b",
   "--global-batch", "128", "--effort", "1000000000", "--no-prune-redundant",
-  "--no-early-stop",
+  "--no-early-stop", "--runtime", "any",
 ];
 
 const daemons = [];

@@ -9,7 +9,8 @@ import { launch, open, Workshop } from "./browser.mjs";
 const workshop = new Workshop(process.env.TANGRAM, process.env.SOURCE);
 const JOB = [
   "--cluster", workshop.cluster("c1-compute-het"), "--nodes", "t4=1,v100=1",
-  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32", "--quiet",
+  "--model", "gpt3-1.3b", "--layers", "6", "--global-batch", "32",
+  "--runtime", "any", "--quiet",
 ];
 const HOSTILE =
   "</script><script>window.hacked=1;alert(1)</script><img src=x onerror='window.hacked=2'>\u2028";
@@ -279,7 +280,7 @@ test("4,096 GPUs are a small file that opens soon", async (t) => {
     "plan", "--cluster", workshop.cluster("het-10240"),
     "--nodes", "v100-32=0,a100-40=128,a100-80=128,h100=192,h200=64,b200=0",
     "--model", "llama3-70b", "--global-batch", "2048", "--microbatch", "64",
-    "--parallelizer", "uniform", "--quiet", "--output", "large.json",
+    "--runtime", "any", "--parallelizer", "uniform", "--quiet", "--output", "large.json",
   );
   const file = workshop.report("large.html", "large.json");
   const start = performance.now();

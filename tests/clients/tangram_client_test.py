@@ -247,6 +247,15 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((request.cluster, request.model, request.training,
                           request.parallelizer),
                          (file.cluster, file.model, file.training, "aceso"))
+        self.assertFalse(request.HasField("constraints"))
+
+    def test_another_request_is_for_the_same_runtime(self):
+        file = two_stages()
+        file.provenance.parallelizer = "aceso 1, mist 1"
+        file.constraints.runtime = "auto"
+        request = tangram_client.request_like(tangram_client.Plan(file))
+        self.assertEqual((request.parallelizer, request.constraints.runtime),
+                         ("auto", "auto"))
 
 
 @unittest.skipUnless(HAS_GRPC, WHY_NOT)

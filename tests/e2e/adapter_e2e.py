@@ -132,8 +132,8 @@ class UpstreamTest(Folder):
     def plan_with(self, name, checkout):
         program = os.path.join(SOURCE, f"examples/adapters/upstream/{name}.py")
         self.tangram("plan", *CLUSTER, "--model", "gpt3-1.3b", "--global-batch",
-                     "64", "--microbatch", "4", "--effort", "200", "--output",
-                     "plan.json", "--parallelizer",
+                     "64", "--microbatch", "4", "--effort", "200", "--runtime",
+                     "any", "--output", "plan.json", "--parallelizer",
                      f"{PYTHON}{program} --checkout {checkout} "
                      "--layers-per-atom 6")
         plan = json.loads(self.read("plan.json"))

@@ -31,7 +31,8 @@ SCREENSHOTS = os.environ.get("TANGRAM_SCREENSHOTS")
 WAIT_S = 300
 # Takes three workers some seconds on four islands.
 PLAN = ["--cluster", f"{SOURCE}/deploy/clusters/c3-full-het.yaml", "--model",
-        "gpt3-6.7b", "--global-batch", "128", "--effort", "4096"]
+        "gpt3-6.7b", "--global-batch", "128", "--runtime", "any",
+        "--parallelizer", "aceso", "--effort", "4096"]
 
 
 def succeeds(*command):

@@ -7,8 +7,8 @@ import subprocess
 
 import harness
 from daemons import Coordinator, Worker
-from harness import (BAD_INPUT, BIN, C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB,
-                     TANGRAM, UNAVAILABLE, environment)
+from harness import (BAD_INPUT, BIN, C1, CLUSTER, Folder, INTERRUPTED, JOB,
+                     LONG_JOB, MODEL, TANGRAM, UNAVAILABLE, environment)
 
 
 class CoordinatorTest(Folder):
@@ -23,13 +23,15 @@ class CoordinatorTest(Folder):
             self.addCleanup(Worker(self.address, f"w{i}").end)
 
     def plan(self, output, *more):
-        self.tangram("plan", *CLUSTER, *JOB, "--output", output, *more)
+        self.tangram("plan", *CLUSTER, *MODEL, "--output", output, *more)
         return json.loads(self.read(output))
 
     def test_plans_as_one_process_would(self):
         self.start_workers(2)
-        remote = self.plan("remote.json", "--coordinator", self.address)
-        local = self.plan("local.json")
+        any_kind = ["--runtime", "any"]
+        remote = self.plan("remote.json", "--coordinator", self.address,
+                           *any_kind)
+        local = self.plan("local.json", *any_kind)
         self.assertEqual(remote["provenance"].pop("coordinator"), self.address)
         self.assertEqual(remote["provenance"]["num_workers"], 2)
         del local["provenance"], remote["provenance"]
@@ -53,9 +55,8 @@ class CoordinatorTest(Folder):
 
     def test_plans_for_any_framework_as_one_process_would(self):
         self.start_workers(2)
-        remote = self.plan("remote.json", "--coordinator", self.address,
-                           "--runtime", "auto")
-        local = self.plan("local.json", "--runtime", "auto")
+        remote = self.plan("remote.json", "--coordinator", self.address)
+        local = self.plan("local.json")
         del local["provenance"], remote["provenance"]
         self.assertEqual(remote["constraints"]["runtime"], "auto")
         self.assertEqual(remote, local)

@@ -55,6 +55,9 @@ ALTER TABLE jobs ADD COLUMN losses BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX jobs_of_key ON jobs (share_key, sequence);
 CREATE INDEX jobs_ended ON jobs (finished_s) WHERE state > 1;"""
 
+# Later formats have other names for these columns of jobs.
+RENAMED = {"attempts": "num_attempts", "cancel_requested": "cancel_wanted"}
+
 
 def flip_bits(content):
     rng = random.Random(1)
@@ -191,8 +194,9 @@ class DamagedStateTest(Folder):
             self.tangram("plan", *PLAN, "--coordinator", coordinator.address,
                          "--job", name, "--output", f"{name}.json")
         worker.end()
-        self.tangram("plan", *PLAN, "--coordinator", coordinator.address,
-                     "--job", "waiting", "--detach")
+        for name in ("waiting", "flagged", "stuck", "unnamed"):
+            self.tangram("plan", *PLAN, "--coordinator", coordinator.address,
+                         "--job", name, "--detach")
         coordinator.end()
 
         rng = random.Random(4)
@@ -205,14 +209,17 @@ class DamagedStateTest(Folder):
         self.change_job("result", "result", flip)
         self.change_job("request", "request", flip)
         self.change_job("error", "error_code", lambda _: 1000)
-        self.change_job("attempts", "attempts", lambda _: 1 << 62)
+        self.change_job("attempts", "num_attempts", lambda _: 1 << 62)
         self.change_job("state", "state", lambda _: 1)
-        self.change_job("waiting", "attempts", lambda _: (1 << 63) - 1)
+        self.change_job("waiting", "num_attempts", lambda _: (1 << 63) - 1)
+        self.change_job("flagged", "cancel_wanted", lambda _: 1)
+        self.change_job("stuck", "state", lambda _: "abc")
+        self.change_job("unnamed", "id", lambda _: b"\xff\xfe")
         coordinator = Coordinator(state_dir=self.state)
         self.addCleanup(coordinator.end)
         self.addCleanup(Worker(coordinator.address, "w").end)
         on = ["--coordinator", coordinator.address]
-        for name in ["waiting", *names[:-1]]:
+        for name in ["waiting", "flagged", "stuck", *names[:-1]]:
             self.fails(INTERNAL, f'job "{name}" is damaged in the database: ',
                        "job", "watch", name, *on)
         self.tangram("job", "watch", "sound", *on, "--output", "again.json")
@@ -220,7 +227,9 @@ class DamagedStateTest(Folder):
                         for name in ("again.json", "sound.json"))
         self.assertEqual(again, sound)
         # A list reads neither requests nor results.
-        self.assertEqual(self.tangram("job", "list", *on).count("succeeded"), 3)
+        listed = self.tangram("job", "list", *on)
+        self.assertEqual(listed.count("succeeded"), 3)
+        self.assertIn("damaged:", listed)
         self.assertIn("a stored job is damaged", coordinator.log())
 
     def test_whatever_is_in_the_place_of_answers_is_set_aside(self):
@@ -298,12 +307,12 @@ class DamagedStateTest(Folder):
             database.executescript(PREVIOUS_JOBS)
             database.execute("ATTACH ? AS present", (self.jobs,))
             for table in ("jobs", "events"):
-                columns = ", ".join(
-                    row[1] for row in database.execute(
-                        f"PRAGMA main.table_info({table})"))
+                columns = [row[1] for row in database.execute(
+                    f"PRAGMA main.table_info({table})")]
+                now = [RENAMED.get(name, name) for name in columns]
                 database.execute(
-                    f"INSERT INTO main.{table} ({columns}) "
-                    f"SELECT {columns} FROM present.{table}")
+                    f"INSERT INTO main.{table} ({', '.join(columns)}) "
+                    f"SELECT {', '.join(now)} FROM present.{table}")
             database.commit()
         os.replace(previous, self.jobs)
         return json.loads(plan)

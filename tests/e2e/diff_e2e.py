@@ -3,7 +3,7 @@
 import json
 
 import harness
-from harness import BAD_INPUT, CLUSTER, Folder, JOB, OK
+from harness import BAD_INPUT, CLUSTER, Folder, JOB, MODEL, OK
 
 DIFFER = 6
 
@@ -85,7 +85,7 @@ class DiffTest(Folder):
         self.assertEqual((code, json.loads(text)["same"]), (OK, True))
 
     def test_compares_with_a_frameworks_files(self):
-        self.tangram("plan", *CLUSTER, *JOB, "--runtime", "aceso", "--quiet",
+        self.tangram("plan", *CLUSTER, *MODEL, "--runtime", "aceso", "--quiet",
                      "--output", "a.json")
         self.tangram("export", "a.json", "--to", "aceso", "-o", "out",
                      "--allow-lossy")

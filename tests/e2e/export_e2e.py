@@ -4,14 +4,14 @@ import json
 import os
 
 import harness
-from harness import BAD_INPUT, CLUSTER, JOB
+from harness import BAD_INPUT, CLUSTER, JOB, MODEL
 
 
 class Export(harness.Folder):
 
     def setUp(self):
         super().setUp()
-        self.tangram("plan", *CLUSTER, *JOB, "--runtime", "aceso", "--quiet",
+        self.tangram("plan", *CLUSTER, *MODEL, "--runtime", "aceso", "--quiet",
                      "--output", "plan.json")
 
     def export(self):
@@ -36,7 +36,7 @@ class Export(harness.Folder):
                 "t4=0,v100-16=0,v100-32=0"]
         for runtime, cluster in (("megatron", CLUSTER), ("flagscale", CLUSTER),
                                  ("galvatron", a100)):
-            self.tangram("plan", *cluster, *JOB, "--runtime", runtime,
+            self.tangram("plan", *cluster, *MODEL, "--runtime", runtime,
                          "--bf16-moments", "--quiet", "--output", "for.json")
             self.assertIn(f"asked for: runtime {runtime}",
                           self.tangram("explain", "for.json"))
@@ -47,8 +47,8 @@ class Export(harness.Folder):
         # Large enough for frameworks to differ.
         shown = self.tangram("plan", "--cluster", harness.C1, "--nodes",
                              "t4=2,v100=1", "--model", "gpt3-1.3b", "--layers",
-                             "12", "--global-batch", "32", "--runtime", "auto",
-                             "--output", "auto.json")
+                             "12", "--global-batch", "32", "--output",
+                             "auto.json")
         self.assertIn("\nRun it\n", shown)
         command = next(line.split() for line in shown.splitlines()
                        if line.startswith("  tangram export auto.json --to "))
@@ -60,8 +60,14 @@ class Export(harness.Folder):
         times = {entry["runtime"]: entry["iteration_time_s"]
                  for entry in answer["alternatives"]
                  if "iteration_time_s" in entry}
-        del times["any"]
+        self.assertLessEqual(times.pop("any"), best_s)
         self.assertEqual(min(times.values()), best_s)
+        if "data: yours; becomes synthetic" in shown:
+            seconds = min(seconds for name, seconds in times.items()
+                          if name != "aceso")
+            self.assertRegex(
+                shown, r"\n  on your own data: plan with --runtime \w+, .*, "
+                rf"{100 * (seconds / best_s - 1):.1f} % longer\n")
         refused = 0
         for name, seconds in times.items():
             self.assertRegex(shown, rf"\n  {name} +[0-9.]+ m?s")
@@ -101,7 +107,7 @@ class Export(harness.Folder):
         self.export()
         back = self.tangram("import", "plan", "--from", "aceso",
                             "out/flexpipe.json", "out/hostfile", *CLUSTER,
-                            *JOB, "-o", "back.json")
+                            *MODEL, "-o", "back.json")
         self.assertIn("iteration time", back)
 
     def test_losses_must_be_asked_for(self):
@@ -111,7 +117,8 @@ class Export(harness.Folder):
                                "out")
         self.assertEqual(run.returncode, BAD_INPUT)
         self.assertIn("training.bf16_moments: true; becomes false", run.stdout)
-        self.assertIn("expected --allow-lossy", run.stderr)
+        self.assertIn("expected --allow-lossy with it. Or: plan with --runtime "
+                      "aceso", run.stderr)
         self.assertFalse(os.path.exists(f"{self.folder}/out"))
         self.assertIn("What aceso will run", self.export())
 
@@ -120,7 +127,7 @@ class Export(harness.Folder):
                    "--to", "deepspeed", "-o", "out")
         self.fails(BAD_INPUT, "flash attention does not run on T4", "export",
                    "plan.json", "--to", "galvatron", "-o", "out")
-        self.fails(BAD_INPUT, "target: x; expected one of flagscale", "export",
+        self.fails(BAD_INPUT, "--to: x; expected one of flagscale", "export",
                    "plan.json", "--to", "x", "-o", "out")
         self.fails(BAD_INPUT, "--like: missing", "import", "plan", "--from",
                    "aceso", "plan.json", "-o", "back.json")

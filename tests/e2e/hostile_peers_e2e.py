@@ -6,6 +6,7 @@ before it is parsed, and a good caller is answered right afterwards.
 
 import hashlib
 import re
+import signal
 import threading
 import unittest
 
@@ -18,6 +19,9 @@ from harness import CLUSTER, Folder
 PLAN, SUBMIT = "/tangram.v1.Planner/Plan", "/tangram.v1.Jobs/SubmitJob"
 WORK = "/tangram.v1.WorkerPool/Work"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+CHECK, WATCH = "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"
+# Answers of both, encoded.
+SERVING, NOT_SERVING, SERVICE_UNKNOWN = b"\x08\x01", b"\x08\x02", b"\x08\x03"
 MB = 1 << 20
 # The largest legal request stays below this.
 MOST_MB = 300
@@ -177,6 +181,38 @@ class HostilePeersTest(Folder):
                     result, r"^\w+Request: 60817408 bytes; "
                     "expected at most 65536$")
         self.plans()
+
+    def test_large_probes(self):
+        self.start("--health=127.0.0.1:0")
+        port = re.search(r"health_port=(\d+)", self.coordinator.log())[1]
+        for address in self.address, f"127.0.0.1:{port}":
+            self.address = address
+            for method in CHECK, WATCH:
+                for code, _ in self.at_once(8, lambda: self.outcome(
+                        lambda channel: channel.unary_stream(method)(
+                            UNKNOWN * (29 * MB), timeout=TIMEOUT_S))):
+                    self.assertEqual(code, grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertLess(self.peak_mb(), MOST_OF_MANY_MB)
+
+    def test_probes_learn_that_it_stops(self):
+        self.start()
+        channel = self.open_channel()
+        check = channel.unary_unary(CHECK)
+        self.assertEqual(check(b"", timeout=TIMEOUT_S), SERVING)
+        other = delimited(1, b"other")
+        with self.assertRaises(grpc.RpcError) as caught:
+            check(other, timeout=TIMEOUT_S)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.NOT_FOUND)
+        watch = channel.unary_stream(WATCH)
+        unknown = watch(other, timeout=TIMEOUT_S)
+        self.assertEqual(next(unknown), SERVICE_UNKNOWN)
+        unknown.cancel()
+        known = watch(b"", timeout=TIMEOUT_S)
+        self.assertEqual(next(known), SERVING)
+        self.coordinator.end(signal.SIGTERM)
+        self.assertEqual(next(known), NOT_SERVING)
+        with self.assertRaises(grpc.RpcError):
+            next(known)
 
     def test_reflection_is_off(self):
         self.start()

@@ -12,6 +12,7 @@ from harness import (C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB, OK,
 
 # Takes a second or two on one worker.
 SLOW_JOB = ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
+            "--runtime", "any", "--parallelizer", "aceso",
             "--effort", "4096"]
 
 

@@ -22,12 +22,18 @@ CLUSTERS = os.path.join(SOURCE, "deploy/clusters")
 
 def job(cluster, nodes, model, *more):
     arguments = ["--cluster", f"{CLUSTERS}/{cluster}.yaml", "--model", model,
-                 "--global-batch", "128", *more]
+                 "--global-batch", "128", "--runtime", "any", *more]
     return arguments + (["--nodes", nodes] if nodes else [])
 
 
 def dense(cluster, nodes, model):
-    return job(cluster, nodes, model, "--seq", "2048")
+    return job(cluster, nodes, model, "--seq", "2048", "--parallelizer",
+               "aceso")
+
+
+def experts(cluster, model, sequence, nodes=""):
+    return job(cluster, nodes, model, "--seq", sequence, "--parallelizer",
+               "uniform")
 
 
 C1, C2, C3 = "c1-compute-het", "c2-modern-het", "c3-full-het"
@@ -44,9 +50,9 @@ ROWS = {
     "GPT-3 13B, C3 +V100-16": (dense(C3, "t4=0", "gpt3-13b"), 20),
     "GPT-3 13B, C3 all": (dense(C3, "", "gpt3-13b"), None),
     "GShard-MoE 7.1B, C1 8:8": (
-        job(C1, "t4=2,v100=2", "gshard-moe-7.1b", "--seq", "1024"), 5.8),
-    "Mixtral-8x7B, C2": (job(C2, "", "mixtral-8x7b", "--seq", "4096"), 23),
-    "Qwen3-30B-A3B, C2": (job(C2, "", "qwen3-30b-a3b", "--seq", "4096"), 16),
+        experts(C1, "gshard-moe-7.1b", "1024", "t4=2,v100=2"), 5.8),
+    "Mixtral-8x7B, C2": (experts(C2, "mixtral-8x7b", "4096"), 23),
+    "Qwen3-30B-A3B, C2": (experts(C2, "qwen3-30b-a3b", "4096"), 16),
 }
 # Each row of a chain adds GPUs, or swaps slow for fast ones.
 CHAINS = [[f"GPT-3 6.7B, C1 {r}" for r in ("16:0", "12:4", "8:8", "4:12", "0:16")],

@@ -16,8 +16,9 @@ from harness import SOURCE, Folder
 KILLS = int(os.environ.get("RECOVERY_KILLS", "3"))
 FOUR_ISLANDS = ["--cluster",
                 os.path.join(SOURCE, "deploy/clusters/c3-full-het.yaml"),
-                "--model", "gpt3-6.7b", "--global-batch", "128", "--effort",
-                "4096"]
+                "--model", "gpt3-6.7b", "--global-batch", "128",
+                "--runtime", "any", "--parallelizer", "aceso",
+                "--effort", "4096"]
 # Somewhat fewer answers than the plan takes.
 ENOUGH = 700
 

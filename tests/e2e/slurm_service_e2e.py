@@ -18,7 +18,7 @@ NODES = {"a1": ("a100", 8), "a2": ("a100", 8),
          "v1": ("v100", 4), "v2": ("v100", 4)}
 # Takes a second of two workers.
 LONGER = ["--cluster", C1, "--nodes", "t4=2,v100=2", "--model", "gpt3-6.7b",
-          "--global-batch", "128"]
+          "--global-batch", "128", "--runtime", "any", "--parallelizer", "aceso"]
 
 
 @slurm_cluster.needed

@@ -19,7 +19,8 @@ def slow_job(effort):
     """Takes some seconds on two workers. Answers for other efforts do not help
     it."""
     return ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
-            "--effort", str(effort)]
+            "--runtime", "any", "--parallelizer", "aceso", "--effort",
+            str(effort)]
 
 
 class TakeoverTest(Folder):
@@ -152,7 +153,8 @@ class TakeoverTest(Folder):
         self.addCleanup(worker.end)
         for i in range(3):
             self.submit(unable, f"left{i}",
-                        [*CLUSTER, *JOB, "--seq", str(100 * (i + 1))])
+                        [*CLUSTER, *JOB, "--parallelizer", "aceso", "--seq",
+                         str(100 * (i + 1))])
         for i in range(3):
             self.result(unable, f"left{i}")
         self.assertNotIn("job started", unable.log())
@@ -172,7 +174,8 @@ class TakeoverTest(Folder):
         self.add_worker()
         for i in range(6):
             self.submit(self.coordinators[i % 2], f"shared{i}",
-                        [*CLUSTER, *JOB, "--seq", str(128 * (i + 1))])
+                        [*CLUSTER, *JOB, "--parallelizer", "aceso", "--seq",
+                         str(128 * (i + 1))])
         for i in range(6):
             self.result(self.coordinators[0], f"shared{i}")
         logs = "".join(c.log() for c in self.coordinators)

@@ -43,14 +43,17 @@ MEND_TIMEOUT_S = 120
 C1 = "deploy/clusters/c1-compute-het.yaml"
 SMALL = ["--nodes", "t4=1,v100=1", "--model", "gpt3-1.3b", "--layers", "6",
          "--global-batch", "32"]
+ANY_KIND = ["--runtime", "any", "--parallelizer", "aceso"]
 REQUESTS = [
     SMALL,
     [*SMALL, "--parallelizer", "galvatron"],
     # No plan fits.
     ["--nodes", "t4=1,v100=0", "--model", "gpt3-13b", "--global-batch", "32"],
     # Takes a second or two.
-    ["--model", "gpt3-6.7b", "--global-batch", "128", "--effort", "512"],
-    ["--model", "gpt3-1.3b", "--global-batch", "64", "--effort", "512"],
+    [*ANY_KIND, "--model", "gpt3-6.7b", "--global-batch", "128", "--effort",
+     "512"],
+    [*ANY_KIND, "--model", "gpt3-1.3b", "--global-batch", "64", "--effort",
+     "512"],
 ]
 
 

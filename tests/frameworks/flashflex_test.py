@@ -29,7 +29,8 @@ class FlashFlex(upstream.Exports):
     plan_arguments = [
         "--cluster", f"{upstream.CLUSTERS}/c1-compute-het.yaml", "--nodes",
         "t4=2,v100=2", "--model", "llama2-7b", "--layers", "16", "--seq",
-        "4096", "--global-batch", "128", "--parallelizer", "uniform"]
+        "4096", "--global-batch", "128", "--runtime", "any",
+        "--parallelizer", "uniform"]
 
     @classmethod
     def setUpClass(cls):

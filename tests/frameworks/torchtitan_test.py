@@ -42,7 +42,7 @@ class TorchTitan(upstream.Exports):
         "--cluster", f"{upstream.CLUSTERS}/het-1024.yaml", "--nodes",
         "v100-32=0,a100-40=2,a100-80=0,h100=0", "--model", "llama2-7b", "--layers", "16",
         "--seq", "4096", "--global-batch", "128", "--precision", "bf16",
-        "--parallelizer", "uniform"]
+        "--runtime", "any", "--parallelizer", "uniform"]
 
     @classmethod
     def setUpClass(cls):

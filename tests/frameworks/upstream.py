@@ -163,7 +163,7 @@ class Exports(unittest.TestCase):
     plan_arguments = ["--cluster", f"{CLUSTERS}/c1-compute-het.yaml",
                       "--nodes", "t4=2,v100=2", "--model", "gpt3-6.7b",
                       "--layers", "16", "--global-batch", "128",
-                      "--parallelizer", "uniform"]
+                      "--runtime", "any", "--parallelizer", "uniform"]
 
     @classmethod
     def setUpClass(cls):

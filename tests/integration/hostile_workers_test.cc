@@ -2,6 +2,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -143,7 +144,8 @@ class HostileWorkersTest : public ::testing::Test {
     return {};
   }
 
-  const TestTokens tokens_{{"user,team,plan", "bad,,work", "honest,,work"}};
+  const TestTokens tokens_{{"user,team,plan", "bad,,work", "bad-2,,work",
+                            "bad-3,,work", "honest,,work"}};
   std::unique_ptr<TestService> service_;
 };
 
@@ -152,6 +154,19 @@ TEST_F(HostileWorkersTest, AWorkerThatHangsUpFailsNoPlan) {
   AddHonestWorker();
   const HangingUpWorker bad(service_->address(), "bad");
   while (bad.num_taken() < 10) {
+    ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
+    EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
+  }
+}
+
+// A query of theirs is not given up while a worker is there that may answer it.
+TEST_F(HostileWorkersTest, ThreeWorkersThatHangUpFailNoPlan) {
+  Start({.quarantine = {.max_rejections = 0}});
+  AddHonestWorker();
+  const HangingUpWorker bad(service_->address(), "bad");
+  const HangingUpWorker bad2(service_->address(), "bad-2");
+  const HangingUpWorker bad3(service_->address(), "bad-3");
+  while (std::min({bad.num_taken(), bad2.num_taken(), bad3.num_taken()}) < 10) {
     ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
     EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
   }
@@ -184,6 +199,26 @@ TEST_F(HostileWorkersTest, AVerdictOfOneWorkerFailsNoPlan) {
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
   EXPECT_TRUE(Find("bad").quarantined);
   EXPECT_THAT(Find("bad").last_fault, HasSubstr("slice: wrong"));
+}
+
+TEST_F(HostileWorkersTest, AVerdictThatTwoWorkersAgreeOnFailsNoPlan) {
+  Start({.quarantine = {.max_rejections = 3}});
+  for (const char* name : {"bad", "bad-2"}) {
+    AddWorker(name,
+              std::make_unique<BrokenParallelizer>(
+                  "uniform", "1", absl::InvalidArgumentError("slice: wrong")));
+  }
+  EXPECT_THAT(
+      Plan("uniform"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("worker bad ("), HasSubstr("worker bad-2 ("),
+                     HasSubstr(" agree, adapter uniform 1: slice"))));
+  AddHonestWorker();
+  while (!Find("bad").quarantined || !Find("bad-2").quarantined) {
+    ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
+    EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
+  }
+  EXPECT_FALSE(Find("honest").quarantined);
 }
 
 TEST_F(HostileWorkersTest, AVersionThatOnlyFailsIsReplaced) {

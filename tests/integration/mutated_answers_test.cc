@@ -110,8 +110,8 @@ class MutatedAnswersTest : public ::testing::Test {
     return all_right;
   }
 
-  // Asks until the changed answer was given. A worker that was overtaken, as on
-  // a busy machine, is not asked for a while.
+  // Asks until the changed answer was given. A worker that was overtaken is not
+  // asked for a while.
   bool AskUntilChanged(int round) {
     bool all_right = true;
     EXPECT_TRUE(Eventually([&] {
@@ -141,7 +141,9 @@ class MutatedAnswersTest : public ::testing::Test {
                         .quarantine = {.max_rejections = 0},
                         .cache_bytes = 0,
                         .plan_cache_bytes = 0,
-                        .queue = {.hedge_after_s = 0.5}}};
+                        // Nobody is blamed for answers that come too late, so
+                        // a busy machine must not make them late.
+                        .queue = {.hedge_after_s = 10}}};
   std::unique_ptr<WorkerProxy> proxy_;
 
  private:
@@ -160,11 +162,12 @@ TEST_F(MutatedAnswersTest, NoChangeOnTheWayIsKept) {
   std::map<std::string, int> fields;
   for (int i = 0; i < num_mutations; ++i) {
     AwaitWorkers();
+    const int64_t before = NumRejected("victim");
     TamperOnce(static_cast<uint32_t>(i), Seal::kLeftAsItWas);
     EXPECT_TRUE(AskUntilChanged(i)) << i << ": " << path();
     ASSERT_NE(path(), "") << i;
     ++fields[FieldOf(path())];
-    EXPECT_TRUE(Eventually([&] { return NumRejected("victim") == i + 1; }))
+    EXPECT_TRUE(Eventually([&] { return NumRejected("victim") == before + 1; }))
         << i << ": " << path();
   }
   EXPECT_EQ(NumRejected("honest"), 0);

@@ -37,19 +37,23 @@ def request(*, program=None, **options):
 
 
 def request_like(plan, parallelizer=None, planner=None, planner_options=None):
-    """Returns a request for the cluster, model and training of `plan`. Does not
-    need the command. `planner` and its options are those of `tangram planners`;
-    left out, they are those of `plan`."""
+    """Returns a request for the cluster, model, training and runtime of `plan`.
+    Does not need the command. `planner` and its options are those of `tangram
+    planners`; left out, they are those of `plan`."""
     if planner is None:
         planner = plan.message.planner
         planner_options = planner_options or plan.message.planner_options
-    maker = plan.message.provenance.parallelizer.partition(" ")[0]
-    return planner_service_pb2.PlanRequest(
+    makers = plan.message.provenance.parallelizer  # "aceso 1, mist 1".
+    maker = "auto" if "," in makers else makers.partition(" ")[0]
+    again = planner_service_pb2.PlanRequest(
         cluster=plan.message.cluster, model=plan.message.model,
         training=plan.message.training, parallelizer=parallelizer or maker,
         planner=planner,
         planner_options={name: str(value) for name, value in
                          (planner_options or {}).items()})
+    if plan.message.constraints.runtime:
+        again.constraints.runtime = plan.message.constraints.runtime
+    return again
 
 
 def _option(name, value):

@@ -9,11 +9,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/runtime.h"
+#include "coordinator/planners/judge/judge_plan.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 
@@ -24,9 +26,13 @@ namespace {
 // not searched again with the mix of all members. It seldom brings 2 %.
 constexpr double kSearchedAgain = 0.05;
 
+// Others than these are not searched again at all: one parallelizer hardly ever
+// brings so much, as a fraction, beyond those that suit the runtime best.
+constexpr double kFarBehind = 0.15;
+
 // A plan may be so much faster, as a fraction, than the closed form by which it
 // was found.
-constexpr double kRounded = 0.25;
+constexpr double kRounded = 0.1;
 
 std::vector<std::string> NamesOf(absl::Span<const PortfolioMember> members) {
   std::vector<std::string> names;
@@ -34,6 +40,11 @@ std::vector<std::string> NamesOf(absl::Span<const PortfolioMember> members) {
     names.push_back(member.parallelizer);
   }
   return names;
+}
+
+// Returns a time of people: "26.9 s".
+std::string Seconds(double seconds) {
+  return absl::StrFormat("%.3g s", seconds);
 }
 
 // Returns whether all of `some` are among `all`.
@@ -52,7 +63,9 @@ class Search {
          PlanObserver& observer)
       : parts_(parts), request_(request), observer_(observer) {}
 
-  absl::StatusOr<PlanResult> Run() {
+  // Searches plans of any kind, then those of every runtime.
+  absl::Status Run() {
+    TANGRAM_RETURN_IF_ERROR(PlanFreely());
     const std::vector<const PlanningRuntime*> all = parts_.runtimes.All();
     std::vector<size_t> others;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -66,23 +79,38 @@ class Search {
     for (const size_t i : others) {
       TANGRAM_RETURN_IF_ERROR(TryUnsuited(*all[i], needs_others, i));
     }
-    for (const Tried& tried : tried_) {
+    // The fastest first, as what they find limits the searches of others.
+    std::vector<Tried> again = tried_;
+    absl::c_stable_sort(again, [this](const Tried& a, const Tried& b) {
+      return SecondsOf(a) < SecondsOf(b);
+    });
+    for (const Tried& tried : again) {
       TANGRAM_RETURN_IF_ERROR(TryOtherMembers(tried));
     }
-    PlanRequest free = request_;
-    free.constraints.runtime.clear();
-    TANGRAM_ASSIGN_OR_RETURN(PlanResult of_any_kind, parts_.plan_freely(free));
-    AddStats(of_any_kind.stats, stats_);
-    if (!best_.has_value()) return WithoutARuntime(std::move(of_any_kind));
+    return TakeForAnyKind();
+  }
+
+  // Returns the fastest plan that a runtime runs.
+  PlanResult ForARuntime() {
+    if (!best_.has_value()) return WithoutARuntime();
     PlanResult result = *std::move(best_);
-    alternatives_.push_back(OfAnyKind(of_any_kind));
-    if (IsBetter(of_any_kind, result)) {
-      alternatives_.back().reason = WhyNotRun(*of_any_kind.plan);
+    alternatives_.push_back(OfAnyKind());
+    if (IsBetter(of_any_kind_, result)) {
+      alternatives_.back().reason = WhyNotRun(*of_any_kind_.plan);
     }
-    result.notes.push_back(absl::StrCat(
-        "runtime auto: planned for ", runtime_->name(), ", the fastest; ",
-        tried_.size(), " of ", all.size(), " frameworks have a plan"));
+    result.notes.push_back(
+        absl::StrCat("runtime auto: planned for ", runtime_->name(),
+                     ", the fastest; ", tried_.size(), " of ",
+                     parts_.runtimes.All().size(), " frameworks have a plan"));
+    if (!runtime_->ReadsData()) result.notes.push_back(OnOwnData());
     Finish(result);
+    return result;
+  }
+
+  // Returns the fastest plan of any kind.
+  PlanResult OfAny() {
+    PlanResult result = std::move(of_any_kind_);
+    result.stats = stats_;
     return result;
   }
 
@@ -93,6 +121,34 @@ class Search {
     std::vector<PortfolioMember> members;
     size_t alternative;  // Index of its entry.
   };
+
+  double SecondsOf(const Tried& tried) const {
+    return *alternatives_[tried.alternative].iteration_time_s;
+  }
+
+  // Returns whether the best plan of the runtime takes longer than the best of
+  // all by more than this fraction.
+  bool IsBehind(const Tried& tried, double fraction) const {
+    return SecondsOf(tried) >
+           best_->evaluation.iteration_time_s * (1 + fraction);
+  }
+
+  // Plans without a runtime. If no member plans so, others may plan for one.
+  absl::Status PlanFreely() {
+    not_offered_ =
+        parts_.asked(parts_.runtimes.FreeParallelizers(request_.model))
+            .status();
+    if (!not_offered_.ok()) {
+      of_any_kind_.infeasible =
+          Infeasible{.reason = std::string(not_offered_.message())};
+      return absl::OkStatus();
+    }
+    PlanRequest free = request_;
+    free.constraints.runtime.clear();
+    TANGRAM_ASSIGN_OR_RETURN(of_any_kind_, parts_.plan_freely(free));
+    AddStats(of_any_kind_.stats, stats_);
+    return absl::OkStatus();
+  }
 
   // Returns those of `members` that suit the runtime. Parallelizers that no
   // runtime knows suit all.
@@ -178,6 +234,7 @@ class Search {
   // suit it. Whole plans are rounded after a search, so neither is always
   // better than the other.
   absl::Status TryOtherMembers(const Tried& tried) {
+    if (IsBehind(tried, kFarBehind)) return absl::OkStatus();
     TANGRAM_ASSIGN_OR_RETURN(std::vector<PortfolioMember> members,
                              parts_.asked(tried.runtime->AllParallelizers()));
     members = Suited(members, *tried.runtime);
@@ -188,10 +245,7 @@ class Search {
       TANGRAM_RETURN_IF_ERROR(TryFaster(tried, {member}));
     }
     if (Includes(tried.members, members)) return absl::OkStatus();
-    const double limit_s =
-        best_->evaluation.iteration_time_s * (1 + kSearchedAgain);
-    const PlanAlternative& alternative = alternatives_[tried.alternative];
-    if (*alternative.iteration_time_s > limit_s) return absl::OkStatus();
+    if (IsBehind(tried, kSearchedAgain)) return absl::OkStatus();
     return TryFaster(tried, members);
   }
 
@@ -216,21 +270,76 @@ class Search {
     return absl::OkStatus();
   }
 
+  // Keeps the better plan; of equally fast ones the first, but rather for a
+  // runtime that reads the user's data.
   void Keep(PlanResult result, const PlanningRuntime& runtime) {
-    if (best_.has_value() && !IsBetter(result, *best_)) return;
+    const bool reads_more =
+        runtime_ != nullptr && runtime.ReadsData() && !runtime_->ReadsData();
+    if (best_.has_value() && !IsBetter(result, *best_) &&
+        !(reads_more && !IsBetter(*best_, result))) {
+      return;
+    }
     best_ = std::move(result);
     runtime_ = &runtime;
   }
 
+  // Makes the best plan of a runtime that of any kind too if it is faster, also
+  // in the training that was asked for.
+  absl::Status TakeForAnyKind() {
+    if (!best_.has_value()) return not_offered_;
+    std::optional<Evaluation> evaluation = best_->evaluation;
+    if (best_->training.has_value()) {
+      TANGRAM_ASSIGN_OR_RETURN(evaluation,
+                               JudgePlan(request_, *best_->plan, observer_));
+    }
+    if (!evaluation.has_value()) return absl::OkStatus();
+    const double seconds = evaluation->iteration_time_s;
+    if (of_any_kind_.plan.has_value() &&
+        of_any_kind_.evaluation.iteration_time_s <= seconds) {
+      return absl::OkStatus();
+    }
+    PlanResult& result = of_any_kind_;
+    result.lower_bound_s = 0;  // None is proven for plans for a runtime.
+    result.plan = best_->plan;
+    result.evaluation = *std::move(evaluation);
+    result.islands = best_->islands;
+    result.unused_islands = best_->unused_islands;
+    result.runners_up = best_->runners_up;
+    result.closed_form_s = best_->closed_form_s;
+    result.infeasible.reset();
+    result.limits.clear();
+    result.notes.push_back(absl::StrCat("runtime any: the plan for ",
+                                        runtime_->name(),
+                                        " is the fastest that was found"));
+    return absl::OkStatus();
+  }
+
+  // Says what to do where the runtime of the answer reads no data of the user.
+  std::string OnOwnData() const {
+    const Tried* fastest = nullptr;
+    for (const Tried& tried : tried_) {
+      if (!tried.runtime->ReadsData()) continue;
+      if (fastest == nullptr || SecondsOf(tried) < SecondsOf(*fastest)) {
+        fastest = &tried;
+      }
+    }
+    return absl::StrCat(
+        "runtime auto: ", runtime_->name(), " reads no data of yours; ",
+        fastest == nullptr
+            ? "no framework that does has a plan"
+            : absl::StrCat("of the frameworks that do, ",
+                           fastest->runtime->name(), " has the fastest plan"));
+  }
+
   // Returns the entry of plans of any kind.
-  static PlanAlternative OfAnyKind(const PlanResult& of_any_kind) {
+  PlanAlternative OfAnyKind() const {
     PlanAlternative alternative{.runtime = kAnyRuntime};
-    if (!of_any_kind.plan.has_value()) {
-      alternative.reason = WhyNone(of_any_kind);
+    if (!of_any_kind_.plan.has_value()) {
+      alternative.reason = WhyNone(of_any_kind_);
       return alternative;
     }
-    alternative.parallelizers = MakersOf(*of_any_kind.plan);
-    alternative.iteration_time_s = of_any_kind.evaluation.iteration_time_s;
+    alternative.parallelizers = MakersOf(*of_any_kind_.plan);
+    alternative.iteration_time_s = of_any_kind_.evaluation.iteration_time_s;
     return alternative;
   }
 
@@ -244,15 +353,20 @@ class Search {
     return makers;
   }
 
-  // Returns why the runtime of the answer does not run the plan.
+  // Returns why the runtime of the answer, or any, does not run the plan.
   std::string WhyNotRun(const PipelinePlan& plan) const {
     const std::vector<LayerRun> layers =
         MakeSlice({0, request_.model.num_layers()}, request_.model.layers).runs;
     for (const PlacedStage& stage : plan.stages) {
       const absl::string_view why =
           WhyNotRunnable(runtime_->runs(), stage.plan, layers);
-      if (!why.empty())
-        return absl::StrCat(runtime_->name(), " does not run ", why);
+      if (why.empty()) continue;
+      const bool some_runs = absl::c_any_of(
+          parts_.runtimes.KnownRuntimes(), [&](const Runtime& runtime) {
+            return WhyNotRunnable(runtime, stage.plan, layers).empty();
+          });
+      return some_runs ? absl::StrCat(runtime_->name(), " does not run ", why)
+                       : absl::StrCat("no framework trains ", why);
     }
     PlanRequest request = request_;
     request.training = runtime_->Train(request.training);
@@ -264,9 +378,9 @@ class Search {
   }
 
   // Returns the answer if no runtime has a plan.
-  absl::StatusOr<PlanResult> WithoutARuntime(PlanResult of_any_kind) {
-    PlanAlternative of_any = OfAnyKind(of_any_kind);
-    PlanResult result = std::move(of_any_kind);
+  PlanResult WithoutARuntime() {
+    PlanAlternative of_any = OfAnyKind();
+    PlanResult result = std::move(of_any_kind_);
     if (result.plan.has_value()) {
       const std::string reasons = absl::StrJoin(
           alternatives_, "; ", [](std::string* out, const auto& alternative) {
@@ -277,7 +391,9 @@ class Search {
       result = {
           .islands = std::move(result.islands),
           .infeasible = Infeasible{
-              .reason = absl::StrCat("no framework trains a plan: ", reasons)}};
+              .reason = absl::StrCat("no framework trains a plan: ", reasons,
+                                     "; --runtime any: a plan of ",
+                                     Seconds(*of_any.iteration_time_s))}};
     }
     alternatives_.push_back(std::move(of_any));
     Finish(result);
@@ -292,6 +408,8 @@ class Search {
   const AnyRuntimeSearch& parts_;
   const PlanRequest& request_;
   PlanObserver& observer_;
+  PlanResult of_any_kind_;
+  absl::Status not_offered_;  // Why nobody plans without a runtime.
   std::vector<PlanAlternative> alternatives_;
   std::vector<Tried> tried_;  // Runtimes with a plan.
   std::optional<PlanResult> best_;
@@ -304,7 +422,17 @@ class Search {
 absl::StatusOr<PlanResult> PlanForAnyRuntime(const AnyRuntimeSearch& search,
                                              const PlanRequest& request,
                                              PlanObserver& observer) {
-  return Search(search, request, observer).Run();
+  Search all(search, request, observer);
+  TANGRAM_RETURN_IF_ERROR(all.Run());
+  return all.ForARuntime();
+}
+
+absl::StatusOr<PlanResult> PlanOfAnyKind(const AnyRuntimeSearch& search,
+                                         const PlanRequest& request,
+                                         PlanObserver& observer) {
+  Search all(search, request, observer);
+  TANGRAM_RETURN_IF_ERROR(all.Run());
+  return all.OfAny();
 }
 
 }  // namespace tangram

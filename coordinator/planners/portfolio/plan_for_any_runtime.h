@@ -42,6 +42,14 @@ absl::StatusOr<PlanResult> PlanForAnyRuntime(const AnyRuntimeSearch& search,
                                              const PlanRequest& request,
                                              PlanObserver& observer);
 
+// Returns the fastest plan of any kind: of those that `plan_freely` finds and
+// those of PlanForAnyRuntime, which is played with the training options of the
+// request. So it is slower than that of PlanForAnyRuntime only if the runtime
+// of that one trains less than was asked for.
+absl::StatusOr<PlanResult> PlanOfAnyKind(const AnyRuntimeSearch& search,
+                                         const PlanRequest& request,
+                                         PlanObserver& observer);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_ANY_RUNTIME_H_

@@ -41,6 +41,7 @@ enum class MembersAsked {
 // other atoms than the first one is left out of mixes.
 //
 // For a runtime, see PlanForRuntime; for runtime auto, PlanForAnyRuntime.
+// Without a runtime, plans for runtimes count too: PlanOfAnyKind.
 //
 // `runtimes` must outlive the planner. Every mix asks its questions again, so
 // sources should cache answers.

@@ -77,6 +77,51 @@ class PiecesTest(unittest.TestCase):
                                      ("TRANSFORMER", "attention_norm")])
         self.assertEqual(len(names), 13)
 
+    def test_operators_on_routed_tokens_are_timed_in_their_layer_alone(self):
+        run = stage_run(chain([], [degrees()], num_layers=3, of=model(1, **MIXTRAL)), 0, 0)
+        names = [piece.operator for piece in pieces.pieces_of(run)
+                 if piece.layer.is_transformer]
+        self.assertEqual(names, [
+            None, "attention_norm", "qkv_projection", "attention_core",
+            "output_projection", "attention_residual", "mlp_norm", "mlp_residual"])
+
+    def test_a_share_of_a_core_is_felt_by_the_mean_of_a_block(self):
+        now = [0.0]
+
+        def step():
+            # Every fifth step waits for the process's turn.
+            now[0] += 0.001
+            begin = now[0]
+            now[0] += 0.006 if round(1e3 * now[0]) % 5 == 0 else 0.001
+            return [now[0] - begin]
+
+        seconds, = pieces.steady(step, lambda: now[0])
+        self.assertGreater(seconds, 0.0015)
+
+    def test_ranks_that_talk_take_as_many_steps(self):
+        counts = []
+        for once_s in (0.1, 0.3):
+            now, steps = [0.0], []
+
+            def step(now=now, steps=steps, once_s=once_s):
+                now[0] += once_s
+                steps.append(once_s)
+                return [once_s]
+            pieces.steady(step, lambda now=now: now[0], agree=lambda _: 0.02)
+            counts.append(len(steps))
+        self.assertEqual(*counts)
+
+    def test_numbers_of_samples_share_an_entry(self):
+        plan = plan_of(chain([], [degrees()]))
+        p = plan.pipelines[0].stages[0].teams[0].parallelism
+        figures = {pieces.Piece(layer, None, p, samples):
+                   pieces.Figures(1.0, 2.0, 8, 3.0, 16)
+                   for samples in (4, 1) for layer in plan.layers}
+        measured = measure_run.Measured([figures], [(1e9, 1e9)], [1e9], [], {})
+        layers = machine.profile(plan, machine.Device("cpu", (0,)), measured)["layers"]
+        self.assertEqual([[point["samples"] for point in one["points"]]
+                          for one in layers], [[1, 4]] * 3)
+
     def test_figures_of_a_split_layer(self):
         for p in (degrees(tp=2, sp=True), degrees(tp=2), degrees(dp=2, zero=3),
                   degrees(dp=2, ep=2), degrees(dp=2, ep=2, fsep=True)):
@@ -114,6 +159,11 @@ class TimesTest(unittest.TestCase):
             receiver.received[(0, 0, 0), tag, 0, 1].append((ready, end))
         self.assertEqual(timed_run.border_seconds([sender, receiver], 0, 0), 0.5)
         self.assertIsNone(timed_run.border_seconds([sender, receiver], 0, 1))
+
+    def test_gradients_add_up_from_when_the_last_rank_is_ready(self):
+        ranks = [timed_run.Times(syncs=[(1.0, 9.0)], gathers=[0.5]),
+                 timed_run.Times(syncs=[(7.0, 9.5)], gathers=[0.25])]
+        self.assertEqual(timed_run.sync_seconds(ranks, (0, 1)), 3.0)
 
     def test_a_link_is_the_line_through_its_points(self):
         self.assertEqual(machine.link(LINK), {
@@ -170,6 +220,7 @@ class CommandTest(unittest.TestCase):
                             "stage 0 optimizer", "stage 0 activations"):
                     self.assertRegex(rows[row], r"\d (ms|MB) +\d+\.\d+ (ms|MB)")
                 self.assertEqual("stage 0 to 1 and back" in rows, name == "pipeline")
+                self.assertEqual("stage 0 gradient sync" in rows, name == "experts")
                 if name == "pipeline":
                     self.assertIn("+0 %", rows["stage 0 weights"])
                     self.assertIn("+0 %", rows["stage 0 gradients"])

@@ -12,6 +12,9 @@ import random_plans
 
 FIRST = int(sys.argv.pop()) if len(sys.argv) > 4 else 0
 NUM_PLANS = int(sys.argv.pop()) if len(sys.argv) > 3 else 15
+# The pipelines of 70079 hold the tied matrix in more stages than other parameters, and
+# exchange them in unlike orders.
+HARD = (70079,)
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
@@ -22,7 +25,7 @@ class RandomPlansTest(unittest.TestCase):
         from tangram_runner.__main__ import parse
         from tangram_runner.job import Job
         from tangram_runner.read_plan import plan_of
-        for seed in range(FIRST, FIRST + NUM_PLANS):
+        for seed in (*range(FIRST, FIRST + NUM_PLANS), *HARD):
             with self.subTest(seed):
                 data = random_plans.random_plan(seed)
                 plan = tiny.tiny(plan_of(data))

@@ -302,6 +302,20 @@ class CommandTest(unittest.TestCase):
         self.assertIn(text, done.stdout + done.stderr)
 
     @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_a_reader_that_goes_away_ends_the_run_quietly(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            json.dump(chain([(1, 3)], [degrees(), degrees()]), file)
+            file.flush()
+            with subprocess.Popen(
+                    ["/usr/bin/python3", harness.RUNNER, file.name, "--tiny", "--steps",
+                     "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True) as run:
+                self.assertIn("step 0: loss", run.stdout.readline())
+                run.stdout.close()
+                self.assertEqual(run.stderr.read(), "")
+        self.assertEqual(run.returncode, 3)
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
     def test_ranks_that_a_launcher_starts(self):
         # The environment that torchrun gives its processes.
         with socket.socket() as free:

@@ -69,8 +69,7 @@ TEST(ModelDetailsTest, WhatAFrameworkDoesNotTakeIsALoss) {
   EXPECT_THAT(
       exported.framework_losses,
       ElementsAre("model.rope_scaling: llama3 by 8; becomes none",
-                  "model.dtype: bfloat16; becomes fp16, the precision of the "
-                  "plan",
+                  "model.dtype: bfloat16; becomes fp16, the plan's --precision",
                   "model.logit_softcap: 30; becomes none"));
   const std::string yaml = ContentOf(exported, "runtime.yaml");
   EXPECT_THAT(yaml, AllOf(HasSubstr("rotary_base: 500000\n"),

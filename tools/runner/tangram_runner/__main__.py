@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import shutil
 import sys
 
@@ -71,6 +72,8 @@ def _check_processes(num_ranks, most):
 
 def main(arguments):
     options = parse(arguments)
+    # A rank is one thread: processes share the cores. Libraries read it when loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from .errors import NotSupported, PlanError
     from .read_plan import read_plan
     from .tiny import tiny

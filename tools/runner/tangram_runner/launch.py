@@ -59,7 +59,7 @@ def _die_with_parent():
         raise SystemExit(1)
 
 
-def _one_of(rank, num_ranks, port, work, results):
+def _one_of(rank, num_ranks, port, work, results, enter):
     _die_with_parent()
     # A rank is one thread: processes share the cores.
     torch.set_num_threads(1)
@@ -67,16 +67,23 @@ def _one_of(rank, num_ranks, port, work, results):
                       RANK=str(rank), LOCAL_RANK=str(rank),
                       WORLD_SIZE=str(num_ranks), LOCAL_WORLD_SIZE=str(num_ranks))
     try:
+        enter(rank)
         results.put((rank, join(work)))
+    except BrokenPipeError:
+        # Nobody reads the output any more. The parent ends all ranks; until then others
+        # do not miss this one.
+        results.put((rank, None))
+        signal.pause()
     except Exception:
         traceback.print_exc()
         results.put((rank, None))
         raise SystemExit(1)
 
 
-def spawn(num_ranks, work):
+def spawn(num_ranks, work, enter=lambda rank: None):
     """Runs `work(fabric)` on `num_ranks` processes and returns what rank 0
-    returned. Returns None if a rank failed, after ending the others."""
+    returned. Returns None if a rank failed, after ending the others. Each calls
+    `enter(rank)` first, which may move it and change how it reaches the others."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -85,7 +92,7 @@ def spawn(num_ranks, work):
     context = multiprocessing.get_context("fork")
     results = context.SimpleQueue()
     ranks = [context.Process(target=_one_of, daemon=True,
-                             args=(rank, num_ranks, port, work, results))
+                             args=(rank, num_ranks, port, work, results, enter))
              for rank in range(num_ranks)]
     for process in ranks:
         process.start()

@@ -81,9 +81,9 @@ def link(points):
             "pair_bandwidth_bytes_per_s": rate}
 
 
-def cluster(plan, measured):
-    """`measured` is what `measure_run.py` gathers."""
-    devices = devices_of(plan)
+def cluster(plan, measured, devices=None):
+    """`measured` is what `measure_run.py` gathers. Each of `devices` is a node."""
+    devices = devices or devices_of(plan)
     links = {pair: link(points) for pair, points in measured.transfers.items()}
     # Links that no pair measured are like the slowest one.
     slowest = min(links.values(), key=lambda one: one["bandwidth_bytes_per_s"],
@@ -124,43 +124,49 @@ def uses_flash_attention(plan):
                for stage in pipeline.stages for team in stage.teams)
 
 
-def profile(plan, device, measured):
-    """A profile as a dictionary."""
+def profile(plan, device, measured, with_collectives=False):
+    """A profile as a dictionary. `with_collectives` says that layers were timed with
+    their collectives."""
     ends = plan.layers[0], plan.layers[-1]
     transformers = list(dict.fromkeys(layer for layer in plan.layers if layer.is_transformer))
     models = {f"layer-{i}": _model(layer, *ends) for i, layer in enumerate(transformers)}
     models = models or {"layer-0": _model(None, *ends)}
     names = {layer: f"layer-{i}" for i, layer in enumerate(transformers)}
-    layers, operators = {}, []
+    # From whether it is an operator's, and its head, to an entry.
+    entries = {False: {}, True: {}}
     for piece, figures in measured.figures_of(device).items():
-        entry = _entry(plan, piece, names.get(piece.layer, "layer-0"))
-        point = {"samples": piece.samples, "forward_s": figures.forward_s,
-                 "backward_s": figures.backward_s}
         if piece.parallelism.tp_y_degree > 1:
             continue  # A profile has no such split.
-        if piece.operator:
-            operators.append({**entry, "op": piece.operator, "points": [point]})
-            continue
+        # Teams of other dp degrees, and other numbers of samples, share an entry.
+        head = _head(plan, piece, names.get(piece.layer, "layer-0"), with_collectives)
+        entry = entries[bool(piece.operator)].setdefault(
+            tuple(head.items()), {**head, "points": {}})
+        point = {"samples": piece.samples, "forward_s": figures.forward_s,
+                 "backward_s": figures.backward_s}
         if figures.saved_bytes:
             point["saved_bytes"] = figures.saved_bytes
-        entry.update(kind=piece.layer.kind.lower(), collectives_included=False,
-                     points=[point])
-        if not piece.layer.tied_embeddings:
+        entry["points"].setdefault(piece.samples, point)
+        if not piece.operator and not piece.layer.tied_embeddings:
             entry.update(optimizer_s=figures.optimizer_s, state_bytes=figures.state_bytes)
-        layers[piece] = entry
+    for entry in (*entries[False].values(), *entries[True].values()):
+        entry["points"] = [point for _, point in sorted(entry["points"].items())]
     return {"tangram_profile": 1, "device": device.name,
             "source": "measured by the reference runtime",
             "framework": f"PyTorch {torch.__version__}",
             "models": [{"name": name, **model} for name, model in models.items()],
-            "layers": list(layers.values()), "operators": operators,
+            "layers": list(entries[False].values()),
+            "operators": list(entries[True].values()),
             "collectives": [{"op": name, "ranks": len(ranks), "nodes": 1, "points": points}
                             for ranks, name, points in measured.collectives
                             if ranks[0] in device.ranks]}
 
 
-def _entry(plan, piece, model):
+def _head(plan, piece, model, with_collectives):
+    """An entry without its figures."""
     p = piece.parallelism
-    return {"model": model, "precision": plan.precision.lower(),
+    what = ({"op": piece.operator} if piece.operator else
+            {"kind": piece.layer.kind.lower(), "collectives_included": with_collectives})
+    return {**what, "model": model, "precision": plan.precision.lower(),
             "sequence_length": plan.sequence_length, "tp": p.tp_degree,
             "cp": p.cp_degree, "ep": p.ep_degree,
             "sequence_parallel": p.sequence_parallel,

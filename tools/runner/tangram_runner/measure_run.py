@@ -130,6 +130,20 @@ def lines(plan, file, all_times, memories):
     # A step ends for all when it ends for the slowest.
     steps = [max(times) for times in zip(*(one.iterations for one in all_times))]
     yield _row("iteration", whole["iteration_time_s"], statistics.median(steps), _time)
+    yield from time_rows(plan, file, all_times)
+    for r, pipeline in enumerate(plan.pipelines):
+        for stage, predicted in zip(pipeline.stages, evaluations[r]["stages"]):
+            yield from _memory_rows(plan, r, stage, predicted, memories)
+    yield f"measured share of predicted compute: {_share(evaluations)}"
+
+
+def time_rows(plan, file, all_times):
+    """Rows of stages, borders and pipelines."""
+    replicated = file.get("replicated_evaluation")
+    evaluations = replicated["pipelines"] if replicated else [file["evaluation"]]
+    if replicated:
+        yield _row("gradient sync of pipelines", replicated.get("exposed_replica_sync_s", 0),
+                   timed_run.sync_seconds(all_times, range(len(all_times))), _time)
     for r, pipeline in enumerate(plan.pipelines):
         for stage, predicted in zip(pipeline.stages, evaluations[r]["stages"]):
             yield from _stage_rows(plan, r, stage, predicted, all_times)
@@ -139,9 +153,6 @@ def lines(plan, file, all_times, memories):
                 name = plan.stage_name(r, stage.index)
                 yield _row(f"{name} to {stage.index + 1} and back",
                            predicted.get("send_s", 0), seconds, _time)
-        for stage, predicted in zip(pipeline.stages, evaluations[r]["stages"]):
-            yield from _memory_rows(plan, r, stage, predicted, memories)
-    yield f"measured share of predicted compute: {_share(evaluations)}"
 
 
 def _share(evaluations):
@@ -150,14 +161,19 @@ def _share(evaluations):
 
 
 def _stage_rows(plan, r, stage, predicted, all_times):
-    for kind in ("forward", "backward"):
-        slowest = max(statistics.median(one.passes[r, stage.index, kind])
+    name = plan.stage_name(r, stage.index)
+    for kind, parts in (("forward", ("forward",)), ("backward", ("backward", "weights"))):
+        slowest = max(sum(statistics.median(one.passes[r, stage.index, part])
+                          for part in parts if one.passes.get((r, stage.index, part)))
                       for one in all_times if (r, stage.index, kind) in one.passes)
-        yield _row(f"{plan.stage_name(r, stage.index)} {kind}", predicted[kind + "_s"],
-                   slowest, _time)
+        yield _row(f"{name} {kind}", predicted[kind + "_s"], slowest, _time)
     ranks = [rank for team in stage.teams for rank in team.ranks]
-    yield _row(f"{plan.stage_name(r, stage.index)} optimizer",
-               predicted.get("optimizer_s", 0),
+    replicas = [team.parallelism.dp_degree * team.parallelism.cp_degree
+                for team in stage.teams]
+    if sum(replicas) > 1 and not plan.replicated:
+        yield _row(f"{name} gradient sync", predicted.get("sync_s", 0),
+                   timed_run.sync_seconds(all_times, ranks), _time)
+    yield _row(f"{name} optimizer", predicted.get("optimizer_s", 0),
                max(statistics.median(all_times[rank].updates) for rank in ranks), _time)
 
 

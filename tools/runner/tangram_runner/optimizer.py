@@ -81,10 +81,27 @@ class Optimizer:
     @torch.no_grad()
     def step(self, scale=1.0):
         """`scale` is that of the loss, and so of its gradients."""
+        parts = {}  # From replicas to the (shard, new values of its part) that they share.
         for shard in self.run.shards.values():
-            self._step(shard, scale)
+            part = self._step(shard, scale)
+            if part is not None:
+                parts.setdefault(shard.region_split.ranks, []).append((shard, part))
+        for ranks, shared in sorted(parts.items()):
+            self._gather(ranks, shared)
+
+    def _gather(self, ranks, shared):
+        """One all-gather for all parameters with the same replicas."""
+        flat = torch.cat([part for _, part in shared])
+        rows = torch.stack(self.run.fabric.all_gather(flat, ranks))
+        begin = 0
+        for shard, part in shared:
+            columns = rows[:, begin:begin + len(part)]
+            begin += len(part)
+            shard.set_box(columns.reshape(-1)[:shard.region_split.size]
+                          .view(shape(shard.region)))
 
     def _step(self, shard, scale):
+        """Returns the new values of a part if replicas have yet to share them."""
         split = shard.region_split
         # Without ZeRO, replicas all step the whole.
         shares = shard.zero > 0
@@ -106,7 +123,9 @@ class Optimizer:
         shard.clear()
         if own_values:
             shard.set_part(values)
-            return
+            return None
+        if shares and len(split.ranks) > 1 and not others_wait:
+            return values
         if shares:
             values = split.whole(values)
         values = values.view(shape(shard.region))
@@ -114,3 +133,4 @@ class Optimizer:
             self.exchange.keep_new(self.run, shard, values)
         else:
             shard.set_box(values)
+        return None

@@ -2,9 +2,10 @@
 own, with the runner's own passes. Nothing is sent meanwhile."""
 
 import dataclasses
+import math
 import statistics
 import time
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import torch
 
@@ -17,7 +18,18 @@ from .plan import Offload
 from .silent import Silent
 from .stage_run import StageRun
 
-WARM_UP, LEAST_ROUNDS, MOST_ROUNDS, ENOUGH_S = 2, 3, 15, 0.5
+WARM_UP = 2
+
+
+class Effort(NamedTuple):
+    """How long each piece is timed."""
+    least_blocks: int = 3
+    enough_s: float = 0.15
+
+
+# A kernel that gives a process a share of a core takes it away for milliseconds at a
+# time. A block of rounds is longer than that, so that its mean is what a run gets.
+BLOCK_S = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +63,12 @@ def pieces_of(run):
         names = spec.operators
         whole = Piece(spec, None, team.parallelism, samples)
         result.setdefault(whole, (Cut(layer, 0), Cut(layer + 1, 0)))
-        # Operators on routed tokens have no sizes of their own.
-        for op, name in enumerate(names if not spec.num_experts else ()):
+        for op, name in enumerate(names):
             last = op + 1 == len(names)
-            result.setdefault(
-                dataclasses.replace(whole, operator=name),
-                (Cut(layer, op), Cut(layer + 1, 0) if last else Cut(layer, op + 1)))
+            cuts = Cut(layer, op), Cut(layer + 1, 0) if last else Cut(layer, op + 1)
+            # Operators on routed tokens have no sizes of their own.
+            if not any(one.discrete for cut in cuts for one in run.live[cut]):
+                result.setdefault(dataclasses.replace(whole, operator=name), cuts)
     return result
 
 
@@ -65,45 +77,72 @@ class _NoExchange:
         return False
 
 
-def measure(run, piece, begin, end, clock):
-    """Returns Figures of a piece on this rank."""
-    alone = _run_of(run, begin, end)
+def steady(step, clock, effort=Effort(), agree=lambda seconds: seconds):
+    """Medians of the times that `step` returns, over means of blocks of steps. Ranks that
+    talk in a step `agree` on its length, so that all take as many."""
+    for _ in range(WARM_UP):
+        before = clock()
+        step()
+        once_s = clock() - before
+    once_s = max(agree(once_s), 1e-6)
+    rounds = math.ceil(BLOCK_S / once_s)
+    blocks = []
+    for _ in range(max(effort.least_blocks,
+                       math.ceil(effort.enough_s / (rounds * once_s)))):
+        block = [step() for _ in range(rounds)]
+        blocks.append([statistics.mean(times) for times in zip(*block)])
+    return [statistics.median(times) for times in zip(*blocks)]
+
+
+def measure(run, piece, begin, end, clock, effort=Effort(), fabric=None):
+    """Returns Figures of a piece on this rank. With a fabric, the ranks of the team talk,
+    and all are to call it."""
+    alone = _run_of(run, begin, end, fabric)
+
+    def agree(seconds):
+        if fabric is None:
+            return seconds
+        longest = torch.tensor(seconds, dtype=torch.float64)
+        return float(fabric.all_reduce_max(longest, run.team.ranks))
     inputs = _values(alone, begin, run.live)
-    gradients = {} if alone.is_last else _values(alone, end, run.live, gradients=True)
-    rounds, start = [], clock()
-    while len(rounds) < WARM_UP + LEAST_ROUNDS or (
-            clock() - start < ENOUGH_S and len(rounds) < WARM_UP + MOST_ROUNDS):
+    gradients = {} if alone.is_last else _values(alone, end, run.live)
+
+    def step():
         before = clock()
         alone.forward(0, inputs)
         between = clock()
         alone.backward(0, gradients)
-        rounds.append((between - before, clock() - between))
-    forward_s, backward_s = map(statistics.median, zip(*rounds[WARM_UP:]))
+        return between - before, clock() - between
+
+    forward_s, backward_s = steady(step, clock, effort, agree)
     if piece.operator:
         return Figures(forward_s, backward_s)
     # Once more, for what is kept meanwhile.
     alone.forward(0, inputs)
     saved = alone.memory.bytes[DEVICE, ACTIVATIONS]
     alone.backward(0, gradients)
-    return Figures(forward_s, backward_s, saved, *_optimizer(alone, clock))
+    return Figures(forward_s, backward_s, saved, *_optimizer(alone, clock, effort))
 
 
-def _optimizer(alone, clock):
+def _optimizer(alone, clock, effort):
     """Seconds of a step, and the bytes that a layer holds between steps."""
     optimizer = Optimizer(alone.plan.optimizer, alone, _NoExchange())
-    seconds = []
-    for _ in range(LEAST_ROUNDS + 1):
+
+    def step():
         for shard in alone.shards.values():
             shard.flat_sums()
         before = clock()
         optimizer.step()
-        seconds.append(clock() - before)
+        return [clock() - before]
+
+    seconds, = steady(step, clock, effort)
     state = sum(alone.memory.peak[DEVICE, kind] for kind in (WEIGHTS, GRADIENTS, OPTIMIZER))
-    return statistics.median(seconds[1:]), state
+    return seconds, state
 
 
-def _run_of(run, begin, end):
+def _run_of(run, begin, end, fabric=None):
     """A stage between two cuts on this rank, unshared, as part of a plain pipeline."""
+    fabric = fabric or Silent(run.fabric.rank, run.fabric.device)
     team = dataclasses.replace(
         run.team, microbatches=None,
         parallelism=dataclasses.replace(run.team.parallelism, zero_stage=0))
@@ -117,19 +156,16 @@ def _run_of(run, begin, end):
                       for i, other in enumerate(run.plan.pipelines))
     plan = dataclasses.replace(run.plan, pipelines=pipelines, sync="all-reduce")
     return StageRun(plan, run.pipeline_index, stage, team,
-                    Silent(run.fabric.rank, run.fabric.device), run.live, run.settings)
+                    fabric, run.live, run.settings)
 
 
-def _values(alone, cut, live, gradients=False):
+def _values(alone, cut, live):
     """Random tensors of what lives at a cut."""
     result = {}
     for one in live[cut]:
         size = shape(live_box(one, alone.plan.sequence_length, alone.team, alone.place))
-        if not one.discrete:
-            result[one.name] = torch.randn(size, dtype=alone.settings.dtype,
-                                           device=alone.fabric.device)
-        elif not gradients:
-            raise AssertionError("a piece begins among routed tokens")
+        result[one.name] = torch.randn(size, dtype=alone.settings.dtype,
+                                       device=alone.fabric.device)
     return result
 
 

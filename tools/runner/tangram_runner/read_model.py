@@ -64,6 +64,8 @@ def _layer(spec):
     layer = Layer(kind, **{name: spec.integer(name, int(name in needed), most)
                            for name, most in LARGEST.items()},
                   **{name: spec.boolean(name) for name in SWITCHES})
+    if kind != "TRANSFORMER" and layer.num_experts:
+        raise PlanError(spec.path("num_experts"), layer.num_experts, f"0, as the layer is {kind}")
     if layer.cached_heads and layer.num_heads % layer.cached_heads:
         raise PlanError(spec.path("num_kv_heads"), layer.num_kv_heads,
                         f"a divisor of num_heads, {layer.num_heads}")

@@ -18,7 +18,9 @@ from .operators import full_name, operator_at
 from .operators.attention import key_sharers
 from .model import positions_between
 
-TAG = 1 << 30  # Above the tags of borders.
+# Above the tags of borders: of new weights, and of gradients.
+TAG = 1 << 30
+GRADIENT_TAG = TAG + (1 << 29)
 
 
 def parameters_of(plan, stage):
@@ -110,8 +112,10 @@ class GradientSync:
         held = holders(plan)
         # Parameters of several teams, in one order.
         self.shared = {name: held[name] for name in sorted(held) if len(held[name]) > 1}
+        self.most_holders = max(map(len, self.shared.values()), default=0)
         self.kept = {}  # From (name, holder) to its own sum of a region, with zero2.
         self.new = {}  # From (name, holder) to new values of a region.
+        self.moves = {}  # From (number of a name, sender, receiver) to Moves.
 
     def after_pass(self, run, microbatch):
         """A pass of `run` has added the gradients of its parameters."""
@@ -154,9 +158,11 @@ class GradientSync:
                         team == run.team):
                     yield name, number, held, i, run.shards[name]
 
-    def _tag(self, number, held, i, j, turn):
-        index = ((turn * len(self.shared) + number) * len(held) + i) * len(held) + j
-        return TAG + index
+    def _tag(self, number, i, j, turn):
+        """Of a parameter's message from its holder i to its holder j, like no other:
+        two ranks may send and receive in unlike orders."""
+        n = self.most_holders
+        return TAG + ((turn * len(self.shared) + number) * n + i) * n + j
 
     def _turns(self, holder):
         """The microbatches after which a holder sends its gradients."""
@@ -166,46 +172,107 @@ class GradientSync:
         return [m for m in range(self.plan.pipelines[r].num_microbatches)
                 if team.runs(m)]
 
-    def _moves(self, sender, receiver):
-        """Of gradients, to the receiver's region."""
-        layouts = [_layout(sender), {rank: self._region(receiver, box)
-                                     for rank, box in _layout(receiver).items()}]
-        return moves(*layouts)
+    def _moves(self, number, held, i, j):
+        """Of gradients, to the receiver's region. Each replica receives a part of it."""
+        if (number, i, j) not in self.moves:
+            self.moves[number, i, j] = moves(
+                _layout(held[i]), {rank: self._part(held[j], rank, box)
+                                   for rank, box in _layout(held[j]).items()})
+        return self.moves[number, i, j]
+
+    def _part(self, holder, rank, box):
+        """What a replica receives of the region of its box."""
+        _, _, team, parameter = holder
+        ranks = replicas(team, parameter, rank)
+        return _even_parts(self._region(holder, box), len(ranks))[ranks.index(rank)]
 
     def _region(self, holder, box):
         return region(self.plan, holder[0], holder[3], box)
 
     def _send_gradients(self, run, turn):
+        """One message to each rank and stage that needs gradients of this stage."""
+        buckets = {}
         for name, number, held, i, shard in self._held_by(run):
             whole = shard.take_box()
             mine = whole[within(shard.region, shard.box)]
             before = self.kept.get((name, i))
             self.kept[name, i] = mine.clone() if before is None else before + mine
             for j, receiver in enumerate(held):
-                if i == j:
-                    continue
-                for move in self._moves(held[i], receiver):
+                for move in self._moves(number, held, i, j) if i != j else ():
                     if move.source == self.fabric.rank:
                         part = whole[within(move.box, shard.box)]
-                        self.fabric.send(part.reshape(-1), move.target,
-                                         self._tag(number, held, i, j, turn))
+                        buckets.setdefault((move.target, *receiver[:2]), []).append(
+                            part.reshape(-1))
+        mine = run.pipeline_index, run.stage.index
+        for (target, *stage), parts in buckets.items():
+            self.fabric.send(torch.cat(parts), target,
+                             self._gradient_tag(mine, stage, turn))
+
+    def _gradient_tag(self, sender, receiver, turn):
+        counts = [len(pipeline.stages) for pipeline in self.plan.pipelines]
+        one, other = (sum(counts[:r]) + stage for r, stage in (sender, receiver))
+        return GRADIENT_TAG + (turn * sum(counts) + one) * sum(counts) + other
 
     def _receive_gradients(self, run):
-        for name, number, held, j, shard in self._held_by(run):
-            total = torch.zeros(shape(shard.region), device=self.fabric.device,
+        parts = self._received(run)
+        totals = []
+        for name, _, held, j, shard in self._held_by(run):
+            own = self._part(held[j], self.fabric.rank, shard.box)
+            total = torch.zeros(shape(own), device=self.fabric.device,
                                 dtype=shard.settings.gradient_dtype)
+            for i in range(len(held)):
+                if i != j:
+                    total += parts[name, i]
+                    continue
+                # None: a group without microbatches.
+                mine = self.kept.pop((name, j), None)
+                total += 0 if mine is None else mine[within(own, shard.region)]
+            totals.append((shard, own, total))
+        self._share(totals)
+
+    def _received(self, run):
+        """From (name, sender) to the sum of what it sent for this rank's part."""
+        buckets, parts = {}, {}
+        for name, number, held, j, shard in self._held_by(run):
+            own = self._part(held[j], self.fabric.rank, shard.box)
             for i, sender in enumerate(held):
                 if i == j:
-                    # None: a group without microbatches.
-                    mine = self.kept.pop((name, j), None)
-                    total += 0 if mine is None else mine
                     continue
-                part = torch.zeros_like(total)
-                for turn in self._turns(sender):
-                    self._receive(part, shard.region, self._moves(sender, held[j]),
-                                  self._tag(number, held, i, j, turn))
-                total += part
-            shard.set_region_sums(total)
+                parts[name, i] = torch.zeros(shape(own), device=self.fabric.device,
+                                             dtype=shard.settings.gradient_dtype)
+                for move in self._moves(number, held, i, j):
+                    if move.target == self.fabric.rank:
+                        _, moved = buckets.setdefault((move.source, *sender[:2]),
+                                                      (sender, []))
+                        moved.append((parts[name, i], within(move.box, own), move.box))
+        mine = run.pipeline_index, run.stage.index
+        for (source, *stage), (sender, moved) in buckets.items():
+            sizes = [volume(box) for _, _, box in moved]
+            for turn in self._turns(sender):
+                message = self.fabric.receive(sum(sizes), moved[0][0].dtype, source,
+                                              self._gradient_tag(stage, mine, turn))
+                for (part, at, box), values in zip(moved, message.split(sizes)):
+                    part[at] += values.view(shape(box))
+        return parts
+
+    def _share(self, totals):
+        """Replicas gather the parts of each other, all at once."""
+        groups = {}
+        for shard, own, total in totals:
+            if own == shard.region:
+                shard.set_region_sums(total)
+            else:
+                groups.setdefault(shard.ranks, []).append((shard, own, total))
+        for ranks, shared in sorted(groups.items()):
+            flat = torch.cat([total.reshape(-1) for _, _, total in shared])
+            rows = self.fabric.all_gather(flat, ranks)
+            begin = 0
+            for shard, own, total in shared:
+                end = begin + total.numel()
+                dim = next(i for i, pair in enumerate(own) if pair != shard.region[i])
+                shard.set_region_sums(torch.cat(
+                    [row[begin:end].view(total.shape) for row in rows], dim))
+                begin = end
 
     def _receive(self, tensor, box, to_come, tag):
         for move in to_come:
@@ -230,7 +297,7 @@ class GradientSync:
                     if move.source == self.fabric.rank:
                         part = values[within(move.box, shard.region)]
                         self.fabric.send(part.reshape(-1), move.target,
-                                         self._tag(number, held, i, j, 0))
+                                         self._tag(number, i, j, 0))
 
     def _weight_moves(self, held, i, receiver):
         """The first holder of a pipeline sends its region to the other pipelines."""
@@ -255,8 +322,20 @@ class GradientSync:
                 whole[within(shard.region, shard.box)] = mine
                 for i in range(len(held)):
                     self._receive(whole, shard.box, self._weight_moves(held, i, held[j]),
-                                  self._tag(number, held, i, j, 0))
+                                  self._tag(number, i, j, 0))
                 shard.set_box(whole)
+
+
+def _even_parts(box, count):
+    """Equal parts along the longest dimension, or the box `count` times."""
+    sizes = [end - begin for begin, end in box]
+    size = max(sizes)
+    if count == 1 or min(sizes) == 0 or size % count:
+        return [box] * count
+    dim, length = sizes.index(size), size // count
+    begin = box[dim][0]
+    return [(*box[:dim], (begin + i * length, begin + (i + 1) * length), *box[dim + 1:])
+            for i in range(count)]
 
 
 def _layout(holder):

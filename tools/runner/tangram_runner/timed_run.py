@@ -9,8 +9,13 @@ import statistics
 class Times:
     """Of one rank, in seconds."""
     iterations: list = dataclasses.field(default_factory=list)
+    # Each step has: what the optimizer takes, and new weights on their way between ranks;
+    # and clock times when adding up gradients began and ended.
     updates: list = dataclasses.field(default_factory=list)
-    # From (pipeline, stage, "forward" or "backward") to those of each microbatch.
+    gathers: list = dataclasses.field(default_factory=list)
+    syncs: list = dataclasses.field(default_factory=list)
+    # From (pipeline, stage, "forward", "backward" or "weights") to those of each
+    # microbatch.
     passes: dict = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list))
     # From (channel, tag, sender, receiver) to clock times of each step, on the machine's
@@ -25,9 +30,11 @@ def watch(trainer, clock):
     """Returns the Times that the trainer fills from now on."""
     times = Times()
     for run in trainer.runs.values():
-        for kind in ("forward", "backward"):
-            setattr(run, kind, _timed(getattr(run, kind), clock, times.passes[
+        for kind, name in (("forward", "forward"), ("backward", "backward"),
+                           ("weights", "weight_gradients")):
+            setattr(run, name, _timed(getattr(run, name), clock, times.passes[
                 run.pipeline_index, run.stage.index, kind]))
+    trainer.sync = _TimedSync(trainer.sync, clock, times)
     fabric = trainer.fabric
     send, receive = fabric.send, fabric.receive
 
@@ -45,6 +52,21 @@ def watch(trainer, clock):
     return times
 
 
+class _TimedSync:
+    """A GradientSync whose sums are timed."""
+
+    def __init__(self, sync, clock, times):
+        self._sync, self._clock, self._times = sync, clock, times
+
+    def __getattr__(self, name):
+        return getattr(self._sync, name)
+
+    def __call__(self):
+        before = self._clock()
+        self._sync()
+        self._times.syncs.append((before, self._clock()))
+
+
 def _timed(function, clock, seconds):
     def wrapped(*arguments):
         before = clock()
@@ -59,10 +81,28 @@ def step(trainer, times, number, clock):
     before = clock()
     loss = trainer.gradients(number)
     between = clock()
+    gathers, gather = [], trainer.fabric.all_gather
+    gather_new = trainer.sync.gather_new
+    trainer.fabric.all_gather = _timed(gather, clock, gathers)
+    trainer.sync.gather_new = _timed(gather_new, clock, gathers)
     trainer.update()
-    times.iterations.append(clock() - before)
-    times.updates.append(clock() - between)
+    trainer.fabric.all_gather, trainer.sync.gather_new = gather, gather_new
+    end = clock()
+    times.iterations.append(end - before)
+    times.gathers.append(sum(gathers))
+    times.updates.append(end - between - sum(gathers))
     return loss
+
+
+def sync_seconds(all_times, ranks):
+    """Median time in which `ranks` add up gradients and gather new weights: from when
+    the last of them is ready."""
+    seconds = []
+    for syncs, gathers in zip(zip(*(all_times[rank].syncs for rank in ranks)),
+                              zip(*(all_times[rank].gathers for rank in ranks))):
+        begins, ends = zip(*syncs)
+        seconds.append(max(ends) - max(begins) + max(gathers))
+    return statistics.median(seconds)
 
 
 def border_seconds(all_times, pipeline, border):

@@ -47,6 +47,8 @@ TEST(CompleteTest, OffersValuesThatHaveNames) {
   EXPECT_THAT(Candidates({"devices", "H100"}), Contains("H100-NVL"));
   EXPECT_THAT(Candidates({"plan", "--parallelizer", "al"}),
               ElementsAre("alpa", "all"));
+  EXPECT_THAT(Candidates({"plan", "--runtime", "a"}),
+              ElementsAre("any", "auto", "aceso", "alpa"));
   EXPECT_THAT(Candidates({"plan", "--precision", "fp"}),
               ElementsAre("fp32", "fp16", "fp8"));
   EXPECT_THAT(Candidates({"plan", "--optimizer", ""}),

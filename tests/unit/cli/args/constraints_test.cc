@@ -41,10 +41,10 @@ TEST(MakeConstraintsTest, RuntimeAnyIsNoConstraint) {
   EXPECT_TRUE(constraints.none());
 }
 
-TEST(MakeConstraintsTest, NothingTypedIsNoConstraint) {
+TEST(MakeConstraintsTest, NothingTypedIsRuntimeAuto) {
   ASSERT_OK_AND_ASSIGN(const PlanConstraints constraints,
                        MakeConstraints({}, kNumLayers));
-  EXPECT_TRUE(constraints.none());
+  EXPECT_EQ(constraints, PlanConstraints{.runtime = kAutoRuntime});
 }
 
 void Refuses(const ConstraintChoice& choice, const std::string& message) {
@@ -56,6 +56,7 @@ TEST(MakeConstraintsTest, RefusalsNameTheOption) {
   Refuses({.tp_degrees = {"a100="}}, "--tp: a100=; expected");
   Refuses({.tp_degrees = {"=4"}}, "--tp: =4; expected");
   Refuses({.dp_degrees = {"0"}}, "--dp: 0; expected a positive integer");
+  Refuses({.runtime = "x"}, "--runtime: x; expected auto, any or one of flag");
   Refuses({.max_stages = {"-1"}}, "--max-stages: -1; expected");
   Refuses({.exclude_nodes = {"t4-[0"}}, "--exclude-node: ");
   for (const char* pin : {"a100", "5=", "11-5=a100", "34=a100", "x-3=a100"}) {

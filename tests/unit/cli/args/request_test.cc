@@ -80,16 +80,12 @@ TEST_F(MakePlanRequestTest, NamesAreChecked) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fp12")));
 }
 
-TEST(DefaultParallelizerTest, SuitsTheModel) {
-  EXPECT_EQ(*DefaultParallelizer(TestModel(2), ""), "aceso");
-  EXPECT_EQ(*DefaultParallelizer(TestMoeModel(2), ""), "uniform");
-}
-
 TEST(DefaultParallelizerTest, SuitsTheRuntime) {
   EXPECT_EQ(*DefaultParallelizer(TestModel(2), "aceso"), "aceso");
   EXPECT_EQ(*DefaultParallelizer(TestModel(2), "galvatron"),
             "galvatron,uniform");
   EXPECT_EQ(*DefaultParallelizer(TestModel(2), "auto"), "auto");
+  EXPECT_EQ(*DefaultParallelizer(TestMoeModel(2), ""), "auto");
   EXPECT_THAT(DefaultParallelizer(TestModel(2), "x"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("constraints.runtime: x; expected one of")));

@@ -101,7 +101,8 @@ TEST(ProfileOptionTest, ReachesThePlan) {
             "ffn_hidden_size: 1024, vocab_size: 1000}");
   const Outcome outcome =
       RunWith({"plan", "--cluster", cluster, "--model", model, "--seq", "128",
-               "--global-batch", "4", "--profile", profile});
+               "--global-batch", "4", "--profile", profile, "--runtime", "any",
+               "--parallelizer", "aceso"});
   EXPECT_EQ(outcome.code, ExitCode::kOk) << outcome.err;
   // Each replica runs two samples through two layers of 0.2 + 0.4 s.
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("iteration time   1.20 s"),

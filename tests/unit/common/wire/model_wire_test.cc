@@ -37,7 +37,9 @@ TEST(ModelWireTest, NoFieldIsLost) {
                     if (!decoded.ok()) return decoded.status();
                     return ToProto(*decoded);
                   }),
-              ::testing::IsEmpty());
+              // Both fit the other layers, so neither changes alone.
+              ::testing::UnorderedElementsAre("layer_types.kind",
+                                              "layer_types.hidden_size"));
 }
 
 TEST(ModelWireTest, SlicesSurviveTheRoundTrip) {
@@ -112,8 +114,41 @@ TEST(ModelWireTest, LayersThatContradictThemselvesAreRefused) {
   refused("vocab_size: 0; expected a positive integer",
           [](v1::LayerSpec& layer) {
             layer.set_kind(v1::LayerSpec::HEAD);
+            layer.set_num_experts(0);
             layer.set_vocab_size(0);
           });
+  refused("num_experts: 8; expected 0, as the layer is a head",
+          [](v1::LayerSpec& layer) { layer.set_kind(v1::LayerSpec::HEAD); });
+}
+
+// The costs of a pipeline count one embedding and one head.
+TEST(ModelWireTest, AModelIsAnEmbeddingLayersAndAHead) {
+  const auto refused = [](int run, int type, absl::string_view text) {
+    v1::Model message = ToProto(TestModel(4));
+    message.mutable_layers(run)->set_layer_type(type);
+    EXPECT_THAT(FromProto(message),
+                StatusIs(absl::StatusCode::kInvalidArgument, text));
+  };
+  refused(0, 1,
+          "layers[0].kind: a transformer layer; expected an embedding as the "
+          "first layer");
+  refused(1, 0,
+          "layers[1].kind: an embedding; expected a transformer layer between "
+          "the first and the last");
+  refused(1, 2,
+          "layers[1].kind: a head; expected a transformer layer between the "
+          "first and the last");
+  refused(2, 1,
+          "layers[5].kind: a transformer layer; expected a head as the last "
+          "layer");
+  refused(2, 0,
+          "layers[5].kind: an embedding; expected a head as the last layer");
+  v1::Model message = ToProto(TestModel(4));
+  message.mutable_layers()->DeleteSubrange(1, 2);
+  EXPECT_THAT(FromProto(message),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "layers: 1 layers; expected an embedding, transformer "
+                       "layers and a head"));
 }
 
 // Latent attention has no key and value heads.

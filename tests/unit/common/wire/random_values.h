@@ -142,8 +142,8 @@ class RandomValues {
     return cluster;
   }
 
-  LayerSpec Layer() {
-    LayerSpec layer{.kind = static_cast<LayerKind>(Int(0, 2))};
+  LayerSpec Layer(LayerKind kind) {
+    LayerSpec layer{.kind = kind};
     for (int LayerSpec::*dimension :
          {&LayerSpec::hidden_size, &LayerSpec::num_heads,
           &LayerSpec::num_kv_heads, &LayerSpec::head_dim,
@@ -157,6 +157,7 @@ class RandomValues {
       layer.*dimension = Int(1, kMaxExperts);  // The smallest of their limits.
     }
     layer.experts_per_token = Int(1, layer.num_experts);
+    if (kind != LayerKind::kTransformer) layer.num_experts = 0;
     for (bool LayerSpec::*flag :
          {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,
           &LayerSpec::linear_bias, &LayerSpec::norm_bias, &LayerSpec::qkv_bias,
@@ -166,18 +167,21 @@ class RandomValues {
     return layer;
   }
 
-  // Up to 3 kinds of layers in random order.
+  // An embedding, two kinds of layers in random order, and a head.
   ModelSpec Model() {
-    LayerSpec kinds[] = {Layer(), Layer(), Layer()};
+    LayerSpec kinds[] = {
+        Layer(LayerKind::kEmbedding), Layer(LayerKind::kTransformer),
+        Layer(LayerKind::kTransformer), Layer(LayerKind::kHead)};
     for (LayerSpec& layer : kinds) {
       layer.hidden_size = kinds[0].hidden_size;
       layer.vocab_size = kinds[0].vocab_size;
       layer.tied_embeddings = kinds[0].tied_embeddings;
     }
-    ModelSpec model{.name = Name("model")};
+    ModelSpec model{.name = Name("model"), .layers = {kinds[0]}};
     for (int i = Int(1, 20); i > 0; --i) {
-      model.layers.push_back(kinds[Int(0, 2)]);
+      model.layers.push_back(kinds[Int(1, 2)]);
     }
+    model.layers.push_back(kinds[3]);
     if (Bool()) model.details = Details();
     return model;
   }

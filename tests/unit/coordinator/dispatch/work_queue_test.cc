@@ -363,7 +363,7 @@ TEST(WorkQueueTest, AnExcludedWorkerIsNotLeasedTheTask) {
 TEST(WorkQueueTest, ATaskIsGivenUpWhereItWaits) {
   WorkQueue queue(kOptions);
   const std::vector<TaskId> tasks = AddTasks(queue, queue.OpenBatch(kAceso), 3);
-  queue.GiveUp(tasks[1]);
+  queue.GiveUp(tasks[1], 0);
   queue.CheckInvariants();
   EXPECT_EQ(queue.num_pending(), 2);
   const WorkerId worker = queue.AddWorker({kAceso}, 3, 0);
@@ -548,7 +548,7 @@ class QueueState {
     if (open_.empty()) return;
     const TaskId task = *open_.begin();
     if (queue_.IsHeld(task)) return;
-    queue_.GiveUp(task);
+    queue_.GiveUp(task, now_s_);
     open_.erase(task);
   }
 

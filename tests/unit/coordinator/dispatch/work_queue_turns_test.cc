@@ -1,6 +1,7 @@
 // Workers that come back under the same identity, go away with what they hold,
 // or stay silent about it.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/dispatch/work_queue.h"
@@ -22,8 +23,18 @@ class WorkQueueTurnsTest : public ::testing::Test {
   TaskId AddTask() { return queue_.AddTask(queue_.OpenBatch(kAdapter)); }
   bool Complete(WorkerId worker, TaskId task, double now_s) {
     std::vector<WorkerId> others;
+    queue_.Heard(worker, now_s);
     queue_.CheckInvariants();
     return queue_.Complete(worker, task, now_s, &others);
+  }
+
+  // Has `worker` answer `count` tasks that take it so long each.
+  void Prove(WorkerId worker, double now_s, int count = 1, double takes_s = 0) {
+    for (int i = 0; i < count; ++i, now_s += takes_s) {
+      const TaskId task = AddTask();
+      ASSERT_THAT(queue_.LeaseTo(worker, now_s), ElementsAre(task));
+      ASSERT_TRUE(Complete(worker, task, now_s + takes_s));
+    }
   }
 
   const AdapterId kAdapter{"aceso", "1"};
@@ -88,14 +99,79 @@ TEST_F(WorkQueueTurnsTest, TwoWorkersThatDieOfATaskInTurnGiveItUp) {
   EXPECT_EQ(queue_.num_pending(), 0);
 }
 
-TEST_F(WorkQueueTurnsTest, ThreeWorkersThatDieOfATaskGiveItUp) {
+TEST_F(WorkQueueTurnsTest, ThreeProvenWorkersThatDieOfATaskGiveItUp) {
+  std::vector<WorkerId> workers;
+  for (const char* host : {"a", "b", "c", "spare"}) {
+    workers.push_back(Dial(host, 0));
+    Prove(workers.back(), 0);
+  }
   const TaskId task = AddTask();
-  Dial("spare", 0);
-  for (const char* host : {"a", "b", "c"}) {
-    const WorkerId worker = Dial(host, 0);
-    ASSERT_THAT(queue_.LeaseTo(worker, 0), ElementsAre(task));
-    EXPECT_THAT(queue_.RemoveWorker(worker, 0).given_up,
-                SizeIs(host[0] == 'c' ? 1 : 0));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_THAT(queue_.LeaseTo(workers[i], 0), ElementsAre(task));
+    EXPECT_THAT(queue_.RemoveWorker(workers[i], 0).given_up,
+                SizeIs(i == 2 ? 1 : 0));
+  }
+}
+
+// They never answered anything, so they say nothing about the task.
+TEST_F(WorkQueueTurnsTest,
+       UnprovenWorkersThatHangUpEndNoTaskWhileAProvenOneIs) {
+  const WorkerId honest = Dial("honest", 0);
+  Prove(honest, 0);
+  const TaskId first = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(honest, 0), ElementsAre(first));
+  const TaskId task = AddTask();
+  for (int i = 0; i < 10; ++i) {
+    const WorkerId bad = Dial("bad" + std::to_string(i), 0);
+    ASSERT_THAT(queue_.LeaseTo(bad, 0), ElementsAre(task));
+    EXPECT_THAT(queue_.RemoveWorker(bad, 0).given_up, IsEmpty());
+  }
+  EXPECT_TRUE(Complete(honest, first, 1));
+  // It may be restarted while it works on the task.
+  ASSERT_THAT(queue_.LeaseTo(honest, 1), ElementsAre(task));
+  const WorkerId restarted = Dial("honest", 1);
+  EXPECT_THAT(queue_.RemoveWorker(honest, 1).given_up, IsEmpty());
+  ASSERT_THAT(queue_.LeaseTo(restarted, 40), ElementsAre(task));
+  EXPECT_TRUE(Complete(restarted, task, 41));
+}
+
+TEST_F(WorkQueueTurnsTest, ATaskThatKillsNewWorkersIsGivenUpOnceEachHadIt) {
+  const TaskId task = AddTask();
+  std::vector<WorkerId> workers;
+  for (const char* host : {"a", "b", "c", "d"}) {
+    workers.push_back(Dial(host, 0));
+  }
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_THAT(queue_.LeaseTo(workers[i], 0), ElementsAre(task));
+    const auto lost = queue_.RemoveWorker(workers[i], 0);
+    ASSERT_THAT(lost.given_up, SizeIs(i == 3 ? 1 : 0));
+    if (i == 3) {
+      EXPECT_EQ(lost.given_up[0].num_losses, 4);
+    }
+  }
+}
+
+// Else three sources that answer some queries could end any other, again and
+// again.
+TEST_F(WorkQueueTurnsTest, LossesOfWorkersThatAreLostOftenEndNoTask) {
+  const WorkerId honest = Dial("honest", 0);
+  Prove(honest, 0);
+  for (int round = 0; round < 3; ++round) {
+    const double now_s = round;
+    std::vector<WorkerId> bad;
+    for (const char* host : {"a", "b", "c"}) {
+      bad.push_back(Dial(host, now_s));
+      Prove(bad.back(), now_s);
+    }
+    const TaskId task = AddTask();
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_THAT(queue_.LeaseTo(bad[i], now_s), ElementsAre(task));
+      EXPECT_THAT(queue_.RemoveWorker(bad[i], now_s).given_up,
+                  SizeIs(round == 0 && i == 2 ? 1 : 0));
+    }
+    if (round == 0) continue;
+    ASSERT_THAT(queue_.LeaseTo(honest, now_s), ElementsAre(task));
+    EXPECT_TRUE(Complete(honest, task, now_s));
   }
 }
 
@@ -133,7 +209,7 @@ TEST_F(WorkQueueTurnsTest, ConnectionsOfTheOnlyIdentityHelpEachOther) {
 
 TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsHedgedSoonerAndAskedLast) {
   WorkerId silent = Dial("silent", 0);
-  const WorkerId honest = Dial("honest", 0);
+  WorkerId honest = Dial("honest", 0);
   EXPECT_THAT(queue_.LeaseOrder(0), ElementsAre(silent, honest));
   double now_s = 0;
   // 30 s, halved each time, five times at most.
@@ -148,6 +224,9 @@ TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsHedgedSoonerAndAskedLast) {
     // Another connection changes nothing.
     queue_.RemoveWorker(silent, now_s);
     silent = Dial("silent", now_s);
+    // Nobody knows how long its tasks take; see the test of that.
+    queue_.RemoveWorker(honest, now_s);
+    honest = Dial("honest", now_s);
     queue_.CheckInvariants();
     now_s += 30.01;  // See the next test.
   }
@@ -189,6 +268,65 @@ TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsNotPassedOverIfItIsAlone) {
   EXPECT_THAT(queue_.LeaseTo(slow, 31), IsEmpty());
   queue_.Drain(honest);
   EXPECT_THAT(queue_.LeaseTo(slow, 31), ElementsAre(second));
+}
+
+// Four times the longest of its own, but a second at least.
+TEST_F(WorkQueueTurnsTest, AWorkerTakesTasksThatTakeMuchLongerThanItsOwn) {
+  const WorkerId slow = Dial("slow", 0);
+  for (const auto& [takes_s, waits_s] :
+       {std::pair(0.1, 30.0 / 32), {2.0, 8.0}, {10.0, 30.0}}) {
+    const WorkerId quick = Dial("quick", 0);
+    Prove(quick, 0, /*count=*/4, takes_s);
+    const TaskId task = AddTask();
+    ASSERT_THAT(queue_.LeaseTo(slow, 100), ElementsAre(task));
+    EXPECT_THAT(queue_.LeaseTo(quick, 99.9 + waits_s), IsEmpty());
+    EXPECT_THAT(queue_.LeaseTo(quick, 100.1 + waits_s), ElementsAre(task));
+    EXPECT_TRUE(Complete(slow, task, 150));
+    queue_.RemoveWorker(quick, 150);
+    queue_.CheckInvariants();
+  }
+}
+
+TEST_F(WorkQueueTurnsTest, AFewAnswersDoNotTellHowLongTasksTake) {
+  const WorkerId slow = Dial("slow", 0);
+  const WorkerId quick = Dial("quick", 0);
+  Prove(quick, 0, /*count=*/3);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(slow, 0), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(quick, 29), IsEmpty());
+}
+
+TEST_F(WorkQueueTurnsTest, ALateAnswerEndsThePauseButNotTheRank) {
+  const WorkerId slow = Dial("slow", 0);
+  const WorkerId quick = Dial("quick", 0);
+  const TaskId first = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(slow, 0), ElementsAre(first));
+  ASSERT_THAT(queue_.LeaseTo(quick, 31), ElementsAre(first));
+  EXPECT_TRUE(Complete(quick, first, 31));
+  const TaskId second = AddTask();
+  EXPECT_THAT(queue_.LeaseTo(slow, 32), IsEmpty());
+  queue_.NoteLateAnswer(slow, kAdapter, 32, 32);
+  EXPECT_EQ(queue_.TookBy(slow, kAdapter).longest_s, 32);
+  EXPECT_THAT(queue_.LeaseTo(slow, 32), ElementsAre(second));
+  EXPECT_THAT(queue_.LeaseOrder(32), ElementsAre(quick, slow));
+}
+
+TEST_F(WorkQueueTurnsTest, TasksGoToTheQuickestThatHaveAnswered) {
+  const WorkerId unproven = Dial("unproven", 0);
+  const WorkerId slow = Dial("slow", 0);
+  const WorkerId quick = Dial("quick", 0);
+  Prove(slow, 0, /*count=*/1, /*takes_s=*/2);
+  Prove(quick, 0, /*count=*/1, /*takes_s=*/1);
+  EXPECT_THAT(queue_.LeaseOrder(0), ElementsAre(quick, slow, unproven));
+}
+
+TEST_F(WorkQueueTurnsTest, AHolderOfATaskThatIsGivenUpWasSilent) {
+  const WorkerId silent = Dial("silent", 0);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 0), ElementsAre(task));
+  queue_.GiveUp(task, 60);
+  queue_.CheckInvariants();
+  EXPECT_TRUE(queue_.sources().IsSilent({.host = "silent"}, 60));
 }
 
 TEST_F(WorkQueueTurnsTest, TheFirstToAnswerHasNotBeenOvertaken) {

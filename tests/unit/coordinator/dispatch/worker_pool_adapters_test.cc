@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -200,17 +201,31 @@ TEST_F(SilentVersionsTest, AVersionThatWasSilentIsWaitedForTwiceAsLong) {
   EXPECT_FALSE(asking.result.get().ok());
 }
 
-TEST_F(SilentVersionsTest, AVersionThatHasAnsweredIsWaitedForLonger) {
-  AskAndAnswer(kOld, older_, 1);
+// 16 times the longest that its answers took: from 60 s to 300 s.
+class PatienceTest
+    : public SilentVersionsTest,
+      public ::testing::WithParamInterface<std::pair<double, double>> {};
+
+TEST_P(PatienceTest, AVersionWhoseAnswersTakeLongIsWaitedForLonger) {
+  const auto [took_s, waits_s] = GetParam();
   Asking asking = Ask(kOld);
+  const TaskId task = older_.connection.AwaitLeases(1)[0];
+  PassTo(took_s);
+  AnswerWith(older_.id, task, 1);
+  EXPECT_TRUE(asking.result.get().ok());
+  asking = Ask(kOld);
   older_.connection.AwaitLeases(2);
-  PassTo(299);
+  PassTo(took_s + waits_s - 1);
   EXPECT_TRUE(asking.IsWaiting());
-  // The other version has not answered yet: nobody has asked it.
-  PassTo(301);
+  PassTo(took_s + waits_s + 1);
   EXPECT_FALSE(asking.result.get().ok());
   EXPECT_EQ(pool_.FindAdapter("counting", nullptr)->id, kCounting);
 }
+
+INSTANTIATE_TEST_SUITE_P(Times, PatienceTest,
+                         ::testing::Values(std::pair(1.0, 60.0),
+                                           std::pair(10.0, 160.0),
+                                           std::pair(30.0, 300.0)));
 
 TEST_F(SilentVersionsTest, ABusyWorkerDoesNotTakeOver) {
   Asking other = Ask(kCounting);

@@ -135,7 +135,7 @@ WorkerIdentity Number(size_t number) { return {"", absl::StrCat(number)}; }
 
 TEST(WorkerQuarantineTest, MemoryIsBounded) {
   WorkerQuarantine quarantine({.max_rejections = 1, .window_s = 100});
-  constexpr size_t kMost = WorkerQuarantine::kMaxRecords;
+  constexpr size_t kMost = kMaxSources;
   for (size_t i = 0; i < kMost + 10; ++i) {
     quarantine.NoteRejection(FaultOf(Number(i)), static_cast<double>(i));
   }
@@ -150,7 +150,7 @@ TEST(WorkerQuarantineTest, WorkersInQuarantineAreForgottenLast) {
   WorkerQuarantine quarantine({.max_rejections = 2, .window_s = 100});
   quarantine.NoteRejection(FaultOf(kWorker), 0);
   quarantine.NoteRejection(FaultOf(kWorker), 1);
-  for (size_t i = 0; i < WorkerQuarantine::kMaxRecords + 10; ++i) {
+  for (size_t i = 0; i < kMaxSources + 10; ++i) {
     quarantine.NoteRejection(FaultOf(Number(i)), static_cast<double>(i + 2));
   }
   EXPECT_TRUE(quarantine.Holds(kWorker));
@@ -160,7 +160,7 @@ TEST(WorkerQuarantineTest, WorkersInQuarantineAreForgottenLast) {
 TEST(WorkerQuarantineTest, WorkersThatAreNotBlamedAreForgottenFirst) {
   WorkerQuarantine quarantine = AfterThreeIn100s();
   quarantine.NoteRejection(FaultOf(kWorker), 0);
-  for (size_t i = 0; i < WorkerQuarantine::kMaxRecords + 10; ++i) {
+  for (size_t i = 0; i < kMaxSources + 10; ++i) {
     quarantine.NoteFault(FaultOf(Number(i)), static_cast<double>(i + 1));
   }
   EXPECT_EQ(quarantine.Find(kWorker)->rejections, 1);

@@ -74,10 +74,19 @@ class DamagedJobsTest : public testing::DatabaseTest {
   }
   // Rewrites the tables in format 4, which had no seals.
   void RemoveSeals() {
-    ASSERT_THAT(Open()->RunScript("ALTER TABLE jobs DROP COLUMN request_seal; "
+    ASSERT_THAT(Open()->RunScript("ALTER TABLE jobs DROP COLUMN submit_seal; "
                                   "ALTER TABLE jobs DROP COLUMN outcome_seal; "
-                                  "ALTER TABLE jobs DROP COLUMN end_seal; "
+                                  "ALTER TABLE jobs DROP COLUMN row_seal; "
                                   "UPDATE tangram_schema SET version = 4;"),
+                IsOk());
+    RenameColumnsBack();
+  }
+  // Gives columns the names that they had before format 7.
+  void RenameColumnsBack() {
+    ASSERT_THAT(Open()->RunScript(
+                    "ALTER TABLE jobs RENAME COLUMN num_attempts TO attempts; "
+                    "ALTER TABLE jobs RENAME COLUMN cancel_wanted TO "
+                    "cancel_requested;"),
                 IsOk());
   }
 };
@@ -91,7 +100,7 @@ TEST_P(DamagedJobsTest, AFlippedBitIsNeverServed) {
   for (const auto& [id, column, named] :
        {std::tuple{"done", "result", "result"},
         std::tuple{"done", "request", "request"},
-        std::tuple{"done", "request_seal", "request"},
+        std::tuple{"done", "submit_seal", "request"},
         std::tuple{"done", "outcome_seal", "result"},
         std::tuple{"failed", "error_message", "result"}}) {
     const std::string sound = Column(column, id);
@@ -126,9 +135,9 @@ TEST_P(DamagedJobsTest, NumbersOutOfRangeAreDamage) {
   for (const auto& [column, values] :
        std::map<std::string, std::vector<int64_t>>{
            {"state", {-1, 5, 70, INT64_MAX, 2, 4}},
-           {"attempts", {-1, int64_t{1} << 40, INT64_MAX}},
+           {"num_attempts", {-1, int64_t{1} << 40, INT64_MAX}},
            {"losses", {-1, INT64_MAX}},
-           {"cancel_requested", {2, -1}},
+           {"cancel_wanted", {2, -1}},
            {"priority", {int64_t{1} << 40}},
            {"error_code", {-1, 17}}}) {
     for (const int64_t value : values) {
@@ -148,9 +157,9 @@ TEST_P(DamagedJobsTest, NumbersOutOfRangeAreDamage) {
 
 TEST_P(DamagedJobsTest, AnEndedJobNeverChanges) {
   for (const char* damage :
-       {"cancel_requested = 1", "attempts = 2", "losses = 1", "owner = 'you'",
+       {"cancel_wanted = 1", "num_attempts = 2", "losses = 1", "owner = 'you'",
         "submitted_s = 999", "started_s = 1", "finished_s = 1001",
-        "end_seal = 'x'"}) {
+        "row_seal = 'x'", "row_seal = ''"}) {
     NewStore();  // The tables exist from here on.
     Change("DELETE FROM jobs");
     Fill();
@@ -178,11 +187,11 @@ TEST_P(DamagedJobsTest, AJobIsNotForgottenBecauseItsEndChanged) {
 
 TEST_P(DamagedJobsTest, ACountOutOfRangeIsReportedAsItIs) {
   Fill();
-  Change("UPDATE jobs SET attempts = 1073741824 WHERE id = 'queued'");
+  Change("UPDATE jobs SET num_attempts = 1073741824 WHERE id = 'queued'");
   const auto store = NewStore();
   EXPECT_THAT(store->Claim("me", 10, 0), IsOkAndHolds(std::nullopt));
   ExpectDamaged(Get(*store, "queued"),
-                "attempts: 1073741824; expected 0 to 1073741823");
+                "num_attempts: 1073741824; expected 0 to 1073741823");
 }
 
 TEST_P(DamagedJobsTest, TablesOfAnotherFormAreNamed) {
@@ -214,8 +223,8 @@ TEST_P(DamagedJobsTest, ANumberThatLeavesNoRoomForOthersIsDamage) {
 // The queue goes on, and whoever waits for the job learns that it failed.
 TEST_P(DamagedJobsTest, ADamagedJobThatWaitsFails) {
   for (const char* damage :
-       {"request = 'plan other'", "attempts = 9223372036854775807",
-        "losses = -7", "cancel_requested = 9", "finished_s = 5"}) {
+       {"request = 'plan other'", "num_attempts = 9223372036854775807",
+        "losses = -7", "cancel_wanted = 9", "finished_s = 5"}) {
     Fill();
     Change(absl::StrCat("UPDATE jobs SET ", damage, " WHERE id = 'queued'"));
     const auto store = NewStore();
@@ -239,10 +248,10 @@ TEST_P(DamagedJobsTest, AJobWhoseStateChangedIsNotForgotten) {
   Fill();
   Change("UPDATE jobs SET state = 2 WHERE id = 'queued'");
   const auto store = NewStore();
-  EXPECT_THAT(store->Forget(/*age_s=*/-1, /*limit=*/10), IsOkAndHolds(2));
+  EXPECT_THAT(store->Forget(/*age_s=*/-1, /*limit=*/2), IsOkAndHolds(2));
   ExpectDamaged(Get(*store, "queued"), "state");
   EXPECT_THAT(store->Pulse("queued"),
-              IsOkAndHolds(JobPulse{.state = JobState::kSucceeded}));
+              IsOkAndHolds(JobPulse{.state = JobState::kFailed}));
 }
 
 TEST_P(DamagedJobsTest, ACancelledJobIsSealed) {
@@ -274,18 +283,52 @@ TEST_P(DamagedJobsTest, JobsOfTheFormatWithoutSealsAreKeptAndSealed) {
   EXPECT_EQ(Get(*store, "queued").request, "plan queued");
 }
 
-// A coordinator of an earlier version may still use a shared database. It
-// writes no seals.
-TEST_P(DamagedJobsTest, JobsThatAnEarlierVersionWritesAreTaken) {
+// Format 6 sealed no row of a job that had not ended.
+TEST_P(DamagedJobsTest, JobsOfTheFormatThatSealedEndsAreKeptAndSealed) {
   Fill();
-  for (const char* seal : {"request_seal", "outcome_seal", "end_seal"}) {
-    Change(absl::StrCat("UPDATE jobs SET ", seal, " = ''"));
-  }
+  RenameColumnsBack();
+  ASSERT_THAT(Open()->RunScript(
+                  "ALTER TABLE jobs RENAME COLUMN submit_seal TO request_seal; "
+                  "ALTER TABLE jobs RENAME COLUMN row_seal TO end_seal; "
+                  "UPDATE jobs SET end_seal = '' WHERE id = 'queued'; "
+                  "UPDATE jobs SET attempts = 9 WHERE id = 'failed'; "
+                  "UPDATE tangram_schema SET version = 6;"),
+              IsOk());
   const auto store = NewStore();
   EXPECT_EQ(Get(*store, "done").result, "a plan");
+  ExpectDamaged(Get(*store, "failed"), "num_attempts");
   ASSERT_OK_AND_ASSIGN(const auto job, store->Claim("me", 10, 0));
   ASSERT_TRUE(job.has_value());
   EXPECT_EQ(job->id, "queued");
+}
+
+// Otherwise nobody would learn that its columns changed.
+TEST_P(DamagedJobsTest, ARowWithoutASealIsDamaged) {
+  for (const auto& [id, seal] :
+       {std::pair{"done", "submit_seal"}, std::pair{"done", "outcome_seal"},
+        std::pair{"done", "row_seal"}, std::pair{"queued", "submit_seal"},
+        std::pair{"queued", "row_seal"}}) {
+    NewStore();  // The tables exist from here on.
+    Change("DELETE FROM jobs");
+    Fill();
+    Change(absl::StrCat("UPDATE jobs SET ", seal, " = '' WHERE id = ?1"),
+           {absl::string_view(id)});
+    ExpectDamaged(Get(*NewStore(), id), "checksum");
+  }
+}
+
+// An earlier version would change rows and leave their seals behind: at its
+// end, when it puts jobs back, or if it cancels one.
+TEST_P(DamagedJobsTest, StatementsOfEarlierVersionsFail) {
+  Fill();
+  for (const char* old :
+       {"UPDATE jobs SET state = 0, lease_until_s = 0 WHERE id = 'queued' AND "
+        "owner = 'me' AND attempts = 1 AND state = 1",
+        "UPDATE jobs SET cancel_requested = 1 WHERE id = 'queued'",
+        "SELECT request_seal FROM jobs", "SELECT end_seal FROM jobs"}) {
+    EXPECT_THAT(Open()->Run(old),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("column")));
+  }
 }
 
 }  // namespace

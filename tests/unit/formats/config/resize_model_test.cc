@@ -68,6 +68,13 @@ TEST(ResizeModelTest, SaysTheNumberOfLayersInTheName) {
   EXPECT_EQ(same.name, "gshard-moe-2.4b");
 }
 
+TEST(ResizeModelTest, KeepsTheDetails) {
+  ModelSpec model = ModelOf("aa");
+  model.details.rope_theta = 1e6;
+  ASSERT_OK_AND_ASSIGN(const ModelSpec longer, ResizeModel(model, 3));
+  EXPECT_EQ(longer.details, model.details);
+}
+
 TEST(ResizeModelTest, ChecksTheNumber) {
   for (const int num_layers : {0, -1, 16'383}) {
     EXPECT_THAT(

@@ -326,8 +326,8 @@ TEST(AutoRuntimeTest, SaysWhyNoFrameworkTrainsAPlan) {
   EXPECT_THAT(
       result.infeasible->reason,
       AllOf(HasSubstr("no framework trains a plan: "), HasSubstr("megatron: "),
-            HasSubstr("with all constraints but \"runtime auto\" there is a "
-                      "plan of ")));
+            HasSubstr("; --runtime any: a plan of "),
+            Not(HasSubstr("constraints"))));
 }
 
 TEST(AutoRuntimeTest, SearchesAskWhoSuitsThemIfNobodyNamedMembers) {
@@ -345,12 +345,57 @@ TEST(AutoRuntimeTest, SearchesAskWhoSuitsThemIfNobodyNamedMembers) {
   EXPECT_TRUE(plan().ok());
   EXPECT_THAT(uniform.queries, Not(IsEmpty()));
   EXPECT_THAT(own.queries, IsEmpty());
+}
 
-  request.constraints.runtime.clear();  // Aceso plans dense models.
-  EXPECT_THAT(plan().status(),
+absl::StatusOr<PlanResult> PlanSuited(std::vector<PortfolioMember> members,
+                                      const std::string& runtime) {
+  Observer observer;
+  PlanRequest request = LeftAndRight();
+  request.constraints.runtime = runtime;
+  return CreatePortfolioPlanner(std::move(members),
+                                *BuiltinPlanners().Choose("", {}, {}),
+                                FrameworkCatalogue(), MembersAsked::kSuitable)
+      ->Plan(request, observer);
+}
+
+// Without a runtime, only Aceso is asked.
+TEST(AnyRuntimeTest, IsNeverSlowerThanTheBestPlanForARuntime) {
+  FakeSlicePlanSource none = GoodOn("LEFT");
+  none.infeasible = true;
+  FakeSlicePlanSource good = GoodOn("LEFT");
+  const std::vector<PortfolioMember> members = {{"aceso", &none},
+                                                {"uniform", &good}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult any, PlanSuited(members, ""));
+  ASSERT_OK_AND_ASSIGN(const PlanResult best,
+                       PlanSuited(members, kAutoRuntime));
+  ASSERT_TRUE(any.plan.has_value());
+  EXPECT_LE(any.evaluation.iteration_time_s, best.evaluation.iteration_time_s);
+  EXPECT_EQ(any.lower_bound_s, 0);
+  EXPECT_EQ(any.training, std::nullopt);
+  EXPECT_THAT(any.notes, Contains(HasSubstr("runtime any: the plan for ")));
+  EXPECT_EQ(*EntryOf(best, kAnyRuntime).iteration_time_s,
+            any.evaluation.iteration_time_s);
+}
+
+TEST(AnyRuntimeTest, NamedMembersAreAskedForPlansOfAnyKindAlone) {
+  FakeSlicePlanSource free = GoodOn("LEFT");
+  FakeSlicePlanSource for_runtimes = GoodOn("LEFT");
+  ASSERT_TRUE(Plan({{"uniform", &free}}).ok());
+  ASSERT_TRUE(Plan({{"uniform", &for_runtimes}}, kAutoRuntime).ok());
+  EXPECT_LT(free.queries.size(), for_runtimes.queries.size());
+}
+
+TEST(AnyRuntimeTest, NeedsNobodyWhoPlansWithoutARuntime) {
+  FakeSlicePlanSource source = GoodOn("LEFT");
+  for (const std::string runtime : {"", kAutoRuntime}) {
+    ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                         PlanSuited({{"uniform", &source}}, runtime));
+    EXPECT_TRUE(result.plan.has_value());
+  }
+  EXPECT_THAT(PlanSuited({{"own", &source}}, kAutoRuntime).status(),
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("parallelizer: aceso: not offered; expected "
-                                 "one of uniform, own")));
+                                 "one of own")));
 }
 
 TEST(AutoRuntimeTest, AsksAcesoForOtherFrameworksOnlyIfItsOwnHasNoPlan) {

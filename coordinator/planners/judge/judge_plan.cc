@@ -1,0 +1,20 @@
+#include "coordinator/planners/judge/judge_plan.h"
+
+#include <utility>
+
+namespace tangram {
+
+absl::StatusOr<std::optional<Evaluation>> JudgePlan(const PlanRequest& request,
+                                                    const PipelinePlan& plan,
+                                                    PlanObserver& observer) {
+  absl::StatusOr<Evaluation> played =
+      EvaluatePlan(request.model, request.cluster, request.training, plan,
+                   /*timeline=*/nullptr, /*state=*/{},
+                   [&] { return observer.ShouldStop(); });
+  if (absl::IsCancelled(played.status())) return played.status();
+  // Errors are rules that the plan breaks in this training.
+  if (!played.ok() || !played->violations.empty()) return std::nullopt;
+  return *std::move(played);
+}
+
+}  // namespace tangram

@@ -1,0 +1,22 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_JUDGE_JUDGE_PLAN_H_
+#define TANGRAM_COORDINATOR_PLANNERS_JUDGE_JUDGE_PLAN_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/planner/cluster_planner.h"
+#include "common/sim/evaluate_plan.h"
+
+namespace tangram {
+
+// Returns the evaluation of a plan that was made for other training options
+// than those of `request`. Empty: it does not fit. kCancelled once the observer
+// asks to stop.
+absl::StatusOr<std::optional<Evaluation>> JudgePlan(const PlanRequest& request,
+                                                    const PipelinePlan& plan,
+                                                    PlanObserver& observer);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_JUDGE_JUDGE_PLAN_H_
