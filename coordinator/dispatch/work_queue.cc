@@ -245,7 +245,7 @@ void WorkQueue::NoteLateAnswer(WorkerId worker, const AdapterId& adapter,
                                double took_s, double now_s) {
   const auto it = workers_.find(worker);
   if (it == workers_.end()) return;
-  NoteTook(it->second, adapter, took_s);
+  NoteTook(it->second, adapter, took_s, now_s);
   sources_.NoteAnswer(it->second.identity, now_s);
 }
 

@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "common/parallelizer/query.h"
+#include "coordinator/dispatch/answer_times.h"
 #include "coordinator/dispatch/source_records.h"
 #include "coordinator/dispatch/worker_identity.h"
 
@@ -25,7 +26,7 @@ struct WorkQueueOptions {
   // A worker that stays silent for longer than this is lost.
   double silence_limit_s = 25;
   // An idle worker also takes a task that another one has held for longer, or
-  // for much longer than its own tasks took lately; see HedgeAt.
+  // for much longer than such tasks took lately; see Patience.
   double hedge_after_s = 30;
   // A task is given up after this many workers were lost while running it, or
   // one so many times if no other can take it, because it probably kills them;
@@ -145,12 +146,8 @@ class WorkQueue {
   // `task`.
   bool HasProvenTaker(TaskId task) const;
   const SourceRecords& sources() const { return sources_; }
-  // How long tasks took, from lease to answer.
-  struct Took {
-    int count = 0;
-    double longest_s = 0;  // Lately: it fades.
-  };
-  // Returns how long the tasks of `adapter` took that `worker` answered.
+  // Returns how long the tasks of `adapter` took that `worker` answered; while
+  // these are few, those that its source did, over all its connections.
   Took TookBy(WorkerId worker, const AdapterId& adapter) const;
   // Tasks that no worker holds.
   int64_t num_pending() const { return num_pending_; }
@@ -212,7 +209,8 @@ class WorkQueue {
   };
 
   void NotePace(Worker& worker, const Task& task, WorkerId id);
-  static void NoteTook(Worker& worker, const AdapterId& adapter, double took_s);
+  void NoteTook(Worker& worker, const AdapterId& adapter, double took_s,
+                double now_s);
   size_t LeaseLimit(const Worker& worker) const;
   bool MayTry(const Worker& paused, double until_s, double now_s) const;
   bool TakePending(WorkerId id, double now_s, TaskId* task);
@@ -243,6 +241,7 @@ class WorkQueue {
   // The workers that take leases, by what they offer and who they are.
   std::map<AdapterId, std::map<WorkerIdentity, std::set<WorkerId>>> takers_;
   SourceRecords sources_;
+  AnswerTimes times_;
   std::map<BatchId, Batch> batches_;
   std::map<TaskId, Task> tasks_;
   // (hedge_at_s, task) of the tasks with holders.

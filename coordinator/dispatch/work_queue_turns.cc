@@ -2,6 +2,8 @@
 // many and when.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <tuple>
 
 #include "coordinator/dispatch/work_queue.h"
@@ -22,13 +24,9 @@ constexpr double kPaceWeight = 0.25;
 // ones.
 constexpr int kMaxHalvings = 5;
 // An idle worker takes a task that another one has held for so many times the
-// longest that its own took. Tasks of one adapter differ, but the longest of
+// longest that such tasks took. Tasks of one adapter differ, but the longest of
 // the last 30 or so is rarely exceeded so much.
 constexpr double kMuchLonger = 4;
-// The longest time fades by this with each answer: e⁻¹ after 32.
-constexpr double kFade = 1 - 1.0 / 32;
-// Fewer answers tell nothing about the time of the next task.
-constexpr int kFewAnswers = 4;
 
 }  // namespace
 
@@ -114,22 +112,25 @@ void WorkQueue::NotePace(Worker& worker, const Task& task, WorkerId id) {
     const double before_s = worker.pace_s.value_or(took_s);
     worker.pace_s = before_s + kPaceWeight * (took_s - before_s);
     worker.last_answer_s = worker.last_heard_s;
-    NoteTook(worker, AdapterOf(task), worker.last_heard_s - holder.since_s);
+    NoteTook(worker, AdapterOf(task), worker.last_heard_s - holder.since_s,
+             worker.last_heard_s);
   }
 }
 
 void WorkQueue::NoteTook(Worker& worker, const AdapterId& adapter,
-                         double took_s) {
-  Took& took = worker.took[adapter];
-  ++took.count;
-  took.longest_s = std::max(took_s, took.longest_s * kFade);
+                         double took_s, double now_s) {
+  worker.took[adapter].Note(took_s);
+  times_.Note(adapter, worker.identity, took_s, now_s);
 }
 
-WorkQueue::Took WorkQueue::TookBy(WorkerId worker,
-                                  const AdapterId& adapter) const {
-  const std::map<AdapterId, Took>& took = workers_.at(worker).took;
-  const auto it = took.find(adapter);
-  return it == took.end() ? Took() : it->second;
+// Without authentication, a slow worker and a quick one of a host are one
+// source, so the worker's own times come first.
+Took WorkQueue::TookBy(WorkerId id, const AdapterId& adapter) const {
+  const Worker& worker = workers_.at(id);
+  const auto own = worker.took.find(adapter);
+  return own != worker.took.end() && own->second.IsTelling()
+             ? own->second
+             : times_.Of(adapter, worker.identity);
 }
 
 // Returns the most leases of `worker`. With c its slots, S the slots of all
@@ -235,11 +236,14 @@ double WorkQueue::Stride(const Batch& batch) const {
 bool WorkQueue::FindStraggler(WorkerId worker, double now_s,
                               TaskId* task) const {
   const Worker& idle = workers_.at(worker);
+  std::map<AdapterId, double> patience_s;
   for (const auto& [earliest_s, id] : hedges_) {
     if (earliest_s >= now_s) return false;
     const Task& held = tasks_.at(id);
     if (Holds(worker, id) || !MayHave(worker, id)) continue;
-    if (HedgeAt(held, Patience(worker, AdapterOf(held))) >= now_s) continue;
+    const auto [patience, is_new] = patience_s.try_emplace(AdapterOf(held));
+    if (is_new) patience->second = Patience(worker, patience->first);
+    if (HedgeAt(held, patience->second) >= now_s) continue;
     if (HasHolderOf(held, idle.identity) && HasOther(held, idle.identity)) {
       continue;
     }
@@ -261,11 +265,15 @@ bool WorkQueue::HasOther(const Task& task,
          });
 }
 
-// Returns for how long an idle worker leaves a task to another one.
+// Returns for how long an idle worker leaves a task to another one: much longer
+// than its own tasks took, so that no other can make it wait or hurry. A new
+// source goes by the others, until it has answered a few.
 double WorkQueue::Patience(WorkerId idle, const AdapterId& adapter) const {
   const Took took = TookBy(idle, adapter);
-  if (took.count < kFewAnswers) return options_.hedge_after_s;
-  return std::min(kMuchLonger * took.longest_s, options_.hedge_after_s);
+  const std::optional<double> longest_s =
+      took.IsTelling() ? took.longest_s : times_.Usual(adapter);
+  if (!longest_s.has_value()) return options_.hedge_after_s;
+  return std::min(kMuchLonger * *longest_s, options_.hedge_after_s);
 }
 
 // Returns when an idle worker of that patience may take the task too. The last

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "gmock/gmock.h"
@@ -265,7 +266,8 @@ TEST(WorkQueueTest, ALongTaskOccupiesFewWorkers) {
   WorkQueue queue(kOptions);
   std::vector<WorkerId> workers;
   for (int i = 0; i < 4; ++i) {
-    workers.push_back(queue.AddWorker({kAceso}, 2, 0));
+    workers.push_back(
+        queue.AddWorker({kAceso}, 2, 0, {.host = std::to_string(i)}));
     const TaskId first = queue.AddTask(queue.OpenBatch(kAceso));
     ASSERT_THAT(queue.LeaseTo(workers[i], 0), ElementsAre(first));
     ASSERT_TRUE(Complete(queue, workers[i], first));

@@ -212,6 +212,7 @@ TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsHedgedSoonerAndAskedLast) {
   WorkerId honest = Dial("honest", 0);
   EXPECT_THAT(queue_.LeaseOrder(0), ElementsAre(silent, honest));
   double now_s = 0;
+  int num_honest = 1;
   // 30 s, halved each time, five times at most.
   for (const double waits_s : {30.0, 15.0, 7.5, 3.75, 1.875, 0.9375, 0.9375}) {
     const TaskId task = AddTask();
@@ -224,9 +225,10 @@ TEST_F(WorkQueueTurnsTest, AnOvertakenWorkerIsHedgedSoonerAndAskedLast) {
     // Another connection changes nothing.
     queue_.RemoveWorker(silent, now_s);
     silent = Dial("silent", now_s);
-    // Nobody knows how long its tasks take; see the test of that.
+    // Nobody knows how long the tasks of a new source take; see the tests of
+    // that.
     queue_.RemoveWorker(honest, now_s);
-    honest = Dial("honest", now_s);
+    honest = Dial("honest" + std::to_string(++num_honest), now_s);
     queue_.CheckInvariants();
     now_s += 30.01;  // See the next test.
   }
@@ -294,6 +296,61 @@ TEST_F(WorkQueueTurnsTest, AFewAnswersDoNotTellHowLongTasksTake) {
   const TaskId task = AddTask();
   ASSERT_THAT(queue_.LeaseTo(slow, 0), ElementsAre(task));
   EXPECT_THAT(queue_.LeaseTo(quick, 29), IsEmpty());
+}
+
+TEST_F(WorkQueueTurnsTest, ANewConnectionOfASourceKnowsItsTimes) {
+  const WorkerId silent = Dial("silent", 0);
+  const WorkerId earlier = Dial("quick", 0);
+  Prove(earlier, 0, /*count=*/4, /*takes_s=*/2);
+  queue_.RemoveWorker(earlier, 8);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 10), ElementsAre(task));
+  const WorkerId again = Dial("quick", 10);
+  EXPECT_EQ(queue_.TookBy(again, kAdapter).longest_s, 2);
+  EXPECT_THAT(queue_.LeaseTo(again, 17.9), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(again, 18.1), ElementsAre(task));
+}
+
+// Without authentication, both are one source.
+TEST_F(WorkQueueTurnsTest, ASlowWorkerOfAHostDoesNotSetTheTimesOfAQuickOne) {
+  const WorkerId slow = Dial("sole", 0);
+  const WorkerId quick = Dial("sole", 0);
+  Prove(quick, 0, /*count=*/4, /*takes_s=*/1);
+  Prove(slow, 4, /*count=*/4, /*takes_s=*/25);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(slow, 200), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(quick, 204.1), ElementsAre(task));
+}
+
+// A slow one among them does not make it wait.
+TEST_F(WorkQueueTurnsTest, ANewSourceGoesByTheTimesOfOthers) {
+  const WorkerId silent = Dial("silent", 0);
+  Prove(silent, 0, /*count=*/4, /*takes_s=*/25);
+  const WorkerId quick = Dial("quick", 0);
+  Prove(quick, 100, /*count=*/4, /*takes_s=*/2);
+  queue_.Drain(quick);
+  const WorkerId fresh = Dial("fresh", 110);
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(silent, 110), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(fresh, 117.9), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(fresh, 118.1), ElementsAre(task));
+}
+
+// One that answers a few short tasks does not make those hurry that know
+// better.
+TEST_F(WorkQueueTurnsTest, AQuickSourceDoesNotHurryThoseThatKnowTheirTimes) {
+  const WorkerId busy = Dial("busy", 0);
+  const WorkerId honest = Dial("honest", 0);
+  Prove(honest, 0, /*count=*/4, /*takes_s=*/5);
+  for (const char* host : {"quick-1", "quick-2", "quick-3"}) {
+    const WorkerId quick = Dial(host, 20);
+    Prove(quick, 20, /*count=*/100, /*takes_s=*/0);
+    queue_.RemoveWorker(quick, 20);
+  }
+  const TaskId task = AddTask();
+  ASSERT_THAT(queue_.LeaseTo(busy, 30), ElementsAre(task));
+  EXPECT_THAT(queue_.LeaseTo(honest, 49.9), IsEmpty());
+  EXPECT_THAT(queue_.LeaseTo(honest, 50.1), ElementsAre(task));
 }
 
 TEST_F(WorkQueueTurnsTest, ALateAnswerEndsThePauseButNotTheRank) {
