@@ -203,6 +203,15 @@ bool WorkerPool::Accept(WorkerId worker, WorkerAnswer& given) {
 void WorkerPool::NoteLate(WorkerId id, const LateAnswer& answer) {
   const auto it = workers_.find(id);
   if (it == workers_.end()) return;
+  if (answer.rejection != RejectionReason::kNone) {
+    const WorkerQuarantine::Fault fault =
+        FaultOf(it->second.info, answer.adapter, answer.fault);
+    ReportRejection(fault, answer.adapter.name, answer.rejection);
+    Blame(fault);
+    FailDisputed();
+    LeaseToAll();
+    return;
+  }
   const double now_s = options_.now_s();
   ++it->second.answered;
   it->second.last_answer_s = now_s;

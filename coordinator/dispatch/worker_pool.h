@@ -277,10 +277,12 @@ class WorkerPool {
     std::shared_ptr<const Asked> asked;
     double leased_s = 0;
   };
-  // A right answer to such a task.
+  // An answer to such a task.
   struct LateAnswer {
     AdapterId adapter;
     double took_s = 0;
+    RejectionReason rejection = RejectionReason::kNone;
+    std::string fault;  // If it is rejected.
   };
   struct Worker {
     WorkerInfo info;
@@ -352,14 +354,19 @@ class WorkerPool {
   }
   static WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
                                          absl::string_view text);
+  // A fault in an answer to a query of `adapter`.
+  static WorkerQuarantine::Fault FaultOf(const WorkerInfo& worker,
+                                         const AdapterId& adapter,
+                                         absl::string_view text);
 
   // Copies stored answers to these queries into the cache. Drops answers that
   // fail CheckAnswer from the store.
   void LoadStored(const QueryScope& scope, const SharedContext& context,
                   absl::Span<const Query> queries,
                   absl::Span<const QueryKey> keys) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Marks the wrong ones among `answers` as rejected. Returns the right ones
-  // that come too late. It runs without the lock because it takes time.
+  // Marks the wrong ones among `answers` as rejected. Returns those that come
+  // too late and are right or wrong; errors are neither. It runs without the
+  // lock because it takes time.
   std::vector<LateAnswer> Check(WorkerId worker,
                                 std::vector<WorkerAnswer>& answers)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -36,6 +36,13 @@ WorkerQuarantine::Fault WorkerPool::FaultOf(const WorkerInfo& worker,
           .text = PrintableText(text, WorkerQuarantine::kMaxFaultBytes)};
 }
 
+WorkerQuarantine::Fault WorkerPool::FaultOf(const WorkerInfo& worker,
+                                            const AdapterId& adapter,
+                                            absl::string_view text) {
+  return FaultOf(worker, absl::StrCat(Text(worker), ", adapter ", adapter.name,
+                                      " ", adapter.version, ": ", text));
+}
+
 absl::Status WorkerPool::Asked::Check(const Answer& answer) const {
   const PairContext& referred = pairs() == nullptr ? kNoContext : *pairs();
   TANGRAM_RETURN_IF_ERROR(CheckIndices(referred, query));
@@ -54,7 +61,9 @@ std::vector<WorkerPool::LateAnswer> WorkerPool::Check(
         asked[i] = tasks_.at(answers[i].task).asked;
         continue;
       }
-      if (it != workers_.end()) {
+      // The id of a damaged answer may be damaged too.
+      if (it != workers_.end() &&
+          answers[i].rejection != RejectionReason::kDigest) {
         if (auto task = it->second.overtaken.extract(answers[i].task)) {
           overtaken[i] = std::move(task.mapped());
         }
@@ -64,13 +73,7 @@ std::vector<WorkerPool::LateAnswer> WorkerPool::Check(
       answers[i].task = kNoTask;
     }
   }
-  std::vector<LateAnswer> late;
-  for (const auto& [i, task] : overtaken) {
-    if (answers[i].rejection == RejectionReason::kNone &&
-        answers[i].answer.ok() && task.asked->Check(*answers[i].answer).ok()) {
-      late.push_back({task.asked->adapter, options_.now_s() - task.leased_s});
-    }
-  }
+  for (const auto& [i, task] : overtaken) asked[i] = task.asked;
   for (size_t i = 0; i < answers.size(); ++i) {
     WorkerAnswer& given = answers[i];
     if (given.rejection != RejectionReason::kNone) continue;
@@ -91,6 +94,17 @@ std::vector<WorkerPool::LateAnswer> WorkerPool::Check(
       given.rejection = RejectionReason::kLaw;
     }
   }
+  std::vector<LateAnswer> late;
+  for (const auto& [i, task] : overtaken) {
+    const WorkerAnswer& given = answers[i];
+    const bool is_wrong = given.rejection == RejectionReason::kMessage ||
+                          given.rejection == RejectionReason::kLaw;
+    if (!given.answer.ok() && !is_wrong) continue;
+    late.push_back({.adapter = task.asked->adapter,
+                    .took_s = options_.now_s() - task.leased_s,
+                    .rejection = given.rejection,
+                    .fault = std::string(given.answer.status().message())});
+  }
   return late;
 }
 
@@ -103,15 +117,14 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
     RejectDamaged(id, answer);
     return;
   }
-  // Answers to revoked leases come too late to count.
+  // Answers to revoked leases come too late to count; for those of tasks in
+  // which the worker was overtaken, see NoteLate.
   if (!queue_.Holds(id, answer.task)) return;
   const WorkerInfo& worker = workers_.at(id).info;
   Task& task = tasks_.at(answer.task);
   const AdapterId& adapter = task.asked->adapter;
   const WorkerQuarantine::Fault fault =
-      FaultOf(worker, absl::StrCat(Text(worker), ", adapter ", adapter.name,
-                                   " ", adapter.version, ": ",
-                                   answer.answer.status().message()));
+      FaultOf(worker, adapter, answer.answer.status().message());
   ReportRejection(fault, adapter.name, answer.rejection);
   EndAttempt(answer.task, id, QueryEvent::kRejected);
   queue_.Refuse(id, answer.task);
@@ -130,32 +143,29 @@ void WorkerPool::Reject(WorkerId id, const WorkerAnswer& answer) {
 // The bytes are damaged, and the id of the lease among them may be. So all
 // leases of the connection are revoked, and the connection ends. A worker that
 // damages answers max_losses times while it holds a task does not get it again.
-// A worker that holds nothing damaged no answer: that is between it and its
-// connection.
+// A worker that holds nothing, and was not overtaken either, damaged no answer:
+// that is between it and its connection.
 void WorkerPool::RejectDamaged(WorkerId id, const WorkerAnswer& answer) {
   const auto it = workers_.find(id);
   if (it == workers_.end()) return;
   const WorkerInfo worker = it->second.info;
   const absl::string_view message = answer.answer.status().message();
   const std::vector<TaskId> leases = queue_.LeasesOf(id);
+  const bool owed_answer = !leases.empty() || !it->second.overtaken.empty();
   const WorkerQuarantine::Fault fault =
       FaultOf(worker, absl::StrCat(Text(worker), ": ", message));
   ReportRejection(fault, /*adapter=*/"", answer.rejection);
   for (const TaskId lease : leases) {
     Task& task = tasks_.at(lease);
     if (++task.damaged[worker.identity] < options_.queue.max_losses) continue;
-    const AdapterId& adapter = task.asked->adapter;
     task.NoteRejected(worker.identity, options_.now_s());
-    task.last_fault =
-        FaultOf(worker, absl::StrCat(Text(worker), ", adapter ", adapter.name,
-                                     " ", adapter.version, ": ", message))
-            .text;
+    task.last_fault = FaultOf(worker, task.asked->adapter, message).text;
     disputed_.insert(lease);
   }
   TakeBack(id);
   workers_.at(id).connection->Close();
   Remove(id);
-  if (!leases.empty()) Blame(fault);
+  if (owed_answer) Blame(fault);
   FailDisputed();
   LeaseToAll();
 }

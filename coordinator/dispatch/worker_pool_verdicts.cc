@@ -36,15 +36,11 @@ void WorkerPool::NoteVerdict(WorkerId id, const WorkerAnswer& answer) {
   const WorkerInfo& worker = workers_.at(id).info;
   const absl::Status& error = answer.answer.status();
   Task& task = tasks_.at(answer.task);
-  const AdapterId& adapter = task.asked->adapter;
   task.verdicts.try_emplace(
       worker.identity,
       Verdict{.error = error,
               .is_proven = queue_.sources().HasAnswered(worker.identity),
-              .fault = FaultOf(
-                  worker,
-                  absl::StrCat(Text(worker), ", adapter ", adapter.name, " ",
-                               adapter.version, ": ", error.message())),
+              .fault = FaultOf(worker, task.asked->adapter, error.message()),
               .given_s = options_.now_s()});
   task.attempts.End(id, QueryEvent::kFailed, options_.now_s());
   queue_.Refuse(id, answer.task);

@@ -141,8 +141,9 @@ class MutatedAnswersTest : public ::testing::Test {
                         .quarantine = {.max_rejections = 0},
                         .cache_bytes = 0,
                         .plan_cache_bytes = 0,
-                        // Nobody is blamed for answers that come too late, so
-                        // a busy machine must not make them late.
+                        // A wrong answer that comes too late is blamed after
+                        // its plan, and the tests look right away. So a busy
+                        // machine must not make it late.
                         .queue = {.hedge_after_s = 10}}};
   std::unique_ptr<WorkerProxy> proxy_;
 

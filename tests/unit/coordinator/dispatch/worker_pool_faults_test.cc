@@ -506,6 +506,25 @@ TEST_F(WrongAnswersTest, ADamagedAnswerIsNotHeldAgainstTheLeaseThatItNames) {
   EXPECT_EQ(observer_.events[QueryEvent::kLost], 0);
 }
 
+// It holds nothing any more, but damaged the answer that it owed.
+TEST_F(WrongAnswersTest, ADamagedAnswerThatComesTooLateCounts) {
+  RecordingWorker slow;
+  const WorkerId slow_id = pool_.Connect(Named("slow"), slow);
+  auto run = RunAside(Queries(1));
+  const TaskId task = slow.AwaitLeases(1)[0];
+  now_s_ = 31;
+  RecordingWorker quick;
+  const WorkerId quick_id = pool_.Connect(Named("quick"), quick);
+  AnswerWith(quick_id, quick.AwaitLeases(1)[0], 0);
+  EXPECT_THAT(run.get(), IsOk());
+  AnswerDamaged(slow_id, task);
+  EXPECT_TRUE(slow.is_closed());
+  RecordingWorker again;
+  pool_.Disconnect(quick_id);
+  pool_.Connect(Named("slow"), again);
+  EXPECT_EQ(pool_.Workers()[0].rejected, 1);
+}
+
 TEST_F(WrongAnswersTest, AWorkerThatDamagesEveryAnswerFailsTheQuery) {
   auto run = RunAside(Queries(1));
   for (int i = 0; i < 3; ++i) {

@@ -305,8 +305,9 @@ TEST_F(VerdictsTest, VerdictsOfAWorkerInQuarantineAreWithdrawn) {
   for (auto& run : runs) EXPECT_THAT(run.get(), IsOk());
 }
 
-// It was slow, not silent.
-TEST_F(VerdictsTest, ALateRightAnswerCountsAsAnAnswer) {
+// A right one shows that it was slow, not silent. A wrong one is as wrong as if
+// it had come in time.
+TEST_F(VerdictsTest, ALateAnswerCountsOnce) {
   for (const bool is_right : {true, false}) {
     const int number = is_right ? 0 : 10;
     Peer slow;
@@ -330,7 +331,11 @@ TEST_F(VerdictsTest, ALateRightAnswerCountsAsAnAnswer) {
     }
     ASSERT_THAT(pool_.Workers(), SizeIs(1));
     EXPECT_EQ(pool_.Workers()[0].answered, is_right ? 1 : 0);
-    EXPECT_EQ(pool_.Workers()[0].rejected, 0);
+    EXPECT_EQ(pool_.Workers()[0].rejected, is_right ? 0 : 1);
+    EXPECT_EQ(pool_.Workers()[0].last_fault,
+              is_right ? ""
+                       : "worker slow10 (tangram 1.2), adapter counting 1: "
+                         "answer: profile; expected parallelize");
     pool_.Disconnect(slow.id);
   }
 }
