@@ -40,8 +40,8 @@ namespace {
   "other.state = 1 AND " IS_LEASED("other.lease_until_s", now) ")"
 // The first ?2 of the jobs that ended before ?1.
 #define OLD_JOBS                                                             \
-  "SELECT id FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < " \
-  "?1 ORDER BY finished_s LIMIT ?2"
+  " FROM jobs WHERE state > 1 AND finished_s > 0 AND finished_s < ?1 ORDER " \
+  "BY finished_s LIMIT ?2"
 // The row of a lease that holds.
 #define IS_HELD "id = ?1 AND owner = ?2 AND num_attempts = ?3 AND state = 1"
 
@@ -293,34 +293,29 @@ class SqlJobStore : public JobStore {
     // Looks first, because there rarely is one and looking does not lock the
     // database.
     bool has_old = false;
-    // Their seal says that the time of their end, or its like, is wrong.
-    std::vector<int64_t> damaged;
-    TANGRAM_RETURN_IF_ERROR(
-        database_->Run("SELECT " TANGRAM_JOB_COLUMNS
-                       ", sequence FROM jobs WHERE id IN (" OLD_JOBS ")",
-                       which, [&](const SqlRow& row) {
-                         has_old = true;
-                         if (JobOf(row).is_damaged)
-                           damaged.push_back(row.Int(kNumJobColumns));
-                       }));
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        "SELECT 1" OLD_JOBS, which, [&](const SqlRow&) { has_old = true; }));
     if (!has_old) return 0;
-    int64_t num_deleted = 0;
+    int num_deleted = 0;
     const absl::Status status = database_->Transact(
         [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          // They end now, and so are kept for their time.
-          for (const int64_t sequence : damaged) {
-            TANGRAM_RETURN_IF_ERROR(
-                EndIfDamaged(*database_, sequence, now_s, tell_));
+          TANGRAM_ASSIGN_OR_RETURN(const std::vector<OldJob> old,
+                                   LockOld(which));
+          for (const OldJob& job : old) {
+            // A damaged one ends now, and so is kept for its time: its seal
+            // says that the time of its end, or the like, is wrong.
+            if (job.is_damaged) {
+              TANGRAM_RETURN_IF_ERROR(
+                  EndIfDamaged(*database_, job.sequence, now_s, tell_));
+              continue;
+            }
+            TANGRAM_RETURN_IF_ERROR(Delete(job));
+            ++num_deleted;
           }
-          TANGRAM_RETURN_IF_ERROR(database_->Run(
-              "DELETE FROM events WHERE job_id IN (" OLD_JOBS ")", which));
-          TANGRAM_RETURN_IF_ERROR(database_->Run(
-              "DELETE FROM jobs WHERE id IN (" OLD_JOBS ")", which));
-          num_deleted = database_->num_changed();
           return absl::OkStatus();
         });
     TANGRAM_RETURN_IF_ERROR(status);
-    return static_cast<int>(num_deleted);
+    return num_deleted;
   }
 
  private:
@@ -360,6 +355,36 @@ class SqlJobStore : public JobStore {
         });
     TANGRAM_RETURN_IF_ERROR(status);
     return found;
+  }
+
+  struct OldJob {
+    int64_t sequence = 0;
+    std::string id;
+    bool is_damaged = false;
+  };
+  // Finds them, and keeps others from changing them until the transaction ends.
+  // Those that another connection is changing are left to it.
+  absl::StatusOr<std::vector<OldJob>> LockOld(absl::Span<const SqlValue> which)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<OldJob> old;
+    TANGRAM_RETURN_IF_ERROR(database_->Run(
+        absl::StrCat("SELECT " TANGRAM_JOB_COLUMNS ", sequence" OLD_JOBS " ",
+                     database_->dialect().skip_locked),
+        which, [&](const SqlRow& row) {
+          StoredJob found = JobOf(row);
+          old.push_back({.sequence = row.Int(kNumJobColumns),
+                         .id = std::move(found.job.id),
+                         .is_damaged = found.is_damaged});
+        }));
+    return old;
+  }
+
+  // Deletes the job with its events.
+  absl::Status Delete(const OldJob& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    TANGRAM_RETURN_IF_ERROR(
+        database_->Run("DELETE FROM events WHERE job_id = ?1", {job.id}));
+    return database_->Run("DELETE FROM jobs WHERE sequence = ?1",
+                          {job.sequence});
   }
 
   // Changes the job of a lease. Returns whether the lease held a sound job.

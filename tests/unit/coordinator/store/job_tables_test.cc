@@ -29,28 +29,6 @@ bool IsHarmless(absl::string_view column) {
          column == "last_event";
 }
 
-// A connection that stays open, because opening one takes long.
-class Borrowed : public SqlDatabase {
- public:
-  explicit Borrowed(SqlDatabase& database) : database_(database) {}
-  const SqlDialect& dialect() const override { return database_.dialect(); }
-  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
-                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
-    return database_.Run(sql, values, on_row);
-  }
-  absl::Status RunScript(const std::string& sql) override {
-    return database_.RunScript(sql);
-  }
-  absl::Status Transact(absl::FunctionRef<absl::Status()> body) override {
-    return database_.Transact(body);
-  }
-  int64_t num_changed() const override { return database_.num_changed(); }
-  absl::Status RelaxDurability() override { return absl::OkStatus(); }
-
- private:
-  SqlDatabase& database_;
-};
-
 class JobTablesTest : public testing::DatabaseTest {
  protected:
   void SetUp() override {
@@ -96,8 +74,9 @@ class JobTablesTest : public testing::DatabaseTest {
                 IsOk());
   }
   absl::StatusOr<std::unique_ptr<JobStore>> TryStore() const {
-    return CreateSqlJobStore(std::make_unique<Borrowed>(*database_),
-                             [this] { return now_s_; });
+    return CreateSqlJobStore(
+        std::make_unique<testing::BorrowedDatabase>(*database_),
+        [this] { return now_s_; });
   }
   std::unique_ptr<JobStore> NewStore() const {
     auto store = TryStore();

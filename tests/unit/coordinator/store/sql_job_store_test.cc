@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "common/base/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -459,6 +461,40 @@ TEST_P(SqlJobStoreTest, JobsAreForgottenSomeTimeAfterTheirEnd) {
   Submit("a");
   EXPECT_THAT(store_->EventsAfter("a", 0), IsOkAndHolds(IsEmpty()));
   EXPECT_THAT(store_->EventsAfter("c", 0), IsOkAndHolds(SizeIs(1)));
+}
+
+// Changes which job is the oldest, as another coordinator may, once the events
+// of some are deleted.
+class MeddlingDatabase : public testing::BorrowedDatabase {
+ public:
+  using BorrowedDatabase::BorrowedDatabase;
+  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
+                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
+    TANGRAM_RETURN_IF_ERROR(BorrowedDatabase::Run(sql, values, on_row));
+    if (!absl::StartsWith(sql, "DELETE FROM events")) return absl::OkStatus();
+    return RunScript("UPDATE jobs SET finished_s = 9e9 - finished_s");
+  }
+};
+
+TEST_P(SqlJobStoreTest, EachForgottenJobGoesWithItsEvents) {
+  store_.reset();
+  const std::unique_ptr<SqlDatabase> database = Open();
+  ASSERT_OK_AND_ASSIGN(
+      store_, CreateSqlJobStore(std::make_unique<MeddlingDatabase>(*database),
+                                [this] { return now_s_; }));
+  for (const char* id : {"a", "b"}) {
+    Submit(id);
+    const JobLease lease = Lease("me", 5e4);
+    EXPECT_THAT(store_->AppendEvent(lease, "half"), IsOk());
+    EXPECT_THAT(store_->Finish(lease, {.state = JobState::kSucceeded}), IsOk());
+    now_s_ += 1;
+  }
+  now_s_ = 5e9;
+  EXPECT_THAT(store_->Forget(/*age_s=*/100, /*limit=*/1), IsOkAndHolds(1));
+  EXPECT_THAT(store_->EventsAfter("a", 0).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("is unknown")));
+  EXPECT_THAT(store_->EventsAfter("b", 0), IsOkAndHolds(SizeIs(1)));
+  store_.reset();
 }
 
 // Looks like a job from before there were share keys.

@@ -27,6 +27,28 @@ inline std::string TestName() {
   return name;
 }
 
+// A connection of the test, which stays open: opening one takes long.
+class BorrowedDatabase : public SqlDatabase {
+ public:
+  explicit BorrowedDatabase(SqlDatabase& database) : database_(database) {}
+  const SqlDialect& dialect() const override { return database_.dialect(); }
+  absl::Status Run(const std::string& sql, absl::Span<const SqlValue> values,
+                   absl::FunctionRef<void(const SqlRow&)> on_row) override {
+    return database_.Run(sql, values, on_row);
+  }
+  absl::Status RunScript(const std::string& sql) override {
+    return database_.RunScript(sql);
+  }
+  absl::Status Transact(absl::FunctionRef<absl::Status()> body) override {
+    return database_.Transact(body);
+  }
+  int64_t num_changed() const override { return database_.num_changed(); }
+  absl::Status RelaxDurability() override { return absl::OkStatus(); }
+
+ private:
+  SqlDatabase& database_;
+};
+
 // Tests that hold for every database. Each test gets an empty one.
 class DatabaseTest : public ::testing::TestWithParam<std::string> {
  protected:
