@@ -31,6 +31,7 @@
 #include "coordinator/rpc/job_watchers.h"
 #include "coordinator/rpc/memory_budget.h"
 #include "coordinator/rpc/planner_service.h"
+#include "coordinator/rpc/received_message.h"
 #include "coordinator/rpc/reflection.h"
 #include "coordinator/rpc/rpc_metrics.h"
 #include "coordinator/rpc/status_service.h"
@@ -62,8 +63,6 @@ constexpr size_t kKeptTraces = 16;
 // Room for the bytes of a few of the largest messages, whatever requests may
 // take. With less, one peer could keep the others from sending theirs.
 constexpr int64_t kLeastReceivedBytes = int64_t{4} * kMaxMessageBytes;
-// A probe sends the name of a service.
-constexpr int kMaxProbeBytes = 64 << 10;
 constexpr int64_t kReceivedProbesBytes = 16 << 20;
 
 double UnixSeconds() {
@@ -236,7 +235,7 @@ class Server : public CoordinatorServer {
     if (address.empty()) return absl::OkStatus();
     grpc::ServerBuilder builder;
     ApplySettings(builder);
-    builder.SetMaxReceiveMessageSize(kMaxProbeBytes);
+    builder.SetMaxReceiveMessageSize(kMaxSmallRequestBytes);
     LeaveOutReflection(builder);
     builder.RegisterService(probe_service_.get());
     LimitReceivedBytes(builder, kReceivedProbesBytes);

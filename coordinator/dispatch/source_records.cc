@@ -12,19 +12,13 @@ void SourceRecords::NoteOvertaken(const WorkerIdentity& worker, double held_s,
   Record& record = RecordOf(worker, now_s);
   record.num_overtaken = before + 1;
   record.overtaken_s = now_s;
-  const double pause_s = std::ldexp(held_s, record.num_overtaken);
+  record.long_pause_s = std::ldexp(held_s, record.num_overtaken);
   ++record.num_in_row;
-  record.is_silent = pause_s >= max_pause_s_ &&
-                     (!record.has_answered || record.num_in_row > 1);
-  record.pause_s =
-      record.has_answered ? std::min(pause_s, max_pause_s_) : max_pause_s_;
 }
 
 void SourceRecords::NoteAnswer(const WorkerIdentity& worker, double now_s) {
   Record& record = RecordOf(worker, now_s);
   record.has_answered = true;
-  record.pause_s = 0;
-  record.is_silent = false;
   record.num_in_row = 0;
 }
 
@@ -37,14 +31,17 @@ void SourceRecords::NoteLoss(const WorkerIdentity& worker, double now_s) {
 
 std::optional<double> SourceRecords::PausedUntil(const WorkerIdentity& worker,
                                                  double now_s) const {
-  if (TimesOvertaken(worker, now_s) == 0) return std::nullopt;
-  const Record& record = *Find(worker);
-  if (record.pause_s == 0) return std::nullopt;
-  return record.overtaken_s + record.pause_s;
+  const Record* record = FindPaused(worker, now_s);
+  if (record == nullptr) return std::nullopt;
+  return record->overtaken_s +
+         (record->has_answered ? std::min(record->long_pause_s, max_pause_s_)
+                               : max_pause_s_);
 }
 
 bool SourceRecords::IsSilent(const WorkerIdentity& worker, double now_s) const {
-  return TimesOvertaken(worker, now_s) > 0 && Find(worker)->is_silent;
+  const Record* record = FindPaused(worker, now_s);
+  return record != nullptr && record->long_pause_s >= max_pause_s_ &&
+         (!record->has_answered || record->num_in_row > 1);
 }
 
 int SourceRecords::TimesOvertaken(const WorkerIdentity& worker,
@@ -70,6 +67,13 @@ const SourceRecords::Record* SourceRecords::Find(
     const WorkerIdentity& worker) const {
   const auto it = records_.find(worker);
   return it == records_.end() ? nullptr : &it->second;
+}
+
+const SourceRecords::Record* SourceRecords::FindPaused(
+    const WorkerIdentity& worker, double now_s) const {
+  const Record* record = Find(worker);
+  return TimesOvertaken(worker, now_s) > 0 && record->num_in_row > 0 ? record
+                                                                     : nullptr;
 }
 
 SourceRecords::Record& SourceRecords::RecordOf(const WorkerIdentity& worker,

@@ -60,9 +60,8 @@ class SourceRecords {
   struct Record {
     int num_overtaken = 0;
     double overtaken_s = kNever;
-    double pause_s = 0;      // 0: it has answered since it was overtaken.
-    int num_in_row = 0;      // Overtakings since its last answer.
-    bool is_silent = false;  // See IsSilent.
+    double long_pause_s = 0;  // The pause after that, without its maximum.
+    int num_in_row = 0;       // Overtakings since its last answer.
     int num_losses = 0;
     double last_loss_s = kNever;
     bool has_answered = false;
@@ -71,6 +70,8 @@ class SourceRecords {
 
   // Returns null if nothing is remembered.
   const Record* Find(const WorkerIdentity& worker) const;
+  // Returns null if it has not been overtaken lately, or has answered since.
+  const Record* FindPaused(const WorkerIdentity& worker, double now_s) const;
   Record& RecordOf(const WorkerIdentity& worker, double now_s);
 
   const double max_pause_s_;

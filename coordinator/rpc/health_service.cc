@@ -35,14 +35,9 @@ Serving Named(bool serving) {
 // Debian has no generated code of the protocol. A HealthCheckRequest has the
 // encoding of a StringValue, a HealthCheckResponse that of an Int32Value.
 absl::StatusOr<std::string> ServiceOf(const grpc::ByteBuffer& request) {
-  const int64_t bytes = static_cast<int64_t>(request.Length());
-  if (bytes > kMaxSmallRequestBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("HealthCheckRequest: ", bytes, " bytes; expected at most ",
-                     kMaxSmallRequestBytes));
-  }
+  TANGRAM_RETURN_IF_ERROR(CheckSmall(request, "HealthCheckRequest"));
   google::protobuf::StringValue name;
-  TANGRAM_RETURN_IF_ERROR(ParseSmallRequest(request, name));
+  TANGRAM_RETURN_IF_ERROR(ParseMessage(request, name));
   return name.value();
 }
 

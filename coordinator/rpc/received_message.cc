@@ -6,6 +6,7 @@
 #include <grpcpp/support/proto_buffer_writer.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/wire/unfolded_size.h"
 
 namespace tangram {
@@ -43,13 +44,18 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
   return NotA(*message.GetDescriptor());
 }
 
+absl::Status CheckSmall(const grpc::ByteBuffer& bytes, absl::string_view type) {
+  if (static_cast<int64_t>(bytes.Length()) <= kMaxSmallRequestBytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(type, ": ", bytes.Length(),
+                                                   " bytes; expected at most ",
+                                                   kMaxSmallRequestBytes));
+}
+
 absl::Status ParseSmallRequest(const grpc::ByteBuffer& bytes,
                                google::protobuf::Message& message) {
-  if (static_cast<int64_t>(bytes.Length()) > kMaxSmallRequestBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(message.GetDescriptor()->name(), ": ", bytes.Length(),
-                     " bytes; expected at most ", kMaxSmallRequestBytes));
-  }
+  TANGRAM_RETURN_IF_ERROR(CheckSmall(bytes, message.GetDescriptor()->name()));
   return ParseMessage(bytes, message);
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace google::protobuf {
 class Descriptor;
@@ -30,8 +31,11 @@ absl::StatusOr<int64_t> MeasureMessage(const grpc::ByteBuffer& bytes,
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
                           google::protobuf::Message& message);
 
-// Parses a request of a few names and numbers. Returns kResourceExhausted if it
-// is larger than kMaxSmallRequestBytes.
+// Returns kResourceExhausted, with the name of the type, if a request is larger
+// than kMaxSmallRequestBytes.
+absl::Status CheckSmall(const grpc::ByteBuffer& bytes, absl::string_view type);
+
+// Parses a request of a few names and numbers, after CheckSmall.
 absl::Status ParseSmallRequest(const grpc::ByteBuffer& bytes,
                                google::protobuf::Message& message);
 

@@ -154,14 +154,7 @@ absl::Status SealOldRows(SqlDatabase& database) {
     TANGRAM_ASSIGN_OR_RETURN(const std::optional<StoredJob> whole,
                              LockRow(database, sequence, Seals::kIfPresent));
     if (!whole.has_value() || whole->is_damaged) continue;
-    const Job& job = whole->job;
-    const std::string submit_seal = SubmitSeal(job);
-    const std::string outcome_seal = OutcomeSeal(job);
-    const std::string row_seal = RowSeal(job);
-    TANGRAM_RETURN_IF_ERROR(database.Run(
-        "UPDATE jobs SET submit_seal = ?2, outcome_seal = ?3, row_seal = ?4 "
-        "WHERE sequence = ?1",
-        {sequence, Blob{submit_seal}, Blob{outcome_seal}, Blob{row_seal}}));
+    TANGRAM_RETURN_IF_ERROR(WriteJob(database, sequence, whole->job));
   }
   return absl::OkStatus();
 }

@@ -54,6 +54,14 @@ TEST_F(SourceRecordsTest, OneThatNeverAnsweredPausesForTheLongestTime) {
   EXPECT_TRUE(records_.IsSilent(source_, 40));
 }
 
+TEST_F(SourceRecordsTest, OneThatWasOvertakenAtOnceHasNotAnsweredSince) {
+  records_.NoteAnswer(source_, 0);
+  records_.NoteOvertaken(source_, /*held_s=*/0, 1);
+  EXPECT_EQ(records_.PausedUntil(source_, 1), 1);
+  records_.NoteAnswer(source_, 2);
+  EXPECT_EQ(records_.PausedUntil(source_, 2), std::nullopt);
+}
+
 TEST_F(SourceRecordsTest, IsTrustedIfItAnsweredAndWasLostAtMostOnce) {
   EXPECT_FALSE(records_.IsTrusted(source_, 0));
   records_.NoteAnswer(source_, 0);
