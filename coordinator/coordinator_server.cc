@@ -4,6 +4,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -50,6 +51,10 @@ constexpr std::chrono::seconds kShutdownGrace(1);
 constexpr double kStopTimeoutS = 5;
 // Looks about once a second for changes by other coordinators.
 constexpr int kTicksBetweenLooks = 4;
+// Plans and large messages are freed in small pieces, which the allocator
+// keeps. Giving them back to the system takes milliseconds, so it is done every
+// 5 s.
+constexpr int kTicksBetweenTrims = 20;
 // Jobs deleted at once. So few hardly delay other calls of the store.
 constexpr int kForgottenJobs = 100;
 // Threads that use the store: a call that waits for a lock of the database does
@@ -273,6 +278,7 @@ class Server : public CoordinatorServer {
         SetGauges();
         LookAtJobs();
       }
+      if (ticks % kTicksBetweenTrims == 0) malloc_trim(0);
       wake.WaitFor(mutex, stop, kTickInterval, [] { return false; });
     }
   }

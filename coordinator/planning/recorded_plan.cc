@@ -1,7 +1,5 @@
 #include "coordinator/planning/recorded_plan.h"
 
-#include <malloc.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +11,6 @@
 
 namespace tangram {
 namespace {
-
-// A plan that took this long has freed memory in small pieces, which the
-// allocator keeps. Giving it back to the system takes milliseconds.
-constexpr double kTrimAfterS = 0.5;
 
 v1::PlanProgress::Phase ToProto(PlanPhase phase) {
   switch (phase) {
@@ -144,7 +138,6 @@ absl::StatusOr<PlanFile> RunRecordedPlan(const PlanningParts& parts,
   if (client.tracer != nullptr) {
     FinishTrace(file, std::move(attributes), *client.tracer);
   }
-  if (monitor.wall_s() >= kTrimAfterS) malloc_trim(0);
   return file;
 }
 
