@@ -21,12 +21,30 @@ absl::Status CheckHeads(const LayerSpec& layer) {
                     absl::StrCat("a divisor of num_heads, ", layer.num_heads));
 }
 
+// Nothing reads the fields of experts in a layer that has none.
+absl::Status CheckNoExperts(const LayerSpec& layer, absl::string_view reason) {
+  const struct {
+    absl::string_view field;
+    int value;
+  } fields[] = {
+      {"num_experts", layer.num_experts},
+      {"experts_per_token", layer.experts_per_token},
+      {"expert_ffn_hidden_size", layer.expert_ffn_hidden_size},
+      {"shared_expert_ffn_hidden_size", layer.shared_expert_ffn_hidden_size}};
+  for (const auto& [field, value] : fields) {
+    if (value == 0) continue;
+    return FieldError(field, value, absl::StrCat("0, as ", reason));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckMlp(const LayerSpec& layer) {
   if (layer.num_experts < 0) {
     return FieldError("num_experts", layer.num_experts,
                       "0 or a positive integer");
   }
   if (!layer.is_moe()) {
+    TANGRAM_RETURN_IF_ERROR(CheckNoExperts(layer, "num_experts is 0"));
     return CheckPositive("ffn_hidden_size", layer.ffn_hidden_size);
   }
   TANGRAM_RETURN_IF_ERROR(
@@ -76,11 +94,8 @@ absl::Status CheckOrder(const ModelSpec& model) {
 
 absl::Status CheckLayerFits(const LayerSpec& layer) {
   if (layer.kind != LayerKind::kTransformer) {
-    if (layer.num_experts != 0) {
-      return FieldError(
-          "num_experts", layer.num_experts,
-          absl::StrCat("0, as the layer is ", NameOf(layer.kind)));
-    }
+    TANGRAM_RETURN_IF_ERROR(CheckNoExperts(
+        layer, absl::StrCat("the layer is ", NameOf(layer.kind))));
     return CheckPositive("vocab_size", layer.vocab_size);
   }
   TANGRAM_RETURN_IF_ERROR(CheckHeads(layer));

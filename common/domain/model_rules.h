@@ -10,8 +10,8 @@
 namespace tangram {
 
 // Checks that the dimensions of one layer fit each other: key and value heads
-// divide the heads, the MLP is dense or has enough experts, and an embedding or
-// head has none.
+// divide the heads, the MLP is dense or has enough experts, and fields of
+// experts are 0 where there are none.
 absl::Status CheckLayerFits(const LayerSpec& layer);
 
 // Checks that an embedding comes first, then transformer layers, then a head;

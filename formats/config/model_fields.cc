@@ -159,6 +159,11 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
   Experts experts{.first_layer = num_layers};
   if (const auto field = root.Find("experts")) {
     TANGRAM_ASSIGN_OR_RETURN(experts, ReadExperts(*field, attention));
+    if (experts.first_layer >= num_layers) {
+      return field->Find("first_layer")
+          ->Error(absl::StrCat("one of the ", num_layers,
+                               " layers, counted from 0"));
+    }
   }
   std::vector<LayerSpec> layers;
   for (int i = 0; i < num_layers; ++i) {

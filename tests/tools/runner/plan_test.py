@@ -243,6 +243,8 @@ class ReadPlanTest(unittest.TestCase):
              "sliding_window: -5; expected an integer from 0 to 16777216"),
             ("model.layer_types.0.num_experts", 4, "model.layer_types[0].num_experts: 4; "
              "expected 0, as the layer is EMBEDDING"),
+            ("model.layer_types.1.shared_expert_ffn_hidden_size", 4, "model.layer_types[1]."
+             "shared_expert_ffn_hidden_size: 4; expected 0, as num_experts is 0"),
             ("model.layer_types.1.num_kv_heads", 0, "model.layer_types[1]."
              "num_kv_heads: 0; expected an integer from 1 to 4096"),
             ("model.layers.1.count", 1e9, "model.layers[1].count: 1000000000.0; "

@@ -5,7 +5,8 @@ import random
 import plans
 from plans import GPT, degrees, model
 
-DENSE = {"num_experts": 0, "ffn_hidden_size": 128}
+DENSE = {"num_experts": 0, "experts_per_token": 0, "expert_ffn_hidden_size": 0,
+         "shared_expert_ffn_hidden_size": 0, "ffn_hidden_size": 128}
 
 MOST_RANKS = 12
 DROP_OUTPUTS = 1 << 31

@@ -25,6 +25,8 @@ LARGEST = {
     "vocab_size": limits.MAX_VOCABULARY,
     "max_position_embeddings": limits.MAX_POSITIONS,
 }
+EXPERT_FIELDS = ("num_experts", "experts_per_token", "expert_ffn_hidden_size",
+                 "shared_expert_ffn_hidden_size")
 SWITCHES = tuple(field.name for field in dataclasses.fields(Layer)
                  if field.type in (bool, "bool") and field.name != "rotary")
 
@@ -64,8 +66,11 @@ def _layer(spec):
     layer = Layer(kind, **{name: spec.integer(name, int(name in needed), most)
                            for name, most in LARGEST.items()},
                   **{name: spec.boolean(name) for name in SWITCHES})
-    if kind != "TRANSFORMER" and layer.num_experts:
-        raise PlanError(spec.path("num_experts"), layer.num_experts, f"0, as the layer is {kind}")
+    if kind != "TRANSFORMER" or not layer.num_experts:
+        reason = "num_experts is 0" if kind == "TRANSFORMER" else f"the layer is {kind}"
+        for name in EXPERT_FIELDS:
+            if getattr(layer, name):
+                raise PlanError(spec.path(name), getattr(layer, name), f"0, as {reason}")
     if layer.cached_heads and layer.num_heads % layer.cached_heads:
         raise PlanError(spec.path("num_kv_heads"), layer.num_kv_heads,
                         f"a divisor of num_heads, {layer.num_heads}")

@@ -90,6 +90,13 @@ TEST(ModelWireTest, BadLayersAreRefusedByFieldPath) {
                HasSubstr("layer_types[1].kind: 0; expected EMBEDDING")));
 }
 
+void ClearExperts(v1::LayerSpec& layer) {
+  layer.clear_num_experts();
+  layer.clear_experts_per_token();
+  layer.clear_expert_ffn_hidden_size();
+  layer.clear_shared_expert_ffn_hidden_size();
+}
+
 TEST(ModelWireTest, LayersThatContradictThemselvesAreRefused) {
   const auto refused = [](absl::string_view field,
                           void (*change)(v1::LayerSpec&)) {
@@ -105,8 +112,23 @@ TEST(ModelWireTest, LayersThatContradictThemselvesAreRefused) {
           [](v1::LayerSpec& layer) { layer.set_experts_per_token(0); });
   refused("expert_ffn_hidden_size: 0; expected a positive integer",
           [](v1::LayerSpec& layer) { layer.set_expert_ffn_hidden_size(0); });
-  refused("ffn_hidden_size: 0; expected a positive integer",
+  refused("experts_per_token: 2; expected 0, as num_experts is 0",
           [](v1::LayerSpec& layer) { layer.set_num_experts(0); });
+  refused("ffn_hidden_size: 0; expected a positive integer",
+          [](v1::LayerSpec& layer) { ClearExperts(layer); });
+  refused("expert_ffn_hidden_size: 7; expected 0, as num_experts is 0",
+          [](v1::LayerSpec& layer) {
+            ClearExperts(layer);
+            layer.set_expert_ffn_hidden_size(7);
+          });
+  refused(
+      "shared_expert_ffn_hidden_size: 7; expected 0, as the layer is an "
+      "embedding",
+      [](v1::LayerSpec& layer) {
+        ClearExperts(layer);
+        layer.set_kind(v1::LayerSpec::EMBEDDING);
+        layer.set_shared_expert_ffn_hidden_size(7);
+      });
   refused("num_kv_heads: 0; expected a positive integer",
           [](v1::LayerSpec& layer) { layer.set_num_kv_heads(0); });
   refused("num_kv_heads: 3; expected a divisor of num_heads, 16",
@@ -114,7 +136,7 @@ TEST(ModelWireTest, LayersThatContradictThemselvesAreRefused) {
   refused("vocab_size: 0; expected a positive integer",
           [](v1::LayerSpec& layer) {
             layer.set_kind(v1::LayerSpec::HEAD);
-            layer.set_num_experts(0);
+            ClearExperts(layer);
             layer.set_vocab_size(0);
           });
   refused("num_experts: 8; expected 0, as the layer is a head",

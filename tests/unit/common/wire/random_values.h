@@ -157,7 +157,14 @@ class RandomValues {
       layer.*dimension = Int(1, kMaxExperts);  // The smallest of their limits.
     }
     layer.experts_per_token = Int(1, layer.num_experts);
-    if (kind != LayerKind::kTransformer) layer.num_experts = 0;
+    if (kind != LayerKind::kTransformer || Bool()) {
+      for (int LayerSpec::*field :
+           {&LayerSpec::num_experts, &LayerSpec::experts_per_token,
+            &LayerSpec::expert_ffn_hidden_size,
+            &LayerSpec::shared_expert_ffn_hidden_size}) {
+        layer.*field = 0;
+      }
+    }
     for (bool LayerSpec::*flag :
          {&LayerSpec::gated_mlp, &LayerSpec::tied_embeddings,
           &LayerSpec::linear_bias, &LayerSpec::norm_bias, &LayerSpec::qkv_bias,

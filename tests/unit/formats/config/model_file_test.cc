@@ -114,6 +114,8 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
       {"per_token: 2", "per_token: 5",
        "experts.per_token: 5; expected a positive integer, at most 4"},
       {"every: 2", "every: 0", "experts.every: 0; expected a positive"},
+      {"first_layer: 1", "first_layer: 6",
+       "experts.first_layer: 6; expected one of the 6 layers, counted from 0"},
       {"ffn_hidden_size: 256\n", "\n", "ffn_hidden_size: missing"},
       {"vocab_size: 1000", "vocab_size: many", "many; expected a positive"},
       {"bias: qkv", "bias: some", "some; expected none, qkv or all"},
