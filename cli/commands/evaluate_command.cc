@@ -11,6 +11,7 @@
 #include "cli/planning/interrupt.h"
 #include "cli/print/print_plan.h"
 #include "common/base/status_macros.h"
+#include "common/sim/describe.h"
 #include "formats/config/attach_profile_files.h"
 #include "formats/config/model_file.h"
 
@@ -84,6 +85,20 @@ absl::Status Override(const EvaluateOptions& options, PlanFile& file) {
   return absl::OkStatus();
 }
 
+// Returns notes on GPUs that lack units for the precision of the plan.
+std::vector<std::string> MissingUnits(const PlanFile& file) {
+  std::vector<PlacedStage> stages;
+  if (file.result.plan) stages = file.result.plan->stages;
+  if (file.result.replicated_plan) {
+    for (const PipelineReplica& replica :
+         file.result.replicated_plan->pipelines) {
+      stages.insert(stages.end(), replica.plan.stages.begin(),
+                    replica.plan.stages.end());
+    }
+  }
+  return DescribeMissingUnits(file.cluster, file.training.precision, stages);
+}
+
 absl::Status CheckOverrides(const EvaluateOptions& options) {
   if (options.cluster.file.empty() && !options.cluster.nodes.empty()) {
     return absl::InvalidArgumentError("--nodes: expected --cluster with it");
@@ -123,6 +138,7 @@ CommandResult Run(const EvaluateOptions& options, Console& console) {
       console.out << "\n";
       PrintPrediction(file.result.evaluation, console);
     }
+    PrintNotes(MissingUnits(file), console);
   }
   return Fits(file) ? ExitCode::kOk : ExitCode::kNoPlan;
 }

@@ -182,14 +182,6 @@ void PrintNoPlan(const PlanResult& result, Console& console) {
   console.out << WrapText(text, /*indent=*/2, kOutputWidth);
 }
 
-void PrintNotes(const std::vector<std::string>& notes, Console& console) {
-  if (notes.empty()) return;
-  console.out << Styled(console, Style::kBold, "Notes") << "\n";
-  for (const std::string& note : notes) {
-    console.out << WrapText(note, /*indent=*/2, kOutputWidth);
-  }
-}
-
 void PrintConstraints(PlanConstraints constraints, Console& console) {
   if (constraints.runtime == kAutoRuntime) constraints.runtime.clear();
   if (constraints.none()) return;
@@ -431,6 +423,14 @@ void PrintPipelines(const PlanFile& file, Console& console) {
   PrintUse(evaluation, console);
 }
 
+void PrintNotes(const std::vector<std::string>& notes, Console& console) {
+  if (notes.empty()) return;
+  console.out << "\n" << Styled(console, Style::kBold, "Notes") << "\n";
+  for (const std::string& note : notes) {
+    console.out << WrapText(note, /*indent=*/2, kOutputWidth);
+  }
+}
+
 void PrintPlanFile(const PlanFile& file, Console& console) {
   const PlanResult& result = file.result;
   PrintRequest(file.cluster, file.model, file.training, console);
@@ -451,7 +451,6 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
   }
   PrintAlternatives(file, console);
   PrintAssumptions(file.cluster, kAssumptionPartsShown, console);
-  if (!result.notes.empty()) console.out << "\n";
   PrintNotes(result.notes, console);
 }
 

@@ -1,6 +1,9 @@
 #ifndef TANGRAM_CLI_PRINT_PRINT_PLAN_H_
 #define TANGRAM_CLI_PRINT_PRINT_PLAN_H_
 
+#include <string>
+#include <vector>
+
 #include "cli/print/console.h"
 #include "common/wire/plan_file.h"
 
@@ -21,6 +24,9 @@ void PrintPrediction(const Evaluation& evaluation, Console& console);
 // Prints a plan of several pipelines: the stages and share of each, then the
 // prediction for all.
 void PrintPipelines(const PlanFile& file, Console& console);
+
+// Prints an empty line and the notes; nothing if there are none.
+void PrintNotes(const std::vector<std::string>& notes, Console& console);
 
 // Prints the whole answer: islands, stages, prediction, lower bound, unused
 // islands with the reason, assumptions and notes; or why no plan fits.

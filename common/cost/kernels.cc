@@ -6,11 +6,6 @@
 namespace tangram {
 namespace {
 
-double FirstPositive(double a, double b, double c) {
-  if (a > 0) return a;
-  return b > 0 ? b : c;
-}
-
 // 16-bit elements that tensor cores read at once (16 bytes), and elements that
 // fill a tile (128 bytes; NVIDIA, Matrix Multiplication Background User's
 // Guide).
@@ -31,19 +26,22 @@ double OddPenalty(double dimension, const KernelRates& rates) {
   return std::fmod(dimension, kLane) == 0 ? 0 : rates.odd_penalty;
 }
 
-double MatmulPeakFlops(const PeakFlops& peak, Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return peak.fp32;
-    case Precision::kFp16:
-      return FirstPositive(peak.fp16, peak.bf16, peak.fp32);
-    case Precision::kBf16:
-      return FirstPositive(peak.bf16, peak.fp16, peak.fp32);
-    case Precision::kFp8:
-      return peak.fp8 > 0 ? peak.fp8
-                          : FirstPositive(peak.bf16, peak.fp16, peak.fp32);
+Precision MatmulUnits(const PeakFlops& peak, Precision precision) {
+  if (peak.At(precision) > 0) return precision;
+  if (precision == Precision::kFp8) return MatmulUnits(peak, Precision::kBf16);
+  Precision slowest = Precision::kFp32;
+  for (const Precision other :
+       {Precision::kFp16, Precision::kBf16, Precision::kFp8}) {
+    if (peak.fp32 > 0 || peak.At(other) == 0) continue;
+    if (peak.At(slowest) == 0 || peak.At(other) < peak.At(slowest)) {
+      slowest = other;
+    }
   }
-  return peak.fp32;
+  return slowest;
+}
+
+double MatmulPeakFlops(const PeakFlops& peak, Precision precision) {
+  return peak.At(MatmulUnits(peak, precision));
 }
 
 // Attention reaches a fraction of what plain products reach.

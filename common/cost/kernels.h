@@ -5,9 +5,14 @@
 
 namespace tangram {
 
-// Returns the peak FLOP/s of matrix products in a training precision on a
-// device. If the device lacks units for the precision, returns the peak of a
-// 16-bit format that it has, else that of fp32. (bf16 on a V100 runs as fp16.)
+// Returns the precision in whose units a device runs matrix products of a
+// training precision. Without units of its own, fp8 runs as bf16 and the others
+// as fp32, as PyTorch emulates them: bf16 on a V100 is no faster than fp32. If
+// the peak of fp32 is not known either, the slowest units stand for it.
+// `peak` has a positive entry.
+Precision MatmulUnits(const PeakFlops& peak, Precision precision);
+
+// Returns the peak FLOP/s of matrix products in a training precision.
 double MatmulPeakFlops(const PeakFlops& peak, Precision precision);
 
 // Reciprocal throughputs of a device, precomputed so that kernel times need no

@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/cost/kernels.h"
 
 namespace tangram {
 
@@ -22,6 +24,24 @@ std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus) {
   return absl::StrJoin(counts, " + ", [](std::string* out, const auto& count) {
     absl::StrAppend(out, count.second, " x ", count.first);
   });
+}
+
+std::vector<std::string> DescribeMissingUnits(
+    const Cluster& cluster, Precision precision,
+    absl::Span<const PlacedStage> stages) {
+  std::vector<std::string> lines;
+  for (const PlacedStage& stage : stages) {
+    for (const GpuId& gpu : stage.gpus) {
+      const DeviceSpec& device = cluster.nodes[gpu.node].device;
+      const Precision units = MatmulUnits(device.peak_flops, precision);
+      if (units == precision) continue;
+      std::string line =
+          absl::StrCat(device.type, " has no ", PrecisionName(precision),
+                       " units: timed at its ", PrecisionName(units), " rate");
+      if (!absl::c_linear_search(lines, line)) lines.push_back(std::move(line));
+    }
+  }
+  return lines;
 }
 
 std::string DescribeTp(const StageParallelism& parallelism) {

@@ -27,6 +27,12 @@ std::string DescribeStageParallelism(const PlacedStage& stage);
 // "weights 25 %, optimizer state 100 %"; empty if nothing is offloaded.
 std::string DescribeOffload(const HostOffload& offload);
 
+// Returns a line for each type of GPU in `stages` that has no units for the
+// precision: "T4 has no bf16 units: timed at its fp32 rate".
+std::vector<std::string> DescribeMissingUnits(
+    const Cluster& cluster, Precision precision,
+    absl::Span<const PlacedStage> stages);
+
 // Returns the training options that differ from the usual ones: "no dropout",
 // "fp32 gradients".
 std::vector<std::string> DescribeSwitches(const TrainingOptions& training);

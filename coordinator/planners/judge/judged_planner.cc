@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
+#include "common/sim/describe.h"
 #include "coordinator/planners/judge/choose_islands.h"
 #include "coordinator/planners/judge/kept_plans.h"
 
@@ -220,6 +221,13 @@ class JudgedPlanner : public ClusterPlanner {
     result.unused_islands = std::move(findings.unused_islands);
     result.notes.insert(result.notes.end(), findings.notes.begin(),
                         findings.notes.end());
+    if (result.plan.has_value()) {
+      for (std::string& note :
+           DescribeMissingUnits(request.cluster, request.training.precision,
+                                result.plan->stages)) {
+        result.notes.push_back(std::move(note));
+      }
+    }
     return result;
   }
 

@@ -8,13 +8,28 @@ namespace {
 
 using ::tangram::testing::TestDevice;
 
-TEST(MatmulPeakFlopsTest, FallsBackWhereTheDeviceLacksUnits) {
+TEST(MatmulPeakFlopsTest, APrecisionWithoutUnitsRunsAtTheRateOfFp32) {
   const PeakFlops volta = {.fp32 = 15, .fp16 = 125};
   EXPECT_EQ(MatmulPeakFlops(volta, Precision::kFp32), 15);
   EXPECT_EQ(MatmulPeakFlops(volta, Precision::kFp16), 125);
-  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kBf16), 125);
-  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kFp8), 125);
+  EXPECT_EQ(MatmulPeakFlops(volta, Precision::kBf16), 15);
+  EXPECT_EQ(MatmulUnits(volta, Precision::kBf16), Precision::kFp32);
   EXPECT_EQ(MatmulPeakFlops({.fp32 = 10}, Precision::kFp16), 10);
+}
+
+TEST(MatmulPeakFlopsTest, Fp8WithoutUnitsRunsAsBf16) {
+  const PeakFlops ampere = {.fp32 = 19, .fp16 = 300, .bf16 = 312};
+  EXPECT_EQ(MatmulPeakFlops(ampere, Precision::kFp8), 312);
+  EXPECT_EQ(MatmulUnits(ampere, Precision::kFp8), Precision::kBf16);
+  EXPECT_EQ(MatmulPeakFlops({.fp32 = 15, .fp16 = 125}, Precision::kFp8), 15);
+}
+
+TEST(MatmulPeakFlopsTest, TheSlowestUnitsStandForAnUnknownFp32) {
+  const PeakFlops peak = {.fp16 = 60, .bf16 = 50, .fp8 = 100};
+  EXPECT_EQ(MatmulPeakFlops(peak, Precision::kFp32), 50);
+  EXPECT_EQ(MatmulUnits(peak, Precision::kFp32), Precision::kBf16);
+  EXPECT_EQ(MatmulPeakFlops({.fp16 = 60}, Precision::kBf16), 60);
+  EXPECT_EQ(MatmulPeakFlops({.fp16 = 60}, Precision::kFp8), 60);
 }
 
 TEST(GemmSecondsTest, IsBoundByArithmeticWhereThatIsSlower) {

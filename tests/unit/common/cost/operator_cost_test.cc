@@ -160,11 +160,12 @@ TEST_F(OperatorCostTest, MeasurementsReplaceComputeButNotCollectives) {
   EXPECT_FALSE(Estimate(OpKind::kMlpDown, p).measured);
 }
 
-TEST_F(OperatorCostTest, Bf16RunsAsFp16WhereThereIsNoBf16) {
+TEST_F(OperatorCostTest, Bf16TakesTheTimeOfFp32WhereThereIsNoBf16) {
   const double fp16_s = Estimate(OpKind::kMlpUp).forward_s;
+  device_.peak_flops.fp32 = device_.peak_flops.fp16 / 8;
   device_.peak_flops.bf16 = 0;
   training_.precision = Precision::kBf16;
-  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpUp).forward_s, fp16_s);
+  EXPECT_DOUBLE_EQ(Estimate(OpKind::kMlpUp).forward_s, 8 * fp16_s);
 }
 
 }  // namespace

@@ -16,6 +16,21 @@ TEST(DescribeGpusTest, CountsByTypeInOrderOfAppearance) {
             "2 x T4 + 1 x V100");
 }
 
+TEST(DescribeMissingUnitsTest, NamesEachTypeOfGpuOnce) {
+  DeviceSpec v100 = testing::TestDevice("V100");
+  v100.peak_flops = {.fp32 = 15e12, .fp16 = 125e12};
+  const Cluster cluster = testing::TestCluster(
+      {{.name = "a", .num_nodes = 2, .device = v100},
+       {.name = "b", .device = testing::TestDevice("A100")}});
+  const std::vector<PlacedStage> stages = {{.gpus = {{0, 0}, {1, 0}}},
+                                           {.gpus = {{2, 0}}}};
+  EXPECT_THAT(
+      DescribeMissingUnits(cluster, Precision::kBf16, stages),
+      ::testing::ElementsAre("V100 has no bf16 units: timed at its fp32 rate"));
+  EXPECT_THAT(DescribeMissingUnits(cluster, Precision::kFp16, stages),
+              ::testing::IsEmpty());
+}
+
 TEST(DescribeParallelismTest, LeavesOutDegreesOfOne) {
   EXPECT_EQ(DescribeParallelism({}), "1 GPU");
   EXPECT_EQ(DescribeParallelism({.tp_degree = 2, .dp_degree = 4}),

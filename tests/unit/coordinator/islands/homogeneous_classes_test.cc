@@ -47,9 +47,7 @@ TEST(ComputeOfTest, ScalesThePeakByTheGemmFraction) {
 TEST(ComputeOfTest, UsesTheUnitsThatTheDeviceHas) {
   DeviceSpec device = TestDevice();
   device.peak_flops = {.fp32 = 15, .fp16 = 120};
-  EXPECT_DOUBLE_EQ(ComputeOf(device, Precision::kBf16), 120);
-
-  device.peak_flops.fp16 = 0;
+  EXPECT_DOUBLE_EQ(ComputeOf(device, Precision::kFp16), 120);
   EXPECT_DOUBLE_EQ(ComputeOf(device, Precision::kBf16), 15);
 }
 

@@ -142,6 +142,16 @@ TEST(JudgedPlannerTest, TheFasterProposalWinsWhateverThePlannerPredicts) {
   EXPECT_EQ(script.chosen, 1);
 }
 
+TEST(JudgedPlannerTest, NotesSayWhichGpusOfThePlanEmulateThePrecision) {
+  PlanRequest request = TwoGpus(1e15);
+  request.training.precision = Precision::kBf16;
+  request.cluster.nodes[0].device.peak_flops.bf16 = 0;
+  Script script{.calls = {{{.plan = WholeModel()}}}};
+  ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(request, script));
+  EXPECT_THAT(result.notes,
+              ElementsAre("GPU has no bf16 units: timed at its fp32 rate"));
+}
+
 TEST(JudgedPlannerTest, APlanThatFitsBeatsAFasterOneThatDoesNot) {
   // The balanced cut fits, the whole model on one GPU does not.
   const double memory = (PeakBytes(WholeModel()) + PeakBytes(CutAfter(3))) / 2;
