@@ -53,43 +53,42 @@ struct Slack {
   double backward_s = 0;
 };
 
-// Adds the exposed part of a collective to a pass.
-void PayExcess(double collective_s, double slack_s, double overlap_penalty,
-               double& pass_s, double& comm_s) {
-  const double excess_s =
-      ExposedSeconds(collective_s, slack_s, overlap_penalty);
-  pass_s += excess_s;
-  comm_s += excess_s;
-}
-
 // Adds the cost of sharded state. ZeRO 2 reduce-scatters the layer's gradients
 // for each microbatch, so that they accumulate sharded. ZeRO 3 also gathers the
 // weights before each pass. The GPU holds the whole layer meanwhile.
 void AddShardedState(const StageParallelism& parallelism,
                      const StageEnvironment& environment, const Slack& slack,
                      LayerCost& cost) {
-  const double layer_bytes = (cost.parameters.dense + cost.parameters.expert) *
-                             ElementBytes(environment.training.precision);
+  const double element_bytes = ElementBytes(environment.training.precision);
+  const double dense = cost.parameters.dense;
   // Other pipelines get their gradients of a layer once it has them.
-  if (environment.state.gradients < 1) cost.transient_bytes += layer_bytes;
+  if (environment.state.gradients < 1) {
+    cost.transient_bytes += (dense + cost.parameters.expert) * element_bytes;
+  }
   if (parallelism.zero_stage < 2) return;
   const ReplicaGroups groups = ReplicaGroupsOf(parallelism, environment.wiring);
-  const auto sweep_s = [&](double bytes_per_parameter) {
-    return ShardSweepSeconds(cost.parameters, bytes_per_parameter, groups,
-                             environment);
+  const auto sweep_s = [&](double swept_dense, double bytes_per_parameter) {
+    return ShardSweepSeconds({swept_dense, cost.parameters.expert},
+                             bytes_per_parameter, groups, environment);
   };
   const bool gathers = parallelism.zero_stage >= 3;
-  const double gather_s =
-      gathers ? sweep_s(ElementBytes(environment.training.precision)) : 0;
-  const double reduce_s = sweep_s(GradientBytes(environment.training));
+  const double gather_s = gathers ? sweep_s(dense, element_bytes) : 0;
   const double penalty = environment.device.efficiency.overlap_penalty;
-  PayExcess(gather_s, slack.forward_s, penalty, cost.forward_s, cost.comm_s);
-  PayExcess(gather_s + reduce_s, slack.backward_s, penalty, cost.backward_s,
-            cost.comm_s);
-  const double held = (groups.dense.size > 1 ? cost.parameters.dense : 0) +
+  const auto backward_excess_s = [&](double reduced_dense) {
+    return ExposedSeconds(
+        gather_s + sweep_s(reduced_dense, GradientBytes(environment.training)),
+        slack.backward_s, penalty);
+  };
+  const double forward_s = ExposedSeconds(gather_s, slack.forward_s, penalty);
+  const double backward_s = backward_excess_s(dense);
+  cost.forward_s += forward_s;
+  cost.backward_s += backward_s;
+  cost.comm_s += forward_s + backward_s;
+  cost.head_copy.backward_s =
+      backward_s - backward_excess_s(dense - cost.head_copy.parameters);
+  const double held = (groups.dense.size > 1 ? dense : 0) +
                       (groups.expert.size > 1 ? cost.parameters.expert : 0);
-  cost.transient_bytes +=
-      held * (gathers ? 2 : 1) * ElementBytes(environment.training.precision);
+  cost.transient_bytes += held * (gathers ? 2 : 1) * element_bytes;
 }
 
 // Adds one operator without its activations.
@@ -108,6 +107,7 @@ void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
   }
   sum.parameters.dense += op.dense_parameters;
   sum.parameters.expert += op.expert_parameters;
+  sum.head_copy.parameters += op.copied_parameters;
   slack.forward_s += op.forward_slack_s;
   slack.backward_s += op.backward_slack_s + again * op.forward_slack_s;
 }
@@ -143,6 +143,13 @@ void AddMeasuredState(const MeasuredLayer& measured,
                        return ModelStateOf(cost.parameters, p, e).total();
                      });
   }
+  const double copied = cost.head_copy.parameters;
+  if (copied == 0) return;
+  const double share = copied / cost.parameters.dense;
+  cost.head_copy.optimizer_beyond_model_s =
+      share * cost.optimizer_beyond_model_s;
+  cost.head_copy.state_beyond_model_bytes =
+      share * cost.state_beyond_model_bytes;
 }
 
 }  // namespace
@@ -155,7 +162,7 @@ LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
                         const HostOffload& offload) {
   const LayerScope scope = ScopeOf(layer, parallelism, environment);
   const absl::Span<const OpKind> ops = OperatorsOf(layer);
-  LayerCost sum;
+  LayerCost sum{.embeds = layer.kind == LayerKind::kEmbedding};
   Slack slack;
   ActivationCount activations((part.recomputed & kDropOutputs) != 0);
   for (int i = part.op_begin; i < part.op_end; ++i) {
@@ -191,9 +198,28 @@ void AddLayers(const LayerCost& layer, int count, LayerCost& sum) {
   sum.parameters.expert += count * layer.parameters.expert;
   sum.optimizer_beyond_model_s += count * layer.optimizer_beyond_model_s;
   sum.state_beyond_model_bytes += count * layer.state_beyond_model_bytes;
+  const HeadCopy& copy = layer.head_copy;
+  sum.head_copy.parameters += count * copy.parameters;
+  sum.head_copy.backward_s += count * copy.backward_s;
+  sum.head_copy.optimizer_beyond_model_s +=
+      count * copy.optimizer_beyond_model_s;
+  sum.head_copy.state_beyond_model_bytes +=
+      count * copy.state_beyond_model_bytes;
+  sum.embeds |= layer.embeds && count > 0;
   sum.activation_bytes += count * layer.activation_bytes;
   sum.host_activation_bytes += count * layer.host_activation_bytes;
   sum.transient_bytes = std::max(sum.transient_bytes, layer.transient_bytes);
+}
+
+LayerCost WithoutHeadCopy(LayerCost sum) {
+  const HeadCopy& copy = sum.head_copy;
+  sum.parameters.dense -= copy.parameters;
+  sum.backward_s -= copy.backward_s;
+  sum.comm_s -= copy.backward_s;
+  sum.optimizer_beyond_model_s -= copy.optimizer_beyond_model_s;
+  sum.state_beyond_model_bytes -= copy.state_beyond_model_bytes;
+  sum.head_copy = {};
+  return sum;
 }
 
 }  // namespace tangram

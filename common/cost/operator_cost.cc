@@ -265,6 +265,7 @@ OperatorCost EstimateUncalibrated(const LayerScope& scope, OpKind op) {
   cost.backward_s = work.backward_compute_s + cost.backward_comm_s;
   (IsExpertOp(op) ? cost.expert_parameters : cost.dense_parameters) =
       work.parameters;
+  cost.copied_parameters = work.copied_parameters;
   cost.input_bytes =
       InputElementsOnGpu(scope, op) * scope.tokens * scope.element_bytes;
   cost.saved_bytes = work.kept_bytes;

@@ -65,6 +65,9 @@ struct OperatorCost {
   // ZeRO. Expert parameters are replicated and reduced over a smaller group.
   double dense_parameters = 0;
   double expert_parameters = 0;
+  // The part of dense_parameters that copies the matrix of a tied embedding. A
+  // stage with the embedding has no copy.
+  double copied_parameters = 0;
   // Activation bytes that the operator keeps for its backward pass.
   double saved_bytes = 0;
   // The operator's input, as a part of saved_bytes; it makes the rest itself.

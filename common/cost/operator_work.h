@@ -57,6 +57,7 @@ struct OperatorWork {
   double forward_hidden_s = 0;
   double backward_hidden_s = 0;
   double parameters = 0;
+  double copied_parameters = 0;  // See OperatorCost.
   // Whether the input is kept for the backward pass, and the bytes kept
   // besides.
   bool keeps_input = false;

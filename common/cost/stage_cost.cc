@@ -93,9 +93,11 @@ StageCost EstimateStage(absl::Span<const LayerRun> runs, const StagePlan& stage,
 
 // A pass takes as long as the slower of device and host:
 //   forward  = max(Σ device, Σ host), and likewise backward.
-StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
+StageCost StageCostOf(const LayerCost& layers,
+                      const StageParallelism& parallelism,
                       const StageEnvironment& environment,
                       const HostOffload& offload) {
+  const LayerCost sum = OnOneStage(layers);
   const PassTimes passes = {
       .forward_s = std::max(sum.forward_s, sum.forward_host_s),
       .backward_s = std::max(sum.backward_s, sum.backward_host_s)};
@@ -120,9 +122,10 @@ StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
           .memory = MemoryOf(sum, state, host, environment.device.efficiency)};
 }
 
-StageMemory StageMemoryOf(const LayerCost& sum,
+StageMemory StageMemoryOf(const LayerCost& layers,
                           const StageParallelism& parallelism,
                           const StageEnvironment& environment) {
+  const LayerCost sum = OnOneStage(layers);
   return MemoryOf(sum, ModelStateOf(sum.parameters, parallelism, environment),
                   HostBytes{}, environment.device.efficiency);
 }

@@ -64,6 +64,15 @@ struct StageParameters {
   double expert = 0;
 };
 
+// The part of a tied head's cost that comes from its copy of the embedding's
+// matrix: parameters to hold, to reduce and to step.
+struct HeadCopy {
+  double parameters = 0;
+  double backward_s = 0;  // Reduction for each microbatch, as far as exposed.
+  double optimizer_beyond_model_s = 0;
+  double state_beyond_model_bytes = 0;
+};
+
 // Cost of operators [op_begin, op_end) of one layer, recomputed as `mask` says.
 // A stage is a sum of such pieces, so searches keep and reuse them. All fields
 // add up, except that the largest transient_bytes counts.
@@ -84,6 +93,9 @@ struct LayerCost {
   // after ZeRO sharding.
   double optimizer_beyond_model_s = 0;
   double state_beyond_model_bytes = 0;
+  // Part of the above; all zero but in a tied head.
+  HeadCopy head_copy;
+  bool embeds = false;  // Whether the embedding is among the layers.
   // As in StageMemory, but before fragmentation.
   double activation_bytes = 0;
   double transient_bytes = 0;
@@ -111,15 +123,26 @@ LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
 // Adds `count` such layers to a sum that started as LayerCost{}.
 void AddLayers(const LayerCost& layer, int count, LayerCost& sum);
 
-// Returns the cost of the stage that consists of the layers in `sum`, all
-// estimated with the same `offload`. Adds gradient reduction, optimizer, model
-// state, reserve and fragmentation.
-StageCost StageCostOf(const LayerCost& sum, const StageParallelism& parallelism,
+// Returns the cost of the layers in `sum` where the head has no copy of a tied
+// matrix. No stage with these layers costs less.
+LayerCost WithoutHeadCopy(LayerCost sum);
+
+// Returns the cost of the layers in `sum` on one stage, where a tied head uses
+// the embedding's matrix if the stage has it.
+inline LayerCost OnOneStage(const LayerCost& sum) {
+  return sum.embeds ? WithoutHeadCopy(sum) : sum;
+}
+
+// Returns the cost of the stage that consists of `layers`, all estimated with
+// the same `offload`. Adds gradient reduction, optimizer, model state, reserve
+// and fragmentation.
+StageCost StageCostOf(const LayerCost& layers,
+                      const StageParallelism& parallelism,
                       const StageEnvironment& environment,
                       const HostOffload& offload = {});
 
 // Returns the memory of that stage alone, with nothing offloaded.
-StageMemory StageMemoryOf(const LayerCost& sum,
+StageMemory StageMemoryOf(const LayerCost& layers,
                           const StageParallelism& parallelism,
                           const StageEnvironment& environment);
 

@@ -42,6 +42,7 @@ OperatorWork HeadWork(const LayerScope& scope) {
   work.forward_compute_s += PassSeconds(loss_bytes, scope.rates);
   work.backward_compute_s += PassSeconds(loss_bytes, scope.rates);
   work.parameters = ParameterCount(layer, OpKind::kHead) / scope.tp;
+  if (layer.tied_embeddings) work.copied_parameters = work.parameters;
   work.keeps_input = true;
   work.kept_bytes =
       (scope.environment.training.fused_loss ? e : kFp32Bytes) * logits;

@@ -141,8 +141,8 @@ bool AllowsTp2d(const LayerSpec& layer);
 Fingerprint FingerprintOf(const LayerSpec& layer);
 
 // Returns the trainable parameters of one operator of `layer`, unsharded. A
-// tied head counts its matrix too: a pipeline stage that holds it stores a
-// copy.
+// tied head counts its matrix too: a pipeline stage without the embedding
+// stores a copy.
 double ParameterCount(const LayerSpec& layer, OpKind op);
 
 // Returns whether the operator's parameters belong to experts, so that expert

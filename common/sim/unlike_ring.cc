@@ -81,15 +81,17 @@ double RingSeconds(const Cluster& cluster,
 
 double ParametersOf(const ModelSpec& model, OperatorCut begin,
                     OperatorCut end) {
+  const bool has_tied_matrix =
+      begin == OperatorCut{} && model.layers.front().tied_embeddings;
   double parameters = 0;
   for (int layer = begin.layer; layer < model.num_layers(); ++layer) {
     const absl::Span<const OpKind> ops = OperatorsOf(model.layers[layer]);
     for (int op = 0; op < static_cast<int>(ops.size()); ++op) {
       const OperatorCut cut = {layer, op};
       if (cut >= end) return parameters;
-      if (cut >= begin) {
-        parameters += ParameterCount(model.layers[layer], ops[op]);
-      }
+      if (cut < begin) continue;
+      if (ops[op] == OpKind::kHead && has_tied_matrix) continue;
+      parameters += ParameterCount(model.layers[layer], ops[op]);
     }
   }
   return parameters;

@@ -49,7 +49,8 @@ double RingSeconds(const Cluster& cluster,
                    absl::Span<const RingMember* const> members,
                    const RingTraffic& traffic);
 
-// Returns the parameters of the operators in [begin, end).
+// Returns the parameters of the operators in [begin, end), those that embedding
+// and head share once.
 double ParametersOf(const ModelSpec& model, OperatorCut begin, OperatorCut end);
 
 }  // namespace tangram

@@ -91,10 +91,21 @@ class ParallelizerConformanceTest
     return island;
   }
 
+  // Returns a model half of whose parameters are the matrix of both ends.
+  static ModelSpec TiedModel() {
+    ModelSpec model = TestModel(4);
+    for (LayerSpec* end : {&model.layers.front(), &model.layers.back()}) {
+      end->vocab_size = 50000;
+      end->tied_embeddings = true;
+    }
+    return model;
+  }
+
   // Slices with and without embedding and head, one node and several, ample
   // and scarce memory, with and without hosts, small and large microbatches.
   std::vector<Query> Queries() const {
     const ModelSpec model = TestModel(8);
+    const ModelSpec tied = TiedModel();
     std::vector<Query> queries = {
         {"WholeModel", SliceOf(model, 0, 10), Island(2, 4, 16e9), Options(8)},
         {"OneLayer", SliceOf(model, 1, 2), Island(1, 4, 16e9), Options(4)},
@@ -102,6 +113,9 @@ class ParallelizerConformanceTest
         {"OneSample", SliceOf(model, 0, 5), Island(2, 2, 16e9), Options(1)},
         {"Trailing", SliceOf(model, 2, 9), Island(2, 2, 4e9), Options(4, 5)},
         {"Scarce", SliceOf(model, 0, 10), Island(1, 4, 2.2e9), Options(8, 1)},
+        // 16 bytes for each of 102 million parameters, and 0.6 GB beside them.
+        {"TiedOneGpu", SliceOf(tied, 0, 6), Island(1, 1, 3.6e9), Options(1)},
+        {"TiedStages", SliceOf(tied, 0, 6), Island(1, 4, 3.6e9), Options(4)},
         {"Hosts", SliceOf(model, 2, 9), IslandWithHosts(1, 1, 1.8e9),
          Options(1, 1)},
         {"WholeBatch", SliceOf(model, 0, 5), Island(1, 8, 8e9),

@@ -39,8 +39,7 @@ double SyncSeconds(CostTables& tables, const StageShape& shape,
                    const StageFigures& figures) {
   const DegreeTable& table = tables.At(shape.degrees);
   const StageParameters parameters = {
-      .dense = table.parameters.Over(tables.layout().at(shape.begin),
-                                     tables.layout().at(shape.end))};
+      .dense = tables.ParametersOf(table, shape.begin, shape.end)};
   const StageEnvironment environment = tables.EnvironmentOf(table);
   return GradientSyncSeconds(
              parameters,

@@ -50,8 +50,10 @@ std::vector<OperatorBounds> BoundsOf(const LayerSpec& layer,
          .wiring = WiringOf(island, degrees.num_gpus()),
          .pipeline_microbatch_size = options.pipeline_microbatch_size});
     for (size_t i = 0; i < costs.size(); ++i) {
+      // The stage of a tied head may have the embedding too.
       const double state_bytes = ModelStateBytes(
-          {.dense = costs[i].dense_parameters}, parallelism, options.training);
+          {.dense = costs[i].dense_parameters - costs[i].copied_parameters},
+          parallelism, options.training);
       LowerTo(costs[i], state_bytes, degrees.num_gpus(), bounds[i]);
     }
   }

@@ -30,9 +30,9 @@ class StageRecompute {
         num_layers_(layout_.at(shape.end - 1).layer + 1 - begin_.layer) {
     const DeviceEfficiency& efficiency = tables.island().device.efficiency;
     growth_ = 1 + efficiency.fragmentation;
-    static_bytes_ =
-        efficiency.reserved_bytes + growth_ * table_.state_bytes_per_parameter *
-                                        table_.parameters.Over(begin_, end_);
+    static_bytes_ = efficiency.reserved_bytes +
+                    growth_ * table_.state_bytes_per_parameter *
+                        tables.ParametersOf(table_, shape.begin, shape.end);
   }
 
   const DegreeTable& table() const { return table_; }

@@ -208,6 +208,8 @@ std::unique_ptr<DegreeTable> CostTables::MakeTable(
           sums([](const OperatorCost& cost) { return cost.backward_host_s; }),
       .parameters =
           sums([](const OperatorCost& cost) { return cost.dense_parameters; }),
+      .copied_parameters =
+          sums([](const OperatorCost& cost) { return cost.copied_parameters; }),
       .levels = MakeLevels(layout_, costs, island_.limits.closed_recompute)});
 }
 

@@ -76,8 +76,9 @@ struct DegreeTable {
   RangeSums backward_s;
   RangeSums forward_host_s;  // The host's time to issue the kernels.
   RangeSums backward_host_s;
-  // Number of parameters on each GPU.
+  // Number of parameters on each GPU, and of those that a tied head copies.
   RangeSums parameters;
+  RangeSums copied_parameters;
   std::vector<RecomputeLevel>
       levels;  // From no recomputation to the fewest bytes.
 };
@@ -126,6 +127,17 @@ class CostTables {
             .training = options_.training,
             .wiring = table.wiring,
             .pipeline_microbatch_size = options_.pipeline_microbatch_size};
+  }
+
+  // Returns the parameters on each GPU of a stage from position `begin` to
+  // `end`. A tied head has no copy beside the embedding.
+  double ParametersOf(const DegreeTable& table, int begin, int end) const {
+    const LayoutOperator& first = layout_.at(begin);
+    const LayoutOperator& last = layout_.at(end);
+    const bool embeds =
+        layout_.kinds()[first.kind].kind == LayerKind::kEmbedding;
+    return table.parameters.Over(first, last) -
+           (embeds ? table.copied_parameters.Over(first, last) : 0);
   }
 
   // Returns the number of directions of a transfer that its sender pays for.

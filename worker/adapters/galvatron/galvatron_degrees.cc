@@ -66,7 +66,8 @@ double DegreeCosts::LeastSecondsPerByte() const {
 }
 
 KeptFigures DegreeCosts::KeptOf(LayerRange range) const {
-  const LayerCost sum = layers_.Sum(range.begin, range.end, kept_costs_);
+  const LayerCost sum =
+      OnOneStage(layers_.Sum(range.begin, range.end, kept_costs_));
   return {.seconds = std::max(sum.forward_s, sum.forward_host_s) +
                      std::max(sum.backward_s, sum.backward_host_s),
           .memory = StageMemoryOf(sum, parallelism_, environment_)};

@@ -61,9 +61,10 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
     for (const StageParallelism& parallelism :
          ParallelismsOf(size, island, limits, extra)) {
       for (const LayerRecompute recompute : kLayerRecomputes) {
-        const LayerCost cost =
+        // The stage may have the embedding too.
+        const LayerCost cost = WithoutHeadCopy(
             EstimateLayer(layer, {0, num_ops, MaskOf(layer, recompute)},
-                          parallelism, environment);
+                          parallelism, environment));
         best.min_gpu_seconds = std::min(
             best.min_gpu_seconds, size * (cost.forward_s + cost.backward_s));
         best.min_total_bytes = std::min(

@@ -3,6 +3,7 @@
 #include <random>
 #include <vector>
 
+#include "common/cost/measured_layer.h"
 #include "formats/catalogue/models.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -141,11 +142,85 @@ TEST(StageCostOfBuiltinTest, CountsTheParametersOfGpt3) {
   const StageCost cost =
       EstimateStage(RunsOf(model), stage,
                     {device, training, WiringOf(TestIsland(1, 1), 1), 1});
-  // A tied head holds a copy of its matrix.
-  const LayerSpec& head = model.layers.back();
-  const double copy =
-      head.tied_embeddings ? ParameterCount(head, OpKind::kHead) : 0;
-  EXPECT_NEAR(cost.memory.static_bytes / 16, ParameterCount(model) + copy, 1);
+  // The head is tied, so its matrix is that of the embedding.
+  EXPECT_TRUE(model.layers.back().tied_embeddings);
+  EXPECT_NEAR(cost.memory.static_bytes / 16, ParameterCount(model), 1);
+}
+
+// A model of 4 layers whose embedding and head share a matrix.
+class TiedStageCostTest : public StageCostTest {
+ protected:
+  TiedStageCostTest() { Tie(true); }
+
+  void Tie(bool tied) {
+    model_.layers.front().tied_embeddings = tied;
+    model_.layers.back().tied_embeddings = tied;
+  }
+  // Layers [begin, end) on 8 GPUs.
+  StageCost Stage(int begin, int end, int zero_stage = 0) {
+    return Estimate({.begin = {begin, 0},
+                     .end = {end, 0},
+                     .parallelism = {.dp_degree = 8, .zero_stage = zero_stage},
+                     .recompute = {{end - begin, 0}}});
+  }
+};
+
+constexpr double kMatrix = 1000 * 1024;  // Vocabulary, hidden size.
+
+TEST_F(TiedStageCostTest, AStageWithBothEndsHoldsTheMatrixOnce) {
+  EXPECT_DOUBLE_EQ(Stage(0, 6).memory.static_bytes,
+                   16 * ParameterCount(model_));
+  // Each end on a stage of its own has one.
+  EXPECT_DOUBLE_EQ(
+      Stage(0, 3).memory.static_bytes + Stage(3, 6).memory.static_bytes,
+      16 * (ParameterCount(model_) + kMatrix));
+}
+
+TEST_F(TiedStageCostTest, AStageWithBothEndsReducesAndStepsTheMatrixOnce) {
+  const StageParallelism p = {.dp_degree = 8};
+  const StageParameters once = {.dense = ParameterCount(model_)};
+  const StageCost cost = Stage(0, 6);
+  EXPECT_DOUBLE_EQ(cost.sync_s,
+                   GradientSyncSeconds(once, {cost.forward_s, cost.backward_s},
+                                       p, Environment(p)));
+  EXPECT_DOUBLE_EQ(cost.optimizer_s, OptimizerSeconds(once, p, Environment(p)));
+}
+
+TEST_F(TiedStageCostTest, ZeRO2ReducesTheMatrixOnceAMicrobatch) {
+  const StageParallelism p = {.dp_degree = 8, .zero_stage = 2};
+  device_.peak_flops.fp16 = 1e18;  // No compute hides the reduction.
+  device_.memory_bandwidth_bytes_per_s = 1e18;
+  // One sweep of 2-byte gradients over 8 ranks of two nodes.
+  const double reduce_s =
+      GradientSyncSeconds({.dense = kMatrix}, {}, {.dp_degree = 8},
+                          Environment(p)) /
+      2;
+  const StageCost tied = Stage(0, 6, 2);
+  const StageCost tied_end = Stage(3, 6, 2);
+  Tie(false);
+  const StageCost untied = Stage(0, 6, 2);
+  EXPECT_NEAR(untied.backward_s - tied.backward_s, reduce_s, 1e-6 * reduce_s);
+  EXPECT_NEAR(untied.comm_s - tied.comm_s, reduce_s, 1e-6 * reduce_s);
+  EXPECT_DOUBLE_EQ(tied_end.backward_s, Stage(3, 6, 2).backward_s);
+}
+
+TEST_F(TiedStageCostTest, MeasuredStateOfTheCopyIsLeftOutToo) {
+  const LayerSpec& head = model_.layers.back();
+  const LayerCost modelled = Layer(5, 0, 2);
+  const double state = 16 * modelled.parameters.dense;
+  device_.measured_layers = {
+      {.key = LayerMeasurementKey(head, {}, training_,
+                                  device_.supports_flash_attention),
+       .samples = 8,
+       .forward_s = modelled.forward_s,
+       .backward_s = modelled.backward_s,
+       .state_bytes = 3 * state}};
+  const StageCost cost = Estimate({.end = {6, 0}, .recompute = {{6, 0}}});
+  // Two thirds of the measurement are beyond the model, of which the norm keeps
+  // its part: 3 · 16 bytes for each of its parameters.
+  const double norm = ParameterCount(head);
+  EXPECT_NEAR(cost.memory.static_bytes,
+              16 * (ParameterCount(model_) - norm) + 3 * 16 * norm, 1);
 }
 
 // Random stages of dense and expert models on devices of realistic efficiency.

@@ -74,5 +74,16 @@ TEST(ParametersOfTest, CountsTheOperatorsBetweenTwoCuts) {
       layer);
 }
 
+TEST(ParametersOfTest, CountsATiedMatrixOnceBetweenBothEnds) {
+  ModelSpec model = testing::TestModel(4);
+  model.layers.front().tied_embeddings = true;
+  model.layers.back().tied_embeddings = true;
+  const double matrix = ParameterCount(model.layers.back(), OpKind::kHead);
+  EXPECT_EQ(ParametersOf(model, {0, 0}, {6, 0}), ParameterCount(model));
+  EXPECT_EQ(
+      ParametersOf(model, {0, 0}, {2, 0}) + ParametersOf(model, {2, 0}, {6, 0}),
+      ParameterCount(model) + matrix);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -68,8 +68,8 @@ struct Query {
   }
 };
 
-// Returns a small random query. Some have an embedding or head, some lack
-// memory.
+// Returns a small random query. Some have an embedding or head, some of these
+// tied, some lack memory.
 inline Query RandomQuery(uint32_t seed, int max_layers, int max_gpus) {
   std::mt19937 rng(seed);
   const auto draw = [&rng](int low, int high) {
@@ -77,7 +77,9 @@ inline Query RandomQuery(uint32_t seed, int max_layers, int max_gpus) {
            static_cast<int>(rng() % static_cast<uint32_t>(high - low + 1));
   };
   const int num_layers = draw(1, max_layers);
-  const ModelSpec model = testing::TestModel(num_layers, 1024 * draw(1, 3));
+  ModelSpec model = testing::TestModel(num_layers, 1024 * draw(1, 3));
+  model.layers.front().tied_embeddings = seed % 2 == 1;
+  model.layers.back().tied_embeddings = seed % 2 == 1;
   // Nodes have 1, 2, 4, ... GPUs each.
   int max_doublings = 0;
   while (2 << max_doublings <= max_gpus) ++max_doublings;

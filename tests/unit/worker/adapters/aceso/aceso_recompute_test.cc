@@ -39,10 +39,13 @@ TEST(EstimateFiguresTest, AgreesWithTheCostModelOnAllStages) {
     std::mt19937 rng(seed);
     for (int i = 0; i < 40; ++i) {
       StageShape shape = {.in_flight = 1 + static_cast<int>(rng() % 6)};
-      shape.begin = static_cast<int>(rng() % query.layout.num_ops());
+      // Once from the first operator to the last.
+      shape.begin =
+          i == 0 ? 0 : static_cast<int>(rng() % query.layout.num_ops());
       shape.end =
           shape.begin + 1 +
           static_cast<int>(rng() % (query.layout.num_ops() - shape.begin));
+      if (i == 0) shape.end = query.layout.num_ops();
       shape.degrees = static_cast<int>(rng() % query.space.choices().size());
       const StageFigures figures = EstimateFigures(query.tables, shape);
       const StageCost cost = CostOf(query, shape, figures.recompute);
@@ -55,6 +58,9 @@ TEST(EstimateFiguresTest, AgreesWithTheCostModelOnAllStages) {
       ASSERT_NEAR(figures.recompute_s, cost.recompute_s,
                   kRelative * cost.backward_s);
       ASSERT_NEAR(figures.peak_bytes, peak_bytes, kRelative * peak_bytes);
+      const double sync_s = cost.sync_s + cost.optimizer_s;
+      ASSERT_NEAR(SyncSeconds(query.tables, shape, figures), sync_s,
+                  kRelative * sync_s);
       ASSERT_EQ(figures.fits,
                 figures.peak_bytes <= query.tables.capacity_bytes());
       recomputed += figures.recompute != RecomputeChoice{};
