@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,14 +16,6 @@ namespace {
 constexpr double kUsualDropout = 0.1;
 
 bool IsInteger(double value) { return value == std::floor(value); }
-
-// Returns the precision that config.json calls so; empty for others.
-std::string PrecisionOf(const std::string& dtype) {
-  if (dtype == "bfloat16") return "bf16";
-  if (dtype == "float16") return "fp16";
-  if (dtype == "float32") return "fp32";
-  return "";
-}
 
 class Lost {
  public:
@@ -69,16 +62,21 @@ void AddDropout(const ModelDetails& details, const TrainingOptions& training,
   add("hidden_dropout", details.hidden_dropout);
 }
 
+// The weights of fp8 training are bf16. Mixed precision keeps weights of fp32
+// as its masters.
+bool KeepsWeights(Precision weights, Precision training) {
+  return weights == training || weights == Precision::kFp32 ||
+         (weights == Precision::kBf16 && training == Precision::kFp8);
+}
+
 void AddDtype(const ModelDetails& details, const TrainingOptions& training,
               Lost& lost) {
-  const std::string asked = PrecisionOf(details.dtype);
-  const absl::string_view planned = PrecisionName(training.precision);
-  // The weights of fp8 training are bf16.
-  const bool same = asked == planned ||
-                    (asked == "bf16" && training.precision == Precision::kFp8);
-  if (details.dtype.empty() || same) return;
+  if (details.dtype.empty()) return;
+  const std::optional<Precision> weights = PrecisionOfDtype(details.dtype);
+  if (weights.has_value() && KeepsWeights(*weights, training.precision)) return;
   lost.Add("dtype", details.dtype,
-           absl::StrCat(planned, ", the plan's --precision"));
+           absl::StrCat(PrecisionName(training.precision),
+                        ", the plan's --precision"));
 }
 
 }  // namespace

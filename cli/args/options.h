@@ -32,8 +32,8 @@ struct ModelChoice {
 struct TrainingChoice {
   int global_batch_size = 0;           // Sequences per iteration.
   std::optional<int> sequence_length;  // Tokens; empty: the model's usual one.
-  std::string precision = "fp16";      // fp32, fp16, bf16 or fp8.
-  std::string optimizer = "adam";      // adam or sgd.
+  std::string precision;  // fp32, fp16, bf16 or fp8; empty: by the model.
+  std::string optimizer = "adam";  // adam or sgd.
   bool flash_attention = true;
   bool dropout = true;
   bool fp32_gradients = false;

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/args/constraints.h"
+#include "cli/args/precision_choice.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/parallelizer_list.h"
@@ -42,9 +43,10 @@ absl::StatusOr<int> SequenceLength(const PlanOptions& options,
 }
 
 absl::StatusOr<TrainingOptions> TrainingFor(const PlanOptions& options,
-                                            const ModelSpec& model) {
+                                            const ModelSpec& model,
+                                            const Cluster& cluster) {
   TANGRAM_ASSIGN_OR_RETURN(TrainingOptions training,
-                           MakeTraining(options.training));
+                           MakeTraining(options.training, model, cluster));
   TANGRAM_ASSIGN_OR_RETURN(training.sequence_length,
                            SequenceLength(options, model));
   const int microbatch = options.pipeline_microbatch_size;
@@ -68,7 +70,9 @@ absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice) {
   return cluster;
 }
 
-absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice) {
+absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
+                                             const ModelSpec& model,
+                                             const Cluster& cluster) {
   TrainingOptions training{
       .global_batch_size = choice.global_batch_size,
       .sequence_length = choice.sequence_length.value_or(0),
@@ -80,8 +84,12 @@ absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice) {
       .gradient_copy = choice.gradient_copy,
       .bf16_moments = choice.bf16_moments,
       .fused_loss = choice.fused_loss};
-  TANGRAM_ASSIGN_OR_RETURN(training.precision,
-                           ParsePrecision(choice.precision));
+  if (choice.precision.empty()) {
+    training.precision = ChoosePrecision(model, "", cluster).precision;
+  } else {
+    TANGRAM_ASSIGN_OR_RETURN(training.precision,
+                             ParsePrecision(choice.precision));
+  }
   TANGRAM_ASSIGN_OR_RETURN(training.optimizer,
                            ParseOptimizer(choice.optimizer));
   return training;
@@ -95,8 +103,8 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options) {
       request.model,
       LoadModel(options.model.name_or_file,
                 ModelOverrides{.num_layers = options.model.num_layers}));
-  TANGRAM_ASSIGN_OR_RETURN(request.training,
-                           TrainingFor(options, request.model));
+  TANGRAM_ASSIGN_OR_RETURN(
+      request.training, TrainingFor(options, request.model, request.cluster));
   TANGRAM_ASSIGN_OR_RETURN(
       request.constraints,
       MakeConstraints(options.constraints, request.model.num_layers()));

@@ -17,8 +17,11 @@ namespace tangram {
 // Reads the cluster with its profiles and keeps the nodes that were chosen.
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
 
-// Returns the training options. The sequence length is 0 if none was given.
-absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice);
+// Returns the training options. The sequence length is 0 if none was given; a
+// precision that was not given is chosen (precision_choice.h).
+absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
+                                             const ModelSpec& model,
+                                             const Cluster& cluster);
 
 // Returns the request of `tangram plan`.
 absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);

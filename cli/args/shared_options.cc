@@ -58,9 +58,10 @@ void AddTraining(CLI::App& app, TrainingChoice& training, bool required) {
   AddOptional(app, "--seq", training.sequence_length,
               "Train with this many tokens per sequence [the model's usual]")
       ->check(PositiveInteger());
-  app.add_option("--precision", training.precision,
-                 "Train in fp32, fp16, bf16 or fp8")
-      ->capture_default_str();
+  app.add_option(
+      "--precision", training.precision,
+      "Train in fp32, fp16, bf16 or fp8 [that of the model's weights, "
+      "else fp16]");
   app.add_option("--optimizer", training.optimizer, "Train with adam or sgd")
       ->capture_default_str();
   AddOffSwitch(app, "--no-flash-attention", training.flash_attention,

@@ -57,11 +57,10 @@ std::string Summary(const ModelSpec& model,
 
 // Says that the file lacks what changes no plan, but what a launch trains.
 std::string DetailsNote(const ModelSpec& model) {
-  if (model.details == ModelDetails()) return "";
+  if (model.details == ModelDetails{.dtype = model.details.dtype}) return "";
   return WrapText(
-      "not in the file: rotary positions, epsilon of norms, dropout rates, "
-      "dtype and soft caps, which exports use; plan with config.json itself "
-      "to keep them",
+      "not in the file: rotary positions, epsilon of norms, dropout rates and "
+      "soft caps, which exports use; plan with config.json itself to keep them",
       /*indent=*/2, kOutputWidth);
 }
 

@@ -28,7 +28,8 @@ absl::StatusOr<PlanFile> ReadFrame(const ImportPlanOptions& options) {
       file.model,
       LoadModel(options.model.name_or_file,
                 ModelOverrides{.num_layers = options.model.num_layers}));
-  TANGRAM_ASSIGN_OR_RETURN(file.training, MakeTraining(options.training));
+  TANGRAM_ASSIGN_OR_RETURN(
+      file.training, MakeTraining(options.training, file.model, file.cluster));
   return file;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "cli/args/precision_choice.h"
 #include "cli/args/request.h"
 #include "cli/commands/commands.h"
 #include "cli/files/plan_files.h"
@@ -77,6 +78,16 @@ std::string DescribeDefault(const PlanRequest& request,
       HasExperts(request.model) ? "mixtures of experts" : "dense models");
 }
 
+// Returns why the precision is not that of the model's weights. Empty: it is,
+// or somebody chose it.
+std::string PrecisionNote(const PlanOptions& options,
+                          const PlanRequest& request) {
+  if (!options.training.precision.empty()) return "";
+  return ChoosePrecision(request.model, options.model.name_or_file,
+                         request.cluster)
+      .note;
+}
+
 // Returns a tracer for planning in this process.
 std::unique_ptr<PlanTracer> MakeTracer() {
   return std::make_unique<PlanTracer>(
@@ -100,8 +111,8 @@ absl::Status CheckTrace(const PlanOptions& options) {
   return CheckTraceOutput(options.trace_file);
 }
 
-// Plans in this process or on a coordinator. If no parallelizer was named, a
-// note in the answer says which was used.
+// Plans in this process or on a coordinator. Notes in the answer say what was
+// chosen for the caller: the parallelizers and the precision.
 absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
                                   const PlanRequest& request,
                                   const PlanningSetup& setup, Console& console,
@@ -119,6 +130,10 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
           ? PlanLocally(request, setup, stop, line, tracer)
           : PlanRemotely(request, setup, stop, line);
   if (!file.ok() && stop.ShouldStop()) return StopReason(options, stop);
+  if (std::string note = PrecisionNote(options, request);
+      file.ok() && !note.empty()) {
+    file->result.notes.push_back(std::move(note));
+  }
   if (file.ok() && options.parallelizer.empty() &&
       request.constraints.runtime != kAutoRuntime) {
     file->result.notes.push_back(
@@ -301,6 +316,11 @@ CommandResult Run(const PlanOptions& options, Console& console) {
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
   TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
                            SetupOf(options, request));
+  if (!options.request_file.empty() || options.detach) {
+    // There will be no answer to hold the note.
+    console.err << WrapText(PrecisionNote(options, request), /*indent=*/0,
+                            kOutputWidth);
+  }
   if (!options.request_file.empty()) {
     return WriteRequest(options, request, setup, console);
   }

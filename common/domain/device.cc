@@ -16,6 +16,13 @@ absl::string_view PrecisionName(Precision precision) {
   return "";
 }
 
+std::optional<Precision> PrecisionOfDtype(absl::string_view dtype) {
+  if (dtype == "float32") return Precision::kFp32;
+  if (dtype == "float16") return Precision::kFp16;
+  if (dtype == "bfloat16") return Precision::kBf16;
+  return std::nullopt;
+}
+
 absl::string_view CollectiveLibraryName(CollectiveLibrary library) {
   switch (library) {
     case CollectiveLibrary::kNccl:

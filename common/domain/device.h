@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_DOMAIN_DEVICE_H_
 #define TANGRAM_COMMON_DOMAIN_DEVICE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ enum class Precision { kFp32, kFp16, kBf16, kFp8 };
 
 // "fp32", "fp16", "bf16", "fp8".
 absl::string_view PrecisionName(Precision precision);
+
+// Returns the precision that config.json calls "float32", "float16" or
+// "bfloat16"; empty for other names.
+std::optional<Precision> PrecisionOfDtype(absl::string_view dtype);
 
 // The library that runs the collectives of a device. Libraries of two vendors
 // do not talk to each other, so the ranks of one launch have one library.

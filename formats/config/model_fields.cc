@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/domain/device.h"
 #include "common/domain/limits.h"
 #include "formats/catalogue/assemble_model.h"
 
@@ -180,6 +181,14 @@ absl::StatusOr<std::vector<LayerSpec>> ReadLayers(const ConfigField& root,
   return layers;
 }
 
+absl::StatusOr<std::string> ReadDtype(const ConfigField& root) {
+  const std::optional<ConfigField> field = root.Find("dtype");
+  if (!field.has_value()) return "";
+  TANGRAM_ASSIGN_OR_RETURN(std::string dtype, field->AsText());
+  if (PrecisionOfDtype(dtype).has_value()) return dtype;
+  return field->Error("float32, float16 or bfloat16");
+}
+
 }  // namespace
 
 absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
@@ -188,7 +197,7 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
       {"name", "layers", "hidden_size", "heads", "kv_heads", "head_dim",
        "sliding_window", "latent_attention", "ffn_hidden_size", "gated_mlp",
        "experts", "vocab_size", "max_positions", "tied_embeddings", "bias",
-       "norm_bias", "qk_norm"}));
+       "norm_bias", "qk_norm", "dtype"}));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::string model_name,
       ReadOr(root, "name", name,
@@ -207,7 +216,9 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(vocabulary.max_position_embeddings,
                            ReadInt(root, "max_positions", 0, 0, kMaxPositions));
   TANGRAM_ASSIGN_OR_RETURN(vocabulary.tied, ReadFlag(root, "tied_embeddings"));
-  return AssembleModel(model_name, vocabulary, layers);
+  ModelSpec model = AssembleModel(model_name, vocabulary, layers);
+  TANGRAM_ASSIGN_OR_RETURN(model.details.dtype, ReadDtype(root));
+  return model;
 }
 
 }  // namespace tangram

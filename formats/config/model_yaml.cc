@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/domain/device.h"
 #include "formats/config/model_file.h"
 #include "formats/config/model_json.h"
 
@@ -26,11 +27,20 @@ std::string Flow(const Json& value) {
                       "}");
 }
 
+// Adds the details on which the training options depend that `tangram plan`
+// chooses.
+void AddDetails(const ModelDetails& details, Json& json) {
+  if (PrecisionOfDtype(details.dtype).has_value()) {
+    json["dtype"] = details.dtype;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ModelToYaml(const ModelSpec& model) {
   std::string yaml;
-  const Json json = ModelToJson(model);
+  Json json = ModelToJson(model);
+  AddDetails(model.details, json);
   for (const auto& item : json.items()) {
     absl::StrAppend(&yaml, item.key(), ": ", Flow(item.value()), "\n");
   }

@@ -59,6 +59,14 @@ TEST(ModelDetailsTest, ReachMegatronsCommandLine) {
                                HasSubstr("--hidden-dropout 0.1\n")));
 }
 
+TEST(ModelDetailsTest, MixedPrecisionLosesNothingOfFp32Weights) {
+  PlannedTraining planned = Llama31();
+  planned.model.details.dtype = "float32";
+  ASSERT_OK_AND_ASSIGN(const FrameworkExport exported,
+                       ExportPlan("megatron", planned));
+  EXPECT_THAT(exported.framework_losses, IsEmpty());
+}
+
 // Galvatron's schema has no scaling of Llama 3.
 TEST(ModelDetailsTest, WhatAFrameworkDoesNotTakeIsALoss) {
   PlannedTraining planned = Llama31();

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
@@ -44,6 +45,44 @@ TEST_F(MakePlanRequestTest, FillsInDefaults) {
   EXPECT_EQ(request.training.global_batch_size, 128);
   EXPECT_EQ(request.training.sequence_length, 2048);
   EXPECT_EQ(request.training.precision, Precision::kFp16);
+}
+
+// A file with weights of a type, on T4 without units for bf16 or on A100.
+class PrecisionOfRequestTest : public MakePlanRequestTest {
+ protected:
+  Precision PrecisionOf(absl::string_view dtype, absl::string_view gpu,
+                        absl::string_view asked = "") {
+    std::ofstream(folder_ / "c.yaml")
+        << "groups: [{name: a, gpu: " << gpu << ", nodes: 1}]\n";
+    std::ofstream(folder_ / "config.json")
+        << R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12,
+               "n_head": 12, "n_positions": 1024, "vocab_size": 50257)"
+        << (dtype.empty() ? ""
+                          : absl::StrCat(", \"torch_dtype\": \"", dtype, "\""))
+        << "}";
+    options_.model.name_or_file = folder_ / "config.json";
+    options_.training.sequence_length = 1024;
+    options_.training.precision = std::string(asked);
+    const auto request = MakePlanRequest(options_);
+    EXPECT_THAT(request, testing::IsOk());
+    return request.ok() ? request->training.precision : Precision::kFp32;
+  }
+};
+
+TEST_F(PrecisionOfRequestTest, IsThatOfTheModelsWeights) {
+  EXPECT_EQ(PrecisionOf("bfloat16", "A100-80"), Precision::kBf16);
+  EXPECT_EQ(PrecisionOf("float16", "A100-80"), Precision::kFp16);
+  EXPECT_EQ(PrecisionOf("", "A100-80"), Precision::kFp16);
+}
+
+TEST_F(PrecisionOfRequestTest, IsFp16IfSomeGpuHasNoUnitsOrWeightsAreWider) {
+  EXPECT_EQ(PrecisionOf("bfloat16", "T4"), Precision::kFp16);
+  EXPECT_EQ(PrecisionOf("float32", "A100-80"), Precision::kFp16);
+}
+
+TEST_F(PrecisionOfRequestTest, IsWhatWasAskedFor) {
+  EXPECT_EQ(PrecisionOf("bfloat16", "T4", "bf16"), Precision::kBf16);
+  EXPECT_EQ(PrecisionOf("bfloat16", "A100-80", "fp32"), Precision::kFp32);
 }
 
 TEST_F(MakePlanRequestTest, TakesPartOfTheClusterAndModel) {

@@ -120,6 +120,8 @@ TEST(ParseModelTest, NamesFieldValueAndWhatWasExpected) {
       {"vocab_size: 1000", "vocab_size: many", "many; expected a positive"},
       {"bias: qkv", "bias: some", "some; expected none, qkv or all"},
       {"gated_mlp: true", "gated_mlp: 1", "gated_mlp: 1; expected true or"},
+      {"qk_norm: true", "qk_norm: true\ndtype: half",
+       "dtype: half; expected float32, float16 or bfloat16"},
       {"sliding_window: 16",
        "latent_attention: {kv_rank: 8, rope_head_dim: 8,"
        " value_head_dim: 8}",

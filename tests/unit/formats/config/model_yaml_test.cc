@@ -25,6 +25,18 @@ TEST(ModelToYamlTest, ReadsBackAsTheSameModel) {
   }
 }
 
+TEST(ModelToYamlTest, KeepsTheTypeOfTheWeights) {
+  ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
+  model.details.dtype = "bfloat16";
+  ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
+  ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
+  EXPECT_EQ(read.details.dtype, "bfloat16");
+
+  model.details.dtype = "float8_e4m3fn";  // No type to train in.
+  ASSERT_OK_AND_ASSIGN(const std::string without, ModelToYaml(model));
+  EXPECT_THAT(without, ::testing::Not(HasSubstr("dtype")));
+}
+
 TEST(ModelToYamlTest, TellsWhichLayersHaveAWindow) {
   ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
   for (int i = 2; i < model.num_layers() - 1; i += 2) {
