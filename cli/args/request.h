@@ -18,7 +18,8 @@ namespace tangram {
 absl::StatusOr<Cluster> LoadCluster(const ClusterChoice& choice);
 
 // Returns the training options. The sequence length is 0 if none was given; a
-// precision that was not given is chosen (precision_choice.h).
+// precision that was not given is chosen (precision_choice.h). A model whose
+// rates of dropout are 0 is trained without.
 absl::StatusOr<TrainingOptions> MakeTraining(const TrainingChoice& choice,
                                              const ModelSpec& model,
                                              const Cluster& cluster);

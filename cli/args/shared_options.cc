@@ -67,7 +67,8 @@ void AddTraining(CLI::App& app, TrainingChoice& training, bool required) {
   AddOffSwitch(app, "--no-flash-attention", training.flash_attention,
                "Plan without flash attention even where GPUs support it");
   AddOffSwitch(app, "--no-dropout", training.dropout,
-               "Train without dropout, so that no masks are kept");
+               "Train without dropout, so that no masks are kept [as the "
+               "model's config.json says]");
   app.add_flag("--accumulate-allreduce-grads-in-fp32", training.fp32_gradients,
                "Keep and reduce gradients in fp32");
   app.add_flag("--overlap-grad-reduce", training.overlap_grad_reduce,

@@ -57,10 +57,15 @@ std::string Summary(const ModelSpec& model,
 
 // Says that the file lacks what changes no plan, but what a launch trains.
 std::string DetailsNote(const ModelSpec& model) {
-  if (model.details == ModelDetails{.dtype = model.details.dtype}) return "";
+  const ModelDetails in_file = {
+      .attention_dropout = model.details.attention_dropout,
+      .hidden_dropout = model.details.hidden_dropout,
+      .dtype = model.details.dtype};
+  if (model.details == in_file) return "";
   return WrapText(
-      "not in the file: rotary positions, epsilon of norms, dropout rates and "
-      "soft caps, which exports use; plan with config.json itself to keep them",
+      "not in the file: rotary positions, epsilon of norms and soft caps, "
+      "which "
+      "exports use; plan with config.json itself to keep them",
       /*indent=*/2, kOutputWidth);
 }
 

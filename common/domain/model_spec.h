@@ -110,6 +110,11 @@ struct ModelDetails {
   std::string dtype;                     // Type of the weights: "bfloat16".
   double attention_softcap = 0;          // Scores are capped: c tanh(x / c).
   double logit_softcap = 0;              // Logits of the vocabulary likewise.
+
+  // Whether the model is trained with dropout, as far as is known.
+  bool has_dropout() const {
+    return attention_dropout.value_or(1) > 0 || hidden_dropout.value_or(1) > 0;
+  }
   bool operator==(const ModelDetails&) const = default;
 };
 

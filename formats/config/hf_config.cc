@@ -189,7 +189,7 @@ absl::StatusOr<ModelSpec> ReadHfConfig(const ConfigField& file,
   TANGRAM_ASSIGN_OR_RETURN(const Vocabulary vocabulary,
                            ReadVocabulary(root, family));
   ModelSpec model = AssembleModel(model_name, vocabulary, layers);
-  TANGRAM_ASSIGN_OR_RETURN(model.details, ReadHfDetails(root));
+  TANGRAM_ASSIGN_OR_RETURN(model.details, ReadHfDetails(root, family));
   return model;
 }
 

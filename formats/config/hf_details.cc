@@ -28,12 +28,11 @@ absl::StatusOr<double> ReadNumber(const ConfigField& root, Keys keys,
   return field->AsNumber(0, max);
 }
 
-absl::StatusOr<std::optional<double>> ReadRate(const ConfigField& root,
-                                               Keys keys) {
+absl::StatusOr<double> ReadRate(const ConfigField& root, Keys keys,
+                                double usual) {
   const std::optional<ConfigField> field = FindAny(root, keys);
-  if (!field.has_value()) return std::nullopt;
-  TANGRAM_ASSIGN_OR_RETURN(const double rate, field->AsNumber(0, 1));
-  return rate;
+  if (!field.has_value()) return usual;
+  return field->AsNumber(0, 1);
 }
 
 // The type "default" is no scaling.
@@ -80,7 +79,8 @@ absl::Status ReadRope(const ConfigField& root, ModelDetails& details) {
 
 }  // namespace
 
-absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root) {
+absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root,
+                                           const HfFamily& family) {
   ModelDetails details;
   TANGRAM_RETURN_IF_ERROR(ReadRope(root, details));
   TANGRAM_ASSIGN_OR_RETURN(details.norm_epsilon,
@@ -89,10 +89,12 @@ absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root) {
                                        "layer_norm_epsilon", "norm_epsilon"},
                                       1));
   TANGRAM_ASSIGN_OR_RETURN(details.attention_dropout,
-                           ReadRate(root, {"attention_dropout", "attn_pdrop"}));
+                           ReadRate(root, {"attention_dropout", "attn_pdrop"},
+                                    family.attention_dropout));
   TANGRAM_ASSIGN_OR_RETURN(
       details.hidden_dropout,
-      ReadRate(root, {"hidden_dropout", "resid_pdrop", "dropout"}));
+      ReadRate(root, {"hidden_dropout", "resid_pdrop", "dropout"},
+               family.hidden_dropout));
   if (const auto dtype = FindAny(root, {"dtype", "torch_dtype"})) {
     TANGRAM_ASSIGN_OR_RETURN(details.dtype, dtype->AsName());
   }

@@ -4,13 +4,16 @@
 #include "absl/status/statusor.h"
 #include "common/domain/model_spec.h"
 #include "formats/config/config_field.h"
+#include "formats/config/hf_family.h"
 
 namespace tangram {
 
-// Reads from a config.json what has no effect on costs: rotary positions, the
-// epsilon of norms, dropout, the type of the weights and soft caps. Values that
-// it leaves out stay empty.
-absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root);
+// Reads from a config.json what has no effect on the costs of its layers:
+// rotary positions, the epsilon of norms, dropout, the type of the weights and
+// soft caps. Dropout has the rates of the family where the file leaves it out;
+// other values stay empty.
+absl::StatusOr<ModelDetails> ReadHfDetails(const ConfigField& root,
+                                           const HfFamily& family);
 
 }  // namespace tangram
 

@@ -37,6 +37,8 @@ struct HfFamily {
   int extra_positions = 0;        // Rows of the table beyond the last position.
   bool needs_kv_heads = false;    // num_key_value_heads must be given.
   bool latent_attention = false;  // Multi-head latent attention (DeepSeek).
+  double attention_dropout = 0;
+  double hidden_dropout = 0;  // Many models have no place for it.
   ExpertRule experts = ExpertRule::kNone;
   SlidingWindowRule sliding_window = SlidingWindowRule::kNever;
 };

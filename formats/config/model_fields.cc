@@ -189,15 +189,38 @@ absl::StatusOr<std::string> ReadDtype(const ConfigField& root) {
   return field->Error("float32, float16 or bfloat16");
 }
 
+absl::StatusOr<std::optional<double>> ReadRate(const ConfigField& root,
+                                               absl::string_view key) {
+  const std::optional<ConfigField> field = root.Find(key);
+  if (!field.has_value()) return std::nullopt;
+  TANGRAM_ASSIGN_OR_RETURN(const double rate, field->AsNumber(0, 1));
+  return rate;
+}
+
 }  // namespace
 
 absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
                                           const std::string& name) {
-  TANGRAM_RETURN_IF_ERROR(root.CheckKeys(
-      {"name", "layers", "hidden_size", "heads", "kv_heads", "head_dim",
-       "sliding_window", "latent_attention", "ffn_hidden_size", "gated_mlp",
-       "experts", "vocab_size", "max_positions", "tied_embeddings", "bias",
-       "norm_bias", "qk_norm", "dtype"}));
+  TANGRAM_RETURN_IF_ERROR(root.CheckKeys({"name",
+                                          "layers",
+                                          "hidden_size",
+                                          "heads",
+                                          "kv_heads",
+                                          "head_dim",
+                                          "sliding_window",
+                                          "latent_attention",
+                                          "ffn_hidden_size",
+                                          "gated_mlp",
+                                          "experts",
+                                          "vocab_size",
+                                          "max_positions",
+                                          "tied_embeddings",
+                                          "bias",
+                                          "norm_bias",
+                                          "qk_norm",
+                                          "dtype",
+                                          "attention_dropout",
+                                          "hidden_dropout"}));
   TANGRAM_ASSIGN_OR_RETURN(
       const std::string model_name,
       ReadOr(root, "name", name,
@@ -218,6 +241,10 @@ absl::StatusOr<ModelSpec> ReadModelFields(const ConfigField& root,
   TANGRAM_ASSIGN_OR_RETURN(vocabulary.tied, ReadFlag(root, "tied_embeddings"));
   ModelSpec model = AssembleModel(model_name, vocabulary, layers);
   TANGRAM_ASSIGN_OR_RETURN(model.details.dtype, ReadDtype(root));
+  TANGRAM_ASSIGN_OR_RETURN(model.details.attention_dropout,
+                           ReadRate(root, "attention_dropout"));
+  TANGRAM_ASSIGN_OR_RETURN(model.details.hidden_dropout,
+                           ReadRate(root, "hidden_dropout"));
   return model;
 }
 

@@ -33,6 +33,12 @@ void AddDetails(const ModelDetails& details, Json& json) {
   if (PrecisionOfDtype(details.dtype).has_value()) {
     json["dtype"] = details.dtype;
   }
+  if (details.attention_dropout.has_value()) {
+    json["attention_dropout"] = *details.attention_dropout;
+  }
+  if (details.hidden_dropout.has_value()) {
+    json["hidden_dropout"] = *details.hidden_dropout;
+  }
 }
 
 }  // namespace

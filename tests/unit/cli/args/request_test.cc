@@ -47,6 +47,21 @@ TEST_F(MakePlanRequestTest, FillsInDefaults) {
   EXPECT_EQ(request.training.precision, Precision::kFp16);
 }
 
+TEST_F(MakePlanRequestTest, AModelWithoutDropoutIsPlannedWithout) {
+  ASSERT_OK_AND_ASSIGN(const PlanRequest builtin, MakePlanRequest(options_));
+  EXPECT_TRUE(builtin.training.dropout);
+  options_.model.name_or_file = folder_ / "model.yaml";
+  options_.training.sequence_length = 512;
+  for (const bool dropout : {false, true}) {
+    std::ofstream(folder_ / "model.yaml")
+        << "{layers: 2, hidden_size: 64, heads: 4, ffn_hidden_size: 256, "
+           "vocab_size: 100, attention_dropout: 0, hidden_dropout: "
+        << (dropout ? "0.1" : "0") << "}";
+    ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
+    EXPECT_EQ(request.training.dropout, dropout);
+  }
+}
+
 // A file with weights of a type, on T4 without units for bf16 or on A100.
 class PrecisionOfRequestTest : public MakePlanRequestTest {
  protected:

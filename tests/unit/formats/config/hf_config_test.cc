@@ -338,6 +338,7 @@ TEST(HfConfigTest, ReadsWhatHasNoCost) {
                                                   .original_positions = 8192},
                                  .norm_epsilon = 1e-5,
                                  .attention_dropout = 0,
+                                 .hidden_dropout = 0,
                                  .dtype = "bfloat16"};
   constexpr char kScaling[] = R"("factor": 8.0, "low_freq_factor": 1.0,
       "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
@@ -369,9 +370,28 @@ TEST(HfConfigTest, ReadsDropoutPartialRotationAndSoftCaps) {
                  "config.json"));
   EXPECT_EQ(model.details, (ModelDetails{.rope_theta = 10000,
                                          .rope_fraction = 0.25,
+                                         .attention_dropout = 0,
                                          .hidden_dropout = 0.2,
                                          .attention_softcap = 50,
                                          .logit_softcap = 30}));
+}
+
+TEST(HfConfigTest, DropoutThatIsNotGivenIsThatOfTheFamily) {
+  const auto details = [](absl::string_view model_type) {
+    const auto model =
+        ParseModel(absl::StrCat(R"({"model_type": ")", model_type,
+                                R"(", "hidden_size": 64, "num_hidden_layers": 2,
+                     "num_attention_heads": 4, "intermediate_size": 256,
+                     "max_position_embeddings": 64, "vocab_size": 100})"),
+                   "config.json");
+    EXPECT_THAT(model, IsOk());
+    return model.ok() ? model->details : ModelDetails();
+  };
+  EXPECT_EQ(details("gpt2").attention_dropout, 0.1);
+  EXPECT_EQ(details("gpt2").hidden_dropout, 0.1);
+  EXPECT_EQ(details("opt").attention_dropout, 0);
+  EXPECT_TRUE(details("opt").has_dropout());
+  EXPECT_FALSE(details("llama").has_dropout());
 }
 
 TEST(HfConfigTest, ABadRateNamesItsField) {

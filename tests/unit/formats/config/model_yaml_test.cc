@@ -25,12 +25,13 @@ TEST(ModelToYamlTest, ReadsBackAsTheSameModel) {
   }
 }
 
-TEST(ModelToYamlTest, KeepsTheTypeOfTheWeights) {
+TEST(ModelToYamlTest, KeepsTheTypeOfTheWeightsAndDropout) {
   ASSERT_OK_AND_ASSIGN(ModelSpec model, BuiltinModel("llama2-7b"));
-  model.details.dtype = "bfloat16";
+  model.details = {
+      .attention_dropout = 0, .hidden_dropout = 0.25, .dtype = "bfloat16"};
   ASSERT_OK_AND_ASSIGN(const std::string yaml, ModelToYaml(model));
   ASSERT_OK_AND_ASSIGN(const ModelSpec read, ParseModel(yaml, "f"));
-  EXPECT_EQ(read.details.dtype, "bfloat16");
+  EXPECT_EQ(read.details, model.details);
 
   model.details.dtype = "float8_e4m3fn";  // No type to train in.
   ASSERT_OK_AND_ASSIGN(const std::string without, ModelToYaml(model));
