@@ -9,11 +9,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "frameworks/framework_table.h"
 #include "frameworks/losses.h"
 #include "frameworks/lower_plan.h"
-#include "frameworks/obstacles.h"
 #include "frameworks/refusal.h"
 
 namespace tangram {

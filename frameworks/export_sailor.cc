@@ -5,11 +5,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/model_details.h"
-#include "frameworks/obstacles.h"
 #include "frameworks/rank_order.h"
 #include "frameworks/refusal.h"
 #include "frameworks/targets.h"

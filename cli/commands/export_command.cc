@@ -1,7 +1,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cmath>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -14,9 +13,9 @@
 #include "cli/commands/commands.h"
 #include "cli/files/output_files.h"
 #include "cli/files/plan_files.h"
-#include "cli/print/format.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/table.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/framework_table.h"
@@ -65,11 +64,8 @@ void PrintList(const std::string& title, const std::vector<std::string>& lines,
 std::string TimeOfPlanFor(const std::string& target, const PlanResult& result) {
   for (const PlanAlternative& other : result.alternatives) {
     if (other.runtime != target || !other.iteration_time_s) continue;
-    const double longer =
-        *other.iteration_time_s / result.evaluation.iteration_time_s - 1;
-    return absl::StrCat(": ", FormatSeconds(*other.iteration_time_s), ", ",
-                        FormatPercent(std::abs(longer)),
-                        longer < 0 ? " less" : " longer");
+    return absl::StrCat(": ", FormatBeside(*other.iteration_time_s,
+                                           result.evaluation.iteration_time_s));
   }
   return "";
 }

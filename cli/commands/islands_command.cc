@@ -4,8 +4,8 @@
 
 #include "cli/args/request.h"
 #include "cli/commands/commands.h"
-#include "cli/print/format.h"
 #include "cli/print/print_islands.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "formats/config/training_names.h"
 

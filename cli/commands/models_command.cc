@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/commands.h"
-#include "cli/print/format.h"
 #include "cli/print/table.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "formats/catalogue/models.h"
 

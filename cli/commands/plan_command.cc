@@ -16,18 +16,20 @@
 #include "cli/planning/interrupt.h"
 #include "cli/planning/local_planning.h"
 #include "cli/planning/plan_monitor.h"
-#include "cli/print/format.h"
 #include "cli/print/print_plan.h"
 #include "cli/print/progress_mode.h"
 #include "cli/print/table.h"
 #include "cli/remote/job_calls.h"
 #include "cli/remote/node_loss.h"
 #include "cli/remote/remote_planning.h"
+#include "common/base/format.h"
 #include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/clocks.h"
 #include "common/parallelizer/parallelizer_list.h"
+#include "common/planner/fastest_on_own_data.h"
 #include "frameworks/export_plan.h"
+#include "frameworks/framework_catalogue.h"
 #include "frameworks/framework_table.h"
 #include "worker/adapters/process/parallelizer_spec.h"
 
@@ -226,24 +228,14 @@ absl::StatusOr<std::vector<ReducedRequest>> SparesOf(
 // Prints what to do about a plan whose takers read no data of the user: the
 // fastest framework that does, of those that were searched.
 void PrintOnOwnData(const PlanResult& result, Console& console) {
-  const PlanAlternative* fastest = nullptr;
-  for (const PlanAlternative& other : result.alternatives) {
-    const auto framework =
-        FindFramework(PlanningRuntimes(), kRuntimeField, other.runtime);
-    if (!framework.ok() || !(*framework)->reads_data) continue;
-    if (!other.iteration_time_s.has_value()) continue;
-    if (fastest == nullptr ||
-        *other.iteration_time_s < *fastest->iteration_time_s) {
-      fastest = &other;
-    }
-  }
+  const PlanAlternative* fastest =
+      FastestOnOwnData(result.alternatives, FrameworkCatalogue());
   if (fastest == nullptr) return;
-  const double longer =
-      *fastest->iteration_time_s / result.evaluation.iteration_time_s - 1;
   console.out << WrapText(
       absl::StrCat("on your own data: plan with --runtime ", fastest->runtime,
-                   ", ", FormatSeconds(*fastest->iteration_time_s), ", ",
-                   FormatPercent(longer), " longer"),
+                   ", ",
+                   FormatBeside(*fastest->iteration_time_s,
+                                result.evaluation.iteration_time_s)),
       /*indent=*/2, kOutputWidth);
 }
 

@@ -4,8 +4,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
-#include "cli/print/format.h"
 #include "cli/print/table.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "formats/config/profile_file.h"
 

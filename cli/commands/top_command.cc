@@ -14,12 +14,12 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
 #include "cli/planning/interrupt.h"
-#include "cli/print/format.h"
 #include "cli/print/job_text.h"
 #include "cli/print/table.h"
 #include "cli/print/worker_text.h"
 #include "cli/remote/coordinator_channel.h"
 #include "cli/remote/job_calls.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "tangram/v1/status_service.grpc.pb.h"
 

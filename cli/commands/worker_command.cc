@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
-#include "cli/print/format.h"
 #include "cli/print/table.h"
 #include "cli/print/worker_text.h"
 #include "cli/remote/coordinator_channel.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 #include "tangram/v1/status_service.grpc.pb.h"
 

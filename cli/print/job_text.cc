@@ -1,7 +1,7 @@
 #include "cli/print/job_text.h"
 
 #include "absl/time/time.h"
-#include "cli/print/format.h"
+#include "common/base/format.h"
 
 namespace tangram {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "cli/print/format.h"
 #include "cli/print/table.h"
+#include "common/base/format.h"
 #include "common/sim/stage_labels.h"
 #include "nlohmann/json.hpp"
 

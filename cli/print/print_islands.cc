@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/print/format.h"
 #include "cli/print/table.h"
+#include "common/base/format.h"
 #include "common/sim/stage_labels.h"
 
 namespace tangram {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "cli/print/format.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
+#include "common/base/format.h"
 #include "common/base/printable_text.h"
 #include "common/domain/stage_part.h"
 #include "common/sim/describe.h"
@@ -121,10 +121,13 @@ void PrintFrameworks(const PlanResult& result, Console& console) {
                {"longer", Table::kRight},
                {"slice plans of"}});
   std::vector<std::string> without;
+  std::vector<std::string> not_searched;
   const PlanAlternative* any = nullptr;
   for (const PlanAlternative& alternative : result.alternatives) {
     if (alternative.runtime == kAnyRuntime) {
       any = &alternative;
+    } else if (!alternative.was_searched()) {
+      not_searched.push_back(alternative.runtime);
     } else if (!alternative.iteration_time_s) {
       without.push_back(alternative.runtime);
     } else {
@@ -141,6 +144,10 @@ void PrintFrameworks(const PlanResult& result, Console& console) {
   if (!without.empty()) {
     print(absl::StrCat("no plan for ", absl::StrJoin(without, ", "),
                        ": --runtime NAME says why"));
+  }
+  if (!not_searched.empty()) {
+    print(absl::StrCat("not searched: ", absl::StrJoin(not_searched, ", "),
+                       ": the notes say why"));
   }
   if (any == nullptr || !any->iteration_time_s || any->reason.empty()) return;
   print(absl::StrCat(FormatPercent(1 - *any->iteration_time_s /

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "cli/print/format.h"
+#include "common/base/format.h"
 
 namespace tangram {
 namespace {

@@ -82,12 +82,14 @@ struct UnusedIsland {
 // One combination of parallelizers that was tried. Only with several
 // parallelizers.
 struct PlanAlternative {
-  std::vector<std::string> parallelizers;
+  std::vector<std::string> parallelizers;  // Empty: nothing was searched.
   // The runtime whose techniques limit a mix of several parallelizers' slice
   // plans. Empty for a single parallelizer.
   std::string runtime;
   std::optional<double> iteration_time_s;
   std::string reason;  // Why there is no plan.
+
+  bool was_searched() const { return !parallelizers.empty(); }
 };
 
 // A pipeline that fits and was not chosen.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "common/base/format.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -14,9 +14,8 @@ namespace {
 // The most constraints that are left out in turn. Each one takes a search.
 constexpr size_t kMaxLeftOut = 8;
 
-// Returns the iteration time: "15.1 s".
 std::string Seconds(const PlanResult& result) {
-  return absl::StrFormat("%.4g s", result.evaluation.iteration_time_s);
+  return FormatSeconds(result.evaluation.iteration_time_s);
 }
 
 }  // namespace

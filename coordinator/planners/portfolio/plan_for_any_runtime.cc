@@ -1,6 +1,7 @@
 #include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,13 +10,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "common/base/format.h"
+#include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/runtime.h"
 #include "coordinator/planners/judge/judge_plan.h"
+#include "coordinator/planners/portfolio/auto_notes.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 
@@ -40,11 +42,6 @@ std::vector<std::string> NamesOf(absl::Span<const PortfolioMember> members) {
     names.push_back(member.parallelizer);
   }
   return names;
-}
-
-// Returns a time of people: "26.9 s".
-std::string Seconds(double seconds) {
-  return absl::StrFormat("%.3g s", seconds);
 }
 
 // Returns whether all of `some` are among `all`.
@@ -98,11 +95,8 @@ class Search {
     if (IsBetter(of_any_kind_, result)) {
       alternatives_.back().reason = WhyNotRun(*of_any_kind_.plan);
     }
-    result.notes.push_back(
-        absl::StrCat("runtime auto: planned for ", runtime_->name(),
-                     ", the fastest; ", tried_.size(), " of ",
-                     parts_.runtimes.All().size(), " frameworks have a plan"));
-    if (!runtime_->ReadsData()) result.notes.push_back(OnOwnData());
+    absl::c_copy(AutoNotes(*runtime_, alternatives_, parts_.runtimes),
+                 std::back_inserter(result.notes));
     Finish(result);
     return result;
   }
@@ -200,9 +194,11 @@ class Search {
       return Try(runtime, std::move(members), alternative);
     }
     alternatives_[alternative].reason = absl::StrCat(
-        runtime.name(), ": not searched, because ",
         absl::StrJoin(NamesOf(members), ", "),
-        " makes plans for other frameworks: --runtime ", runtime.name());
+        members.size() == 1 ? " makes" : " make",
+        " plans for other frameworks; --runtime NAME searches one with ",
+        members.size() == 1 ? "it" : "them",
+        ", and without --parallelizer all are searched");
     return absl::OkStatus();
   }
 
@@ -314,23 +310,6 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Says what to do where the runtime of the answer reads no data of the user.
-  std::string OnOwnData() const {
-    const Tried* fastest = nullptr;
-    for (const Tried& tried : tried_) {
-      if (!tried.runtime->ReadsData()) continue;
-      if (fastest == nullptr || SecondsOf(tried) < SecondsOf(*fastest)) {
-        fastest = &tried;
-      }
-    }
-    return absl::StrCat(
-        "runtime auto: ", runtime_->name(), " reads no data of yours; ",
-        fastest == nullptr
-            ? "no framework that does has a plan"
-            : absl::StrCat("of the frameworks that do, ",
-                           fastest->runtime->name(), " has the fastest plan"));
-  }
-
   // Returns the entry of plans of any kind.
   PlanAlternative OfAnyKind() const {
     PlanAlternative alternative{.runtime = kAnyRuntime};
@@ -371,10 +350,7 @@ class Search {
     PlanRequest request = request_;
     request.training = runtime_->Train(request.training);
     const absl::Status status = runtime_->Fit(request, plan).status();
-    // A refusal lists all obstacles; one is enough here.
-    const std::pair<absl::string_view, absl::string_view> parts =
-        absl::StrSplit(status.message(), absl::MaxSplits(". Also: ", 1));
-    return std::string(parts.first);
+    return std::string(FirstObstacle(status.message()));
   }
 
   // Returns the answer if no runtime has a plan.
@@ -393,7 +369,7 @@ class Search {
           .infeasible = Infeasible{
               .reason = absl::StrCat("no framework trains a plan: ", reasons,
                                      "; --runtime any: a plan of ",
-                                     Seconds(*of_any.iteration_time_s))}};
+                                     FormatSeconds(*of_any.iteration_time_s))}};
     }
     alternatives_.push_back(std::move(of_any));
     Finish(result);

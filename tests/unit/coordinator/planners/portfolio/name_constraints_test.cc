@@ -38,7 +38,7 @@ TEST(NameConstraintsTest, TheOneToBlameIsNamedWithWhatItCosts) {
               IsOk());
   EXPECT_THAT(result.infeasible->reason,
               AllOf(HasSubstr("too small; with all constraints but \"tp 3\" "
-                              "there is a plan of 2.5 s"),
+                              "there is a plan of 2.50 s"),
                     Not(HasSubstr("sailor"))));
 }
 

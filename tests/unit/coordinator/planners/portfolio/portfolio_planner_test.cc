@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "frameworks/framework_catalogue.h"
 #include "gmock/gmock.h"
@@ -22,6 +23,7 @@ using ::testing::ElementsAre;
 using testing::FakeSlicePlanSource;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
 using testing::StatusIs;
@@ -405,6 +407,40 @@ TEST(AutoRuntimeTest, AsksAcesoForOtherFrameworksOnlyIfItsOwnHasNoPlan) {
   ASSERT_TRUE(result.plan.has_value());
   const bool own = EntryOf(result, "aceso").iteration_time_s.has_value();
   EXPECT_EQ(EntryOf(result, "megatron").iteration_time_s.has_value(), !own);
+}
+
+TEST(AutoRuntimeTest, DoesNotCallPlanlessWhatWasNotSearched) {
+  FakeSlicePlanSource source = GoodOn("LEFT");
+  Observer observer;
+  PlanRequest request = LeftAndRight();
+  request.constraints.runtime = kAutoRuntime;
+  request.model.layers.front().max_position_embeddings = 512;
+  for (LayerSpec& layer : request.model.layers) {
+    layer.linear_bias = layer.norm_bias = true;  // As FlexPipe builds it.
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult result,
+      CreatePortfolioPlanner({{"aceso", &source}},
+                             *BuiltinPlanners().Choose("", {}, {}),
+                             FrameworkCatalogue())
+          ->Plan(request, observer));
+  ASSERT_TRUE(EntryOf(result, "aceso").iteration_time_s.has_value());
+  EXPECT_FALSE(EntryOf(result, "megatron").was_searched());
+  EXPECT_THAT(result.notes,
+              IsSupersetOf({
+                  std::string("runtime auto: planned for aceso, the only "
+                              "framework that was searched"),
+                  std::string("runtime auto: aceso reads no data of yours; of "
+                              "the frameworks that do, none that was searched "
+                              "has a plan"),
+                  absl::StrCat("runtime auto: not searched: flagscale, "
+                               "megatron, galvatron, sailor, flashflex, "
+                               "torchtitan, alpa: ",
+                               EntryOf(result, "megatron").reason),
+              }));
+  EXPECT_EQ(EntryOf(result, "megatron").reason,
+            "aceso makes plans for other frameworks; --runtime NAME searches "
+            "one with it, and without --parallelizer all are searched");
 }
 
 TEST(PortfolioPlannerTest, ErrorsAreNotHidden) {

@@ -1,4 +1,4 @@
-#include "cli/print/format.h"
+#include "common/base/format.h"
 
 #include "gtest/gtest.h"
 
@@ -39,6 +39,12 @@ TEST(FormatTest, OneItemIsSingular) {
 
 TEST(FormatTest, PercentTakesAFraction) {
   EXPECT_EQ(FormatPercent(0.1234), "12.3 %");
+}
+
+TEST(FormatTest, ComparesTimes) {
+  EXPECT_EQ(FormatBeside(11, 10), "11.0 s, 10.0 % longer");
+  EXPECT_EQ(FormatBeside(10, 10), "10.0 s, 0.0 % longer");
+  EXPECT_EQ(FormatBeside(9, 10), "9.00 s, 10.0 % shorter");
 }
 
 }  // namespace

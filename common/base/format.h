@@ -1,5 +1,5 @@
-#ifndef TANGRAM_CLI_PRINT_FORMAT_H_
-#define TANGRAM_CLI_PRINT_FORMAT_H_
+#ifndef TANGRAM_COMMON_BASE_FORMAT_H_
+#define TANGRAM_COMMON_BASE_FORMAT_H_
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,9 @@ std::string FormatCount(double count);                 // "6.66 billion"
 std::string FormatPercent(double fraction);            // "12.3 %"
 std::string FormatThousands(int64_t value);            // "21,234"
 std::string FormatItems(int64_t n, const char* noun);  // "1 node", "2 nodes"
+// "29.5 s, 6.4 % longer": a time, and how much longer or shorter than another.
+std::string FormatBeside(double seconds, double other_s);
 
 }  // namespace tangram
 
-#endif  // TANGRAM_CLI_PRINT_FORMAT_H_
+#endif  // TANGRAM_COMMON_BASE_FORMAT_H_

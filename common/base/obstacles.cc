@@ -1,10 +1,12 @@
-#include "frameworks/obstacles.h"
+#include "common/base/obstacles.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 
 namespace tangram {
 namespace {
+
+constexpr absl::string_view kAlso = ". Also: ";
 
 std::string WantedIn(absl::string_view text) {
   const size_t at = text.find("; expected ");
@@ -31,7 +33,7 @@ void Obstacles::Add(const absl::Status& status) {
 absl::Status Obstacles::AsStatus() const {
   if (obstacles_.empty()) return absl::OkStatus();
   return absl::Status(
-      code_, absl::StrJoin(obstacles_, ". Also: ",
+      code_, absl::StrJoin(obstacles_, kAlso,
                            [](std::string* out, const Obstacle& obstacle) {
                              absl::StrAppend(out, obstacle.text);
                              if (obstacle.more > 0) {
@@ -39,6 +41,10 @@ absl::Status Obstacles::AsStatus() const {
                                                " more like it)");
                              }
                            }));
+}
+
+absl::string_view FirstObstacle(absl::string_view message) {
+  return message.substr(0, message.find(kAlso));
 }
 
 }  // namespace tangram

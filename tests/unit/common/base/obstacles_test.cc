@@ -1,4 +1,4 @@
-#include "frameworks/obstacles.h"
+#include "common/base/obstacles.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,6 +25,8 @@ TEST(ObstaclesTest, ListsAllAndCountsThoseOfOneExpectation) {
   EXPECT_EQ(status.message(),
             "stages[1].gpus: 1 GPUs; expected 2 as in the first stage (and 1 "
             "more like it). Also: warm_up: given; expected none");
+  EXPECT_EQ(FirstObstacle("a: b; expected c. Also: d"), "a: b; expected c");
+  EXPECT_EQ(FirstObstacle("a: b; expected c"), "a: b; expected c");
 }
 
 }  // namespace

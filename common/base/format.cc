@@ -1,4 +1,4 @@
-#include "cli/print/format.h"
+#include "common/base/format.h"
 
 #include <cmath>
 #include <iterator>
@@ -67,6 +67,13 @@ std::string FormatThousands(int64_t value) {
 
 std::string FormatItems(int64_t n, const char* noun) {
   return absl::StrCat(FormatThousands(n), " ", noun, n == 1 ? "" : "s");
+}
+
+std::string FormatBeside(double seconds, double other_s) {
+  const double longer = seconds / other_s - 1;
+  return absl::StrCat(FormatSeconds(seconds), ", ",
+                      FormatPercent(std::abs(longer)),
+                      longer < 0 ? " shorter" : " longer");
 }
 
 }  // namespace tangram

@@ -1,5 +1,5 @@
-#ifndef TANGRAM_FRAMEWORKS_OBSTACLES_H_
-#define TANGRAM_FRAMEWORKS_OBSTACLES_H_
+#ifndef TANGRAM_COMMON_BASE_OBSTACLES_H_
+#define TANGRAM_COMMON_BASE_OBSTACLES_H_
 
 #include <string>
 #include <vector>
@@ -11,8 +11,9 @@
 
 namespace tangram {
 
-// Everything that keeps a framework from running a plan. A refusal names all of
-// it, so that nobody removes one obstacle to meet the next.
+// Everything that keeps a framework from running a plan, or from having one. A
+// refusal names all of it, so that nobody removes one obstacle to meet the
+// next.
 class Obstacles {
  public:
   // OK is no obstacle.
@@ -40,6 +41,9 @@ class Obstacles {
   std::vector<Obstacle> obstacles_;
 };
 
+// Returns the first of the obstacles in the message of Obstacles::AsStatus.
+absl::string_view FirstObstacle(absl::string_view message);
+
 }  // namespace tangram
 
-#endif  // TANGRAM_FRAMEWORKS_OBSTACLES_H_
+#endif  // TANGRAM_COMMON_BASE_OBSTACLES_H_
