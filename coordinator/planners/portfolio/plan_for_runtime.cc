@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
 #include "common/planner/pipeline_rules.h"
@@ -72,15 +73,12 @@ class RuntimeSearch {
     TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
                              choice_.Create(*members.front().source, {})
                                  ->Islands(request_, observer_));
-    const absl::Status known =
-        runtime_.Check(request_.model, request_.training);
-    const std::string why =
-        known.ok() ? WhyNoDevice() : std::string(known.message());
-    if (!why.empty()) {
+    const absl::Status refusal = CheckRuntime(runtime_, request_);
+    if (!refusal.ok()) {
       return PlanResult{
           .islands = std::move(islands),
-          .infeasible =
-              Infeasible{.reason = absl::StrCat(runtime_.name(), ": ", why)}};
+          .infeasible = Infeasible{.reason = absl::StrCat(runtime_.name(), ": ",
+                                                          refusal.message())}};
     }
     TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
                              Mixable(members, request_.model));
@@ -145,16 +143,6 @@ class RuntimeSearch {
                           CollectiveLibraryName(device.collective_library));
     }
     return runtime_.WhyNotDevice(device);
-  }
-
-  // Returns why the runtime can use no GPU of the cluster; empty if it can.
-  std::string WhyNoDevice() const {
-    std::string why;
-    for (const Node& node : request_.cluster.nodes) {
-      why = runtime_.WhyNotDevice(node.device);
-      if (why.empty()) break;
-    }
-    return why;
   }
 
   // Searches one variant and keeps the better plan. The closed form of the best
@@ -226,6 +214,22 @@ void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
 }
 
 }  // namespace
+
+absl::Status CheckRuntime(const PlanningRuntime& runtime,
+                          const PlanRequest& request) {
+  Obstacles obstacles;
+  obstacles.Add(runtime.Check(request.model, runtime.Train(request.training)));
+  std::set<std::string> of_devices;
+  for (const Node& node : request.cluster.nodes) {
+    of_devices.insert(runtime.WhyNotDevice(node.device));
+  }
+  if (!of_devices.contains("")) {
+    for (const std::string& why : of_devices) {
+      obstacles.Add(absl::InvalidArgumentError(why));
+    }
+  }
+  return obstacles.AsStatus();
+}
 
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/planner/cluster_planner.h"
@@ -11,6 +12,11 @@
 #include "coordinator/planners/registry/planner_registry.h"
 
 namespace tangram {
+
+// Returns all that keeps `runtime` from every plan for the request: its model,
+// its training options and the GPUs of its cluster. OK: there may be a plan.
+absl::Status CheckRuntime(const PlanningRuntime& runtime,
+                          const PlanRequest& request);
 
 // Returns the best plan that `runtime` can run, from the slice plans of all
 // members. There is one search for each value of the properties

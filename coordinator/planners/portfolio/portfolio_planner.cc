@@ -68,15 +68,7 @@ class PortfolioPlanner : public ClusterPlanner {
                                   PlanObserver& observer) override {
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
     if (!result.plan.has_value()) {
-      // Whether there is a plan of any kind needs no search for each runtime.
-      const auto plan = [&](const PlanRequest& asked) {
-        return asked.constraints.runtime.empty() && PlansFreely(asked.model)
-                   ? PlanFreely(asked, observer)
-                   : PlanOnce(asked, observer);
-      };
-      TANGRAM_RETURN_IF_ERROR(
-          NameConstraints(ToBlame(request, result), plan, result));
-      result.infeasible->reason = WhyNone(result);
+      TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
     }
     return result;
   }
@@ -91,6 +83,63 @@ class PortfolioPlanner : public ClusterPlanner {
     std::vector<std::string> limits;  // All limits of alternatives without one.
     std::vector<std::string> left_out;  // Members that are in no mix.
   };
+
+  // Adds to the reason of `result`, which has no plan, what to do.
+  absl::Status Explain(const PlanRequest& request, PlanObserver& observer,
+                       PlanResult& result) {
+    TANGRAM_ASSIGN_OR_RETURN(const bool is_runtime_to_blame,
+                             Blame(request, observer, result));
+    result.infeasible->reason = WhyNone(result);
+    if (is_runtime_to_blame) {
+      absl::StrAppend(&result.infeasible->reason,
+                      ". What to do: ", OtherRuntimes(request));
+    }
+    return absl::OkStatus();
+  }
+
+  // Names the constraints to blame for `result`, which has no plan. Returns
+  // whether there would be one if the request named no runtime, of any kind at
+  // least.
+  absl::StatusOr<bool> Blame(const PlanRequest& request, PlanObserver& observer,
+                             PlanResult& result) {
+    const absl::StatusOr<const PlanningRuntime*> runtime =
+        runtimes_.Find(request.constraints.runtime);
+    // No other constraint matters if the runtime takes no plan at all.
+    if (runtime.ok() && !CheckRuntime(**runtime, request).ok()) return true;
+    PlanConstraints others = request.constraints;
+    others.runtime.clear();
+    bool is_runtime_to_blame = false;
+    const auto plan =
+        [&](const PlanRequest& asked) -> absl::StatusOr<PlanResult> {
+      // Whether there is a plan of any kind needs no search for each runtime.
+      const bool freely =
+          asked.constraints.runtime.empty() && PlansFreely(asked.model);
+      TANGRAM_ASSIGN_OR_RETURN(
+          PlanResult found,
+          freely ? PlanFreely(asked, observer) : PlanOnce(asked, observer));
+      is_runtime_to_blame |=
+          asked.constraints == others && found.plan.has_value();
+      return found;
+    };
+    TANGRAM_RETURN_IF_ERROR(
+        NameConstraints(ToBlame(request, result), plan, result));
+    return is_runtime_to_blame && runtime.ok();
+  }
+
+  // Returns what to plan with instead of the runtime of the request.
+  std::string OtherRuntimes(const PlanRequest& request) const {
+    std::vector<absl::string_view> others;
+    for (const PlanningRuntime* other : runtimes_.All()) {
+      if (other->name() == request.constraints.runtime) continue;
+      if (CheckRuntime(*other, request).ok()) others.push_back(other->name());
+    }
+    if (others.empty()) {
+      return "plan with --runtime any, as no framework takes the request";
+    }
+    return absl::StrCat(
+        "plan with --runtime auto, which finds the fastest plan for ",
+        absl::StrJoin(others, ", "));
+  }
 
   // Returns the request whose constraints may be to blame for `result`, which
   // has no plan. Runtime auto is not if there is no plan of any kind either, or

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
@@ -125,8 +126,9 @@ class TangramSearch : public PlanSearch {
       }
       TANGRAM_ASSIGN_OR_RETURN(findings.unused_islands, Unused(judgement));
     } else if (proposed_.empty()) {
-      findings.why_none =
-          WhyNothingFits(space_, request_.cluster, search_.store());
+      findings.why_none = AnyUsable() ? WhyNothingFits(space_, request_.cluster,
+                                                       search_.store())
+                                      : WhyAllKeptOut();
     }
     findings.limits = search_.Limits();
     findings.exhausted = findings.limits.empty();
@@ -198,6 +200,23 @@ class TangramSearch : public PlanSearch {
                         options_.min_island_gain, search_));
     }
     return unused;
+  }
+
+  bool AnyUsable() const {
+    return absl::c_any_of(space_.islands, [this](const Island& island) {
+      return space_.rules.IsUsable(island.id);
+    });
+  }
+
+  // Returns the reason if rules and constraints exclude all islands.
+  Infeasible WhyAllKeptOut() const {
+    return {.reason = absl::StrCat(
+                "no GPUs are left: ",
+                absl::StrJoin(space_.islands, "; ",
+                              [this](std::string* out, const Island& island) {
+                                absl::StrAppend(out, island.name, ": ",
+                                                WhyKeptOut(island));
+                              }))};
   }
 
   // Returns the reason why rules or constraints exclude the island.

@@ -26,6 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using testing::StatusIs;
 
 class Observer : public PlanObserver {
@@ -441,6 +442,48 @@ TEST(AutoRuntimeTest, DoesNotCallPlanlessWhatWasNotSearched) {
   EXPECT_EQ(EntryOf(result, "megatron").reason,
             "aceso makes plans for other frameworks; --runtime NAME searches "
             "one with it, and without --parallelizer all are searched");
+}
+
+TEST(RefusedRuntimeTest, NamesAllObstaclesAndWhatToDo) {
+  FakeSlicePlanSource source = GoodOn("LEFT");
+  Observer observer;
+  PlanRequest request = LeftAndRight();
+  request.constraints.runtime = "galvatron";
+  request.constraints.tp_degrees = {{.value = 1}};
+  request.training.optimizer = Optimizer::kSgd;
+  for (Node& node : request.cluster.nodes) {
+    node.device.supports_flash_attention = false;
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult result,
+      CreatePortfolioPlanner({{"own", &source}},
+                             *BuiltinPlanners().Choose("", {}, {}),
+                             FrameworkCatalogue())
+          ->Plan(request, observer));
+  ASSERT_FALSE(result.plan.has_value());
+  EXPECT_THAT(result.infeasible->reason,
+              AllOf(StartsWith("galvatron: training.optimizer: sgd; expected "),
+                    HasSubstr(". Also: flash attention does not run on LEFT"),
+                    HasSubstr(". Also: flash attention does not run on RIGHT"),
+                    HasSubstr(". What to do: plan with --runtime auto, which "
+                              "finds the fastest plan for flagscale, "),
+                    Not(HasSubstr("constraints"))));
+  EXPECT_THAT(source.queries, IsEmpty());
+}
+
+// Sailor takes the model, but not plans of this kind.
+TEST(RefusedRuntimeTest, NamesOtherRuntimesIfItsSearchFindsNothing) {
+  RecomputesTwo source;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       Plan({{"own", &source}}, "sailor"));
+  ASSERT_FALSE(result.plan.has_value());
+  EXPECT_THAT(
+      result.infeasible->reason,
+      AllOf(HasSubstr("with all constraints but \"runtime sailor\" there is a "
+                      "plan of "),
+            HasSubstr(". What to do: plan with --runtime auto, which finds the "
+                      "fastest plan for flagscale, megatron, "),
+            Not(HasSubstr(", sailor"))));
 }
 
 TEST(PortfolioPlannerTest, ErrorsAreNotHidden) {

@@ -158,6 +158,24 @@ TEST(TangramPlannerTest, NothingFitsIsAnAnswer) {
   EXPECT_DOUBLE_EQ(result.infeasible->bytes_short, 5e9);
 }
 
+TEST(TangramPlannerTest, SaysWhyNoGpuIsLeft) {
+  FakeSlicePlanSource source;
+  Observer observer;
+  PipelineRules rules;
+  rules.why_not_device = [](const DeviceSpec& device) {
+    return device.type + " is too old";
+  };
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult result,
+      Judged(source, {}, rules)->Plan(FastAndSlow(), observer));
+  ASSERT_TRUE(result.infeasible.has_value());
+  EXPECT_THAT(
+      result.infeasible->reason,
+      AllOf(HasSubstr("no GPUs are left: "), HasSubstr("FAST is too old"),
+            HasSubstr("SLOW is too old"), Not(HasSubstr("GB"))));
+  EXPECT_EQ(result.infeasible->bytes_short, 0);
+}
+
 TEST(TangramPlannerTest, MicrobatchMustDivideTheBatch) {
   FakeSlicePlanSource source;
   PlanRequest request = FastAndSlow();
