@@ -11,7 +11,7 @@ from harness import (C1, CLUSTER, Folder, INTERRUPTED, JOB, LONG_JOB, OK,
                      TANGRAM, environment)
 
 # Takes a second or two on one worker.
-SLOW_JOB = ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
+SLOW_JOB = ["--cluster", C1, "--model", "gpt3-1.3b", "--global-batch", "128",
             "--runtime", "any", "--parallelizer", "aceso",
             "--effort", "4096"]
 

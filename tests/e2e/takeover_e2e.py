@@ -18,7 +18,7 @@ from postgres import Postgres
 def slow_job(effort):
     """Takes some seconds on two workers. Answers for other efforts do not help
     it."""
-    return ["--cluster", C1, "--model", "gpt3-6.7b", "--global-batch", "128",
+    return ["--cluster", C1, "--model", "gpt3-1.3b", "--global-batch", "128",
             "--runtime", "any", "--parallelizer", "aceso", "--effort",
             str(effort)]
 
