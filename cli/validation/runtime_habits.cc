@@ -32,11 +32,11 @@ constexpr RuntimeHabits kFsdp = {.fp32_gradients = false,
 // Published runs set --use-distributed-optimizer.
 constexpr RuntimeHabits kMegatronCore = {.zero_stage = 1};
 // NVIDIA's tuned recipes keep and reduce gradients in 16 bits.
-constexpr RuntimeHabits kRecipes = {.precision = "fp8",
-                                    .fp32_gradients = false,
-                                    .bf16_gradients = true,
-                                    .fused_loss = true,
-                                    .zero_stage = 1};
+constexpr RuntimeHabits kRecipeHabits = {.precision = "fp8",
+                                         .fp32_gradients = false,
+                                         .bf16_gradients = true,
+                                         .fused_loss = true,
+                                         .zero_stage = 1};
 
 struct Framework {
   absl::string_view name;  // Part of the framework column, ignoring case.
@@ -95,8 +95,8 @@ RuntimeHabits Blocking(RuntimeHabits habits) {
 RuntimeHabits HabitsOf(absl::string_view framework) {
   // The first match counts.
   const Framework frameworks[] = {
-      {"Bridge", kRecipes},
-      {"NeMo", kRecipes},
+      {"Bridge", kRecipeHabits},
+      {"NeMo", kRecipeHabits},
       {"Megatron-Core", kMegatronCore},
       {"MCore", kMegatronCore},
       {"Composer", kComposer},

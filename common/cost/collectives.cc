@@ -7,10 +7,6 @@
 namespace tangram {
 namespace {
 
-bool SpansNodes(const CommGroup& group) {
-  return group.size > group.ranks_per_node;
-}
-
 // Returns the rate of each rank inside a node. Two GPUs never get more than
 // they would alone. Two neighbouring GPUs get that even while all pairs
 // communicate, because each pair has its own bridge.

@@ -17,6 +17,10 @@ struct CommGroup {
   bool adjacent = false;
 };
 
+inline bool SpansNodes(const CommGroup& group) {
+  return group.size > group.ranks_per_node;
+}
+
 // Returns the group of `size` ranks that are `stride` apart in the rank order
 // of a stage. Strides: 1 for tp, tp for cp and ep, tp·cp for dp.
 CommGroup GroupOf(int size, int stride, const StageWiring& wiring);

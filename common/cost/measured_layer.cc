@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/cost/collectives.h"
 #include "common/cost/operator_work.h"
 
 namespace tangram {
@@ -71,10 +72,6 @@ ModelledLayer Modelled(const LayerScope& scope, bool with_collectives) {
 
 double Factor(double measured, double modelled) {
   return modelled > 0 ? measured / modelled : 1;
-}
-
-bool SpansNodes(const CommGroup& group) {
-  return group.size > group.ranks_per_node;
 }
 
 bool SpansNodes(const LayerScope& scope) {

@@ -17,12 +17,12 @@ namespace {
 // Four times a bundle of all public authorities.
 constexpr size_t kMaxBytes = 1 << 20;
 
-absl::Status FileError(absl::string_view flag, const std::string& file,
+}  // namespace
+
+absl::Status FileError(absl::string_view flag, absl::string_view file,
                        absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(flag, ": ", file, ": ", what));
 }
-
-}  // namespace
 
 absl::StatusOr<std::string> ReadSecretFile(absl::string_view flag,
                                            const std::string& file) {

@@ -3,10 +3,16 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace tangram {
+
+// Returns kInvalidArgument that names the flag and the file: "--tls_key: a.pem:
+// has expired".
+absl::Status FileError(absl::string_view flag, absl::string_view file,
+                       absl::string_view what);
 
 // Reads a small file that a flag names: keys, certificates, tokens.
 // kInvalidArgument names the flag and the file, never the content.

@@ -25,11 +25,6 @@ struct Freer {
 template <typename T>
 using Owned = std::unique_ptr<T, Freer>;
 
-absl::Status FileError(absl::string_view flag, absl::string_view file,
-                       absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", file, ": ", what));
-}
-
 Owned<BIO> Open(const std::string& pem) {
   return Owned<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }

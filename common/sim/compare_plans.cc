@@ -13,10 +13,6 @@
 namespace tangram {
 namespace {
 
-// Smaller differences of fractions are left out. Predictions are off by several
-// percent.
-constexpr double kNegligible = 0.005;
-
 int NumGpus(const PipelinePlan& plan) {
   int total = 0;
   for (int d = 0; d < plan.num_devices(); ++d) {

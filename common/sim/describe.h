@@ -11,6 +11,10 @@
 
 namespace tangram {
 
+// Smaller differences of fractions are left out. Predictions are off by several
+// percent.
+inline constexpr double kNegligible = 0.005;
+
 // "16 x T4", "8 x V100 + 8 x T4"; device types in order of appearance.
 std::string DescribeGpus(const Cluster& cluster, absl::Span<const GpuId> gpus);
 

@@ -15,9 +15,6 @@
 namespace tangram {
 namespace {
 
-// Smaller differences are not reported. Predictions are off by several percent.
-constexpr double kNegligible = 0.005;
-
 // Returns the stage time of each device for one microbatch, summed over its
 // stages.
 std::vector<double> PaceSeconds(const PipelinePlan& plan,

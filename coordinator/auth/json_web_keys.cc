@@ -17,6 +17,7 @@
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_checks.h"
+#include "coordinator/auth/json_text.h"
 #include "nlohmann/json.hpp"
 
 namespace tangram {
@@ -52,14 +53,9 @@ Owned<BIGNUM> Number(absl::string_view bytes) {
       BN_bin2bn(Bytes(bytes), static_cast<int>(bytes.size()), nullptr));
 }
 
-std::string Text(const Json& object, const char* name) {
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
 absl::StatusOr<std::string> Decode(const Json& object, const char* name) {
   std::string bytes;
-  if (absl::WebSafeBase64Unescape(Text(object, name), &bytes) &&
+  if (absl::WebSafeBase64Unescape(TextOf(object, name), &bytes) &&
       !bytes.empty()) {
     return bytes;
   }
@@ -109,13 +105,13 @@ absl::StatusOr<KeyPointer> EllipticKey(const Json& object) {
 
 // Returns the algorithm that the key is for; empty if it is not RS256 or ES256.
 std::string AlgorithmOf(const Json& object) {
-  const std::string use = Text(object, "use");
+  const std::string use = TextOf(object, "use");
   std::string algorithm;
-  if (Text(object, "kty") == "RSA") algorithm = "RS256";
-  if (Text(object, "kty") == "EC" && Text(object, "crv") == "P-256") {
+  if (TextOf(object, "kty") == "RSA") algorithm = "RS256";
+  if (TextOf(object, "kty") == "EC" && TextOf(object, "crv") == "P-256") {
     algorithm = "ES256";
   }
-  const std::string stated = Text(object, "alg");
+  const std::string stated = TextOf(object, "alg");
   const bool is_ours =
       (use.empty() || use == "sig") && (stated.empty() || stated == algorithm);
   return is_ours ? algorithm : "";
@@ -164,7 +160,7 @@ absl::StatusOr<JsonWebKeys> JsonWebKeys::Parse(absl::string_view json) {
     if (!object.is_object()) {
       return InField("keys", index, FieldError("kty", "missing", "an object"));
     }
-    Key key{.id = Text(object, "kid"), .algorithm = AlgorithmOf(object)};
+    Key key{.id = TextOf(object, "kid"), .algorithm = AlgorithmOf(object)};
     if (key.algorithm.empty()) continue;
     TANGRAM_ASSIGN_OR_RETURN(
         key.key, InField("keys", index,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "coordinator/auth/json_text.h"
 #include "nlohmann/json.hpp"
 
 namespace tangram {
@@ -34,11 +35,6 @@ absl::StatusOr<Json> DecodeObject(absl::string_view part,
     if (object.is_object()) return object;
   }
   return Refuse(absl::StrCat(what, " is not a JSON object"));
-}
-
-std::string Text(const Json& object, const char* name) {
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 // Returns a string as a list, or the strings of a list.
@@ -77,7 +73,7 @@ absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
     if (!begins_s) return Refuse("nbf: expected a number");
     if (now_s < *begins_s - kLeewayS) return Refuse("nbf: is not valid yet");
   }
-  if (Text(claims, "iss") != rules.issuer) {
+  if (TextOf(claims, "iss") != rules.issuer) {
     return Refuse(absl::StrCat("iss: expected ", rules.issuer));
   }
   // A single audience is one string, spaces included (RFC 7519, 4.1.3).
@@ -90,7 +86,8 @@ absl::Status CheckClaims(const Json& claims, const WebTokenRules& rules,
 }
 
 absl::StatusOr<Caller> CallerOf(const Json& claims) {
-  Caller caller{.name = Text(claims, "sub"), .tenant = Text(claims, "tenant")};
+  Caller caller{.name = TextOf(claims, "sub"),
+                .tenant = TextOf(claims, "tenant")};
   for (const std::string& word : Words(claims, "roles")) {
     // Ignores unknown roles: providers have roles for other services too.
     const absl::StatusOr<Role> role = ParseRole(word);
@@ -124,9 +121,9 @@ absl::StatusOr<Caller> CallerOfWebToken(absl::string_view token,
       absl::WebSafeBase64Escape(signature) != parts[2]) {
     return Refuse("the signature is not base64url");
   }
-  TANGRAM_RETURN_IF_ERROR(keys.Verify(Text(header, "alg"), Text(header, "kid"),
-                                      token.substr(0, token.rfind('.')),
-                                      signature));
+  TANGRAM_RETURN_IF_ERROR(
+      keys.Verify(TextOf(header, "alg"), TextOf(header, "kid"),
+                  token.substr(0, token.rfind('.')), signature));
   TANGRAM_ASSIGN_OR_RETURN(const Json claims,
                            DecodeObject(parts[1], "the payload"));
   TANGRAM_RETURN_IF_ERROR(CheckClaims(claims, rules, now_s));

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <limits>
 #include <map>
 #include <tuple>
 
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/base/insert_non_dominated.h"
 #include "common/domain/closed_form.h"
 #include "coordinator/composition/prefix_bounds.h"
@@ -15,7 +15,6 @@
 namespace tangram {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Each pass allows stages slower by this factor than the pass before.
 // With 1.075 and with 1.3, the plans of the paper's C1 and C3 workloads are the
 // same.

@@ -1,8 +1,9 @@
 #include "coordinator/composition/prefix_bounds.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+
+#include "common/base/infinity.h"
 
 namespace tangram {
 
@@ -19,7 +20,6 @@ constexpr double kSliver = 1e-9;
 // islands, which takes O(n 2^n) steps.
 PrefixBounds::PrefixBounds(const ComposeProblem& problem)
     : work_(problem.num_atoms + 1) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double total_work =
       std::accumulate(problem.atom_work.begin(), problem.atom_work.end(), 0.0);
   const double least_work = total_work > 0 ? kSliver * total_work : 1;

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "common/base/infinity.h"
 #include "coordinator/islands/agglomerate.h"
 #include "coordinator/islands/homogeneous_classes.h"
 #include "coordinator/islands/node_links.h"
@@ -12,7 +13,6 @@
 namespace tangram {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // w of the header: the loss of a useless link relative to that of a useless
 // GPU. In the plans of the paper's clusters, about a tenth of an iteration is
 // communication between nodes.

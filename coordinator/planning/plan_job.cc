@@ -15,13 +15,13 @@ namespace {
 
 // Progress of jobs is stored, so it is sparse: one report at the start of a
 // phase, and one after at least this many seconds.
-constexpr double kReportIntervalS = 1;
+constexpr double kKeptIntervalS = 1;
 
 // Selects the reports to store.
 class ProgressFilter {
  public:
   bool IsWorthKeeping(const PlanningProgress& progress, double now_s) {
-    if (phase_ == progress.phase && now_s - kept_s_ < kReportIntervalS) {
+    if (phase_ == progress.phase && now_s - kept_s_ < kKeptIntervalS) {
       return false;
     }
     phase_ = progress.phase;

@@ -187,4 +187,29 @@ absl::StatusOr<double> ConfigField::AsQuantity(Dimension dimension,
   return *value;
 }
 
+absl::StatusOr<bool> ReadFlag(const ConfigField& parent, absl::string_view key,
+                              bool fallback) {
+  return ReadOr(parent, key, fallback,
+                [](const ConfigField& field) { return field.AsBool(); });
+}
+
+absl::StatusOr<int> ReadInt(const ConfigField& parent, absl::string_view key,
+                            int fallback, int min, int max) {
+  return ReadOr(parent, key, fallback, [min, max](const ConfigField& field) {
+    return field.AsInt(min, max);
+  });
+}
+
+absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
+                               int max) {
+  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
+                           parent.Require(key, "a positive integer"));
+  return field.AsInt(1, max);
+}
+
+KeyList Join(KeyList keys, absl::Span<const absl::string_view> more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
 }  // namespace tangram

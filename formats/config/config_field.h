@@ -91,6 +91,20 @@ absl::StatusOr<T> ReadOr(const ConfigField& parent, absl::string_view key,
   return read(*field);
 }
 
+// ReadOr for a flag and for an integer from `min` to `max`.
+absl::StatusOr<bool> ReadFlag(const ConfigField& parent, absl::string_view key,
+                              bool fallback = false);
+absl::StatusOr<int> ReadInt(const ConfigField& parent, absl::string_view key,
+                            int fallback, int min, int max);
+// Reads the integer from 1 to `max` that must be there.
+absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
+                               int max);
+
+using KeyList = std::vector<absl::string_view>;
+
+// Returns `keys` followed by `more`.
+KeyList Join(KeyList keys, absl::Span<const absl::string_view> more);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_FORMATS_CONFIG_CONFIG_FIELD_H_

@@ -17,18 +17,11 @@
 namespace tangram {
 namespace {
 
-using Keys = std::vector<absl::string_view>;
-
 // Keys that describe a device in a cluster file, except the user's `profile`.
 constexpr absl::string_view kSpecKeys[] = {"memory",      "memory_bandwidth",
                                            "peak_tflops", "flash_attention",
                                            "host",        "efficiency"};
 constexpr absl::string_view kExpectedSource = "where the value is from";
-
-Keys Join(Keys keys, absl::Span<const absl::string_view> more) {
-  keys.insert(keys.end(), more.begin(), more.end());
-  return keys;
-}
 
 absl::StatusOr<std::string> RequireText(const ConfigField& parent,
                                         absl::string_view key,

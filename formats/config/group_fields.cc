@@ -11,13 +11,6 @@
 namespace tangram {
 namespace {
 
-using Keys = std::vector<absl::string_view>;
-
-Keys Join(Keys keys, absl::Span<const absl::string_view> more) {
-  keys.insert(keys.end(), more.begin(), more.end());
-  return keys;
-}
-
 // The fields that describe the GPU of a group. `gpu` is either a type name,
 // with the device's fields beside it in the group, or a mapping that holds
 // them: {type: T4, memory: ...}.
@@ -27,7 +20,7 @@ struct GpuFields {
 };
 
 absl::StatusOr<GpuFields> FindGpuFields(const ConfigField& group,
-                                        const Keys& group_keys) {
+                                        const KeyList& group_keys) {
   constexpr absl::string_view kExpected = "a GPU type such as A100-80";
   const std::optional<ConfigField> gpu = group.Find("gpu");
   const bool apart = gpu.has_value() && gpu->is_mapping();
@@ -70,7 +63,7 @@ LinkDefaults DefaultsOf(const CatalogueDevice* known, LinkPlace place) {
 
 // Reads everything but the number and names of the nodes.
 absl::StatusOr<NodeGroup> ReadCommonFields(const ConfigField& field,
-                                           const Keys& keys) {
+                                           const KeyList& keys) {
   NodeGroup group;
   TANGRAM_ASSIGN_OR_RETURN(const GpuFields gpu, FindGpuFields(field, keys));
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField name,

@@ -31,12 +31,6 @@ absl::StatusOr<int> ReadAny(const ConfigField& root,
   return field.AsInt(1, max);
 }
 
-absl::StatusOr<bool> ReadFlag(const ConfigField& root, absl::string_view key,
-                              bool fallback) {
-  return ReadOr(root, key, fallback,
-                [](const ConfigField& field) { return field.AsBool(); });
-}
-
 absl::Status ReadKvHeads(const ConfigField& root, const HfFamily& family,
                          LayerSpec& layer) {
   layer.num_kv_heads = layer.num_heads;

@@ -10,27 +10,27 @@
 namespace tangram {
 namespace {
 
-using Keys = absl::Span<const absl::string_view>;
+using Names = absl::Span<const absl::string_view>;
 
-// Returns the field under the first of `keys` that the file has.
-std::optional<ConfigField> FindAny(const ConfigField& root, Keys keys) {
-  for (const absl::string_view key : keys) {
+// Returns the field under the first of `names` that the file has.
+std::optional<ConfigField> FindAny(const ConfigField& root, Names names) {
+  for (const absl::string_view key : names) {
     if (std::optional<ConfigField> field = root.Find(key)) return field;
   }
   return std::nullopt;
 }
 
-// Returns the number under the first of `keys`, or 0.
-absl::StatusOr<double> ReadNumber(const ConfigField& root, Keys keys,
+// Returns the number under the first of `names`, or 0.
+absl::StatusOr<double> ReadNumber(const ConfigField& root, Names names,
                                   double max) {
-  const std::optional<ConfigField> field = FindAny(root, keys);
+  const std::optional<ConfigField> field = FindAny(root, names);
   if (!field.has_value()) return 0;
   return field->AsNumber(0, max);
 }
 
-absl::StatusOr<double> ReadRate(const ConfigField& root, Keys keys,
+absl::StatusOr<double> ReadRate(const ConfigField& root, Names names,
                                 double usual) {
-  const std::optional<ConfigField> field = FindAny(root, keys);
+  const std::optional<ConfigField> field = FindAny(root, names);
   if (!field.has_value()) return usual;
   return field->AsNumber(0, 1);
 }

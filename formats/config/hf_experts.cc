@@ -9,20 +9,6 @@
 namespace tangram {
 namespace {
 
-absl::StatusOr<int> ReadInt(const ConfigField& root, absl::string_view key,
-                            int fallback, int min, int max) {
-  return ReadOr(root, key, fallback, [min, max](const ConfigField& field) {
-    return field.AsInt(min, max);
-  });
-}
-
-absl::StatusOr<int> RequireInt(const ConfigField& root, absl::string_view key,
-                               int max) {
-  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
-                           root.Require(key, "a positive integer"));
-  return field.AsInt(1, max);
-}
-
 absl::string_view NumExpertsKey(ExpertRule rule) {
   switch (rule) {
     case ExpertRule::kNone:

@@ -12,26 +12,6 @@
 namespace tangram {
 namespace {
 
-absl::StatusOr<int> ReadInt(const ConfigField& parent, absl::string_view key,
-                            int fallback, int min, int max) {
-  return ReadOr(parent, key, fallback, [min, max](const ConfigField& field) {
-    return field.AsInt(min, max);
-  });
-}
-
-absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
-                               int max) {
-  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
-                           parent.Require(key, "a positive integer"));
-  return field.AsInt(1, max);
-}
-
-absl::StatusOr<bool> ReadFlag(const ConfigField& parent,
-                              absl::string_view key) {
-  return ReadOr(parent, key, false,
-                [](const ConfigField& field) { return field.AsBool(); });
-}
-
 absl::Status ReadHeads(const ConfigField& root, LayerSpec& layer) {
   TANGRAM_ASSIGN_OR_RETURN(layer.num_heads,
                            RequireInt(root, "heads", kMaxHeads));

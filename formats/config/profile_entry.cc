@@ -13,24 +13,11 @@
 namespace tangram {
 namespace {
 
-absl::StatusOr<int> RequireInt(const ConfigField& parent, absl::string_view key,
-                               int max) {
-  TANGRAM_ASSIGN_OR_RETURN(const ConfigField field,
-                           parent.Require(key, "a positive integer"));
-  return field.AsInt(1, max);
-}
-
 absl::StatusOr<int> ReadDegree(const ConfigField& parent,
                                absl::string_view key) {
   return ReadOr(parent, key, 1, [](const ConfigField& field) {
     return field.AsInt(1, kMaxGpus);
   });
-}
-
-absl::StatusOr<bool> ReadFlag(const ConfigField& parent,
-                              absl::string_view key) {
-  return ReadOr(parent, key, false,
-                [](const ConfigField& field) { return field.AsBool(); });
 }
 
 absl::StatusOr<double> RequireNumber(const ConfigField& parent,

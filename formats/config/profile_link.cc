@@ -7,7 +7,7 @@ namespace tangram {
 namespace {
 
 // Catches wrong units: latencies are microseconds to milliseconds.
-constexpr double kMaxSeconds = 10;
+constexpr double kMaxProfiledLatencyS = 10;
 
 absl::StatusOr<double> ReadBandwidth(const ConfigField& field) {
   return field.AsNumber(1, kMaxBandwidthBytesPerS);
@@ -37,7 +37,8 @@ absl::StatusOr<ProfileLink> ReadProfiledLink(const ConfigField& field) {
                                   link.bandwidth_bytes_per_s, ReadBandwidth));
   TANGRAM_ASSIGN_OR_RETURN(const ConfigField latency,
                            field.Require("latency_s", "a number of seconds"));
-  TANGRAM_ASSIGN_OR_RETURN(link.latency_s, latency.AsNumber(0, kMaxSeconds));
+  TANGRAM_ASSIGN_OR_RETURN(link.latency_s,
+                           latency.AsNumber(0, kMaxProfiledLatencyS));
   return measured;
 }
 

@@ -10,12 +10,12 @@
 #include "absl/strings/strip.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "formats/import_profile/import_parts.h"
 #include "formats/import_profile/text_table.h"
 
 namespace tangram {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
 // The profiler writes 1e7 µs where an operator could not run.
 constexpr double kDidNotRunSeconds = 9.9;
 // It writes 1e6 ms or more for a collective that could not run.

@@ -24,7 +24,6 @@
 namespace tangram {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
 // Galvatron measures only the forward pass and assumes this ratio.
 constexpr double kBackwardOverForward = 2;
 

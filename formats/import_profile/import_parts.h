@@ -14,6 +14,8 @@
 // Helpers of several importers; for formats/import_profile only.
 namespace tangram {
 
+inline constexpr double kMiB = 1024.0 * 1024.0;
+
 // Returns the catalogue's name of a device, or `name` if it is not there.
 std::string KnownDevice(absl::string_view name);
 

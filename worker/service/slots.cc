@@ -7,14 +7,14 @@ namespace {
 
 // Interval at which a wait checks whether it should stop: a cancel frees its
 // slot within 1 s.
-constexpr std::chrono::milliseconds kPollInterval(50);
+constexpr std::chrono::milliseconds kWaitInterval(50);
 
 }  // namespace
 
 bool Slots::Take(const std::function<bool()>& should_stop) {
   const MutexLock lock(mutex_);
   while (num_free_ == 0) {
-    freed_.WaitFor(mutex_, kPollInterval);
+    freed_.WaitFor(mutex_, kWaitInterval);
     if (should_stop()) return false;
   }
   --num_free_;

@@ -28,7 +28,7 @@ namespace {
 
 // Interval at which a worker without a coordinator checks whether it should
 // stop, and at which it logs that it has none.
-constexpr std::chrono::milliseconds kPollInterval(200);
+constexpr std::chrono::milliseconds kStopPollInterval(200);
 constexpr std::chrono::seconds kComplainInterval(10);
 
 // Keeps a stream open to one coordinator.
@@ -92,9 +92,9 @@ class Dialer {
   // Returns false when it is time to stop. The channel keeps trying to connect
   // by itself.
   bool WaitForCoordinator() {
-    auto complain = std::chrono::steady_clock::now() + kPollInterval;
+    auto complain = std::chrono::steady_clock::now() + kStopPollInterval;
     while (!channel_->WaitForConnected(std::chrono::system_clock::now() +
-                                       kPollInterval)) {
+                                       kStopPollInterval)) {
       const MutexLock lock(mutex_);
       if (stopping_) return false;
       if (std::chrono::steady_clock::now() < complain) continue;

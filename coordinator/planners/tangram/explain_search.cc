@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
 
 namespace tangram {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Pipelines that take longer by this factor need no exact figure.
 constexpr double kMuchLonger = 1.1;

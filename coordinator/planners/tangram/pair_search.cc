@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/cost/operator_cost.h"
 #include "common/parallelizer/keep_within.h"
@@ -17,8 +18,6 @@
 
 namespace tangram {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The window in which the search looks for finalists. The first has the
 // caller's slack. The others follow when all finalists were refused without a

@@ -4,15 +4,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/tangram/simulated_bound.h"
 
 namespace tangram {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Allows for rounding: the simulator adds the same seconds in another order.
-constexpr double kRounding = 1 - 1e-9;
 
 // Beyond this many islands, the bounds on the atoms in front of a tail do not
 // tell sets of islands apart. 2^5 sets are quick to go through.

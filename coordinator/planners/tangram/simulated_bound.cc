@@ -11,10 +11,7 @@ namespace {
 
 // Beyond this many islands the states do not tell sets of islands apart: 2^10
 // sets are quick to go through, 2^16 are not.
-constexpr int kMostIslandsTold = 10;
-
-// Allows for rounding: the evaluator adds the same seconds in another order.
-constexpr double kRounding = 1 - 1e-9;
+constexpr int kMostIslandsInStates = 10;
 
 }  // namespace
 
@@ -42,7 +39,7 @@ BoundSlice MakeBoundSlice(AtomRange atoms, int island,
 absl::StatusOr<double> LeastIterationSeconds(
     int num_atoms, int num_islands, absl::Span<const BoundSlice> slices,
     double limit_s, absl::FunctionRef<bool()> should_stop) {
-  const bool tells_islands = num_islands <= kMostIslandsTold;
+  const bool tells_islands = num_islands <= kMostIslandsInStates;
   std::vector<std::vector<const BoundSlice*>> ending_at(num_atoms + 1);
   for (const BoundSlice& slice : slices) {
     ending_at[slice.atoms.end].push_back(&slice);

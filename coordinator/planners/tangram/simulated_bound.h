@@ -10,6 +10,10 @@
 
 namespace tangram {
 
+// Factor on bounds that allows for rounding: the simulator adds the same
+// seconds in another order.
+inline constexpr double kRounding = 1 - 1e-9;
+
 // One slice plan at one position in the model, on one island, by the
 // evaluator's own stage costs. t_s is the forward and backward pass of one
 // microbatch in stage s of the slice, in seconds and without transfers.

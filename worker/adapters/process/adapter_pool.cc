@@ -15,7 +15,7 @@ namespace {
 
 // Interval at which a wait checks whether it should go on, as in
 // adapter_process.cc.
-constexpr std::chrono::milliseconds kPollInterval(20);
+constexpr std::chrono::milliseconds kIdlePollInterval(20);
 
 std::string Text(const AdapterId& id) {
   return absl::StrCat(id.name, " ", id.version);
@@ -109,7 +109,7 @@ absl::Status AdapterPool::AwaitTurn(const ShouldStop& should_stop) {
   while (Clock::now() < next_start_) {
     const MutexUnlock unlock(mutex_);
     if (should_stop && should_stop()) return absl::CancelledError("stopped");
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kIdlePollInterval);
   }
   return absl::OkStatus();
 }
