@@ -186,7 +186,7 @@ class FaultTest(unittest.TestCase):
             return found
 
         with mock.patch.object(stage_run.StageRun, "backward", wrong):
-            self.finds("loss differs by 0.0e+00", "stage 1 is the first that goes "
+            self.finds(trains.SAME_LOSS, "stage 1 is the first that goes "
                        "wrong: the gradient of x at the border of stages 0 and 1")
 
     def test_replicas_that_do_not_add_up(self):
