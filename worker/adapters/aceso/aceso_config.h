@@ -1,6 +1,7 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_CONFIG_H_
 #define TANGRAM_WORKER_ADAPTERS_ACESO_ACESO_CONFIG_H_
 
+#include <utility>
 #include <vector>
 
 #include "common/base/fingerprint.h"
@@ -15,6 +16,11 @@ struct StageShape {
   int in_flight = 1;  // Microbatches held under 1F1B.
 
   bool operator==(const StageShape&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const StageShape& shape) {
+    return H::combine(std::move(h), shape.begin, shape.end, shape.degrees,
+                      shape.in_flight);
+  }
 };
 
 // Recomputation of a stage. All layers use the masks of `level`, except that

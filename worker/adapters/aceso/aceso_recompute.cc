@@ -9,6 +9,10 @@ namespace {
 // An estimate takes as long as so many steps of StopPoll.
 constexpr int kStepsPerEstimate = 16;
 
+// The most estimates that a query keeps. They take 10 MB. A search that comes
+// to more stages forgets them all, as it has gone elsewhere by then.
+constexpr size_t kMaxKnownFigures = 1 << 16;
+
 // Returns a mask of the operators [begin_op, end_op) of a layer.
 OpMask BitsOf(int begin_op, int end_op) {
   const OpMask below_end =
@@ -160,10 +164,7 @@ Chosen ChooseRecompute(const StageRecompute& stage, double capacity) {
   return least;
 }
 
-}  // namespace
-
-StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
-  tables.poll().After(kStepsPerEstimate);
+StageFigures Estimate(CostTables& tables, const StageShape& shape) {
   const StageRecompute stage(tables, shape);
   const double capacity = tables.capacity_bytes();
   const Chosen chosen = ChooseRecompute(stage, capacity);
@@ -187,6 +188,20 @@ StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
   figures.compute_s =
       forward_s + figures.backward_s + tables.ReceiveSeconds(shape.begin);
   return figures;
+}
+
+}  // namespace
+
+StageFigures EstimateFigures(CostTables& tables, const StageShape& shape) {
+  auto& known = tables.figures();
+  const auto it = known.find(shape);
+  if (it != known.end()) {
+    tables.poll().After(1);
+    return it->second;
+  }
+  tables.poll().After(kStepsPerEstimate);
+  if (known.size() >= kMaxKnownFigures) known.clear();
+  return known[shape] = Estimate(tables, shape);
 }
 
 bool CanFit(CostTables& tables, const StageShape& shape) {

@@ -5,12 +5,14 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "common/base/stop_poll.h"
 #include "common/cost/collectives.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/parallelizer/parallelizer.h"
+#include "worker/adapters/aceso/aceso_config.h"
 #include "worker/adapters/aceso/aceso_layout.h"
 #include "worker/adapters/aceso/aceso_space.h"
 
@@ -105,6 +107,9 @@ class CostTables {
   // Polls the options' should_stop. Every part of the search counts its work
   // here, and ends soon once it has stopped.
   StopPoll& poll() { return poll_; }
+  // The estimates of stages so far, as searches come to most of them again and
+  // again; see EstimateFigures.
+  absl::flat_hash_map<StageShape, StageFigures>& figures() { return figures_; }
   // B, the microbatches of one iteration.
   int num_microbatches() const {
     return options_.training.global_batch_size /
@@ -173,6 +178,7 @@ class CostTables {
   double capacity_bytes_;
   std::vector<std::unique_ptr<DegreeTable>> tables_;  // Null until first used.
   std::vector<double> boundary_bytes_;                // By slot.
+  absl::flat_hash_map<StageShape, StageFigures> figures_;
 };
 
 }  // namespace tangram::aceso

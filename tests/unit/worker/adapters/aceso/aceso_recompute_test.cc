@@ -116,6 +116,29 @@ TEST(EstimateFiguresTest, RecomputesNoLayerTooMany) {
   EXPECT_GT(partly, 4);
 }
 
+TEST(EstimateFiguresTest, KeepsTheEstimateOfEachShape) {
+  const auto fresh = [](const StageShape& shape) {
+    Query query(BodySlice(4), testing::TestIsland(1, 2), Options(4));
+    return EstimateFigures(query.tables, shape);
+  };
+  Query query(BodySlice(4), testing::TestIsland(1, 2), Options(4));
+  // Each differs from the first in one field.
+  const std::vector<StageShape> shapes = {
+      {.begin = 0, .end = 30, .degrees = 0, .in_flight = 2},
+      {.begin = 1, .end = 30, .degrees = 0, .in_flight = 2},
+      {.begin = 0, .end = 29, .degrees = 0, .in_flight = 2},
+      {.begin = 0, .end = 30, .degrees = 1, .in_flight = 2},
+      {.begin = 0, .end = 30, .degrees = 0, .in_flight = 3}};
+  for (int round = 0; round < 2; ++round) {
+    for (const StageShape& shape : shapes) {
+      const StageFigures figures = EstimateFigures(query.tables, shape);
+      EXPECT_EQ(figures.compute_s, fresh(shape).compute_s);
+      EXPECT_EQ(figures.peak_bytes, fresh(shape).peak_bytes);
+    }
+    EXPECT_EQ(query.tables.figures().size(), shapes.size());
+  }
+}
+
 TEST(EstimateFiguresTest, EmbeddingAndHeadAreNeverRecomputed) {
   Query query(SliceOf(testing::TestModel(1), 0, 3), testing::TestIsland(1, 1),
               Options(4));
