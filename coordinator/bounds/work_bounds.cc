@@ -44,6 +44,12 @@ WorkBounds::WorkBounds(
     capacity_.push_back(islands[i].num_gpus == 0 ? 0
                         : cost > 0               ? islands[i].num_gpus / cost
                                    : std::numeric_limits<double>::infinity());
+    int& most = islands_[i].most_stage_gpus;
+    if (most == 0) most = islands[i].num_gpus;
+    stage_capacity_.push_back(most == islands[i].num_gpus
+                                  ? capacity_.back()
+                                  : most * capacity_.back() /
+                                        islands[i].num_gpus);
   }
 }
 
@@ -71,29 +77,47 @@ double WorkBounds::RestSeconds(double mean_work, uint32_t usable) const {
   return mean_work <= 0 ? 0 : mean_work / Capacity(usable);
 }
 
+// w / max_{i in usable} g_i / c_i.
+double WorkBounds::RestLatencySeconds(double mean_work, uint32_t usable) const {
+  if (mean_work <= 0) return 0;
+  double fastest = 0;
+  for (size_t i = 0; i < stage_capacity_.size(); ++i) {
+    if (usable & (uint32_t{1} << i)) {
+      fastest = std::max(fastest, stage_capacity_[i]);
+    }
+  }
+  return mean_work / fastest;
+}
+
 double WorkBounds::PrefixSeconds(int num_prefix, uint32_t usable) const {
   if (num_prefix == 0) return 0;
   return RestSeconds(mean_work_[num_prefix], usable);
 }
 
 // The closed form with lower bounds in place of stage times. With B
-// microbatches, o = SliceSeconds(range, island), and r the bound of the other
-// atoms on the other islands:
+// microbatches, o = SliceSeconds(range, island), r the bound of the other
+// atoms on the other islands, and o', r' the bounds of their latencies:
 //
-//   J ≥ (o + r) + (B − 1) · max(o, r).
+//   J ≥ (o' + r') + (B − 1) · max(o, r).
 double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
   const double own_s = SliceSeconds(range, island);
   double rest_s = 0;
+  double rest_latency_s = 0;
   if (range.size() < num_atoms_) {
     const double rest = mean_work_[num_atoms_] -
                         (mean_work_[range.end] - mean_work_[range.begin]);
-    rest_s = RestSeconds(rest, all_islands_ & ~(uint32_t{1} << island));
+    const uint32_t others = all_islands_ & ~(uint32_t{1} << island);
+    rest_s = RestSeconds(rest, others);
+    rest_latency_s = RestLatencySeconds(rest, others);
   }
   const double slowest_s = std::max(own_s, rest_s);
   // One microbatch would multiply an infinite time by zero, which bounds
   // nothing.
   if (std::isinf(slowest_s)) return slowest_s;
-  return ClosedFormSeconds(own_s + rest_s, slowest_s, num_microbatches_);
+  const IslandCapacity& own = islands_[island];
+  const double own_latency_s = own_s * own.num_gpus / own.most_stage_gpus;
+  return ClosedFormSeconds(own_latency_s + rest_latency_s, slowest_s,
+                           num_microbatches_);
 }
 
 // J ≥ t + (B − 1) · t = B · t, where t bounds both the latency and the slowest

@@ -15,6 +15,7 @@ namespace tangram {
 struct IslandCapacity {
   int num_gpus = 0;
   double usable_bytes = 0;  // Over all GPUs, without the runtime's reserve.
+  int most_stage_gpus = 0;  // The most GPUs of one stage; 0: all.
 };
 
 // Lower bounds on the time and memory of pipelines, from profiles of single
@@ -33,8 +34,14 @@ struct IslandCapacity {
 //
 // where w(a) is the mean of W_i(a) over the islands. Island i needs at least
 // c_i · w(a) GPU-seconds for atom a, so per second U processes at most
-// Σ N_i / c_i of w. Both bounds hold for all plans, so pruning by them is
-// exact.
+// Σ N_i / c_i of w.
+//
+// Stages of at most g_i GPUs run one after the other for each microbatch, so
+// the latency of S is at least
+//
+//   W_i(S) / g_i   and   w(S) / max_{i in U} g_i / c_i
+//
+// seconds. All bounds hold for all plans, so pruning by them is exact.
 class WorkBounds {
  public:
   // profiles[i][a] is the profile of atom a on island i.
@@ -82,8 +89,10 @@ class WorkBounds {
   double Capacity(uint32_t islands) const;
 
  private:
-  // Returns a lower bound in seconds on `mean_work` spread over `usable`.
+  // Return lower bounds in seconds on the slowest stage, and on the latency, of
+  // `mean_work` spread over `usable`.
   double RestSeconds(double mean_work, uint32_t usable) const;
+  double RestLatencySeconds(double mean_work, uint32_t usable) const;
 
   std::vector<IslandCapacity> islands_;
   int num_microbatches_;
@@ -94,6 +103,7 @@ class WorkBounds {
   std::vector<std::vector<double>> bytes_;  // [island][end]: least bytes.
   std::vector<double> mean_work_;           // [end]: w.
   std::vector<double> capacity_;            // [island]: N_i / c_i.
+  std::vector<double> stage_capacity_;      // [island]: g_i / c_i.
 };
 
 }  // namespace tangram

@@ -107,6 +107,18 @@ absl::StatusOr<std::vector<PerformanceProfile>> AskProfiles(
   return profiles;
 }
 
+// Returns the most GPUs of one stage on the island: those that its limits ask
+// for, or all.
+int MostStageGpus(const IslandSpec& island) {
+  const StageLimits& limits = island.limits;
+  const int64_t asked_for =
+      limits.gpus_per_stage > 0
+          ? limits.gpus_per_stage
+          : int64_t{limits.tp_degree} * limits.cp_degree * limits.dp_degree;
+  if (asked_for == 0) return island.num_gpus();
+  return static_cast<int>(std::min<int64_t>(asked_for, island.num_gpus()));
+}
+
 // Returns the work bounds of each microbatch size, from profiles of every
 // distinct atom on every island class.
 absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
@@ -144,7 +156,8 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
     capacities.push_back(
         {.num_gpus = gpus,
          .usable_bytes =
-             gpus * (device.memory_bytes - device.efficiency.reserved_bytes)});
+             gpus * (device.memory_bytes - device.efficiency.reserved_bytes),
+         .most_stage_gpus = std::min(MostStageGpus(island.spec), gpus)});
   }
   const size_t num_distinct = distinct.size();
   std::vector<WorkBounds> bounds;

@@ -44,6 +44,31 @@ TEST(WorkBoundsTest, PairIterationBoundsSliceAndRest) {
   EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 4}, 0), 80);
 }
 
+TEST(WorkBoundsTest, SmallStagesRunOneAfterTheOther) {
+  // As FastAndSlow, but stages have at most 2 GPUs of island 0 and 1 of island
+  // 1: g / c = 3 and 0.75.
+  const std::vector<IslandCapacity> islands = {{4, 35, 2}, {2, 45, 1}};
+  const std::vector<std::vector<PerformanceProfile>> profiles = {
+      std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}),
+      std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 16})};
+  const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
+  // The slowest stage is as above. Latencies: 3 · 8 / 2 = 12 of the slice, and
+  // 12 / 0.75 = 16 of the rest; 12 + 16 + 9 · 8.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 100);
+  // 4 · 8 / 2 + 9 · 8.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 4}, 0), 88);
+}
+
+TEST(WorkBoundsTest, AMicrobatchDoesNotRunOnAllIslandsAtOnce) {
+  const std::vector<IslandCapacity> islands = {{4, 35}, {4, 35}, {4, 35}};
+  const std::vector<std::vector<PerformanceProfile>> profiles(
+      3, std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}));
+  const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
+  // Slice 2 · 8 / 4 = 4. The rest takes 2 · 8 / 4 = 4 wherever it is, and half
+  // of that for each of two islands; 4 + 4 + 9 · 4.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 2}, 0), 44);
+}
+
 TEST(WorkBoundsTest, ARestWithoutIslandsIsInNoPipeline) {
   const std::vector<IslandCapacity> islands = {{4, 35}, {0, 0}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
