@@ -12,6 +12,11 @@
 namespace tangram {
 namespace {
 
+bool IsSame(const PairContext& a, const PairContext& b) {
+  return a.training == b.training && a.islands == b.islands &&
+         a.slices == b.slices;
+}
+
 class CachingSource : public SlicePlanSource {
  public:
   CachingSource(SlicePlanSource& source, int64_t max_bytes)
@@ -46,14 +51,22 @@ class CachingSource : public SlicePlanSource {
   }
 
  private:
+  // Returns the digests of the parts of a context. A search asks all its
+  // batches with the same one, and digests take longer than comparing.
+  const QueryContext& Named(const PairContext& context) {
+    if (!named_.has_value() || !IsSame(context, named_->pairs)) {
+      named_.emplace(context);
+    }
+    return *named_;
+  }
+
   // Returns the answers to `queries` in their order. Asks the source once for
   // all that the cache does not have.
   template <typename T, typename PlacedQuery, typename AskSource>
   absl::StatusOr<std::vector<T>> Ask(const PairContext& context,
                                      absl::Span<const PlacedQuery> queries,
                                      const AskSource& ask_source) {
-    const QueryContext named(context);
-    QuestionWriter questions(QueryScope{}, &named);
+    QuestionWriter questions(QueryScope{}, &Named(context));
     std::vector<std::optional<T>> known;
     std::vector<QueryKey> unknown_keys;
     std::vector<PlacedQuery> unknown;
@@ -86,6 +99,7 @@ class CachingSource : public SlicePlanSource {
 
   SlicePlanSource& source_;
   AnswerCache cache_;
+  std::optional<QueryContext> named_;  // The context of the last batch.
 };
 
 }  // namespace

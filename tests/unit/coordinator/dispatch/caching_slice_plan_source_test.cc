@@ -53,6 +53,24 @@ TEST_F(CachingSlicePlanSourceTest, ProfilesAreKeptToo) {
   EXPECT_EQ(again.front().min_gpu_seconds, 3);
 }
 
+TEST_F(CachingSlicePlanSourceTest, BatchesOfOtherContextsAreToldApart) {
+  PairContext other_training = context_;
+  ++other_training.training.sequence_length;
+  PairContext other_island = context_;
+  other_island.islands.front().limits.tp_degree = 2;
+  PairContext other_slice = context_;
+  other_slice.slices.front().runs.front().count += 1;
+  // The second time, all answers are known.
+  for (int round = 0; round < 2; ++round) {
+    for (const PairContext& context :
+         {context_, other_training, other_island, other_slice}) {
+      ASSERT_THAT(cache_->Parallelize(context, Queries({1}), nullptr),
+                  testing::IsOk());
+    }
+    EXPECT_EQ(parallelizer_.num_calls, 4);
+  }
+}
+
 TEST_F(CachingSlicePlanSourceTest, ErrorsAreAskedAgain) {
   parallelizer_.fail = [](int64_t step) { return step == 1; };
   EXPECT_FALSE(cache_->Parallelize(context_, Queries({1}), nullptr).ok());
