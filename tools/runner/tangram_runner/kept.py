@@ -182,10 +182,9 @@ class Pass:
         return self._input_gradients()
 
     def backward_to(self, shards):
-        """The rest of a backward pass: the same pass again, for parameters alone."""
-        anchors = [shard.anchor for shard in shards]
-        if anchors:
-            torch.autograd.grad(self.end, anchors, allow_unused=True)
+        """The rest of a backward pass, for parameters alone."""
+        torch.autograd.grad(self.end, [shard.anchor for shard in shards],
+                            allow_unused=True)
 
     def _input_gradients(self):
         return {name: self.found[name] if name in self.found else

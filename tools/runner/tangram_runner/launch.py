@@ -126,8 +126,10 @@ def _end(ranks):
     for rank, process in enumerate(ranks):
         if (process.exitcode or 0) < 0:
             print(_killed(rank, -process.exitcode), file=sys.stderr)
+    # All at once, before one misses another and says so.
     for process in ranks:
         process.kill()
+    for process in ranks:
         process.join()
 
 

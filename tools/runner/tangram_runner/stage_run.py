@@ -11,6 +11,7 @@ import functools
 import torch
 
 from . import data
+from .halves import in_halves
 from .kept import Keeper, Pass, Segment
 from .memory import Memory
 from .model import Cut, positions_between
@@ -45,6 +46,10 @@ class StageRun:
         # Multiplies the gradients, so that small ones do not vanish in 16 bits.
         self.loss_scale = 1.0
         self.held = {}  # From microbatch to its Pass.
+        self.splits_backward = splits_backward(pipeline.schedule)
+        # Second halves of operators: of the pass that runs, and from microbatch to those
+        # of its backward pass.
+        self.later, self.delayed = [], {}
         # From name to (tensor, function that makes it again), in a forward pass.
         self.dropped = {}
         # Called with (cut, tensors) between operators, if set. Returns tensors
@@ -144,8 +149,14 @@ class StageRun:
         again = [(parameters[name], shard.whole) for name, shard in shards.items()]
         for name, tensor, make in self._dropped_of(tensors):
             again.append((live[name], lambda make=make: make().to(wide)))
+        def forward(tensors):
+            return operator.forward(context, parameters, {**tensors, **ids})
+
+        if self.splits_backward and shards:
+            forward = functools.partial(in_halves, forward, list(shards.values()),
+                                        self.later)
         with self.keeper.instead(again):
-            written = operator.forward(context, parameters, {**live, **ids})
+            written = forward(live)
         return {name: tensor.to(self.settings.dtype)
                 if tensor.is_floating_point() and name != "loss" else tensor
                 for name, tensor in written.items()}
@@ -190,10 +201,12 @@ class StageRun:
         if self.is_last:
             gradients = {"loss": torch.tensor(self.loss_scale, device=self.fabric.device,
                                               dtype=self.settings.compute_dtype)}
-        if splits_backward(self.pipeline.schedule):
-            return self.held[microbatch].backward_to_inputs(gradients)
-        return self.held.pop(microbatch).backward(gradients)
+        found = self.held.pop(microbatch).backward(gradients)
+        if self.splits_backward:
+            self.delayed[microbatch], self.later[:] = self.later[:], []
+        return found
 
     def weight_gradients(self, microbatch):
-        """The second half of a backward pass that was split."""
-        self.held.pop(microbatch).backward_to(self.shards.values())
+        """The second halves of the operators of a backward pass that was split."""
+        for second_half in self.delayed.pop(microbatch):
+            second_half()
