@@ -151,9 +151,10 @@ class PiecesTest(unittest.TestCase):
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
 class TimesTest(unittest.TestCase):
 
-    def test_a_transfer_begins_when_both_sides_are_ready(self):
+    def test_a_transfer_is_seen_where_the_receiver_waits(self):
         sender, receiver = timed_run.Times(), timed_run.Times()
-        # Two microbatches: the receiver waits for the first, the second waits for it.
+        # Two microbatches: the receiver waits for the first, and computes on while the
+        # second arrives.
         for tag, began, ready, end in (7, 1.0, 0.0, 1.5), (8, 2.0, 4.0, 4.5):
             sender.sent[(0, 0, 0), tag, 0, 1].append(began)
             receiver.received[(0, 0, 0), tag, 0, 1].append((ready, end))

@@ -20,8 +20,10 @@ if harness.HAS_TORCH:
     import trains
     from tangram_runner import border, launch, stage_run, support, sync
     from tangram_runner.errors import NotSupported, PlanError
+    from tangram_runner.job import settings_of
     from tangram_runner.operators.context import Context
     from tangram_runner.read_plan import plan_of
+    from tangram_runner.trainer import Trainer
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
@@ -143,6 +145,22 @@ class RunTest(unittest.TestCase):
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
 class BorderTest(unittest.TestCase):
 
+    def test_inputs_of_the_next_passes_arrive_while_one_runs(self):
+        plan = plan_of(chain([(1, 3)], [degrees(), degrees()], schedule="gpipe"))
+
+        def work(fabric):
+            trainer = Trainer(plan, fabric, settings_of(plan, 1, "float32"))
+            run, = trainer.runs.values()
+            events, expect, forward = [], fabric.expect, run.forward
+            fabric.expect = lambda *what: events.append("expects") or expect(*what)
+            run.forward = lambda *what: events.append("runs") or forward(*what)
+            trainer.gradients(0)
+            everyone = fabric.gather_objects(events)
+            return everyone[1] if everyone else ()
+
+        self.assertEqual(launch.spawn(2, work)[:5],
+                         ["expects"] * 3 + ["runs", "expects"])
+
     def test_messages_of_columns(self):
         # Gradients may come with any strides, even of one number.
         whole = torch.arange(8, dtype=torch.float64).view(4, 2)
@@ -212,15 +230,15 @@ class FaultTest(unittest.TestCase):
             self.finds("stage 1 is the first that goes wrong: the value of")
 
     def test_samples_that_are_mixed_up_at_a_border(self):
-        receive = border.Exchange.receive
+        expect = border.Exchange.expect
 
         def wrong(self, fabric, dtype):
-            tensors = receive(self, fabric, dtype)
+            take = expect(self, fabric, dtype)
             if fabric.rank in (2, 3):
-                tensors = {n: t.flip(1) for n, t in tensors.items()}
-            return tensors
+                return lambda: {n: t.flip(1) for n, t in take().items()}
+            return take
 
-        with mock.patch.object(border.Exchange, "receive", wrong):
+        with mock.patch.object(border.Exchange, "expect", wrong):
             self.finds("stage 0 is the first that goes wrong: the value of")
 
     def planar(self):

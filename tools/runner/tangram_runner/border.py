@@ -85,20 +85,27 @@ class Exchange:
                      for name, box in pieces]
             fabric.send(torch.cat(parts), target, self.tag, self.channel)
 
-    def receive(self, fabric, dtype):
+    def expect(self, fabric, dtype):
+        """Starts to receive. Returns a function that waits for the tensors."""
         me = fabric.rank
-        result = {live.name: torch.empty(shape(self.wanted[live.name][me]),
-                                         dtype=torch.long if live.discrete else dtype,
-                                         device=fabric.device)
-                  for live in self.live}
+        dtypes = {live.name: torch.long if live.discrete else dtype for live in self.live}
+        arriving = []
         for (source, target), pieces in self.routes.items():
-            if target != me:
-                continue
-            sizes = [volume(box) * result[name].element_size() for name, box in pieces]
-            message = fabric.receive(sum(sizes), torch.uint8, source, self.tag,
-                                     self.channel)
-            for (name, box), part in zip(pieces, message.split(sizes)):
-                # A copy, because numbers begin at multiples of their size.
-                part = part.clone().view(result[name].dtype)
-                result[name][within(box, self.wanted[name][me])] = part.view(shape(box))
-        return result
+            if target == me:
+                sizes = [volume(box) * torch.empty((), dtype=dtypes[name]).element_size()
+                         for name, box in pieces]
+                arriving.append((pieces, sizes, fabric.expect(
+                    sum(sizes), torch.uint8, source, self.tag, self.channel)))
+
+        def take():
+            result = {name: torch.empty(shape(self.wanted[name][me]), dtype=dtype,
+                                        device=fabric.device)
+                      for name, dtype in dtypes.items()}
+            for pieces, sizes, message in arriving:
+                for (name, box), part in zip(pieces, message().split(sizes)):
+                    # A copy, because numbers begin at multiples of their size.
+                    part = part.clone().view(dtypes[name])
+                    result[name][within(box, self.wanted[name][me])] = part.view(
+                        shape(box))
+            return result
+        return take

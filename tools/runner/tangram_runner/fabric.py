@@ -115,13 +115,22 @@ class Fabric:
         group = self._channels.get(channel, self._host)
         self._sends.append((dist.isend(tensor, target, group=group, tag=tag), tensor))
 
-    def receive(self, size, dtype, source, tag, channel=None):
+    def expect(self, size, dtype, source, tag, channel=None):
+        """Starts to receive. Returns a function that waits for the message."""
         if source == self.rank:
-            return self._to_self.pop(tag)
+            return lambda: self._to_self.pop(tag)
         on_gpu = self.uses_nccl and channel is not None
         buffer = torch.empty(size, dtype=dtype, device=self.device if on_gpu else "cpu")
-        dist.recv(buffer, source, group=self._channels.get(channel, self._host), tag=tag)
-        return buffer.to(self.device)
+        work = dist.irecv(buffer, source, group=self._channels.get(channel, self._host),
+                          tag=tag)
+
+        def take():
+            work.wait()
+            return buffer.to(self.device)
+        return take
+
+    def receive(self, size, dtype, source, tag, channel=None):
+        return self.expect(size, dtype, source, tag, channel)()
 
     def finish_sends(self):
         for work, _ in self._sends:

@@ -19,7 +19,7 @@ class Times:
     passes: dict = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list))
     # From (channel, tag, sender, receiver) to clock times of each step, on the machine's
-    # clock: when the sender began; when the receiver was ready and when it had all.
+    # clock: when the sender began; when the receiver began to wait and when it had all.
     sent: dict = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list))
     received: dict = dataclasses.field(
@@ -36,19 +36,23 @@ def watch(trainer, clock):
                 run.pipeline_index, run.stage.index, kind]))
     trainer.sync = _TimedSync(trainer.sync, clock, times)
     fabric = trainer.fabric
-    send, receive = fabric.send, fabric.receive
+    send, expect = fabric.send, fabric.expect
 
     def timed_send(tensor, target, tag, channel=None):
         times.sent[channel, tag, fabric.rank, target].append(clock())
         send(tensor, target, tag, channel)
 
-    def timed_receive(size, dtype, source, tag, channel=None):
-        ready = clock()
-        result = receive(size, dtype, source, tag, channel)
-        times.received[channel, tag, source, fabric.rank].append((ready, clock()))
-        return result
+    def timed_expect(size, dtype, source, tag, channel=None):
+        take = expect(size, dtype, source, tag, channel)
 
-    fabric.send, fabric.receive = timed_send, timed_receive
+        def timed_take():
+            ready = clock()
+            result = take()
+            times.received[channel, tag, source, fabric.rank].append((ready, clock()))
+            return result
+        return timed_take
+
+    fabric.send, fabric.expect = timed_send, timed_expect
     return times
 
 
@@ -106,8 +110,9 @@ def sync_seconds(all_times, ranks):
 
 
 def border_seconds(all_times, pipeline, border):
-    """Median time of what one microbatch sends over a border, there and back: from when
-    the sender began and the receiver was ready. None if nothing is sent."""
+    """Median time of what one microbatch sends over a border, there and back, from when
+    the sender began, where the receiver was waiting: what arrives while it computes has
+    no end that it sees. None if it never waits."""
     ways = []
     for direction in (0, 1):
         slowest = collections.defaultdict(float)
@@ -118,7 +123,8 @@ def border_seconds(all_times, pipeline, border):
                     continue
                 for i, (start, (ready, end)) in enumerate(
                         zip(began, all_times[receiver].received[key])):
-                    slowest[tag, i] = max(slowest[tag, i], end - max(start, ready))
+                    if ready <= start:
+                        slowest[tag, i] = max(slowest[tag, i], end - start)
         if slowest:
             ways.append(statistics.median(slowest.values()))
     return sum(ways) if ways else None

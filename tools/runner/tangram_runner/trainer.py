@@ -13,6 +13,10 @@ from .stage_run import StageRun
 from .sync import GradientSync, groups_of
 
 
+# Passes whose inputs may arrive while another runs: the next one of each direction.
+AHEAD = 2
+
+
 @dataclasses.dataclass(frozen=True)
 class Settings:
     seed: int = 1
@@ -102,12 +106,15 @@ class Trainer:
             run.loss_scale = self.loss_scale.value
         splits = schedule.splits_backward(self.pipeline.schedule)
         last_kind = schedule.WEIGHTS if splits else schedule.BACKWARD
-        for one in self.passes:
+        arriving = []  # What the next passes need.
+        for i, one in enumerate(self.passes):
             run = self.runs[one.stage]
+            arriving += map(self._expect, self.passes[i + len(arriving):i + 1 + AHEAD])
+            inputs = arriving.pop(0)()
             if one.kind == schedule.FORWARD:
-                self._forward(run, one.microbatch)
+                self._forward(run, one.microbatch, inputs)
             elif one.kind == schedule.BACKWARD:
-                self._backward(run, one.microbatch)
+                self._backward(run, one.microbatch, inputs)
             else:
                 run.weight_gradients(one.microbatch)
             if one.kind == last_kind:
@@ -147,23 +154,29 @@ class Trainer:
                      for run in self.runs.values() for shard in run.shards.values())
         return float(self.fabric.sum_of_all(torch.tensor(0.0 if finite else 1.0))) > 0
 
-    def _forward(self, run, microbatch):
+    def _expect(self, one):
+        """Starts to receive what a pass needs. Returns a function that waits for it."""
+        run = self.runs[one.stage]
+        if one.kind == schedule.FORWARD and not run.is_first:
+            border, direction = one.stage - 1, 0
+        elif one.kind == schedule.BACKWARD and not run.is_last:
+            border, direction = one.stage, 1
+        else:
+            return dict
+        return Exchange(self.borders[border], direction, one.microbatch).expect(
+            self.fabric, self.settings.dtype)
+
+    def _forward(self, run, microbatch, inputs):
         stage = run.stage.index
-        inputs = {}
         if not run.is_first:
-            inputs = Exchange(self.borders[stage - 1], 0, microbatch).receive(
-                self.fabric, self.settings.dtype)
             self._saw("value", stage - 1, run, microbatch, inputs)
         outputs = run.forward(microbatch, inputs)
         if not run.is_last:
             Exchange(self.borders[stage], 0, microbatch).send(self.fabric, outputs)
 
-    def _backward(self, run, microbatch):
+    def _backward(self, run, microbatch, gradients):
         stage = run.stage.index
-        gradients = {}
         if not run.is_last:
-            gradients = Exchange(self.borders[stage], 1, microbatch).receive(
-                self.fabric, self.settings.dtype)
             self._saw("gradient", stage, run, microbatch, gradients)
         gradients = run.backward(microbatch, gradients)
         if not run.is_first:
