@@ -33,11 +33,12 @@ def _model(name, layers, positions, vocabulary, layer):
                    {"layer_type": 2, "count": 1}]}
 
 
+# Wide enough that products take longer than the interpreter.
 MODELS = {
-    "gpt": (48, _model("gpt", 6, 48, 1024, _layer(
-        192, 6, ffn_hidden_size=768, linear_bias=True, norm_bias=True))),
-    "llama": (48, _model("llama", 8, 0, 768, _layer(
-        192, 6, num_kv_heads=2, ffn_hidden_size=448, gated_mlp=True))),
+    "gpt": (64, _model("gpt", 6, 64, 1024, _layer(
+        256, 8, ffn_hidden_size=1024, linear_bias=True, norm_bias=True))),
+    "llama": (64, _model("llama", 8, 0, 768, _layer(
+        256, 8, num_kv_heads=2, ffn_hidden_size=592, gated_mlp=True))),
     # For a test of the command: nothing takes long.
     "small": (8, _model("small", 6, 8, 32, _layer(
         16, 4, ffn_hidden_size=32, linear_bias=True, norm_bias=True)))}

@@ -2,16 +2,18 @@
 slow link between islands.
 
 A rank is pinned to a core and belongs to a control group with a quota, so that it
-computes like a slower core. Other processes get the rest of the core. The kernel hands
-the quota out anew every few milliseconds: what takes longer feels the share, what is
-shorter may not. Each island is a network namespace. A pair of virtual network cards joins the two, with a token
-bucket at each end; all that ranks of unlike islands say passes through these.
+computes like a slower core. Other processes get the rest of the core, and what they leave
+goes to one that does nothing. The kernel hands the quota out anew every few milliseconds:
+what takes longer feels the share, what is shorter may not. Each island is a network
+namespace. A pair of virtual network cards joins the two, with a token bucket at each end;
+all that ranks of unlike islands say passes through these.
 """
 
 import ctypes
 import os
 import pathlib
 import subprocess
+import sys
 from typing import NamedTuple
 
 PERIOD_US = 5000
@@ -20,6 +22,14 @@ LEAST_QUOTA_US = 1000  # Of the kernel.
 PACKET_BYTES = 9000
 WINDOW_BYTES = 1 << 18
 NETWORK = "10.77.0."
+FILLER = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+while True:
+    pass
+"""
 CLONE_NEWNET = 0x40000000
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 
@@ -84,7 +94,7 @@ class Emulation:
         self.link_bits_per_s = link_bits_per_s
         self.name = f"tg{os.getpid()}"
         self.groups = {}  # From seat to its control group.
-        self._netns = []
+        self._netns, self._fillers = [], []
         cores = sorted(os.sched_getaffinity(0))
         if sum(sum(island.shares) for island in islands) > len(cores):
             raise CannotEmulate(f"the shares of all ranks are more than {len(cores)} cores")
@@ -115,6 +125,7 @@ class Emulation:
         try:
             self._make_groups()
             self._make_network()
+            self._fill()
         except OSError as error:
             self.__exit__()
             raise CannotEmulate(str(error)) from error
@@ -124,6 +135,10 @@ class Emulation:
         return self
 
     def __exit__(self, *_):
+        for process in self._fillers:
+            process.kill()
+            process.wait()
+        self._fillers = []
         for group in self.groups.values():
             try:
                 group.rmdir()
@@ -133,6 +148,13 @@ class Emulation:
             subprocess.run(["ip", "netns", "delete", name], check=False,
                            capture_output=True)
         self.groups, self._netns = {}, []
+
+    def _fill(self):
+        """Keeps the cores busy with what gives way to everything else. A core that halts
+        takes long to come back, and makes its neighbour faster."""
+        for core in set(self.cores.values()):
+            self._fillers.append(subprocess.Popen(
+                [sys.executable, "-c", FILLER, str(core)]))
 
     def _make_groups(self):
         version = _quotas()

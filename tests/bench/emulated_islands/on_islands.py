@@ -17,7 +17,7 @@ from tangram_runner.trainer import Trainer
 
 
 # There are many pieces, and each is timed in some sweeps: other work of the machine
-# comes and goes, and only adds time.
+# comes and goes.
 EFFORT = pieces.Effort(1, 0.1)
 # Between them, and beyond, predictions interpolate.
 SAMPLES = (1, 2, 4)
@@ -91,10 +91,10 @@ class MeasureJob:
         return self._files(fabric.gather_objects(mine))
 
     def _figures(self, fabric, clock):
-        """The fastest of some sweeps. All ranks compute at once and equally long, as in a
+        """Medians of some sweeps. All ranks compute at once and equally long, as in a
         run."""
         work = self._work(fabric)
-        figures = {}
+        sweeps = {}
         for _ in range(self.sweeps):
             for run, piece, begin, end in work:
                 # Two that share a core wait for each other, so layers are timed with
@@ -103,9 +103,9 @@ class MeasureJob:
                 found = dataclasses.astuple(pieces.measure(
                     run, piece, begin, end, clock, EFFORT,
                     fabric if talks_too else None))
-                before = figures.get(piece, found)
-                figures[piece] = tuple(map(min, found, before))
-        return {piece: pieces.Figures(*found) for piece, found in figures.items()}
+                sweeps.setdefault(piece, []).append(found)
+        return {piece: pieces.Figures(*map(statistics.median, zip(*found)))
+                for piece, found in sweeps.items()}
 
     def _work(self, fabric):
         """(run, piece, begin, end) of all pieces of this rank's island."""

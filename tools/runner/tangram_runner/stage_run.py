@@ -152,7 +152,8 @@ class StageRun:
         def forward(tensors):
             return operator.forward(context, parameters, {**tensors, **ids})
 
-        if self.splits_backward and shards:
+        # Gradients of vectors take less time than to put them off.
+        if self.splits_backward and any(len(s.shape) > 1 for s in shards.values()):
             forward = functools.partial(in_halves, forward, list(shards.values()),
                                         self.later)
         with self.keeper.instead(again):

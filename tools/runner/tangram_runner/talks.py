@@ -4,22 +4,16 @@ import statistics
 
 import torch
 
+from . import pieces
 from .sync import groups_of
 
 SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22)
 WARM_UP, ROUNDS = 1, 5
+# Of each collective and size: one block, so that a share of a core is felt here too.
+EFFORT = pieces.Effort(1, 0)
 # A sender goes on with its next pass meanwhile.
 BUSY_S = 0.02
 TAG = 1 << 29  # Between those of borders and of pipelines.
-
-
-def _median(step, clock):
-    seconds = []
-    for _ in range(WARM_UP + ROUNDS):
-        before = clock()
-        step()
-        seconds.append(clock() - before)
-    return statistics.median(seconds[WARM_UP:])
 
 
 def _operations(fabric, ranks):
@@ -62,10 +56,24 @@ def _group(fabric, ranks, dtype, clock):
             element = torch.empty((), dtype=dtype).element_size()
             count = max(1, size // element // len(ranks)) * len(ranks)
             tensor = torch.ones(count, dtype=dtype, device=fabric.device)
-            seconds = _median(lambda run=run, tensor=tensor: run(tensor), clock)
+            seconds = _seconds(run, tensor, fabric, ranks, clock)
             points.append({"bytes": count * element, "seconds": seconds})
         result.append((ranks, name, points))
     return result
+
+
+def _seconds(run, tensor, fabric, ranks, clock):
+    def step():
+        before = clock()
+        run(tensor)
+        return [clock() - before]
+
+    def agree(seconds):
+        mine = torch.tensor(seconds, dtype=torch.float64, device=fabric.device)
+        return float(fabric.all_reduce_max(mine, ranks))
+
+    seconds, = pieces.steady(step, clock, EFFORT, agree)
+    return seconds
 
 
 def _team_of(plan, ranks):
