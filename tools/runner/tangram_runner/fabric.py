@@ -45,9 +45,11 @@ class Fabric:
             tensor = tensor.cpu()
         return tensor.contiguous()
 
-    def all_reduce(self, tensor, ranks, op=dist.ReduceOp.SUM):
-        """Returns the sum over `ranks`. Leaves `tensor` as it is."""
-        result = self._staged(tensor).clone()
+    def all_reduce(self, tensor, ranks, op=dist.ReduceOp.SUM, keep=True):
+        """Returns the sum over `ranks`. Leaves `tensor` as it is, if it is to `keep` it."""
+        result = self._staged(tensor)
+        if keep:
+            result = result.clone()
         if len(ranks) > 1:
             if self._too_short(result):
                 result = result.float()

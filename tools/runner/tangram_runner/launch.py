@@ -59,8 +59,18 @@ def _die_with_parent():
         raise SystemExit(1)
 
 
+def _keep_freed_memory():
+    """Has the C library reuse what is freed: new pages cost more than most sums do."""
+    m_trim_threshold, m_mmap_threshold = -1, -3
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(m_mmap_threshold, 1 << 30)
+        library.mallopt(m_trim_threshold, (1 << 31) - 1)
+
+
 def _one_of(rank, num_ranks, port, work, results, enter):
     _die_with_parent()
+    _keep_freed_memory()
     # A rank is one thread: processes share the cores.
     torch.set_num_threads(1)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),

@@ -11,6 +11,8 @@ the others. With "zero2" they also send each other gradients after every pass
 instead of keeping the sums of all regions.
 """
 
+import functools
+
 import torch
 
 from .boxes import clip, moves, shape, volume, within
@@ -142,11 +144,9 @@ class GradientSync:
                 buckets.setdefault(shard.ranks, []).append(shard)
         for ranks, shards in sorted(buckets.items()):
             flat = torch.cat([shard.flat_sums() for shard in shards])
-            flat = self.fabric.all_reduce(flat, ranks)
-            for shard in shards:
-                size = shard.split.size
-                part, flat = flat[:size], flat[size:]
-                shard.set_sums(part.clone())
+            flat = self.fabric.all_reduce(flat, ranks, keep=False)
+            for shard, part in zip(shards, flat.split([s.split.size for s in shards])):
+                shard.set_sums(part)
 
     # Between teams: each gets the sums of the others in its own layout. All add in
     # the same order, so that copies of a parameter stay equal.
@@ -195,8 +195,10 @@ class GradientSync:
         for name, number, held, i, shard in self._held_by(run):
             whole = shard.take_box()
             mine = whole[within(shard.region, shard.box)]
+            if shard.region != shard.box:
+                mine = mine.clone()  # Not to keep all of the box.
             before = self.kept.get((name, i))
-            self.kept[name, i] = mine.clone() if before is None else before + mine
+            self.kept[name, i] = mine if before is None else before + mine
             for j, receiver in enumerate(held):
                 for move in self._moves(number, held, i, j) if i != j else ():
                     if move.source == self.fabric.rank:
@@ -218,41 +220,43 @@ class GradientSync:
         totals = []
         for name, _, held, j, shard in self._held_by(run):
             own = self._part(held[j], self.fabric.rank, shard.box)
-            total = torch.zeros(shape(own), device=self.fabric.device,
-                                dtype=shard.settings.gradient_dtype)
-            for i in range(len(held)):
-                if i != j:
-                    total += parts[name, i]
-                    continue
-                # None: a group without microbatches.
-                mine = self.kept.pop((name, j), None)
-                total += 0 if mine is None else mine[within(own, shard.region)]
-            totals.append((shard, own, total))
+            # A group without microbatches has none of its own.
+            mine = self.kept.pop((name, j), None)
+            if mine is not None:
+                parts[name, j] = mine[within(own, shard.region)]
+            terms = [parts[name, i] for i in range(len(held)) if (name, i) in parts]
+            totals.append((shard, own, functools.reduce(torch.add, terms)))
         self._share(totals)
 
     def _received(self, run):
-        """From (name, sender) to the sum of what it sent for this rank's part."""
+        """From (name, sender) to the sum of what it sent for this rank's part, if it
+        sent any."""
         buckets, parts = {}, {}
         for name, number, held, j, shard in self._held_by(run):
             own = self._part(held[j], self.fabric.rank, shard.box)
             for i, sender in enumerate(held):
                 if i == j:
                     continue
-                parts[name, i] = torch.zeros(shape(own), device=self.fabric.device,
-                                             dtype=shard.settings.gradient_dtype)
                 for move in self._moves(number, held, i, j):
                     if move.target == self.fabric.rank:
                         _, moved = buckets.setdefault((move.source, *sender[:2]),
                                                       (sender, []))
-                        moved.append((parts[name, i], within(move.box, own), move.box))
+                        moved.append(((name, i), own, move.box))
         mine = run.pipeline_index, run.stage.index
         for (source, *stage), (sender, moved) in buckets.items():
             sizes = [volume(box) for _, _, box in moved]
             for turn in self._turns(sender):
-                message = self.fabric.receive(sum(sizes), moved[0][0].dtype, source,
-                                              self._gradient_tag(stage, mine, turn))
-                for (part, at, box), values in zip(moved, message.split(sizes)):
-                    part[at] += values.view(shape(box))
+                message = self.fabric.receive(
+                    sum(sizes), run.settings.gradient_dtype, source,
+                    self._gradient_tag(stage, mine, turn))
+                for (key, own, box), values in zip(moved, message.split(sizes)):
+                    values = values.view(shape(box))
+                    if box == own and key not in parts:
+                        parts[key] = values
+                        continue
+                    if key not in parts:
+                        parts[key] = values.new_zeros(shape(own))
+                    parts[key][within(box, own)] += values
         return parts
 
     def _share(self, totals):

@@ -9,7 +9,7 @@ from .sync import groups_of
 
 SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22)
 WARM_UP, ROUNDS = 1, 5
-# Of each collective and size: one block, so that a share of a core is felt here too.
+# One block for each collective and size, so that a share of a core is felt here too.
 EFFORT = pieces.Effort(1, 0)
 # A sender goes on with its next pass meanwhile.
 BUSY_S = 0.02
