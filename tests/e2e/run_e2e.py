@@ -192,6 +192,18 @@ class StandInTest(RunTest):
 
 
 @unittest.skipUnless(HAS_TORCH, NO_TORCH)
+class RoomTest(RunTest):
+    def test_a_plan_that_this_machine_cannot_hold_is_refused(self):
+        def enlarge(plan):
+            for layer in plan["model"]["layer_types"]:
+                if "vocab_size" in layer:
+                    layer["vocab_size"] = 1 << 30
+        self.fails(BAD_INPUT, " GB of weights, gradients and optimizer state, and "
+                   "activations beside them; expected at most ", "run",
+                   self.edit(enlarge))
+
+
+@unittest.skipUnless(HAS_TORCH, NO_TORCH)
 class TrainingTest(RunTest):
     def test_quick_start_and_training_end_as_readme_says(self):
         with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:

@@ -11,7 +11,9 @@ from plans import LLAMA, chain, degrees, model
 if harness.HAS_TORCH:
     import torch
     import trains
-    from tangram_runner import kept, memory, parameters, sync, trainer
+    from tangram_runner import kept, launch, memory, parameters, room, sync, trainer
+    from tangram_runner.job import settings_of
+    from tangram_runner.read_plan import plan_of
 
 DROP_OUTPUTS = 1 << 31
 EVERYTHING = {"weights": 1, "gradients": 1, "optimizer": 1, "activations": 1}
@@ -84,6 +86,26 @@ class BytesTest(unittest.TestCase):
         return {kind: [int(n) for n in numbers] for kind, *numbers in re.findall(
             r"  (\w+): (\d+) B, on the host (\d+) B, copied (\d+) B",
             text.split("stage 1")[0])}
+
+    def test_what_is_said_before_a_run_is_what_it_takes(self):
+        for data in (chain([(1, 3)], [degrees(tp=2, dp=2, zero=1), degrees()]),
+                     chain([], [degrees(dp=2, zero=3)], of=model(**LLAMA)),
+                     chain([], [degrees(tp=2, dp=2, zero=2)], mask=0x3ff)):
+            plan = plan_of(data)
+            settings = settings_of(plan, 1, "float32")
+
+            def work(fabric):
+                one = trainer.Trainer(plan, fabric, settings)
+                one.gradients(0)
+                one.update()
+                found = fabric.gather_objects([held for _, held in one.memory()])
+                return sum(held.peak[memory.DEVICE, kind] for rank in found or ()
+                           for held in rank for kind in memory.KINDS[:3])
+
+            taken = launch.spawn(plan.num_ranks, work)
+            # Parts of ZeRO are padded, and tp ranks hold some vectors of a part.
+            self.assertAlmostEqual(room.state_bytes(plan, settings, False), taken,
+                                   delta=0.01 * taken)
 
     def test_zero_shares_what_its_stage_says(self):
         whole = self.bytes(chain([], [degrees(dp=2)]))

@@ -18,6 +18,8 @@ from plans import GPT, LLAMA, MIXTRAL, chain, degrees, model
 if harness.HAS_TORCH:
     import torch
     import trains
+    from tangram_runner import __main__ as command
+    from tangram_runner import room
     from tangram_runner import border, launch, stage_run, support, sync
     from tangram_runner.errors import NotSupported, PlanError
     from tangram_runner.job import settings_of
@@ -160,6 +162,25 @@ class BorderTest(unittest.TestCase):
 
         self.assertEqual(launch.spawn(2, work)[:5],
                          ["expects"] * 3 + ["runs", "expects"])
+
+    def test_pipelines_are_ready_for_gradients_before_they_send_any(self):
+        one = chain([], [degrees()])
+        two = chain([], [degrees()])
+        two["plan"]["stages"][0]["gpus"][0]["node"] = "m"
+        data = {**one, "replicated_plan": {"pipelines": [
+            {"plan": of.pop("plan"), "num_microbatches": 2} for of in (one, two)]}}
+        data.pop("plan")
+        plan = plan_of(data)
+
+        def work(fabric):
+            trainer = Trainer(plan, fabric, settings_of(plan, 1, "float32"))
+            events, expect, send = [], fabric.expect, fabric.send
+            fabric.expect = lambda *what: events.append("expects") or expect(*what)
+            fabric.send = lambda *what: events.append("sends") or send(*what)
+            trainer.gradients(0)
+            return events
+
+        self.assertEqual(launch.spawn(2, work), ["expects", "sends"])
 
     def test_messages_of_columns(self):
         # Gradients may come with any strides, even of one number.
@@ -363,7 +384,8 @@ class CommandTest(unittest.TestCase):
 
     @unittest.skipIf(harness.HAS_TORCH, "not applicable: PyTorch is installed")
     def test_says_that_pytorch_is_missing(self):
-        self.ends(3, "apt-get install python3-torch", "plan.json")
+        self.ends(2, "tangram: PyTorch is missing: apt-get install "
+                  "--no-install-recommends python3-torch", "plan.json")
 
     @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
     def test_exit_codes(self):
@@ -375,8 +397,25 @@ class CommandTest(unittest.TestCase):
             # No two orders of additions give the same float64.
             self.ends(1, "wrong: loss differs by", file.name, "--check", "--tolerance",
                       "1e-30")
-        self.ends(2, "nowhere.json: No such file or directory; expected a plan file",
-                  "nowhere.json")
+        self.ends(2, "tangram: nowhere.json: No such file or directory; expected a plan "
+                  "file", "nowhere.json")
+        self.ends(2, "tangram: argument --steps: 0; expected a positive integer",
+                  "nowhere.json", "--steps", "0")
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_a_plan_that_this_machine_cannot_hold(self):
+        told = io.StringIO()
+        with tempfile.NamedTemporaryFile("w") as file, \
+                mock.patch.object(room, "available_bytes", lambda on_gpus: 5e6), \
+                contextlib.redirect_stderr(told):
+            json.dump(chain([], [degrees(dp=2)]), file)
+            file.flush()
+            self.assertEqual(command.main([file.name]), 0)
+            self.assertEqual(command.main([file.name, "--check"]), 2)
+        # Two replicas and one process beside them, of 8-byte numbers.
+        self.assertRegex(told.getvalue(), r"\Atangram: \S+: plan: 0\.0 GB of weights, "
+                         r"gradients and optimizer state, .*; expected at most 0\.0 GB, "
+                         r"which this machine has, or --tiny\n\Z")
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)

@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 
+from .errors import say
+
 RIGHT, WRONG, BAD_INPUT, FAILED = range(4)
 # gloo connects each pair of them.
 MAX_PROCESSES = 128
@@ -25,8 +27,15 @@ def _difference(text):
     return value
 
 
+class _Parser(argparse.ArgumentParser):
+
+    def error(self, message):
+        say(message)
+        sys.exit(BAD_INPUT)
+
+
 def parse(arguments):
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tangram_runner", description="Trains a Tangram plan, one process for "
         "each GPU of the plan: under torchrun those that it starts, otherwise "
         "processes of this machine.")
@@ -80,12 +89,12 @@ def main(arguments):
     try:
         import torch
     except ImportError:
-        print("PyTorch is missing; on Debian: apt-get install python3-torch",
-              file=sys.stderr)
-        return FAILED
+        say("PyTorch is missing: apt-get install --no-install-recommends python3-torch")
+        return BAD_INPUT
     from . import launch
     from .job import DTYPES, Job, settings_of
     from .measure_run import MeasureJob
+    from .room import check_room
     from .support import check_precision, check_supported
     try:
         plan = read_plan(options.plan)
@@ -95,18 +104,20 @@ def main(arguments):
         if not options.check and not options.dtype:
             check_precision(plan)
         launch.check_world(plan.num_ranks)
+        if options.measure:
+            job = MeasureJob(plan, settings_of(plan, options.seed, DTYPES[plan.precision]),
+                             options)
+        else:
+            job = Job(plan, options)
         if not launch.started_by_torchrun():
             _check_processes(plan.num_ranks, options.max_processes)
+            check_room(plan, job.settings, options.check)
         if options.measure and not shutil.which(options.tangram):
             raise PlanError("--tangram", options.tangram, "a program that can be run")
     except (PlanError, NotSupported) as error:
-        print(f"{options.plan}: {error}", file=sys.stderr)
+        text = str(error)
+        say(text if text.startswith(f"{options.plan}: ") else f"{options.plan}: {text}")
         return BAD_INPUT
-    if options.measure:
-        job = MeasureJob(plan, settings_of(plan, options.seed, DTYPES[plan.precision]),
-                         options)
-    else:
-        job = Job(plan, options)
     if launch.started_by_torchrun():
         result = launch.join(job)
     else:

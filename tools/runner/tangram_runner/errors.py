@@ -1,5 +1,12 @@
 """Errors that say what is wrong with the input. The command ends with 2."""
 
+import sys
+
+
+def say(message):
+    """Tells the user as `tangram` does, which may have started the runner."""
+    print(f"tangram: {message}", file=sys.stderr)
+
 
 class PlanError(Exception):
     """A plan that cannot be right: field, value and what was expected."""

@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
-from .errors import PlanError
+from .errors import PlanError, say
 from .fabric import Fabric
 
 
@@ -135,7 +135,7 @@ def _end(ranks):
     """Ends all ranks, and names those that a signal has killed."""
     for rank, process in enumerate(ranks):
         if (process.exitcode or 0) < 0:
-            print(_killed(rank, -process.exitcode), file=sys.stderr)
+            say(_killed(rank, -process.exitcode))
     # All at once, before one misses another and says so.
     for process in ranks:
         process.kill()
