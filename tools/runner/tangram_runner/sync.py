@@ -127,13 +127,16 @@ class GradientSync:
 
     def __call__(self):
         """After the last pass: leaves the complete sum of each region."""
+        # Before anything is sent: what says that a rank is ready to receive would wait
+        # behind what it sends to the same rank.
+        arriving = [self._expect(run) for run in self.runs]
         if self.plan.sync != "zero2":
             for run in self.runs:
                 self._within_team(run)
             for run in self.runs:
                 self._send_gradients(run, 0)
-        for run in self.runs:
-            self._receive_gradients(run)
+        for run, messages in zip(self.runs, arriving):
+            self._receive_gradients(run, messages)
 
     def _within_team(self, run):
         """One all-reduce for all parameters with the same replicas. With ZeRO 2,
@@ -215,8 +218,8 @@ class GradientSync:
         one, other = (sum(counts[:r]) + stage for r, stage in (sender, receiver))
         return GRADIENT_TAG + (turn * sum(counts) + one) * sum(counts) + other
 
-    def _receive_gradients(self, run):
-        parts = self._received(run)
+    def _receive_gradients(self, run, messages):
+        parts = self._received(messages)
         totals = []
         for name, _, held, j, shard in self._held_by(run):
             own = self._part(held[j], self.fabric.rank, shard.box)
@@ -228,10 +231,10 @@ class GradientSync:
             totals.append((shard, own, functools.reduce(torch.add, terms)))
         self._share(totals)
 
-    def _received(self, run):
-        """From (name, sender) to the sum of what it sent for this rank's part, if it
-        sent any."""
-        buckets, parts = {}, {}
+    def _expect(self, run):
+        """Starts to receive gradients. Returns for each message the ((name, sender),
+        this rank's part, box) of what it has, and a function that waits for it."""
+        buckets, messages = {}, []
         for name, number, held, j, shard in self._held_by(run):
             own = self._part(held[j], self.fabric.rank, shard.box)
             for i, sender in enumerate(held):
@@ -244,19 +247,30 @@ class GradientSync:
                         moved.append(((name, i), own, move.box))
         mine = run.pipeline_index, run.stage.index
         for (source, *stage), (sender, moved) in buckets.items():
-            sizes = [volume(box) for _, _, box in moved]
+            size = sum(volume(box) for _, _, box in moved)
             for turn in self._turns(sender):
-                message = self.fabric.receive(
-                    sum(sizes), run.settings.gradient_dtype, source,
-                    self._gradient_tag(stage, mine, turn))
-                for (key, own, box), values in zip(moved, message.split(sizes)):
-                    values = values.view(shape(box))
-                    if box == own and key not in parts:
-                        parts[key] = values
-                        continue
-                    if key not in parts:
-                        parts[key] = values.new_zeros(shape(own))
-                    parts[key][within(box, own)] += values
+                what = (size, run.settings.gradient_dtype, source,
+                        self._gradient_tag(stage, mine, turn))
+                # With zero2 there are many, so one after the other.
+                messages.append((moved, functools.partial(self.fabric.receive, *what)
+                                 if self.plan.sync == "zero2"
+                                 else self.fabric.expect(*what)))
+        return messages
+
+    def _received(self, messages):
+        """From (name, sender) to the sum of what it sent for this rank's part, if it
+        sent any."""
+        parts = {}
+        for moved, take in messages:
+            sizes = [volume(box) for _, _, box in moved]
+            for (key, own, box), values in zip(moved, take().split(sizes)):
+                values = values.view(shape(box))
+                if box == own and key not in parts:
+                    parts[key] = values
+                    continue
+                if key not in parts:
+                    parts[key] = values.new_zeros(shape(own))
+                parts[key][within(box, own)] += values
         return parts
 
     def _share(self, totals):
