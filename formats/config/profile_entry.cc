@@ -108,6 +108,12 @@ absl::StatusOr<StageParallelism> ReadParallelism(const ConfigField& entry) {
   TANGRAM_ASSIGN_OR_RETURN(parallelism.tp_degree, ReadDegree(entry, "tp"));
   TANGRAM_ASSIGN_OR_RETURN(parallelism.cp_degree, ReadDegree(entry, "cp"));
   TANGRAM_ASSIGN_OR_RETURN(parallelism.ep_degree, ReadDegree(entry, "ep"));
+  TANGRAM_ASSIGN_OR_RETURN(parallelism.tp_y_degree, ReadDegree(entry, "tp_y"));
+  if (parallelism.tp_degree % parallelism.tp_y_degree != 0) {
+    return entry.Find("tp_y")->Error(
+        absl::StrCat("a divisor of tp, ", parallelism.tp_degree));
+  }
+  TANGRAM_ASSIGN_OR_RETURN(parallelism.fsep, ReadFlag(entry, "fsep"));
   TANGRAM_ASSIGN_OR_RETURN(parallelism.sequence_parallel,
                            ReadFlag(entry, "sequence_parallel"));
   return parallelism;
@@ -184,9 +190,9 @@ absl::StatusOr<ProfileEntry> ReadShape(const ConfigField& field, LayerKind kind,
 absl::StatusOr<ProfileEntry> ReadProfiledLayer(const ConfigField& field,
                                                const Profile& profile) {
   TANGRAM_RETURN_IF_ERROR(field.CheckKeys(
-      {"model", "kind", "layer", "precision", "sequence_length", "tp", "cp",
-       "ep", "sequence_parallel", "flash_attention", "collectives_included",
-       "points", "optimizer_s", "state_bytes"}));
+      {"model", "kind", "layer", "precision", "sequence_length", "tp", "tp_y",
+       "cp", "ep", "fsep", "sequence_parallel", "flash_attention",
+       "collectives_included", "points", "optimizer_s", "state_bytes"}));
   TANGRAM_ASSIGN_OR_RETURN(const LayerKind kind, ReadKind(field));
   TANGRAM_ASSIGN_OR_RETURN(ProfileEntry entry, ReadShape(field, kind, profile));
   const StageParallelism& p = entry.parallelism;
@@ -210,8 +216,8 @@ absl::StatusOr<ProfileEntry> ReadProfiledLayer(const ConfigField& field,
 absl::StatusOr<ProfileEntry> ReadProfiledOperator(const ConfigField& field,
                                                   const Profile& profile) {
   TANGRAM_RETURN_IF_ERROR(field.CheckKeys(
-      {"model", "op", "layer", "precision", "sequence_length", "tp", "cp", "ep",
-       "sequence_parallel", "flash_attention", "points"}));
+      {"model", "op", "layer", "precision", "sequence_length", "tp", "tp_y",
+       "cp", "ep", "fsep", "sequence_parallel", "flash_attention", "points"}));
   TANGRAM_ASSIGN_OR_RETURN(const LayerKind kind, KindWithOp(field));
   TANGRAM_ASSIGN_OR_RETURN(ProfileEntry entry, ReadShape(field, kind, profile));
   TANGRAM_ASSIGN_OR_RETURN(entry.op, ReadOp(field, LayerOf(profile, entry)));

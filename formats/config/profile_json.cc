@@ -50,8 +50,10 @@ Json ToJson(const Profile& profile, const ProfileEntry& entry) {
   json["precision"] = std::string(PrecisionName(entry.precision));
   json["sequence_length"] = entry.sequence_length;
   json["tp"] = p.tp_degree;
+  if (p.tp_y_degree > 1) json["tp_y"] = p.tp_y_degree;
   if (p.cp_degree > 1) json["cp"] = p.cp_degree;
   if (p.ep_degree > 1) json["ep"] = p.ep_degree;
+  if (p.fsep) json["fsep"] = true;
   if (p.sequence_parallel) json["sequence_parallel"] = true;
   if (entry.flash_attention) json["flash_attention"] = true;
   if (!entry.op.has_value()) {

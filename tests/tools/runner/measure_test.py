@@ -211,7 +211,11 @@ class CommandTest(unittest.TestCase):
             "pipeline": chain([(2, 3)], [degrees(), degrees()], mask=0x0f0,
                               of=model(**LLAMA)),
             "tensor parallel": chain([], [degrees(tp=2, sp=True)], of=model(**LLAMA)),
-            "experts": chain([], [degrees(dp=2, ep=2, zero=1)], of=model(**MIXTRAL))}
+            "tensor parallel in two dimensions": chain(
+                [], [degrees(tp=4, tp_y_degree=2)], of=model(**LLAMA)),
+            "experts": chain([], [degrees(dp=2, ep=2, zero=1)], of=model(**MIXTRAL)),
+            "fully sharded experts": chain([], [degrees(dp=2, ep=2, fsep=True)],
+                                           of=model(**MIXTRAL))}
         for name, data in cases.items():
             with self.subTest(name):
                 done = self.measure(data)
@@ -221,7 +225,8 @@ class CommandTest(unittest.TestCase):
                             "stage 0 optimizer", "stage 0 activations"):
                     self.assertRegex(rows[row], r"\d (ms|MB) +\d+\.\d+ (ms|MB)")
                 self.assertEqual("stage 0 to 1 and back" in rows, name == "pipeline")
-                self.assertEqual("stage 0 gradient sync" in rows, name == "experts")
+                self.assertEqual("stage 0 gradient sync" in rows, "experts" in name)
+                self.assertIn("measured share of predicted compute: 100 %", done.stdout)
                 if name == "pipeline":
                     self.assertIn("+0 %", rows["stage 0 weights"])
                     self.assertIn("+0 %", rows["stage 0 gradients"])

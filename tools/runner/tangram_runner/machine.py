@@ -135,8 +135,6 @@ def profile(plan, device, measured, with_collectives=False):
     # From whether it is an operator's, and its head, to an entry.
     entries = {False: {}, True: {}}
     for piece, figures in measured.figures_of(device).items():
-        if piece.parallelism.tp_y_degree > 1:
-            continue  # A profile has no such split.
         # Teams of other dp degrees, and other numbers of samples, share an entry.
         head = _head(plan, piece, names.get(piece.layer, "layer-0"), with_collectives)
         entry = entries[bool(piece.operator)].setdefault(
@@ -168,7 +166,7 @@ def _head(plan, piece, model, with_collectives):
             {"kind": piece.layer.kind.lower(), "collectives_included": with_collectives})
     return {**what, "model": model, "precision": plan.precision.lower(),
             "sequence_length": plan.sequence_length, "tp": p.tp_degree,
-            "cp": p.cp_degree, "ep": p.ep_degree,
+            "tp_y": p.tp_y_degree, "cp": p.cp_degree, "ep": p.ep_degree, "fsep": p.fsep,
             "sequence_parallel": p.sequence_parallel,
             "flash_attention": uses_flash_attention(plan)}
 
