@@ -197,7 +197,9 @@ class RoomTest(RunTest):
         def enlarge(plan):
             for layer in plan["model"]["layer_types"]:
                 if "vocab_size" in layer:
-                    layer["vocab_size"] = 1 << 30
+                    layer["vocab_size"] = 1 << 24
+        if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 100e9:
+            self.skipTest("this machine may hold it")
         self.fails(BAD_INPUT, " GB of weights, gradients and optimizer state, and "
                    "activations beside them; expected at most ", "run",
                    self.edit(enlarge))
