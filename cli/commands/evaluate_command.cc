@@ -79,7 +79,7 @@ absl::Status Override(const EvaluateOptions& options, PlanFile& file) {
     file.result = PlanAlone(std::move(file.result));
   } else if (!options.cluster.profiles.empty()) {
     TANGRAM_RETURN_IF_ERROR(
-        AttachProfileFiles(options.cluster.profiles, file.cluster));
+        AttachProfileFiles(options.cluster.profiles, file.cluster.MakeOwn()));
     file.result = PlanAlone(std::move(file.result));
   }
   return absl::OkStatus();

@@ -46,7 +46,7 @@ std::vector<std::string> GpuNames(const PlanFile& file,
   std::vector<std::string> names;
   for (const GpuId& gpu : stage.gpus) {
     names.push_back(
-        absl::StrCat(file.cluster.nodes[gpu.node].name, ":", gpu.index));
+        absl::StrCat(file.cluster->nodes[gpu.node].name, ":", gpu.index));
   }
   return names;
 }

@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<ReducedRequest>> WithoutANode(
     const NodeCount left = {cluster.groups[group],
                             static_cast<int>(num_nodes) - 1};
     TANGRAM_RETURN_IF_ERROR(
-        LimitNodes({&left, 1}, reduced.back().request.cluster));
+        LimitNodes({&left, 1}, reduced.back().request.cluster.MakeOwn()));
   }
   return reduced;
 }

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "common/base/check.h"
+
 namespace tangram {
 namespace {
 
@@ -23,7 +25,7 @@ void Remember(int signal) {
 }  // namespace
 
 void HoldTerminationSignals() {
-  if (pipe2(come, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  TANGRAM_CHECK(pipe2(come, O_CLOEXEC | O_NONBLOCK) == 0);
   sigset_t held;
   sigemptyset(&held);
   // Libraries start threads before main(), OpenBLAS for one. These block no

@@ -1,8 +1,8 @@
 #include "common/parallelizer/plan_figures.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "common/base/infinity.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
 
@@ -80,7 +80,7 @@ int PlanEstimator::TrailingStages(const std::vector<StageFigures>& stages,
 
 double PlanEstimator::BytesShort(
     const std::vector<StageFigures>& stages) const {
-  double most = -std::numeric_limits<double>::infinity();
+  double most = -kInfinity;
   const int num_stages = static_cast<int>(stages.size());
   for (int i = 0; i < num_stages; ++i) {
     const int in_flight = InFlightMicrobatches(

@@ -2,11 +2,11 @@
 #define TANGRAM_COMMON_PLANNER_PIPELINE_RULES_H_
 
 #include <functional>
-#include <limits>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/domain/cluster.h"
 #include "common/domain/device.h"
 #include "common/domain/pipeline_plan.h"
@@ -39,7 +39,7 @@ struct PipelineRules {
   std::function<bool(int)> accepts_gpus;
   // The closed form of a plan that is already known. The search skips slower
   // plans.
-  double incumbent_s = std::numeric_limits<double>::infinity();
+  double incumbent_s = kInfinity;
 };
 
 // Returns why the rules keep out an island of `nodes` with one of their GPUs.

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/domain/island.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/slice_plan.h"
@@ -56,11 +56,9 @@ struct JudgedProposal {
   int num_stages = 0;
   int pipeline_microbatch_size = 0;
   // Simulated, of the plan as it will run. Infinite if the proposal is refused.
-  double iteration_time_s = std::numeric_limits<double>::infinity();
+  double iteration_time_s = kInfinity;
 
-  bool fits() const {
-    return iteration_time_s < std::numeric_limits<double>::infinity();
-  }
+  bool fits() const { return iteration_time_s < kInfinity; }
 };
 
 // All proposals of a search, in the order in which they were made.

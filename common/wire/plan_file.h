@@ -40,7 +40,7 @@ struct Provenance {
 // The public answer: the request, the plan or the reason why there is none, and
 // the predicted times and memory.
 struct PlanFile {
-  Cluster cluster;
+  Shared<Cluster> cluster;
   ModelSpec model;
   TrainingOptions training;
   PlanConstraints constraints;

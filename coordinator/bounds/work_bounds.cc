@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "common/base/infinity.h"
 #include "common/domain/closed_form.h"
 
 namespace tangram {
@@ -33,7 +33,7 @@ WorkBounds::WorkBounds(
     mean_work_[a + 1] = mean_work_[a] + mean;
   }
   for (int i = 0; i < num_islands; ++i) {
-    double cost = std::numeric_limits<double>::infinity();  // c_i
+    double cost = kInfinity;  // c_i
     for (int a = 0; a < num_atoms_; ++a) {
       const double mean = mean_work_[a + 1] - mean_work_[a];
       if (mean > 0)
@@ -41,22 +41,18 @@ WorkBounds::WorkBounds(
     }
     // Without measurements nothing bounds the island, so its capacity is
     // infinite.
-    capacity_.push_back(islands[i].num_gpus == 0 ? 0
-                        : cost > 0               ? islands[i].num_gpus / cost
-                                   : std::numeric_limits<double>::infinity());
-    int& most = islands_[i].most_stage_gpus;
-    if (most == 0) most = islands[i].num_gpus;
-    stage_capacity_.push_back(most == islands[i].num_gpus
-                                  ? capacity_.back()
-                                  : most * capacity_.back() /
-                                        islands[i].num_gpus);
+    const auto capacity = [cost](int num_gpus) {
+      return num_gpus == 0 ? 0 : cost > 0 ? num_gpus / cost : kInfinity;
+    };
+    capacity_.push_back(capacity(islands[i].num_gpus));
+    stage_capacity_.push_back(capacity(islands[i].most_stage_gpus));
   }
 }
 
 // W_i(S) / N_i: no stage arrangement uses more than N_i GPU-seconds a second.
 double WorkBounds::SliceSeconds(AtomRange range, int island) const {
   const int num_gpus = islands_[island].num_gpus;
-  if (num_gpus == 0) return std::numeric_limits<double>::infinity();
+  if (num_gpus == 0) return kInfinity;
   return (work_[island][range.end] - work_[island][range.begin]) / num_gpus;
 }
 
@@ -71,7 +67,7 @@ double WorkBounds::Capacity(uint32_t islands) const {
 
 // w / Σ_{i in usable} N_i / c_i.
 double WorkBounds::RestSeconds(double mean_work, uint32_t usable) const {
-  if (usable == 0) return std::numeric_limits<double>::infinity();
+  if (usable == 0) return kInfinity;
   // No work takes no time. Without this case, a capacity of zero would give
   // 0/0, which bounds nothing.
   return mean_work <= 0 ? 0 : mean_work / Capacity(usable);
@@ -132,7 +128,7 @@ bool WorkBounds::ExceedsMemory(AtomRange range, int island) const {
 }
 
 double WorkBounds::LeastBytes(AtomRange range) const {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (const std::vector<double>& bytes : bytes_) {
     least = std::min(least, bytes[range.end] - bytes[range.begin]);
   }

@@ -15,7 +15,7 @@ namespace tangram {
 struct IslandCapacity {
   int num_gpus = 0;
   double usable_bytes = 0;  // Over all GPUs, without the runtime's reserve.
-  int most_stage_gpus = 0;  // The most GPUs of one stage; 0: all.
+  int most_stage_gpus = 0;  // The most GPUs of one stage.
 };
 
 // Lower bounds on the time and memory of pipelines, from profiles of single

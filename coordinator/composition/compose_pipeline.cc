@@ -36,8 +36,15 @@ struct Tail {
   double exposed_s = 0;     // E: exposed synchronisation so far.
   int num_stages = 0;       // S.
   bool optimistic = false;  // True if some slice is.
-  ComposedSlice head;       // The first slice.
-  int rest = -1;            // Index of the tail after the head; -1: none.
+  int num_better = 0;       // Number of tails in its set that dominate it.
+  int slices = -1;          // Index of its SliceList.
+};
+
+// The slices of a tail, to unwind it. Kept after the tail is dropped, as others
+// may continue it.
+struct SliceList {
+  ComposedSlice head;  // The first slice.
+  int rest = -1;       // Index of the slices after it; -1: none.
 };
 
 // Units of work between two polls, less than a millisecond. A unit puts one
@@ -48,17 +55,6 @@ constexpr int kWorkBetweenPolls = 1 << 14;
 // of the paper's C1 and C3 workloads are the same.
 constexpr int kFirstBeam = 4096;
 constexpr int kBeamShrink = 4;
-
-// The fields of a tail that dominance checks read, kept apart for locality.
-struct Rest {
-  double latency_s = 0;
-  double slowest_s = 0;
-  double exposed_s = 0;
-  int num_stages = 0;
-  bool optimistic = false;
-  int num_better = 0;  // Number of tails in its set that dominate it.
-  int tail = 0;        // Index of the tail.
-};
 
 // The state of the dynamic program, besides the first atom: all that a slice in
 // front of the tail depends on.
@@ -73,7 +69,7 @@ struct TailKey {
 // True if `a` is at most `b` in all of (L, T, E, S). The recurrences of Pass
 // are monotone in these, so a pipeline that ends with `b` becomes no worse with
 // `a` in its place.
-bool Dominates(const Rest& a, const Rest& b) {
+bool Dominates(const Tail& a, const Tail& b) {
   return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
          a.exposed_s <= b.exposed_s && a.num_stages <= b.num_stages;
 }
@@ -128,17 +124,17 @@ class Pass {
     }
     for (int atom = problem_.num_atoms - 1; atom > 0; --atom) {
       if (beam_width_ < kUnlimitedBeam) KeepBeam(atom);
-      for (auto& [key, rests] : tables_[atom]) {
+      for (auto& [key, tails] : tables_[atom]) {
         if (problem_.should_stop && problem_.should_stop()) {
           return Outcome::kStopped;
         }
-        std::stable_sort(rests.begin(), rests.end(),
-                         [](const Rest& a, const Rest& b) {
+        std::stable_sort(tails.begin(), tails.end(),
+                         [](const Tail& a, const Tail& b) {
                            return a.latency_s < b.latency_s;
                          });
         for (const int pair : ending_at_[atom]) {
           if (key.islands & IslandBit(pair)) continue;
-          PrependPair(pair, key, rests);
+          PrependPair(pair, key, tails);
           if (stopped_) return Outcome::kStopped;
           if (HasTooManyTails()) return Outcome::kTooManyTails;
         }
@@ -151,18 +147,18 @@ class Pass {
   // Returns the complete pipelines within the cut-off, best first.
   std::vector<Composition> Compositions() const {
     std::vector<std::pair<double, int>> order;
-    for (const auto& [key, rests] : tables_[0]) {
-      for (const Rest& rest : rests) {
-        const double seconds = IterationSeconds(tails_[rest.tail]);
-        if (seconds <= Cutoff()) order.push_back({seconds, rest.tail});
+    for (const auto& [key, tails] : tables_[0]) {
+      for (const Tail& tail : tails) {
+        const double seconds = IterationSeconds(tail);
+        if (seconds <= Cutoff()) order.push_back({seconds, tail.slices});
       }
     }
     std::sort(order.begin(), order.end());
     const auto most = static_cast<size_t>(problem_.max_compositions);
     if (order.size() > most) order.resize(most);
     std::vector<Composition> compositions;
-    for (const auto& [seconds, tail] : order) {
-      compositions.push_back(Unwind(seconds, tail));
+    for (const auto& [seconds, slices] : order) {
+      compositions.push_back(Unwind(seconds, slices));
     }
     return compositions;
   }
@@ -174,7 +170,7 @@ class Pass {
 
   // A beam of width 1 cannot be narrowed, so it may exceed max_tails.
   bool HasTooManyTails() const {
-    return static_cast<int>(tails_.size()) > problem_.max_tails &&
+    return static_cast<int>(lists_.size()) > problem_.max_tails &&
            beam_width_ > 1;
   }
 
@@ -187,14 +183,14 @@ class Pass {
     return !stopped_;
   }
 
-  // Returns a lower bound on J of all pipelines that end with `rest`, without
+  // Returns a lower bound on J of all pipelines that end with `tail`, without
   // exposed synchronisation: L + λ + (B − 1) T, where λ bounds the latency of
   // atoms [0, atom) on the islands that remain.
-  double LeastSeconds(int atom, const TailKey& key, const Rest& rest) const {
+  double LeastSeconds(int atom, const TailKey& key, const Tail& tail) const {
     const uint32_t unused =
         ((uint32_t{1} << problem_.num_islands) - 1) & ~key.islands;
     return ClosedFormSeconds(
-        rest.latency_s + bounds_.LatencySeconds(atom, unused), rest.slowest_s,
+        tail.latency_s + bounds_.LatencySeconds(atom, unused), tail.slowest_s,
         problem_.num_microbatches);
   }
 
@@ -205,12 +201,12 @@ class Pass {
     std::vector<std::vector<std::pair<double, int>>> by_islands(
         problem_.num_islands + 1);  // Lower bound, index of the tail.
     size_t num_tails = 0;
-    for (const auto& [key, rests] : tables_[atom]) {
-      for (const Rest& rest : rests) {
+    for (const auto& [key, tails] : tables_[atom]) {
+      for (const Tail& tail : tails) {
         by_islands[std::popcount(key.islands)].push_back(
-            {LeastSeconds(atom, key, rest), rest.tail});
+            {LeastSeconds(atom, key, tail), tail.slices});
       }
-      num_tails += rests.size();
+      num_tails += tails.size();
     }
     if (num_tails <= static_cast<size_t>(beam_width_)) return;
     const int share = std::max(beam_width_ / problem_.num_islands, 1);
@@ -221,9 +217,9 @@ class Pass {
       std::nth_element(tails.begin(), tails.begin() + share - 1, tails.end());
       last[n] = tails[share - 1];
     }
-    for (auto& [key, rests] : tables_[atom]) {
-      std::erase_if(rests, [&, &key = key](const Rest& rest) {
-        return std::pair(LeastSeconds(atom, key, rest), rest.tail) >
+    for (auto& [key, tails] : tables_[atom]) {
+      std::erase_if(tails, [&, &key = key](const Tail& tail) {
+        return std::pair(LeastSeconds(atom, key, tail), tail.slices) >
                last[std::popcount(key.islands)];
       });
     }
@@ -254,7 +250,7 @@ class Pass {
   // tails, the candidates are the end of the pipeline. `rests` are in order of
   // L, so the first tail beyond the cut-off ends the loop.
   void PrependPair(int pair_index, const TailKey& key,
-                   absl::Span<const Rest> rests) {
+                   absl::Span<const Tail> rests) {
     const PlacedPair& placed = problem_.pairs[pair_index];
     const uint32_t islands = key.islands | IslandBit(pair_index);
     const uint32_t unused =
@@ -284,50 +280,49 @@ class Pass {
           !problem_.accepts_gpus(new_key.num_gpus)) {
         continue;
       }
-      Tail tail{.latency_s = head.latency_s + transfer_s,
-                .slowest_s = slowest_s,
-                .exposed_s = head.exposed_sync_s,
-                .num_stages = head.num_stages,
-                .head = {.pair = pair_index, .candidate = c}};
+      const Tail tail{.latency_s = head.latency_s + transfer_s,
+                      .slowest_s = slowest_s,
+                      .exposed_s = head.exposed_sync_s,
+                      .num_stages = head.num_stages};
+      const ComposedSlice slice{.pair = pair_index, .candidate = c};
       if (rests.empty()) {
-        Prepend(placed, head, nullptr, rest_latency_s, new_key, tail);
+        Prepend(slice, nullptr, rest_latency_s, new_key, tail);
       }
       const double least_s =
           ClosedFormSeconds(tail.latency_s + rest_latency_s, slowest_s,
                             problem_.num_microbatches);
-      for (const Rest& rest : rests) {
+      for (const Tail& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
         if (!GoOn() || HasTooManyTails()) return;
-        Prepend(placed, head, &rest, rest_latency_s, new_key, tail);
+        Prepend(slice, &rest, rest_latency_s, new_key, tail);
       }
     }
   }
 
-  // Completes `tail`, which holds only its head on entry, by the recurrence
-  // above, and adds it to its table. Drops it if it has too many stages, does
-  // not fit, or is beyond the cut-off:
+  // Completes `tail`, whose times are those of its first slice `head` on entry,
+  // by the recurrence above, and adds it to its table. Drops it if it has too
+  // many stages, does not fit, or is beyond the cut-off:
   //
   //   L' + λ + (B − 1) T' (+ E' if complete) > cut-off.
   //
   // E' counts only in a complete pipeline, since slices in front reduce it.
-  void Prepend(const PlacedPair& placed, const Candidate& head,
-               const Rest* rest, double prefix_latency_s, const TailKey& key,
-               Tail tail) {
+  void Prepend(ComposedSlice head, const Tail* rest, double prefix_latency_s,
+               const TailKey& key, Tail tail) {
+    const PlacedPair& placed = problem_.pairs[head.pair];
+    const Candidate& candidate = placed.pair->candidates[head.candidate];
     if (rest != nullptr) {
-      tail.rest = rest->tail;
-      tail.head.trailing_stages = rest->num_stages;
+      head.trailing_stages = rest->num_stages;
       tail.latency_s += rest->latency_s;
       tail.slowest_s = std::max(tail.slowest_s, rest->slowest_s);
       tail.exposed_s =
-          std::max(tail.exposed_s, rest->exposed_s - head.backward_s);
+          std::max(tail.exposed_s, rest->exposed_s - candidate.backward_s);
       tail.num_stages += rest->num_stages;
       tail.optimistic = rest->optimistic;
     }
     if (tail.num_stages > problem_.max_stages) return;
-    const int trailing = tail.head.trailing_stages;
-    if (head.max_trailing_stages < trailing) {
-      if (trailing <= placed.pair->covers_trailing_stages) return;
-      tail.head.optimistic = true;
+    if (candidate.max_trailing_stages < head.trailing_stages) {
+      if (head.trailing_stages <= placed.pair->covers_trailing_stages) return;
+      head.optimistic = true;
       tail.optimistic = true;
     }
     const bool complete = placed.atoms.begin == 0;
@@ -336,46 +331,40 @@ class Pass {
         problem_.num_microbatches, complete ? tail.exposed_s : 0);
     if (least_s > Cutoff()) return;
     if (complete) best_s_ = std::min(best_s_, least_s);
-    Insert(tail, tables_[placed.atoms.begin][key]);
+    tail.slices = static_cast<int>(lists_.size());
+    if (Insert(tail, tables_[placed.atoms.begin][key])) {
+      lists_.push_back({head, rest == nullptr ? -1 : rest->slices});
+    }
   }
 
   // Adds a tail to its Pareto set, and drops every tail that `keep` others
   // dominate: any pipeline that ends with it has `keep` others that are at
   // least as good. Dominance is transitive, so this stays true if some of them
   // are dropped later. If two tails are equal, the later one counts as
-  // dominated.
-  void Insert(const Tail& tail, std::vector<Rest>& set) {
-    Rest added = {.latency_s = tail.latency_s,
-                  .slowest_s = tail.slowest_s,
-                  .exposed_s = tail.exposed_s,
-                  .num_stages = tail.num_stages,
-                  .optimistic = tail.optimistic,
-                  .tail = static_cast<int>(tails_.size())};
-    if (problem_.keep == 1) {
-      if (InsertNonDominated(added, Dominates, set)) tails_.push_back(tail);
-      return;
-    }
-    for (const Rest& other : set) {
+  // dominated. Returns whether it was added.
+  bool Insert(Tail added, std::vector<Tail>& set) {
+    if (problem_.keep == 1) return InsertNonDominated(added, Dominates, set);
+    for (const Tail& other : set) {
       added.num_better += Dominates(other, added) ? 1 : 0;
-      if (added.num_better >= problem_.keep) return;
+      if (added.num_better >= problem_.keep) return false;
     }
-    for (Rest& other : set) {
+    for (Tail& other : set) {
       const bool better = Dominates(added, other) && !Dominates(other, added);
       other.num_better += better ? 1 : 0;
     }
-    std::erase_if(set, [&](const Rest& other) {
+    std::erase_if(set, [&](const Tail& other) {
       return other.num_better >= problem_.keep;
     });
     set.push_back(added);
-    tails_.push_back(tail);
+    return true;
   }
 
   // Returns the slices of the pipeline, from the first to the last.
-  Composition Unwind(double seconds, int tail) const {
-    Composition composition{.closed_form_s = seconds,
-                            .optimistic = tails_[tail].optimistic};
-    for (; tail >= 0; tail = tails_[tail].rest) {
-      composition.slices.push_back(tails_[tail].head);
+  Composition Unwind(double seconds, int slices) const {
+    Composition composition{.closed_form_s = seconds};
+    for (int list = slices; list >= 0; list = lists_[list].rest) {
+      composition.slices.push_back(lists_[list].head);
+      composition.optimistic |= lists_[list].head.optimistic;
     }
     return composition;
   }
@@ -388,12 +377,12 @@ class Pass {
   const int beam_width_;
   int64_t work_ = 0;  // Units of work so far.
   bool stopped_ = false;
-  // All tails ever kept, also those since dropped. A deque grows without a
-  // copy.
-  std::deque<Tail> tails_;
+  // Those of all tails ever kept, also of those since dropped. A deque grows
+  // without a copy.
+  std::deque<SliceList> lists_;
   // tables_[a] holds the Pareto sets of tails that start at atom a. A map keeps
   // an order, so that ties do not depend on hashing.
-  std::vector<std::map<TailKey, std::vector<Rest>>> tables_;
+  std::vector<std::map<TailKey, std::vector<Tail>>> tables_;
 };
 
 // Returns the indices of pairs by the atom at which they end, in the order of

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/infinity.h"
 #include "common/domain/model_slice.h"
 #include "coordinator/composition/candidate.h"
 
@@ -47,7 +48,7 @@ struct ComposeProblem {
   int keep = 1;
   // A time in seconds that is known to be reachable; slower compositions are
   // dropped.
-  double incumbent_s = std::numeric_limits<double>::infinity();
+  double incumbent_s = kInfinity;
   // Consider only compositions that use all of these islands (a bit each).
   uint32_t required_islands = 0;
   // The most stages of the whole pipeline.
@@ -56,8 +57,8 @@ struct ComposeProblem {
   std::function<bool(int num_gpus)> accepts_gpus;
   // Polled during the search; true ends it. May be empty.
   std::function<bool()> should_stop;
-  // The most partial pipelines that a pass may keep. Each takes about 100
-  // bytes, including its table entry. See ComposePipelines.
+  // The most partial pipelines that a pass may keep. Each takes 60 to 100
+  // bytes. See ComposePipelines.
   int max_tails = 1'000'000;
 };
 
@@ -113,7 +114,7 @@ struct ComposeEffort {
 // with a beam: of those that start at an atom, only the `beam_width` with the
 // least lower bound remain. The answer is then a good pipeline, but not
 // provably the best. `effort`, which may be null, says so. Memory stays below
-// 110 MB.
+// 100 MB.
 //
 // Returns the compositions within `slack` of the best (or of the incumbent),
 // best first, at most max_compositions; empty if there is none. Deterministic.

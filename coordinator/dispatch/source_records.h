@@ -1,10 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_SOURCE_RECORDS_H_
 #define TANGRAM_COORDINATOR_DISPATCH_SOURCE_RECORDS_H_
 
-#include <limits>
 #include <map>
 #include <optional>
 
+#include "common/base/infinity.h"
 #include "coordinator/dispatch/worker_identity.h"
 
 namespace tangram {
@@ -55,7 +55,7 @@ class SourceRecords {
   bool IsTrusted(const WorkerIdentity& worker, double now_s) const;
 
  private:
-  static constexpr double kNever = -std::numeric_limits<double>::infinity();
+  static constexpr double kNever = -kInfinity;
 
   struct Record {
     int num_overtaken = 0;

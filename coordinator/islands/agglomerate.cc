@@ -1,16 +1,16 @@
 #include "coordinator/islands/agglomerate.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "common/base/infinity.h"
 #include "coordinator/islands/node_links.h"
 
 namespace tangram {
 namespace {
 
-constexpr double kNoLink = std::numeric_limits<double>::infinity();
+constexpr double kNoLink = kInfinity;
 
 // States of a group in MakeBlocks, besides the index of its block.
 constexpr int kNodesApart = -2;  // Each node is a block of its own.

@@ -1,9 +1,10 @@
 #include "coordinator/planning/planning_monitor.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
+
+#include "common/base/infinity.h"
 
 namespace tangram {
 namespace {
@@ -21,7 +22,7 @@ PlanningMonitor::PlanningMonitor(std::function<double()> now_s, Report report,
       should_stop_(std::move(should_stop)),
       tracer_(tracer),
       started_s_(now_s_()),
-      last_report_s_(-std::numeric_limits<double>::infinity()) {}
+      last_report_s_(-kInfinity) {}
 
 void PlanningMonitor::OnPhase(PlanPhase phase) {
   EndPhase();

@@ -36,7 +36,7 @@ void LogStart(const PlanOrder& order, const PlanningClient& client,
       {{client.kind, client.name},
        {"model", order.request.model.name},
        {"layers", order.request.model.num_layers()},
-       {"gpus", order.request.cluster.num_gpus()},
+       {"gpus", order.request.cluster->num_gpus()},
        {"parallelizer", order.parallelizer},
        {"most_pairs", cost.num_pairs},
        {"most_mb", cost.bytes >> 20}});
@@ -100,7 +100,7 @@ using TraceAttributes = std::vector<std::pair<std::string, SpanValue>>;
 
 TraceAttributes AttributesOf(const PlanOrder& order) {
   return {{"model", order.request.model.name},
-          {"gpus", int64_t{order.request.cluster.num_gpus()}},
+          {"gpus", int64_t{order.request.cluster->num_gpus()}},
           {"parallelizer", order.parallelizer}};
 }
 

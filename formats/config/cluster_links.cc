@@ -52,9 +52,8 @@ absl::StatusOr<int> ReadGroupName(const ConfigField& entry,
 absl::Status ReadEntry(const ConfigField& entry,
                        absl::Span<const NodeGroup> groups, LinkTable& table,
                        std::vector<Assumption>& assumptions) {
-  std::vector<absl::string_view> keys = {"from", "to", "both"};
-  keys.insert(keys.end(), LinkKeys().begin(), LinkKeys().end());
-  TANGRAM_RETURN_IF_ERROR(entry.CheckKeys(keys));
+  TANGRAM_RETURN_IF_ERROR(
+      entry.CheckKeys(Join({"from", "to", "both"}, LinkKeys())));
   TANGRAM_ASSIGN_OR_RETURN(const int from,
                            ReadGroupName(entry, "from", groups));
   TANGRAM_ASSIGN_OR_RETURN(const int to, ReadGroupName(entry, "to", groups));

@@ -55,7 +55,7 @@ int Main(int64_t effort) {
       .model = *BuiltinModel("gpt3-6.7b"),
       .training = {.global_batch_size = 128, .sequence_length = 2048}};
   const absl::Status status =
-      LimitNodes({{"t4", 2}, {"v100", 2}}, request.cluster);
+      LimitNodes({{"t4", 2}, {"v100", 2}}, request.cluster.MakeOwn());
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
     return 1;

@@ -160,7 +160,8 @@ TEST_P(PlannerConformanceTest, StopsWheneverItIsTold) {
 
 TEST_P(PlannerConformanceTest, NoPlanHasAReason) {
   PlanRequest request = TestRequest(MixedGroups(5));
-  for (Node& node : request.cluster.nodes) node.device.memory_bytes = 1.2e9;
+  Cluster& cluster = request.cluster.MakeOwn();
+  for (Node& node : cluster.nodes) node.device.memory_bytes = 1.2e9;
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
   EXPECT_FALSE(result.plan.has_value());
   ASSERT_TRUE(result.infeasible.has_value());
@@ -216,7 +217,7 @@ TEST_P(PlannerConformanceTest, KeepsNodesOut) {
   if (!planner().features.constraints) return;
   PlanRequest request = TestRequest(
       {GroupOf("a", "V100-16", 2, 2), GroupOf("b", "V100-16", 2, 2)});
-  request.constraints.exclude_nodes = {request.cluster.nodes[1].name};
+  request.constraints.exclude_nodes = {request.cluster->nodes[1].name};
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request));
   ASSERT_TRUE(result.plan.has_value());
   for (const PlacedStage& stage : result.plan->stages) {
@@ -271,7 +272,7 @@ TEST_P(PlannerConformanceTest, PlansARuntimeOnOneCollectiveLibrary) {
   std::set<CollectiveLibrary> used;
   for (const PlacedStage& stage : result.plan->stages) {
     for (const GpuId& gpu : stage.gpus) {
-      used.insert(request.cluster.nodes[gpu.node].device.collective_library);
+      used.insert(request.cluster->nodes[gpu.node].device.collective_library);
     }
   }
   EXPECT_EQ(used.size(), 1u);

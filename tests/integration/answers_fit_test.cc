@@ -36,8 +36,9 @@ int NumServiceCases() {
 // Returns SmallRequest with less of its GPUs' memory in later cases.
 PlanRequest TightRequest(int number) {
   PlanRequest request = SmallRequest();
+  Cluster& cluster = request.cluster.MakeOwn();
   const double share = 0.6 / (1 + number % 16);
-  for (Node& node : request.cluster.nodes) {
+  for (Node& node : cluster.nodes) {
     const double reserved = node.device.efficiency.reserved_bytes;
     node.device.memory_bytes =
         reserved + share * (node.device.memory_bytes - reserved);

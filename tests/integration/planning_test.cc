@@ -38,7 +38,8 @@ TEST(PlanningTest, NoPlanFitsIsAnAnswer) {
   TestService service;
   service.AddWorker("uniform");
   PlanRequest request = SmallRequest();
-  for (Node& node : request.cluster.nodes) node.device.memory_bytes = 1e6;
+  Cluster& cluster = request.cluster.MakeOwn();
+  for (Node& node : cluster.nodes) node.device.memory_bytes = 1e6;
   ASSERT_OK_AND_ASSIGN(const PlanFile file,
                        CallPlan(service.address(), Encode(request, "uniform")));
   EXPECT_FALSE(file.result.plan.has_value());

@@ -140,8 +140,8 @@ TEST_P(PlannerPropertyTest, OrderOfNodesChangesNothing) {
     PlanRequest request = TestRequest(RandomGroups(rng));
     const PlanResult before = Plan(request);
     const Cluster original = request.cluster;
-    std::shuffle(request.cluster.nodes.begin(), request.cluster.nodes.end(),
-                 rng);
+    std::vector<Node>& nodes = request.cluster.MakeOwn().nodes;
+    std::shuffle(nodes.begin(), nodes.end(), rng);
     const PlanResult after = Plan(request);
     EXPECT_EQ(NodesOfStages(original, *before.plan),
               NodesOfStages(request.cluster, *after.plan));

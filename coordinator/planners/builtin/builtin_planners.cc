@@ -1,11 +1,11 @@
 #include "coordinator/planners/builtin/builtin_planners.h"
 
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/infinity.h"
 #include "coordinator/planners/tangram/tangram_planner.h"
 #include "coordinator/planners/whole_cluster/whole_cluster_planner.h"
 
@@ -36,7 +36,7 @@ PlannerOption EffortOption() {
 }
 
 PlannerOption Fraction(std::string name, double value, std::string description,
-                       double most = std::numeric_limits<double>::infinity()) {
+                       double most = kInfinity) {
   return {.name = std::move(name),
           .type = Type::kNumber,
           .default_value = absl::StrCat(value),

@@ -2,9 +2,9 @@
 #define TANGRAM_COORDINATOR_PLANNERS_JUDGE_KEPT_PLANS_H_
 
 #include <cstdint>
-#include <limits>
 #include <map>
 
+#include "common/base/infinity.h"
 #include "common/planner/planner.h"
 #include "common/sim/evaluate_plan.h"
 
@@ -40,7 +40,7 @@ class KeptPlans {
 
  private:
   const double min_gain_;
-  double least_s_ = std::numeric_limits<double>::infinity();  // b_min.
+  double least_s_ = kInfinity;            // b_min.
   std::map<uint32_t, KeptPlan> fastest_;  // By the set of islands.
 };
 

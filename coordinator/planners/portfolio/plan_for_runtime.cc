@@ -220,7 +220,7 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
   Obstacles obstacles;
   obstacles.Add(runtime.Check(request.model, runtime.Train(request.training)));
   std::set<std::string> of_devices;
-  for (const Node& node : request.cluster.nodes) {
+  for (const Node& node : request.cluster->nodes) {
     of_devices.insert(runtime.WhyNotDevice(node.device));
   }
   if (!of_devices.contains("")) {

@@ -1,11 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 
-#include <limits>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/runtime_catalogue.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
@@ -27,8 +26,7 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
 absl::StatusOr<PlanResult> PlanForRuntime(
     absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
     const PlanningRuntime& runtime, const PlanRequest& request,
-    PlanObserver& observer,
-    double incumbent_s = std::numeric_limits<double>::infinity());
+    PlanObserver& observer, double incumbent_s = kInfinity);
 
 }  // namespace tangram
 

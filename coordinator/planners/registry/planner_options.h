@@ -2,7 +2,6 @@
 #define TANGRAM_COORDINATOR_PLANNERS_REGISTRY_PLANNER_OPTIONS_H_
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 
 namespace tangram {
 
@@ -23,7 +23,7 @@ struct PlannerOption {
   std::string description;    // A verb phrase; one line.
   // Range of integers and numbers, both ends included.
   double least = 0;
-  double most = std::numeric_limits<double>::infinity();
+  double most = kInfinity;
   std::vector<std::string> choices;  // Values of a kChoice option.
 };
 

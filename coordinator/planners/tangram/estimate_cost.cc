@@ -18,8 +18,9 @@
 namespace tangram {
 namespace {
 
-// Copies: the request, its copy for a runtime and the one in the answer.
-constexpr int64_t kCopiesOfRequest = 3;
+// The request, which its copies and the answer share, and the message of the
+// answer.
+constexpr int64_t kCopiesOfRequest = 2;
 // Stages of a plan: each begins at an operator, and a layer has at most 16.
 constexpr int64_t kMaxStagesOfLayer = 16;
 constexpr int64_t kBytesPerStage = sizeof(PlacedStage) + 64;
@@ -28,10 +29,10 @@ constexpr int64_t kSmallBytes = int64_t{1} << 20;
 // A place is a slice position on an island in one composition: its pair, and
 // its index by end, in a vector that doubles.
 constexpr int64_t kBytesPerPlace = sizeof(PlacedPair) + 2 * sizeof(int);
-// A partial pipeline: 56 bytes, and 40 in a set that doubles. The search by
-// simulated time, which follows, takes less than all of them (order_finalists.h
-// and played_order.h).
-constexpr int64_t kBytesPerTail = 56 + 2 * 40;
+// A partial pipeline: 20 bytes of slices, and 40 in a set that doubles. The
+// search by simulated time, which follows, takes less than all of them
+// (order_finalists.h and played_order.h).
+constexpr int64_t kBytesPerTail = 20 + 2 * 40;
 // Compositions that a microbatch size may keep: their slices, and the pairs of
 // those.
 constexpr int64_t kBytesPerComposedSlice =
@@ -53,10 +54,10 @@ absl::Status CheckRequest(const PlanRequest& request) {
   TANGRAM_RETURN_IF_ERROR(
       CheckAtMost("model.layers", request.model.num_layers(), kMaxLayers));
   TANGRAM_RETURN_IF_ERROR(CheckAtMost(
-      "cluster.nodes", static_cast<int64_t>(request.cluster.nodes.size()),
+      "cluster.nodes", static_cast<int64_t>(request.cluster->nodes.size()),
       kMaxNodes));
   TANGRAM_RETURN_IF_ERROR(CheckAtMost(
-      "cluster.groups", static_cast<int64_t>(request.cluster.groups.size()),
+      "cluster.groups", static_cast<int64_t>(request.cluster->groups.size()),
       kMaxGroups));
   return CheckAtMost("training.sequence_length",
                      request.training.sequence_length, kMaxPositions);
@@ -107,7 +108,7 @@ SearchSize LargestSize(const ModelSpec& model, bool merge_equal,
 int64_t BytesOfPlans(const PlanRequest& request, const PlanCost& cost) {
   const int64_t sets =
       std::min<int64_t>(int64_t{1} << cost.num_islands, kMaxCompositions);
-  const int64_t gpus = request.cluster.num_gpus();
+  const int64_t gpus = request.cluster->num_gpus();
   const int64_t stages = std::min(gpus, cost.num_layers * kMaxStagesOfLayer);
   return (sets + 1) *
          (gpus * static_cast<int64_t>(sizeof(GpuId)) + stages * kBytesPerStage);
@@ -116,13 +117,13 @@ int64_t BytesOfPlans(const PlanRequest& request, const PlanCost& cost) {
 }  // namespace
 
 int64_t BytesOfRequest(const PlanRequest& request) {
-  const auto num_groups = static_cast<int64_t>(request.cluster.groups.size());
+  const auto num_groups = static_cast<int64_t>(request.cluster->groups.size());
   int64_t bytes = num_groups * num_groups * sizeof(Link) +
                   request.model.num_layers() * sizeof(LayerSpec);
-  for (const std::string& group : request.cluster.groups) {
+  for (const std::string& group : request.cluster->groups) {
     bytes += sizeof(group) + BytesOf(group);
   }
-  for (const Node& node : request.cluster.nodes) {
+  for (const Node& node : request.cluster->nodes) {
     const DeviceSpec& device = node.device;
     bytes +=
         static_cast<int64_t>(
@@ -137,18 +138,18 @@ int64_t BytesOfRequest(const PlanRequest& request) {
 // With n atoms, I islands, M microbatch sizes, s slices, p pairs and r runs,
 // there are q = I·n(n + 1)/2 places and
 //
-//   bytes = 3·request + islands
+//   bytes = 2·request + islands
 //         + (n + 1)²·4 + n(n + 1)/2·8·2 + 96·s + 2·120·r    slices, and a join
 //         + M·I·(n + 1)·60                                   bounds
 //         + 44·p + min(32 KiB·p, kMaxAnswerBytes + a batch)  pairs and answers
-//         + 32·q + 136·max_tails                             composition
+//         + 32·q + 100·max_tails                             composition
 //         + compositions and plans that are kept.
 absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
                                       const TangramOptions& options) {
   TANGRAM_RETURN_IF_ERROR(CheckRequest(request));
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> sizes,
                            MicrobatchSizes(request));
-  const auto num_nodes = static_cast<int64_t>(request.cluster.nodes.size());
+  const auto num_nodes = static_cast<int64_t>(request.cluster->nodes.size());
   PlanCost cost{.num_layers = request.model.num_layers(),
                 .num_islands =
                     static_cast<int>(std::min<int64_t>(num_nodes, kMaxIslands)),

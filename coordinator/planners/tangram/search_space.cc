@@ -236,7 +236,7 @@ bool SearchSpace::ExceedsMemory(const PairId& pair) const {
 absl::StatusOr<IslandSet> IslandsOf(const PlanRequest& request,
                                     const TangramOptions& options,
                                     const std::function<bool()>& should_stop) {
-  if (request.cluster.nodes.empty()) {
+  if (request.cluster->nodes.empty()) {
     return absl::InvalidArgumentError("cluster.nodes: none; expected a node");
   }
   TANGRAM_ASSIGN_OR_RETURN(const std::vector<int> left_out,

@@ -244,13 +244,13 @@ class WholeClusterPlanner : public Planner {
 
  private:
   absl::StatusOr<StandIn> StandInOf(const PlanRequest& request) const {
-    if (request.cluster.nodes.empty()) {
+    if (request.cluster->nodes.empty()) {
       return absl::InvalidArgumentError("cluster.nodes: none; expected a node");
     }
     TANGRAM_ASSIGN_OR_RETURN(
         const std::vector<int> left_out,
         ExcludedNodes(request.constraints, request.cluster));
-    std::vector<int> nodes(request.cluster.nodes.size());
+    std::vector<int> nodes(request.cluster->nodes.size());
     std::iota(nodes.begin(), nodes.end(), 0);
     std::erase_if(
         nodes, [&](int node) { return absl::c_binary_search(left_out, node); });

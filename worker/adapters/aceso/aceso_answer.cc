@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "common/domain/plan_merits.h"
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
@@ -78,7 +78,7 @@ void AppendVariants(CostTables& tables, const ModelSlice& slice, Found found,
 template <typename Improve>
 void ImproveWithin(double worth, const Improve& improve,
                    std::vector<Configuration>& configurations) {
-  double least_s = std::numeric_limits<double>::infinity();
+  double least_s = kInfinity;
   const auto note = [&least_s](const Configuration& configuration) {
     if (configuration.bytes_short > 0) return;
     least_s = std::min(least_s, configuration.score_s);

@@ -1,8 +1,8 @@
 #include "worker/adapters/aceso/aceso_balance.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "common/base/infinity.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
 
@@ -13,7 +13,7 @@ namespace {
 // The quantity that cuts balance: stage time in seconds, or peak bytes.
 enum class Metric { kTime, kMemory };
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = kInfinity;
 // The bisection ends when the bound is known to this fraction, or after
 // kMaxProbes bounds. Plans of the paper's workloads are the same with half the
 // tolerance, and up to 5 % slower with twice.

@@ -1,9 +1,9 @@
 #include "worker/adapters/aceso/aceso_profile.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "worker/adapters/aceso/aceso_layout.h"
@@ -13,7 +13,7 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = kInfinity;
 
 // The least value of each quantity over all degrees. Each value is a sum over
 // the stage's GPUs.

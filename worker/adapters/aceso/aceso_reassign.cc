@@ -1,12 +1,12 @@
 #include "worker/adapters/aceso/aceso_reassign.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "worker/adapters/aceso/aceso_balance.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
@@ -14,7 +14,7 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = kInfinity;
 // Bounds the time. Each round must improve the score to be followed by another.
 // With 1 and with 4, the plans of the paper's C1 and C3 workloads are the same.
 constexpr int kMaxRounds = 2;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "common/base/infinity.h"
 #include "common/base/insert_non_dominated.h"
 #include "worker/adapters/aceso/aceso_estimate.h"
 #include "worker/adapters/aceso/aceso_recompute.h"
@@ -13,7 +13,7 @@
 namespace tangram::aceso {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = kInfinity;
 // Refinements of one configuration; each starts from the cuts of the one
 // before. With 2 and with 8, the plans of the paper's C1 and C3 workloads are
 // the same.

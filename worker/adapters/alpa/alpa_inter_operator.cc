@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "common/base/infinity.h"
 #include "common/base/stop_poll.h"
 #include "common/domain/closed_form.h"
 #include "worker/adapters/alpa/alpa_pipeline_bounds.h"
@@ -12,7 +12,7 @@
 namespace tangram::alpa {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kInfinity;
 
 // A partial solution: the stages of a pipeline from some layer to the end.
 struct Label {

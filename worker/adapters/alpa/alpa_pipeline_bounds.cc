@@ -1,12 +1,13 @@
 #include "worker/adapters/alpa/alpa_pipeline_bounds.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "common/base/infinity.h"
 
 namespace tangram::alpa {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kInfinity;
 
 // Sums of the same stages in another order differ in their last digits.
 constexpr double kRounding = 1 - 1e-9;

@@ -1,11 +1,11 @@
 #include "worker/adapters/alpa/alpa_search.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "common/base/stop_poll.h"
 #include "common/domain/plan_merits.h"
 #include "common/parallelizer/trailing_stages.h"
@@ -121,7 +121,7 @@ class Search {
   // Returns the least shortage of memory over simple pipelines: one submesh,
   // one sharding, layers divided evenly, as many stages as there is room for.
   double LeastShort() const {
-    double least = std::numeric_limits<double>::infinity();
+    double least = kInfinity;
     for (int submesh = 0; submesh < tables_.num_submeshes(); ++submesh) {
       const int room = tables_.num_units() * tables_.gpus_per_unit() /
                        tables_.gpus_of(submesh);

@@ -1,15 +1,16 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_SHARDING_PROBLEM_H_
 #define TANGRAM_WORKER_ADAPTERS_ALPA_ALPA_SHARDING_PROBLEM_H_
 
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
+
 namespace tangram::alpa {
 
 // Cost of a forbidden strategy or pair of strategies.
-inline constexpr double kForbidden = std::numeric_limits<double>::infinity();
+inline constexpr double kForbidden = kInfinity;
 
 // An operator and its sharding strategies.
 struct ShardingNode {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+
+#include "common/base/infinity.h"
 
 namespace tangram::galvatron {
 namespace {
@@ -51,7 +52,7 @@ DegreeCosts::DegreeCosts(const SliceLayers& layers,
 
 // Returns  min over kinds and choices of (added seconds) / (freed bytes).
 double DegreeCosts::LeastSecondsPerByte() const {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   for (const CostsByChoice& costs : costs_) {
     for (const LayerCost& cost : costs) {
       const double freed_bytes =
@@ -229,7 +230,7 @@ std::vector<LayerRecompute> DegreeCosts::ChoicesOf(LayerRange range,
 }
 
 double DegreeCosts::LeastBytesOver(LayerRange range, int in_flight) const {
-  double least_bytes = std::numeric_limits<double>::infinity();
+  double least_bytes = kInfinity;
   for (const LayerRecompute recompute : kLayerRecomputes) {
     const std::vector<LayerRecompute> alike(range.size(), recompute);
     least_bytes =

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/infinity.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/search/stage_cuts.h"
@@ -12,7 +13,7 @@
 namespace tangram::galvatron {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kInfinity;
 
 // Margins on the known lower bound within which plans are looked for. They
 // change only the time of the search.

@@ -1,15 +1,15 @@
 #include "worker/adapters/galvatron/galvatron_stages.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "common/base/infinity.h"
 
 namespace tangram::galvatron {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kInfinity;
 
 bool IsFaster(const StageOption& a, const StageOption& b) {
   return a.seconds() < b.seconds();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "common/base/infinity.h"
+
 namespace tangram::mist {
 namespace {
 
@@ -32,7 +34,7 @@ bool ByFigures(const Label& a, const Label& b) {
 // sorted.
 void KeepFront(std::vector<Label>& labels) {
   std::stable_sort(labels.begin(), labels.end(), ByFigures);
-  double least_span_s = std::numeric_limits<double>::infinity();
+  double least_span_s = kInfinity;
   const auto worse = [&](const Label& label) {
     if (label.span_s >= least_span_s) return true;
     least_span_s = label.span_s;

@@ -1,11 +1,11 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_MIST_INTER_STAGE_H_
 #define TANGRAM_WORKER_ADAPTERS_MIST_INTER_STAGE_H_
 
-#include <limits>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/domain/closed_form.h"
 
 // Mist's inter-stage tuning (2503.19050). Chooses the layers of each stage of a
@@ -41,7 +41,7 @@ struct InterStageProblem {
   int num_stages = 0;
   absl::FunctionRef<StageOption(int stage, int begin, int end)> option;
   // Upper bound on the time of every stage.
-  double slowest_bound_s = std::numeric_limits<double>::infinity();
+  double slowest_bound_s = kInfinity;
 };
 
 struct StageChoice {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "common/domain/plan_merits.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "worker/adapters/mist/inter_stage.h"
@@ -210,7 +210,7 @@ class Search {
   // Returns the least shortage of balanced splits under the choices that save
   // most memory.
   double LeastShort(absl::Span<const EqualStages> layouts) {
-    double least_short = std::numeric_limits<double>::infinity();
+    double least_short = kInfinity;
     for (const EqualStages& layout : layouts) {
       StagePolicies& stages = StagesOf(layout.gpus_per_stage);
       for (const auto& degrees : stages.degrees()) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "common/domain/plan_merits.h"
 #include "common/parallelizer/keep_within.h"
 #include "common/parallelizer/plan_figures.h"
@@ -37,7 +37,7 @@ void EstimatePlans(const ModelSlice& slice, const IslandSpec& island,
                    const ParallelizeOptions& options, SlicePlanSet& answer) {
   if (answer.plans.empty()) return;
   const PlanEstimator estimator(slice, island, options);
-  double least_short = std::numeric_limits<double>::infinity();
+  double least_short = kInfinity;
   std::vector<SlicePlan> fitting;
   for (SlicePlan& plan : answer.plans) {
     const double bytes_short = Estimate(estimator, plan);

@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/infinity.h"
 
 namespace tangram {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kInfinity;
 
 using Label = LayerFrontier::Label;
 

@@ -2,11 +2,11 @@
 #define TANGRAM_WORKER_ADAPTERS_SEARCH_LAYER_FRONTIER_H_
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 
 namespace tangram {
 
@@ -17,8 +17,7 @@ struct LayerChoice {
 };
 
 // A choice that the layer does not have.
-inline constexpr LayerChoice kNoLayerChoice = {
-    .seconds = std::numeric_limits<double>::infinity()};
+inline constexpr LayerChoice kNoLayerChoice = {.seconds = kInfinity};
 
 // The layer-wise dynamic program over memory of Galvatron (2211.13878). Each
 // layer is run in one of a few ways. Changing from one way to the next costs

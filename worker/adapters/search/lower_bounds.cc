@@ -1,8 +1,8 @@
 #include "worker/adapters/search/lower_bounds.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "common/base/infinity.h"
 #include "common/cost/stage_cost.h"
 #include "worker/adapters/search/layer_recompute.h"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr double kRounding = 1 - 1e-9;
 
 // No plan seen yet.
-constexpr double kNothingYet = std::numeric_limits<double>::infinity();
+constexpr double kNothingYet = kInfinity;
 
 // The least bytes of the layer's model state on a GPU: under ZeRO 3, and scaled
 // by the measured share of the model's figure where a profile has measured

@@ -1,7 +1,8 @@
 #include "worker/adapters/search/split_layers.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "common/base/infinity.h"
 
 namespace tangram {
 namespace {
@@ -61,7 +62,7 @@ class Splitter {
   // layer.
   bool FitsWithinBound() {
     reach_.clear();
-    double next_bound = std::numeric_limits<double>::infinity();
+    double next_bound = kInfinity;
     int begin = 0;
     for (int stage = 0; stage < num_stages_; ++stage) {
       int end = begin;

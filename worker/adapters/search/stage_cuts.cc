@@ -1,12 +1,13 @@
 #include "worker/adapters/search/stage_cuts.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "common/base/infinity.h"
 
 namespace tangram {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kInfinity;
 
 // Fills a dynamic program from the last stage to the first. at(i, b) is the
 // best value of stages i to the last with the layers from b on:

@@ -40,7 +40,7 @@ class MakePlanRequestTest : public ::testing::Test {
 TEST_F(MakePlanRequestTest, FillsInDefaults) {
   ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
 
-  EXPECT_EQ(request.cluster.num_gpus(), 10);
+  EXPECT_EQ(request.cluster->num_gpus(), 10);
   EXPECT_EQ(request.model.num_layers(), 26);  // 24 + embedding + head.
   EXPECT_EQ(request.training.global_batch_size, 128);
   EXPECT_EQ(request.training.sequence_length, 2048);
@@ -106,7 +106,7 @@ TEST_F(MakePlanRequestTest, TakesPartOfTheClusterAndModel) {
   options_.training.sequence_length = 512;
   ASSERT_OK_AND_ASSIGN(const PlanRequest request, MakePlanRequest(options_));
 
-  EXPECT_EQ(request.cluster.num_gpus(), 4);
+  EXPECT_EQ(request.cluster->num_gpus(), 4);
   EXPECT_EQ(request.model.num_layers(), 10);
   EXPECT_EQ(request.training.sequence_length, 512);
 }

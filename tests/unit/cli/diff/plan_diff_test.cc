@@ -45,7 +45,7 @@ PlanFile TwoStages(int cut = 3) {
 
 TEST(DiffPlansTest, FindsNothingInEqualPlans) {
   PlanFile other = TwoStages();
-  other.cluster.name = other.model.name = "another name";
+  other.cluster.MakeOwn().name = other.model.name = "another name";
   other.provenance.wall_s = 100;
   other.result.plan->stages[0].made_by = "somebody else";
   const PlanDiff diff = DiffPlans(TwoStages(), other);

@@ -17,7 +17,7 @@ using testing::TestGroup;
 
 std::vector<std::string> NodesOf(const PlanRequest& request) {
   std::vector<std::string> names;
-  for (const Node& node : request.cluster.nodes) names.push_back(node.name);
+  for (const Node& node : request.cluster->nodes) names.push_back(node.name);
   return names;
 }
 

@@ -31,7 +31,7 @@ TEST(AnsweredRequestTest, APlanComesWithItsRequestAndItsExplanation) {
 
   const PlanFile file = AnsweredRequest(request, result);
 
-  EXPECT_EQ(file.cluster.name, request.cluster.name);
+  EXPECT_EQ(file.cluster->name, request.cluster->name);
   EXPECT_EQ(file.model.layers, request.model.layers);
   EXPECT_EQ(file.training, request.training);
   EXPECT_EQ(file.constraints, request.constraints);

@@ -97,7 +97,7 @@ TEST(PlanFileTest, SurvivesTheRoundTrip) {
   EXPECT_EQ(decoded.result.plan, file.result.plan);
   EXPECT_EQ(decoded.model.layers, file.model.layers);
   EXPECT_EQ(decoded.training, file.training);
-  EXPECT_EQ(decoded.cluster.links, file.cluster.links);
+  EXPECT_EQ(decoded.cluster->links, file.cluster->links);
   EXPECT_EQ(decoded.provenance, file.provenance);
   // Compares as text, because some parts have no operator==.
   EXPECT_EQ(*PlanFileToJson(decoded), text);
@@ -111,7 +111,7 @@ TEST(PlanFileTest, IsTheJsonOfItsMessage) {
   file.cluster = TestCluster({{"a", 2, 4, TestDevice("A")},
                               {like_links, 1, 8, TestDevice("B")},
                               {"c", 3, 2, TestDevice("C")}});
-  file.cluster.name = like_links;
+  file.cluster.MakeOwn().name = like_links;
   ASSERT_OK_AND_ASSIGN(const std::string compact,
                        MessageToJson(ToProto(file), DefaultValues::kWrite));
   ASSERT_OK_AND_ASSIGN(const std::string text, PlanFileToJson(file));

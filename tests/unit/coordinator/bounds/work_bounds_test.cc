@@ -13,7 +13,7 @@ namespace {
 // (2 GPUs): their mean is 12, so c = 2/3 and 4/3, N / c = 6 and 1.5. An atom
 // needs at least 10 bytes on island 0 and 20 on island 1, which have 35 and 45.
 WorkBounds FastAndSlow(int num_microbatches = 10) {
-  const std::vector<IslandCapacity> islands = {{4, 35}, {2, 45}};
+  const std::vector<IslandCapacity> islands = {{4, 35, 4}, {2, 45, 2}};
   const std::vector<std::vector<PerformanceProfile>> profiles = {
       std::vector<PerformanceProfile>(
           4, {.min_gpu_seconds = 8, .min_total_bytes = 10}),
@@ -60,7 +60,8 @@ TEST(WorkBoundsTest, SmallStagesRunOneAfterTheOther) {
 }
 
 TEST(WorkBoundsTest, AMicrobatchDoesNotRunOnAllIslandsAtOnce) {
-  const std::vector<IslandCapacity> islands = {{4, 35}, {4, 35}, {4, 35}};
+  const std::vector<IslandCapacity> islands = {
+      {4, 35, 4}, {4, 35, 4}, {4, 35, 4}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
       3, std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}));
   const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
@@ -70,7 +71,7 @@ TEST(WorkBoundsTest, AMicrobatchDoesNotRunOnAllIslandsAtOnce) {
 }
 
 TEST(WorkBoundsTest, ARestWithoutIslandsIsInNoPipeline) {
-  const std::vector<IslandCapacity> islands = {{4, 35}, {0, 0}};
+  const std::vector<IslandCapacity> islands = {{4, 35, 4}, {0, 0, 0}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
       2, std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}));
   for (const int num_microbatches : {1, 10}) {
@@ -99,7 +100,7 @@ TEST(WorkBoundsTest, WorkShareIsRelativeToTheModel) {
 }
 
 TEST(WorkBoundsTest, ProfilesWithoutTimesBoundNothing) {
-  const std::vector<IslandCapacity> islands = {{4, 35}, {0, 0}};
+  const std::vector<IslandCapacity> islands = {{4, 35, 4}, {0, 0, 0}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
       2, std::vector<PerformanceProfile>(3));
   const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);

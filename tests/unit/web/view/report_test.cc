@@ -31,8 +31,9 @@ ReportedPlan ExamplePlan() {
   PlanFile& file = reported.file;
   file.cluster = TestCluster(
       {{"a", 2, 4, TestDevice("T4")}, {"b", 1, 2, TestDevice("P4")}});
-  file.cluster.assumptions = {{"groups[0].memory", "16 GB", "catalogue: T4"},
-                              {"links[0].latency", "50 us", "default"}};
+  file.cluster.MakeOwn().assumptions = {
+      {"groups[0].memory", "16 GB", "catalogue: T4"},
+      {"links[0].latency", "50 us", "default"}};
   file.model = TestModel(4);
   file.training = TestTraining(/*global_batch_size=*/32);
   PipelinePlan plan{.pipeline_microbatch_size = 4};
@@ -206,8 +207,9 @@ TEST(ReportPageTest, HostileNamesStayText) {
       "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
   ReportedPlan reported = ExamplePlan();
   reported.name = kHostile;
-  reported.file.cluster.name = kHostile;
-  reported.file.cluster.nodes[0].name = kHostile;
+  Cluster& cluster = reported.file.cluster.MakeOwn();
+  cluster.name = kHostile;
+  cluster.nodes[0].name = kHostile;
   reported.file.model.name = kHostile;
   reported.file.result.notes = {kHostile};
   reported.file.result.plan->stages[0].made_by = kHostile;

@@ -145,7 +145,8 @@ TEST(JudgedPlannerTest, TheFasterProposalWinsWhateverThePlannerPredicts) {
 TEST(JudgedPlannerTest, NotesSayWhichGpusOfThePlanEmulateThePrecision) {
   PlanRequest request = TwoGpus(1e15);
   request.training.precision = Precision::kBf16;
-  request.cluster.nodes[0].device.peak_flops.bf16 = 0;
+  Cluster& cluster = request.cluster.MakeOwn();
+  cluster.nodes[0].device.peak_flops.bf16 = 0;
   Script script{.calls = {{{.plan = WholeModel()}}}};
   ASSERT_OK_AND_ASSIGN(const PlanResult result, PlanScript(request, script));
   EXPECT_THAT(result.notes,
@@ -247,7 +248,7 @@ TEST(JudgedPlannerTest, ATimeThatIsNotFiniteNeverWins) {
   for (const double launch_s : {std::numeric_limits<double>::infinity(),
                                 std::numeric_limits<double>::quiet_NaN()}) {
     PlanRequest request = TwoGpus(1e15);
-    DeviceSpec slow = request.cluster.nodes[1].device;
+    DeviceSpec slow = request.cluster->nodes[1].device;
     slow.efficiency.kernel_launch_s = launch_s;
     request.cluster = testing::TestCluster(
         {{.name = "a", .gpus_per_node = 1, .device = testing::TestDevice()},

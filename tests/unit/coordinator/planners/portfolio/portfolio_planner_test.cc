@@ -451,7 +451,8 @@ TEST(RefusedRuntimeTest, NamesAllObstaclesAndWhatToDo) {
   request.constraints.runtime = "galvatron";
   request.constraints.tp_degrees = {{.value = 1}};
   request.training.optimizer = Optimizer::kSgd;
-  for (Node& node : request.cluster.nodes) {
+  Cluster& cluster = request.cluster.MakeOwn();
+  for (Node& node : cluster.nodes) {
     node.device.supports_flash_attention = false;
   }
   ASSERT_OK_AND_ASSIGN(

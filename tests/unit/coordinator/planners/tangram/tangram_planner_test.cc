@@ -488,16 +488,17 @@ TEST(TangramPlannerTest, OnlyGpusOfEqualMemoryProveThatNoShardingFits) {
   EXPECT_THAT(result.limits, IsEmpty());
 
   // The second node has 17 GB, and their island counts 16.5 GB twice.
-  request.cluster =
+  Cluster cluster =
       testing::TestCluster({{.name = "fast",
                              .num_nodes = 2,
                              .gpus_per_node = 1,
                              .device = testing::TestDevice("FAST")},
                             {.name = "slow",
                              .gpus_per_node = 1,
-                             .device = request.cluster.nodes[1].device}});
-  request.cluster.nodes[0].device.memory_bytes = 16.5e9;
-  request.cluster.nodes[1].device.memory_bytes = 17e9;
+                             .device = request.cluster->nodes[1].device}});
+  cluster.nodes[0].device.memory_bytes = 16.5e9;
+  cluster.nodes[1].device.memory_bytes = 17e9;
+  request.cluster = std::move(cluster);
   source.min_total_bytes = 8.2e9;  // 49.2 GB; 49 GB counted, 49.5 GB in all.
   ASSERT_OK_AND_ASSIGN(result, Plan(request, source));
   EXPECT_THAT(result.infeasible->reason,
@@ -527,7 +528,9 @@ TEST(TangramPlannerTest, GroupsOfAtomsProveNothing) {
 TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
   PlanRequest request = FastAndSlow();
   request.model = testing::TestModel(3000);
-  for (Node& node : request.cluster.nodes) node.device.memory_bytes = 1e15;
+  for (Node& node : request.cluster.MakeOwn().nodes) {
+    node.device.memory_bytes = 1e15;
+  }
   FakeSlicePlanSource source;
   source.seconds_per_layer = SlowIsHalfAsFast;
   ASSERT_OK_AND_ASSIGN(const PlanResult result, Plan(request, source));
