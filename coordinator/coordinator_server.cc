@@ -52,8 +52,8 @@ constexpr double kStopTimeoutS = 5;
 // Looks about once a second for changes by other coordinators.
 constexpr int kTicksBetweenLooks = 4;
 // Plans and large messages are freed in small pieces, which the allocator
-// keeps. Giving them back to the system takes milliseconds, so it is done every
-// 5 s.
+// keeps. Giving them back to the system takes milliseconds, so it is done when
+// a plan has ended and every 5 s.
 constexpr int kTicksBetweenTrims = 20;
 // Jobs deleted at once. So few hardly delay other calls of the store.
 constexpr int kForgottenJobs = 100;
@@ -269,7 +269,8 @@ class Server : public CoordinatorServer {
     Mutex mutex;
     StoppableConditionVariable wake;
     const MutexLock lock(mutex);
-    int64_t ticks = -1;  // So that the first tick sets the gauges.
+    int64_t ticks = -1;   // So that the first tick sets the gauges.
+    int64_t trimmed = 0;  // Plans that had ended at the last trim.
     while (!stop.stop_requested()) {
       pool_.Tick();
       if (++ticks % kTicksBetweenLooks == 0) {
@@ -278,7 +279,9 @@ class Server : public CoordinatorServer {
         SetGauges();
         LookAtJobs();
       }
-      if (ticks % kTicksBetweenTrims == 0) malloc_trim(0);
+      const int64_t ended = executor_.num_ended();
+      if (ended > trimmed || ticks % kTicksBetweenTrims == 0) malloc_trim(0);
+      trimmed = ended;
       wake.WaitFor(mutex, stop, kTickInterval, [] { return false; });
     }
   }

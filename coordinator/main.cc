@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +21,7 @@
 #include "common/obs/metrics.h"
 #include "common/obs/termination.h"
 #include "common/security/channel.h"
+#include "common/sync/mutex.h"
 #include "coordinator/coordinator_server.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:7070",
@@ -250,17 +251,17 @@ absl::Status Purge() {
 class Failure {
  public:
   void Set(const absl::Status& status) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     status_ = status;
   }
   absl::Status Get() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return status_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  absl::Status status_;
+  mutable Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 absl::Status RunCoordinator() {

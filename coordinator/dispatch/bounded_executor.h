@@ -1,15 +1,16 @@
 #ifndef TANGRAM_COORDINATOR_DISPATCH_BOUNDED_EXECUTOR_H_
 #define TANGRAM_COORDINATOR_DISPATCH_BOUNDED_EXECUTOR_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 
@@ -33,19 +34,24 @@ class BoundedExecutor {
 
   int num_running();
   int num_waiting();
+  int64_t num_ended();  // Jobs, since the start.
 
  private:
   void Work();
-  bool IsIdle() const { return waiting_.empty() && num_running_ == 0; }
+  bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return waiting_.empty() && num_running_ == 0;
+  }
 
   const size_t max_waiting_;
-  std::mutex mutex_;
-  std::condition_variable work_available_;
-  std::condition_variable idle_;
-  std::deque<std::pair<JobId, std::function<void()>>> waiting_;
-  size_t num_running_ = 0;
-  JobId last_id_ = 0;
-  bool closed_ = false;
+  Mutex mutex_;
+  ConditionVariable work_available_;
+  ConditionVariable idle_;
+  std::deque<std::pair<JobId, std::function<void()>>> waiting_
+      ABSL_GUARDED_BY(mutex_);
+  size_t num_running_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t num_ended_ ABSL_GUARDED_BY(mutex_) = 0;
+  JobId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/parallelizer/query.h"
+#include "common/sync/mutex.h"
 
 namespace tangram {
 namespace {
@@ -23,26 +24,27 @@ absl::Status RunInOrder(int num_threads, int count,
                         const SlicePlanSource::Progress& progress) {
   std::atomic<int> next = 0;
   std::atomic<bool> failed = false;
-  std::mutex mutex;  // Guards what follows and serialises `progress`.
-  int done = 0;
-  int first_failure = count;
-  absl::Status error;
+  struct {
+    Mutex mutex;  // Serialises `progress` too.
+    int done ABSL_GUARDED_BY(mutex) = 0;
+    int first_failure ABSL_GUARDED_BY(mutex) = 0;
+    absl::Status error ABSL_GUARDED_BY(mutex);
+  } outcome;
   const auto work = [&](int thread) {
     while (!failed) {
       const int index = next++;
       if (index >= count) return;
       absl::Status status = task(index, thread);
-      std::lock_guard lock(mutex);
+      const MutexLock lock(outcome.mutex);
       if (!status.ok()) {
-        failed = true;
-        if (index < first_failure) {
-          first_failure = index;
-          error = std::move(status);
+        if (!failed.exchange(true) || index < outcome.first_failure) {
+          outcome.first_failure = index;
+          outcome.error = std::move(status);
         }
         continue;
       }
-      ++done;
-      if (progress) progress(done, count);
+      ++outcome.done;
+      if (progress) progress(outcome.done, count);
     }
   };
 
@@ -52,7 +54,8 @@ absl::Status RunInOrder(int num_threads, int count,
   }
   work(0);
   helpers.clear();  // Joins.
-  return error;
+  const MutexLock lock(outcome.mutex);
+  return outcome.error;
 }
 
 class LocalSlicePlanSource : public SlicePlanSource {
