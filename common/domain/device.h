@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/fingerprint.h"
+#include "common/base/shared_list.h"
 #include "common/domain/measurements.h"
 
 namespace tangram {
@@ -111,10 +112,13 @@ struct DeviceSpec {
   CollectiveLibrary collective_library = CollectiveLibrary::kNccl;
   HostLink host;
   DeviceEfficiency efficiency;
-  std::vector<MeasuredOperator> measured;      // Sorted by key.
-  std::vector<MeasuredLayer> measured_layers;  // Sorted by key, then samples.
+  // Many nodes, islands and stages have the same device, and measurements may
+  // take megabytes.
+  SharedList<MeasuredOperator> measured;  // Sorted by key.
+  // Sorted by key, then samples.
+  SharedList<MeasuredLayer> measured_layers;
   // Between devices of this type. Sorted by operation, ranks, nodes.
-  std::vector<MeasuredCollective> collectives;
+  SharedList<MeasuredCollective> collectives;
 
   bool operator==(const DeviceSpec&) const = default;
 };

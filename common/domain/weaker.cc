@@ -104,6 +104,12 @@ std::vector<MeasuredCollective> SlowerOfBoth(
   return both;
 }
 
+// Equal lists stay shared.
+template <typename T>
+SharedList<T> Weaker(const SharedList<T>& a, const SharedList<T>& b) {
+  return a == b ? a : SharedList<T>(SlowerOfBoth(a, b));
+}
+
 }  // namespace
 
 DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b) {
@@ -117,9 +123,9 @@ DeviceSpec Weaker(const DeviceSpec& a, const DeviceSpec& b) {
           .collective_library = a.collective_library,
           .host = Weaker(a.host, b.host),
           .efficiency = Weaker(a.efficiency, b.efficiency),
-          .measured = SlowerOfBoth(a.measured, b.measured),
-          .measured_layers = SlowerOfBoth(a.measured_layers, b.measured_layers),
-          .collectives = SlowerOfBoth(a.collectives, b.collectives)};
+          .measured = Weaker(a.measured, b.measured),
+          .measured_layers = Weaker(a.measured_layers, b.measured_layers),
+          .collectives = Weaker(a.collectives, b.collectives)};
 }
 
 Link Weaker(const Link& a, const Link& b) {

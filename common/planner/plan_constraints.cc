@@ -21,15 +21,16 @@ std::string Describe(const LayerPin& pin) {
       OnIsland(pin.island));
 }
 
-// Appends one copy of `all` per element of the member, without that element.
+// Erases element `index` of `list`, if it has so many. Otherwise counts the
+// elements off `index`. Returns whether it has erased one.
 template <typename T>
-void AppendWithoutEach(const PlanConstraints& all,
-                       std::vector<T> PlanConstraints::*member,
-                       std::vector<PlanConstraints>& without) {
-  for (size_t i = 0; i < (all.*member).size(); ++i) {
-    std::vector<T>& rest = without.emplace_back(all).*member;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+bool EraseAt(size_t& index, std::vector<T>& list) {
+  if (index < list.size()) {
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(index));
+    return true;
   }
+  index -= list.size();
+  return false;
 }
 
 }  // namespace
@@ -59,18 +60,16 @@ std::vector<std::string> DescribeConstraints(
   return all;
 }
 
-std::vector<PlanConstraints> WithoutEach(const PlanConstraints& constraints) {
-  std::vector<PlanConstraints> without;
-  AppendWithoutEach(constraints, &PlanConstraints::exclude_nodes, without);
-  AppendWithoutEach(constraints, &PlanConstraints::exclude_islands, without);
-  AppendWithoutEach(constraints, &PlanConstraints::tp_degrees, without);
-  AppendWithoutEach(constraints, &PlanConstraints::dp_degrees, without);
-  AppendWithoutEach(constraints, &PlanConstraints::max_stages, without);
-  AppendWithoutEach(constraints, &PlanConstraints::pins, without);
-  if (!constraints.runtime.empty()) {
-    without.emplace_back(constraints).runtime.clear();
+PlanConstraints Without(PlanConstraints constraints, size_t index) {
+  if (!EraseAt(index, constraints.exclude_nodes) &&
+      !EraseAt(index, constraints.exclude_islands) &&
+      !EraseAt(index, constraints.tp_degrees) &&
+      !EraseAt(index, constraints.dp_degrees) &&
+      !EraseAt(index, constraints.max_stages) &&
+      !EraseAt(index, constraints.pins)) {
+    constraints.runtime.clear();
   }
-  return without;
+  return constraints;
 }
 
 }  // namespace tangram

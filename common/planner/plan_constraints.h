@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COMMON_PLANNER_PLAN_CONSTRAINTS_H_
 #define TANGRAM_COMMON_PLANNER_PLAN_CONSTRAINTS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,9 @@ struct PlanConstraints {
 std::vector<std::string> DescribeConstraints(
     const PlanConstraints& constraints);
 
-// Returns one entry for each description of DescribeConstraints, in its order:
-// `constraints` without the described one.
-std::vector<PlanConstraints> WithoutEach(const PlanConstraints& constraints);
+// Returns `constraints` without the one of description `index` of
+// DescribeConstraints.
+PlanConstraints Without(PlanConstraints constraints, size_t index);
 
 }  // namespace tangram
 

@@ -102,13 +102,18 @@ int64_t NumMeasurements(const DeviceSpec& device) {
 }
 
 // Decodes the nodes. Checks the limits before it adds the nodes of a run,
-// because a short run may name many nodes, each with a copy of its device.
+// because a short run may name many nodes. They share the measurements of their
+// device.
 absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
   std::vector<DeviceSpec> devices;
+  int64_t num_measurements = 0;
   for (int i = 0; i < message.devices_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(
         DeviceSpec device,
         InField("devices", i, FromProto(message.devices(i))));
+    num_measurements += NumMeasurements(device);
+    TANGRAM_RETURN_IF_ERROR(
+        CheckCount("measurements", num_measurements, kMaxMeasurements));
     devices.push_back(std::move(device));
   }
   // Reserves what is needed, because a list that grows takes twice as much.
@@ -117,7 +122,6 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
   cluster.nodes.reserve(std::min(num_nodes, size_t{kMaxNodes}));
   std::set<absl::string_view> names;
   int64_t num_gpus = 0;
-  int64_t num_measurements = 0;
   for (int i = 0; i < message.nodes_size(); ++i) {
     const v1::NodeRun& run = message.nodes(i);
     TANGRAM_ASSIGN_OR_RETURN(
@@ -126,9 +130,6 @@ absl::Status DecodeNodes(const v1::Cluster& message, Cluster& cluster) {
     TANGRAM_RETURN_IF_ERROR(CheckCount(
         "nodes", cluster.nodes.size() + run.names_size(), kMaxNodes));
     num_gpus += int64_t{node.num_gpus} * run.names_size();
-    num_measurements += NumMeasurements(node.device) * run.names_size();
-    TANGRAM_RETURN_IF_ERROR(
-        CheckCount("measurements", num_measurements, kMaxMeasurements));
     for (const std::string& name : run.names()) {
       TANGRAM_RETURN_IF_ERROR(
           InField("nodes", i, CheckLength("names", name, kMaxNameBytes)));

@@ -181,10 +181,12 @@ absl::StatusOr<DeviceSpec> FromProto(const v1::DeviceSpec& message) {
       InField("efficiency", FromProto(message.efficiency())));
   TANGRAM_ASSIGN_OR_RETURN(device.host,
                            InField("host", FromProto(message.host())));
+  std::vector<MeasuredOperator> measured;
   for (int i = 0; i < message.measured_size(); ++i) {
-    TANGRAM_RETURN_IF_ERROR(InField(
-        "measured", i, AddMeasured(message.measured(i), device.measured)));
+    TANGRAM_RETURN_IF_ERROR(
+        InField("measured", i, AddMeasured(message.measured(i), measured)));
   }
+  device.measured = std::move(measured);
   TANGRAM_RETURN_IF_ERROR(MeasurementsFromProto(message, device));
   return device;
 }

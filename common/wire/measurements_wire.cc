@@ -149,16 +149,20 @@ void MeasurementsToProto(const DeviceSpec& device, v1::DeviceSpec& message) {
 
 absl::Status MeasurementsFromProto(const v1::DeviceSpec& message,
                                    DeviceSpec& device) {
+  std::vector<MeasuredLayer> layers;
   for (int i = 0; i < message.measured_layers_size(); ++i) {
-    TANGRAM_RETURN_IF_ERROR(InField(
-        "measured_layers", i,
-        AddInOrder(message.measured_layers(i), "key", device.measured_layers)));
+    TANGRAM_RETURN_IF_ERROR(
+        InField("measured_layers", i,
+                AddInOrder(message.measured_layers(i), "key", layers)));
   }
+  std::vector<MeasuredCollective> collectives;
   for (int i = 0; i < message.collectives_size(); ++i) {
     TANGRAM_RETURN_IF_ERROR(
         InField("collectives", i,
-                AddInOrder(message.collectives(i), "op", device.collectives)));
+                AddInOrder(message.collectives(i), "op", collectives)));
   }
+  device.measured_layers = std::move(layers);
+  device.collectives = std::move(collectives);
   return absl::OkStatus();
 }
 

@@ -81,7 +81,7 @@ void BoundedExecutor::Work() {
     {
       const MutexUnlock unlock(mutex_);
       job();
-      job = nullptr;  // What it holds may be large.
+      job = nullptr;  // It may hold much memory.
     }
     --num_running_;
     ++num_ended_;

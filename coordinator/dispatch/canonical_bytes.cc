@@ -72,6 +72,11 @@ void Append(std::string& bytes, const std::vector<T>& list) {
   for (const T& value : list) Append(bytes, value);
 }
 
+template <typename T>
+void Append(std::string& bytes, const SharedList<T>& list) {
+  Append(bytes, list.list());
+}
+
 template <typename... Fields>
 void AppendAll(std::string& bytes, const Fields&... fields) {
   (Append(bytes, fields), ...);

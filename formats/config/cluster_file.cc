@@ -82,10 +82,11 @@ absl::Status AddNodes(const GroupEntry& entry, int group_index,
                       absl::flat_hash_set<std::string>& names,
                       Cluster& cluster) {
   const NodeGroup& group = entry.group;
+  Node first = group.node;
+  first.group = group_index;
+  FitCollectives(first);
   for (int i = 0; i < group.num_nodes; ++i) {
-    Node node = group.node;
-    node.group = group_index;
-    FitCollectives(node);
+    Node node = first;
     node.name = group.node_names.empty() ? absl::StrCat(group.name, "-", i)
                                          : group.node_names[i];
     if (!names.insert(node.name).second) {

@@ -33,9 +33,10 @@ void SortAndKeepLatest(std::vector<T>& all) {
 }
 
 void AddOperator(const Profile& profile, const ProfileEntry& entry,
-                 const TrainingOptions& training, DeviceSpec& device) {
+                 const TrainingOptions& training,
+                 std::vector<MeasuredOperator>& operators) {
   for (const ProfilePoint& point : entry.points) {
-    device.measured.push_back(
+    operators.push_back(
         {.key = MeasurementKey(LayerOf(profile, entry), *entry.op,
                                entry.parallelism, point.samples, training),
          .forward_s = point.forward_s,
@@ -45,11 +46,11 @@ void AddOperator(const Profile& profile, const ProfileEntry& entry,
 
 // Replaces a layer that was measured before, with all its batch sizes.
 void AddLayer(const Profile& profile, const ProfileEntry& entry,
-              const TrainingOptions& training, DeviceSpec& device) {
+              const TrainingOptions& training,
+              std::vector<MeasuredLayer>& layers) {
   const Fingerprint key =
       LayerMeasurementKey(LayerOf(profile, entry), entry.parallelism, training,
                           entry.flash_attention);
-  std::vector<MeasuredLayer>& layers = device.measured_layers;
   layers.erase(std::remove_if(
                    layers.begin(), layers.end(),
                    [key](const MeasuredLayer& old) { return old.key == key; }),
@@ -69,22 +70,27 @@ void AddLayer(const Profile& profile, const ProfileEntry& entry,
 }  // namespace
 
 void AttachProfile(const Profile& profile, DeviceSpec& device) {
+  std::vector<MeasuredOperator> operators = device.measured.list();
+  std::vector<MeasuredLayer> layers = device.measured_layers.list();
+  std::vector<MeasuredCollective> collectives = device.collectives.list();
   for (const ProfileEntry& entry : profile.entries) {
     const TrainingOptions training = {.sequence_length = entry.sequence_length,
                                       .precision = entry.precision,
                                       .flash_attention = entry.flash_attention};
     if (entry.op.has_value()) {
-      AddOperator(profile, entry, training, device);
+      AddOperator(profile, entry, training, operators);
     } else {
-      AddLayer(profile, entry, training, device);
+      AddLayer(profile, entry, training, layers);
     }
   }
-  device.collectives.insert(device.collectives.end(),
-                            profile.collectives.begin(),
-                            profile.collectives.end());
-  SortAndKeepLatest(device.measured);
-  SortAndKeepLatest(device.measured_layers);
-  SortAndKeepLatest(device.collectives);
+  collectives.insert(collectives.end(), profile.collectives.begin(),
+                     profile.collectives.end());
+  SortAndKeepLatest(operators);
+  SortAndKeepLatest(layers);
+  SortAndKeepLatest(collectives);
+  device.measured = std::move(operators);
+  device.measured_layers = std::move(layers);
+  device.collectives = std::move(collectives);
   if (profile.context_bytes.has_value()) {
     device.efficiency.reserved_bytes = *profile.context_bytes;
   }
@@ -113,11 +119,19 @@ void AttachLinks(const Profile& profile, LinkScope scope, Cluster& cluster) {
 
 int AttachProfile(const Profile& profile, Cluster& cluster) {
   int num_nodes = 0;
+  // Nodes of one group are identical, and share what is attached.
+  std::vector<const Node*> attached(cluster.groups.size());
   for (Node& node : cluster.nodes) {
     if (node.device.type != profile.device) continue;
+    ++num_nodes;
+    const Node*& first = attached[node.group];
+    if (first != nullptr) {
+      node.device = first->device;
+      continue;
+    }
     AttachProfile(profile, node.device);
     FitCollectives(node);
-    ++num_nodes;
+    first = &node;
   }
   return num_nodes;
 }

@@ -1,5 +1,6 @@
 #include "formats/profile/fit_collectives.h"
 
+#include <utility>
 #include <vector>
 
 namespace tangram {
@@ -37,7 +38,8 @@ void Fit(const MeasuredCollective& whole_node, MeasuredCollective& table) {
 
 void FitCollectives(Node& node) {
   if (!SharesOneBus(node.intra_node)) return;
-  std::vector<MeasuredCollective>& tables = node.device.collectives;
+  if (node.device.collectives.empty()) return;
+  std::vector<MeasuredCollective> tables = node.device.collectives.list();
   for (MeasuredCollective& table : tables) {
     const bool smaller = table.op != CollectiveOp::kPointToPoint &&
                          table.nodes == 1 && table.ranks > 1 &&
@@ -47,6 +49,7 @@ void FitCollectives(Node& node) {
         FindCollective(tables, table.op, node.num_gpus, 1);
     if (whole_node != nullptr) Fit(*whole_node, table);
   }
+  node.device.collectives = std::move(tables);
 }
 
 }  // namespace tangram

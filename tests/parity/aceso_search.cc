@@ -147,17 +147,19 @@ IslandSpec IslandOf(const Setting& setting, int num_gpus) {
   device.memory_bandwidth_bytes_per_s = 900e9;
   device.efficiency.reserved_bytes = 0;
   device.efficiency.fragmentation = 0;
+  std::vector<MeasuredCollective> collectives;
   for (const CollectiveOp op :
        {CollectiveOp::kAllReduce, CollectiveOp::kAllGather,
         CollectiveOp::kReduceScatter}) {
     for (const int ranks : {2, 4, 8}) {
-      device.collectives.push_back(FreeCollective(op, ranks));
+      collectives.push_back(FreeCollective(op, ranks));
     }
   }
-  device.collectives.push_back(Transfers(setting.intra_node_mb_per_us, 1));
-  device.collectives.push_back(Transfers(setting.inter_node_mb_per_us, 2));
-  std::sort(device.collectives.begin(), device.collectives.end(),
+  collectives.push_back(Transfers(setting.intra_node_mb_per_us, 1));
+  collectives.push_back(Transfers(setting.inter_node_mb_per_us, 2));
+  std::sort(collectives.begin(), collectives.end(),
             [](const auto& a, const auto& b) { return ComesBefore(a, b); });
+  device.collectives = std::move(collectives);
   return island;
 }
 
@@ -171,17 +173,24 @@ Question::Question(const Setting& setting, const ModelWidth& width,
                  .flash_attention = false}),
       slice_(ModelOf(setting, width)),
       island_(IslandOf(setting, num_gpus)) {
-  for (const LayerRun& run : slice_.runs) AddMeasurements(run.layer);
-  DeviceSpec& device = island_.device;
-  std::sort(device.measured.begin(), device.measured.end(),
+  std::vector<MeasuredOperator> operators;
+  std::vector<MeasuredLayer> layers;
+  for (const LayerRun& run : slice_.runs) {
+    AddMeasurements(run.layer, operators, layers);
+  }
+  std::sort(operators.begin(), operators.end(),
             [](const MeasuredOperator& a, const MeasuredOperator& b) {
               return a.key < b.key;
             });
-  std::sort(device.measured_layers.begin(), device.measured_layers.end(),
+  std::sort(layers.begin(), layers.end(),
             [](const auto& a, const auto& b) { return ComesBefore(a, b); });
+  island_.device.measured = std::move(operators);
+  island_.device.measured_layers = std::move(layers);
 }
 
-void Question::AddMeasurements(const LayerSpec& layer) {
+void Question::AddMeasurements(const LayerSpec& layer,
+                               std::vector<MeasuredOperator>& operators,
+                               std::vector<MeasuredLayer>& layers) const {
   const std::vector<OpRange> ranges = RangesOf(layer);
   for (const auto& [shape, table] : setting_.operators) {
     const auto [samples, tp] = shape;
@@ -202,12 +211,12 @@ void Question::AddMeasurements(const LayerSpec& layer) {
           kept_mb += (k == kDropout ? 1.5 : 1) * table[k].activation_mb;
         }
       }
-      island_.device.measured.push_back(op);
+      operators.push_back(op);
       whole.forward_s += op.forward_s;
       whole.backward_s += op.backward_s;
     }
     whole.saved_bytes = kept_mb * kMb;
-    island_.device.measured_layers.push_back(whole);
+    layers.push_back(whole);
   }
 }
 

@@ -40,7 +40,9 @@ class Question {
                                 int64_t max_steps) const;
 
  private:
-  void AddMeasurements(const LayerSpec& layer);
+  void AddMeasurements(const LayerSpec& layer,
+                       std::vector<MeasuredOperator>& operators,
+                       std::vector<MeasuredLayer>& layers) const;
   void Search(TransferPayer payer, int microbatch, double memory_bytes,
               const std::set<int>& stage_counts, int64_t max_steps,
               std::map<int, ScoredPlan>& fastest) const;

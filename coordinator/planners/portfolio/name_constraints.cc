@@ -30,12 +30,11 @@ absl::Status NameConstraints(
   std::string& reason = result.infeasible->reason;
   const std::vector<std::string> described =
       DescribeConstraints(request.constraints);
-  const std::vector<PlanConstraints> without = WithoutEach(request.constraints);
   PlanRequest relaxed = request;
   bool helped = false;
   bool is_proved = true;
-  for (size_t i = 0; i < std::min(without.size(), kMaxLeftOut); ++i) {
-    relaxed.constraints = without[i];
+  for (size_t i = 0; i < std::min(described.size(), kMaxLeftOut); ++i) {
+    relaxed.constraints = Without(request.constraints, i);
     TANGRAM_ASSIGN_OR_RETURN(const PlanResult other, plan(relaxed));
     is_proved &= other.limits.empty();
     if (!other.plan.has_value()) continue;

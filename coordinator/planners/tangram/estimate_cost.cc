@@ -70,6 +70,19 @@ int64_t BytesOf(const std::string& text) {
              : static_cast<int64_t>(text.capacity()) + 1;
 }
 
+// Returns the bytes of the measurements, which the nodes of a group share.
+int64_t BytesOfMeasurements(const DeviceSpec& device) {
+  int64_t bytes = static_cast<int64_t>(
+      device.measured.size() * sizeof(MeasuredOperator) +
+      device.measured_layers.size() * sizeof(MeasuredLayer) +
+      device.collectives.size() * sizeof(MeasuredCollective));
+  for (const MeasuredCollective& table : device.collectives) {
+    bytes +=
+        static_cast<int64_t>(table.points.size() * sizeof(CollectivePoint));
+  }
+  return bytes;
+}
+
 // Returns the bytes that building islands takes beside the nodes. With b =
 // min(nodes, kMaxBlocks), two tables of links between blocks, one after the
 // other, take 8·b² each.
@@ -123,14 +136,13 @@ int64_t BytesOfRequest(const PlanRequest& request) {
   for (const std::string& group : request.cluster->groups) {
     bytes += sizeof(group) + BytesOf(group);
   }
+  std::vector<bool> counted(request.cluster->groups.size());
   for (const Node& node : request.cluster->nodes) {
     const DeviceSpec& device = node.device;
-    bytes +=
-        static_cast<int64_t>(
-            sizeof(Node) + device.measured.size() * sizeof(MeasuredOperator) +
-            device.measured_layers.size() * sizeof(MeasuredLayer) +
-            device.collectives.size() * sizeof(MeasuredCollective)) +
-        BytesOf(node.name) + BytesOf(device.type);
+    bytes += static_cast<int64_t>(sizeof(Node)) + BytesOf(node.name) +
+             BytesOf(device.type);
+    if (!counted[node.group]) bytes += BytesOfMeasurements(device);
+    counted[node.group] = true;
   }
   return bytes;
 }

@@ -85,13 +85,15 @@ struct Setting {
   // Forgets the measurements.
   LayerCost Modelled(OpMask mask = kRecomputeNone) const {
     Setting plain = *this;
-    plain.device.measured_layers.clear();
+    plain.device.measured_layers = {};
     return plain.Estimate(mask);
   }
   void Measure(MeasuredLayer measured) {
     measured.key = LayerMeasurementKey(layer, parallelism, training,
                                        device.supports_flash_attention);
-    device.measured_layers.push_back(measured);
+    std::vector<MeasuredLayer> layers = device.measured_layers.list();
+    layers.push_back(measured);
+    device.measured_layers = std::move(layers);
   }
 };
 

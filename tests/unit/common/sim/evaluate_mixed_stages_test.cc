@@ -187,14 +187,16 @@ DeviceSpec MeasuredDevice(const CephaloGpu& gpu, const LayerSpec& layer,
   DeviceSpec device = testing::TestDevice(gpu.type);
   device.peak_flops = {.fp32 = 1e30, .fp16 = 1e30, .bf16 = 1e30, .fp8 = 1e30};
   device.memory_bandwidth_bytes_per_s = 1e30;
+  std::vector<MeasuredLayer> layers;
   for (const int samples : {1, 64}) {
-    device.measured_layers.push_back(
+    layers.push_back(
         {.key = LayerMeasurementKey(layer, StageParallelism(), training,
                                     /*flash_attention=*/true),
          .samples = samples,
          .forward_s = gpu.forward.At(samples) / 1e3,
          .backward_s = gpu.backward.At(samples) / 1e3});
   }
+  device.measured_layers = std::move(layers);
   return device;
 }
 

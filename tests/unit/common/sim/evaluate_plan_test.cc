@@ -281,7 +281,7 @@ TEST(EvaluatePlanTest, UsesMeasuredLayersAndCollectivesOfTheDevices) {
             4 + modelled.stages[0].forward_s);
   EXPECT_GT(in.Evaluate().measured_fraction, 0.9);
 
-  device.measured_layers.clear();
+  device.measured_layers = {};
   device.collectives = {
       {.op = CollectiveOp::kAllReduce, .ranks = 2, .points = {{1, 100}}}};
   EXPECT_GT(in.Evaluate().stages[0].collective_s, 100);

@@ -72,27 +72,33 @@ class RandomValues {
                        Efficiency(), Efficiency(), Efficiency(), Rate(),
                        Efficiency()}};
     Fingerprint key = 0;
+    std::vector<MeasuredOperator> operators;
     for (int i = Int(0, 3); i > 0; --i) {
       key += Int(1, 1 << 30);
-      device.measured.push_back({key << 30, Seconds(), Seconds()});
+      operators.push_back({key << 30, Seconds(), Seconds()});
     }
+    std::vector<MeasuredLayer> layers;
     for (int i = Int(0, 3); i > 0; --i) {
       key += Int(1, 1 << 30);
-      device.measured_layers.push_back({.key = key << 30,
-                                        .samples = Int(1, 64),
-                                        .forward_s = Seconds(),
-                                        .backward_s = Seconds(),
-                                        .collectives_included = Bool(),
-                                        .saved_bytes = MaybeSeconds(),
-                                        .optimizer_s = MaybeSeconds(),
-                                        .state_bytes = MaybeSeconds()});
+      layers.push_back({.key = key << 30,
+                        .samples = Int(1, 64),
+                        .forward_s = Seconds(),
+                        .backward_s = Seconds(),
+                        .collectives_included = Bool(),
+                        .saved_bytes = MaybeSeconds(),
+                        .optimizer_s = MaybeSeconds(),
+                        .state_bytes = MaybeSeconds()});
     }
+    std::vector<MeasuredCollective> collectives;
     for (int op = 0; op < Int(0, 5); ++op) {
-      device.collectives.push_back({.op = static_cast<CollectiveOp>(op),
-                                    .ranks = Int(2, 64),
-                                    .nodes = Int(1, 8),
-                                    .points = {{Rate(), Seconds()}}});
+      collectives.push_back({.op = static_cast<CollectiveOp>(op),
+                             .ranks = Int(2, 64),
+                             .nodes = Int(1, 8),
+                             .points = {{Rate(), Seconds()}}});
     }
+    device.measured = std::move(operators);
+    device.measured_layers = std::move(layers);
+    device.collectives = std::move(collectives);
     return device;
   }
 
