@@ -32,7 +32,9 @@ v1::Adapter ToProto(const AdapterInfo& adapter) {
 absl::StatusOr<AdapterInfo> FromProto(const v1::Adapter& message) {
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckName("name", message.name()),
-                  CheckLength("version", message.version(), kMaxNameBytes)}));
+                  CheckLength("version", message.version(), kMaxNameBytes),
+                  CheckPrintable("name", message.name()),
+                  CheckPrintable("version", message.version())}));
   const v1::ParallelizerFeatures& features = message.features();
   return AdapterInfo{
       .id = {.name = message.name(), .version = message.version()},

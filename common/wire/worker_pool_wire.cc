@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
@@ -169,8 +170,12 @@ bool IsError(const v1::Answer& message) {
 
 absl::StatusOr<Answer> DecodeAnswer(const v1::Answer& message) {
   if (IsError(message)) {
+    const std::string& reason = message.error().message();
+    // Logs and callers quote it.
     return absl::Status(static_cast<absl::StatusCode>(message.error().code()),
-                        message.error().message());
+                        absl::StripAsciiWhitespace(reason).empty()
+                            ? "no reason given"
+                            : reason);
   }
   absl::StatusOr<Answer> answer = DecodeResult(message);
   if (answer.ok()) return answer;

@@ -198,7 +198,10 @@ class JobService : public RawJobs {
                                parts_.store.CountUnfinished(tenant));
       TANGRAM_RETURN_IF_ERROR(parts_.quota.CheckJobs(tenant, unfinished));
     }
-    return parts_.store.Submit(job);
+    TANGRAM_ASSIGN_OR_RETURN(Job kept, parts_.store.Submit(job));
+    // Whoever does not wait for the job must learn that it will never run.
+    if (absl::IsDataLoss(kept.error)) return kept.error;
+    return kept;
   }
 
   absl::StatusOr<v1::ListJobsResponse> List(const v1::ListJobsRequest& request,

@@ -38,9 +38,7 @@ absl::StatusOr<AdapterInfo> DecodeAdapter(const v1::Adapter& message) {
   TANGRAM_ASSIGN_OR_RETURN(AdapterInfo adapter, FromProto(message));
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckLength("name", adapter.id.name, kMaxAdapterTextBytes),
-       CheckLength("version", adapter.id.version, kMaxAdapterTextBytes),
-       CheckPrintable("name", adapter.id.name),
-       CheckPrintable("version", adapter.id.version)}));
+       CheckLength("version", adapter.id.version, kMaxAdapterTextBytes)}));
   return adapter;
 }
 

@@ -102,15 +102,17 @@ struct JobFilter {
 //
 // Every call is atomic and, once it has returned, durable. Errors: kNotFound
 // for an unknown id; kResourceExhausted or kUnavailable if the database cannot
-// be written. An error means that nothing was changed, unless a connection was
-// lost just after the change. Every call may therefore be repeated.
-// Thread-safe.
+// be written; kDataLoss if it is damaged as a whole. A job whose row is damaged
+// is no error: it is one that failed with kDataLoss. An error means that
+// nothing was changed, unless a connection was lost just after the change.
+// Every call may therefore be repeated. Thread-safe.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Adds a queued job. If the id exists with the same request, returns the
-  // stored job unchanged. With another request, returns kAlreadyExists.
+  // Adds a queued job. If the id exists with the same request, or its job is
+  // damaged, returns the stored job unchanged. With another request, returns
+  // kAlreadyExists.
   virtual absl::StatusOr<Job> Submit(const Job& job) = 0;
   virtual absl::StatusOr<Job> Get(const std::string& id) = 0;
   virtual absl::StatusOr<JobPulse> Pulse(const std::string& id) = 0;

@@ -85,8 +85,10 @@ class SqlJobStore : public JobStore {
         {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
          queued.submitted_s, Blob{submit_seal}, Blob{row_seal}}));
     TANGRAM_ASSIGN_OR_RETURN(StoredJob kept, FindWhole(job.id));
-    if (kept.is_damaged) return kept.job.error;
-    if (kept.job.request == job.request) return kept.job;
+    // What a damaged one asked is unknown, also once it has ended.
+    if (absl::IsDataLoss(kept.job.error) || kept.job.request == job.request) {
+      return kept.job;
+    }
     return absl::AlreadyExistsError(absl::StrCat(
         "job_id: \"", job.id, "\" is another request; expected a new id"));
   }

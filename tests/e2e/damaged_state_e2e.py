@@ -222,6 +222,10 @@ class DamagedStateTest(Folder):
         for name in ["waiting", "flagged", "stuck", *names[:-1]]:
             self.fails(INTERNAL, f'job "{name}" is damaged in the database: ',
                        "job", "watch", name, *on)
+            # Neither a plan nor a new job under the name; the coordinator
+            # goes on.
+            self.fails(INTERNAL, f'job "{name}" is damaged in the database: ',
+                       "plan", *PLAN, *on, "--job", name, "--detach")
         self.tangram("job", "watch", "sound", *on, "--output", "again.json")
         again, sound = (json.loads(self.read(name))["plan"]
                         for name in ("again.json", "sound.json"))

@@ -43,7 +43,7 @@ std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
     const bool in_node = TpFitsNode(tp, num_gpus, island.gpus_per_node);
     if (in_node) all.push_back({.tp = tp});
     if (!extra.tp_2d || !(in_node || tp % island.gpus_per_node == 0)) continue;
-    for (int tp_y = 2; tp_y <= tp; tp_y *= 2) {
+    for (int tp_y = 2; tp_y <= tp && tp % tp_y == 0; tp_y *= 2) {
       if (limits.AllowsTp2d(tp, tp_y) &&
           TpFitsNode(tp / tp_y, num_gpus, island.gpus_per_node)) {
         all.push_back({.tp = tp, .tp_y = tp_y});

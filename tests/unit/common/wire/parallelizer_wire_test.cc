@@ -46,6 +46,14 @@ TEST(ParallelizerWireTest, AdaptersSurviveTheRoundTrip) {
   }
 }
 
+TEST(ParallelizerWireTest, AdaptersAreCalledWhatCanBePrinted) {
+  constexpr absl::StatusCode kBad = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(FromProto(ToProto(AdapterInfo{.id = {"evil\n", "1"}})),
+              StatusIs(kBad, HasSubstr("name: \"evil\\n\"; expected no")));
+  EXPECT_THAT(FromProto(ToProto(AdapterInfo{.id = {"evil", "\x1b[2J"}})),
+              StatusIs(kBad, HasSubstr("version: ")));
+}
+
 TEST(ParallelizerWireTest, BadContextsAreRefusedByFieldPath) {
   v1::PairContext message =
       ToProto(PairContext{.training = RandomValues(1).Training(),

@@ -109,6 +109,11 @@ TEST(WorkerPoolWireTest, AnswersSurviveTheRoundTrip) {
 TEST(WorkerPoolWireTest, ErrorsSurviveTheRoundTrip) {
   const absl::Status error = absl::UnimplementedError("no experts");
   EXPECT_EQ(Sent(absl::StatusOr<Answer>(error)).status(), error);
+  for (const char* nothing : {"", " \n"}) {
+    EXPECT_EQ(
+        Sent(absl::StatusOr<Answer>(absl::UnknownError(nothing))).status(),
+        absl::UnknownError("no reason given"));
+  }
 }
 
 TEST(WorkerPoolWireTest, AMessageWithoutAnAnswerIsTheWorkersFault) {

@@ -10,12 +10,14 @@
 #include "gtest/gtest.h"
 #include "tests/testing/http_get.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/coordinator/store/test_database.h"
 
 namespace tangram {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::StatusIs;
 
 class MeasuredJobStoreTest : public ::testing::Test {
  protected:
@@ -111,6 +113,28 @@ TEST(DamagedJobStoreTest, TheFirstSignOfDamageIsTold) {
   EXPECT_FALSE(store->CountWaiting().ok());
   EXPECT_FALSE(store->Get("a").ok());
   EXPECT_EQ(told, 1);
+}
+
+TEST(DamagedJobStoreTest, ADamagedRowIsAFailedJobAndNoDamageOfTheDatabase) {
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const auto database, OpenSqliteDatabase(":memory:"));
+  ASSERT_OK_AND_ASSIGN(
+      auto jobs, CreateSqlJobStore(
+                     std::make_unique<testing::BorrowedDatabase>(*database)));
+  const auto store = CreateMeasuredJobStore(
+      std::move(jobs), metrics, [] { return 0; },
+      [](const absl::Status& status) { ADD_FAILURE() << status; });
+  const Job job = {.id = "a", .request = "plan a"};
+  ASSERT_THAT(store->Submit(job), IsOk());
+  ASSERT_THAT(database->Run("UPDATE jobs SET request = 'plan b'"), IsOk());
+  // The call to cancel it ends it and seals its row.
+  for (const auto& told : {store->Submit(job), store->Get("a"),
+                           store->Cancel("a"), store->Submit(job)}) {
+    ASSERT_THAT(told, IsOk());
+    EXPECT_EQ(told->state, JobState::kFailed);
+    EXPECT_THAT(told->error,
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("\"a\"")));
+  }
 }
 
 }  // namespace

@@ -35,6 +35,11 @@ SplitLimits DenseLimits(int pipeline_microbatch_size) {
                      TrainingWith(512));
 }
 
+IslandSpec WithTp(IslandSpec island, int tp_degree) {
+  island.limits.tp_degree = tp_degree;
+  return island;
+}
+
 EqualStages Layout(int num_stages, int gpus_per_stage) {
   return {.num_stages = num_stages, .gpus_per_stage = gpus_per_stage};
 }
@@ -177,6 +182,14 @@ TEST(ParallelismsOfTest, TensorsAreSplitInTwoDimensionsWhereAsked) {
               ElementsAre(Tp2d(4, 2), Tp2d(2, 4), Tp2d(1, 8)));
   EXPECT_THAT(StageSizes(TestIsland(2, 4), DenseLimits(1), extra),
               ElementsAre(1, 2, 4, 8));
+  // 2 does not divide 3, and 4 does not divide 6. The model has 6 heads.
+  LayerSpec layer = TestModel(1).layers[1];
+  layer.num_heads = layer.num_kv_heads = 6;
+  const SplitLimits six_heads({layer}, 1, TrainingWith(12));
+  EXPECT_THAT(ParallelismsOf(3, WithTp(TestIsland(1, 6), 3), six_heads, extra),
+              ElementsAre(Tp2d(3, 1)));
+  EXPECT_THAT(ParallelismsOf(6, WithTp(TestIsland(1, 6), 6), six_heads, extra),
+              ElementsAre(Tp2d(6, 1), Tp2d(3, 2)));
   // Groups of four would straddle nodes of six.
   EXPECT_THAT(ParallelismsOf(12, TestIsland(2, 6), DenseLimits(12), extra),
               Each(Field(&StageParallelism::tp_degree, ::testing::Le(2))));
