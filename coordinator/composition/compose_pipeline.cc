@@ -62,7 +62,7 @@ constexpr int kNarrowBeam = 32;
 // The work of preparing a hard search: that of the beam, and that of the table.
 // A unit of work takes as long as this many steps.
 constexpr int64_t kLeastWork = int64_t{1} << 14;
-constexpr int64_t kStepsPerWork = 32;
+constexpr int64_t kStepsPerWork = 16;
 constexpr int kBeamShrink = 4;
 
 // How a pass searches.

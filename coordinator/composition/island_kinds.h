@@ -23,12 +23,13 @@ class IslandKinds {
   // Returns the kind of an island, and the first island of a kind.
   int KindOf(int island) const { return kind_of_[island]; }
   int FirstOf(int kind) const { return kinds_[kind].first_island; }
-  // Returns how many islands of a kind the set with this index has.
-  int64_t Count(int64_t set, int kind) const {
-    return set / kinds_[kind].stride % (kinds_[kind].num_islands + 1);
-  }
-  // Returns what one island of the kind adds to the index of a set.
+  // Returns what one island of the kind, and one more than there are, add to
+  // the index of a set: sets have an island of the kind if their index modulo
+  // the span is at least the stride.
   int64_t StrideOf(int kind) const { return kinds_[kind].stride; }
+  int64_t SpanOf(int kind) const {
+    return kinds_[kind].stride * (kinds_[kind].num_islands + 1);
+  }
   // Returns the index of a set of islands, a bit each.
   int64_t SetOf(uint32_t islands) const;
 

@@ -38,18 +38,19 @@ JointBounds::JointBounds(const ComposeProblem& problem,
     if ((islands & problem.required_islands) != 0) continue;
     entries_[set_of_[islands]] = {.slowest_s = 0, .latency_s = {}};
   }
+  // Without levels, σ and λ for T = ∞.
   TakeSteps(problem, kinds, ending_at,
             [](const Entry& pair, const Entry& before, Entry& after) {
               after.slowest_s = std::min(
                   after.slowest_s, std::max(pair.slowest_s, before.slowest_s));
+              after.latency_s.back() =
+                  std::min(after.latency_s.back(),
+                           pair.latency_s.back() + before.latency_s.back());
             });
-  // A pipeline within the limit has no slower stage, since J ≥ B · max t.
-  const double least_s = entries_.back().slowest_s;
-  SetLevels(least_s, limit_s < kInfinity ? limit_s / num_microbatches_
-                                         : kUsualImbalance * least_s);
+  SetLevels(entries_.back(), limit_s);
   TakeSteps(problem, kinds, ending_at,
             [](const Entry& pair, const Entry& before, Entry& after) {
-              for (int j = 0; j < kLevels; ++j) {
+              for (int j = 0; j + 1 < kLevels; ++j) {
                 after.latency_s[j] =
                     std::min(after.latency_s[j],
                              pair.latency_s[j] + before.latency_s[j]);
@@ -57,11 +58,18 @@ JointBounds::JointBounds(const ComposeProblem& problem,
             });
 }
 
-// Sets levels at equal distances.
-void JointBounds::SetLevels(double least_s, double most_s) {
-  const double range_s = most_s > least_s ? most_s - least_s : 0;
+// Sets levels at equal distances, from the least slowest stage of all pipelines
+// to the most of those within the limit:
+//
+//   λ + (B − 1) max t ≤ limit.
+void JointBounds::SetLevels(const Entry& all, double limit_s) {
+  const double most_s =
+      limit_s < kInfinity && num_microbatches_ > 1
+          ? (limit_s - all.latency_s.back()) / (num_microbatches_ - 1)
+          : kUsualImbalance * all.slowest_s;
+  const double range_s = most_s > all.slowest_s ? most_s - all.slowest_s : 0;
   for (int j = 0; j < kLevels; ++j) {
-    levels_s_[j] = least_s + range_s * (j + 1) / kLevels;
+    levels_s_[j] = all.slowest_s + range_s * (j + 1) / kLevels;
     slower_than_s_[j] = j == 0 ? 0 : levels_s_[j - 1];
   }
   levels_s_.back() = kInfinity;
@@ -97,9 +105,11 @@ void JointBounds::TakeSteps(const ComposeProblem& problem,
       const Entry* const before = &entries_[RowOf(placed.atoms.begin)];
       Entry* const after = &entries_[RowOf(placed.atoms.end)];
       const size_t stride = kinds.StrideOf(kind);
-      for (size_t set = stride; set < num_sets_; ++set) {
-        if (kinds.Count(set, kind) == 0) continue;
-        extend(least, before[set - stride], after[set]);
+      const size_t span = kinds.SpanOf(kind);
+      for (size_t first = 0; first < num_sets_; first += span) {
+        for (size_t set = first + stride; set < first + span; ++set) {
+          extend(least, before[set - stride], after[set]);
+        }
       }
     }
   }

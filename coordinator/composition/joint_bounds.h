@@ -39,7 +39,7 @@ namespace tangram {
 class JointBounds {
  public:
   // The most bytes of a table.
-  static constexpr int64_t kMostBytes = int64_t{16} << 20;
+  static constexpr int64_t kMostBytes = int64_t{24} << 20;
 
   // Returns the number of steps of the dynamic program, and whether its table
   // takes at most kMostBytes.
@@ -73,7 +73,7 @@ class JointBounds {
   }
 
  private:
-  // With 4 and with 16, composing 10,240 GPUs takes as long.
+  // With 4, composing 10,240 GPUs takes up to twice as long.
   static constexpr int kLevels = 8;
 
   // The bounds of one prefix and one set of islands, or of one pair.
@@ -83,7 +83,7 @@ class JointBounds {
   };
 
   size_t RowOf(int num_prefix) const { return num_prefix * num_sets_; }
-  void SetLevels(double least_s, double most_s);
+  void SetLevels(const Entry& all, double limit_s);
   Entry LeastOf(const PairCandidates& pair) const;
   // Takes the steps of all pairs: calls extend(least of the pair, entry of
   // U − i before it, entry of U after it) for all sets U with an island i of

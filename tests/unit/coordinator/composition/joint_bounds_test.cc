@@ -142,7 +142,9 @@ TEST(IslandKindsTest, AlikeIslandsAreOfOneKind) {
   EXPECT_EQ(kinds.num_sets(), 2 * 3 * 2);
   EXPECT_EQ(kinds.SetOf(0b0010), kinds.SetOf(0b0100));
   EXPECT_NE(kinds.SetOf(0b0110), kinds.SetOf(0b0100));
-  EXPECT_EQ(kinds.Count(kinds.SetOf(0b1110), kinds.KindOf(1)), 2);
+  const int alike = kinds.KindOf(1);
+  EXPECT_EQ(kinds.SetOf(0b0110), 2 * kinds.StrideOf(alike));
+  EXPECT_EQ(kinds.SpanOf(alike), 3 * kinds.StrideOf(alike));
   EXPECT_EQ(kinds.SetOf(0b1111), kinds.num_sets() - 1);
   // A requirement sets an island apart.
   instance.problem.required_islands = 0b0010;
