@@ -326,15 +326,16 @@ class Pass {
                       .exposed_s = head.exposed_sync_s,
                       .num_stages = head.num_stages};
       const ComposedSlice slice{.pair = pair_index, .candidate = c};
+      std::vector<Tail>* set = nullptr;
       if (rests.empty()) {
-        Prepend(slice, nullptr, new_key, tail);
+        Prepend(slice, nullptr, new_key, tail, set);
       }
       const double least_s =
           LeastSeconds(prefix, unused, tail.latency_s, slowest_s);
       for (const Tail& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
         if (!GoOn() || HasTooManyTails()) return;
-        Prepend(slice, &rest, new_key, tail);
+        Prepend(slice, &rest, new_key, tail, set);
       }
     }
   }
@@ -346,8 +347,9 @@ class Pass {
   //   LeastSeconds (+ E' if complete) > cut-off.
   //
   // E' counts only in a complete pipeline, since slices in front reduce it.
+  // `set` is that of the key, or null until a tail is added: no set is empty.
   void Prepend(ComposedSlice head, const Tail* rest, const TailKey& key,
-               Tail tail) {
+               Tail tail, std::vector<Tail>*& set) {
     const PlacedPair& placed = problem_.pairs[head.pair];
     const Candidate& candidate = placed.pair->candidates[head.candidate];
     if (rest != nullptr) {
@@ -374,7 +376,8 @@ class Pass {
     if (least_s > Cutoff()) return;
     if (complete) best_s_ = std::min(best_s_, least_s);
     tail.slices = static_cast<int>(lists_.size());
-    if (Insert(tail, tables_[placed.atoms.begin][key])) {
+    if (set == nullptr) set = &tables_[placed.atoms.begin][key];
+    if (Insert(tail, *set)) {
       lists_.push_back({head, rest == nullptr ? -1 : rest->slices});
     }
   }
@@ -385,7 +388,12 @@ class Pass {
   // are dropped later. If two tails are equal, the later one counts as
   // dominated. Returns whether it was added.
   bool Insert(Tail added, std::vector<Tail>& set) {
-    if (problem_.keep == 1) return InsertNonDominated(added, Dominates, set);
+    if (problem_.keep == 1) {
+      const auto law = [](const Tail& a, const Tail& b) {
+        return Dominates(a, b);
+      };
+      return InsertNonDominated(added, law, set);
+    }
     for (const Tail& other : set) {
       added.num_better += Dominates(other, added) ? 1 : 0;
       if (added.num_better >= problem_.keep) return false;
