@@ -67,7 +67,7 @@ constexpr int kBeamShrink = 4;
 
 // How a pass searches.
 struct PassRules {
-  double stage_bound_s = kInfinity;  // Of the slowest stage.
+  double stage_bound_s = kInfinity;  // No stage is slower.
   double best_s = kInfinity;         // A J that is known to be reachable.
   int beam_width = kUnlimitedBeam;
   // Units of work, after which the pass gives up.
