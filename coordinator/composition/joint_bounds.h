@@ -39,7 +39,7 @@ namespace tangram {
 class JointBounds {
  public:
   // The most bytes of a table.
-  static constexpr int64_t kMostBytes = int64_t{24} << 20;
+  static constexpr int64_t kMostBytes = int64_t{16} << 20;
 
   // Returns the number of steps of the dynamic program, and whether its table
   // takes at most kMostBytes.
