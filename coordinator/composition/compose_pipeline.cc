@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "absl/types/span.h"
 #include "common/base/infinity.h"
 #include "common/base/insert_non_dominated.h"
 #include "common/domain/closed_form.h"
+#include "coordinator/composition/joint_bounds.h"
 #include "coordinator/composition/prefix_bounds.h"
 
 namespace tangram {
@@ -54,7 +57,26 @@ constexpr int kWorkBetweenPolls = 1 << 14;
 // wide is narrowed. With half and with twice the width, the plans
 // of the paper's C1 and C3 workloads are the same.
 constexpr int kFirstBeam = 4096;
+// Width of the beam that looks for a first pipeline. With 8 it misses more.
+constexpr int kNarrowBeam = 32;
+// The work of preparing a hard search: that of the beam, and that of the table.
+// A unit of work takes as long as this many steps.
+constexpr int64_t kLeastWork = int64_t{1} << 14;
+constexpr int64_t kStepsPerWork = 16;
 constexpr int kBeamShrink = 4;
+
+// How a pass searches.
+struct PassRules {
+  double stage_bound_s = kInfinity;  // No stage is slower.
+  double best_s = kInfinity;         // A J that is known to be reachable.
+  int beam_width = kUnlimitedBeam;
+  // Units of work, after which the pass gives up.
+  int64_t max_work = std::numeric_limits<int64_t>::max();
+  // No plan stands in optimistically that fits fewer trailing stages than its
+  // pair was asked for. Then fewer trailing stages never rule a slice out, so a
+  // pass without a beam finds a pipeline that is at least as good.
+  bool is_modest = false;
+};
 
 // The state of the dynamic program, besides the first atom: all that a slice in
 // front of the tail depends on.
@@ -96,25 +118,28 @@ bool Dominates(const Tail& a, const Tail& b) {
 //   J = L + (B − 1) T + E.
 class Pass {
  public:
+  // `joint` may be null.
   Pass(const ComposeProblem& problem, const PrefixBounds& bounds,
-       absl::Span<const std::vector<int>> ending_at, double stage_bound_s,
-       double best_s, int beam_width)
+       const JointBounds* joint, absl::Span<const std::vector<int>> ending_at,
+       const PassRules& rules)
       : problem_(problem),
         bounds_(bounds),
+        joint_(joint),
         ending_at_(ending_at),
-        stage_bound_s_(stage_bound_s),
-        best_s_(best_s),
-        beam_width_(beam_width),
+        rules_(rules),
+        best_s_(rules.best_s),
         tables_(problem.num_atoms + 1) {}
 
   enum class Outcome {
     kDone,
-    kStopped,      // should_stop returned true.
-    kTooManyTails  // Repeat with a narrower beam.
+    kStopped,       // should_stop returned true.
+    kTooManyTails,  // Repeat with a narrower beam.
+    kTooMuchWork
   };
 
   // The best J found, or the one known before; in seconds.
   double best_s() const { return best_s_; }
+  int64_t work() const { return work_; }
 
   // Fills the tables from the last atom to the first. When the loop reaches an
   // atom, its Pareto sets are final, because every slice covers an atom.
@@ -123,7 +148,7 @@ class Pass {
       PrependPair(pair, TailKey{}, {});
     }
     for (int atom = problem_.num_atoms - 1; atom > 0; --atom) {
-      if (beam_width_ < kUnlimitedBeam) KeepBeam(atom);
+      if (rules_.beam_width < kUnlimitedBeam) KeepBeam(atom);
       for (auto& [key, tails] : tables_[atom]) {
         if (problem_.should_stop && problem_.should_stop()) {
           return Outcome::kStopped;
@@ -137,6 +162,7 @@ class Pass {
           PrependPair(pair, key, tails);
           if (stopped_) return Outcome::kStopped;
           if (HasTooManyTails()) return Outcome::kTooManyTails;
+          if (work_ > rules_.max_work) return Outcome::kTooMuchWork;
         }
       }
       tables_[atom].clear();
@@ -171,7 +197,7 @@ class Pass {
   // A beam of width 1 cannot be narrowed, so it may exceed max_tails.
   bool HasTooManyTails() const {
     return static_cast<int>(lists_.size()) > problem_.max_tails &&
-           beam_width_ > 1;
+           rules_.beam_width > 1;
   }
 
   // Counts a unit of work and polls every kWorkBetweenPolls. False once the
@@ -183,20 +209,35 @@ class Pass {
     return !stopped_;
   }
 
-  // Returns a lower bound on J of all pipelines that end with `tail`, without
-  // exposed synchronisation: L + λ + (B − 1) T, where λ bounds the latency of
-  // atoms [0, atom) on the islands that remain.
-  double LeastSeconds(int atom, const TailKey& key, const Tail& tail) const {
-    const uint32_t unused =
-        ((uint32_t{1} << problem_.num_islands) - 1) & ~key.islands;
-    return ClosedFormSeconds(
-        tail.latency_s + bounds_.LatencySeconds(atom, unused), tail.slowest_s,
-        problem_.num_microbatches);
+  // Returns the islands that a tail on `islands` leaves.
+  uint32_t Unused(uint32_t islands) const {
+    return ((uint32_t{1} << problem_.num_islands) - 1) & ~islands;
   }
 
-  // Keeps the beam_width_ tails at `atom` with the least lower bound: equal
-  // shares for tails that use one island, two islands and so on. Tails that
-  // leave many islands must be among them, because the bounds ignore memory.
+  // Returns a lower bound on J of all pipelines that end with a tail over
+  // [atom, n) with this L and T and leave these islands to atoms [0, atom),
+  // without exposed synchronisation: that of JointBounds, or
+  //
+  //   L + λ + (B − 1) T,
+  //
+  // where λ bounds the latency of atoms [0, atom).
+  double LeastSeconds(int atom, uint32_t unused, double latency_s,
+                      double slowest_s) const {
+    if (joint_ != nullptr) {
+      return joint_->LeastSeconds(atom, unused, latency_s, slowest_s);
+    }
+    return ClosedFormSeconds(latency_s + bounds_.LatencySeconds(atom, unused),
+                             slowest_s, problem_.num_microbatches);
+  }
+  double LeastSeconds(int atom, const TailKey& key, const Tail& tail) const {
+    return LeastSeconds(atom, Unused(key.islands), tail.latency_s,
+                        tail.slowest_s);
+  }
+
+  // Keeps the rules_.beam_width tails at `atom` with the least lower bound:
+  // equal shares for tails that use one island, two islands and so on. Tails
+  // that leave many islands must be among them, because the bounds ignore
+  // memory.
   void KeepBeam(int atom) {
     std::vector<std::vector<std::pair<double, int>>> by_islands(
         problem_.num_islands + 1);  // Lower bound, index of the tail.
@@ -208,8 +249,8 @@ class Pass {
       }
       num_tails += tails.size();
     }
-    if (num_tails <= static_cast<size_t>(beam_width_)) return;
-    const int share = std::max(beam_width_ / problem_.num_islands, 1);
+    if (num_tails <= static_cast<size_t>(rules_.beam_width)) return;
+    const int share = std::max(rules_.beam_width / problem_.num_islands, 1);
     std::vector<std::pair<double, int>> last(by_islands.size(), {kInfinity, 0});
     for (size_t n = 0; n < by_islands.size(); ++n) {
       auto& tails = by_islands[n];
@@ -253,13 +294,13 @@ class Pass {
                    absl::Span<const Tail> rests) {
     const PlacedPair& placed = problem_.pairs[pair_index];
     const uint32_t islands = key.islands | IslandBit(pair_index);
-    const uint32_t unused =
-        ((uint32_t{1} << problem_.num_islands) - 1) & ~islands;
+    const uint32_t unused = Unused(islands);
     if (!CanStandHere(placed, islands, unused)) return;
     const int prefix = placed.atoms.begin;
     const double rest_s = bounds_.SlowestSeconds(prefix, unused);
-    if (rest_s > stage_bound_s_) return;
-    const double rest_latency_s = bounds_.LatencySeconds(prefix, unused);
+    if (rest_s > rules_.stage_bound_s) return;
+    const double rests_s = rests.empty() ? 0 : rests.front().latency_s;
+    if (LeastSeconds(prefix, unused, rests_s, rest_s) > Cutoff()) return;
 
     const auto& candidates = placed.pair->candidates;
     for (int c = 0; c < static_cast<int>(candidates.size()); ++c) {
@@ -272,7 +313,7 @@ class Pass {
                                               key.front_island, key.front_gpus);
       const double slowest_s =
           std::max({head.slowest_s, head.last_stage_s + transfer_s, rest_s});
-      if (slowest_s > stage_bound_s_) continue;
+      if (slowest_s > rules_.stage_bound_s) continue;
       const TailKey new_key{
           islands, placed.island, head.first_stage_gpus,
           problem_.accepts_gpus ? key.num_gpus + head.num_gpus : 0};
@@ -285,16 +326,16 @@ class Pass {
                       .exposed_s = head.exposed_sync_s,
                       .num_stages = head.num_stages};
       const ComposedSlice slice{.pair = pair_index, .candidate = c};
+      std::vector<Tail>* set = nullptr;
       if (rests.empty()) {
-        Prepend(slice, nullptr, rest_latency_s, new_key, tail);
+        Prepend(slice, nullptr, new_key, tail, set);
       }
       const double least_s =
-          ClosedFormSeconds(tail.latency_s + rest_latency_s, slowest_s,
-                            problem_.num_microbatches);
+          LeastSeconds(prefix, unused, tail.latency_s, slowest_s);
       for (const Tail& rest : rests) {
         if (least_s + rest.latency_s > Cutoff()) break;  // So are all after it.
         if (!GoOn() || HasTooManyTails()) return;
-        Prepend(slice, &rest, rest_latency_s, new_key, tail);
+        Prepend(slice, &rest, new_key, tail, set);
       }
     }
   }
@@ -303,11 +344,12 @@ class Pass {
   // by the recurrence above, and adds it to its table. Drops it if it has too
   // many stages, does not fit, or is beyond the cut-off:
   //
-  //   L' + λ + (B − 1) T' (+ E' if complete) > cut-off.
+  //   LeastSeconds (+ E' if complete) > cut-off.
   //
   // E' counts only in a complete pipeline, since slices in front reduce it.
-  void Prepend(ComposedSlice head, const Tail* rest, double prefix_latency_s,
-               const TailKey& key, Tail tail) {
+  // `set` is that of the key, or null until a tail is added: no set is empty.
+  void Prepend(ComposedSlice head, const Tail* rest, const TailKey& key,
+               Tail tail, std::vector<Tail>*& set) {
     const PlacedPair& placed = problem_.pairs[head.pair];
     const Candidate& candidate = placed.pair->candidates[head.candidate];
     if (rest != nullptr) {
@@ -321,18 +363,21 @@ class Pass {
     }
     if (tail.num_stages > problem_.max_stages) return;
     if (candidate.max_trailing_stages < head.trailing_stages) {
-      if (head.trailing_stages <= placed.pair->covers_trailing_stages) return;
+      const int covers = placed.pair->covers_trailing_stages;
+      if (head.trailing_stages <= covers) return;
+      if (rules_.is_modest && candidate.max_trailing_stages < covers) return;
       head.optimistic = true;
       tail.optimistic = true;
     }
     const bool complete = placed.atoms.begin == 0;
-    const double least_s = ClosedFormSeconds(
-        tail.latency_s + prefix_latency_s, tail.slowest_s,
-        problem_.num_microbatches, complete ? tail.exposed_s : 0);
+    const double least_s = complete
+                               ? IterationSeconds(tail)
+                               : LeastSeconds(placed.atoms.begin, key, tail);
     if (least_s > Cutoff()) return;
     if (complete) best_s_ = std::min(best_s_, least_s);
     tail.slices = static_cast<int>(lists_.size());
-    if (Insert(tail, tables_[placed.atoms.begin][key])) {
+    if (set == nullptr) set = &tables_[placed.atoms.begin][key];
+    if (Insert(tail, *set)) {
       lists_.push_back({head, rest == nullptr ? -1 : rest->slices});
     }
   }
@@ -343,7 +388,12 @@ class Pass {
   // are dropped later. If two tails are equal, the later one counts as
   // dominated. Returns whether it was added.
   bool Insert(Tail added, std::vector<Tail>& set) {
-    if (problem_.keep == 1) return InsertNonDominated(added, Dominates, set);
+    if (problem_.keep == 1) {
+      const auto law = [](const Tail& a, const Tail& b) {
+        return Dominates(a, b);
+      };
+      return InsertNonDominated(added, law, set);
+    }
     for (const Tail& other : set) {
       added.num_better += Dominates(other, added) ? 1 : 0;
       if (added.num_better >= problem_.keep) return false;
@@ -371,10 +421,10 @@ class Pass {
 
   const ComposeProblem& problem_;
   const PrefixBounds& bounds_;
+  const JointBounds* const joint_;
   const absl::Span<const std::vector<int>> ending_at_;
-  const double stage_bound_s_;
+  const PassRules rules_;
   double best_s_;
-  const int beam_width_;
   int64_t work_ = 0;  // Units of work so far.
   bool stopped_ = false;
   // Those of all tails ever kept, also of those since dropped. A deque grows
@@ -426,8 +476,6 @@ bool IsFaster(absl::Span<const Composition> a,
   return a.front().closed_form_s < b.front().closed_form_s;
 }
 
-}  // namespace
-
 // The outer loop of paper §5.2, steps 1, 3 and 4. The bound on the slowest
 // stage begins at the fastest candidate, or kLeastStart of the slowest, and
 // grows by kBoundGrowth until a pipeline exists. Since J ≥ B · max t, no stage
@@ -437,47 +485,109 @@ bool IsFaster(absl::Span<const Composition> a,
 //
 // is in a pipeline within the slack. A pass with that bound is therefore the
 // last one.
+class Composer {
+ public:
+  Composer(const ComposeProblem& problem, ComposeEffort& effort)
+      : problem_(problem),
+        effort_(effort),
+        ending_at_(PairsByEnd(problem)),
+        bounds_(problem),
+        kinds_(problem),
+        best_s_(problem.incumbent_s),
+        work_left_(problem.easy_work.value_or(
+            kLeastWork + JointBounds::Steps(problem, kinds_) / kStepsPerWork)) {
+  }
+
+  absl::StatusOr<std::vector<Composition>> Run() {
+    const StageRange range = StagesOf(problem_);
+    double bound_s = std::max(range.fastest_s, kLeastStart * range.slowest_s);
+    while (true) {
+      if (problem_.should_stop && problem_.should_stop()) return Stopped();
+      const double last_bound_s = LastBound();
+      if (best_s_ < kInfinity || bound_s > range.slowest_s) {
+        bound_s = last_bound_s;
+      }
+      const double best_before_s = best_s_;
+      Pass pass = MakePass({.stage_bound_s = bound_s,
+                            .best_s = best_s_,
+                            .beam_width = effort_.beam_width,
+                            .max_work = work_left_});
+      const Pass::Outcome outcome = pass.Run();
+      if (outcome == Pass::Outcome::kStopped) return Stopped();
+      if (outcome != Pass::Outcome::kDone) {
+        if (is_hard_) effort_ = WithNarrowerBeam(effort_);
+        if (!is_hard_ && !Prepare()) return Stopped();
+        continue;
+      }
+      best_s_ = pass.best_s();
+      if (!is_hard_) work_left_ -= pass.work();
+      if (!effort_.is_exact && best_s_ < best_before_s) {
+        found_ = pass.Compositions();
+      }
+      if (bound_s == last_bound_s) {
+        std::vector<Composition> last = pass.Compositions();
+        return IsFaster(found_, last) ? found_ : last;
+      }
+      // Candidates of no time at all need one pass without a bound.
+      bound_s = bound_s > 0 ? bound_s * kBoundGrowth : kInfinity;
+    }
+  }
+
+ private:
+  static absl::Status Stopped() {
+    return absl::CancelledError("composition stopped");
+  }
+
+  // Pipelines with a slower stage are beyond the cut-off.
+  double LastBound() const { return Cutoff() / problem_.num_microbatches; }
+  double Cutoff() const { return best_s_ * (1 + problem_.slack + kRounding); }
+
+  Pass MakePass(const PassRules& rules) const {
+    return Pass(problem_, bounds_, joint_.has_value() ? &*joint_ : nullptr,
+                ending_at_, rules);
+  }
+
+  // Fills the table, if it is small enough, and looks for a good pipeline with
+  // a narrow beam. False if it was stopped.
+  bool Prepare() {
+    is_hard_ = true;
+    work_left_ = std::numeric_limits<int64_t>::max();
+    if (JointBounds::IsSmall(problem_, kinds_)) {
+      joint_.emplace(problem_, kinds_, ending_at_, Cutoff());
+      if (joint_->stopped()) return false;
+    }
+    Pass pass = MakePass({.stage_bound_s = LastBound(),
+                          .best_s = best_s_,
+                          .beam_width = kNarrowBeam,
+                          .is_modest = true});
+    if (pass.Run() == Pass::Outcome::kStopped) return false;
+    if (pass.best_s() < best_s_) found_ = pass.Compositions();
+    best_s_ = pass.best_s();
+    return true;
+  }
+
+  const ComposeProblem& problem_;
+  ComposeEffort& effort_;
+  const std::vector<std::vector<int>> ending_at_;
+  const PrefixBounds bounds_;
+  const IslandKinds kinds_;
+  std::optional<JointBounds> joint_;
+  double best_s_;
+  // The compositions of the last pass with a beam that improved on the best. A
+  // later pass with a beam may not find them again.
+  std::vector<Composition> found_;
+  int64_t work_left_;     // Until the search is hard.
+  bool is_hard_ = false;  // Whether Prepare was called.
+};
+
+}  // namespace
+
 absl::StatusOr<std::vector<Composition>> ComposePipelines(
     const ComposeProblem& problem, ComposeEffort* effort) {
   ComposeEffort unused;
   if (effort == nullptr) effort = &unused;
   *effort = {};
-  const std::vector<std::vector<int>> ending_at = PairsByEnd(problem);
-  const PrefixBounds bounds(problem);
-  const StageRange range = StagesOf(problem);
-  double best_s = problem.incumbent_s;
-  // With a beam, the compositions of the last pass that improved on the best. A
-  // later pass, with another bound, may not find them again.
-  std::vector<Composition> found;
-  double bound_s = std::max(range.fastest_s, kLeastStart * range.slowest_s);
-  while (true) {
-    if (problem.should_stop && problem.should_stop()) {
-      return absl::CancelledError("composition stopped");
-    }
-    // A pipeline with a slower stage is beyond the cut-off.
-    const double last_bound_s =
-        best_s * (1 + problem.slack + kRounding) / problem.num_microbatches;
-    if (best_s < kInfinity || bound_s > range.slowest_s) bound_s = last_bound_s;
-    Pass pass(problem, bounds, ending_at, bound_s, best_s, effort->beam_width);
-    const Pass::Outcome outcome = pass.Run();
-    if (outcome == Pass::Outcome::kStopped) {
-      return absl::CancelledError("composition stopped");
-    }
-    if (outcome == Pass::Outcome::kTooManyTails) {
-      *effort = WithNarrowerBeam(*effort);
-      continue;  // With the same bound.
-    }
-    if (!effort->is_exact && pass.best_s() < best_s) {
-      found = pass.Compositions();
-    }
-    if (bound_s == last_bound_s) {
-      std::vector<Composition> last = pass.Compositions();
-      return IsFaster(found, last) ? found : last;
-    }
-    best_s = pass.best_s();
-    // Candidates of no time at all need one pass without a bound.
-    bound_s = bound_s > 0 ? bound_s * kBoundGrowth : kInfinity;
-  }
+  return Composer(problem, *effort).Run();
 }
 
 }  // namespace tangram

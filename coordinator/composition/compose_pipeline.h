@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -60,6 +61,10 @@ struct ComposeProblem {
   // The most partial pipelines that a pass may keep. Each takes 60 to 100
   // bytes. See ComposePipelines.
   int max_tails = 1'000'000;
+  // The work after which the search is hard and prepares itself
+  // (ComposePipelines), in candidates put in front of tails. Unset: about as
+  // much as preparing takes. It has no influence on exact answers.
+  std::optional<int64_t> easy_work;
 };
 
 struct ComposedSlice {
@@ -104,6 +109,11 @@ struct ComposeEffort {
 // on the best pipeline found. Each pass drops partial pipelines that lower
 // bounds on the remaining atoms rule out. The search is exact: the first
 // composition has the least J of all compositions of the candidates.
+//
+// Most problems are small. Once the passes of one have taken as much work as
+// preparing would, it prepares: it computes tighter lower bounds (JointBounds)
+// and looks for a good pipeline with a narrow beam. The last pass then drops
+// more of what is beyond its cut-off, so its answer stays the same.
 //
 // If a plan no longer fits, but the pair was not asked for that many trailing
 // stages, the plan stands in optimistically. The caller asks for those plans

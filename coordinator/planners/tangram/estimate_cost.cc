@@ -9,6 +9,7 @@
 #include "common/domain/limits.h"
 #include "common/planner/planner.h"
 #include "coordinator/composition/compose_pipeline.h"
+#include "coordinator/composition/joint_bounds.h"
 #include "coordinator/islands/agglomerate.h"
 #include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/tangram/atom_groups.h"
@@ -27,8 +28,8 @@ constexpr int64_t kBytesPerStage = sizeof(PlacedStage) + 64;
 // Rounds the sum up for allocators and what is small: names, stacks, maps.
 constexpr int64_t kSmallBytes = int64_t{1} << 20;
 // A place is a slice position on an island in one composition: its pair, and
-// its index by end, in a vector that doubles.
-constexpr int64_t kBytesPerPlace = sizeof(PlacedPair) + 2 * sizeof(int);
+// its indices by end and by island, in vectors that double.
+constexpr int64_t kBytesPerPlace = sizeof(PlacedPair) + 2 * 2 * sizeof(int);
 // A partial pipeline: 20 bytes of slices, and 40 in a set that doubles. The
 // search by simulated time, which follows, takes less than all of them
 // (order_finalists.h and played_order.h).
@@ -154,7 +155,7 @@ int64_t BytesOfRequest(const PlanRequest& request) {
 //         + (n + 1)²·4 + n(n + 1)/2·8·2 + 96·s + 2·120·r    slices, and a join
 //         + M·I·(n + 1)·60                                   bounds
 //         + 44·p + min(32 KiB·p, kMaxAnswerBytes + a batch)  pairs and answers
-//         + 32·q + 100·max_tails                             composition
+//         + 40·q + 100·max_tails + JointBounds::kMostBytes   composition
 //         + compositions and plans that are kept.
 absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
                                       const TangramOptions& options) {
@@ -192,6 +193,7 @@ absl::StatusOr<PlanCost> EstimateCost(const PlanRequest& request,
                kMaxAnswerBytes + kMaxBatchQueries * kBytesPerAnswer) +
       places * kBytesPerPlace +
       int64_t{ComposeProblem().max_tails} * kBytesPerTail +
+      JointBounds::kMostBytes +
       int64_t{cost.num_microbatch_sizes} *
           MostCompositions(kMaxFinalists, cost.num_microbatch_sizes) *
           (sizeof(Composition) + std::min<int64_t>(atoms, cost.num_islands) *

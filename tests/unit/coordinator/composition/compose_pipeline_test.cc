@@ -1,10 +1,12 @@
 #include "coordinator/composition/compose_pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -13,8 +15,6 @@ namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Candidate OneStage(double seconds, int max_trailing_stages = 100) {
   return {.slowest_s = seconds,
@@ -329,6 +329,11 @@ int CompareWithBruteForce(int num_seeds, int max_stages,
     if (compositions.empty()) continue;
     ++feasible;
     EXPECT_NEAR(compositions[0].closed_form_s, oracle.best_s, 1e-9);
+    instance.problem.easy_work = 0;
+    const auto prepared = ComposePipelines(instance.problem).value();
+    EXPECT_FALSE(prepared.empty());
+    if (prepared.empty()) continue;
+    EXPECT_EQ(prepared[0].closed_form_s, compositions[0].closed_form_s);
   }
   return feasible;
 }
@@ -376,6 +381,75 @@ void FillAtRandom(Instance& instance, int per_pair, std::mt19937& rng) {
       }
     }
   }
+}
+
+void ExpectEqual(const std::vector<Composition>& actual,
+                 const std::vector<Composition>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_EQ(actual[i].closed_form_s, expected[i].closed_form_s);
+    EXPECT_EQ(actual[i].optimistic, expected[i].optimistic);
+    ASSERT_EQ(actual[i].slices.size(), expected[i].slices.size());
+    for (size_t s = 0; s < actual[i].slices.size(); ++s) {
+      const ComposedSlice& a = actual[i].slices[s];
+      const ComposedSlice& b = expected[i].slices[s];
+      EXPECT_EQ(a.pair, b.pair);
+      EXPECT_EQ(a.candidate, b.candidate);
+      EXPECT_EQ(a.trailing_stages, b.trailing_stages);
+      EXPECT_EQ(a.optimistic, b.optimistic);
+    }
+  }
+}
+
+// Rounds the times of a candidate to whole seconds, for ties.
+void RoundTimes(Candidate& candidate) {
+  for (double* seconds :
+       {&candidate.slowest_s, &candidate.latency_s, &candidate.last_stage_s,
+        &candidate.backward_s, &candidate.exposed_sync_s}) {
+    *seconds = std::ceil(*seconds);
+  }
+}
+
+// All compositions, in the same order, whatever the slack, the plans that stand
+// in, the required islands and the incumbent.
+TEST(ComposePipelinesTest, PreparingChangesNoComposition) {
+  int64_t num_compositions = 0;
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    Instance instance(2 + static_cast<int>(rng() % 7),
+                      2 + static_cast<int>(rng() % 3), 1 << (rng() % 6));
+    FillAtRandom(instance, 1 + static_cast<int>(rng() % 3), rng);
+    for (PairCandidates& pair : instance.pairs) {
+      pair.covers_trailing_stages = static_cast<int>(rng() % 8);
+      if (seed % 2 == 0) continue;
+      for (Candidate& candidate : pair.candidates) RoundTimes(candidate);
+    }
+    ComposeProblem& problem = instance.problem;
+    problem.slack = seed % 5 * 0.1;
+    problem.keep = seed % 3 == 0 ? 4 : 1;
+    problem.required_islands = seed % 4 == 0 ? 0b10 : 0;
+    const auto plain = ComposePipelines(problem).value();
+    problem.easy_work = 0;
+    ExpectEqual(ComposePipelines(problem).value(), plain);
+    num_compositions += static_cast<int64_t>(plain.size());
+    if (plain.empty()) continue;
+    problem.incumbent_s = plain.front().closed_form_s;
+    ExpectEqual(ComposePipelines(problem).value(), plain);
+  }
+  EXPECT_GT(num_compositions, 1000);
+}
+
+TEST(ComposePipelinesTest, StopsWhileItPrepares) {
+  std::mt19937 rng(1);
+  Instance instance(12, 4, 8);
+  FillAtRandom(instance, 2, rng);
+  instance.problem.easy_work = 0;
+  int polls = 0;
+  instance.problem.should_stop = [&] { return ++polls > 20; };
+  EXPECT_EQ(ComposePipelines(instance.problem).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_LE(polls, 22);
 }
 
 TEST(ComposePipelinesTest, ABeamFindsAPipelineThatIsNoBetterThanTheBest) {
