@@ -1,6 +1,7 @@
 #include "common/base/printable_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -28,18 +29,23 @@ constexpr ControlRange kControls[] = {
     {"\xE2\x81\xA6", "\xE2\x81\xA9"},  // U+2066 to U+2069: directions.
 };
 
-// Returns the bytes of the control character at `at`; 0: there is none.
-size_t ControlBytes(absl::string_view text, size_t at) {
-  if (absl::ascii_iscntrl(text[at])) return 1;
-  if (absl::ascii_isascii(text[at])) return 0;
-  for (const ControlRange& range : kControls) {
-    const size_t size = range.first.size();
-    const absl::string_view found = text.substr(at, size);
-    if (found.size() == size && found >= range.first && found <= range.last) {
-      return size;
-    }
+// Returns the character at the start of a text that is not empty, or the byte
+// there if it is not UTF-8.
+absl::string_view FirstOf(absl::string_view text) {
+  return text.substr(0, std::max<size_t>(Utf8Bytes(text), 1));
+}
+
+// Returns whether FirstOf found a control character or a byte that is not
+// UTF-8.
+bool IsControl(absl::string_view found) {
+  if (found.size() == 1) {
+    return absl::ascii_iscntrl(found[0]) || !absl::ascii_isascii(found[0]);
   }
-  return 0;
+  return std::any_of(std::begin(kControls), std::end(kControls),
+                     [found](const ControlRange& range) {
+                       return found.size() == range.first.size() &&
+                              found >= range.first && found <= range.last;
+                     });
 }
 
 // Returns `text` with instead(c) for each control character c.
@@ -47,23 +53,46 @@ template <typename Instead>
 std::string ReplaceControls(absl::string_view text, Instead instead) {
   std::string replaced;
   replaced.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    const size_t control = ControlBytes(text, i);
-    if (control > 0) {
-      replaced += instead(text.substr(i, control));
+  while (!text.empty()) {
+    const absl::string_view first = FirstOf(text);
+    if (IsControl(first)) {
+      replaced += instead(first);
     } else {
-      replaced.push_back(text[i]);
+      absl::StrAppend(&replaced, first);
     }
-    i += std::max<size_t>(control, 1);
+    text.remove_prefix(first.size());
   }
   return replaced;
 }
 
 }  // namespace
 
+size_t Utf8Bytes(absl::string_view text) {
+  const auto at = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const int lead = at(0);
+  if (lead < 0x80) return 1;
+  const size_t size = lead < 0xC2   ? 0
+                      : lead < 0xE0 ? 2
+                      : lead < 0xF0 ? 3
+                      : lead < 0xF5 ? 4
+                                    : 0;
+  // The second byte has a smaller range after some lead bytes.
+  const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (size == 0 || at(1) < least || at(1) > most) return 0;
+  for (size_t i = 2; i < size; ++i) {
+    if ((at(i) & 0xC0) != 0x80) return 0;
+  }
+  return size;
+}
+
 bool IsPrintable(absl::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (ControlBytes(text, i) > 0) return false;
+  while (!text.empty()) {
+    const absl::string_view first = FirstOf(text);
+    if (IsControl(first)) return false;
+    text.remove_prefix(first.size());
   }
   return true;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/printable_text.h"
 #include "common/base/status_macros.h"
 #include "common/obs/build_info.h"
 #include "common/obs/log.h"
@@ -75,7 +76,7 @@ int RunDaemon(int argc, char** argv, const Daemon& daemon) {
   const absl::Status status = Run(daemon, arguments);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", daemon.program,
-               std::string(status.message()).c_str());
+               EscapedControls(status.message()).c_str());
   return absl::IsInvalidArgument(status) ? 2 : 1;
 }
 

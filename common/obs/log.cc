@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/printable_text.h"
 #include "common/obs/sparse_warning.h"
 
 namespace tangram {
@@ -39,30 +40,6 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 }
 
 constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-// Returns the bytes of the UTF-8 character at the start of `text` (RFC 3629).
-// Returns 0 if there is none: a stray or missing continuation, an overlong
-// form, half of a surrogate pair, or more than U+10FFFF.
-size_t Utf8Bytes(absl::string_view text) {
-  const auto at = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const int lead = at(0);
-  if (lead < 0x80) return 1;
-  const size_t size = lead < 0xC2   ? 0
-                      : lead < 0xE0 ? 2
-                      : lead < 0xF0 ? 3
-                      : lead < 0xF5 ? 4
-                                    : 0;
-  // The second byte has a smaller range after some lead bytes.
-  const int least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const int most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (size == 0 || at(1) < least || at(1) > most) return 0;
-  for (size_t i = 2; i < size; ++i) {
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  }
-  return size;
-}
 
 // Returns `text` in quotes. JSON must be UTF-8, so bytes that are not become
 // U+FFFD.
@@ -189,7 +166,7 @@ std::string FormatLogLine(LogFormat format, absl::string_view message,
         &line, " ", field.name(), "=",
         NeedsQuotes(field.value()) ? JsonString(field.value()) : field.value());
   }
-  return line;
+  return EscapedControls(line);
 }
 
 }  // namespace tangram

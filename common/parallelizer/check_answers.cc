@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/field_error.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr double kMostBytes = 1180591620717411303424.0;
 // A million GPUs for thirty years.
 constexpr double kMostGpuSeconds = 1e15;
+
+constexpr char kDeclared[] = "only features that the parallelizer declares";
 
 bool IsNonNegative(double value) { return std::isfinite(value) && value >= 0; }
 
@@ -153,6 +156,32 @@ absl::Status CheckInfeasible(const SlicePlanSet& answer) {
                      kMostBytes);
 }
 
+absl::Status CheckFeatures(const StagePlan& stage,
+                           const ParallelizerFeatures& may) {
+  const StageParallelism& p = stage.parallelism;
+  const bool recomputes = absl::c_any_of(
+      stage.recompute,
+      [](const RecomputeRun& run) { return run.mask != kRecomputeNone; });
+  const struct {
+    const char* feature;
+    bool is_used;
+    bool is_declared;
+  } uses[] = {
+      {"data_parallel", p.dp_degree > 1, may.data_parallel},
+      {"tensor_parallel", p.tp_degree > 1, may.tensor_parallel},
+      {"context_parallel", p.cp_degree > 1, may.context_parallel},
+      {"expert_parallel", p.ep_degree > 1, may.expert_parallel},
+      {"zero", p.zero_stage > 0, may.zero},
+      {"recompute", recomputes, may.recompute},
+      {"offload", !stage.offload.none(), may.offload},
+  };
+  for (const auto& use : uses) {
+    if (!use.is_used || use.is_declared) continue;
+    return FieldError("plan", use.feature, kDeclared);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckAtoms(absl::Span<const ModelSlice> atoms,
@@ -214,6 +243,23 @@ absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
     TANGRAM_RETURN_IF_ERROR(
         InField("plans", static_cast<int>(i),
                 CheckPlan(answer.plans[i], rules, island, options)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFeatures(const SlicePlanSet& answer,
+                           const ParallelizerFeatures& features) {
+  for (size_t i = 0; i < answer.plans.size(); ++i) {
+    const SlicePlan& plan = answer.plans[i];
+    const std::string field = absl::StrCat("plans[", i, "]");
+    if (plan.num_stages() > 1 && !features.pipeline_parallel) {
+      return FieldError(field, "pipeline_parallel", kDeclared);
+    }
+    for (int j = 0; j < plan.num_stages(); ++j) {
+      TANGRAM_RETURN_IF_ERROR(
+          InField(absl::StrCat(field, ".stages"), j,
+                  CheckFeatures(plan.stages[j].plan, features)));
+    }
   }
   return absl::OkStatus();
 }

@@ -40,6 +40,11 @@ absl::Status CheckSlicePlanSet(const SlicePlanSet& answer,
                                const IslandSpec& island,
                                const ParallelizeOptions& options);
 
+// Checks that plans use only techniques that are among the parallelizer's
+// features: bounds hold for no others.
+absl::Status CheckFeatures(const SlicePlanSet& answer,
+                           const ParallelizerFeatures& features);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COMMON_PARALLELIZER_CHECK_ANSWERS_H_

@@ -17,7 +17,8 @@ namespace tangram {
 
 // Techniques that a parallelizer can search over (the columns of the paper's
 // Tab. 1). The conformance suite reads them to decide which behaviour to
-// demand. No other code may branch on them.
+// demand, and CheckFeatures refuses plans that use others. No other code may
+// branch on them.
 struct ParallelizerFeatures {
   bool data_parallel = false;
   bool pipeline_parallel = false;

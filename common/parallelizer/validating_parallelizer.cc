@@ -80,8 +80,8 @@ class ValidatingParallelizer : public Parallelizer {
     TANGRAM_RETURN_IF_ERROR(CheckParallelizeOptions(options, "options"));
     TANGRAM_ASSIGN_OR_RETURN(SlicePlanSet answer,
                              wrapped_->Parallelize(slice, island, options));
-    const absl::Status status =
-        CheckPlans(answer, slice, island, options, name());
+    absl::Status status = CheckPlans(answer, slice, island, options, name());
+    if (status.ok()) status = CheckFeatures(answer, features());
     if (status.ok()) return answer;
     return Blame(
         "Parallelize",

@@ -85,7 +85,7 @@ class SqlJobStore : public JobStore {
         {job.id, Blob{job.request}, int64_t{job.priority}, job.share_key,
          queued.submitted_s, Blob{submit_seal}, Blob{row_seal}}));
     TANGRAM_ASSIGN_OR_RETURN(StoredJob kept, FindWhole(job.id));
-    // What a damaged one asked is unknown, also once it has ended.
+    // Nobody knows what a damaged one asked, also once it has ended.
     if (absl::IsDataLoss(kept.job.error) || kept.job.request == job.request) {
       return kept.job;
     }

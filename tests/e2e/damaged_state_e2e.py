@@ -178,6 +178,12 @@ class DamagedStateTest(Folder):
                 database.commit()
             self.assertIn(text, self.assert_jobs_stop_the_coordinator())
 
+    def test_bytes_of_a_damaged_file_do_not_reach_the_terminal(self):
+        self.plan()
+        self.damage(self.jobs, lambda sound: sound.replace(
+            b"AUTOINCREMENT", b"AUTOINCREM\xff\x9bT"))
+        self.assertIn(r"\xff", self.assert_jobs_stop_the_coordinator())
+
     def change_job(self, name, column, change):
         with contextlib.closing(sqlite3.connect(self.jobs)) as database:
             [(value,)] = database.execute(

@@ -91,6 +91,13 @@ def some_times(query):
     return answer
 
 
+def zero(query):
+    """Shards optimizer states, which is not among its features."""
+    answer = one_stage(query, dp=2)
+    answer.plans[0].stages[0].plan.parallelism.zero_stage = 3
+    return answer
+
+
 HOW = {
     "die": die, "leave": leave, "hang": hang, "wait_once": wait_once,
     "hang_with_child": hang_with_child, "eat": eat, "fail": fail,
@@ -98,7 +105,7 @@ HOW = {
     "bytes": lambda query: Nonsense(),
     "degree": lambda query: one_stage(query, tp=-1),
     "gpus": lambda query: one_stage(query, dp=2 * query.num_gpus),
-    "times": some_times,
+    "times": some_times, "zero": zero,
     "honest": one_stage,
 }
 

@@ -162,6 +162,9 @@ TEST_F(BadProgramsTest, SenselessAnswersAreItsFault) {
   EXPECT_THAT(
       Ask("gpus"),
       StatusIs(kInternal, AllOf(HasSubstr("bad"), HasSubstr("dp_degree: 8"))));
+  EXPECT_THAT(Ask("zero"),
+              StatusIs(kInternal, AllOf(HasSubstr("bad: "),
+                                        HasSubstr(".plan: zero; expected"))));
 }
 
 TEST_F(BadProgramsTest, TheCostModelSaysWhatPlansTake) {

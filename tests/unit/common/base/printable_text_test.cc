@@ -15,7 +15,6 @@ TEST(PrintableTextTest, ControlCharactersAreReplaced) {
                           "31m \xC2\xA9",
                           20),
             "?31m \xC2\xA9");
-  EXPECT_EQ(PrintableText("x\xC2", 20), "x\xC2");
 }
 
 TEST(PrintableTextTest, ControlCharactersAreEscapedForTerminals) {
@@ -57,7 +56,12 @@ TEST(PrintableTextTest, CharactersThatTurnTheDirectionAreControls) {
                            "\u202F", "\u2065", "\u206A", "\u05D0\u05D1"}) {
     EXPECT_TRUE(IsPrintable(text)) << text;
   }
-  EXPECT_TRUE(IsPrintable("\xE2\x80"));  // Cut off.
+}
+
+TEST(PrintableTextTest, BytesThatAreNotUtf8AreNoText) {
+  EXPECT_EQ(PrintableText("x\xC2", 20), "x?");
+  EXPECT_EQ(EscapedControls("a\xFF\xC3(\xC3\xA9"), "a\\xff\\xc3(\xC3\xA9");
+  EXPECT_FALSE(IsPrintable("\xE2\x80"));  // Cut off.
 }
 
 }  // namespace

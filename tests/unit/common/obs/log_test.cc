@@ -36,6 +36,12 @@ TEST(LogTest, NoValueMakesALineOfItsOwn) {
             R"(worker lost worker="a\u000ainfo:\u0009b" job="\"")");
 }
 
+TEST(LogTest, TextLinesHaveOnlyWhatCanBePrinted) {
+  EXPECT_EQ(FormatLogLine(LogFormat::kText, "\x1b[2J\xFF",
+                          {{"a", "\xFE"}, {"b", "c \x7f\u202E"}}),
+            "\\x1b[2J\\xff a=\\xfe b=\"c \\x7f\\xe2\\x80\\xae\"");
+}
+
 TEST(LogTest, JsonLinesEscapeStringsAndKeepNumbers) {
   EXPECT_EQ(FormatLogLine(LogFormat::kJson, "say \"hi\"",
                           {{"path", "a\\b\n"}, {"gpus", 16}, {"wall_s", 0.25}}),

@@ -4,6 +4,8 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "common/domain/pipeline_plan.h"
@@ -456,6 +458,45 @@ TEST(CheckProfileTest, FiguresAreFiniteAndNotNegative) {
   EXPECT_FALSE(CheckProfile({.min_total_bytes = -1}).ok());
   EXPECT_FALSE(CheckProfile({.min_gpu_seconds = 1e300}).ok());
   EXPECT_FALSE(CheckProfile({.min_total_bytes = 1e300}).ok());
+}
+
+// Each technique that an answer uses must be declared.
+TEST(CheckFeaturesTest, NamesTheFeatureThatIsNotDeclared) {
+  SlicePlanSet answer = GoodAnswer();
+  StagePlan& stage = answer.plans[0].stages[1].plan;
+  stage.parallelism.cp_degree = 2;
+  stage.parallelism.ep_degree = 2;
+  stage.parallelism.zero_stage = 1;
+  stage.offload.optimizer = 1;
+  const ParallelizerFeatures all = {.data_parallel = true,
+                                    .pipeline_parallel = true,
+                                    .tensor_parallel = true,
+                                    .context_parallel = true,
+                                    .expert_parallel = true,
+                                    .recompute = true,
+                                    .offload = true,
+                                    .zero = true};
+  EXPECT_THAT(CheckFeatures(answer, all), IsOk());
+  EXPECT_THAT(CheckFeatures({}, {}), IsOk());
+  const std::vector<std::pair<bool ParallelizerFeatures::*, std::string>>
+      expected = {
+          {&ParallelizerFeatures::data_parallel,
+           "plans[0].stages[0].plan: data_parallel; expected only"},
+          {&ParallelizerFeatures::pipeline_parallel,
+           "plans[0]: pipeline_parallel; expected only"},
+          {&ParallelizerFeatures::tensor_parallel, ".plan: tensor_parallel;"},
+          {&ParallelizerFeatures::context_parallel,
+           "plans[0].stages[1].plan: context_parallel;"},
+          {&ParallelizerFeatures::expert_parallel, ".plan: expert_parallel;"},
+          {&ParallelizerFeatures::recompute, ".plan: recompute;"},
+          {&ParallelizerFeatures::offload, ".plan: offload;"},
+          {&ParallelizerFeatures::zero, ".plan: zero;"}};
+  for (const auto& [feature, text] : expected) {
+    ParallelizerFeatures others = all;
+    others.*feature = false;
+    EXPECT_THAT(std::string(CheckFeatures(answer, others).message()),
+                HasSubstr(text));
+  }
 }
 
 }  // namespace
