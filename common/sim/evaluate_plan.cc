@@ -184,11 +184,11 @@ void AddViolations(const StageEvaluation& figures, int s,
         "of each GPU's share of host memory");
 }
 
-// Evaluates the stages of a plan in which every stage has equal replicas. The
-// result is of no use if the poll has stopped.
-PipelineRun EvaluateStages(const EvaluatedPipeline& in,
-                           std::vector<TimelineEvent>* timeline,
-                           Evaluation& evaluation) {
+// Evaluates the stages of a plan in which every stage has equal replicas,
+// except for what the schedule decides, and returns their times. The result is
+// of no use if the poll has stopped.
+std::vector<StageTimes> EstimateStages(const EvaluatedPipeline& in,
+                                       Evaluation& evaluation) {
   const PipelinePlan& plan = in.plan;
   const std::vector<LayerRun> runs =
       MakeSlice({0, in.model.num_layers()}, in.model.layers).runs;
@@ -215,7 +215,53 @@ PipelineRun EvaluateStages(const EvaluatedPipeline& in,
   }
   SetMemory(in.shape, costs, in.poll, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
+  return times;
+}
+
+PipelineRun EvaluateStages(const EvaluatedPipeline& in,
+                           std::vector<TimelineEvent>* timeline,
+                           Evaluation& evaluation) {
+  const std::vector<StageTimes> times = EstimateStages(in, evaluation);
+  if (in.poll.stopped()) return {};
   return PlayPipeline(in.shape, times, timeline, in.poll);
+}
+
+// Returns a lower bound in seconds on the time of the schedule. A device runs
+// all passes of B microbatches, one at a time:
+//
+//   T >= max_d Σ_{s on d} B·(f_s + b_s).
+//
+// Unless the weight gradients have passes of their own, the first microbatch
+// comes through all stages before s, and the last gradient goes back through
+// them:
+//
+//   T >= B·(f_s + b_s) + Σ_{u<s} (f_u + b_u).
+double LeastSeconds(const PipelineShape& shape,
+                    absl::Span<const StageEvaluation> stages) {
+  const bool one_by_one = shape.virtual_stages == 1 &&
+                          (shape.schedule == PipelineSchedule::kOneFOneB ||
+                           shape.schedule == PipelineSchedule::kGpipe);
+  std::vector<double> busy_s(shape.num_devices);
+  double before_s = 0;
+  double least_s = 0;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    const double passes_s = stages[s].forward_s + stages[s].backward_s;
+    double& device_s = busy_s[s % busy_s.size()];
+    device_s += shape.num_microbatches * passes_s;
+    least_s = std::max(least_s, device_s + (one_by_one ? before_s : 0));
+    before_s += passes_s;
+  }
+  return least_s;
+}
+
+PipelineShape ShapeOf(const PipelinePlan& plan,
+                      const TrainingOptions& training) {
+  return {.schedule = plan.schedule,
+          .num_devices = plan.num_devices(),
+          .virtual_stages = plan.virtual_stages,
+          .num_microbatches =
+              training.global_batch_size / plan.pipeline_microbatch_size,
+          .warm_up_passes = plan.warm_up_passes};
 }
 
 }  // namespace
@@ -252,13 +298,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     std::vector<TimelineEvent>* timeline, const StateShare& state,
     const std::function<bool()>& should_stop) {
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
-  const PipelineShape shape = {
-      .schedule = plan.schedule,
-      .num_devices = plan.num_devices(),
-      .virtual_stages = plan.virtual_stages,
-      .num_microbatches =
-          training.global_batch_size / plan.pipeline_microbatch_size,
-      .warm_up_passes = plan.warm_up_passes};
+  const PipelineShape shape = ShapeOf(plan, training);
   StopPoll poll(should_stop);
   const EvaluatedPipeline in = {.model = model,
                                 .cluster = cluster,
@@ -277,6 +317,31 @@ absl::StatusOr<Evaluation> EvaluatePlan(
   SetTotals(model, cluster, training, plan, run, evaluation);
   TANGRAM_RETURN_IF_ERROR(CheckTotalsFinite(evaluation));
   return evaluation;
+}
+
+absl::StatusOr<PlanOutline> OutlinePlan(
+    const ModelSpec& model, const Cluster& cluster,
+    const TrainingOptions& training, const PipelinePlan& plan,
+    const std::function<bool()>& should_stop) {
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
+  if (HasMixedStages(plan)) return PlanOutline();
+  const PipelineShape shape = ShapeOf(plan, training);
+  StopPoll poll(should_stop);
+  const StateShare state;
+  Evaluation evaluation;
+  EstimateStages({.model = model,
+                  .cluster = cluster,
+                  .training = training,
+                  .plan = plan,
+                  .shape = shape,
+                  .poll = poll,
+                  .state = state},
+                 evaluation);
+  if (poll.stopped()) return absl::CancelledError("evaluation stopped");
+  TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
+  return PlanOutline{
+      .least_s = LeastSeconds(shape, evaluation.stages),
+      .violations = ViolationsOf(evaluation.stages, plan.num_devices())};
 }
 
 }  // namespace tangram

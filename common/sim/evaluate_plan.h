@@ -130,6 +130,21 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     const StateShare& state = {},
     const std::function<bool()>& should_stop = nullptr);
 
+// What is known of a plan before its schedule is played.
+struct PlanOutline {
+  double least_s = 0;                 // At most Evaluation::iteration_time_s.
+  std::vector<Violation> violations;  // Those of the evaluation.
+};
+
+// Returns the outline of a plan, in a fraction of the time of EvaluatePlan, for
+// searches that drop most of what they try. Nothing is known of plans with
+// mixed stages. Errors are those of EvaluatePlan before it plays the schedule.
+// Thread-safe, deterministic.
+absl::StatusOr<PlanOutline> OutlinePlan(
+    const ModelSpec& model, const Cluster& cluster,
+    const TrainingOptions& training, const PipelinePlan& plan,
+    const std::function<bool()>& should_stop = nullptr);
+
 }  // namespace tangram
 
 #endif  // TANGRAM_COMMON_SIM_EVALUATE_PLAN_H_

@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
 #include "common/planner/pipeline_rules.h"
+#include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
@@ -98,6 +99,8 @@ class RuntimeSearch {
     PlanResult result = *std::move(best_);
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
+    TANGRAM_RETURN_IF_ERROR(
+        PolishResult(request_, best_rules_, observer_, result));
     if (!result.plan.has_value()) {
       result.infeasible = std::move(closest_);
       result.limits = std::move(limits_);
@@ -179,6 +182,7 @@ class RuntimeSearch {
     AddLimits(result.limits, limits_);
     if (!best_.has_value() || IsBetter(result, *best_)) {
       best_ = std::move(result);
+      best_rules_ = std::move(rules);
     }
     return absl::OkStatus();
   }
@@ -189,6 +193,7 @@ class RuntimeSearch {
   PlanObserver& observer_;
   const double incumbent_s_;
   std::optional<PlanResult> best_;
+  PipelineRules best_rules_;  // With which `best_` was found.
   std::optional<Infeasible> closest_;
   std::vector<std::string> limits_;  // All limits of variants without a plan.
   PlanningStats stats_;

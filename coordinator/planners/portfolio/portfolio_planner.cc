@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
 #include "coordinator/planners/judge/judged_planner.h"
+#include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/mixable_members.h"
 #include "coordinator/planners/portfolio/mixed_source.h"
@@ -77,6 +78,7 @@ class PortfolioPlanner : public ClusterPlanner {
   // The results so far.
   struct Answer {
     std::optional<PlanResult> best;
+    PipelineRules rules;  // With which `best` was found.
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
     double lower_bound_s = 0;  // Least over all alternatives with a plan.
@@ -224,8 +226,11 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
                              Asked(runtimes_.FreeParallelizers(request.model)));
     if (members.size() == 1) {
-      return PlanWithSplits(choice_, *members.front().source, {}, request,
-                            observer);
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
+                               PlanWithSplits(choice_, *members.front().source,
+                                              {}, request, observer));
+      TANGRAM_RETURN_IF_ERROR(PolishResult(request, {}, observer, result));
+      return result;
     }
     Answer answer;
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
@@ -242,6 +247,8 @@ class PortfolioPlanner : public ClusterPlanner {
     result.alternatives = std::move(answer.alternatives);
     result.stats = answer.stats;
     result.lower_bound_s = answer.lower_bound_s;
+    TANGRAM_RETURN_IF_ERROR(
+        PolishResult(request, answer.rules, observer, result));
     AddLimits(answer.left_out, result.notes);
     if (!result.plan.has_value()) {
       AddLimits(answer.left_out, answer.limits);
@@ -251,14 +258,15 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
   // Adds one result, and keeps the better plan.
-  static void Take(PlanResult result, PlanAlternative alternative,
-                   Answer& answer) {
+  static void Take(PlanResult result, const PipelineRules& rules,
+                   PlanAlternative alternative, Answer& answer) {
     AddStats(result.stats, answer.stats);
     AddLimits(result.limits, answer.limits);
     KeepLeastBound(result, answer.lower_bound_s);
     answer.alternatives.push_back(std::move(alternative));
     if (!answer.best.has_value() || IsBetter(result, *answer.best)) {
       answer.best = std::move(result);
+      answer.rules = rules;
     }
   }
 
@@ -283,7 +291,7 @@ class PortfolioPlanner : public ClusterPlanner {
           PlanWithSplits(choice_, *member.source, {}, request, observer));
       PlanAlternative alternative =
           AlternativeOf(result, {member.parallelizer}, "");
-      Take(std::move(result), std::move(alternative), answer);
+      Take(std::move(result), {}, std::move(alternative), answer);
     }
     if (choice_.planner->features.mixes_parallelizers) {
       answer.left_out = mixable.left_out();
@@ -303,11 +311,12 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     for (const Runtime* runtime : Widest(runtimes_.KnownRuntimes())) {
       const auto source = CreateMixedSource(sources);
+      const PipelineRules rules = RulesOf(*runtime);
       TANGRAM_ASSIGN_OR_RETURN(
-          PlanResult result, PlanWithSplits(choice_, *source, RulesOf(*runtime),
-                                            request, observer));
+          PlanResult result,
+          PlanWithSplits(choice_, *source, rules, request, observer));
       PlanAlternative alternative = AlternativeOf(result, names, runtime->name);
-      Take(std::move(result), std::move(alternative), answer);
+      Take(std::move(result), rules, std::move(alternative), answer);
     }
     return absl::OkStatus();
   }

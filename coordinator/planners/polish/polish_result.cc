@@ -1,0 +1,34 @@
+#include "coordinator/planners/polish/polish_result.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "coordinator/planners/polish/polish_plan.h"
+
+namespace tangram {
+
+absl::Status PolishResult(const PlanRequest& request,
+                          const PipelineRules& rules, PlanObserver& observer,
+                          PlanResult& result) {
+  if (!result.plan.has_value()) return absl::OkStatus();
+  observer.OnPhase(PlanPhase::kEvaluation);
+  const double before_s = result.evaluation.iteration_time_s;
+  TANGRAM_ASSIGN_OR_RETURN(
+      PolishedPlan polished,
+      PolishPlan(request, rules, {*result.plan, result.evaluation}, observer));
+  result.plan = std::move(polished.plan);
+  result.evaluation = std::move(polished.evaluation);
+  const double after_s = result.evaluation.iteration_time_s;
+  if (after_s == before_s) return absl::OkStatus();
+  observer.OnBest(after_s);
+  // A polished plan need not be a composition of slice plans.
+  result.lower_bound_s = std::min(result.lower_bound_s, after_s);
+  result.notes.push_back(absl::StrFormat(
+      "moved borders of stages and recomputation: %.1f %% faster",
+      100 * (before_s / after_s - 1)));
+  return absl::OkStatus();
+}
+
+}  // namespace tangram

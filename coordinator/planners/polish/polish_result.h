@@ -1,0 +1,18 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_POLISH_POLISH_RESULT_H_
+#define TANGRAM_COORDINATOR_PLANNERS_POLISH_POLISH_RESULT_H_
+
+#include "absl/status/status.h"
+#include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
+
+namespace tangram {
+
+// Polishes the plan of a result (PolishPlan), if it has one. `rules` are those
+// of the search that found it. The only error is kCancelled.
+absl::Status PolishResult(const PlanRequest& request,
+                          const PipelineRules& rules, PlanObserver& observer,
+                          PlanResult& result);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_POLISH_POLISH_RESULT_H_
