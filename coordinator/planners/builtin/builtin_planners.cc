@@ -45,10 +45,11 @@ PlannerOption Fraction(std::string name, double value, std::string description,
           .most = most};
 }
 
-PlannerOption Switch(std::string name, std::string description) {
+PlannerOption Switch(std::string name, std::string description,
+                     bool value = true) {
   return {.name = std::move(name),
           .type = Type::kBool,
-          .default_value = "true",
+          .default_value = value ? "true" : "false",
           .description = std::move(description)};
 }
 
@@ -80,6 +81,7 @@ std::vector<SharedNumber> TangramNumbers() {
 }
 
 std::vector<SharedSwitch> TangramSwitches() {
+  const TangramOptions usual;
   return {
       {Switch("prune_redundant", "ask once for equal slices and islands"),
        [](TangramOptions& o) -> bool& { return o.pruning.redundancy; }},
@@ -92,6 +94,10 @@ std::vector<SharedSwitch> TangramSwitches() {
        [](TangramOptions& o) -> bool& { return o.pruning.incompatibility; }},
       {Switch("early_stop", "search smaller slices with less effort"),
        [](TangramOptions& o) -> bool& { return o.pruning.early_stop; }},
+      {Switch("polish",
+              "move borders of stages and recomputation where it helps",
+              usual.polish),
+       [](TangramOptions& o) -> bool& { return o.polish; }},
   };
 }
 

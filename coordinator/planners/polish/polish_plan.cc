@@ -240,6 +240,8 @@ class Polisher {
   // helps. Sets short_of_memory_.
   bool Try(const PipelinePlan& wanted) {
     short_of_memory_.reset();
+    stopped_ |= should_stop_();
+    if (stopped_) return false;
     if (!IsRunnable(wanted)) return false;
     PipelinePlan plan = wanted;
     if (rules_.fit) {

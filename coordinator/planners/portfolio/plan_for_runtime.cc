@@ -99,8 +99,10 @@ class RuntimeSearch {
     PlanResult result = *std::move(best_);
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
-    TANGRAM_RETURN_IF_ERROR(
-        PolishResult(request_, best_rules_, observer_, result));
+    if (choice_.search.polish) {
+      TANGRAM_RETURN_IF_ERROR(
+          PolishResult(request_, best_rules_, observer_, result));
+    }
     if (!result.plan.has_value()) {
       result.infeasible = std::move(closest_);
       result.limits = std::move(limits_);

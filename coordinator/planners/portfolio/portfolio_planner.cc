@@ -229,7 +229,7 @@ class PortfolioPlanner : public ClusterPlanner {
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
                                PlanWithSplits(choice_, *members.front().source,
                                               {}, request, observer));
-      TANGRAM_RETURN_IF_ERROR(PolishResult(request, {}, observer, result));
+      TANGRAM_RETURN_IF_ERROR(Polish(request, {}, observer, result));
       return result;
     }
     Answer answer;
@@ -247,14 +247,20 @@ class PortfolioPlanner : public ClusterPlanner {
     result.alternatives = std::move(answer.alternatives);
     result.stats = answer.stats;
     result.lower_bound_s = answer.lower_bound_s;
-    TANGRAM_RETURN_IF_ERROR(
-        PolishResult(request, answer.rules, observer, result));
+    TANGRAM_RETURN_IF_ERROR(Polish(request, answer.rules, observer, result));
     AddLimits(answer.left_out, result.notes);
     if (!result.plan.has_value()) {
       AddLimits(answer.left_out, answer.limits);
       result.limits = std::move(answer.limits);
     }
     return result;
+  }
+
+  // Polishes a plan that `rules` led to, if that is wanted.
+  absl::Status Polish(const PlanRequest& request, const PipelineRules& rules,
+                      PlanObserver& observer, PlanResult& result) const {
+    if (!choice_.search.polish) return absl::OkStatus();
+    return PolishResult(request, rules, observer, result);
   }
 
   // Adds one result, and keeps the better plan.

@@ -37,6 +37,9 @@ struct TangramOptions {
   // A set of islands is used only if it is faster than each of its subsets by
   // this fraction. An island that gains less costs more than it is worth.
   double min_island_gain = 0.02;
+  // Moves borders and recomputation of the chosen plan where that makes it
+  // faster (PolishPlan).
+  bool polish = false;
 };
 
 }  // namespace tangram

@@ -477,5 +477,45 @@ TEST(EvaluatePlanTest, NoFigureThatIsNotFiniteIsASuccess) {
                        HasSubstr("iteration_time_s: inf")));
 }
 
+// Cuts in two, of equal and of unequal work, under all schedules.
+TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
+  int num_tight = 0;
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::kGpipe, PipelineSchedule::kOneFOneB,
+        PipelineSchedule::kZeroBubbleH1}) {
+    for (const int microbatch : {4, 16, 32}) {
+      for (int cut = 1; cut < 6; ++cut) {
+        Inputs in;
+        in.plan.schedule = schedule;
+        in.plan.pipeline_microbatch_size = microbatch;
+        in.plan.stages = {StageOn(0, cut, {.dp_degree = 4}, NodeGpus(0, 4)),
+                          StageOn(cut, 6, {.dp_degree = 4}, NodeGpus(1, 4))};
+        in.cluster.nodes[0].device.memory_bytes = cut * 0.5e9;
+        const Evaluation evaluation = in.Evaluate();
+        ASSERT_OK_AND_ASSIGN(
+            const PlanOutline outline,
+            OutlinePlan(in.model, in.cluster, in.training, in.plan));
+        EXPECT_LE(outline.least_s, evaluation.iteration_time_s);
+        EXPECT_GT(outline.least_s, 0);
+        num_tight += outline.least_s > 0.7 * evaluation.iteration_time_s;
+        ASSERT_EQ(outline.violations.size(), evaluation.violations.size());
+        for (size_t v = 0; v < outline.violations.size(); ++v) {
+          EXPECT_EQ(outline.violations[v].reason,
+                    evaluation.violations[v].reason);
+        }
+      }
+    }
+  }
+  EXPECT_GT(num_tight, 10);
+}
+
+TEST(OutlinePlanTest, RefusesWhatValidatePlanRefuses) {
+  Inputs in;
+  in.plan.stages[0].gpus[0].node = 9;
+  EXPECT_THAT(OutlinePlan(in.model, in.cluster, in.training, in.plan),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("stages[0].gpus[0]")));
+}
+
 }  // namespace
 }  // namespace tangram

@@ -1,0 +1,194 @@
+#include "coordinator/planners/polish/polish_plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/base/infinity.h"
+#include "coordinator/planners/polish/polish_result.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+#include "tests/testing/status_matchers.h"
+
+namespace tangram {
+namespace {
+
+using testing::StatusIs;
+
+class Observer : public PlanObserver {
+ public:
+  bool stop = false;
+  void OnPhase(PlanPhase) override {}
+  void OnPairs(int, int) override {}
+  void OnBest(double) override {}
+  bool ShouldStop() override { return stop; }
+};
+
+constexpr int kLayers = 12;
+
+// Two or three GPUs, the second half as fast as the first.
+PlanRequest UnlikeGpus(int num_gpus, double memory_bytes = 1e15) {
+  std::vector<testing::TestGroup> groups;
+  for (int g = 0; g < num_gpus; ++g) {
+    DeviceSpec device = testing::TestDevice("GPU");
+    device.memory_bytes = memory_bytes;
+    if (g == 1) device.peak_flops.fp16 /= 2;
+    groups.push_back({.name = std::string(1, static_cast<char>('a' + g)),
+                      .gpus_per_node = 1,
+                      .device = device});
+  }
+  return {.cluster = testing::TestCluster(groups, 100e9),
+          .model = testing::TestModel(kLayers - 2),
+          .training = testing::TestTraining(16)};
+}
+
+// One stage on each GPU, cut before these layers.
+PipelinePlan PlanOf(const std::vector<int>& cuts, OpMask mask) {
+  PipelinePlan plan{.pipeline_microbatch_size = 1};
+  for (size_t s = 0; s <= cuts.size(); ++s) {
+    const int begin = s == 0 ? 0 : cuts[s - 1];
+    const int end = s == cuts.size() ? kLayers : cuts[s];
+    PlacedStage stage{.plan = {.begin = {begin, 0}, .end = {end, 0}},
+                      .gpus = {{.node = static_cast<int>(s)}},
+                      .island = static_cast<int>(s)};
+    for (int layer = begin; layer < end; ++layer) {
+      const bool is_end = layer == 0 || layer == kLayers - 1;
+      stage.plan.recompute.push_back({1, is_end ? kRecomputeNone : mask});
+    }
+    plan.stages.push_back(stage);
+  }
+  return plan;
+}
+
+Evaluation Play(const PlanRequest& request, const PipelinePlan& plan) {
+  return *EvaluatePlan(request.model, request.cluster, request.training, plan);
+}
+
+PolishedPlan Polish(const PlanRequest& request, const PipelineRules& rules,
+                    const PipelinePlan& plan) {
+  Observer observer;
+  return *PolishPlan(request, rules, {plan, Play(request, plan)}, observer);
+}
+
+constexpr Runtime kCutsLayers = {.name = "layers"};
+
+TEST(PolishPlanTest, FindsTheBestCutBetweenLayers) {
+  const PlanRequest request = UnlikeGpus(2);
+  double best_s = kInfinity;
+  for (int cut = 1; cut < kLayers; ++cut) {
+    best_s = std::min(
+        best_s, Play(request, PlanOf({cut}, kRecomputeNone)).iteration_time_s);
+  }
+  for (int cut = 1; cut < kLayers; ++cut) {
+    SCOPED_TRACE(cut);
+    const PolishedPlan polished = Polish(request, {.runtime = &kCutsLayers},
+                                         PlanOf({cut}, kRecomputeNone));
+    EXPECT_DOUBLE_EQ(polished.evaluation.iteration_time_s, best_s);
+    EXPECT_EQ(polished.plan.stages[0].plan.end.op, 0);
+  }
+}
+
+TEST(PolishPlanTest, ComesNearTheBestTwoCuts) {
+  const PlanRequest request = UnlikeGpus(3);
+  double best_s = kInfinity;
+  for (int a = 1; a < kLayers; ++a) {
+    for (int b = a + 1; b < kLayers; ++b) {
+      best_s = std::min(
+          best_s,
+          Play(request, PlanOf({a, b}, kRecomputeNone)).iteration_time_s);
+    }
+  }
+  const PolishedPlan polished = Polish(request, {.runtime = &kCutsLayers},
+                                       PlanOf({1, 10}, kRecomputeNone));
+  EXPECT_LE(polished.evaluation.iteration_time_s, best_s * 1.01);
+}
+
+TEST(PolishPlanTest, CutsInsideLayersWhereNoRuntimeForbidsIt) {
+  const PlanRequest request = UnlikeGpus(2);
+  const double layers_s =
+      Polish(request, {.runtime = &kCutsLayers}, PlanOf({6}, kRecomputeNone))
+          .evaluation.iteration_time_s;
+  EXPECT_LT(Polish(request, {}, PlanOf({6}, kRecomputeNone))
+                .evaluation.iteration_time_s,
+            layers_s);
+}
+
+TEST(PolishPlanTest, RecomputesOnlyWhatTheMemoryNeeds) {
+  PlanRequest request = UnlikeGpus(2);
+  const OpMask whole =
+      (OpMask{1} << OperatorsOf(request.model.layers[1]).size()) - 1;
+  const PipelinePlan plan = PlanOf({6}, whole);
+  const PolishedPlan free = Polish(request, {}, plan);
+  for (const PlacedStage& stage : free.plan.stages) {
+    for (const RecomputeRun& run : stage.plan.recompute) {
+      EXPECT_EQ(run.mask, kRecomputeNone);
+    }
+  }
+  // Memory between that with and that without recomputation.
+  const double most = Play(request, plan).stages[0].peak_bytes;
+  const double all =
+      Play(request, PlanOf({6}, kRecomputeNone)).stages[0].peak_bytes;
+  request = UnlikeGpus(2, (most + all) / 2);
+  const PolishedPlan tight = Polish(request, {}, plan);
+  EXPECT_THAT(tight.evaluation.violations, ::testing::IsEmpty());
+  EXPECT_LT(tight.evaluation.iteration_time_s,
+            Play(request, plan).iteration_time_s);
+  EXPECT_GE(tight.evaluation.iteration_time_s,
+            free.evaluation.iteration_time_s);
+}
+
+TEST(PolishPlanTest, PinnedLayersStayOnTheirIslands) {
+  PlanRequest request = UnlikeGpus(2);
+  request.constraints.pins = {{.first_layer = 0, .island = "0"}};
+  const PipelinePlan plan = PlanOf({2}, kRecomputeNone);
+  EXPECT_EQ(Polish(request, {}, plan).plan, plan);
+}
+
+TEST(PolishPlanTest, TheRuntimeHasTheLastWord) {
+  const PlanRequest request = UnlikeGpus(2);
+  const PipelinePlan plan = PlanOf({2}, kRecomputeNone);
+  const PipelineRules refuses = {
+      .fit = [](const PlanRequest&,
+                const PipelinePlan&) -> absl::StatusOr<PipelinePlan> {
+        return absl::InvalidArgumentError("no");
+      }};
+  EXPECT_EQ(Polish(request, refuses, plan).plan, plan);
+  // This one cuts in the middle, whatever it is given.
+  const PipelinePlan middle = PlanOf({6}, kRecomputeNone);
+  const PipelineRules fixed = {
+      .fit = [&](const PlanRequest&,
+                 const PipelinePlan&) -> absl::StatusOr<PipelinePlan> {
+        return middle;
+      }};
+  EXPECT_EQ(Polish(request, fixed, plan).plan, middle);
+}
+
+TEST(PolishPlanTest, StopsWhenTold) {
+  const PlanRequest request = UnlikeGpus(2);
+  const PipelinePlan plan = PlanOf({2}, kRecomputeNone);
+  Observer observer;
+  observer.stop = true;
+  EXPECT_THAT(
+      PolishPlan(request, {}, {plan, Play(request, plan)}, observer).status(),
+      StatusIs(absl::StatusCode::kCancelled, ::testing::HasSubstr("stopped")));
+}
+
+TEST(PolishResultTest, KeepsTheBoundBelowThePlan) {
+  const PlanRequest request = UnlikeGpus(2);
+  PlanResult result{.plan = PlanOf({2}, kRecomputeNone)};
+  result.evaluation = Play(request, *result.plan);
+  const double before_s = result.evaluation.iteration_time_s;
+  result.lower_bound_s = before_s * 0.999;
+  Observer observer;
+  ASSERT_TRUE(PolishResult(request, {}, observer, result).ok());
+  EXPECT_LT(result.evaluation.iteration_time_s, before_s * 0.99);
+  EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);
+  EXPECT_THAT(result.notes,
+              ::testing::ElementsAre(::testing::HasSubstr("% faster")));
+  PlanResult none;
+  ASSERT_TRUE(PolishResult(request, {}, observer, none).ok());
+  EXPECT_FALSE(none.plan.has_value());
+}
+
+}  // namespace
+}  // namespace tangram
