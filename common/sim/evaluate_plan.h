@@ -130,7 +130,7 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     const StateShare& state = {},
     const std::function<bool()>& should_stop = nullptr);
 
-// What is known of a plan before its schedule is played.
+// The figures of a plan that need no play of its schedule.
 struct PlanOutline {
   double least_s = 0;                 // At most Evaluation::iteration_time_s.
   std::vector<Violation> violations;  // Those of the evaluation.

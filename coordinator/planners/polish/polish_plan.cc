@@ -302,7 +302,7 @@ class Polisher {
   std::vector<std::vector<OperatorCut>> cuts_;  // Coarse to fine.
   std::vector<Step> steps_;
   double slowest_s_ = 0;  // The slowest stage at the start.
-  double imbalance_ = 0;  // Of the current plan.
+  double imbalance_ = 0;  // Imbalance of the current plan.
   int64_t num_played_ = 0;
   // The stage of the last plan tried that exceeds its memory.
   std::optional<int> short_of_memory_;

@@ -11,7 +11,7 @@ namespace tangram {
 
 struct PolishedPlan {
   PipelinePlan plan;
-  Evaluation evaluation;  // Of `plan`, without violations.
+  Evaluation evaluation;  // That of `plan`, without violations.
 };
 
 // Makes a plan faster by small changes, each of them simulated: borders between
