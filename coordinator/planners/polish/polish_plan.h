@@ -11,7 +11,7 @@ namespace tangram {
 
 struct PolishedPlan {
   PipelinePlan plan;
-  Evaluation evaluation;  // That of `plan`, without violations.
+  Evaluation evaluation;  // It has no violations.
 };
 
 // Makes a plan faster by small changes, each of them simulated: borders between
