@@ -11,6 +11,7 @@
 #include "absl/strings/substitute.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
+#include "common/domain/recompute_masks.h"
 #include "frameworks/json_lines.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/megatron_options.h"

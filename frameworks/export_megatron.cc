@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
+#include "common/domain/recompute_masks.h"
 #include "frameworks/equal_stages.h"
 #include "frameworks/lower_plan.h"
 #include "frameworks/megatron_options.h"

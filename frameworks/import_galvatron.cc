@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/field_error.h"
 #include "common/base/status_macros.h"
+#include "common/domain/recompute_masks.h"
 #include "frameworks/galvatron_runtime.h"
 #include "frameworks/import_parts.h"
 #include "frameworks/lower_plan.h"

@@ -6,17 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
+#include "common/domain/recompute_masks.h"
 
 namespace tangram {
 namespace {
-
-// Appends a layer to the runs, extending the last run if it has the same mask.
-void AppendRun(OpMask mask, std::vector<RecomputeRun>& runs) {
-  if (runs.empty() || runs.back().mask != mask) {
-    runs.push_back({.num_layers = 0, .mask = mask});
-  }
-  ++runs.back().num_layers;
-}
 
 // Returns the operators of `layer` that the stage runs.
 OpMask OperatorsIn(const StagePlan& stage, int layer) {
@@ -100,20 +93,10 @@ void ChangeMasks(absl::FunctionRef<OpMask(int layer, OpMask mask)> change,
   int layer = stage.begin.layer;
   for (const RecomputeRun& run : stage.recompute) {
     for (int i = 0; i < run.num_layers; ++i, ++layer) {
-      AppendRun(change(layer, run.mask), changed);
+      AppendMask(change(layer, run.mask), changed);
     }
   }
   stage.recompute = std::move(changed);
-}
-
-OpMask WholeLayerMask(const LayerSpec& layer) {
-  return (OpMask{1} << OperatorsOf(layer).size()) - 1;
-}
-
-OpMask AttentionCoreMask(const LayerSpec& layer) {
-  const absl::Span<const OpKind> ops = OperatorsOf(layer);
-  const auto core = std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
-  return core == ops.end() ? kRecomputeNone : OpMask{1} << (core - ops.begin());
 }
 
 std::vector<OpMask> LayerMasks(const ModelSpec& model,

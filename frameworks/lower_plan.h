@@ -25,12 +25,6 @@ PipelinePlan CanonicalPlan(const ModelSpec& model, PipelinePlan plan);
 void ChangeMasks(absl::FunctionRef<OpMask(int layer, OpMask mask)> change,
                  StagePlan& stage);
 
-// Returns a mask of every operator of `layer`.
-OpMask WholeLayerMask(const LayerSpec& layer);
-// Returns a mask of the attention core; kRecomputeNone in a layer without
-// attention.
-OpMask AttentionCoreMask(const LayerSpec& layer);
-
 // Returns a mask for each layer of the model. A layer in two stages has the
 // operators that either of them recomputes.
 std::vector<OpMask> LayerMasks(const ModelSpec& model,

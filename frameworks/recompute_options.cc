@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/domain/recompute_masks.h"
 #include "frameworks/lower_plan.h"
 
 namespace tangram {

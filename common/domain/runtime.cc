@@ -1,9 +1,8 @@
 #include "common/domain/runtime.h"
 
-#include <algorithm>
-
 #include "absl/functional/function_ref.h"
 #include "common/domain/closed_segments.h"
+#include "common/domain/recompute_masks.h"
 
 namespace tangram {
 namespace {
@@ -11,10 +10,8 @@ namespace {
 // Returns whether every framework offers the mask by a flag: nothing, whole
 // layers, or the attention core alone.
 bool IsCommonMask(OpMask mask, const LayerSpec& layer) {
-  const absl::Span<const OpKind> ops = OperatorsOf(layer);
-  const auto core = std::find(ops.begin(), ops.end(), OpKind::kAttentionCore);
-  return mask == kRecomputeNone || mask == (OpMask{1} << ops.size()) - 1 ||
-         (core != ops.end() && mask == OpMask{1} << (core - ops.begin()));
+  return mask == kRecomputeNone || mask == WholeLayerMask(layer) ||
+         mask == AttentionCoreMask(layer);
 }
 
 // Returns whether `allows` the mask of every layer. Walks the runs of layers

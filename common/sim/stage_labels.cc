@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/domain/recompute_masks.h"
 
 namespace tangram {
 namespace {
@@ -24,14 +25,6 @@ std::string PartialLayerLabel(const ModelSpec& model, OperatorCut cut) {
   return absl::StrCat(
       LayerLabel(model, cut.layer),
       IsResidualCut(layer, cut.op) ? ".5" : absl::StrCat("+", cut.op));
-}
-
-OpMask AttentionCoreMask(const LayerSpec& layer) {
-  const auto operators = OperatorsOf(layer);
-  for (size_t i = 0; i < operators.size(); ++i) {
-    if (operators[i] == OpKind::kAttentionCore) return OpMask{1} << i;
-  }
-  return kRecomputeNone;
 }
 
 }  // namespace

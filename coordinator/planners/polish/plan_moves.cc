@@ -5,14 +5,10 @@
 #include <cstddef>
 
 #include "absl/algorithm/container.h"
-#include "common/domain/closed_segments.h"
+#include "common/domain/recompute_masks.h"
 
 namespace tangram {
 namespace {
-
-OpMask WholeLayer(const LayerSpec& layer) {
-  return (OpMask{1} << OperatorsOf(layer).size()) - 1;
-}
 
 // Returns the mask of each layer that the stage touches.
 std::vector<OpMask> LayerMasks(const StagePlan& stage) {
@@ -25,12 +21,7 @@ std::vector<OpMask> LayerMasks(const StagePlan& stage) {
 
 void SetLayerMasks(const std::vector<OpMask>& masks, StagePlan& stage) {
   stage.recompute.clear();
-  for (const OpMask mask : masks) {
-    if (stage.recompute.empty() || stage.recompute.back().mask != mask) {
-      stage.recompute.push_back({.num_layers = 0, .mask = mask});
-    }
-    ++stage.recompute.back().num_layers;
-  }
+  for (const OpMask mask : masks) AppendMask(mask, stage.recompute);
 }
 
 // Lets the stage cover [begin, end). A new layer takes the mask of the nearest
@@ -91,10 +82,8 @@ std::vector<OpMask> MasksOf(const ModelSpec& model, const PipelinePlan& plan) {
     return spec.kind == LayerKind::kTransformer;
   });
   if (layer != model.layers.end()) {
-    add(WholeLayer(*layer));
-    const auto ops = OperatorsOf(*layer);
-    const auto core = absl::c_find(ops, OpKind::kAttentionCore);
-    if (core != ops.end()) add(OpMask{1} << (core - ops.begin()));
+    add(WholeLayerMask(*layer));
+    add(AttentionCoreMask(*layer));
   }
   for (const PlacedStage& stage : plan.stages) {
     for (const RecomputeRun& run : stage.plan.recompute) add(run.mask);
@@ -112,7 +101,7 @@ bool ChangeMask(const ModelSpec& model, int stage, OpMask from, OpMask to,
   const auto may_change = [&](size_t i) {
     const LayerSpec& layer = model.layers[changed.begin.layer + i];
     return masks[i] == from && layer.kind == LayerKind::kTransformer &&
-           (to & ~kDropOutputs & ~WholeLayer(layer)) == 0;
+           (to & ~kDropOutputs & ~WholeLayerMask(layer)) == 0;
   };
   const bool from_the_end = std::popcount(to) < std::popcount(from);
   for (size_t n = 0; n < masks.size(); ++n) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/check.h"
+#include "common/domain/recompute_masks.h"
 #include "formats/config/model_file.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/import_plan.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/domain/recompute_masks.h"
 #include "formats/catalogue/models.h"
 #include "frameworks/framework_export.h"
 #include "frameworks/framework_import.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/infinity.h"
+#include "common/domain/recompute_masks.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/search/stage_cuts.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/domain/recompute_masks.h"
+
 namespace tangram::mist {
 namespace {
 

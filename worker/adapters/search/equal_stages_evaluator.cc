@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/domain/recompute_masks.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "common/parallelizer/trailing_stages.h"
 #include "worker/adapters/search/split_layers.h"

@@ -1,8 +1,6 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_SEARCH_LAYER_RECOMPUTE_H_
 #define TANGRAM_WORKER_ADAPTERS_SEARCH_LAYER_RECOMPUTE_H_
 
-#include <vector>
-
 #include "common/domain/model_spec.h"
 #include "common/domain/stage_plan.h"
 
@@ -17,9 +15,6 @@ inline constexpr LayerRecompute kLayerRecomputes[] = {
 
 // Returns the mask of a layer. Embedding and head recompute nothing.
 OpMask MaskOf(const LayerSpec& layer, LayerRecompute recompute);
-
-// Appends one layer with `mask` to `runs`.
-void AppendMask(OpMask mask, std::vector<RecomputeRun>& runs);
 
 }  // namespace tangram
 

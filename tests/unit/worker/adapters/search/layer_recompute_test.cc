@@ -1,5 +1,6 @@
 #include "worker/adapters/search/layer_recompute.h"
 
+#include "common/domain/recompute_masks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
