@@ -117,7 +117,7 @@ void SetLayerMasks(const std::vector<OpMask>& masks, PipelinePlan& plan) {
     const int end = stage.plan.begin.layer +
                     LayersTouched(stage.plan.begin, stage.plan.end);
     for (int l = stage.plan.begin.layer; l < end; ++l) {
-      AppendRun(masks[l], stage.plan.recompute);
+      AppendMask(masks[l], stage.plan.recompute);
     }
   }
 }

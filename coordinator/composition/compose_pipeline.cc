@@ -96,6 +96,11 @@ bool Dominates(const Tail& a, const Tail& b) {
          a.exposed_s <= b.exposed_s && a.num_stages <= b.num_stages;
 }
 
+// Pipelines with a greater J are dropped, in seconds, if `best_s` is known.
+double CutoffOf(const ComposeProblem& problem, double best_s) {
+  return best_s * (1 + problem.slack + kRounding);
+}
+
 // One pass of the dynamic program under a bound on the slowest stage (step 2 of
 // the algorithm in paper §5.2).
 //
@@ -270,8 +275,7 @@ class Pass {
                   [](const auto& entry) { return entry.second.empty(); });
   }
 
-  // Pipelines with a greater J are dropped, in seconds.
-  double Cutoff() const { return best_s_ * (1 + problem_.slack + kRounding); }
+  double Cutoff() const { return CutoffOf(problem_, best_s_); }
 
   // Returns J of a complete pipeline.
   double IterationSeconds(const Tail& tail) const {
@@ -540,7 +544,7 @@ class Composer {
 
   // Pipelines with a slower stage are beyond the cut-off.
   double LastBound() const { return Cutoff() / problem_.num_microbatches; }
-  double Cutoff() const { return best_s_ * (1 + problem_.slack + kRounding); }
+  double Cutoff() const { return CutoffOf(problem_, best_s_); }
 
   Pass MakePass(const PassRules& rules) const {
     return Pass(problem_, bounds_, joint_.has_value() ? &*joint_ : nullptr,

@@ -10,9 +10,9 @@
 
 namespace tangram {
 
-// Returns the evaluation of a plan that was made for other training options
-// than those of `request`. Empty: it does not fit. kCancelled once the observer
-// asks to stop.
+// Returns the evaluation of a plan that was changed, or made for other training
+// options than those of `request`. Empty: it does not fit. kCancelled once the
+// observer asks to stop.
 absl::StatusOr<std::optional<Evaluation>> JudgePlan(const PlanRequest& request,
                                                     const PipelinePlan& plan,
                                                     PlanObserver& observer);

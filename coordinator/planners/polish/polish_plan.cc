@@ -4,15 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "common/base/status_macros.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/stage_part.h"
+#include "coordinator/planners/judge/judge_plan.h"
 #include "coordinator/planners/polish/plan_moves.h"
 
 namespace tangram {
@@ -57,7 +56,7 @@ class Polisher {
            PolishedPlan start, PlanObserver& observer)
       : request_(request),
         rules_(rules),
-        should_stop_([&observer] { return observer.ShouldStop(); }),
+        observer_(observer),
         best_(std::move(start)),
         current_(best_),
         runs_(MakeSlice({0, request.model.num_layers()}, request.model.layers)
@@ -240,7 +239,7 @@ class Polisher {
   // helps. Sets short_of_memory_.
   bool Try(const PipelinePlan& wanted) {
     short_of_memory_.reset();
-    stopped_ |= should_stop_();
+    stopped_ |= observer_.ShouldStop();
     if (stopped_) return false;
     if (!IsRunnable(wanted)) return false;
     PipelinePlan plan = wanted;
@@ -251,19 +250,19 @@ class Polisher {
     }
     if (!CanHelp(plan)) return false;
     num_played_ += plan.num_stages();
-    absl::StatusOr<Evaluation> played =
-        EvaluatePlan(request_.model, request_.cluster, request_.training, plan,
-                     /*timeline=*/nullptr, /*state=*/{}, should_stop_);
-    stopped_ |= absl::IsCancelled(played.status());
-    if (!played.ok() || !played->violations.empty()) return false;
-    const double seconds = played->iteration_time_s;
+    absl::StatusOr<std::optional<Evaluation>> judged =
+        JudgePlan(request_, plan, observer_);
+    stopped_ |= !judged.ok();
+    if (!judged.ok() || !judged->has_value()) return false;
+    Evaluation& played = **judged;
+    const double seconds = played.iteration_time_s;
     const double best_s = best_.evaluation.iteration_time_s;
-    const double imbalance = Imbalance(*played);
+    const double imbalance = Imbalance(played);
     const bool is_faster = seconds < best_s * (1 - kLeastGain);
     const bool is_better_balanced = seconds < best_s * (1 + kSlack) &&
                                     imbalance < imbalance_ * (1 - kLeastGain);
     if (!is_faster && !is_better_balanced) return false;
-    current_ = {std::move(plan), *std::move(played)};
+    current_ = {std::move(plan), std::move(played)};
     imbalance_ = imbalance;
     if (is_faster) best_ = current_;
     return true;
@@ -275,7 +274,7 @@ class Polisher {
     num_played_ += plan.num_stages();
     const absl::StatusOr<PlanOutline> outline =
         OutlinePlan(request_.model, request_.cluster, request_.training, plan,
-                    should_stop_);
+                    [this] { return observer_.ShouldStop(); });
     stopped_ |= absl::IsCancelled(outline.status());
     if (!outline.ok()) return false;
     if (!outline->violations.empty()) {
@@ -294,7 +293,7 @@ class Polisher {
 
   const PlanRequest& request_;
   const PipelineRules& rules_;
-  const std::function<bool()> should_stop_;
+  PlanObserver& observer_;
   PolishedPlan best_;
   PolishedPlan current_;  // About as fast as the best.
   const std::vector<LayerRun> runs_;

@@ -9,17 +9,9 @@
 #include "coordinator/planners/registry/planner_options.h"
 #include "coordinator/planners/tangram/tangram_options.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/silent_observer.h"
 
 namespace tangram::testing {
-
-// Ignores everything and never stops.
-class SilentObserver : public PlanObserver {
- public:
-  void OnPhase(PlanPhase) override {}
-  void OnPairs(int, int) override {}
-  void OnBest(double) override {}
-  bool ShouldStop() override { return false; }
-};
 
 // Plans in this process with built-in parallelizers, e.g. "aceso,mist". An
 // empty planner means the default one.

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/silent_observer.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
@@ -15,15 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
-
-class JudgeObserver : public PlanObserver {
- public:
-  bool stop = false;
-  void OnPhase(PlanPhase) override {}
-  void OnPairs(int, int) override {}
-  void OnBest(double) override {}
-  bool ShouldStop() override { return stop; }
-};
 
 // Two nodes of one GPU each; 4 transformer layers, 8 samples.
 PlanRequest TwoGpus(double memory_bytes) {
@@ -126,7 +118,7 @@ class ScriptedPlanner : public Planner {
 absl::StatusOr<PlanResult> PlanScript(const PlanRequest& request,
                                       Script& script,
                                       const JudgeOptions& options = {}) {
-  JudgeObserver observer;
+  testing::SilentObserver observer;
   return CreateJudgedPlanner(std::make_unique<ScriptedPlanner>(script), options)
       ->Plan(request, observer);
 }
@@ -299,7 +291,7 @@ TEST(JudgedPlannerTest, JudgesWhatTheRuntimeMakesOfThePlan) {
 }
 
 TEST(JudgedPlannerTest, StopsBetweenProposals) {
-  JudgeObserver observer;
+  testing::SilentObserver observer;
   observer.stop = true;
   Script script{.calls = {{{.plan = WholeModel()}}}};
   EXPECT_THAT(CreateJudgedPlanner(std::make_unique<ScriptedPlanner>(script), {})
@@ -308,7 +300,7 @@ TEST(JudgedPlannerTest, StopsBetweenProposals) {
 }
 
 // Stops at the second poll.
-class LateStop : public JudgeObserver {
+class LateStop : public testing::SilentObserver {
  public:
   bool ShouldStop() override { return ++polls_ >= 2; }
 

@@ -8,21 +8,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
+#include "tests/testing/silent_observer.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
 namespace {
 
 using testing::StatusIs;
-
-class Observer : public PlanObserver {
- public:
-  bool stop = false;
-  void OnPhase(PlanPhase) override {}
-  void OnPairs(int, int) override {}
-  void OnBest(double) override {}
-  bool ShouldStop() override { return stop; }
-};
 
 constexpr int kLayers = 12;
 
@@ -66,7 +58,7 @@ Evaluation Play(const PlanRequest& request, const PipelinePlan& plan) {
 
 PolishedPlan Polish(const PlanRequest& request, const PipelineRules& rules,
                     const PipelinePlan& plan) {
-  Observer observer;
+  testing::SilentObserver observer;
   return *PolishPlan(request, rules, {plan, Play(request, plan)}, observer);
 }
 
@@ -166,7 +158,7 @@ TEST(PolishPlanTest, TheRuntimeHasTheLastWord) {
 TEST(PolishPlanTest, StopsWhenTold) {
   const PlanRequest request = UnlikeGpus(2);
   const PipelinePlan plan = PlanOf({2}, kRecomputeNone);
-  Observer observer;
+  testing::SilentObserver observer;
   observer.stop = true;
   EXPECT_THAT(
       PolishPlan(request, {}, {plan, Play(request, plan)}, observer).status(),
@@ -179,7 +171,7 @@ TEST(PolishResultTest, KeepsTheBoundBelowThePlan) {
   result.evaluation = Play(request, *result.plan);
   const double before_s = result.evaluation.iteration_time_s;
   result.lower_bound_s = before_s * 0.999;
-  Observer observer;
+  testing::SilentObserver observer;
   ASSERT_TRUE(PolishResult(request, {}, observer, result).ok());
   EXPECT_LT(result.evaluation.iteration_time_s, before_s * 0.99);
   EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/fake_slice_plan_source.h"
+#include "tests/testing/silent_observer.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
@@ -28,14 +29,6 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using testing::StatusIs;
-
-class Observer : public PlanObserver {
- public:
-  void OnPhase(PlanPhase) override {}
-  void OnPairs(int, int) override {}
-  void OnBest(double) override {}
-  bool ShouldStop() override { return false; }
-};
 
 // One GPU of each type on links so fast that transfers do not matter; 6 layers
 // and 8 samples.
@@ -71,7 +64,7 @@ class NoSuchModel : public FakeSlicePlanSource {
 
 absl::StatusOr<PlanResult> Plan(std::vector<PortfolioMember> members,
                                 const std::string& runtime = "") {
-  Observer observer;
+  testing::SilentObserver observer;
   PlanRequest request = LeftAndRight();
   request.constraints.runtime = runtime;
   return CreatePortfolioPlanner(std::move(members),
@@ -222,7 +215,7 @@ TEST(PortfolioPlannerTest, LimitsOfDividedIslandsCountToo) {
       10e9);
   CutsShortOnOneNode none;
   none.infeasible = true;
-  Observer observer;
+  testing::SilentObserver observer;
   ASSERT_OK_AND_ASSIGN(
       const PlanResult result,
       CreatePortfolioPlanner({{"none", &none}},
@@ -336,7 +329,7 @@ TEST(AutoRuntimeTest, SaysWhyNoFrameworkTrainsAPlan) {
 TEST(AutoRuntimeTest, SearchesAskWhoSuitsThemIfNobodyNamedMembers) {
   FakeSlicePlanSource uniform = GoodOn("LEFT");
   FakeSlicePlanSource own = GoodOn("RIGHT");
-  Observer observer;
+  testing::SilentObserver observer;
   PlanRequest request = LeftAndRight();
   request.constraints.runtime = "megatron";
   const auto plan = [&] {
@@ -352,7 +345,7 @@ TEST(AutoRuntimeTest, SearchesAskWhoSuitsThemIfNobodyNamedMembers) {
 
 absl::StatusOr<PlanResult> PlanSuited(std::vector<PortfolioMember> members,
                                       const std::string& runtime) {
-  Observer observer;
+  testing::SilentObserver observer;
   PlanRequest request = LeftAndRight();
   request.constraints.runtime = runtime;
   return CreatePortfolioPlanner(std::move(members),
@@ -412,7 +405,7 @@ TEST(AutoRuntimeTest, AsksAcesoForOtherFrameworksOnlyIfItsOwnHasNoPlan) {
 
 TEST(AutoRuntimeTest, DoesNotCallPlanlessWhatWasNotSearched) {
   FakeSlicePlanSource source = GoodOn("LEFT");
-  Observer observer;
+  testing::SilentObserver observer;
   PlanRequest request = LeftAndRight();
   request.constraints.runtime = kAutoRuntime;
   request.model.layers.front().max_position_embeddings = 512;
@@ -446,7 +439,7 @@ TEST(AutoRuntimeTest, DoesNotCallPlanlessWhatWasNotSearched) {
 
 TEST(RefusedRuntimeTest, NamesAllObstaclesAndWhatToDo) {
   FakeSlicePlanSource source = GoodOn("LEFT");
-  Observer observer;
+  testing::SilentObserver observer;
   PlanRequest request = LeftAndRight();
   request.constraints.runtime = "galvatron";
   request.constraints.tp_degrees = {{.value = 1}};

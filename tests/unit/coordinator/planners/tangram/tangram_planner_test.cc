@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
 #include "tests/testing/fake_slice_plan_source.h"
+#include "tests/testing/silent_observer.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
@@ -31,15 +32,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using testing::StatusIs;
-
-class Observer : public PlanObserver {
- public:
-  bool stop = false;
-  void OnPhase(PlanPhase) override {}
-  void OnPairs(int, int) override {}
-  void OnBest(double) override {}
-  bool ShouldStop() override { return stop; }
-};
 
 // One fast and one slow GPU, 4 layers between embedding and head, 8 samples.
 // Links are so fast that transfers do not matter.
@@ -71,7 +63,7 @@ std::unique_ptr<ClusterPlanner> Judged(SlicePlanSource& source,
 absl::StatusOr<PlanResult> Plan(const PlanRequest& request,
                                 FakeSlicePlanSource& source,
                                 const TangramOptions& options = {}) {
-  Observer observer;
+  testing::SilentObserver observer;
   return Judged(source, options)->Plan(request, observer);
 }
 
@@ -160,7 +152,7 @@ TEST(TangramPlannerTest, NothingFitsIsAnAnswer) {
 
 TEST(TangramPlannerTest, SaysWhyNoGpuIsLeft) {
   FakeSlicePlanSource source;
-  Observer observer;
+  testing::SilentObserver observer;
   PipelineRules rules;
   rules.why_not_device = [](const DeviceSpec& device) {
     return device.type + " is too old";
@@ -205,7 +197,7 @@ TEST(TangramPlannerTest, ErrorsOfTheSourceAreReturned) {
 
 TEST(TangramPlannerTest, StopsWhenTold) {
   FakeSlicePlanSource source;
-  Observer observer;
+  testing::SilentObserver observer;
   observer.stop = true;
   EXPECT_THAT(Judged(source)->Plan(FastAndSlow(), observer),
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
@@ -331,7 +323,7 @@ TEST(ConstraintsTest, WhatIsAskedForReachesTheSource) {
 
 TEST(ConstraintsTest, PinsKeepLayersOffTheOtherIslands) {
   const PlanRequest request = FastAndSlow();
-  Observer observer;
+  testing::SilentObserver observer;
   FakeSlicePlanSource source;
   ASSERT_OK_AND_ASSIGN(
       const std::vector<Island> islands,
@@ -412,7 +404,7 @@ PlanRequest ManyIslands(int count) {
 
 TEST(TangramPlannerTest, BuildingIslandsStopsWhenTold) {
   FakeSlicePlanSource source;
-  Observer observer;
+  testing::SilentObserver observer;
   observer.stop = true;
   EXPECT_THAT(
       CreateTangramPlanner(source, {})->Islands(ManyIslands(20), observer),
@@ -422,7 +414,7 @@ TEST(TangramPlannerTest, BuildingIslandsStopsWhenTold) {
 TEST(TangramPlannerTest, BoundsOfAnIslandStopWhenTold) {
   const PlanRequest request = FastAndSlow();
   FakeSlicePlanSource source;
-  Observer observer;
+  testing::SilentObserver observer;
   ASSERT_OK_AND_ASSIGN(const SearchSpace space,
                        BuildSearchSpace(request, {}, {}, source, observer));
   const TangramOptions options;
@@ -553,7 +545,7 @@ TEST(TangramPlannerTest, DeepModelsArePlannedInGroupsOfLayers) {
 }
 
 TEST(TangramPlannerTest, PollsBetweenBatchesOfQuestions) {
-  class Counting : public Observer {
+  class Counting : public testing::SilentObserver {
    public:
     explicit Counting(const FakeSlicePlanSource& source) : source_(source) {}
     bool ShouldStop() override {
