@@ -12,6 +12,7 @@
 #include "common/base/infinity.h"
 #include "common/base/insert_non_dominated.h"
 #include "common/domain/closed_form.h"
+#include "common/domain/slice_plan.h"
 #include "coordinator/composition/joint_bounds.h"
 #include "coordinator/composition/prefix_bounds.h"
 
@@ -36,7 +37,9 @@ struct Tail {
   // T = max t_s, raised to the lower bound of the atoms before it. The final
   // value cannot be lower, so nothing is lost, and more tails dominate others.
   double slowest_s = 0;
-  double exposed_s = 0;     // E: exposed synchronisation so far.
+  // E: exposed synchronisation so far, raised to what the atoms before it hide
+  // in any case.
+  double exposed_s = 0;
   int num_stages = 0;       // S.
   bool optimistic = false;  // True if some slice is.
   int num_better = 0;       // Number of tails in its set that dominate it.
@@ -72,6 +75,8 @@ struct PassRules {
   int beam_width = kUnlimitedBeam;
   // Units of work, after which the pass gives up.
   int64_t max_work = std::numeric_limits<int64_t>::max();
+  // Tails with at least this many stages are alike to the slices before them.
+  int stages_told_apart = 0;
   // No plan stands in optimistically that fits fewer trailing stages than its
   // pair was asked for. Then fewer trailing stages never rule a slice out, so a
   // pass without a beam finds a pipeline that is at least as good.
@@ -88,12 +93,13 @@ struct TailKey {
   auto operator<=>(const TailKey&) const = default;
 };
 
-// True if `a` is at most `b` in all of (L, T, E, S). The recurrences of Pass
-// are monotone in these, so a pipeline that ends with `b` becomes no worse with
-// `a` in its place.
-bool Dominates(const Tail& a, const Tail& b) {
+// True if `a` is at most `b` in all of (L, T, E, S), where S counts up to
+// `stages_told_apart`. The recurrences of Pass are monotone in these, so a
+// pipeline that ends with `b` becomes no worse with `a` in its place.
+bool Dominates(const Tail& a, const Tail& b, int stages_told_apart) {
   return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
-         a.exposed_s <= b.exposed_s && a.num_stages <= b.num_stages;
+         a.exposed_s <= b.exposed_s &&
+         (a.num_stages <= b.num_stages || b.num_stages >= stages_told_apart);
 }
 
 // Pipelines with a greater J are dropped, in seconds, if `best_s` is known.
@@ -111,16 +117,19 @@ double CutoffOf(const ComposeProblem& problem, double best_s) {
 //
 //   L' = l + x + L
 //   T' = max(m, z + x, T, τ)
-//   E' = max(e, E − d)
+//   E' = max(e, E − d, δ)
 //   S' = s + S
 //
-// where x is the transfer between the two slices, and τ the lower bound
-// (PrefixBounds) on the slowest stage of atoms [0, b) on the islands that
-// remain. E shrinks by d, because the tail synchronises while the slices before
-// it still run their last backward passes. A tail over [0, n) is a pipeline
-// with
+// where x is the transfer between the two slices, and τ and δ the lower bounds
+// (PrefixBounds) on the slowest stage and the backward passes of atoms [0, b)
+// on the islands that remain. E shrinks by d, because the tail synchronises
+// while the slices before it still run their last backward passes. What is
+// below δ will be hidden, so it need not be told apart. A tail over [0, n) is a
+// pipeline with
 //
 //   J = L + (B − 1) T + E.
+//
+// With B = 1, T does not matter, so all tails have T = 0.
 class Pass {
  public:
   // `joint` may be null.
@@ -234,9 +243,23 @@ class Pass {
     return ClosedFormSeconds(latency_s + bounds_.LatencySeconds(atom, unused),
                              slowest_s, problem_.num_microbatches);
   }
+  // The slices before a tail take f + d for their forward and backward passes
+  // and hide d of E. With φ the lower bound (PrefixBounds) on f, also
+  //
+  //   J ≥ L + (f + d) + (B − 1) T + (E − d)  ≥  L + φ + (B − 1) T + E.
   double LeastSeconds(int atom, const TailKey& key, const Tail& tail) const {
-    return LeastSeconds(atom, Unused(key.islands), tail.latency_s,
-                        tail.slowest_s);
+    const uint32_t unused = Unused(key.islands);
+    const double rest_s = bounds_.ForwardSeconds(atom, unused);
+    return std::max(
+        LeastSeconds(atom, unused, tail.latency_s, tail.slowest_s),
+        ClosedFormSeconds(tail.latency_s + rest_s, tail.slowest_s,
+                          problem_.num_microbatches, tail.exposed_s));
+  }
+
+  // Returns δ, a little less so that rounding never leaves a rest of it.
+  double HiddenSeconds(int atom, uint32_t unused) const {
+    return std::max(bounds_.BackwardSeconds(atom, unused), 0.0) *
+           (1 - kRounding);
   }
 
   // Keeps the rules_.beam_width tails at `atom` with the least lower bound:
@@ -303,6 +326,7 @@ class Pass {
     const int prefix = placed.atoms.begin;
     const double rest_s = bounds_.SlowestSeconds(prefix, unused);
     if (rest_s > rules_.stage_bound_s) return;
+    const double hidden_s = HiddenSeconds(prefix, unused);
     const double rests_s = rests.empty() ? 0 : rests.front().latency_s;
     if (LeastSeconds(prefix, unused, rests_s, rest_s) > Cutoff()) return;
 
@@ -327,7 +351,7 @@ class Pass {
       }
       const Tail tail{.latency_s = head.latency_s + transfer_s,
                       .slowest_s = slowest_s,
-                      .exposed_s = head.exposed_sync_s,
+                      .exposed_s = std::max(head.exposed_sync_s, hidden_s),
                       .num_stages = head.num_stages};
       const ComposedSlice slice{.pair = pair_index, .candidate = c};
       std::vector<Tail>* set = nullptr;
@@ -348,9 +372,8 @@ class Pass {
   // by the recurrence above, and adds it to its table. Drops it if it has too
   // many stages, does not fit, or is beyond the cut-off:
   //
-  //   LeastSeconds (+ E' if complete) > cut-off.
+  //   LeastSeconds, or J if complete, > cut-off.
   //
-  // E' counts only in a complete pipeline, since slices in front reduce it.
   // `set` is that of the key, or null until a tail is added: no set is empty.
   void Prepend(ComposedSlice head, const Tail* rest, const TailKey& key,
                Tail tail, std::vector<Tail>*& set) {
@@ -365,6 +388,7 @@ class Pass {
       tail.num_stages += rest->num_stages;
       tail.optimistic = rest->optimistic;
     }
+    if (problem_.num_microbatches == 1) tail.slowest_s = 0;
     if (tail.num_stages > problem_.max_stages) return;
     if (candidate.max_trailing_stages < head.trailing_stages) {
       const int covers = placed.pair->covers_trailing_stages;
@@ -392,18 +416,16 @@ class Pass {
   // are dropped later. If two tails are equal, the later one counts as
   // dominated. Returns whether it was added.
   bool Insert(Tail added, std::vector<Tail>& set) {
-    if (problem_.keep == 1) {
-      const auto law = [](const Tail& a, const Tail& b) {
-        return Dominates(a, b);
-      };
-      return InsertNonDominated(added, law, set);
-    }
+    const auto law = [this](const Tail& a, const Tail& b) {
+      return Dominates(a, b, rules_.stages_told_apart);
+    };
+    if (problem_.keep == 1) return InsertNonDominated(added, law, set);
     for (const Tail& other : set) {
-      added.num_better += Dominates(other, added) ? 1 : 0;
+      added.num_better += law(other, added) ? 1 : 0;
       if (added.num_better >= problem_.keep) return false;
     }
     for (Tail& other : set) {
-      const bool better = Dominates(added, other) && !Dominates(other, added);
+      const bool better = law(added, other) && !law(other, added);
       other.num_better += better ? 1 : 0;
     }
     std::erase_if(set, [&](const Tail& other) {
@@ -466,6 +488,23 @@ StageRange StagesOf(const ComposeProblem& problem) {
   return range;
 }
 
+// Returns the number of stages from which on tails are alike to the slices
+// before them: more than any candidate fits, except for those that fit any
+// number. All are told apart if the problem limits the number of stages.
+int StagesToldApart(const ComposeProblem& problem) {
+  if (problem.max_stages < std::numeric_limits<int>::max()) {
+    return problem.max_stages;
+  }
+  int most = -1;
+  for (const PlacedPair& placed : problem.pairs) {
+    for (const Candidate& candidate : placed.pair->candidates) {
+      if (candidate.max_trailing_stages >= kUnlimitedTrailingStages) continue;
+      most = std::max(most, candidate.max_trailing_stages);
+    }
+  }
+  return most + 1;
+}
+
 ComposeEffort WithNarrowerBeam(const ComposeEffort& effort) {
   return {.is_exact = false,
           .beam_width = effort.is_exact
@@ -497,6 +536,7 @@ class Composer {
         ending_at_(PairsByEnd(problem)),
         bounds_(problem),
         kinds_(problem),
+        stages_told_apart_(StagesToldApart(problem)),
         best_s_(problem.incumbent_s),
         work_left_(problem.easy_work.value_or(
             kLeastWork + JointBounds::Steps(problem, kinds_) / kStepsPerWork)) {
@@ -546,7 +586,8 @@ class Composer {
   double LastBound() const { return Cutoff() / problem_.num_microbatches; }
   double Cutoff() const { return CutoffOf(problem_, best_s_); }
 
-  Pass MakePass(const PassRules& rules) const {
+  Pass MakePass(PassRules rules) const {
+    rules.stages_told_apart = stages_told_apart_;
     return Pass(problem_, bounds_, joint_.has_value() ? &*joint_ : nullptr,
                 ending_at_, rules);
   }
@@ -575,6 +616,7 @@ class Composer {
   const std::vector<std::vector<int>> ending_at_;
   const PrefixBounds bounds_;
   const IslandKinds kinds_;
+  const int stages_told_apart_;
   std::optional<JointBounds> joint_;
   double best_s_;
   // The compositions of the last pass with a beam that improved on the best. A

@@ -12,14 +12,15 @@ namespace tangram {
 // tail does not use. They follow from the candidates. With w the work of a
 // slice, let
 //
-//   κ_i = min slowest stage / w,   λ_i = min latency / w
+//   κ_i = min slowest stage / w,    λ_i = min latency / w,
+//   β_i = min backward passes / w,  φ_i = min (latency − backward passes) / w
 //
 // over all candidates of island i. For slices on islands U that cover work W:
 //
-//   slowest stage ≥ W / Σ_{i in U} 1/κ_i,   latency ≥ W · min_{i in U} λ_i.
+//   slowest stage ≥ W / Σ_{i in U} 1/κ_i,   latency ≥ W · min_{i in U} λ_i,
 //
-// The first holds because island i takes at most work T/κ_i if none of its
-// stages takes longer than T.
+// and the same with β and φ as with λ. The first holds because island i takes
+// at most work T/κ_i if none of its stages takes longer than T.
 class PrefixBounds {
  public:
   // The bounds hold for any positive work of the atoms. Atoms without work,
@@ -28,19 +29,28 @@ class PrefixBounds {
   explicit PrefixBounds(const ComposeProblem& problem);
 
   // Return bounds in seconds for atoms [0, num_prefix) on the islands of
-  // `usable` (a bit each): on the slowest stage, and on the sum of stages.
-  // Infinite if there are atoms and no island can take any.
+  // `usable` (a bit each): on the slowest stage, the sum of stages, their
+  // backward passes, and the rest of the sum. Infinite if there are atoms and
+  // no island can take any.
   double SlowestSeconds(int num_prefix, uint32_t usable) const {
     return num_prefix == 0 ? 0 : work_[num_prefix] / capacity_[usable];
   }
   double LatencySeconds(int num_prefix, uint32_t usable) const {
     return num_prefix == 0 ? 0 : work_[num_prefix] * least_latency_[usable];
   }
+  double BackwardSeconds(int num_prefix, uint32_t usable) const {
+    return num_prefix == 0 ? 0 : work_[num_prefix] * least_backward_[usable];
+  }
+  double ForwardSeconds(int num_prefix, uint32_t usable) const {
+    return num_prefix == 0 ? 0 : work_[num_prefix] * least_forward_[usable];
+  }
 
  private:
-  std::vector<double> work_;           // [end]: sum over atoms [0, end).
-  std::vector<double> capacity_;       // [set of islands]: Σ 1/κ_i.
-  std::vector<double> least_latency_;  // [set of islands]: min λ_i.
+  std::vector<double> work_;            // [end]: sum over atoms [0, end).
+  std::vector<double> capacity_;        // [set of islands]: Σ 1/κ_i.
+  std::vector<double> least_latency_;   // [set of islands]: min λ_i.
+  std::vector<double> least_backward_;  // [set of islands]: min β_i.
+  std::vector<double> least_forward_;   // [set of islands]: min φ_i.
 };
 
 }  // namespace tangram

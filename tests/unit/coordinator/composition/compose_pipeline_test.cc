@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/infinity.h"
+#include "common/domain/slice_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -273,6 +274,7 @@ Candidate RandomCandidate(std::mt19937& rng, int atoms) {
   std::uniform_real_distribution<double> unit(0.5, 1.5);
   Candidate candidate{.num_stages = 1 + static_cast<int>(rng() % 3)};
   candidate.num_gpus = candidate.num_stages << (atoms % 2);
+  const double sync_s = 3.0 * static_cast<int>(rng() % 3);
   double before_s = 0;
   for (int s = 0; s < candidate.num_stages; ++s) {
     const double stage_s = atoms * unit(rng) / candidate.num_stages;
@@ -280,11 +282,13 @@ Candidate RandomCandidate(std::mt19937& rng, int atoms) {
     candidate.slowest_s = std::max(candidate.slowest_s, stage_s);
     candidate.last_stage_s = stage_s;
     candidate.exposed_sync_s =
-        std::max(candidate.exposed_sync_s, 3 * unit(rng) - before_s);
+        std::max(candidate.exposed_sync_s, sync_s * unit(rng) - before_s);
     before_s += stage_s * 2 / 3;
   }
   candidate.backward_s = before_s;
-  candidate.max_trailing_stages = static_cast<int>(rng() % 6);
+  const auto trailing = static_cast<int>(rng() % 8);
+  candidate.max_trailing_stages =
+      trailing < 6 ? trailing : kUnlimitedTrailingStages;
   candidate.first_stage_gpus = 1 << (rng() % 3);
   candidate.last_stage_gpus = 1 << (rng() % 3);
   return candidate;
