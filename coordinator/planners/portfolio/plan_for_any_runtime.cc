@@ -207,7 +207,8 @@ class Search {
     PlanAlternative& alternative = alternatives_[index];
     alternative.parallelizers = NamesOf(members);
     absl::StatusOr<PlanResult> result =
-        PlanForRuntime(members, parts_.choice, runtime, request_, observer_);
+        PlanForRuntime({.members = members, .scout = parts_.scout},
+                       parts_.choice, runtime, request_, observer_);
     if (absl::IsUnimplemented(result.status())) {
       alternative.reason = std::string(result.status().message());
       return absl::OkStatus();
@@ -248,10 +249,11 @@ class Search {
   // Looks for a plan that is faster than the best so far.
   absl::Status TryFaster(const Tried& tried,
                          const std::vector<PortfolioMember>& members) {
+    const double best_s =
+        std::max(best_->closed_form_s, best_->evaluation.iteration_time_s);
     absl::StatusOr<PlanResult> result = PlanForRuntime(
-        members, parts_.choice, *tried.runtime, request_, observer_,
-        (1 + kRounded) *
-            std::max(best_->closed_form_s, best_->evaluation.iteration_time_s));
+        {.members = members, .incumbent_s = (1 + kRounded) * best_s},
+        parts_.choice, *tried.runtime, request_, observer_);
     // A member that does not know the model.
     if (absl::IsUnimplemented(result.status())) return absl::OkStatus();
     TANGRAM_RETURN_IF_ERROR(result.status());

@@ -23,6 +23,8 @@ struct AnyRuntimeSearch {
   absl::FunctionRef<absl::StatusOr<std::vector<PortfolioMember>>(
       absl::Span<const std::string> suitable)>
       asked;
+  // RuntimeMembers::scout of all searches.
+  SlicePlanSource* scout;
   // Plans without a runtime.
   absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&)> plan_freely;
 };

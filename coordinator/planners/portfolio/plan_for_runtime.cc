@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
@@ -57,22 +60,22 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
 // Plans for one runtime, with the training options that it supports.
 class RuntimeSearch {
  public:
-  RuntimeSearch(const PlanningRuntime& runtime, const PlannerChoice& choice,
-                const PlanRequest& request, PlanObserver& observer,
-                double incumbent_s)
-      : runtime_(runtime),
+  RuntimeSearch(const RuntimeMembers& asked, const PlanningRuntime& runtime,
+                const PlannerChoice& choice, const PlanRequest& request,
+                PlanObserver& observer)
+      : asked_(asked),
+        runtime_(runtime),
         choice_(choice),
         request_(request),
-        observer_(observer),
-        incumbent_s_(incumbent_s) {
+        observer_(observer) {
     request_.training = runtime.Train(request.training);
   }
 
   const PlanRequest& request() const { return request_; }
 
-  absl::StatusOr<PlanResult> Run(absl::Span<const PortfolioMember> members) {
+  absl::StatusOr<PlanResult> Run() {
     TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             choice_.Create(*members.front().source, {})
+                             choice_.Create(*asked_.members.front().source, {})
                                  ->Islands(request_, observer_));
     const absl::Status refusal = CheckRuntime(runtime_, request_);
     if (!refusal.ok()) {
@@ -82,20 +85,18 @@ class RuntimeSearch {
                                                           refusal.message())}};
     }
     TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
-                             Mixable(members, request_.model));
-    AddLimits(mixable.left_out(), limits_);
-    std::vector<SlicePlanSource*> sources;
-    for (const PortfolioMember& member : mixable.members()) {
-      sources.push_back(member.source);
-    }
-    const auto source = CreateMixedSource(sources);
-    const std::vector<RuntimeVariant> variants = Variants(islands);
+                             Mixable(asked_.members, request_.model));
     const auto libraries = LibrariesOf(request_.cluster);
+    const std::vector<RuntimeVariant> variants = Variants(islands);
+    std::vector<Attempt> attempts;
     for (const std::optional<CollectiveLibrary>& library : libraries) {
       for (const RuntimeVariant& variant : variants) {
-        TANGRAM_RETURN_IF_ERROR(Try(variant, library, *source));
+        attempts.push_back({variant, library});
       }
     }
+    TANGRAM_RETURN_IF_ERROR(Scout(mixable, attempts));
+    AddLimits(mixable.left_out(), limits_);
+    TANGRAM_RETURN_IF_ERROR(TryAll(mixable, attempts));
     PlanResult result = *std::move(best_);
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
@@ -126,6 +127,54 @@ class RuntimeSearch {
   }
 
  private:
+  // One search.
+  struct Attempt {
+    RuntimeVariant variant;
+    // That of the GPUs; none: any GPUs.
+    std::optional<CollectiveLibrary> library;
+    double scouted_s = kInfinity;  // The scout's plan, if it was the best.
+  };
+
+  // Lets the scout try first, and moves forward what it found good plans for.
+  // A good plan limits all later searches.
+  absl::Status Scout(const MixableMembers& mixable,
+                     std::vector<Attempt>& attempts) {
+    const std::vector<PortfolioMember>& members = mixable.members();
+    const bool is_alone =
+        members.size() == 1 && members.front().source == asked_.scout;
+    if (asked_.scout == nullptr || is_alone || attempts.size() == 1 ||
+        !asked_.scout->SliceModel(request_.model).ok()) {
+      return absl::OkStatus();
+    }
+    for (Attempt& attempt : attempts) {
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(attempt, *asked_.scout));
+      if (!result.plan.has_value()) continue;
+      attempt.scouted_s = result.evaluation.iteration_time_s;
+      Keep(attempt, std::move(result));
+    }
+    absl::c_stable_sort(attempts, [](const Attempt& a, const Attempt& b) {
+      return a.scouted_s < b.scouted_s;
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status TryAll(const MixableMembers& mixable,
+                      absl::Span<const Attempt> attempts) {
+    std::vector<SlicePlanSource*> sources;
+    for (const PortfolioMember& member : mixable.members()) {
+      sources.push_back(member.source);
+    }
+    const auto source = CreateMixedSource(sources);
+    for (const Attempt& attempt : attempts) {
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(attempt, *source));
+      KeepLeastBound(result, lower_bound_s_);
+      KeepClosest(result.infeasible, closest_);
+      AddLimits(result.limits, limits_);
+      Keep(attempt, std::move(result));
+    }
+    return absl::OkStatus();
+  }
+
   // Returns the variants of the runtime: one for each value of the properties
   // that its stages share.
   std::vector<RuntimeVariant> Variants(absl::Span<const Island> islands) const {
@@ -150,54 +199,58 @@ class RuntimeSearch {
     return runtime_.WhyNotDevice(device);
   }
 
-  // Searches one variant and keeps the better plan. The closed form of the best
-  // plan so far limits the search.
-  absl::Status Try(const RuntimeVariant& variant,
-                   std::optional<CollectiveLibrary> library,
-                   SlicePlanSource& source) {
+  PipelineRules RulesOf(const Attempt& attempt) const {
     PipelineRules rules{
         .runtime = &runtime_.runs(),
-        .stages = variant.stages,
-        .ends = variant.ends,
-        .gpus_per_node = variant.gpus_per_node,
+        .stages = attempt.variant.stages,
+        .ends = attempt.variant.ends,
+        .gpus_per_node = attempt.variant.gpus_per_node,
+        .why_not_device =
+            [this, library = attempt.library](const DeviceSpec& device) {
+              return WhyNotDevice(device, library);
+            },
         .fit =
             [this](const PlanRequest& request, const PipelinePlan& plan) {
               return runtime_.Fit(request, plan);
             },
-        .incumbent_s = incumbent_s_};
-    rules.accepts_gpus = runtime_.AcceptsGpus();
-    rules.why_not_device = [this, library](const DeviceSpec& device) {
-      return WhyNotDevice(device, library);
-    };
+        .accepts_gpus = runtime_.AcceptsGpus(),
+        .incumbent_s = asked_.incumbent_s};
     if (best_.has_value() && best_->plan.has_value()) {
       // Fit changes plans, so the plan that runs may be slower than composed.
       rules.incumbent_s = std::min(
-          incumbent_s_,
+          rules.incumbent_s,
           std::max(best_->closed_form_s, best_->evaluation.iteration_time_s));
     }
-    TANGRAM_ASSIGN_OR_RETURN(
-        PlanResult result,
-        CreateJudgedPlanner(choice_, source, rules)->Plan(request_, observer_));
-    AddStats(result.stats, stats_);
-    KeepLeastBound(result, lower_bound_s_);
-    KeepClosest(result.infeasible, closest_);
-    AddLimits(result.limits, limits_);
-    if (!best_.has_value() || IsBetter(result, *best_)) {
-      best_ = std::move(result);
-      best_rules_ = std::move(rules);
-    }
-    return absl::OkStatus();
+    return rules;
   }
 
+  // Searches for a plan that is faster than the best so far.
+  absl::StatusOr<PlanResult> Try(const Attempt& attempt,
+                                 SlicePlanSource& source) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanResult result,
+        CreateJudgedPlanner(choice_, source, RulesOf(attempt))
+            ->Plan(request_, observer_));
+    AddStats(result.stats, stats_);
+    return result;
+  }
+
+  // Keeps the better plan.
+  void Keep(const Attempt& attempt, PlanResult result) {
+    if (best_.has_value() && !IsBetter(result, *best_)) return;
+    best_rules_ = RulesOf(attempt);
+    best_ = std::move(result);
+  }
+
+  const RuntimeMembers& asked_;
   const PlanningRuntime& runtime_;
   const PlannerChoice& choice_;
   PlanRequest request_;
   PlanObserver& observer_;
-  const double incumbent_s_;
   std::optional<PlanResult> best_;
   PipelineRules best_rules_;  // With which `best_` was found.
   std::optional<Infeasible> closest_;
-  std::vector<std::string> limits_;  // All limits of variants without a plan.
+  std::vector<std::string> limits_;  // All limits of attempts without a plan.
   PlanningStats stats_;
   double lower_bound_s_ = 0;
 };
@@ -238,12 +291,13 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
   return obstacles.AsStatus();
 }
 
-absl::StatusOr<PlanResult> PlanForRuntime(
-    absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
-    const PlanningRuntime& runtime, const PlanRequest& request,
-    PlanObserver& observer, double incumbent_s) {
-  RuntimeSearch search(runtime, choice, request, observer, incumbent_s);
-  TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run(members));
+absl::StatusOr<PlanResult> PlanForRuntime(const RuntimeMembers& asked,
+                                          const PlannerChoice& choice,
+                                          const PlanningRuntime& runtime,
+                                          const PlanRequest& request,
+                                          PlanObserver& observer) {
+  RuntimeSearch search(asked, runtime, choice, request, observer);
+  TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run());
   NoteLosses(runtime, request, search.request(), result);
   return result;
 }

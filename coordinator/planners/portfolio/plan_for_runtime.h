@@ -1,10 +1,12 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "common/base/infinity.h"
+#include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/runtime_catalogue.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
@@ -17,16 +19,27 @@ namespace tangram {
 absl::Status CheckRuntime(const PlanningRuntime& runtime,
                           const PlanRequest& request);
 
+// Whose slice plans a search for a runtime asks for, and how long its plan may
+// take.
+struct RuntimeMembers {
+  std::vector<PortfolioMember> members;
+  // A parallelizer that answers fast. It is asked first, so that its plans
+  // limit the search of the members and say where that begins. May be null.
+  SlicePlanSource* scout = nullptr;
+  // Plans that take longer, in seconds, are not looked for.
+  double incumbent_s = kInfinity;
+};
+
 // Returns the best plan that `runtime` can run, from the slice plans of all
-// members. There is one search for each value of the properties
-// that all stages of the runtime share. Every whole plan is scored in the form
-// that the runtime exports. So the plan is exported without loss, with the
-// training options in PlanResult::training. Plans that take longer than
-// `incumbent_s` seconds are not looked for.
-absl::StatusOr<PlanResult> PlanForRuntime(
-    absl::Span<const PortfolioMember> members, const PlannerChoice& choice,
-    const PlanningRuntime& runtime, const PlanRequest& request,
-    PlanObserver& observer, double incumbent_s = kInfinity);
+// members or those of the scout. There is one search for each value of the
+// properties that all stages of the runtime share. Every whole plan is scored
+// in the form that the runtime exports. So the plan is exported without loss,
+// with the training options in PlanResult::training.
+absl::StatusOr<PlanResult> PlanForRuntime(const RuntimeMembers& asked,
+                                          const PlannerChoice& choice,
+                                          const PlanningRuntime& runtime,
+                                          const PlanRequest& request,
+                                          PlanObserver& observer);
 
 }  // namespace tangram
 

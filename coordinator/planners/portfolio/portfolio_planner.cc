@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
 #include "coordinator/planners/judge/judged_planner.h"
@@ -19,6 +20,9 @@
 
 namespace tangram {
 namespace {
+
+// Its search is the shortest, as it gives all stages of a slice equal degrees.
+constexpr absl::string_view kScout = "uniform";
 
 // Returns the runtimes that no other covers, and the first of equal ones.
 std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
@@ -171,9 +175,10 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
                              runtimes_.Find(name));
-    TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
+    TANGRAM_ASSIGN_OR_RETURN(std::vector<PortfolioMember> members,
                              Asked(runtime->Parallelizers(request.model)));
-    return PlanForRuntime(members, choice_, *runtime, request, observer);
+    return PlanForRuntime({.members = std::move(members), .scout = Scout()},
+                          choice_, *runtime, request, observer);
   }
 
   // Plans for any runtime, or of any kind if the request names none. Members
@@ -194,9 +199,20 @@ class PortfolioPlanner : public ClusterPlanner {
     const AnyRuntimeSearch search{.choice = choice_,
                                   .runtimes = runtimes_,
                                   .asked = asked,
+                                  .scout = Scout(),
                                   .plan_freely = plan_freely};
     return is_of_any_kind ? PlanOfAnyKind(search, request, observer)
                           : PlanForAnyRuntime(search, request, observer);
+  }
+
+  // Returns the member that may scout for a runtime (RuntimeMembers); null:
+  // none.
+  SlicePlanSource* Scout() const {
+    const auto scout =
+        absl::c_find_if(members_, [](const PortfolioMember& member) {
+          return member.parallelizer == kScout;
+        });
+    return scout == members_.end() ? nullptr : scout->source;
   }
 
   // Returns the members that a search asks if `suitable` suit it.
