@@ -223,6 +223,8 @@ absl::Status CheckJoined(const ModelSlice& joined, const ModelSlice& head,
 absl::Status CheckProfile(const PerformanceProfile& profile) {
   TANGRAM_RETURN_IF_ERROR(
       CheckWithin("min_gpu_seconds", profile.min_gpu_seconds, kMostGpuSeconds));
+  TANGRAM_RETURN_IF_ERROR(
+      CheckWithin("min_latency_s", profile.min_latency_s, kMostGpuSeconds));
   return CheckWithin("min_total_bytes", profile.min_total_bytes, kMostBytes);
 }
 

@@ -46,6 +46,9 @@ struct PerformanceProfile {
   // No plan spends fewer GPU-seconds on one pipeline microbatch: for every
   // plan, Σ over stages of num_gpus · time_s is at least this.
   double min_gpu_seconds = 0;
+  // No plan has a microbatch pass its stages faster: for every plan, Σ over
+  // stages of time_s is at least this. 0: unknown.
+  double min_latency_s = 0;
   // No plan needs fewer bytes, summed over all GPUs of the island, apart from
   // each GPU's reserve for its runtime.
   double min_total_bytes = 0;

@@ -97,6 +97,7 @@ v1::PerformanceProfile ToProto(const PerformanceProfile& profile) {
   v1::PerformanceProfile message;
   message.set_min_gpu_seconds(profile.min_gpu_seconds);
   message.set_min_total_bytes(profile.min_total_bytes);
+  message.set_min_latency_s(profile.min_latency_s);
   return message;
 }
 
@@ -104,8 +105,10 @@ absl::StatusOr<PerformanceProfile> FromProto(
     const v1::PerformanceProfile& message) {
   TANGRAM_RETURN_IF_ERROR(FirstError(
       {CheckNotNegative("min_gpu_seconds", message.min_gpu_seconds()),
+       CheckNotNegative("min_latency_s", message.min_latency_s()),
        CheckNotNegative("min_total_bytes", message.min_total_bytes())}));
   return PerformanceProfile{.min_gpu_seconds = message.min_gpu_seconds(),
+                            .min_latency_s = message.min_latency_s(),
                             .min_total_bytes = message.min_total_bytes()};
 }
 

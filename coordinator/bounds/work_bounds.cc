@@ -13,24 +13,30 @@ namespace tangram {
 WorkBounds::WorkBounds(
     absl::Span<const IslandCapacity> islands,
     absl::Span<const std::vector<PerformanceProfile>> profiles,
-    int num_microbatches)
+    absl::Span<const int> most_stages, int num_microbatches)
     : islands_(islands.begin(), islands.end()),
       num_microbatches_(num_microbatches),
       num_atoms_(static_cast<int>(profiles.front().size())),
       all_islands_((uint32_t{1} << islands.size()) - 1),
+      stages_(num_atoms_ + 1),
       mean_work_(num_atoms_ + 1) {
   const int num_islands = static_cast<int>(islands.size());
   work_.assign(num_islands, std::vector<double>(num_atoms_ + 1));
-  bytes_ = work_;
+  latency_ = bytes_ = work_;
   for (int a = 0; a < num_atoms_; ++a) {
     double mean = 0;
     for (int i = 0; i < num_islands; ++i) {
       const PerformanceProfile& profile = profiles[i][a];
       work_[i][a + 1] = work_[i][a] + profile.min_gpu_seconds;
+      latency_[i][a + 1] = latency_[i][a] + profile.min_latency_s;
       bytes_[i][a + 1] = bytes_[i][a] + profile.min_total_bytes;
       mean += profile.min_gpu_seconds / num_islands;
     }
     mean_work_[a + 1] = mean_work_[a] + mean;
+    stages_[a + 1] = stages_[a] + most_stages[a];
+  }
+  for (int i = 0; i <= num_islands; ++i) {
+    least_latency_.push_back(LeastLatencies(profiles, i));
   }
   for (int i = 0; i < num_islands; ++i) {
     double cost = kInfinity;  // c_i
@@ -49,11 +55,32 @@ WorkBounds::WorkBounds(
   }
 }
 
-// W_i(S) / N_i: no stage arrangement uses more than N_i GPU-seconds a second.
+// Without another usable island, nothing bounds the rest.
+std::vector<double> WorkBounds::LeastLatencies(
+    absl::Span<const std::vector<PerformanceProfile>> profiles,
+    int left_out) const {
+  std::vector<double> sums = {0};
+  for (int a = 0; a < num_atoms_; ++a) {
+    double least_s = kInfinity;
+    for (int i = 0; i < static_cast<int>(islands_.size()); ++i) {
+      if (i == left_out || islands_[i].num_gpus == 0) continue;
+      least_s = std::min(least_s, profiles[i][a].min_latency_s);
+    }
+    sums.push_back(sums.back() + (least_s < kInfinity ? least_s : 0));
+  }
+  return sums;
+}
+
+// max(W_i(S) / N_i, Λ_i(S) / k(S)): no stage arrangement uses more than N_i
+// GPU-seconds a second, and one of k stages takes at least their mean time.
 double WorkBounds::SliceSeconds(AtomRange range, int island) const {
   const int num_gpus = islands_[island].num_gpus;
   if (num_gpus == 0) return kInfinity;
-  return (work_[island][range.end] - work_[island][range.begin]) / num_gpus;
+  const auto sum = [range](const auto& prefix) {
+    return prefix[range.end] - prefix[range.begin];
+  };
+  return std::max(sum(work_[island]) / num_gpus,
+                  sum(latency_[island]) / sum(stages_));
 }
 
 // Σ_{i in islands} N_i / c_i.
@@ -103,23 +130,35 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
     const double rest = mean_work_[num_atoms_] -
                         (mean_work_[range.end] - mean_work_[range.begin]);
     const uint32_t others = all_islands_ & ~(uint32_t{1} << island);
-    rest_s = RestSeconds(rest, others);
-    rest_latency_s = RestLatencySeconds(rest, others);
+    const std::vector<double>& least = least_latency_[island];
+    const double least_s =
+        least[num_atoms_] - (least[range.end] - least[range.begin]);
+    const int stages =
+        stages_[num_atoms_] - (stages_[range.end] - stages_[range.begin]);
+    rest_s = std::max(RestSeconds(rest, others), least_s / stages);
+    rest_latency_s = std::max(RestLatencySeconds(rest, others), least_s);
   }
   const double slowest_s = std::max(own_s, rest_s);
   // One microbatch would multiply an infinite time by zero, which bounds
   // nothing.
   if (std::isinf(slowest_s)) return slowest_s;
   const IslandCapacity& own = islands_[island];
-  const double own_latency_s = own_s * own.num_gpus / own.most_stage_gpus;
+  const double own_latency_s =
+      std::max((work_[island][range.end] - work_[island][range.begin]) /
+                   own.most_stage_gpus,
+               latency_[island][range.end] - latency_[island][range.begin]);
   return ClosedFormSeconds(own_latency_s + rest_latency_s, slowest_s,
                            num_microbatches_);
 }
 
-// J ≥ t + (B − 1) · t = B · t, where t bounds both the latency and the slowest
-// stage of the whole model on all islands.
+// With t the bound of the slowest stage of the whole model on all islands, and
+// Λ that of its latency: J ≥ max(t, Λ) + (B − 1) · t.
 double WorkBounds::IterationSeconds() const {
-  return num_microbatches_ * PrefixSeconds(num_atoms_, all_islands_);
+  const double latency_s = least_latency_.back()[num_atoms_];
+  const double slowest_s = std::max(PrefixSeconds(num_atoms_, all_islands_),
+                                    latency_s / stages_[num_atoms_]);
+  return ClosedFormSeconds(std::max(latency_s, slowest_s), slowest_s,
+                           num_microbatches_);
 }
 
 bool WorkBounds::ExceedsMemory(AtomRange range, int island) const {

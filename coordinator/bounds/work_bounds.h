@@ -22,10 +22,11 @@ struct IslandCapacity {
 // atoms, for one pipeline microbatch size. They are used by imbalance and
 // infeasibility pruning (paper §5.1 (ii) and (iii)).
 //
-// Let W_i(S) = Σ_{a in S} min_gpu_seconds of atom a on island i, and N_i the
-// number of its GPUs. A slice S on island i has a stage of at least
+// Let W_i(S) = Σ_{a in S} min_gpu_seconds and Λ_i(S) = Σ_{a in S} min_latency_s
+// of atom a on island i, N_i the number of its GPUs, and k(S) the most stages
+// into which S can be cut. A slice S on island i has a stage of at least
 //
-//   W_i(S) / N_i
+//   W_i(S) / N_i   and   Λ_i(S) / k(S)
 //
 // seconds, and the sum of its stages is at least that. Atoms S that may run on
 // any island of a set U take at least
@@ -41,20 +42,22 @@ struct IslandCapacity {
 //
 //   W_i(S) / g_i   and   w(S) / max_{i in U} g_i / c_i
 //
-// seconds. All bounds hold for all plans, so pruning by them is exact.
+// seconds, and at least Λ_i(S) and Σ_{a in S} min_{i in U} Λ_i(a). All bounds
+// hold for all plans, so pruning by them is exact.
 class WorkBounds {
  public:
-  // profiles[i][a] is the profile of atom a on island i.
+  // profiles[i][a] is the profile of atom a on island i, and most_stages[a] the
+  // number of stages into which it can be cut, at least 1.
   WorkBounds(absl::Span<const IslandCapacity> islands,
              absl::Span<const std::vector<PerformanceProfile>> profiles,
-             int num_microbatches);
+             absl::Span<const int> most_stages, int num_microbatches);
 
   int num_microbatches() const { return num_microbatches_; }
   // The set of all islands, a bit each.
   uint32_t all_islands() const { return all_islands_; }
 
   // Returns a lower bound in seconds on the slowest stage of `range` on
-  // `island`: W_i(S) / N_i. Infinite on an island that must not be used.
+  // `island`. Infinite on an island that must not be used.
   double SliceSeconds(AtomRange range, int island) const;
 
   // Returns a lower bound in seconds on the slowest stage, and on the latency,
@@ -94,16 +97,26 @@ class WorkBounds {
   double RestSeconds(double mean_work, uint32_t usable) const;
   double RestLatencySeconds(double mean_work, uint32_t usable) const;
 
+  // Fills a row of least_latency_: the least over the usable islands other than
+  // `left_out`.
+  std::vector<double> LeastLatencies(
+      absl::Span<const std::vector<PerformanceProfile>> profiles,
+      int left_out) const;
+
   std::vector<IslandCapacity> islands_;
   int num_microbatches_;
   int num_atoms_;
   uint32_t all_islands_;
   // Prefix sums: entry [end] is the sum over atoms [0, end).
-  std::vector<std::vector<double>> work_;   // [island][end]: W_i.
-  std::vector<std::vector<double>> bytes_;  // [island][end]: least bytes.
-  std::vector<double> mean_work_;           // [end]: w.
-  std::vector<double> capacity_;            // [island]: N_i / c_i.
-  std::vector<double> stage_capacity_;      // [island]: g_i / c_i.
+  std::vector<std::vector<double>> work_;     // [island][end]: W_i.
+  std::vector<std::vector<double>> bytes_;    // [island][end]: least bytes.
+  std::vector<std::vector<double>> latency_;  // [island][end]: Λ_i.
+  // [i][end]: the least Λ on other islands than i; the last row: on any island.
+  std::vector<std::vector<double>> least_latency_;
+  std::vector<int> stages_;             // [end]: k.
+  std::vector<double> mean_work_;       // [end]: w.
+  std::vector<double> capacity_;        // [island]: N_i / c_i.
+  std::vector<double> stage_capacity_;  // [island]: g_i / c_i.
 };
 
 }  // namespace tangram

@@ -124,6 +124,7 @@ TEST_P(ParallelizerConformanceTest, ProfileIsALowerBound) {
 
     for (const SlicePlan& plan : Ask(query).plans) {
       double gpu_seconds = 0;
+      double latency_s = 0;
       double bytes = 0;
       for (int i = 0; i < plan.num_stages(); ++i) {
         const StagePlan& stage = plan.stages[i].plan;
@@ -133,10 +134,12 @@ TEST_P(ParallelizerConformanceTest, ProfileIsALowerBound) {
                 .PeakBytes(
                     InFlight(query, plan, i, query.options.trailing_stages));
         gpu_seconds += num_gpus * plan.stages[i].time_s;
+        latency_s += plan.stages[i].time_s;
         bytes += num_gpus *
                  (peak_bytes - query.island.device.efficiency.reserved_bytes);
       }
       EXPECT_LE(profile.min_gpu_seconds, gpu_seconds);
+      EXPECT_LE(profile.min_latency_s, latency_s);
       EXPECT_LE(profile.min_total_bytes, bytes);
     }
   }
@@ -154,6 +157,7 @@ TEST_P(ParallelizerConformanceTest, ProfileAddsUpOverAtoms) {
     ASSERT_OK_AND_ASSIGN(const PerformanceProfile profile,
                          parallelizer().Profile(atom, island, options));
     sum.min_gpu_seconds += profile.min_gpu_seconds;
+    sum.min_latency_s += profile.min_latency_s;
     sum.min_total_bytes += profile.min_total_bytes;
   }
 
@@ -163,6 +167,7 @@ TEST_P(ParallelizerConformanceTest, ProfileAddsUpOverAtoms) {
 
   EXPECT_NEAR(whole.min_gpu_seconds, sum.min_gpu_seconds,
               1e-6 * sum.min_gpu_seconds);
+  EXPECT_NEAR(whole.min_latency_s, sum.min_latency_s, 1e-6 * sum.min_latency_s);
   EXPECT_NEAR(whole.min_total_bytes, sum.min_total_bytes,
               1e-6 * sum.min_total_bytes);
 }

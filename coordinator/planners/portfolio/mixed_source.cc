@@ -49,6 +49,8 @@ class MixedSource : public SlicePlanSource {
       for (size_t i = 0; i < lowest.size(); ++i) {
         lowest[i].min_gpu_seconds =
             std::min(lowest[i].min_gpu_seconds, profiles[i].min_gpu_seconds);
+        lowest[i].min_latency_s =
+            std::min(lowest[i].min_latency_s, profiles[i].min_latency_s);
         lowest[i].min_total_bytes =
             std::min(lowest[i].min_total_bytes, profiles[i].min_total_bytes);
       }

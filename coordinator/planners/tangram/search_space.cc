@@ -119,11 +119,30 @@ int MostStageGpus(const IslandSpec& island) {
   return static_cast<int>(std::min<int64_t>(asked_for, island.num_gpus()));
 }
 
+// Returns the number of stages into which a pipeline of `rules` can cut the
+// atom: one more than there are cuts inside it.
+int MostStages(const ModelSlice& atom, const PipelineRules& rules) {
+  const Runtime::Cuts cuts = rules.runtime == nullptr
+                                 ? Runtime::Cuts::kOperators
+                                 : rules.runtime->cuts;
+  int stages = 0;
+  for (const LayerRun& run : atom.runs) {
+    const auto num_ops = static_cast<int>(OperatorsOf(run.layer).size());
+    for (int op = 0; op < num_ops; ++op) {
+      const bool can_begin =
+          op == 0 || cuts == Runtime::Cuts::kOperators ||
+          (cuts == Runtime::Cuts::kResiduals && IsResidualCut(run.layer, op));
+      stages += can_begin ? run.count : 0;
+    }
+  }
+  return stages;
+}
+
 // Returns the work bounds of each microbatch size, from profiles of every
 // distinct atom on every island class.
-absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
-                                                      SlicePlanSource& source,
-                                                      PlanObserver& observer) {
+absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(
+    const SearchSpace& space, const PipelineRules& rules,
+    SlicePlanSource& source, PlanObserver& observer) {
   const int num_atoms = space.num_atoms();
   std::vector<int> atom_class(num_atoms);
   std::vector<int> distinct;
@@ -159,6 +178,10 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
              gpus * (device.memory_bytes - device.efficiency.reserved_bytes),
          .most_stage_gpus = std::min(MostStageGpus(island.spec), gpus)});
   }
+  std::vector<int> most_stages;
+  for (const ModelSlice& atom : space.atoms) {
+    most_stages.push_back(MostStages(atom, rules));
+  }
   const size_t num_distinct = distinct.size();
   std::vector<WorkBounds> bounds;
   for (size_t m = 0; m < space.microbatch_sizes.size(); ++m) {
@@ -175,7 +198,7 @@ absl::StatusOr<std::vector<WorkBounds>> ProfileBounds(const SearchSpace& space,
       }
     }
     bounds.emplace_back(
-        capacities, profiles,
+        capacities, profiles, most_stages,
         space.context.training.global_batch_size / space.microbatch_sizes[m]);
   }
   return bounds;
@@ -328,7 +351,7 @@ absl::StatusOr<SearchSpace> BuildSearchSpace(const PlanRequest& request,
       space.context.slices,
       RepresentativeSlices(space.slices, space.atoms, source, observer));
   TANGRAM_ASSIGN_OR_RETURN(space.bounds,
-                           ProfileBounds(space, source, observer));
+                           ProfileBounds(space, rules, source, observer));
   return space;
 }
 

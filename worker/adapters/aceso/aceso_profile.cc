@@ -18,6 +18,7 @@ constexpr double kInfinite = kInfinity;
 // The least value of each quantity over all degrees. Each value is a sum over
 // the stage's GPUs.
 struct OperatorBounds {
+  double seconds = kInfinite;  // The one value that is no sum.
   double gpu_seconds = kInfinite;
   double state_bytes = kInfinite;
   double saved_bytes = kInfinite;
@@ -27,8 +28,9 @@ struct OperatorBounds {
 // Lowers `bounds` to the costs of one choice of degrees on `gpus` GPUs.
 void LowerTo(const OperatorCost& cost, double state_bytes, double gpus,
              OperatorBounds& bounds) {
-  bounds.gpu_seconds =
-      std::min(bounds.gpu_seconds, gpus * (cost.forward_s + cost.backward_s));
+  const double seconds = cost.forward_s + cost.backward_s;
+  bounds.seconds = std::min(bounds.seconds, seconds);
+  bounds.gpu_seconds = std::min(bounds.gpu_seconds, gpus * seconds);
   bounds.state_bytes = std::min(bounds.state_bytes, gpus * state_bytes);
   bounds.saved_bytes = std::min(bounds.saved_bytes, gpus * cost.saved_bytes);
   bounds.input_bytes = std::min(bounds.input_bytes, gpus * cost.input_bytes);
@@ -78,8 +80,8 @@ double LeastKeptBytes(const LayerSpec& layer,
 
 }  // namespace
 
-// Σ over operators of least GPU-seconds and least state bytes, plus for each
-// layer the least activations that it can keep of one microbatch.
+// Σ over operators of least GPU-seconds, least time and least state bytes, plus
+// for each layer the least activations that it can keep of one microbatch.
 PerformanceProfile LowerBounds(const ModelSlice& slice,
                                const IslandSpec& island,
                                const ProfileOptions& options) {
@@ -101,12 +103,14 @@ PerformanceProfile LowerBounds(const ModelSlice& slice,
         BoundsOf(run.layer, space, island, options);
     for (const OperatorBounds& op : operators) {
       profile.min_gpu_seconds += run.count * op.gpu_seconds;
+      profile.min_latency_s += run.count * op.seconds;
       profile.min_total_bytes += run.count * growth * op.state_bytes;
     }
     profile.min_total_bytes +=
         run.count * growth * LeastKeptBytes(run.layer, operators);
   }
   profile.min_gpu_seconds *= kRoundingMargin;
+  profile.min_latency_s *= kRoundingMargin;
   profile.min_total_bytes *= kRoundingMargin;
   return profile;
 }

@@ -51,6 +51,7 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
                            options.training);
   const int num_ops = static_cast<int>(OperatorsOf(layer).size());
   PerformanceProfile best = {.min_gpu_seconds = kNothingYet,
+                             .min_latency_s = kNothingYet,
                              .min_total_bytes = kNothingYet};
   for (const int size : StageSizes(island, limits, extra)) {
     const StageEnvironment environment = {
@@ -65,8 +66,9 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
         const LayerCost cost = WithoutHeadCopy(
             EstimateLayer(layer, {0, num_ops, MaskOf(layer, recompute)},
                           parallelism, environment));
-        best.min_gpu_seconds = std::min(
-            best.min_gpu_seconds, size * (cost.forward_s + cost.backward_s));
+        const double time_s = cost.forward_s + cost.backward_s;
+        best.min_gpu_seconds = std::min(best.min_gpu_seconds, size * time_s);
+        best.min_latency_s = std::min(best.min_latency_s, time_s);
         best.min_total_bytes = std::min(
             best.min_total_bytes, StageBytes(cost, parallelism, environment));
       }
@@ -77,8 +79,8 @@ PerformanceProfile BoundsOfLayer(const LayerSpec& layer,
 
 }  // namespace
 
-// Σ over layers of (least GPU-seconds, least bytes on all GPUs). Each minimum
-// is taken by itself, so no plan is below the sum.
+// Σ over layers of (least GPU-seconds, least time, least bytes on all GPUs).
+// Each minimum is taken by itself, so no plan is below the sum.
 PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
                                         const IslandSpec& island,
                                         const ProfileOptions& options,
@@ -93,6 +95,7 @@ PerformanceProfile LayerwiseLowerBounds(const ModelSlice& slice,
       layer = BoundsOfLayer(run.layer, free_island, options, extra);
     }
     sum.min_gpu_seconds += run.count * layer.min_gpu_seconds * kRounding;
+    sum.min_latency_s += run.count * layer.min_latency_s * kRounding;
     sum.min_total_bytes += run.count * layer.min_total_bytes * kRounding;
   }
   return sum;

@@ -2,12 +2,17 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace tangram {
 namespace {
+
+// Every atom is a stage at most.
+const std::vector<int> kWhole(4, 1);
 
 // Four atoms of 8 GPU-seconds on island 0 (4 GPUs) and of 16 on island 1
 // (2 GPUs): their mean is 12, so c = 2/3 and 4/3, N / c = 6 and 1.5. An atom
@@ -19,7 +24,7 @@ WorkBounds FastAndSlow(int num_microbatches = 10) {
           4, {.min_gpu_seconds = 8, .min_total_bytes = 10}),
       std::vector<PerformanceProfile>(
           4, {.min_gpu_seconds = 16, .min_total_bytes = 20})};
-  return WorkBounds(islands, profiles, num_microbatches);
+  return WorkBounds(islands, profiles, kWhole, num_microbatches);
 }
 
 TEST(WorkBoundsTest, SliceNeedsItsWorkOverTheIslandsGpus) {
@@ -51,7 +56,7 @@ TEST(WorkBoundsTest, SmallStagesRunOneAfterTheOther) {
   const std::vector<std::vector<PerformanceProfile>> profiles = {
       std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}),
       std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 16})};
-  const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
+  const WorkBounds bounds(islands, profiles, kWhole, /*num_microbatches=*/10);
   // The slowest stage is as above. Latencies: 3 · 8 / 2 = 12 of the slice, and
   // 12 / 0.75 = 16 of the rest; 12 + 16 + 9 · 8.
   EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 100);
@@ -64,10 +69,51 @@ TEST(WorkBoundsTest, AMicrobatchDoesNotRunOnAllIslandsAtOnce) {
       {4, 35, 4}, {4, 35, 4}, {4, 35, 4}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
       3, std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}));
-  const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
+  const WorkBounds bounds(islands, profiles, kWhole, /*num_microbatches=*/10);
   // Slice 2 · 8 / 4 = 4. The rest takes 2 · 8 / 4 = 4 wherever it is, and half
   // of that for each of two islands; 4 + 4 + 9 · 4.
   EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 2}, 0), 44);
+}
+
+// As FastAndSlow, but an atom takes at least 5 and 9 s, on however many GPUs.
+WorkBounds WithLatencies(absl::Span<const int> most_stages) {
+  const std::vector<IslandCapacity> islands = {{4, 35, 4}, {2, 45, 2}};
+  const std::vector<std::vector<PerformanceProfile>> profiles = {
+      std::vector<PerformanceProfile>(
+          4, {.min_gpu_seconds = 8, .min_latency_s = 5}),
+      std::vector<PerformanceProfile>(
+          4, {.min_gpu_seconds = 16, .min_latency_s = 9})};
+  return WorkBounds(islands, profiles, most_stages, /*num_microbatches=*/10);
+}
+
+TEST(WorkBoundsTest, AStageTakesAtLeastAsLongAsAnUndividedAtom) {
+  const WorkBounds bounds = WithLatencies(kWhole);
+  EXPECT_DOUBLE_EQ(bounds.SliceSeconds({0, 1}, 0), 5);  // Not 8 / 4.
+  // The work counts where it is more: 3 · 8 / 4.
+  EXPECT_DOUBLE_EQ(bounds.SliceSeconds({0, 3}, 0), 6);
+  // Latencies 3 · 5 and 9, slowest stage 9.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 15 + 9 + 9 * 9);
+  // All on island 0: latency 20, slowest stage 4 · 8 / 4.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 4}, 0), 20 + 9 * 8);
+  // The least latency of any island, 20. Work: 48 / 7.5.
+  EXPECT_DOUBLE_EQ(bounds.IterationSeconds(), 20 + 9 * 6.4);
+}
+
+TEST(WorkBoundsTest, AnAtomThatCanBeCutIsSeveralStages) {
+  const WorkBounds bounds = WithLatencies(std::vector<int>(4, 2));
+  EXPECT_DOUBLE_EQ(bounds.SliceSeconds({0, 1}, 0), 2.5);  // 5 / 2
+  // Slice: 3 · 8 / 4 = 6. Rest: 12 / 1.5 = 8, more than 9 / 2.
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 15 + 9 + 9 * 8);
+}
+
+TEST(WorkBoundsTest, LatenciesOfIslandsThatMustNotBeUsedDoNotCount) {
+  const std::vector<IslandCapacity> islands = {{4, 35, 4}, {2, 45, 2}, {}};
+  std::vector<std::vector<PerformanceProfile>> profiles(
+      3, std::vector<PerformanceProfile>(
+             4, {.min_gpu_seconds = 8, .min_latency_s = 5}));
+  profiles[2].assign(4, {.min_gpu_seconds = 8, .min_latency_s = 1});
+  const WorkBounds bounds(islands, profiles, kWhole, /*num_microbatches=*/1);
+  EXPECT_DOUBLE_EQ(bounds.PairIterationSeconds({0, 3}, 0), 20);
 }
 
 TEST(WorkBoundsTest, ARestWithoutIslandsIsInNoPipeline) {
@@ -75,7 +121,7 @@ TEST(WorkBoundsTest, ARestWithoutIslandsIsInNoPipeline) {
   const std::vector<std::vector<PerformanceProfile>> profiles(
       2, std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}));
   for (const int num_microbatches : {1, 10}) {
-    const WorkBounds bounds(islands, profiles, num_microbatches);
+    const WorkBounds bounds(islands, profiles, kWhole, num_microbatches);
     EXPECT_EQ(bounds.PairIterationSeconds({0, 3}, 0),
               std::numeric_limits<double>::infinity());
   }
@@ -103,7 +149,7 @@ TEST(WorkBoundsTest, ProfilesWithoutTimesBoundNothing) {
   const std::vector<IslandCapacity> islands = {{4, 35, 4}, {0, 0, 0}};
   const std::vector<std::vector<PerformanceProfile>> profiles(
       2, std::vector<PerformanceProfile>(3));
-  const WorkBounds bounds(islands, profiles, /*num_microbatches=*/10);
+  const WorkBounds bounds(islands, profiles, kWhole, /*num_microbatches=*/10);
   EXPECT_EQ(bounds.PairIterationSeconds({0, 1}, 0), 0);
   EXPECT_EQ(bounds.IterationSeconds(), 0);
   EXPECT_EQ(bounds.PrefixSeconds(2, 0b10), 0);

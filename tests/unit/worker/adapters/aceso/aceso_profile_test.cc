@@ -43,6 +43,7 @@ TEST(LowerBoundsTest, HoldForAllConfigurationsAtomByAtom) {
       const PerformanceProfile atom =
           LowerBounds(MakeSlice({0, 1}, {&layer, 1}), query.island, options);
       sum.min_gpu_seconds += atom.min_gpu_seconds;
+      sum.min_latency_s += atom.min_latency_s;
       sum.min_total_bytes += atom.min_total_bytes;
     }
     const PerformanceProfile whole =
@@ -58,13 +59,16 @@ TEST(LowerBoundsTest, HoldForAllConfigurationsAtomByAtom) {
         const Configuration configuration =
             query.Configure({cut, end}, {degrees, num_choices - 1 - degrees});
         double gpu_seconds = 0;
+        double latency_s = 0;
         double bytes = 0;
         for (const ConfiguredStage& stage : configuration.stages) {
           const int gpus = query.space.num_gpus(stage.shape.degrees);
           gpu_seconds += gpus * stage.time_s();
+          latency_s += stage.time_s();
           bytes += gpus * (stage.figures.peak_bytes - reserved);
         }
         ASSERT_LE(sum.min_gpu_seconds, gpu_seconds);
+        ASSERT_LE(sum.min_latency_s, latency_s);
         ASSERT_LE(sum.min_total_bytes, bytes);
       }
     }

@@ -271,6 +271,7 @@ TEST(HypertronPropertyTest, LowerBoundsHoldForEveryPlan) {
       planar += p.tp_y_degree > 1;
       context += p.cp_degree > 1;
       double gpu_seconds = 0;
+      double latency_s = 0;
       double bytes = 0;
       for (int i = 0; i < plan.num_stages(); ++i) {
         const SliceStage& stage = plan.stages[i];
@@ -282,10 +283,12 @@ TEST(HypertronPropertyTest, LowerBoundsHoldForEveryPlan) {
         const StageMemory memory =
             EstimateStage(query.slice.runs, stage.plan, environment).memory;
         gpu_seconds += p.num_gpus() * stage.time_s;
+        latency_s += stage.time_s;
         bytes += p.num_gpus() * (memory.PeakBytes(1) -
                                  query.island.device.efficiency.reserved_bytes);
       }
       EXPECT_LE(profile.min_gpu_seconds, gpu_seconds);
+      EXPECT_LE(profile.min_latency_s, latency_s);
       EXPECT_LE(profile.min_total_bytes, bytes);
     }
   }

@@ -270,6 +270,7 @@ TEST(UniformPropertyTest, LowerBoundsHoldForEveryPlan) {
         gpu_seconds += stage.plan.parallelism.num_gpus() * stage.time_s;
       }
       EXPECT_LE(profile.min_gpu_seconds, gpu_seconds);
+      EXPECT_LE(profile.min_latency_s, plan.latency_s());
       EXPECT_LE(profile.min_total_bytes,
                 TotalBytes(plan, slice, island, ProfileAt(microbatch)));
     }
