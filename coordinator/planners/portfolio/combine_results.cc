@@ -5,9 +5,16 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/infinity.h"
 #include "common/planner/keep_closest.h"
 
 namespace tangram {
+namespace {
+
+// See IncumbentSeconds.
+constexpr double kFasterThanFound = 0.1;
+
+}  // namespace
 
 void AddStats(const PlanningStats& more, PlanningStats& sum) {
   sum.pairs += more.pairs;
@@ -30,6 +37,12 @@ bool IsBetter(const PlanResult& a, const PlanResult& b) {
   if (a.plan.has_value() != b.plan.has_value()) return a.plan.has_value();
   if (!a.plan.has_value()) return IsCloser(*a.infeasible, *b.infeasible);
   return a.evaluation.iteration_time_s < b.evaluation.iteration_time_s;
+}
+
+double IncumbentSeconds(const PlanResult& result) {
+  if (!result.plan.has_value()) return kInfinity;
+  return (1 + kFasterThanFound) *
+         std::max(result.closed_form_s, result.evaluation.iteration_time_s);
 }
 
 void AddLimits(absl::Span<const std::string> more,

@@ -32,10 +32,6 @@ constexpr double kSearchedAgain = 0.05;
 // brings so much, as a fraction, beyond those that suit the runtime best.
 constexpr double kFarBehind = 0.15;
 
-// A plan may be so much faster, as a fraction, than the closed form by which it
-// was found.
-constexpr double kRounded = 0.1;
-
 std::vector<std::string> NamesOf(absl::Span<const PortfolioMember> members) {
   std::vector<std::string> names;
   for (const PortfolioMember& member : members) {
@@ -249,10 +245,8 @@ class Search {
   // Looks for a plan that is faster than the best so far.
   absl::Status TryFaster(const Tried& tried,
                          const std::vector<PortfolioMember>& members) {
-    const double best_s =
-        std::max(best_->closed_form_s, best_->evaluation.iteration_time_s);
     absl::StatusOr<PlanResult> result = PlanForRuntime(
-        {.members = members, .incumbent_s = (1 + kRounded) * best_s},
+        {.members = members, .incumbent_s = IncumbentSeconds(*best_)},
         parts_.choice, *tried.runtime, request_, observer_);
     // A member that does not know the model.
     if (absl::IsUnimplemented(result.status())) return absl::OkStatus();

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "common/base/format.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
 #include "coordinator/planners/judge/judged_planner.h"
@@ -83,6 +85,7 @@ class PortfolioPlanner : public ClusterPlanner {
   struct Answer {
     std::optional<PlanResult> best;
     PipelineRules rules;  // With which `best` was found.
+    size_t rank = 0;      // Index of its entry in `alternatives`.
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
     double lower_bound_s = 0;  // Least over all alternatives with a plan.
@@ -242,9 +245,9 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
                              Asked(runtimes_.FreeParallelizers(request.model)));
     if (members.size() == 1) {
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
-                               PlanWithSplits(choice_, *members.front().source,
-                                              {}, request, observer));
+      TANGRAM_ASSIGN_OR_RETURN(
+          PlanResult result,
+          PlanOne(*members.front().source, request, observer));
       TANGRAM_RETURN_IF_ERROR(Polish(request, {}, observer, result));
       return result;
     }
@@ -272,6 +275,33 @@ class PortfolioPlanner : public ClusterPlanner {
     return result;
   }
 
+  // Plans with one member. Unless somebody named it, the scout's plan limits
+  // its search, and is the answer if it is faster.
+  absl::StatusOr<PlanResult> PlanOne(SlicePlanSource& source,
+                                     const PlanRequest& request,
+                                     PlanObserver& observer) {
+    SlicePlanSource* scout = Scout();
+    if (asked_ == MembersAsked::kAll || scout == nullptr || scout == &source ||
+        !scout->SliceModel(request.model).ok()) {
+      return PlanWithSplits(choice_, source, {}, request, observer);
+    }
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanResult scouted,
+        PlanWithSplits(choice_, *scout, {}, request, observer));
+    TANGRAM_ASSIGN_OR_RETURN(
+        PlanResult result,
+        PlanWithSplits(choice_, source,
+                       {.incumbent_s = IncumbentSeconds(scouted)}, request,
+                       observer));
+    KeepLeastBound(scouted, result.lower_bound_s);
+    if (scouted.plan.has_value() && IsBetter(scouted, result)) {
+      std::swap(scouted, result);
+      result.lower_bound_s = scouted.lower_bound_s;
+    }
+    AddStats(scouted.stats, result.stats);
+    return result;
+  }
+
   // Polishes a plan that `rules` led to, if that is wanted.
   absl::Status Polish(const PlanRequest& request, const PipelineRules& rules,
                       PlanObserver& observer, PlanResult& result) const {
@@ -279,41 +309,75 @@ class PortfolioPlanner : public ClusterPlanner {
     return PolishResult(request, rules, observer, result);
   }
 
-  // Adds one result, and keeps the better plan.
-  static void Take(PlanResult result, const PipelineRules& rules,
-                   PlanAlternative alternative, Answer& answer) {
+  // Adds one result, and keeps the better plan; of equal ones the first in the
+  // order of `rank`. Returns the entry for the alternatives.
+  static PlanAlternative Take(PlanResult result, const PipelineRules& rules,
+                              std::vector<std::string> parallelizers,
+                              absl::string_view runtime, size_t rank,
+                              Answer& answer) {
     AddStats(result.stats, answer.stats);
     AddLimits(result.limits, answer.limits);
     KeepLeastBound(result, answer.lower_bound_s);
-    answer.alternatives.push_back(std::move(alternative));
-    if (!answer.best.has_value() || IsBetter(result, *answer.best)) {
+    PlanAlternative alternative =
+        AlternativeOf(result, std::move(parallelizers), runtime);
+    if (!result.plan.has_value() && rules.incumbent_s < kInfinity) {
+      alternative.reason = absl::StrCat("no plan that takes less than ",
+                                        FormatSeconds(rules.incumbent_s));
+    }
+    const bool is_best =
+        !answer.best.has_value() || IsBetter(result, *answer.best) ||
+        (rank < answer.rank && !IsBetter(*answer.best, result));
+    if (is_best) {
       answer.best = std::move(result);
       answer.rules = rules;
+      answer.rank = rank;
     }
+    return alternative;
   }
 
-  // Plans with each member alone. Returns the members that can be mixed.
+  // Returns the indices of `members`, that of the scout first.
+  std::vector<size_t> ScoutFirst(
+      const std::vector<PortfolioMember>& members) const {
+    std::vector<size_t> order(members.size());
+    absl::c_iota(order, size_t{0});
+    const SlicePlanSource* scout = Scout();
+    absl::c_stable_partition(
+        order, [&](size_t i) { return members[i].source == scout; });
+    return order;
+  }
+
+  // Plans with each member alone. The best so far limits the searches of the
+  // others, so the scout goes first. Returns the members that can be mixed.
   absl::StatusOr<std::vector<PortfolioMember>> PlanAlone(
       const std::vector<PortfolioMember>& members, const PlanRequest& request,
       PlanObserver& observer, Answer& answer) {
     MixableMembers mixable;
-    for (const PortfolioMember& member : members) {
+    std::vector<bool> knows(members.size());
+    answer.alternatives.resize(members.size());
+    for (size_t i = 0; i < members.size(); ++i) {
       absl::StatusOr<std::vector<ModelSlice>> atoms =
-          member.source->SliceModel(request.model);
+          members[i].source->SliceModel(request.model);
       if (absl::IsUnimplemented(atoms.status())) {
-        answer.alternatives.push_back(
-            {.parallelizers = {member.parallelizer},
-             .reason = std::string(atoms.status().message())});
+        answer.alternatives[i] = {
+            .parallelizers = {members[i].parallelizer},
+            .reason = std::string(atoms.status().message())};
         continue;
       }
       TANGRAM_RETURN_IF_ERROR(atoms.status());
-      mixable.Add(member, *std::move(atoms));
+      mixable.Add(members[i], *std::move(atoms));
+      knows[i] = true;
+    }
+    for (const size_t i : ScoutFirst(members)) {
+      if (!knows[i]) continue;
+      PipelineRules rules;
+      if (answer.best.has_value()) {
+        rules.incumbent_s = IncumbentSeconds(*answer.best);
+      }
       TANGRAM_ASSIGN_OR_RETURN(
-          PlanResult result,
-          PlanWithSplits(choice_, *member.source, {}, request, observer));
-      PlanAlternative alternative =
-          AlternativeOf(result, {member.parallelizer}, "");
-      Take(std::move(result), {}, std::move(alternative), answer);
+          PlanResult result, PlanWithSplits(choice_, *members[i].source, rules,
+                                            request, observer));
+      answer.alternatives[i] = Take(std::move(result), rules,
+                                    {members[i].parallelizer}, "", i, answer);
     }
     if (choice_.planner->features.mixes_parallelizers) {
       answer.left_out = mixable.left_out();
@@ -333,12 +397,14 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     for (const Runtime* runtime : Widest(runtimes_.KnownRuntimes())) {
       const auto source = CreateMixedSource(sources);
-      const PipelineRules rules = RulesOf(*runtime);
+      PipelineRules rules = RulesOf(*runtime);
+      rules.incumbent_s = IncumbentSeconds(*answer.best);
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,
           PlanWithSplits(choice_, *source, rules, request, observer));
-      PlanAlternative alternative = AlternativeOf(result, names, runtime->name);
-      Take(std::move(result), rules, std::move(alternative), answer);
+      const size_t rank = answer.alternatives.size();
+      answer.alternatives.push_back(
+          Take(std::move(result), rules, names, runtime->name, rank, answer));
     }
     return absl::OkStatus();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -360,7 +361,7 @@ TEST(AnyRuntimeTest, IsNeverSlowerThanTheBestPlanForARuntime) {
   none.infeasible = true;
   FakeSlicePlanSource good = GoodOn("LEFT");
   const std::vector<PortfolioMember> members = {{"aceso", &none},
-                                                {"uniform", &good}};
+                                                {"galvatron", &good}};
   ASSERT_OK_AND_ASSIGN(const PlanResult any, PlanSuited(members, ""));
   ASSERT_OK_AND_ASSIGN(const PlanResult best,
                        PlanSuited(members, kAutoRuntime));
@@ -371,6 +372,49 @@ TEST(AnyRuntimeTest, IsNeverSlowerThanTheBestPlanForARuntime) {
   EXPECT_THAT(any.notes, Contains(HasSubstr("runtime any: the plan for ")));
   EXPECT_EQ(*EntryOf(best, kAnyRuntime).iteration_time_s,
             any.evaluation.iteration_time_s);
+}
+
+// A runtime, "" for none, and a parallelizer that is asked for it.
+using Asked = std::pair<std::string, std::string>;
+
+TEST(ScoutTest, ItsPlanLimitsTheSearchOfAMember) {
+  for (const auto& [runtime, name] :
+       {Asked{"", "aceso"}, Asked{"megatron", "galvatron"}}) {
+    SCOPED_TRACE(name);
+    FakeSlicePlanSource alone = GoodOn("LEFT");
+    FakeSlicePlanSource after = GoodOn("LEFT");
+    FakeSlicePlanSource scout = GoodOn("LEFT");
+    ASSERT_OK_AND_ASSIGN(const PlanResult without,
+                         PlanSuited({{name, &alone}}, runtime));
+    ASSERT_OK_AND_ASSIGN(
+        const PlanResult with,
+        PlanSuited({{name, &after}, {"uniform", &scout}}, runtime));
+    ASSERT_TRUE(without.plan.has_value());
+    ASSERT_TRUE(with.plan.has_value());
+    EXPECT_EQ(with.evaluation.iteration_time_s,
+              without.evaluation.iteration_time_s);
+    EXPECT_THAT(scout.queries, Not(IsEmpty()));
+    EXPECT_LE(after.queries.size(), alone.queries.size());
+  }
+}
+
+TEST(ScoutTest, TheAnswerIsNeverSlowerThanItsPlan) {
+  for (const auto& [runtime, name] :
+       {Asked{"", "aceso"}, Asked{"megatron", "galvatron"}}) {
+    SCOPED_TRACE(name);
+    FakeSlicePlanSource slow;
+    slow.seconds_per_layer = [](const IslandSpec&) { return 5; };
+    FakeSlicePlanSource scout = GoodOn("LEFT");
+    ASSERT_OK_AND_ASSIGN(
+        const PlanResult result,
+        PlanSuited({{name, &slow}, {"uniform", &scout}}, runtime));
+    ASSERT_OK_AND_ASSIGN(const PlanResult best,
+                         Plan({{"uniform", &scout}}, runtime));
+    ASSERT_TRUE(result.plan.has_value());
+    EXPECT_LE(result.evaluation.iteration_time_s,
+              best.evaluation.iteration_time_s);
+    EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);
+  }
 }
 
 TEST(AnyRuntimeTest, NamedMembersAreAskedForPlansOfAnyKindAlone) {
