@@ -40,6 +40,9 @@ struct PipelineRules {
   // The closed form of a plan that is already known. The search skips slower
   // plans.
   double incumbent_s = kInfinity;
+  // Whether the search looks on for slower plans if its first are all refused.
+  // It does not if there is an incumbent.
+  bool persists = true;
 };
 
 // Returns why the rules keep out an island of `nodes` with one of their GPUs.

@@ -147,7 +147,9 @@ class RuntimeSearch {
       return absl::OkStatus();
     }
     for (Attempt& attempt : attempts) {
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(attempt, *asked_.scout));
+      PipelineRules rules = RulesOf(attempt);
+      rules.persists = false;
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, *asked_.scout));
       if (!result.plan.has_value()) continue;
       attempt.scouted_s = result.evaluation.iteration_time_s;
       Keep(attempt, std::move(result));
@@ -166,7 +168,8 @@ class RuntimeSearch {
     }
     const auto source = CreateMixedSource(sources);
     for (const Attempt& attempt : attempts) {
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(attempt, *source));
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
+                               Try(RulesOf(attempt), *source));
       KeepLeastBound(result, lower_bound_s_);
       KeepClosest(result.infeasible, closest_);
       AddLimits(result.limits, limits_);
@@ -199,6 +202,8 @@ class RuntimeSearch {
     return runtime_.WhyNotDevice(device);
   }
 
+  // Returns the rules of a search for a plan that is faster than the best so
+  // far.
   PipelineRules RulesOf(const Attempt& attempt) const {
     PipelineRules rules{
         .runtime = &runtime_.runs(),
@@ -224,13 +229,12 @@ class RuntimeSearch {
     return rules;
   }
 
-  // Searches for a plan that is faster than the best so far.
-  absl::StatusOr<PlanResult> Try(const Attempt& attempt,
+  // Searches for one plan.
+  absl::StatusOr<PlanResult> Try(const PipelineRules& rules,
                                  SlicePlanSource& source) {
     TANGRAM_ASSIGN_OR_RETURN(
         PlanResult result,
-        CreateJudgedPlanner(choice_, source, RulesOf(attempt))
-            ->Plan(request_, observer_));
+        CreateJudgedPlanner(choice_, source, rules)->Plan(request_, observer_));
     AddStats(result.stats, stats_);
     return result;
   }

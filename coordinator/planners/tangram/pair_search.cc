@@ -144,7 +144,9 @@ absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
   }
   // Another search already has a plan that fits and is about as fast as the
   // best that this one could find. Slower plans are of no use.
-  if (rules_.incumbent_s < kInfinity) return absl::OkStatus();
+  if (!rules_.persists || rules_.incumbent_s < kInfinity) {
+    return absl::OkStatus();
+  }
   while (finalists_.empty() && window_ + 1 < std::size(kWindows)) {
     ++window_;
     TANGRAM_RETURN_IF_ERROR(Resume());

@@ -25,46 +25,58 @@ struct TpDegrees {
   int tp_y = 1;
 };
 
-// Returns the tp degree that the limits ask for, or powers of two.
-std::vector<int> TpChoices(int num_gpus, const StageLimits& limits) {
-  if (limits.tp_degree > 0) return {limits.tp_degree};
-  std::vector<int> choices;
-  for (int tp = 1; tp <= num_gpus; tp *= 2) choices.push_back(tp);
-  return choices;
-}
-
-// Returns all tp degrees of a stage, with ascending tp_y for each tp.
-std::vector<TpDegrees> TpDegreesOf(int num_gpus, const IslandSpec& island,
-                                   const SplitLimits& limits,
-                                   ExtraDegrees extra) {
-  std::vector<TpDegrees> all;
-  for (const int tp : TpChoices(num_gpus, island.limits)) {
+// Calls visit(degrees) for all tp degrees of a stage, with ascending tp_y for
+// each tp: those that the limits ask for, or powers of two. Stops once it
+// returns true, and returns whether it did.
+template <typename Visit>
+bool AnyTpDegrees(int num_gpus, const IslandSpec& island,
+                  const SplitLimits& limits, ExtraDegrees extra,
+                  const Visit& visit) {
+  const int asked_for = island.limits.tp_degree;
+  const int most = asked_for > 0 ? asked_for : num_gpus;
+  for (int tp = std::max(asked_for, 1); tp <= most; tp *= 2) {
     if (num_gpus % tp != 0 || !limits.AllowsTp(tp)) continue;
     const bool in_node = TpFitsNode(tp, num_gpus, island.gpus_per_node);
-    if (in_node) all.push_back({.tp = tp});
+    if (in_node && visit(TpDegrees{.tp = tp})) return true;
     if (!extra.tp_2d || !(in_node || tp % island.gpus_per_node == 0)) continue;
     for (int tp_y = 2; tp_y <= tp && tp % tp_y == 0; tp_y *= 2) {
       if (limits.AllowsTp2d(tp, tp_y) &&
-          TpFitsNode(tp / tp_y, num_gpus, island.gpus_per_node)) {
-        all.push_back({.tp = tp, .tp_y = tp_y});
+          TpFitsNode(tp / tp_y, num_gpus, island.gpus_per_node) &&
+          visit(TpDegrees{.tp = tp, .tp_y = tp_y})) {
+        return true;
       }
     }
   }
-  return all;
+  return false;
 }
 
-// Returns the cp degree that is asked for, or powers of two up to `most`.
-std::vector<int> CpDegrees(int most, const IslandSpec& island,
-                           const SplitLimits& limits, ExtraDegrees extra) {
-  const int asked_for = island.limits.cp_degree;
-  std::vector<int> degrees = {1};
-  for (int cp = 2; extra.cp && cp <= most; cp *= 2) {
-    if (limits.AllowsCp(cp, island.device)) degrees.push_back(cp);
+// As AnyTpDegrees, with visit(cp, dp) for the degrees that share `ranks`: the
+// cp that is asked for, or powers of two.
+template <typename Visit>
+bool AnyCpAndDp(int ranks, const IslandSpec& island, const SplitLimits& limits,
+                ExtraDegrees extra, const Visit& visit) {
+  const StageLimits& asked_for = island.limits;
+  const int most_cp = extra.cp ? ranks : 1;
+  for (int cp = 1; cp <= most_cp && ranks % cp == 0; cp *= 2) {
+    const int dp = ranks / cp;
+    if ((asked_for.cp_degree == 0 || asked_for.cp_degree == cp) &&
+        (asked_for.dp_degree == 0 || asked_for.dp_degree == dp) &&
+        limits.AllowsDp(dp) && limits.AllowsCp(cp, island.device) &&
+        visit(cp, dp)) {
+      return true;
+    }
   }
-  if (asked_for > 0) {
-    std::erase_if(degrees, [=](int cp) { return cp != asked_for; });
-  }
-  return degrees;
+  return false;
+}
+
+// Returns whether a stage of that size has any degrees.
+bool HasDegrees(int num_gpus, const IslandSpec& island,
+                const SplitLimits& limits, ExtraDegrees extra) {
+  return AnyTpDegrees(num_gpus, island, limits, extra,
+                      [&](const TpDegrees& degrees) {
+                        return AnyCpAndDp(num_gpus / degrees.tp, island, limits,
+                                          extra, [](int, int) { return true; });
+                      });
 }
 
 // Appends the parallelism with each ep degree, and with fully sharded experts.
@@ -96,6 +108,7 @@ SplitLimits::SplitLimits(absl::Span<const LayerSpec> layers,
       flash_attention_(training.flash_attention) {
   for (const LayerSpec& layer : layers) {
     if (layer.kind != LayerKind::kTransformer) continue;
+    if (!layers_.empty() && layers_.back() == layer) continue;
     layers_.push_back(layer);
     num_experts_ = std::gcd(num_experts_, layer.num_experts);
   }
@@ -131,11 +144,13 @@ bool SplitLimits::AllowsTp2d(int tp_degree, int tp_y_degree) const {
 std::vector<int> StageSizes(const IslandSpec& island, const SplitLimits& limits,
                             ExtraDegrees extra) {
   std::vector<int> sizes;
-  for (int size = 1; size <= island.num_gpus(); ++size) {
-    const int asked_for = island.limits.gpus_per_stage;
-    if ((asked_for == 0 || asked_for == size) &&
-        FitsNodes(size, island.gpus_per_node) &&
-        !ParallelismsOf(size, island, limits, extra).empty()) {
+  const int asked_for = island.limits.gpus_per_stage;
+  const int first = std::max(asked_for, 1);
+  const int last = asked_for > 0 ? std::min(asked_for, island.num_gpus())
+                                 : island.num_gpus();
+  for (int size = first; size <= last; ++size) {
+    if (FitsNodes(size, island.gpus_per_node) &&
+        HasDegrees(size, island, limits, extra)) {
       sizes.push_back(size);
     }
   }
@@ -172,27 +187,23 @@ std::vector<StageParallelism> ParallelismsOf(int gpus_per_stage,
                                              const IslandSpec& island,
                                              const SplitLimits& limits,
                                              ExtraDegrees extra) {
-  const StageLimits& asked_for = island.limits;
   std::vector<StageParallelism> all;
-  for (const auto [tp, tp_y] :
-       TpDegreesOf(gpus_per_stage, island, limits, extra)) {
-    const int ranks = gpus_per_stage / tp;
-    for (const int cp : CpDegrees(ranks, island, limits, extra)) {
-      const int dp = ranks / cp;
-      if (ranks % cp != 0 || !limits.AllowsDp(dp) ||
-          (asked_for.dp_degree > 0 && asked_for.dp_degree != dp)) {
-        continue;
-      }
-      AppendExpertDegrees(
-          {.tp_degree = tp,
-           .cp_degree = cp,
-           .dp_degree = dp,
-           .sequence_parallel = tp_y == 1 && !asked_for.no_sequence_parallel &&
-                                limits.AllowsSequenceParallel(tp, cp),
-           .tp_y_degree = tp_y},
-          limits, extra, all);
-    }
-  }
+  const auto append = [&](const TpDegrees& tp, int cp, int dp) {
+    const bool sequence_parallel = tp.tp_y == 1 &&
+                                   !island.limits.no_sequence_parallel &&
+                                   limits.AllowsSequenceParallel(tp.tp, cp);
+    AppendExpertDegrees({.tp_degree = tp.tp,
+                         .cp_degree = cp,
+                         .dp_degree = dp,
+                         .sequence_parallel = sequence_parallel,
+                         .tp_y_degree = tp.tp_y},
+                        limits, extra, all);
+    return false;
+  };
+  AnyTpDegrees(gpus_per_stage, island, limits, extra, [&](const TpDegrees& tp) {
+    return AnyCpAndDp(gpus_per_stage / tp.tp, island, limits, extra,
+                      [&](int cp, int dp) { return append(tp, cp, dp); });
+  });
   return all;
 }
 

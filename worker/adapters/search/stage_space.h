@@ -37,7 +37,7 @@ class SplitLimits {
   int num_experts() const { return num_experts_; }
 
  private:
-  std::vector<LayerSpec> layers_;  // Transformer layers only.
+  std::vector<LayerSpec> layers_;  // Transformer layers, equal ones once.
   int pipeline_microbatch_size_ = 1;
   int sequence_length_ = 0;
   bool flash_attention_ = true;
