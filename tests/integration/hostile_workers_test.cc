@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/wire/grpc_settings.h"
 #include "common/wire/parallelizer_wire.h"
 #include "gmock/gmock.h"
@@ -21,9 +22,13 @@
 #include "tests/testing/service/test_tokens.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
+#include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram::testing {
 namespace {
+
+// The version of the parallelizer that honest workers host.
+std::string UniformVersion() { return CreateUniformParallelizer()->version(); }
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -63,7 +68,7 @@ class HangingUpWorker {
     message.mutable_hello()->set_version("1");
     message.mutable_hello()->set_capacity(1);
     *message.mutable_hello()->add_adapters() =
-        ToProto(AdapterInfo{.id = {"uniform", "1"}});
+        ToProto(AdapterInfo{.id = {"uniform", UniformVersion()}});
     stream->Write(message);
     v1::CoordinatorMessage leased;
     while (stream->Read(&leased)) {
@@ -187,13 +192,15 @@ TEST_F(HostileWorkersTest, AWorkerThatHangsUpIsQuarantined) {
 
 TEST_F(HostileWorkersTest, AVerdictOfOneWorkerFailsNoPlan) {
   Start({.quarantine = {.max_rejections = 1}});
-  AddWorker("bad",
-            std::make_unique<BrokenParallelizer>(
-                "uniform", "1", absl::InvalidArgumentError("slice: wrong")));
+  AddWorker("bad", std::make_unique<BrokenParallelizer>(
+                       "uniform", UniformVersion(),
+                       absl::InvalidArgumentError("slice: wrong")));
   EXPECT_THAT(Plan("uniform"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("worker bad"),
-                             HasSubstr("adapter uniform 1: slice: wrong"))));
+                             HasSubstr(absl::StrCat("adapter uniform ",
+                                                    UniformVersion(),
+                                                    ": slice: wrong")))));
   AddHonestWorker();
   ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
   EXPECT_EQ(Essence(file), LocalEssence(SmallRequest(), "uniform"));
@@ -204,15 +211,16 @@ TEST_F(HostileWorkersTest, AVerdictOfOneWorkerFailsNoPlan) {
 TEST_F(HostileWorkersTest, AVerdictThatTwoWorkersAgreeOnFailsNoPlan) {
   Start({.quarantine = {.max_rejections = 3}});
   for (const char* name : {"bad", "bad-2"}) {
-    AddWorker(name,
-              std::make_unique<BrokenParallelizer>(
-                  "uniform", "1", absl::InvalidArgumentError("slice: wrong")));
+    AddWorker(name, std::make_unique<BrokenParallelizer>(
+                        "uniform", UniformVersion(),
+                        absl::InvalidArgumentError("slice: wrong")));
   }
   EXPECT_THAT(
       Plan("uniform"),
       StatusIs(absl::StatusCode::kInvalidArgument,
                AllOf(HasSubstr("worker bad ("), HasSubstr("worker bad-2 ("),
-                     HasSubstr(" agree, adapter uniform 1: slice"))));
+                     HasSubstr(absl::StrCat(" agree, adapter uniform ",
+                                            UniformVersion(), ": slice")))));
   AddHonestWorker();
   while (!Find("bad").quarantined || !Find("bad-2").quarantined) {
     ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
@@ -227,11 +235,13 @@ TEST_F(HostileWorkersTest, AVersionThatOnlyFailsIsReplaced) {
                        "uniform", "0", absl::InternalError("no memory")));
   AddHonestWorker();
   ASSERT_OK_AND_ASSIGN(PlanFile file, Plan("uniform"));
-  EXPECT_EQ(file.provenance.parallelizer, "uniform 1");
+  EXPECT_EQ(file.provenance.parallelizer,
+            absl::StrCat("uniform ", UniformVersion()));
   ASSERT_FALSE(file.result.notes.empty());
   EXPECT_THAT(file.result.notes.back(),
-              AllOf(HasSubstr("parallelizer uniform 0 was replaced by version "
-                              "1: "),
+              AllOf(HasSubstr(absl::StrCat(
+                        "parallelizer uniform 0 was replaced by version ",
+                        UniformVersion(), ": ")),
                     HasSubstr("worker bad"), HasSubstr("no memory")));
   // The next plan begins with the other version.
   ASSERT_OK_AND_ASSIGN(const PlanFile next, Plan("uniform"));
@@ -246,7 +256,8 @@ TEST_F(HostileWorkersTest, AllParallelizersPlanWithoutTheOneThatFails) {
                                     HasSubstr("adapter zen 1: no memory")));
   AddHonestWorker();
   ASSERT_OK_AND_ASSIGN(PlanFile file, Plan("all"));
-  EXPECT_EQ(file.provenance.parallelizer, "uniform 1");
+  EXPECT_EQ(file.provenance.parallelizer,
+            absl::StrCat("uniform ", UniformVersion()));
   ASSERT_FALSE(file.result.notes.empty());
   EXPECT_THAT(file.result.notes.back(),
               AllOf(HasSubstr("parallelizer zen 1 was left out: "),

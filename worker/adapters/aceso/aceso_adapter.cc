@@ -59,7 +59,7 @@ absl::Status CheckQuery(const ModelSlice& slice, const IslandSpec& island,
 class AcesoParallelizer : public Parallelizer {
  public:
   std::string name() const override { return "aceso"; }
-  std::string version() const override { return "1"; }
+  std::string version() const override { return "2"; }
 
   ParallelizerFeatures features() const override {
     return {.data_parallel = true,
