@@ -129,15 +129,4 @@ absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
   return parsed;
 }
 
-absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
-                                                const std::string& runtime) {
-  if (runtime.empty() || runtime == kAutoRuntime) {
-    return std::string(kSuitableParallelizers);
-  }
-  TANGRAM_ASSIGN_OR_RETURN(
-      const Framework* framework,
-      FindFramework(PlanningRuntimes(), kRuntimeField, runtime));
-  return std::string(DefaultParallelizers(model, framework));
-}
-
 }  // namespace tangram

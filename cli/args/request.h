@@ -32,12 +32,6 @@ absl::StatusOr<PlanRequest> MakePlanRequest(const PlanOptions& options);
 absl::StatusOr<PlannerOptionText> ParsePlannerOptions(
     const std::vector<std::string>& options);
 
-// Returns the parallelizers to use if none was named, separated by commas:
-// those whose plans `runtime` runs best (DefaultParallelizers), or "auto" if
-// all runtimes are asked. kInvalidArgument for an unknown runtime.
-absl::StatusOr<std::string> DefaultParallelizer(const ModelSpec& model,
-                                                const std::string& runtime);
-
 }  // namespace tangram
 
 #endif  // TANGRAM_CLI_ARGS_REQUEST_H_

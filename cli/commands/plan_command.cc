@@ -6,7 +6,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "cli/args/precision_choice.h"
 #include "cli/args/request.h"
@@ -28,6 +30,7 @@
 #include "common/obs/clocks.h"
 #include "common/parallelizer/parallelizer_list.h"
 #include "common/planner/fastest_on_own_data.h"
+#include "coordinator/planners/portfolio/portfolio_planner.h"
 #include "frameworks/export_plan.h"
 #include "frameworks/framework_catalogue.h"
 #include "frameworks/framework_table.h"
@@ -48,8 +51,7 @@ absl::Status StopReason(const PlanOptions& options, const StopCondition& stop) {
       absl::StrCat("interrupted; job ", options.job_id, " goes on"));
 }
 
-absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
-                                      const PlanRequest& request) {
+absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options) {
   PlanningSetup setup{.parallelizer = options.parallelizer,
                       .planner = options.planner,
                       .search = options.search,
@@ -60,24 +62,28 @@ absl::StatusOr<PlanningSetup> SetupOf(const PlanOptions& options,
   TANGRAM_ASSIGN_OR_RETURN(setup.planner_options,
                            ParsePlannerOptions(options.planner_options));
   if (setup.parallelizer.empty()) {
-    TANGRAM_ASSIGN_OR_RETURN(
-        setup.parallelizer,
-        DefaultParallelizer(request.model, request.constraints.runtime));
+    setup.parallelizer = std::string(kSuitableParallelizers);
   }
   return setup;
 }
 
 // Returns which parallelizers plan `request` if none is named: "aceso, the
-// default for dense models".
-std::string DescribeDefault(const PlanRequest& request,
-                            const PlanningSetup& setup) {
-  if (!request.constraints.runtime.empty()) {
-    return absl::StrCat(setup.parallelizer, ", the default for ",
-                        request.constraints.runtime);
+// default for dense models, with uniform as scout".
+std::string DescribeDefault(const PlanRequest& request) {
+  const std::string& runtime = request.constraints.runtime;
+  const absl::StatusOr<const Framework*> framework =
+      FindFramework(PlanningRuntimes(), kRuntimeField, runtime);
+  const absl::string_view names = DefaultParallelizers(
+      request.model, framework.ok() ? *framework : nullptr);
+  absl::string_view purpose = runtime;
+  if (runtime.empty()) {
+    purpose =
+        HasExperts(request.model) ? "mixtures of experts" : "dense models";
   }
-  return absl::StrCat(
-      DefaultParallelizers(request.model, nullptr), ", the default for ",
-      HasExperts(request.model) ? "mixtures of experts" : "dense models");
+  const std::string scout = absl::StrContains(names, kScout)
+                                ? ""
+                                : absl::StrCat(", with ", kScout, " as scout");
+  return absl::StrCat(names, ", the default for ", purpose, scout);
 }
 
 // Returns why the precision is not that of the model's weights. Empty: it is,
@@ -139,7 +145,7 @@ absl::StatusOr<PlanFile> MakePlan(const PlanOptions& options,
   if (file.ok() && options.parallelizer.empty() &&
       request.constraints.runtime != kAutoRuntime) {
     file->result.notes.push_back(
-        absl::StrCat("parallelizer: ", DescribeDefault(request, setup)));
+        absl::StrCat("parallelizer: ", DescribeDefault(request)));
   }
   return file;
 }
@@ -306,8 +312,7 @@ CommandResult Run(const PlanOptions& options, Console& console) {
                             .timeline_file = options.timeline_file};
   TANGRAM_RETURN_IF_ERROR(CheckPlanOutputs(options, outputs));
   TANGRAM_ASSIGN_OR_RETURN(const PlanRequest request, MakePlanRequest(options));
-  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup,
-                           SetupOf(options, request));
+  TANGRAM_ASSIGN_OR_RETURN(const PlanningSetup setup, SetupOf(options));
   if (!options.request_file.empty() || options.detach) {
     // There will be no answer to hold the note.
     console.err << WrapText(PrecisionNote(options, request), /*indent=*/0,

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <utility>
 
 #include "absl/types/span.h"
 #include "common/base/infinity.h"
@@ -15,6 +15,7 @@
 #include "common/domain/slice_plan.h"
 #include "coordinator/composition/joint_bounds.h"
 #include "coordinator/composition/prefix_bounds.h"
+#include "coordinator/composition/tail.h"
 
 namespace tangram {
 namespace {
@@ -29,29 +30,6 @@ constexpr double kBoundGrowth = 1.15;
 constexpr double kLeastStart = 1e-7;
 // Keeps rounding from dropping a composition that equals the cut-off.
 constexpr double kRounding = 1e-9;
-
-// A partial pipeline over atoms [a, num_atoms), where `a` is the index of its
-// table. Times are in seconds.
-struct Tail {
-  double latency_s = 0;  // L = Σ t_s.
-  // T = max t_s, raised to the lower bound of the atoms before it. The final
-  // value cannot be lower, so nothing is lost, and more tails dominate others.
-  double slowest_s = 0;
-  // E: exposed synchronisation so far, raised to what the atoms before it hide
-  // in any case.
-  double exposed_s = 0;
-  int num_stages = 0;       // S.
-  bool optimistic = false;  // True if some slice is.
-  int num_better = 0;       // Number of tails in its set that dominate it.
-  int slices = -1;          // Index of its SliceList.
-};
-
-// The slices of a tail, to unwind it. Kept after the tail is dropped, as others
-// may continue it.
-struct SliceList {
-  ComposedSlice head;  // The first slice.
-  int rest = -1;       // Index of the slices after it; -1: none.
-};
 
 // Units of work between two polls, less than a millisecond. A unit puts one
 // candidate in front of one tail.
@@ -83,25 +61,6 @@ struct PassRules {
   bool is_modest = false;
 };
 
-// The state of the dynamic program, besides the first atom: all that a slice in
-// front of the tail depends on.
-struct TailKey {
-  uint32_t islands = 0;  // Islands in use, a bit each.
-  int front_island = 0;  // Island of the first slice.
-  int front_gpus = 0;    // GPUs of the first stage.
-  int num_gpus = 0;      // GPUs of all stages; 0 if any number is accepted.
-  auto operator<=>(const TailKey&) const = default;
-};
-
-// True if `a` is at most `b` in all of (L, T, E, S), where S counts up to
-// `stages_told_apart`. The recurrences of Pass are monotone in these, so a
-// pipeline that ends with `b` becomes no worse with `a` in its place.
-bool Dominates(const Tail& a, const Tail& b, int stages_told_apart) {
-  return a.latency_s <= b.latency_s && a.slowest_s <= b.slowest_s &&
-         a.exposed_s <= b.exposed_s &&
-         (a.num_stages <= b.num_stages || b.num_stages >= stages_told_apart);
-}
-
 // Pipelines with a greater J are dropped, in seconds, if `best_s` is known.
 double CutoffOf(const ComposeProblem& problem, double best_s) {
   return best_s * (1 + problem.slack + kRounding);
@@ -123,8 +82,8 @@ double CutoffOf(const ComposeProblem& problem, double best_s) {
 // where x is the transfer between the two slices, and τ and δ the lower bounds
 // (PrefixBounds) on the slowest stage and the backward passes of atoms [0, b)
 // on the islands that remain. E shrinks by d, because the tail synchronises
-// while the slices before it still run their last backward passes. What is
-// below δ will be hidden, so it need not be told apart. A tail over [0, n) is a
+// while the slices before it still run their last backward passes. They hide
+// all that is below δ, so it need not be told apart. A tail over [0, n) is a
 // pipeline with
 //
 //   J = L + (B − 1) T + E.

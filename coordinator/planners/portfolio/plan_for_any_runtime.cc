@@ -216,6 +216,11 @@ class Search {
       return absl::OkStatus();
     }
     alternative.iteration_time_s = result->evaluation.iteration_time_s;
+    for (std::string& maker : MakersOf(*result->plan)) {  // Perhaps the scout.
+      if (!absl::c_linear_search(alternative.parallelizers, maker)) {
+        alternative.parallelizers.push_back(std::move(maker));
+      }
+    }
     tried_.push_back({.runtime = &runtime,
                       .members = std::move(members),
                       .alternative = index});

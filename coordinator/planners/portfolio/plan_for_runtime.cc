@@ -130,7 +130,7 @@ class RuntimeSearch {
   // One search.
   struct Attempt {
     RuntimeVariant variant;
-    // That of the GPUs; none: any GPUs.
+    // The collective library of the GPUs; none: any GPUs.
     std::optional<CollectiveLibrary> library;
     double scouted_s = kInfinity;  // The scout's plan, if it was the best.
   };

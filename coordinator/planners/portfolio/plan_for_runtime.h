@@ -19,8 +19,7 @@ namespace tangram {
 absl::Status CheckRuntime(const PlanningRuntime& runtime,
                           const PlanRequest& request);
 
-// Whose slice plans a search for a runtime asks for, and how long its plan may
-// take.
+// The members that a search for a runtime asks, and how long its plan may take.
 struct RuntimeMembers {
   std::vector<PortfolioMember> members;
   // A parallelizer that answers fast. It is asked first, so that its plans

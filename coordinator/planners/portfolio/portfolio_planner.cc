@@ -23,9 +23,6 @@
 namespace tangram {
 namespace {
 
-// Its search is the shortest, as it gives all stages of a slice equal degrees.
-constexpr absl::string_view kScout = "uniform";
-
 // Returns the runtimes that no other covers, and the first of equal ones.
 std::vector<const Runtime*> Widest(absl::Span<const Runtime> runtimes) {
   std::vector<const Runtime*> widest;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "common/parallelizer/slice_plan_source.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
@@ -30,6 +31,11 @@ enum class MembersAsked {
   // Nobody named them: those that suit the model and the runtime of the search.
   kSuitable,
 };
+
+// The parallelizer whose search is the shortest, as it gives all stages of a
+// slice equal degrees. Unless somebody named the members, its plan limits the
+// searches of others, and is the answer if it is the fastest.
+inline constexpr absl::string_view kScout = "uniform";
 
 // Returns a planner that runs the chosen planner with each member alone. If
 // that planner mixes parallelizers, it also runs with mixes of their slice

@@ -5,15 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "tests/testing/builders.h"
 #include "tests/testing/status_matchers.h"
 
 namespace tangram {
 namespace {
 
 using ::tangram::testing::StatusIs;
-using ::tangram::testing::TestModel;
-using ::tangram::testing::TestMoeModel;
 using ::testing::HasSubstr;
 
 class MakePlanRequestTest : public ::testing::Test {
@@ -132,17 +129,6 @@ TEST_F(MakePlanRequestTest, NamesAreChecked) {
   options_.training.precision = "fp12";
   EXPECT_THAT(MakePlanRequest(options_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fp12")));
-}
-
-TEST(DefaultParallelizerTest, SuitsTheRuntime) {
-  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "aceso"), "aceso");
-  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "galvatron"),
-            "galvatron,uniform");
-  EXPECT_EQ(*DefaultParallelizer(TestModel(2), "auto"), "auto");
-  EXPECT_EQ(*DefaultParallelizer(TestMoeModel(2), ""), "auto");
-  EXPECT_THAT(DefaultParallelizer(TestModel(2), "x"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("constraints.runtime: x; expected one of")));
 }
 
 }  // namespace
