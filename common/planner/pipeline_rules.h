@@ -40,8 +40,8 @@ struct PipelineRules {
   // The closed form of a plan that is already known. The search skips slower
   // plans.
   double incumbent_s = kInfinity;
-  // Whether the search looks on for slower plans if its first are all refused.
-  // It does not if there is an incumbent.
+  // Whether the search looks on for plans slower than its first, up to the
+  // incumbent, if these are all refused.
   bool persists = true;
 };
 

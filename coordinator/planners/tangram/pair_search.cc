@@ -142,12 +142,10 @@ absl::Status PairSearch::Widen(absl::Span<const Lesson> lessons) {
     TANGRAM_RETURN_IF_ERROR(Resume());
     if (!finalists_.empty() || best_s_ == kInfinity) return absl::OkStatus();
   }
-  // Another search already has a plan that fits and is about as fast as the
-  // best that this one could find. Slower plans are of no use.
-  if (!rules_.persists || rules_.incumbent_s < kInfinity) {
-    return absl::OkStatus();
-  }
-  while (finalists_.empty() && window_ + 1 < std::size(kWindows)) {
+  if (!rules_.persists) return absl::OkStatus();
+  // Plans slower than that of another search are of no use.
+  while (finalists_.empty() && window_ + 1 < std::size(kWindows) &&
+         Limit() < rules_.incumbent_s) {
     ++window_;
     TANGRAM_RETURN_IF_ERROR(Resume());
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "coordinator/planners/constraints/resolve_constraints.h"
 #include "coordinator/planners/judge/judged_planner.h"
 #include "coordinator/planners/tangram/pair_search.h"
@@ -92,6 +93,36 @@ TEST(TangramPlannerTest, AUselessIslandIsLeftOutWithItsReason) {
   EXPECT_THAT(result.islands[result.unused_islands[0].island].name,
               HasSubstr("SLOW"));
   EXPECT_THAT(result.unused_islands[0].reason, HasSubstr("takes"));
+}
+
+// The best pipelines have two stages and take 36 s. The best that the runtime
+// accepts has one and takes 48 s.
+TEST(TangramPlannerTest, LooksOnUpToTheIncumbentIfTheBestAreRefused) {
+  FakeSlicePlanSource source;
+  source.seconds_per_layer = SlowIsHalfAsFast;
+  PipelineRules rules{
+      .fit = [](const PlanRequest&,
+                const PipelinePlan& plan) -> absl::StatusOr<PipelinePlan> {
+        if (plan.num_stages() == 1) return plan;
+        return absl::InvalidArgumentError("needs one stage");
+      }};
+  const auto plan = [&] {
+    testing::SilentObserver observer;
+    return Judged(source, {}, rules)->Plan(FastAndSlow(), observer);
+  };
+  for (const double incumbent_s : {kInfinity, 100.0}) {
+    rules.incumbent_s = incumbent_s;
+    ASSERT_OK_AND_ASSIGN(const PlanResult result, plan());
+    ASSERT_TRUE(result.plan.has_value());
+    EXPECT_NEAR(result.closed_form_s, 48, 1e-6);
+  }
+  rules.incumbent_s = 37;  // Within the slack of 3 %.
+  ASSERT_OK_AND_ASSIGN(PlanResult none, plan());
+  EXPECT_FALSE(none.plan.has_value());
+  rules.incumbent_s = 100;
+  rules.persists = false;
+  ASSERT_OK_AND_ASSIGN(none, plan());
+  EXPECT_FALSE(none.plan.has_value());
 }
 
 TEST(TangramPlannerTest, TellsWhatTheNextBestPlansCost) {
