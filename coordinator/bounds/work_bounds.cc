@@ -7,6 +7,21 @@
 #include "common/domain/closed_form.h"
 
 namespace tangram {
+namespace {
+
+// Returns the sum over the atoms of `range` from its prefix sums.
+template <typename Value>
+Value SumOf(const std::vector<Value>& prefix, AtomRange range) {
+  return prefix[range.end] - prefix[range.begin];
+}
+
+// Returns the sum over all other atoms.
+template <typename Value>
+Value RestOf(const std::vector<Value>& prefix, AtomRange range) {
+  return prefix.back() - SumOf(prefix, range);
+}
+
+}  // namespace
 
 // Prefix sums make every bound O(1) in atoms: with P[e] the sum over [0, e),
 // the sum over [b, e) is P[e] − P[b].
@@ -76,11 +91,8 @@ std::vector<double> WorkBounds::LeastLatencies(
 double WorkBounds::SliceSeconds(AtomRange range, int island) const {
   const int num_gpus = islands_[island].num_gpus;
   if (num_gpus == 0) return kInfinity;
-  const auto sum = [range](const auto& prefix) {
-    return prefix[range.end] - prefix[range.begin];
-  };
-  return std::max(sum(work_[island]) / num_gpus,
-                  sum(latency_[island]) / sum(stages_));
+  return std::max(SumOf(work_[island], range) / num_gpus,
+                  SumOf(latency_[island], range) / SumOf(stages_, range));
 }
 
 // Σ_{i in islands} N_i / c_i.
@@ -127,15 +139,11 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
   double rest_s = 0;
   double rest_latency_s = 0;
   if (range.size() < num_atoms_) {
-    const double rest = mean_work_[num_atoms_] -
-                        (mean_work_[range.end] - mean_work_[range.begin]);
+    const double rest = RestOf(mean_work_, range);
     const uint32_t others = all_islands_ & ~(uint32_t{1} << island);
-    const std::vector<double>& least = least_latency_[island];
-    const double least_s =
-        least[num_atoms_] - (least[range.end] - least[range.begin]);
-    const int stages =
-        stages_[num_atoms_] - (stages_[range.end] - stages_[range.begin]);
-    rest_s = std::max(RestSeconds(rest, others), least_s / stages);
+    const double least_s = RestOf(least_latency_[island], range);
+    rest_s =
+        std::max(RestSeconds(rest, others), least_s / RestOf(stages_, range));
     rest_latency_s = std::max(RestLatencySeconds(rest, others), least_s);
   }
   const double slowest_s = std::max(own_s, rest_s);
@@ -144,9 +152,8 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
   if (std::isinf(slowest_s)) return slowest_s;
   const IslandCapacity& own = islands_[island];
   const double own_latency_s =
-      std::max((work_[island][range.end] - work_[island][range.begin]) /
-                   own.most_stage_gpus,
-               latency_[island][range.end] - latency_[island][range.begin]);
+      std::max(SumOf(work_[island], range) / own.most_stage_gpus,
+               SumOf(latency_[island], range));
   return ClosedFormSeconds(own_latency_s + rest_latency_s, slowest_s,
                            num_microbatches_);
 }
@@ -162,14 +169,13 @@ double WorkBounds::IterationSeconds() const {
 }
 
 bool WorkBounds::ExceedsMemory(AtomRange range, int island) const {
-  return bytes_[island][range.end] - bytes_[island][range.begin] >
-         islands_[island].usable_bytes;
+  return SumOf(bytes_[island], range) > islands_[island].usable_bytes;
 }
 
 double WorkBounds::LeastBytes(AtomRange range) const {
   double least = kInfinity;
   for (const std::vector<double>& bytes : bytes_) {
-    least = std::min(least, bytes[range.end] - bytes[range.begin]);
+    least = std::min(least, SumOf(bytes, range));
   }
   return least;
 }
@@ -183,7 +189,7 @@ double WorkBounds::UsableBytes() const {
 double WorkBounds::WorkShare(AtomRange range) const {
   const double total = mean_work_[num_atoms_];
   if (total <= 0) return 1;
-  return (mean_work_[range.end] - mean_work_[range.begin]) / total;
+  return SumOf(mean_work_, range) / total;
 }
 
 }  // namespace tangram

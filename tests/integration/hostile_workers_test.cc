@@ -22,13 +22,9 @@
 #include "tests/testing/service/test_tokens.h"
 #include "tests/testing/status_matchers.h"
 #include "worker/adapters/builtin_parallelizers.h"
-#include "worker/adapters/uniform/uniform_adapter.h"
 
 namespace tangram::testing {
 namespace {
-
-// The version of the parallelizer that honest workers host.
-std::string UniformVersion() { return CreateUniformParallelizer()->version(); }
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -68,7 +64,7 @@ class HangingUpWorker {
     message.mutable_hello()->set_version("1");
     message.mutable_hello()->set_capacity(1);
     *message.mutable_hello()->add_adapters() =
-        ToProto(AdapterInfo{.id = {"uniform", UniformVersion()}});
+        ToProto(AdapterInfo{.id = {"uniform", VersionOf("uniform")}});
     stream->Write(message);
     v1::CoordinatorMessage leased;
     while (stream->Read(&leased)) {
@@ -193,13 +189,13 @@ TEST_F(HostileWorkersTest, AWorkerThatHangsUpIsQuarantined) {
 TEST_F(HostileWorkersTest, AVerdictOfOneWorkerFailsNoPlan) {
   Start({.quarantine = {.max_rejections = 1}});
   AddWorker("bad", std::make_unique<BrokenParallelizer>(
-                       "uniform", UniformVersion(),
+                       "uniform", VersionOf("uniform"),
                        absl::InvalidArgumentError("slice: wrong")));
   EXPECT_THAT(Plan("uniform"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("worker bad"),
                              HasSubstr(absl::StrCat("adapter uniform ",
-                                                    UniformVersion(),
+                                                    VersionOf("uniform"),
                                                     ": slice: wrong")))));
   AddHonestWorker();
   ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
@@ -212,15 +208,16 @@ TEST_F(HostileWorkersTest, AVerdictThatTwoWorkersAgreeOnFailsNoPlan) {
   Start({.quarantine = {.max_rejections = 3}});
   for (const char* name : {"bad", "bad-2"}) {
     AddWorker(name, std::make_unique<BrokenParallelizer>(
-                        "uniform", UniformVersion(),
+                        "uniform", VersionOf("uniform"),
                         absl::InvalidArgumentError("slice: wrong")));
   }
   EXPECT_THAT(
       Plan("uniform"),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("worker bad ("), HasSubstr("worker bad-2 ("),
-                     HasSubstr(absl::StrCat(" agree, adapter uniform ",
-                                            UniformVersion(), ": slice")))));
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          AllOf(HasSubstr("worker bad ("), HasSubstr("worker bad-2 ("),
+                HasSubstr(absl::StrCat(" agree, adapter uniform ",
+                                       VersionOf("uniform"), ": slice")))));
   AddHonestWorker();
   while (!Find("bad").quarantined || !Find("bad-2").quarantined) {
     ASSERT_OK_AND_ASSIGN(const PlanFile file, Plan("uniform"));
@@ -236,12 +233,12 @@ TEST_F(HostileWorkersTest, AVersionThatOnlyFailsIsReplaced) {
   AddHonestWorker();
   ASSERT_OK_AND_ASSIGN(PlanFile file, Plan("uniform"));
   EXPECT_EQ(file.provenance.parallelizer,
-            absl::StrCat("uniform ", UniformVersion()));
+            absl::StrCat("uniform ", VersionOf("uniform")));
   ASSERT_FALSE(file.result.notes.empty());
   EXPECT_THAT(file.result.notes.back(),
               AllOf(HasSubstr(absl::StrCat(
                         "parallelizer uniform 0 was replaced by version ",
-                        UniformVersion(), ": ")),
+                        VersionOf("uniform"), ": ")),
                     HasSubstr("worker bad"), HasSubstr("no memory")));
   // The next plan begins with the other version.
   ASSERT_OK_AND_ASSIGN(const PlanFile next, Plan("uniform"));
@@ -257,7 +254,7 @@ TEST_F(HostileWorkersTest, AllParallelizersPlanWithoutTheOneThatFails) {
   AddHonestWorker();
   ASSERT_OK_AND_ASSIGN(PlanFile file, Plan("all"));
   EXPECT_EQ(file.provenance.parallelizer,
-            absl::StrCat("uniform ", UniformVersion()));
+            absl::StrCat("uniform ", VersionOf("uniform")));
   ASSERT_FALSE(file.result.notes.empty());
   EXPECT_THAT(file.result.notes.back(),
               AllOf(HasSubstr("parallelizer zen 1 was left out: "),

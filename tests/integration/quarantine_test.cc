@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/wire/grpc_settings.h"
 #include "common/wire/grpc_status.h"
 #include "common/wire/parallelizer_wire.h"
@@ -105,9 +106,11 @@ TEST_F(QuarantineTest, PlansGoOnWithTheOthers) {
   EXPECT_EQ(Erring().source(), "token-1@127.0.0.1");
   EXPECT_FALSE(Find("honest").quarantined());
   EXPECT_GE(Erring().rejected(), 2);
-  EXPECT_THAT(Erring().last_fault(),
-              AllOf(HasSubstr("worker erring"), HasSubstr("adapter uniform "),
-                    HasSubstr("dp_degree: 4096; expected a positive integer")));
+  EXPECT_THAT(
+      Erring().last_fault(),
+      AllOf(HasSubstr("worker erring"),
+            HasSubstr(absl::StrCat("adapter uniform ", VersionOf("uniform"))),
+            HasSubstr("dp_degree: 4096; expected a positive integer")));
 }
 
 TEST_F(QuarantineTest, PlansFailWithTheReasonUntilTheOnlyWorkerIsReleased) {

@@ -18,11 +18,6 @@ void AddStats(const PlanningStats& more, PlanningStats& sum);
 // plans, the closer reason wins (IsCloser).
 bool IsBetter(const PlanResult& a, const PlanResult& b);
 
-// Returns PipelineRules::incumbent_s for other searches of the request: the
-// plan's time by closed form or as judged, and a tenth more. A plan may be so
-// much faster than the closed form by which it was found. Infinite without one.
-double IncumbentSeconds(const PlanResult& result);
-
 // Returns the time, in seconds, of plans that another search for the same
 // request need not look for: a tenth more than that of this plan by closed form
 // or as judged. A plan may be so much faster than the closed form by which it

@@ -64,6 +64,10 @@ std::string TestService::address() const {
   return absl::StrCat("127.0.0.1:", server_->port());
 }
 
+std::string VersionOf(const std::string& parallelizer) {
+  return (*CreateBuiltinParallelizer(parallelizer))->version();
+}
+
 PlanRequest SmallRequest() {
   DeviceSpec slow = TestDevice("SLOW");
   slow.peak_flops.fp16 = 40e12;

@@ -48,6 +48,9 @@ class TestService {
 // planned quickly.
 PlanRequest SmallRequest();
 
+// Returns the version of a built-in parallelizer.
+std::string VersionOf(const std::string& parallelizer);
+
 v1::PlanRequest Encode(const PlanRequest& request,
                        const std::string& parallelizer);
 

@@ -28,6 +28,16 @@ TEST(RuntimeRulesTest, UnknownNamesListTheRuntimes) {
                                  "of flagscale, aceso, megatron")));
 }
 
+TEST(RuntimeRulesTest, DefaultParallelizersSuitTheRuntime) {
+  const ModelSpec dense = testing::TestModel(2);
+  const ModelSpec experts = testing::TestMoeModel(2);
+  EXPECT_EQ(DefaultParallelizers(dense, &Rules("aceso")), "aceso");
+  EXPECT_EQ(DefaultParallelizers(dense, &Rules("galvatron")),
+            "galvatron,uniform");
+  EXPECT_EQ(DefaultParallelizers(dense, nullptr), "aceso");
+  EXPECT_EQ(DefaultParallelizers(experts, nullptr), "uniform");
+}
+
 // Two islands: 4 GPUs in one node, and 2 nodes of 2.
 std::vector<IslandSpec> FourAndTwoByTwo() {
   return {testing::TestIsland(1, 4), testing::TestIsland(2, 2)};

@@ -14,17 +14,24 @@ namespace {
 // Every atom is a stage at most.
 const std::vector<int> kWhole(4, 1);
 
-// Four atoms of 8 GPU-seconds on island 0 (4 GPUs) and of 16 on island 1
-// (2 GPUs): their mean is 12, so c = 2/3 and 4/3, N / c = 6 and 1.5. An atom
-// needs at least 10 bytes on island 0 and 20 on island 1, which have 35 and 45.
-WorkBounds FastAndSlow(int num_microbatches = 10) {
+// Four atoms on islands of 4 GPUs and 35 bytes, and of 2 GPUs and 45 bytes.
+WorkBounds TwoIslands(const PerformanceProfile& on_first,
+                      const PerformanceProfile& on_second,
+                      absl::Span<const int> most_stages, int num_microbatches) {
   const std::vector<IslandCapacity> islands = {{4, 35, 4}, {2, 45, 2}};
   const std::vector<std::vector<PerformanceProfile>> profiles = {
-      std::vector<PerformanceProfile>(
-          4, {.min_gpu_seconds = 8, .min_total_bytes = 10}),
-      std::vector<PerformanceProfile>(
-          4, {.min_gpu_seconds = 16, .min_total_bytes = 20})};
-  return WorkBounds(islands, profiles, kWhole, num_microbatches);
+      std::vector<PerformanceProfile>(4, on_first),
+      std::vector<PerformanceProfile>(4, on_second)};
+  return WorkBounds(islands, profiles, most_stages, num_microbatches);
+}
+
+// Atoms of 8 GPU-seconds on island 0 and of 16 on island 1: their mean is 12,
+// so c = 2/3 and 4/3, N / c = 6 and 1.5. An atom needs at least 10 bytes on
+// island 0 and 20 on island 1.
+WorkBounds FastAndSlow(int num_microbatches = 10) {
+  return TwoIslands({.min_gpu_seconds = 8, .min_total_bytes = 10},
+                    {.min_gpu_seconds = 16, .min_total_bytes = 20}, kWhole,
+                    num_microbatches);
 }
 
 TEST(WorkBoundsTest, SliceNeedsItsWorkOverTheIslandsGpus) {
@@ -77,13 +84,9 @@ TEST(WorkBoundsTest, AMicrobatchDoesNotRunOnAllIslandsAtOnce) {
 
 // As FastAndSlow, but an atom takes at least 5 and 9 s, on however many GPUs.
 WorkBounds WithLatencies(absl::Span<const int> most_stages) {
-  const std::vector<IslandCapacity> islands = {{4, 35, 4}, {2, 45, 2}};
-  const std::vector<std::vector<PerformanceProfile>> profiles = {
-      std::vector<PerformanceProfile>(
-          4, {.min_gpu_seconds = 8, .min_latency_s = 5}),
-      std::vector<PerformanceProfile>(
-          4, {.min_gpu_seconds = 16, .min_latency_s = 9})};
-  return WorkBounds(islands, profiles, most_stages, /*num_microbatches=*/10);
+  return TwoIslands({.min_gpu_seconds = 8, .min_latency_s = 5},
+                    {.min_gpu_seconds = 16, .min_latency_s = 9}, most_stages,
+                    /*num_microbatches=*/10);
 }
 
 TEST(WorkBoundsTest, AStageTakesAtLeastAsLongAsAnUndividedAtom) {
