@@ -148,6 +148,7 @@ class Parser {
     AddTop();
     AddShellSupport();
     Add("version", "Show the version", version_);
+    app_.set_version_flag("--version", "", "Show the version and exit");
   }
 
   CommandTree Describe() const { return TreeOf(app_); }
@@ -158,6 +159,8 @@ class Parser {
       app_.parse(std::move(arguments));
     } catch (const CLI::CallForHelp&) {
       return HelpOptions{.text = app_.help()};
+    } catch (const CLI::CallForVersion&) {
+      return VersionOptions();
     } catch (const CLI::ParseError& error) {
       return UsageError(error.what());
     }

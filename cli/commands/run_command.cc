@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "cli/print/print_plan.h"
 #include "cli/runner/child_program.h"
 #include "cli/runner/find_runner.h"
+#include "common/base/field_error.h"
 #include "common/base/status_macros.h"
 
 namespace tangram {
@@ -27,9 +30,23 @@ ExitCode OfRunner(int code) {
   }
 }
 
+// The runner reads the file again, but a pipe can be read only once.
+absl::Status CheckReadsTwice(const std::string& path) {
+  std::error_code unknown;  // Reading the file will say what is wrong with it.
+  const std::filesystem::file_status status =
+      std::filesystem::status(path, unknown);
+  if (unknown || !std::filesystem::exists(status) ||
+      std::filesystem::is_regular_file(status) ||
+      std::filesystem::is_directory(status)) {
+    return absl::OkStatus();
+  }
+  return FieldError(path, "no regular file", "one, as it is read twice");
+}
+
 }  // namespace
 
 CommandResult Run(const RunOptions& options, Console& console) {
+  TANGRAM_RETURN_IF_ERROR(CheckReadsTwice(options.plan_file));
   TANGRAM_ASSIGN_OR_RETURN(const PlanFile file,
                            ReadAndEvaluate(options.plan_file));
   if (!file.result.plan && !file.result.replicated_plan) {

@@ -94,7 +94,8 @@ absl::Status CheckOffload(const HostOffload& offload,
 }  // namespace
 
 bool SplitsHeads(const LayerSpec& layer, int tp_degree) {
-  const int kv_heads = layer.num_kv_heads;
+  // Latent attention makes keys and values of every head from the latent ones.
+  const int kv_heads = layer.kv_lora_rank > 0 ? 0 : layer.num_kv_heads;
   return layer.num_heads % tp_degree == 0 &&
          (kv_heads <= 0 || kv_heads % tp_degree == 0 ||
           tp_degree % kv_heads == 0);

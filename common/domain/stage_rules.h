@@ -40,7 +40,8 @@ inline constexpr char kNoFlashAttention[] =
     "training.flash_attention is false, which context parallelism needs";
 
 // Returns whether tp ranks can split the attention heads of a layer. Key and
-// value heads are split as well, or each is repeated on several ranks.
+// value heads are split as well, or each is repeated on several ranks. Latent
+// attention has as many of them as heads.
 bool SplitsHeads(const LayerSpec& layer, int tp_degree);
 
 // The rules that every stage obeys, in a pipeline over a model and in a slice

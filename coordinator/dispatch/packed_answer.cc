@@ -1,7 +1,9 @@
 #include "coordinator/dispatch/packed_answer.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -27,6 +29,7 @@ class Writer {
     }
     bytes_.push_back(static_cast<char>(rest));
   }
+  void PutByte(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
   void Put(double value) {
     std::array<char, sizeof(value)> raw;
     std::memcpy(raw.data(), &value, sizeof(value));
@@ -68,6 +71,7 @@ class Reader {
     const absl::string_view found = Next(Count());
     text.assign(found.data(), found.size());
   }
+  uint8_t GetByte() { return static_cast<uint8_t>(Next(1).front()); }
   size_t Count() {
     int64_t count = 0;
     Get(count);
@@ -123,6 +127,7 @@ void Put(const HostOffload& offload, Writer& out) {
 void Get(Reader& in, HostOffload& offload) {
   bool is_given = false;
   in.Get(is_given);
+  offload = {};
   if (!is_given) return;
   auto& [weights, gradients, optimizer, activations] = offload;
   in.Get(weights);
@@ -147,52 +152,115 @@ void Get(Reader& in, std::vector<RecomputeRun>& runs) {
   }
 }
 
-void Put(const SliceStage& stage, Writer& out) {
+void Put(OperatorCut cut, Writer& out) {
+  out.Put(int64_t{cut.layer});
+  out.Put(int64_t{cut.op});
+}
+
+void Get(Reader& in, OperatorCut& cut) {
+  in.Get(cut.layer);
+  in.Get(cut.op);
+}
+
+// The parts of a stage that are often those of the stage before it.
+enum Part : uint8_t {
+  kBegin = 1,  // Where that one ends.
+  kParallelism = 2,
+  kRecompute = 4,
+  kOffload = 8,
+  kTime = 16,
+  kBackward = 32,
+  kSync = 64,
+};
+
+// Also tells zeros of unlike signs apart.
+bool IsSame(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+bool IsSame(const HostOffload& a, const HostOffload& b) {
+  return IsSame(a.weights, b.weights) && IsSame(a.gradients, b.gradients) &&
+         IsSame(a.optimizer, b.optimizer) &&
+         IsSame(a.activations, b.activations);
+}
+
+// Returns the parts of `stage` that need not be written: those of `last`, the
+// stage before it in the plan. The first stage of a plan is compared with that
+// of the plan before, and begins where that one does.
+uint8_t SameParts(const SliceStage& stage, const SliceStage& last,
+                  OperatorCut expected_begin) {
   const auto& [plan, time_s, backward_s, sync_s] = stage;
   const auto& [begin, end, parallelism, recompute, offload] = plan;
-  for (const auto& [layer, op] : {begin, end}) {
-    out.Put(int64_t{layer});
-    out.Put(int64_t{op});
-  }
-  Put(parallelism, out);
-  Put(recompute, out);
-  Put(offload, out);
-  for (const double time : {time_s, backward_s, sync_s}) out.Put(time);
+  uint8_t parts = 0;
+  const auto add = [&parts](bool is_same, Part part) {
+    if (is_same) parts |= part;
+  };
+  add(begin == expected_begin, kBegin);
+  add(parallelism == last.plan.parallelism, kParallelism);
+  add(recompute == last.plan.recompute, kRecompute);
+  add(IsSame(offload, last.plan.offload), kOffload);
+  add(IsSame(time_s, last.time_s), kTime);
+  add(IsSame(backward_s, last.backward_s), kBackward);
+  add(IsSame(sync_s, last.sync_s), kSync);
+  return parts;
 }
 
+void Put(const SliceStage& stage, uint8_t same, Writer& out) {
+  out.PutByte(same);
+  Put(stage.plan.end, out);
+  if (!(same & kBegin)) Put(stage.plan.begin, out);
+  if (!(same & kParallelism)) Put(stage.plan.parallelism, out);
+  if (!(same & kRecompute)) Put(stage.plan.recompute, out);
+  if (!(same & kOffload)) Put(stage.plan.offload, out);
+  if (!(same & kTime)) out.Put(stage.time_s);
+  if (!(same & kBackward)) out.Put(stage.backward_s);
+  if (!(same & kSync)) out.Put(stage.sync_s);
+}
+
+// `stage` is the stage before, with the begin that is expected.
 void Get(Reader& in, SliceStage& stage) {
-  auto& [plan, time_s, backward_s, sync_s] = stage;
-  auto& [begin, end, parallelism, recompute, offload] = plan;
-  for (OperatorCut* cut : {&begin, &end}) {
-    in.Get(cut->layer);
-    in.Get(cut->op);
-  }
-  Get(in, parallelism);
-  Get(in, recompute);
-  Get(in, offload);
-  in.Get(time_s);
-  in.Get(backward_s);
-  in.Get(sync_s);
+  const uint8_t same = in.GetByte();
+  Get(in, stage.plan.end);
+  if (!(same & kBegin)) Get(in, stage.plan.begin);
+  if (!(same & kParallelism)) Get(in, stage.plan.parallelism);
+  if (!(same & kRecompute)) Get(in, stage.plan.recompute);
+  if (!(same & kOffload)) Get(in, stage.plan.offload);
+  if (!(same & kTime)) in.Get(stage.time_s);
+  if (!(same & kBackward)) in.Get(stage.backward_s);
+  if (!(same & kSync)) in.Get(stage.sync_s);
 }
 
-// The name is nearly always that of the plan before.
-void Put(const SlicePlan& plan, const std::string& last_name, Writer& out) {
+// `last` is the plan before. The name is nearly always the same.
+void Put(const SlicePlan& plan, const SlicePlan& last, Writer& out) {
   const auto& [stages, max_trailing_stages, made_by] = plan;
   out.Put(static_cast<int64_t>(stages.size()));
-  for (const SliceStage& stage : stages) Put(stage, out);
+  const SliceStage none;
+  const SliceStage* before = last.stages.empty() ? &none : &last.stages[0];
+  OperatorCut begin = before->plan.begin;
+  for (const SliceStage& stage : stages) {
+    Put(stage, SameParts(stage, *before, begin), out);
+    before = &stage;
+    begin = stage.plan.end;
+  }
   out.Put(int64_t{max_trailing_stages});
-  out.Put(int64_t{made_by != last_name});
-  if (made_by != last_name) out.Put(made_by);
+  out.Put(int64_t{made_by != last.made_by});
+  if (made_by != last.made_by) out.Put(made_by);
 }
 
-void Get(Reader& in, const std::string& last_name, SlicePlan& plan) {
+void Get(Reader& in, const SlicePlan& last, SlicePlan& plan) {
   auto& [stages, max_trailing_stages, made_by] = plan;
-  stages.resize(in.Count());
-  for (SliceStage& stage : stages) Get(in, stage);
+  const size_t num_stages = in.Count();
+  stages.reserve(num_stages);
+  SliceStage stage = last.stages.empty() ? SliceStage() : last.stages[0];
+  while (stages.size() < num_stages) {
+    Get(in, stage);
+    stages.push_back(stage);
+    stage.plan.begin = stage.plan.end;
+  }
   in.Get(max_trailing_stages);
   bool is_other = false;
   in.Get(is_other);
-  made_by = last_name;
+  made_by = last.made_by;
   if (is_other) in.Get(made_by);
 }
 
@@ -218,10 +286,11 @@ std::string Pack(const SlicePlanSet& set) {
                truncated] = set;
   Writer out;
   out.Put(static_cast<int64_t>(plans.size()));
-  std::string last_name;
+  const SlicePlan none;
+  const SlicePlan* last = &none;
   for (const SlicePlan& plan : plans) {
-    Put(plan, last_name, out);
-    last_name = plan.made_by;
+    Put(plan, *last, out);
+    last = &plan;
   }
   Put(infeasible, out);
   out.Put(int64_t{covers_trailing_stages});
@@ -236,10 +305,11 @@ SlicePlanSet UnpackSet(absl::string_view bytes) {
       set;
   Reader in(bytes);
   plans.resize(in.Count());
-  std::string last_name;
+  const SlicePlan none;
+  const SlicePlan* last = &none;
   for (SlicePlan& plan : plans) {
-    Get(in, last_name, plan);
-    last_name = plan.made_by;
+    Get(in, *last, plan);
+    last = &plan;
   }
   Get(in, infeasible);
   in.Get(covers_trailing_stages);

@@ -10,8 +10,8 @@
 namespace tangram {
 
 // An answer in a fraction of its memory. Slice plans, of which there are most,
-// are kept as bytes: small numbers in one byte, equal names once, and no unused
-// room in lists. Immutable.
+// are kept as bytes: small numbers in one byte, what neighbouring stages share
+// once, and no unused room in lists. Immutable.
 class PackedAnswer {
  public:
   explicit PackedAnswer(const Answer& answer);

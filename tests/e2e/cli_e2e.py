@@ -335,6 +335,7 @@ class OtherCommandsTest(Folder):
         self.assertIn("A100-80", self.tangram("devices"))
         self.assertIn("aceso", self.tangram("parallelizers"))
         self.assertRegex(self.tangram("version"), r"\Atangram \d+\.\d+\.\d+")
+        self.assertEqual(self.tangram("--version"), self.tangram("version"))
         self.assertIn("Exit codes:", self.tangram("--help"))
 
     def test_bash_completes_the_command_line(self):

@@ -43,6 +43,16 @@ class ExpertsTest(unittest.TestCase):
                 trains.right(self, chain([(1, op), (2, op)], [first, second, degrees()],
                                          of=model(**DEEPSEEK), mask=0x1bff))
 
+    def test_cuts_inside_the_experts_in_16_bits(self):
+        for precision in "FP16", "BF16":
+            for op in range(6, 10):
+                with self.subTest(precision=precision, op=op):
+                    data = chain([(1, op)], [degrees(dp=2, ep=2)] * 2,
+                                 of=model(**MIXTRAL))
+                    data["training"]["precision"] = precision
+                    code, text = trains.run(data, check=False)
+                    self.assertEqual(code, 0, text)
+
     def test_pipelines_and_groups_with_unlike_expert_degrees(self):
         data = chain([(1, 9)], [degrees(), degrees(dp=4, ep=4, fsep=True)], microbatch=4,
                      global_batch=8, of=model(**GSHARD))

@@ -122,6 +122,18 @@ class PiecesTest(unittest.TestCase):
         self.assertEqual([[point["samples"] for point in one["points"]]
                           for one in layers], [[1, 4]] * 3)
 
+    def test_teams_of_one_size_share_a_table_of_the_slowest(self):
+        plan = plan_of(chain([], [degrees()]))
+        fast, slow = LINK, [{**LINK[0], "seconds": 9.0}, LINK[1]]
+        measured = measure_run.Measured(
+            [{}] * 6, [(1e9, 1e9)] * 6, [1e9] * 6,
+            [((0, 1), "all_reduce", fast), ((2, 3), "all_reduce", slow),
+             ((2, 3), "all_gather", fast), ((4, 5), "all_reduce", fast)], {})
+        device = machine.Device("cpu", (0, 1, 2, 3))
+        self.assertEqual(machine.profile(plan, device, measured)["collectives"], [
+            {"op": "all_reduce", "ranks": 2, "nodes": 1, "points": slow},
+            {"op": "all_gather", "ranks": 2, "nodes": 1, "points": fast}])
+
     def test_figures_of_a_split_layer(self):
         for p in (degrees(tp=2, sp=True), degrees(tp=2), degrees(dp=2, zero=3),
                   degrees(dp=2, ep=2), degrees(dp=2, ep=2, fsep=True)):

@@ -235,6 +235,8 @@ class ReadPlanTest(unittest.TestCase):
              "1000000000; expected an integer from 1 to 1024"),
             ("plan.stages.0.plan.parallelism.zero_stage", True, "plan.stages[0].plan."
              "parallelism.zero_stage: true; expected an integer from 0 to 3"),
+            ("plan.stages.0.plan.recompute.0.mask", "-0", "plan.stages[0].plan."
+             "recompute[0].mask: \"-0\"; expected an integer from 0 to 4294967295"),
             ("plan.stages.0.plan.recompute.0.mask", -1, "plan.stages[0].plan."
              "recompute[0].mask: -1; expected an integer from 0 to 4294967295"),
             ("model.layer_types.1.head_dim", 0, "model.layer_types[1].head_dim: 0; "

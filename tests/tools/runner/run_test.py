@@ -237,7 +237,7 @@ class FaultTest(unittest.TestCase):
 
         with mock.patch.object(sync.GradientSync, "_within_team", wrong):
             self.finds("all borders are right; wrong inside stage 1",
-                       "gradient of 1.output_projection.weight")
+                       "gradient of 1.mlp_norm.weight")
 
     def test_a_part_that_tp_ranks_do_not_add_up(self):
         leave = Context.leave_tp
@@ -296,9 +296,14 @@ class FaultTest(unittest.TestCase):
             return forward(self, microbatch, inputs)
 
         forward = stage_run.StageRun.forward
+        told = io.StringIO()
         with mock.patch.object(stage_run.StageRun, "forward", wrong), \
-                mock.patch("traceback.print_exc"):
+                contextlib.redirect_stderr(told):
             self.assertIsNone(trains.run(self.data)[0])
+        # Of the first alone.
+        self.assertRegex(told.getvalue(), r"\Atangram: rank [2-5]: Traceback")
+        self.assertEqual(told.getvalue().count("Traceback"), 1)
+        self.assertIn("ValueError: out of memory", told.getvalue())
 
 
 @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
@@ -382,6 +387,45 @@ class CommandTest(unittest.TestCase):
             file.flush()
             self.ends(2, "WORLD_SIZE: 3; expected 2", file.name)
 
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_a_launcher_that_says_too_little(self):
+        right = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+                 "MASTER_PORT": "1234"}
+        with tempfile.NamedTemporaryFile("w") as file:
+            json.dump(chain([], [degrees(dp=2)]), file)
+            file.flush()
+            for name, value, text in (
+                    ("RANK", "x", "RANK: x; expected an integer from 0 to 1"),
+                    ("RANK", "2", "RANK: 2; expected an integer from 0 to 1"),
+                    ("LOCAL_RANK", "-1", "LOCAL_RANK: -1; expected an integer from 0"),
+                    ("MASTER_PORT", "", "MASTER_PORT: ; expected an integer from 0 to"),
+                    ("MASTER_ADDR", "", "MASTER_ADDR: not set; expected the host of")):
+                with self.subTest(text), mock.patch.dict("os.environ",
+                                                         {**right, name: value}):
+                    self.ends(2, text, file.name)
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_ranks_that_cannot_meet(self):
+        with tempfile.NamedTemporaryFile("w") as file, socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            json.dump(chain([], [degrees(dp=2)]), file)
+            file.flush()
+            with mock.patch.dict("os.environ", RANK="0", WORLD_SIZE="2",
+                                 MASTER_ADDR="127.0.0.1",
+                                 MASTER_PORT=str(taken.getsockname()[1])):
+                self.ends(3, "tangram: rank 0: cannot meet the other ranks at 127.0.0.1",
+                          file.name)
+
+    @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
+    def test_a_folder_that_cannot_be_made_is_refused_before_the_run(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            json.dump(chain([], [degrees()]), file)
+            file.flush()
+            self.ends(2, f"--profile-folder: {file.name}/x; expected a folder",
+                      file.name, "--measure", "--tangram", "true", "--profile-folder",
+                      f"{file.name}/x")
+
     @unittest.skipIf(harness.HAS_TORCH, "not applicable: PyTorch is installed")
     def test_says_that_pytorch_is_missing(self):
         self.ends(2, "tangram: PyTorch is missing: apt-get install "
@@ -427,7 +471,9 @@ class KilledTest(unittest.TestCase):
                 told = io.StringIO()
                 with contextlib.redirect_stderr(told):
                     self.assertIsNone(launch.spawn(num_ranks, _kill_last))
-                self.assertIn(f"rank {num_ranks - 1}: killed by SIGKILL", told.getvalue())
+                self.assertEqual(
+                    told.getvalue(), f"tangram: rank {num_ranks - 1}: killed by SIGKILL, "
+                    "as the kernel does when memory runs out\n")
 
     def test_ranks_end_with_their_parent(self):
         for how in signal.SIGTERM, signal.SIGKILL:
@@ -458,9 +504,10 @@ launch.spawn(2, work)
 
 
 def _kill_last(fabric):
-    if int(os.environ["RANK"]) == int(os.environ["WORLD_SIZE"]) - 1:
+    last = int(os.environ["WORLD_SIZE"]) - 1
+    if fabric.rank == last:
         os.kill(os.getpid(), signal.SIGKILL)
-    signal.pause()
+    fabric.receive(1, torch.float32, last, tag=1)  # An error.
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first weights and the tokens (1)")
     parser.add_argument("--tolerance", type=_difference,
-                        help="greatest relative difference (1e-9; 1e-3 in float32)")
+                        help="greatest relative difference (1e-9; more with --dtype)")
     parser.add_argument("--max-processes", type=_positive, default=MAX_PROCESSES,
                         metavar="N", help="most processes to start on this machine "
                         f"({MAX_PROCESSES})")
@@ -79,11 +79,23 @@ def _check_processes(num_ranks, most):
                         "on one machine, or a greater --max-processes")
 
 
+def _make_folder(path):
+    """Before a run whose figures would be lost without it."""
+    from .errors import PlanError
+    try:
+        os.makedirs(path, exist_ok=True)
+        writable = os.access(path, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise PlanError("--profile-folder", path, "a folder that can be written")
+
+
 def main(arguments):
     options = parse(arguments)
     # A rank is one thread: processes share the cores. Libraries read it when loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from .errors import NotSupported, PlanError
+    from .errors import CannotMeet, NotSupported, PlanError
     from .read_plan import read_plan
     from .tiny import tiny
     try:
@@ -95,7 +107,7 @@ def main(arguments):
     from .job import DTYPES, Job, settings_of
     from .measure_run import MeasureJob
     from .room import check_room
-    from .support import check_precision, check_supported
+    from .support import check_choices, check_precision, check_supported
     try:
         plan = read_plan(options.plan)
         if options.tiny:
@@ -103,6 +115,8 @@ def main(arguments):
         check_supported(plan)
         if not options.check and not options.dtype:
             check_precision(plan)
+        if options.check and options.dtype in ("float16", "bfloat16"):
+            check_choices(plan)
         launch.check_world(plan.num_ranks)
         if options.measure:
             job = MeasureJob(plan, settings_of(plan, options.seed, DTYPES[plan.precision]),
@@ -114,15 +128,20 @@ def main(arguments):
             check_room(plan, job.settings, options.check)
         if options.measure and not shutil.which(options.tangram):
             raise PlanError("--tangram", options.tangram, "a program that can be run")
+        if options.profile_folder:
+            _make_folder(options.profile_folder)
     except (PlanError, NotSupported) as error:
         text = str(error)
         say(text if text.startswith(f"{options.plan}: ") else f"{options.plan}: {text}")
         return BAD_INPUT
-    if launch.started_by_torchrun():
-        result = launch.join(job)
-    else:
+    if not launch.started_by_torchrun():
         result = launch.spawn(plan.num_ranks, job)
-    return FAILED if result is None else result
+        return FAILED if result is None else result
+    try:
+        return launch.join(job)
+    except (CannotMeet, PlanError, OSError) as error:
+        say(error)
+        return FAILED
 
 
 if __name__ == "__main__":

@@ -2,7 +2,11 @@
 
 It compares the loss, the gradient of every parameter on every rank that holds
 it, and every tensor that crosses a border. So it can say where the first
-difference arises: forward, the first border; backward, the last.
+difference arises: forward, the first border; backward, the last. In float64 it
+also compares the weights that the optimizer makes of the gradients.
+
+The one process is of this program too. So what both do wrong is not found, such
+as another rule of the optimizer.
 """
 
 import dataclasses
@@ -12,6 +16,7 @@ import torch
 from .boxes import within
 from .fabric import Alone
 from .operators.base import live_box
+from .optimizer import RATE
 from .plan import one_process
 from .trainer import Trainer
 
@@ -24,11 +29,12 @@ class Seen:
     tensor: torch.Tensor
     pipeline: int
     stage: int
-    # Tensors that cross a border: "value" or "gradient", and the stage before it.
+    # "parameter" is its gradient, and "weight" its new value. A tensor that crosses a
+    # border is a "value" or "gradient", and has the stage before the border.
     kind: str = "parameter"
     border: int = -1
     microbatch: int = -1
-    # Gradients of parameters: the range of the flattened box that the rank has.
+    # The range of the flattened box that the rank has, for parameters and weights.
     part: tuple = None
 
 
@@ -51,22 +57,37 @@ class Recorder:
                                   microbatch))
 
     def take(self):
-        """Returns all of the step, after its gradients were added up."""
+        """Returns all of the step, after its gradients were added up. Gradients are
+        without the scale of the loss."""
         for run in self.trainer.runs.values():
             for shard in run.shards.values():
                 part, gradient = shard.gradient_part()
                 self.seen.append(Seen(shard.name, shard.region, gradient.cpu().clone(),
                                       run.pipeline_index, run.stage.index, part=part))
         seen, self.seen = self.seen, []
+        for one in seen:
+            if one.kind != "value":
+                one.tensor = one.tensor.double() / self.trainer.loss_scale.value
         return seen
+
+    def weights(self):
+        """Returns the values of all parameters."""
+        return [Seen(shard.name, shard.box, values.cpu().clone(), run.pipeline_index,
+                     run.stage.index, "weight", part=part)
+                for run in self.trainer.runs.values() for shard in run.shards.values()
+                for part, values in [shard.value_part()]]
 
 
 class Reference:
-    """One process that trains the plan's model on the plan's data."""
+    """One process that trains the plan's model on the plan's data. For a run in 16 bits
+    it has 32, and begins with the same weights."""
 
     def __init__(self, plan, settings, device):
-        self.trainer = Trainer(one_process(plan), Alone(device), settings)
+        wide = dataclasses.replace(settings, dtype=settings.compute_dtype)
+        self.trainer = Trainer(one_process(plan), Alone(device), wide)
         self.run = self.trainer.runs[0]
+        for shard in self.run.shards.values():
+            shard.set_box(shard.whole().to(settings.dtype))
         self.cuts = {stage.end for pipeline in plan.pipelines
                      for stage in pipeline.stages[:-1]}
         self.run.watch = self._watch
@@ -90,16 +111,26 @@ class Reference:
         self.tensors = {}
         return self.trainer.gradients(step)
 
+    def greatest(self, seen, cut):
+        """The greatest value of the whole tensor of a border of which a rank has seen
+        a part."""
+        whole = self._of_border(seen, cut)
+        return float(whole.abs().max()) if whole.numel() else 0.0
+
     def part(self, seen, cut):
-        if seen.kind == "parameter":
+        if seen.kind in ("parameter", "weight"):
             shard = self.run.shards[seen.name]
-            whole = shard.gradient[within(seen.box, shard.box)].reshape(-1)
-            return whole[slice(*seen.part)].cpu()
-        whole = self.tensors[cut][seen.name]
+            whole = shard.gradient if seen.kind == "parameter" else shard.whole()
+            return whole[within(seen.box, shard.box)].reshape(-1)[slice(*seen.part)].cpu()
+        whole = self._of_border(seen, cut)
         origin = tuple((0, n) for n in whole.shape)
+        return whole[within(seen.box, origin)].cpu()
+
+    def _of_border(self, seen, cut):
+        whole = self.tensors[cut][seen.name]
         if seen.kind == "gradient":
             whole = (torch.zeros_like(whole) if whole.grad is None else whole.grad)
-        return whole.detach()[within(seen.box, origin)].cpu()
+        return whole.detach()
 
 
 def relative_error(found, expected, least):
@@ -112,12 +143,35 @@ def relative_error(found, expected, least):
     return error / max(float(expected.abs().max()), least, 1e-300)
 
 
+@dataclasses.dataclass(frozen=True)
+class Tolerance:
+    """The greatest difference, relative to the greatest value of a tensor."""
+    of_tensors: float
+    # Gradients that vanish by symmetry, such as those of key biases, are rounding
+    # errors of the others. So differences are relative to at least this fraction of
+    # the greatest gradient.
+    least_gradient: float
+    # Borders likewise, where a tensor may be as good as zero.
+    least_border: float = 0.0
+    # The differences of weights are relative to at least a step of the optimizer, as
+    # Adam makes steps of rounding errors too. None: not compared, as in fewer bits
+    # these steps are whole ones.
+    of_weights: float = None
+
+
+TOLERANCES = {"float64": Tolerance(1e-9, 1e-4, of_weights=1e-6),
+              "float32": Tolerance(1e-3, 1e-4),
+              "float16": Tolerance(0.1, 0.1, 0.1),
+              "bfloat16": Tolerance(0.2, 0.1, 0.1)}
+
+
 class Comparison:
     """What differs in one step by more than a tolerance."""
 
-    def __init__(self, plan, reference, loss, expected_loss, ranks, tolerance):
+    def __init__(self, plan, reference, loss, expected_loss, ranks, tolerances):
         self.plan = plan
-        self.tolerance = tolerance
+        self.tolerances = tolerances
+        self.tolerance = tolerances.of_tensors
         self.loss_error = abs(loss - expected_loss) / max(abs(expected_loss), 1e-300)
         if self.loss_error != self.loss_error:
             self.loss_error = float("inf")
@@ -129,20 +183,25 @@ class Comparison:
         self.greatest_error = 0.0
         for rank, seen_by in enumerate(ranks):
             for seen in seen_by:
-                cut = None
-                # Gradients that vanish by symmetry, such as those of key
-                # biases, are rounding errors of the others.
-                least = 1e-4 * greatest
+                cut, least = None, tolerances.least_gradient * greatest
                 if seen.kind != "parameter":
                     stages = plan.pipelines[seen.pipeline].stages
                     cut = stages[seen.border].end
-                    least = 0.0
+                    least = tolerances.least_border * reference.greatest(seen, cut)
                 else:
                     self.names.add(seen.name)
                 error = relative_error(seen.tensor, reference.part(seen, cut), least)
                 if seen.kind == "parameter":
                     self.greatest_error = max(self.greatest_error, error)
-                if error > tolerance:
+                if error > self.tolerance:
+                    self.wrong.append((error, rank, seen))
+
+    def add_weights(self, reference, ranks):
+        """Compares the weights of all ranks after the step."""
+        for rank, seen_by in enumerate(ranks):
+            for seen in seen_by:
+                error = relative_error(seen.tensor, reference.part(seen, None), RATE)
+                if error > max(self.tolerances.of_weights, self.tolerance):
                     self.wrong.append((error, rank, seen))
 
     def _check_cover(self, reference, ranks):
@@ -177,9 +236,13 @@ class Comparison:
                  f"of {len(self.names)} gradients differ"]
         culprit, found = self._origin()
         lines += found + self.missing
-        parameters = sorted((w for w in self.wrong if w[2].kind == "parameter"),
+        kinds = {w[2].kind for w in self.wrong}
+        # Weights are wrong too where gradients are.
+        kind, what = (("weight", "new value") if kinds == {"weight"} else
+                      ("parameter", "gradient"))
+        parameters = sorted((w for w in self.wrong if w[2].kind == kind),
                             key=lambda w: (self._stage(w[2]) != culprit, -w[0]))
-        lines += [f"  gradient of {seen.name} on rank {rank}, "
+        lines += [f"  {what} of {seen.name} on rank {rank}, "
                   f"{self._stage(seen)}: differs by {error:.1e}"
                   for error, rank, seen in parameters[:10]]
         if len(parameters) > 10:

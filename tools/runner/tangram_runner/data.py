@@ -3,7 +3,7 @@ every rank. Sample numbers are those of the global batch."""
 
 import torch
 
-SAMPLES_PER_STEP = 1 << 24
+from . import seeds
 
 
 def batch(seed, step, samples, tokens, vocab_size, sequence_length, device):
@@ -11,10 +11,8 @@ def batch(seed, step, samples, tokens, vocab_size, sequence_length, device):
     range of the sequence's tokens."""
     rows = []
     for sample in range(*samples):
-        generator = torch.Generator()
-        generator.manual_seed((seed << 44) + step * SAMPLES_PER_STEP + sample)
         rows.append(torch.randint(vocab_size, (sequence_length + 1,),
-                                  generator=generator))
+                                  generator=seeds.generator(seed, step, sample)))
     rows = torch.stack(rows).to(device)
     begin, end = tokens
     return rows[:, begin:end], rows[:, begin + 1:end + 1]

@@ -15,6 +15,10 @@ class PlanError(Exception):
         super().__init__(f"{field}: {found}; expected {expected}")
 
 
+class CannotMeet(Exception):
+    """The ranks do not reach one another."""
+
+
 class NotSupported(Exception):
     """A right plan that uses what the runner does not run yet."""
 

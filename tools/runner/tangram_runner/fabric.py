@@ -67,7 +67,7 @@ class Fabric:
         return parts[mine]
 
     def _too_short(self, tensor):
-        """gloo adds up and gathers no 16-bit numbers."""
+        """gloo has no collective of all 16-bit numbers."""
         return (not self.uses_nccl and tensor.is_floating_point()
                 and tensor.element_size() < 4)
 
@@ -89,9 +89,11 @@ class Fabric:
         """Sends the next sent[i] rows to ranks[i] and returns received[i] rows of
         each, in the order of `ranks`."""
         mine = self._staged(tensor)
+        if self._too_short(mine):
+            mine = mine.float()
         result = mine.new_empty((sum(received),) + mine.shape[1:])
         dist.all_to_all_single(result, mine, received, sent, group=self._groups[ranks])
-        return result.to(tensor.device)
+        return result.to(tensor.device, tensor.dtype)
 
     def sum_of_all(self, tensor):
         """Adds up a tensor of host memory over all ranks."""

@@ -1,10 +1,11 @@
 """What each rank does: train for some steps, print, and compare if asked."""
 
+import dataclasses
 import sys
 
 import torch
 
-from .check import Comparison, Recorder, Reference
+from .check import TOLERANCES, Comparison, Recorder, Reference
 from .memory import DEVICE, HOST, KINDS
 from .trainer import Settings, Trainer
 
@@ -27,7 +28,10 @@ class Job:
         self.memory = options.memory
         name = options.dtype or ("float64" if options.check else DTYPES[plan.precision])
         self.settings = settings_of(plan, options.seed, name)
-        self.tolerance = options.tolerance or (1e-9 if name == "float64" else 1e-3)
+        self.tolerances = TOLERANCES[name]
+        if options.tolerance is not None:
+            self.tolerances = dataclasses.replace(self.tolerances,
+                                                  of_tensors=options.tolerance)
 
     def __call__(self, fabric):
         """Returns the exit code, the same on all ranks but for a comparison,
@@ -43,13 +47,23 @@ class Job:
             loss = trainer.gradients(step)
             if fabric.rank == 0:
                 self._print(f"step {step}: loss {loss:.6f}")
+            comparison = None
             if self.check:
                 ranks = fabric.gather_objects(recorder.take())
-                if fabric.rank == 0 and not self._compare(reference, step, loss, ranks):
-                    result = WRONG
+                if fabric.rank == 0:
+                    comparison = Comparison(self.plan, reference, loss,
+                                            reference.step(step), ranks, self.tolerances)
+                    reference.trainer.update()
             if not trainer.update() and fabric.rank == 0:
                 self._print(f"step {step}: gradients overflow, no update; loss scale "
                             f"{trainer.loss_scale.value:g}")
+            if self.check and self.tolerances.of_weights is not None:
+                ranks = fabric.gather_objects(recorder.weights())
+                if fabric.rank == 0:
+                    comparison.add_weights(reference, ranks)
+            if comparison:
+                self._print("\n".join(comparison.lines()))
+                result = result if comparison.is_right else WRONG
         if self.memory:
             self._print_memory(fabric.gather_objects(trainer.memory()))
         return result
@@ -70,11 +84,3 @@ class Job:
 
     def _print(self, text):
         print(text, file=self.out, flush=True)
-
-    def _compare(self, reference, step, loss, ranks):
-        expected = reference.step(step)
-        comparison = Comparison(self.plan, reference, loss, expected, ranks,
-                                self.tolerance)
-        self._print("\n".join(comparison.lines()))
-        reference.trainer.update()
-        return comparison.is_right

@@ -1,6 +1,7 @@
 """Starts the ranks: as processes of this machine, or as torchrun started them."""
 
 import ctypes
+import dataclasses
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
-from .errors import PlanError, say
+from .errors import CannotMeet, PlanError, say
 from .fabric import Fabric
 
 
@@ -21,10 +22,24 @@ def started_by_torchrun():
 
 
 def check_world(num_ranks):
-    """Raises PlanError if torchrun started another number of ranks."""
-    started = os.environ.get("WORLD_SIZE", "")
-    if started_by_torchrun() and started != str(num_ranks):
+    """Raises PlanError if torchrun, or who does as it does, started another number of
+    ranks, or did not say what a rank must know."""
+    if not started_by_torchrun():
+        return
+    started = os.environ["WORLD_SIZE"]
+    if started != str(num_ranks):
         raise PlanError("WORLD_SIZE", started, f"{num_ranks}, as many as the plan's GPUs")
+    _check_number("RANK", num_ranks - 1)
+    _check_number("LOCAL_RANK", num_ranks - 1)
+    _check_number("MASTER_PORT", 65535)
+    if not os.environ.get("MASTER_ADDR"):
+        raise PlanError("MASTER_ADDR", "not set", "the host of rank 0")
+
+
+def _check_number(name, most):
+    text = os.environ.get(name, "0" if name == "LOCAL_RANK" else "not set")
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise PlanError(name, text, f"an integer from 0 to {most}")
 
 
 def device_of(local_rank):
@@ -41,7 +56,13 @@ def join(work):
     # NCCL wants a GPU for each rank.
     own_gpu = (device.type == "cuda" and torch.cuda.device_count()
                >= int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
-    dist.init_process_group("nccl" if own_gpu else "gloo")
+    try:
+        dist.init_process_group("nccl" if own_gpu else "gloo")
+    except RuntimeError as error:
+        address = "{MASTER_ADDR}:{MASTER_PORT}".format_map(os.environ)
+        reason = str(error).splitlines()[0]
+        raise CannotMeet(f"rank {os.environ['RANK']}: cannot meet the other ranks at "
+                         f"{address}: {reason}") from error
     result = work(Fabric(device))
     # Not after an error, which this rank is to report before others miss it.
     dist.destroy_process_group()
@@ -68,6 +89,12 @@ def _keep_freed_memory():
         library.mallopt(m_trim_threshold, (1 << 31) - 1)
 
 
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """The answer of a rank that failed. The reason is empty if nobody is to hear it."""
+    reason: str
+
+
 def _one_of(rank, num_ranks, port, work, results, enter):
     _die_with_parent()
     _keep_freed_memory()
@@ -82,12 +109,14 @@ def _one_of(rank, num_ranks, port, work, results, enter):
     except BrokenPipeError:
         # Nobody reads the output any more. The parent ends all ranks; until then others
         # do not miss this one.
-        results.put((rank, None))
+        results.put((rank, Failure("")))
+        signal.pause()
+    except (CannotMeet, PlanError, OSError) as error:
+        results.put((rank, Failure(str(error))))
         signal.pause()
     except Exception:
-        traceback.print_exc()
-        results.put((rank, None))
-        raise SystemExit(1)
+        results.put((rank, Failure(f"rank {rank}: {traceback.format_exc().rstrip()}")))
+        signal.pause()
 
 
 def spawn(num_ranks, work, enter=lambda rank: None):
@@ -110,7 +139,7 @@ def spawn(num_ranks, work, enter=lambda rank: None):
 
 
 def _answer(ranks, results):
-    """What rank 0 put into `results`, or None once a process ended with an error.
+    """What rank 0 put into `results`, or None once a process failed.
 
     The ends of the processes are watched too: one that a signal kills, as the
     kernel does when memory runs out, puts nothing.
@@ -119,28 +148,32 @@ def _answer(ranks, results):
     while running:
         connection.wait([results._reader, *(process.sentinel for process in running)])
         running = [process for process in running if process.is_alive()]
-        failed = any(process.exitcode for process in ranks)
+        failures = []
         while not results.empty():
             rank, result = results.get()
-            failed |= result is None
-            if rank == 0:
+            if isinstance(result, Failure):
+                failures.append(result)
+            elif rank == 0:
                 answer = result
-        if failed:
-            _end(ranks)
+        if failures or any(process.exitcode for process in ranks):
+            _end(ranks, failures)
             return None
     return answer
 
 
-def _end(ranks):
-    """Ends all ranks, and names those that a signal has killed."""
-    for rank, process in enumerate(ranks):
-        if (process.exitcode or 0) < 0:
-            say(_killed(rank, -process.exitcode))
-    # All at once, before one misses another and says so.
+def _end(ranks, failures):
+    """Ends all ranks. Names those that a signal has killed, as others fail for want of
+    them; otherwise says why the first one failed."""
+    killed = [(rank, -process.exitcode) for rank, process in enumerate(ranks)
+              if (process.exitcode or 0) < 0]
     for process in ranks:
         process.kill()
     for process in ranks:
         process.join()
+    for rank, number in killed:
+        say(_killed(rank, number))
+    if not killed and failures and failures[0].reason:
+        say(failures[0].reason)
 
 
 def _killed(rank, number):

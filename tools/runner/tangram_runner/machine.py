@@ -154,9 +154,20 @@ def profile(plan, device, measured, with_collectives=False):
             "models": [{"name": name, **model} for name, model in models.items()],
             "layers": list(entries[False].values()),
             "operators": list(entries[True].values()),
-            "collectives": [{"op": name, "ranks": len(ranks), "nodes": 1, "points": points}
-                            for ranks, name, points in measured.collectives
-                            if ranks[0] in device.ranks]}
+            "collectives": _collectives(device, measured)}
+
+
+def _collectives(device, measured):
+    """One table for each operation and number of ranks, of the slowest team. All teams
+    have the same sizes."""
+    teams = {}
+    for ranks, name, points in measured.collectives:
+        if ranks[0] in device.ranks:
+            teams.setdefault((name, len(ranks)), []).append(points)
+    return [{"op": name, "ranks": ranks, "nodes": 1,
+             "points": [max(same, key=lambda point: point["seconds"])
+                        for same in zip(*tables)]}
+            for (name, ranks), tables in teams.items()]
 
 
 def _head(plan, piece, model, with_collectives):

@@ -101,6 +101,13 @@ class Shard:
         """With ZeRO 3 if the region is the box: only this rank's part."""
         self.values.put(part.to(self.settings.dtype))
 
+    def value_part(self):
+        """What this rank has: (range of the flattened box, its values)."""
+        flat = self.values.get()
+        if self.zero < 3:
+            return (0, flat.numel()), flat
+        return (self.split.begin, self.split.end), flat[:self.split.end - self.split.begin]
+
     # Gradients.
     def add_gradient(self, gradient):
         flat = gradient.detach().reshape(-1).to(self.settings.gradient_dtype)

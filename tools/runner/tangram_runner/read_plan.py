@@ -283,7 +283,7 @@ class _Reader:
         for run in plan.records("recompute", ("num_layers", "mask", "operators"),
                                 limits.MAX_LAYERS):
             run.texts("operators", limits.MAX_OPS_PER_LAYER)
-            mask = run.integer("mask", 0, 2**32 - 1)
+            mask = run.unsigned("mask", 2**32 - 1)
             # One mask too many shows that the runs are too long.
             masks += [mask] * min(run.integer("num_layers", 1, limits.MAX_LAYERS),
                                   len(touched) + 1)

@@ -96,6 +96,15 @@ class Record:
 
     def integer(self, name, least, most, default=0):
         value = integer_of(self.raw(name)) if self.has(name) else default
+        return self._within(name, value, least, most, default)
+
+    def unsigned(self, name, most):
+        """An integer from 0 of a type without signs, whose texts have none."""
+        value = self.raw(name)
+        has_sign = isinstance(value, str) and value[:1] in ("-", "+")
+        return self._within(name, None if has_sign else integer_of(value or 0), 0, most, 0)
+
+    def _within(self, name, value, least, most, default):
         if value is None or not least <= value <= most:
             self._values.setdefault(name, default)
             self._refuse(name, f"an integer from {least} to {most}")

@@ -21,6 +21,14 @@ def check_precision(plan):
         raise NotSupported("FP8, except with --check or --dtype")
 
 
+def check_choices(plan):
+    """Raises PlanError if rounding to 16 bits changes what the model computes."""
+    for index, layer in enumerate(plan.layers):
+        if layer.num_experts:
+            raise PlanError("--dtype", "16 bits with --check", "float32 or float64, as in "
+                            f"16 bits tokens choose other experts of layer {index}")
+
+
 def _check_sizes(plan, stage, p, where):
     tokens = p.cp_degree * (p.tp_x_degree if p.splits_stream else 1)
     if plan.sequence_length % tokens:

@@ -102,6 +102,7 @@ TEST(ParseCommandLineTest, EverySubcommandHasItsOptions) {
   EXPECT_TRUE(
       std::holds_alternative<ParallelizersOptions>(parse("parallelizers")));
   EXPECT_TRUE(std::holds_alternative<VersionOptions>(parse("version")));
+  EXPECT_TRUE(std::holds_alternative<VersionOptions>(parse("--version")));
 }
 
 TEST(ParseCommandLineTest, HelpListsExitCodes) {

@@ -124,7 +124,11 @@ ModelSlice RandomSlice(std::mt19937& random) {
     LayerSpec layer = (random() % 2 == 0 ? dense : moe).layers[random() % 3];
     if (layer.num_heads > 0) layer.num_heads = Pick(random, {4, 6, 16});
     if (layer.num_kv_heads > 0) layer.num_kv_heads = Pick(random, {1, 2, 4});
-    if (random() % 8 == 0) layer.kv_lora_rank = 64;
+    if (random() % 8 == 0) {
+      layer.kv_lora_rank = 64;
+      // Says nothing here.
+      if (layer.num_kv_heads > 0) layer.num_kv_heads = Pick(random, {1, 7});
+    }
     layers.push_back(layer);
   }
   return MakeSlice({0, num_layers}, layers);
@@ -158,10 +162,10 @@ StagePlan RandomStage(const ModelSlice& slice, std::mt19937& random) {
 }
 
 bool SplitsLayer(const StageParallelism& p, const LayerSpec& layer) {
-  const bool heads =
-      layer.num_heads % p.tp_degree == 0 &&
-      (layer.num_kv_heads == 0 || layer.num_kv_heads % p.tp_degree == 0 ||
-       p.tp_degree % layer.num_kv_heads == 0);
+  const bool heads = layer.num_heads % p.tp_degree == 0 &&
+                     (layer.num_kv_heads == 0 || layer.kv_lora_rank > 0 ||
+                      layer.num_kv_heads % p.tp_degree == 0 ||
+                      p.tp_degree % layer.num_kv_heads == 0);
   const bool two_d =
       p.tp_y_degree == 1 || (layer.num_experts == 0 && layer.kv_lora_rank == 0);
   return heads && two_d && layer.num_experts % p.ep_degree == 0;
