@@ -17,6 +17,11 @@ from .errors import CannotMeet, PlanError, say
 from .fabric import Fabric
 
 
+# Ranks that fail for want of another say so this much earlier than the kernel tells the
+# end of that one, at most.
+GRACE_S = 0.5
+
+
 def started_by_torchrun():
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
@@ -164,6 +169,9 @@ def _answer(ranks, results):
 def _end(ranks, failures):
     """Ends all ranks. Names those that a signal has killed, as others fail for want of
     them; otherwise says why the first one failed."""
+    # A killed rank loses its connections before its parent can see its end.
+    connection.wait([process.sentinel for process in ranks if process.is_alive()],
+                    timeout=GRACE_S)
     killed = [(rank, -process.exitcode) for rank, process in enumerate(ranks)
               if (process.exitcode or 0) < 0]
     for process in ranks:

@@ -51,7 +51,9 @@ TEST(AnswerCacheTest, DoesNotKeepTruncatedAnswers) {
 TEST(AnswerCacheTest, DoesNotKeepWhatIsLargerThanItself) {
   AnswerCache cache(BytesOf(AnswerOf(0)));
   cache.Insert(CacheKey(1), AnswerOf(10));
-  cache.Insert(CacheKey(2), SlicePlanSet{.plans = {{.stages = {{.time_s = 1}, {.time_s = 2}}}}});
+  cache.Insert(
+      CacheKey(2),
+      SlicePlanSet{.plans = {{.stages = {{.time_s = 1}, {.time_s = 2}}}}});
   EXPECT_EQ(cache.Find(CacheKey(2)), std::nullopt);
   EXPECT_EQ(StepsOf(cache.Find(CacheKey(1))), 10);
 }
