@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/format.h"
+#include "common/base/infinity.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "common/domain/model_slice.h"
@@ -50,15 +51,19 @@ bool Includes(absl::Span<const PortfolioMember> all,
   });
 }
 
+// When plans of any kind are searched. First, they have a lower bound. Last,
+// the best plan for a runtime limits the search, which takes less time then.
+enum class Freely { kFirst, kLast };
+
 class Search {
  public:
   Search(const AnyRuntimeSearch& parts, const PlanRequest& request,
          PlanObserver& observer)
       : parts_(parts), request_(request), observer_(observer) {}
 
-  // Searches plans of any kind, then those of every runtime.
-  absl::Status Run() {
-    TANGRAM_RETURN_IF_ERROR(PlanFreely());
+  // Searches plans of any kind, and those of every runtime.
+  absl::Status Run(Freely freely) {
+    if (freely == Freely::kFirst) TANGRAM_RETURN_IF_ERROR(PlanFreely());
     const std::vector<const PlanningRuntime*> all = parts_.runtimes.All();
     std::vector<size_t> others;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -80,7 +85,11 @@ class Search {
     for (const Tried& tried : again) {
       TANGRAM_RETURN_IF_ERROR(TryOtherMembers(tried));
     }
-    return TakeForAnyKind();
+    TANGRAM_RETURN_IF_ERROR(PlayAsAsked());
+    if (freely == Freely::kLast) TANGRAM_RETURN_IF_ERROR(PlanFreely());
+    if (!best_.has_value()) return not_offered_;
+    TakeForAnyKind();
+    return absl::OkStatus();
   }
 
   // Returns the fastest plan that a runtime runs.
@@ -135,7 +144,14 @@ class Search {
     }
     PlanRequest free = request_;
     free.constraints.runtime.clear();
-    TANGRAM_ASSIGN_OR_RETURN(of_any_kind_, parts_.plan_freely(free));
+    double incumbent_s = kInfinity;
+    if (as_asked_.has_value()) {
+      incumbent_s = std::max(
+          IncumbentSeconds(*best_),
+          IncumbentSeconds({.plan = best_->plan, .evaluation = *as_asked_}));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(of_any_kind_,
+                             parts_.plan_freely(free, incumbent_s));
     AddStats(of_any_kind_.stats, stats_);
     return absl::OkStatus();
   }
@@ -280,25 +296,29 @@ class Search {
     runtime_ = &runtime;
   }
 
+  // Plays the best plan of a runtime in the training that was asked for.
+  absl::Status PlayAsAsked() {
+    if (!best_.has_value()) return absl::OkStatus();
+    as_asked_ = best_->evaluation;
+    if (!best_->training.has_value()) return absl::OkStatus();
+    TANGRAM_ASSIGN_OR_RETURN(as_asked_,
+                             JudgePlan(request_, *best_->plan, observer_));
+    return absl::OkStatus();
+  }
+
   // Makes the best plan of a runtime that of any kind too if it is faster, also
-  // in the training that was asked for.
-  absl::Status TakeForAnyKind() {
-    if (!best_.has_value()) return not_offered_;
-    std::optional<Evaluation> evaluation = best_->evaluation;
-    if (best_->training.has_value()) {
-      TANGRAM_ASSIGN_OR_RETURN(evaluation,
-                               JudgePlan(request_, *best_->plan, observer_));
-    }
-    if (!evaluation.has_value()) return absl::OkStatus();
-    const double seconds = evaluation->iteration_time_s;
+  // as asked.
+  void TakeForAnyKind() {
+    if (!as_asked_.has_value()) return;
     if (of_any_kind_.plan.has_value() &&
-        of_any_kind_.evaluation.iteration_time_s <= seconds) {
-      return absl::OkStatus();
+        of_any_kind_.evaluation.iteration_time_s <=
+            as_asked_->iteration_time_s) {
+      return;
     }
     PlanResult& result = of_any_kind_;
     result.lower_bound_s = 0;  // None is proven for plans for a runtime.
     result.plan = best_->plan;
-    result.evaluation = *std::move(evaluation);
+    result.evaluation = *as_asked_;
     result.islands = best_->islands;
     result.unused_islands = best_->unused_islands;
     result.runners_up = best_->runners_up;
@@ -308,7 +328,6 @@ class Search {
     result.notes.push_back(absl::StrCat("runtime any: the plan for ",
                                         runtime_->name(),
                                         " is the fastest that was found"));
-    return absl::OkStatus();
   }
 
   // Returns the entry of plans of any kind.
@@ -391,6 +410,8 @@ class Search {
   std::vector<Tried> tried_;  // Runtimes with a plan.
   std::optional<PlanResult> best_;
   const PlanningRuntime* runtime_ = nullptr;  // The runtime of `best_`.
+  // The best plan in the training that was asked for, if it fits then.
+  std::optional<Evaluation> as_asked_;
   PlanningStats stats_;
 };
 
@@ -400,7 +421,7 @@ absl::StatusOr<PlanResult> PlanForAnyRuntime(const AnyRuntimeSearch& search,
                                              const PlanRequest& request,
                                              PlanObserver& observer) {
   Search all(search, request, observer);
-  TANGRAM_RETURN_IF_ERROR(all.Run());
+  TANGRAM_RETURN_IF_ERROR(all.Run(Freely::kLast));
   return all.ForARuntime();
 }
 
@@ -408,7 +429,7 @@ absl::StatusOr<PlanResult> PlanOfAnyKind(const AnyRuntimeSearch& search,
                                          const PlanRequest& request,
                                          PlanObserver& observer) {
   Search all(search, request, observer);
-  TANGRAM_RETURN_IF_ERROR(all.Run());
+  TANGRAM_RETURN_IF_ERROR(all.Run(Freely::kFirst));
   return all.OfAny();
 }
 

@@ -25,8 +25,11 @@ struct AnyRuntimeSearch {
       asked;
   // RuntimeMembers::scout of all searches.
   SlicePlanSource* scout;
-  // Plans without a runtime.
-  absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&)> plan_freely;
+  // Plans without a runtime. Plans that take longer than `incumbent_s` are of
+  // no use.
+  absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&,
+                                               double incumbent_s)>
+      plan_freely;
 };
 
 // Returns the fastest plan that at least one runtime can run. The runtimes are
@@ -36,8 +39,9 @@ struct AnyRuntimeSearch {
 // runs, and with all of them. Ties go to the first in the catalogue.
 //
 // PlanResult::alternatives has one entry for each runtime, and a last one,
-// kAnyRuntime, for plans of any kind. If that is faster, its reason says why
-// the runtime of the answer does not run it. If plans fit but no runtime runs
+// kAnyRuntime, for plans of any kind, which are looked for last and only if
+// they are faster. If there is one, the reason says why the runtime of the
+// answer does not run it. If plans fit but no runtime runs
 // one, the answer lists the reasons; if none fits, it is that for plans of any
 // kind.
 absl::StatusOr<PlanResult> PlanForAnyRuntime(const AnyRuntimeSearch& search,

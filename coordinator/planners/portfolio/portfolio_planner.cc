@@ -85,7 +85,14 @@ class PortfolioPlanner : public ClusterPlanner {
     size_t rank = 0;      // Index of its entry in `alternatives`.
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
+    double incumbent_s = kInfinity;  // No other plan is of use.
     double lower_bound_s = 0;  // Least over all alternatives with a plan.
+
+    // Returns the time of plans that no further search need look for.
+    double IncumbentToBeat() const {
+      return best.has_value() ? std::min(incumbent_s, IncumbentSeconds(*best))
+                              : incumbent_s;
+    }
     std::vector<std::string> limits;  // All limits of alternatives without one.
     std::vector<std::string> left_out;  // Members that are in no mix.
   };
@@ -193,8 +200,8 @@ class PortfolioPlanner : public ClusterPlanner {
     const auto asked = [this](absl::Span<const std::string> suitable) {
       return Asked(suitable);
     };
-    const auto plan_freely = [&](const PlanRequest& free) {
-      return PlanFreely(free, observer);
+    const auto plan_freely = [&](const PlanRequest& free, double incumbent_s) {
+      return PlanFreely(free, observer, incumbent_s);
     };
     const AnyRuntimeSearch search{.choice = choice_,
                                   .runtimes = runtimes_,
@@ -236,19 +243,20 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
   // Plans without a runtime: each member alone, then mixes. A single member
-  // needs no comparison.
+  // needs no comparison. Plans slower than the incumbent are of no use.
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
-                                        PlanObserver& observer) {
+                                        PlanObserver& observer,
+                                        double incumbent_s = kInfinity) {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
                              Asked(runtimes_.FreeParallelizers(request.model)));
     if (members.size() == 1) {
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,
-          PlanOne(*members.front().source, request, observer));
+          PlanOne(*members.front().source, request, observer, incumbent_s));
       TANGRAM_RETURN_IF_ERROR(Polish(request, {}, observer, result));
       return result;
     }
-    Answer answer;
+    Answer answer{.incumbent_s = incumbent_s};
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
                              PlanAlone(members, request, observer, answer));
     if (!answer.best.has_value()) {
@@ -276,20 +284,21 @@ class PortfolioPlanner : public ClusterPlanner {
   // its search, and is the answer if it is faster.
   absl::StatusOr<PlanResult> PlanOne(SlicePlanSource& source,
                                      const PlanRequest& request,
-                                     PlanObserver& observer) {
+                                     PlanObserver& observer,
+                                     double incumbent_s) {
     SlicePlanSource* scout = Scout();
+    PipelineRules rules{.incumbent_s = incumbent_s};
     if (asked_ == MembersAsked::kAll || scout == nullptr || scout == &source ||
         !scout->SliceModel(request.model).ok()) {
-      return PlanWithSplits(choice_, source, {}, request, observer);
+      return PlanWithSplits(choice_, source, rules, request, observer);
     }
     TANGRAM_ASSIGN_OR_RETURN(
         PlanResult scouted,
-        PlanWithSplits(choice_, *scout, {}, request, observer));
+        PlanWithSplits(choice_, *scout, rules, request, observer));
+    rules.incumbent_s = std::min(incumbent_s, IncumbentSeconds(scouted));
     TANGRAM_ASSIGN_OR_RETURN(
         PlanResult result,
-        PlanWithSplits(choice_, source,
-                       {.incumbent_s = IncumbentSeconds(scouted)}, request,
-                       observer));
+        PlanWithSplits(choice_, source, rules, request, observer));
     KeepLeastBound(scouted, result.lower_bound_s);
     if (scouted.plan.has_value() && IsBetter(scouted, result)) {
       std::swap(scouted, result);
@@ -366,10 +375,7 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     for (const size_t i : ScoutFirst(members)) {
       if (!knows[i]) continue;
-      PipelineRules rules;
-      if (answer.best.has_value()) {
-        rules.incumbent_s = IncumbentSeconds(*answer.best);
-      }
+      const PipelineRules rules{.incumbent_s = answer.IncumbentToBeat()};
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result, PlanWithSplits(choice_, *members[i].source, rules,
                                             request, observer));
@@ -395,7 +401,7 @@ class PortfolioPlanner : public ClusterPlanner {
     for (const Runtime* runtime : Widest(runtimes_.KnownRuntimes())) {
       const auto source = CreateMixedSource(sources);
       PipelineRules rules = RulesOf(*runtime);
-      rules.incumbent_s = IncumbentSeconds(*answer.best);
+      rules.incumbent_s = answer.IncumbentToBeat();
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,
           PlanWithSplits(choice_, *source, rules, request, observer));
