@@ -8,15 +8,18 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/base/format.h"
 #include "common/base/infinity.h"
 #include "common/base/obstacles.h"
 #include "common/base/status_macros.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/runtime.h"
+#include "common/planner/keep_closest.h"
 #include "coordinator/planners/judge/judge_plan.h"
 #include "coordinator/planners/portfolio/auto_notes.h"
 #include "coordinator/planners/portfolio/combine_results.h"
@@ -87,7 +90,12 @@ class Search {
     }
     TANGRAM_RETURN_IF_ERROR(PlayAsAsked());
     if (freely == Freely::kLast) TANGRAM_RETURN_IF_ERROR(PlanFreely());
-    if (!best_.has_value()) return not_offered_;
+    if (!best_.has_value()) {
+      if (!of_any_kind_.plan.has_value()) {
+        TANGRAM_RETURN_IF_ERROR(AskEveryone());
+      }
+      return not_offered_;
+    }
     TakeForAnyKind();
     return absl::OkStatus();
   }
@@ -134,9 +142,36 @@ class Search {
 
   // Plans without a runtime. If no member plans so, others may plan for one.
   absl::Status PlanFreely() {
-    not_offered_ =
-        parts_.asked(parts_.runtimes.FreeParallelizers(request_.model))
-            .status();
+    return PlanFreelyWith(parts_.runtimes.FreeParallelizers(request_.model));
+  }
+
+  // Plans without a runtime with all members that some runtime knows, unless
+  // all were asked.
+  absl::Status AskEveryone() {
+    const std::vector<std::string> free =
+        parts_.runtimes.FreeParallelizers(request_.model);
+    std::vector<std::string> everyone = free;
+    for (const PlanningRuntime* runtime : parts_.runtimes.All()) {
+      for (std::string& name : runtime->AllParallelizers()) {
+        if (!absl::c_linear_search(everyone, name)) {
+          everyone.push_back(std::move(name));
+        }
+      }
+    }
+    const auto asked = parts_.asked(free);
+    const auto all = parts_.asked(everyone);
+    if (!all.ok() || (asked.ok() && Includes(*asked, *all))) {
+      return absl::OkStatus();
+    }
+    PlanResult nothing = std::move(of_any_kind_);
+    TANGRAM_RETURN_IF_ERROR(PlanFreelyWith(everyone));
+    // The default parallelizers say best what is missing.
+    if (!of_any_kind_.plan.has_value()) of_any_kind_ = std::move(nothing);
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanFreelyWith(const std::vector<std::string>& suitable) {
+    not_offered_ = parts_.asked(suitable).status();
     if (!not_offered_.ok()) {
       of_any_kind_.infeasible =
           Infeasible{.reason = std::string(not_offered_.message())};
@@ -151,7 +186,7 @@ class Search {
           IncumbentSeconds({.plan = best_->plan, .evaluation = *as_asked_}));
     }
     TANGRAM_ASSIGN_OR_RETURN(of_any_kind_,
-                             parts_.plan_freely(free, incumbent_s));
+                             parts_.plan_freely(free, suitable, incumbent_s));
     AddStats(of_any_kind_.stats, stats_);
     return absl::OkStatus();
   }
@@ -229,6 +264,7 @@ class Search {
     AddStats(result->stats, stats_);
     if (!result->plan.has_value()) {
       alternative.reason = WhyNone(*result);
+      KeepClosest(result->infeasible, closest_);
       return absl::OkStatus();
     }
     alternative.iteration_time_s = result->evaluation.iteration_time_s;
@@ -373,23 +409,38 @@ class Search {
     return std::string(FirstObstacle(status.message()));
   }
 
+  // "flagscale, alpa: the model does not fit; galvatron: no flash attention".
+  std::string Reasons() const {
+    std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
+    for (const PlanAlternative& alternative : alternatives_) {
+      absl::string_view reason = alternative.reason;
+      absl::ConsumePrefix(&reason, absl::StrCat(alternative.runtime, ": "));
+      auto same = absl::c_find_if(
+          by_reason, [&](const auto& known) { return known.first == reason; });
+      if (same == by_reason.end()) {
+        same = by_reason.insert(same, {std::string(reason), {}});
+      }
+      same->second.push_back(alternative.runtime);
+    }
+    return absl::StrJoin(
+        by_reason, "; ", [](std::string* out, const auto& known) {
+          absl::StrAppend(out, absl::StrJoin(known.second, ", "), ": ",
+                          known.first);
+        });
+  }
+
   // Returns the answer if no runtime has a plan.
   PlanResult WithoutARuntime() {
     PlanAlternative of_any = OfAnyKind();
     PlanResult result = std::move(of_any_kind_);
     if (result.plan.has_value()) {
-      const std::string reasons = absl::StrJoin(
-          alternatives_, "; ", [](std::string* out, const auto& alternative) {
-            const std::string name = absl::StrCat(alternative.runtime, ": ");
-            if (!absl::StartsWith(alternative.reason, name)) out->append(name);
-            out->append(alternative.reason);
-          });
       result = {
           .islands = std::move(result.islands),
           .infeasible = Infeasible{
-              .reason = absl::StrCat("no framework trains a plan: ", reasons,
+              .reason = absl::StrCat("no framework trains a plan: ", Reasons(),
                                      "; --runtime any: a plan of ",
-                                     FormatSeconds(*of_any.iteration_time_s))}};
+                                     FormatSeconds(*of_any.iteration_time_s)),
+              .bytes_short = closest_.has_value() ? closest_->bytes_short : 0}};
     }
     alternatives_.push_back(std::move(of_any));
     Finish(result);
@@ -410,6 +461,8 @@ class Search {
   std::vector<Tried> tried_;  // Runtimes with a plan.
   std::optional<PlanResult> best_;
   const PlanningRuntime* runtime_ = nullptr;  // The runtime of `best_`.
+  std::optional<Infeasible>
+      closest_;  // The runtime without a plan that came closest.
   // The best plan in the training that was asked for, if it fits then.
   std::optional<Evaluation> as_asked_;
   PlanningStats stats_;

@@ -25,10 +25,11 @@ struct AnyRuntimeSearch {
       asked;
   // RuntimeMembers::scout of all searches.
   SlicePlanSource* scout;
-  // Plans without a runtime. Plans that take longer than `incumbent_s` are of
-  // no use.
-  absl::FunctionRef<absl::StatusOr<PlanResult>(const PlanRequest&,
-                                               double incumbent_s)>
+  // Plans without a runtime, with those of the parallelizers that `asked`
+  // returns. Plans that take longer than `incumbent_s` are of no use.
+  absl::FunctionRef<absl::StatusOr<PlanResult>(
+      const PlanRequest&, absl::Span<const std::string> suitable,
+      double incumbent_s)>
       plan_freely;
 };
 
@@ -41,9 +42,10 @@ struct AnyRuntimeSearch {
 // PlanResult::alternatives has one entry for each runtime, and a last one,
 // kAnyRuntime, for plans of any kind, which are looked for last and only if
 // they are faster. If there is one, the reason says why the runtime of the
-// answer does not run it. If plans fit but no runtime runs
-// one, the answer lists the reasons; if none fits, it is that for plans of any
-// kind.
+// answer does not run it. Before the answer is that nothing fits, every
+// parallelizer that some runtime knows was asked for a plan of any kind. If
+// plans fit but no runtime runs one, the answer lists the reasons; if none
+// fits, it is that for plans of any kind.
 absl::StatusOr<PlanResult> PlanForAnyRuntime(const AnyRuntimeSearch& search,
                                              const PlanRequest& request,
                                              PlanObserver& observer);

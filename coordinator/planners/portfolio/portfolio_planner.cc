@@ -1,11 +1,13 @@
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/base/format.h"
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
@@ -86,7 +88,7 @@ class PortfolioPlanner : public ClusterPlanner {
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
     double incumbent_s = kInfinity;  // No other plan is of use.
-    double lower_bound_s = 0;  // Least over all alternatives with a plan.
+    double lower_bound_s = 0;        // Least over all alternatives with a plan.
 
     // Returns the time of plans that no further search need look for.
     double IncumbentToBeat() const {
@@ -200,8 +202,10 @@ class PortfolioPlanner : public ClusterPlanner {
     const auto asked = [this](absl::Span<const std::string> suitable) {
       return Asked(suitable);
     };
-    const auto plan_freely = [&](const PlanRequest& free, double incumbent_s) {
-      return PlanFreely(free, observer, incumbent_s);
+    const auto plan_freely = [&](const PlanRequest& free,
+                                 absl::Span<const std::string> suitable,
+                                 double incumbent_s) {
+      return PlanFreelyWith(suitable, free, observer, incumbent_s);
     };
     const AnyRuntimeSearch search{.choice = choice_,
                                   .runtimes = runtimes_,
@@ -243,12 +247,20 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
   // Plans without a runtime: each member alone, then mixes. A single member
-  // needs no comparison. Plans slower than the incumbent are of no use.
+  // needs no comparison.
   absl::StatusOr<PlanResult> PlanFreely(const PlanRequest& request,
-                                        PlanObserver& observer,
-                                        double incumbent_s = kInfinity) {
+                                        PlanObserver& observer) {
+    return PlanFreelyWith(runtimes_.FreeParallelizers(request.model), request,
+                          observer, /*incumbent_s=*/kInfinity);
+  }
+
+  // Likewise with the members that are asked if `suitable` suit the search.
+  // Plans slower than the incumbent are of no use.
+  absl::StatusOr<PlanResult> PlanFreelyWith(
+      absl::Span<const std::string> suitable, const PlanRequest& request,
+      PlanObserver& observer, double incumbent_s) {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
-                             Asked(runtimes_.FreeParallelizers(request.model)));
+                             Asked(suitable));
     if (members.size() == 1) {
       TANGRAM_ASSIGN_OR_RETURN(
           PlanResult result,

@@ -4,6 +4,7 @@ import unittest
 from unittest import mock
 
 import harness
+import random_plans
 from plans import DEEPSEEK, GSHARD, MIXTRAL, chain, degrees, model
 
 if harness.HAS_TORCH:
@@ -52,6 +53,11 @@ class ExpertsTest(unittest.TestCase):
                     data["training"]["precision"] = precision
                     code, text = trains.run(data, check=False)
                     self.assertEqual(code, 0, text)
+
+    def test_a_rank_whose_experts_get_no_token(self):
+        """It talks to the others while they recompute. Here one has no row to make
+        again, with fully sharded experts, dropped outputs and ZeRO 2."""
+        trains.right(self, random_plans.random_plan(770016), steps=2)
 
     def test_pipelines_and_groups_with_unlike_expert_degrees(self):
         data = chain([(1, 9)], [degrees(), degrees(dp=4, ep=4, fsep=True)], microbatch=4,

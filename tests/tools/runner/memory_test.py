@@ -205,6 +205,14 @@ class PrecisionTest(unittest.TestCase):
             self.assertEqual(code, 0, text)
             self.assertEqual(text.count("right: loss and"), 2)
 
+    def test_a_comparison_goes_on_after_an_overflow(self):
+        content = chain([(1, 3)], [degrees(tp=2), degrees(dp=2, zero=1)])
+        with mock.patch.object(trainer.LossScale, "FIRST", 2.0 ** 40):
+            code, text = trains.run(content, "--steps", "30", "--dtype", "float16")
+        self.assertEqual(code, 0, text)
+        self.assertIn("gradients overflow, no update", text)
+        self.assertIn("right: loss and", text)
+
     def test_a_comparison_in_16_bits_finds_a_wrong_gradient(self):
         add = parameters.Shard.add_gradient
 

@@ -395,14 +395,20 @@ class CommandTest(unittest.TestCase):
             json.dump(chain([], [degrees(dp=2)]), file)
             file.flush()
             for name, value, text in (
+                    ("RANK", "9" * 5000, "RANK: 999"),
+                    ("MASTER_PORT", "0", "MASTER_PORT: 0; expected an integer from 1"),
                     ("RANK", "x", "RANK: x; expected an integer from 0 to 1"),
                     ("RANK", "2", "RANK: 2; expected an integer from 0 to 1"),
                     ("LOCAL_RANK", "-1", "LOCAL_RANK: -1; expected an integer from 0"),
-                    ("MASTER_PORT", "", "MASTER_PORT: ; expected an integer from 0 to"),
+                    ("MASTER_PORT", "", "MASTER_PORT: ; expected an integer from 1 to"),
                     ("MASTER_ADDR", "", "MASTER_ADDR: not set; expected the host of")):
                 with self.subTest(text), mock.patch.dict("os.environ",
                                                          {**right, name: value}):
                     self.ends(2, text, file.name)
+            for name in "RANK", "WORLD_SIZE":
+                with self.subTest(name), mock.patch.dict("os.environ", right):
+                    del os.environ[name]
+                    self.ends(2, f"{name}: not set; expected", file.name)
 
     @unittest.skipUnless(harness.HAS_TORCH, harness.NO_TORCH)
     def test_ranks_that_cannot_meet(self):

@@ -44,7 +44,8 @@ def parse(arguments):
                         help="keep the plan's structure and shrink all sizes")
     parser.add_argument("--steps", type=_positive, default=1, help="iterations (1)")
     parser.add_argument("--check", action="store_true",
-                        help="compare the loss and every gradient with one process")
+                        help="compare the loss, gradients, what crosses borders, and "
+                        "new weights with one process")
     parser.add_argument("--dtype", choices=("float64", "float32", "float16", "bfloat16"),
                         help="float64 with --check, otherwise the plan's precision")
     parser.add_argument("--memory", action="store_true",

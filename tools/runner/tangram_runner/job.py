@@ -47,26 +47,34 @@ class Job:
             loss = trainer.gradients(step)
             if fabric.rank == 0:
                 self._print(f"step {step}: loss {loss:.6f}")
-            comparison = None
-            if self.check:
-                ranks = fabric.gather_objects(recorder.take())
-                if fabric.rank == 0:
-                    comparison = Comparison(self.plan, reference, loss,
-                                            reference.step(step), ranks, self.tolerances)
-                    reference.trainer.update()
-            if not trainer.update() and fabric.rank == 0:
+            found = fabric.gather_objects(recorder.take()) if self.check else None
+            overflows = not trainer.update()
+            if overflows and fabric.rank == 0:
                 self._print(f"step {step}: gradients overflow, no update; loss scale "
                             f"{trainer.loss_scale.value:g}")
-            if self.check and self.tolerances.of_weights is not None:
-                ranks = fabric.gather_objects(recorder.weights())
-                if fabric.rank == 0:
-                    comparison.add_weights(reference, ranks)
-            if comparison:
-                self._print("\n".join(comparison.lines()))
-                result = result if comparison.is_right else WRONG
+            if not self.check:
+                continue
+            weights = fabric.gather_objects(recorder.weights())
+            if fabric.rank == 0 and not self._compare(reference, step, loss, found,
+                                                      weights, overflows):
+                result = WRONG
         if self.memory:
             self._print_memory(fabric.gather_objects(trainer.memory()))
         return result
+
+    def _compare(self, reference, step, loss, found, weights, overflows):
+        """Compares a step with that of the one process. Returns whether it is right."""
+        comparison = Comparison(self.plan, reference, loss, reference.step(step), found,
+                                self.tolerances)
+        if self.tolerances.of_weights is None:
+            reference.take_weights(weights)
+        else:
+            reference.trainer.update()
+            comparison.add_weights(reference, weights)
+        if overflows:  # Infinite gradients equal none.
+            return True
+        self._print("\n".join(comparison.lines()))
+        return comparison.is_right
 
     def _print_memory(self, ranks):
         if ranks is None:

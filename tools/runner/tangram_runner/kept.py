@@ -75,8 +75,10 @@ class Keeper:
             self._sources = before
 
     def keep(self, tensor):
+        # Empty tensors are made again too: to do so, ranks talk to others, whose tensors
+        # need not be empty.
         make = self._sources.get(storage_of(tensor))
-        return (_Again(tensor, make) if make and tensor.numel()
+        return (_Again(tensor, make) if make
                 else _Kept(tensor, self.fraction, self.memory))
 
     def hooks(self):

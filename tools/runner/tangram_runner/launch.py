@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import os
+import re
 import signal
 import socket
 import sys
@@ -23,7 +24,7 @@ GRACE_S = 0.5
 
 
 def started_by_torchrun():
-    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+    return "RANK" in os.environ or "WORLD_SIZE" in os.environ
 
 
 def check_world(num_ranks):
@@ -31,20 +32,20 @@ def check_world(num_ranks):
     ranks, or did not say what a rank must know."""
     if not started_by_torchrun():
         return
-    started = os.environ["WORLD_SIZE"]
+    started = os.environ.get("WORLD_SIZE", "not set")
     if started != str(num_ranks):
         raise PlanError("WORLD_SIZE", started, f"{num_ranks}, as many as the plan's GPUs")
-    _check_number("RANK", num_ranks - 1)
-    _check_number("LOCAL_RANK", num_ranks - 1)
-    _check_number("MASTER_PORT", 65535)
+    _check_number("RANK", 0, num_ranks - 1)
+    _check_number("LOCAL_RANK", 0, num_ranks - 1)
+    _check_number("MASTER_PORT", 1, 65535)
     if not os.environ.get("MASTER_ADDR"):
         raise PlanError("MASTER_ADDR", "not set", "the host of rank 0")
 
 
-def _check_number(name, most):
+def _check_number(name, least, most):
     text = os.environ.get(name, "0" if name == "LOCAL_RANK" else "not set")
-    if not (text.isascii() and text.isdigit() and int(text) <= most):
-        raise PlanError(name, text, f"an integer from 0 to {most}")
+    if not (re.fullmatch("[0-9]{1,9}", text) and least <= int(text) <= most):
+        raise PlanError(name, text[:60], f"an integer from {least} to {most}")
 
 
 def device_of(local_rank):
@@ -172,19 +173,30 @@ def _end(ranks, failures):
     # A killed rank loses its connections before its parent can see its end.
     connection.wait([process.sentinel for process in ranks if process.is_alive()],
                     timeout=GRACE_S)
-    killed = [(rank, -process.exitcode) for rank, process in enumerate(ranks)
-              if (process.exitcode or 0) < 0]
+    codes = [process.exitcode or 0 for process in ranks]
+    killed = [(rank, -code) for rank, code in enumerate(codes) if code < 0]
+    ended = [(rank, code) for rank, code in enumerate(codes) if code > 0]
     for process in ranks:
         process.kill()
     for process in ranks:
         process.join()
     for rank, number in killed:
         say(_killed(rank, number))
-    if not killed and failures and failures[0].reason:
-        say(failures[0].reason)
+    if killed:
+        return
+    if failures:
+        if failures[0].reason:
+            say(failures[0].reason)
+        return
+    for rank, code in ended:
+        say(f"rank {rank}: ended with exit code {code}")
 
 
 def _killed(rank, number):
     cause = (", as the kernel does when memory runs out"
              if number == signal.SIGKILL else "")
-    return f"rank {rank}: killed by {signal.Signals(number).name}{cause}"
+    try:
+        name = signal.Signals(number).name
+    except ValueError:  # A real-time signal.
+        name = f"signal {number}"
+    return f"rank {rank}: killed by {name}{cause}"

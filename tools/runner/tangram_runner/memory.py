@@ -53,8 +53,9 @@ def bytes_of(tensor):
 
 
 def storage_of(tensor):
-    """Equal for tensors that share a storage, as long as one of them lives."""
-    return _storage(tensor).data_ptr()
+    """Equal for tensors that share a storage, as long as one of them lives. Empty ones
+    have no address, but a storage each."""
+    return _storage(tensor)._cdata
 
 
 def _storage(tensor):

@@ -99,10 +99,11 @@ class Record:
         return self._within(name, value, least, most, default)
 
     def unsigned(self, name, most):
-        """An integer from 0 of a type without signs, whose texts have none."""
+        """An integer from 0 of a type without a minus sign, even before 0."""
         value = self.raw(name)
-        has_sign = isinstance(value, str) and value[:1] in ("-", "+")
-        return self._within(name, None if has_sign else integer_of(value or 0), 0, most, 0)
+        has_minus = isinstance(value, str) and value.startswith("-")
+        return self._within(name, None if has_minus else integer_of(value or 0), 0, most,
+                            0)
 
     def _within(self, name, value, least, most, default):
         if value is None or not least <= value <= most:

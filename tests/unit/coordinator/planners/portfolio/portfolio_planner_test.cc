@@ -425,6 +425,35 @@ TEST(AnyRuntimeTest, NamedMembersAreAskedForPlansOfAnyKindAlone) {
   EXPECT_LT(free.queries.size(), for_runtimes.queries.size());
 }
 
+TEST(AnyRuntimeTest, SaysThatNothingFitsOnlyAfterEveryoneWasAsked) {
+  FakeSlicePlanSource nothing;
+  nothing.infeasible = true;
+  FakeSlicePlanSource mist = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult any,
+                       PlanSuited({{"aceso", &nothing}, {"mist", &mist}}, ""));
+  EXPECT_TRUE(any.plan.has_value());
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult best,
+      PlanSuited({{"aceso", &nothing}, {"mist", &mist}}, kAutoRuntime));
+  EXPECT_FALSE(best.plan.has_value());
+  EXPECT_EQ(EntryOf(best, kAnyRuntime).iteration_time_s,
+            any.evaluation.iteration_time_s);
+  EXPECT_THAT(best.infeasible->reason,
+              HasSubstr("no framework trains a plan: "));
+}
+
+TEST(AnyRuntimeTest, PlansOfAnyKindAreLookedForOnlyIfTheyAreFaster) {
+  FakeSlicePlanSource of_auto = GoodOn("LEFT");
+  FakeSlicePlanSource of_any = GoodOn("LEFT");
+  ASSERT_OK_AND_ASSIGN(const PlanResult best,
+                       PlanSuited({{"uniform", &of_auto}}, kAutoRuntime));
+  ASSERT_OK_AND_ASSIGN(const PlanResult any,
+                       PlanSuited({{"uniform", &of_any}}, ""));
+  EXPECT_EQ(*EntryOf(best, kAnyRuntime).iteration_time_s,
+            any.evaluation.iteration_time_s);
+  EXPECT_LE(of_auto.queries.size(), of_any.queries.size());
+}
+
 TEST(AnyRuntimeTest, NeedsNobodyWhoPlansWithoutARuntime) {
   FakeSlicePlanSource source = GoodOn("LEFT");
   for (const std::string runtime : {"", kAutoRuntime}) {
