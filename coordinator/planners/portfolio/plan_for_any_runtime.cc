@@ -461,8 +461,8 @@ class Search {
   std::vector<Tried> tried_;  // Runtimes with a plan.
   std::optional<PlanResult> best_;
   const PlanningRuntime* runtime_ = nullptr;  // The runtime of `best_`.
-  std::optional<Infeasible>
-      closest_;  // The runtime without a plan that came closest.
+  // What the runtime without a plan that came closest lacks.
+  std::optional<Infeasible> closest_;
   // The best plan in the training that was asked for, if it fits then.
   std::optional<Evaluation> as_asked_;
   PlanningStats stats_;
