@@ -461,7 +461,7 @@ class Search {
   std::vector<Tried> tried_;  // Runtimes with a plan.
   std::optional<PlanResult> best_;
   const PlanningRuntime* runtime_ = nullptr;  // The runtime of `best_`.
-  // What the runtime without a plan that came closest lacks.
+  // The reason that came closest, of runtimes without a plan.
   std::optional<Infeasible> closest_;
   // The best plan in the training that was asked for, if it fits then.
   std::optional<Evaluation> as_asked_;
