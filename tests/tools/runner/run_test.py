@@ -300,7 +300,7 @@ class FaultTest(unittest.TestCase):
         with mock.patch.object(stage_run.StageRun, "forward", wrong), \
                 contextlib.redirect_stderr(told):
             self.assertIsNone(trains.run(self.data)[0])
-        # Of the first alone.
+        # Only the first rank that fails says why.
         self.assertRegex(told.getvalue(), r"\Atangram: rank [2-5]: Traceback")
         self.assertEqual(told.getvalue().count("Traceback"), 1)
         self.assertIn("ValueError: out of memory", told.getvalue())

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from .errors import say
+from .errors import CannotMeet, NotSupported, PlanError, say
 
 RIGHT, WRONG, BAD_INPUT, FAILED = range(4)
 # gloo connects each pair of them.
@@ -74,7 +74,6 @@ def parse(arguments):
 
 def _check_processes(num_ranks, most):
     """Each takes memory and a start, so that far too many stop a machine."""
-    from .errors import PlanError
     if num_ranks > most:
         raise PlanError("plan", f"{num_ranks} GPUs, and so processes", f"at most {most} "
                         "on one machine, or a greater --max-processes")
@@ -82,7 +81,6 @@ def _check_processes(num_ranks, most):
 
 def _make_folder(path):
     """Before a run whose figures would be lost without it."""
-    from .errors import PlanError
     try:
         os.makedirs(path, exist_ok=True)
         writable = os.access(path, os.W_OK)
@@ -96,7 +94,6 @@ def main(arguments):
     options = parse(arguments)
     # A rank is one thread: processes share the cores. Libraries read it when loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from .errors import CannotMeet, NotSupported, PlanError
     from .read_plan import read_plan
     from .tiny import tiny
     try:

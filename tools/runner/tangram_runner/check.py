@@ -65,9 +65,10 @@ class Recorder:
                 self.seen.append(Seen(shard.name, shard.region, gradient.cpu().clone(),
                                       run.pipeline_index, run.stage.index, part=part))
         seen, self.seen = self.seen, []
-        for one in seen:
-            if one.kind != "value":
-                one.tensor = one.tensor.double() / self.trainer.loss_scale.value
+        if self.trainer.loss_scale.is_used:
+            for one in seen:
+                if one.kind != "value":
+                    one.tensor = one.tensor.double() / self.trainer.loss_scale.value
         return seen
 
     def weights(self):
@@ -123,10 +124,7 @@ class Reference:
             whole = shard.whole().clone()
             for seen in (seen for seen_by in ranks for seen in seen_by
                          if seen.name == name):
-                part = whole[within(seen.box, shard.box)]
-                flat = part.reshape(-1).clone()
-                flat[slice(*seen.part)] = seen.tensor.to(flat)
-                whole[within(seen.box, shard.box)] = flat.view(part.shape)
+                put_part(whole, shard.box, seen, seen.tensor.to(whole))
             shard.clear()
             shard.set_box(whole)
 
@@ -144,6 +142,15 @@ class Reference:
         if seen.kind == "gradient":
             whole = (torch.zeros_like(whole) if whole.grad is None else whole.grad)
         return whole.detach()
+
+
+def put_part(whole, box, seen, values):
+    """Sets the elements of `whole`, which is the part `box` of a parameter, that a rank
+    has seen."""
+    place = within(seen.box, box)
+    flat = whole[place].reshape(-1).clone()
+    flat[slice(*seen.part)] = values
+    whole[place] = flat.view(whole[place].shape)
 
 
 def relative_error(found, expected, least):
@@ -228,10 +235,7 @@ class Comparison:
         for name, shard in reference.run.shards.items():
             found = torch.zeros(shard.shape, dtype=torch.bool)
             for seen in by_name.get(name, []):
-                part = found[within(seen.box, shard.box)]
-                flat = part.reshape(-1).clone()
-                flat[slice(*seen.part)] = True
-                found[within(seen.box, shard.box)] = flat.view(part.shape)
+                put_part(found, shard.box, seen, True)
             if not found.all():
                 self.missing.append(f"  gradient of {name}: no rank has "
                                     f"{int((~found).sum())} of {found.numel()} elements")

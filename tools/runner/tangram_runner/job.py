@@ -52,17 +52,17 @@ class Job:
             if overflows and fabric.rank == 0:
                 self._print(f"step {step}: gradients overflow, no update; loss scale "
                             f"{trainer.loss_scale.value:g}")
-            if not self.check:
+            if overflows or not self.check:  # Infinite gradients equal none.
                 continue
             weights = fabric.gather_objects(recorder.weights())
             if fabric.rank == 0 and not self._compare(reference, step, loss, found,
-                                                      weights, overflows):
+                                                      weights):
                 result = WRONG
         if self.memory:
             self._print_memory(fabric.gather_objects(trainer.memory()))
         return result
 
-    def _compare(self, reference, step, loss, found, weights, overflows):
+    def _compare(self, reference, step, loss, found, weights):
         """Compares a step with that of the one process. Returns whether it is right."""
         comparison = Comparison(self.plan, reference, loss, reference.step(step), found,
                                 self.tolerances)
@@ -71,8 +71,6 @@ class Job:
         else:
             reference.trainer.update()
             comparison.add_weights(reference, weights)
-        if overflows:  # Infinite gradients equal none.
-            return True
         self._print("\n".join(comparison.lines()))
         return comparison.is_right
 

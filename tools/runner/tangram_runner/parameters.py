@@ -36,6 +36,10 @@ class Split:
             return flat
         return self.padded(flat)[self.begin:self.begin + self.length].clone()
 
+    def unpadded(self, part):
+        """(range of the elements, they themselves) of this rank's part."""
+        return (self.begin, self.end), part[:self.end - self.begin]
+
     def sum_part(self, flat):
         """This rank's part of the sum of the replicas' tensors."""
         if len(self.ranks) == 1:
@@ -106,7 +110,7 @@ class Shard:
         flat = self.values.get()
         if self.zero < 3:
             return (0, flat.numel()), flat
-        return (self.split.begin, self.split.end), flat[:self.split.end - self.split.begin]
+        return self.split.unpadded(flat)
 
     # Gradients.
     def add_gradient(self, gradient):
@@ -162,8 +166,7 @@ class Shard:
         flat = self.flat_sums()
         if self.zero < 2:
             return (0, flat.numel()), flat
-        split = self.region_split
-        return (split.begin, split.end), flat[:split.end - split.begin]
+        return self.region_split.unpadded(flat)
 
 
 def _volume(box):
