@@ -112,35 +112,39 @@ void AddOperator(const OperatorCost& op, bool recomputed, Slack& slack,
   slack.backward_s += op.backward_slack_s + again * op.forward_slack_s;
 }
 
-// Measurements of a whole layer's parameters cover everything that a GPU holds
-// without ZeRO. ZeRO, and other pipelines that keep a part of the optimizer
-// state, leave the fraction of it that the model says.
+// Measurements of a layer's parameters cover everything that a GPU holds of the
+// whole layer without ZeRO. A part of the layer, ZeRO, and other pipelines that
+// keep a part of the optimizer state leave the fraction of it that the model
+// says.
 void AddMeasuredState(const MeasuredLayer& measured,
+                      const StageParameters& whole_layer,
                       const StageParallelism& parallelism,
                       const StageEnvironment& environment, LayerCost& cost) {
   const StageParallelism unsharded = {.tp_degree = parallelism.tp_degree};
   StageEnvironment alone = environment;
   alone.state = {};
   const auto beyond_model = [&](double measured_all, const auto& modelled) {
-    const double all = modelled(unsharded, alone);
-    return all > 0
-               ? modelled(parallelism, environment) * (measured_all / all - 1)
-               : 0;
+    const double all = modelled(whole_layer, unsharded, alone);
+    return all > 0 ? modelled(cost.parameters, parallelism, environment) *
+                         (measured_all / all - 1)
+                   : 0;
   };
   if (measured.optimizer_s.has_value()) {
     // The launch is paid once for a stage.
     const double launch_s = environment.device.efficiency.kernel_launch_s;
     cost.optimizer_beyond_model_s = beyond_model(
         *measured.optimizer_s,
-        [&](const StageParallelism& p, const StageEnvironment& e) {
-          return OptimizerSeconds(cost.parameters, p, e) - launch_s;
+        [&](const StageParameters& parameters, const StageParallelism& p,
+            const StageEnvironment& e) {
+          return OptimizerSeconds(parameters, p, e) - launch_s;
         });
   }
   if (measured.state_bytes.has_value()) {
     cost.state_beyond_model_bytes =
         beyond_model(*measured.state_bytes,
-                     [&](const StageParallelism& p, const StageEnvironment& e) {
-                       return ModelStateOf(cost.parameters, p, e).total();
+                     [&](const StageParameters& parameters,
+                         const StageParallelism& p, const StageEnvironment& e) {
+                       return ModelStateOf(parameters, p, e).total();
                      });
   }
   const double copied = cost.head_copy.parameters;
@@ -154,8 +158,8 @@ void AddMeasuredState(const MeasuredLayer& measured,
 
 }  // namespace
 
-// Sums the operators, then adds sharded state, offloading and, for a whole
-// measured layer, the difference between measurement and model.
+// Sums the operators, then adds sharded state, offloading and, for a measured
+// layer, the difference between measurement and model.
 LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
                         const StageParallelism& parallelism,
                         const StageEnvironment& environment,
@@ -175,11 +179,16 @@ LayerCost EstimateLayer(const LayerSpec& layer, const LayerPart& part,
   sum.transient_bytes = activations.transient_bytes();
   AddShardedState(parallelism, environment, slack, sum);
   AddOffload(parallelism, offload, environment, sum);
-  const bool whole =
-      part.op_begin == 0 && part.op_end == static_cast<int>(ops.size());
-  if (whole && scope.calibration.measured != nullptr) {
-    AddMeasuredState(*scope.calibration.measured, parallelism, environment,
-                     sum);
+  if (scope.calibration.measured != nullptr) {
+    StageParameters whole_layer = sum.parameters;
+    for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+      if (i >= part.op_begin && i < part.op_end) continue;
+      const OperatorCost op = EstimateInScope(scope, ops[i]);
+      whole_layer.dense += op.dense_parameters;
+      whole_layer.expert += op.expert_parameters;
+    }
+    AddMeasuredState(*scope.calibration.measured, whole_layer, parallelism,
+                     environment, sum);
   }
   return sum;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Predicted beside measured on two unlike islands that this machine emulates.
 
-emulated_islands [--tangram PROGRAM] [--model NAME] [--plans N] [--seed N] [--steps N]
+emulated_islands [--tangram PROGRAM] [--model NAME] [--plans N] [--seed N] [--ranks N]
 
-Draws unlike plans of one model and makes two islands of CPU ranks: a share of a core
-each, and a slow link between the islands. Then it measures layers, operators and transfers
+Draws unlike plans of one model and makes two islands of CPU ranks: a core or a share of
+one each, and a slow link between the islands. Then it measures layers, operators and transfers
 on them, has `tangram evaluate` predict all plans from that, trains each, and prints
 predicted and measured iteration times and Kendall's tau of the two orders. Ends with
 1 below a tau of 0.8, and with 77 where the machine cannot emulate islands. Needs
@@ -39,16 +39,24 @@ def parse(arguments):
     parser.add_argument("--model", choices=draw.MODELS, default="gpt")
     parser.add_argument("--plans", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1, help="of the plans")
-    parser.add_argument("--steps", type=int, default=1, help="timed, of each run")
+    parser.add_argument("--steps", type=int, default=3, help="timed, of each run")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each plan")
     parser.add_argument("--sweeps", type=int, default=3, help="of measuring the islands")
-    parser.add_argument("--fast", type=float, default=0.5, help="share of a core")
-    parser.add_argument("--slow", type=float, default=0.2, help="share of a core")
+    parser.add_argument("--ranks", type=int, choices=(1, 2), help="of each island; by "
+                        "default as many as there are cores for")
+    parser.add_argument("--fast", type=float, help="share of a core")
+    parser.add_argument("--slow", type=float, help="share of a core")
     parser.add_argument("--link", type=float, default=300, help="Mbit/s between islands")
     parser.add_argument("--keep", metavar="FOLDER", help="for profiles and plans")
     parser.add_argument("--details", action="store_true",
                         help="also print stages and borders")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    num_cores = len(os.sched_getaffinity(0))
+    options.ranks = options.ranks or min(2, max(1, num_cores // 2))
+    has_cores = 2 * options.ranks <= num_cores
+    options.fast = options.fast or (1.0 if has_cores else 0.5)
+    options.slow = options.slow or (0.4 if has_cores else 0.2)
+    return options
 
 
 def progress(text):
@@ -141,7 +149,8 @@ def measure(options, files, folder):
     of the median run of each. Plans take turns, so that a slow minute meets all."""
     import on_islands
     from tangram_runner.read_plan import plan_of
-    islands = (Island("fast", (options.fast,) * 2), Island("slow", (options.slow,) * 2))
+    islands = [Island(name, (share,) * options.ranks)
+               for name, share in (("fast", options.fast), ("slow", options.slow))]
     plans = [plan_of({**one, "cluster": stand_in(islands)}) for one in files]
     with Emulation(islands, options.link * 1e6) as emulation:
         progress("measures the islands")
@@ -172,7 +181,8 @@ def main(arguments):
     # As the runner does for its ranks, before PyTorch is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
-    files = draw.plans(options.model, options.plans, options.seed, ("fast", "slow"))
+    files = draw.plans(options.model, options.plans, options.seed, options.ranks,
+                       ("fast", "slow"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Draws unlike plans of one model for two islands of two ranks each."""
+"""Draws unlike plans of one model for two islands of one or two ranks each."""
 
 import random
 
@@ -15,6 +15,9 @@ LAYOUTS = (
     [(FAST, 2), (SLOW, 1), (SLOW, 1)], [(FAST, 1), (SLOW, 2), (FAST, 1)],
     [(FAST, 1), (SLOW, 1)], [(FAST, 2), (SLOW, 1)], [(FAST, 1), (SLOW, 2)],
     [(FAST, 2)], [(FAST, 1), (FAST, 1)], [(FAST, 1)], [(SLOW, 2)])
+LAYOUTS_OF_TWO_RANKS = ([(FAST, 1), (SLOW, 1)], [(SLOW, 1), (FAST, 1)],
+                        [(FAST, 1), (SLOW, 1)], [(SLOW, 1), (FAST, 1)],
+                        [(FAST, 1)], [(SLOW, 1)])
 
 
 def _layer(hidden, heads, **fields):
@@ -113,30 +116,31 @@ def _seats(layout):
     return seats
 
 
-def _mixed(pick, model, name):
+def _mixed(pick, model, num_ranks, name):
     """One stage on both islands, in lock-step with uneven shares."""
     operators = _operators(model)
     end = (len(operators), 0)
     microbatch = pick.choice((4, 8))
     groups = []
     for share in (3, 1):
-        degrees = _degrees(pick, 2)
+        degrees = _degrees(pick, num_ranks)
         share *= microbatch // 4
         if share % degrees["dp_degree"]:
-            degrees.update(tp_degree=2, dp_degree=1, zero_stage=0)
+            degrees.update(tp_degree=num_ranks, dp_degree=1, zero_stage=0)
         groups.append({"parallelism": degrees, "share": share})
     stage = {"plan": {"begin": {"layer": 0, "op": 0}, "end": {"layer": end[0], "op": 0},
                       "recompute": _masks(pick, operators, (0, 0), end)},
-             "gpus": [{"node": name(i), "first": 0, "count": 2} for i in (FAST, SLOW)],
+             "gpus": [{"node": name(i), "first": 0, "count": num_ranks}
+                      for i in (FAST, SLOW)],
              "mixed": {"sharing": "lock-step", "groups": groups}}
     return {"plan": {"pipeline_microbatch_size": microbatch, "schedule": "1f1b",
                      "virtual_stages": 1, "stages": [stage]}}
 
 
-def _replicated(pick, model, name):
+def _replicated(pick, model, num_ranks, name):
     """Two pipelines: one on each island, or each on a rank of both."""
-    if pick.random() < 0.5:
-        seats = [[(FAST, 0, 2)], [(SLOW, 0, 2)]]
+    if num_ranks == 1 or pick.random() < 0.5:
+        seats = [[(FAST, 0, num_ranks)], [(SLOW, 0, num_ranks)]]
         samples = (6, 2)
     else:
         seats = [[(FAST, i, 1), (SLOW, i, 1)] for i in (0, 1)]
@@ -149,19 +153,20 @@ def _replicated(pick, model, name):
     return {"replicated_plan": {"pipelines": pipelines, "sync": "all-reduce"}}
 
 
-def _one(pick, model, name):
+def _one(pick, model, num_ranks, name):
     kind = pick.random()
     if kind < 0.1:
-        return _mixed(pick, model, name)
+        return _mixed(pick, model, num_ranks, name)
     if kind < 0.25:
-        return _replicated(pick, model, name)
-    return {"plan": _pipeline(pick, model, _seats(pick.choice(LAYOUTS)),
+        return _replicated(pick, model, num_ranks, name)
+    layouts = LAYOUTS_OF_TWO_RANKS if num_ranks == 1 else LAYOUTS
+    return {"plan": _pipeline(pick, model, _seats(pick.choice(layouts)),
                               max(MICROBATCHES), name)}
 
 
-def plans(model_name, count, seed, names):
-    """Returns `count` different plan files without clusters. `names` are those of the
-    islands' nodes."""
+def plans(model_name, count, seed, num_ranks, names):
+    """Returns `count` different plan files without clusters, for two islands of
+    `num_ranks` ranks each, whose nodes have these `names`."""
     pick = random.Random(f"{model_name} {seed}")
     sequence, model = MODELS[model_name]
     result = []
@@ -169,7 +174,7 @@ def plans(model_name, count, seed, names):
         one = {"format_version": "tangram.plan/v1", "model": model,
                "training": {"global_batch_size": GLOBAL_BATCH, "sequence_length": sequence,
                             "precision": "FP32", "optimizer": "ADAM", "no_dropout": True},
-               **_one(pick, model, lambda island: names[island])}
+               **_one(pick, model, num_ranks, lambda island: names[island])}
         if one not in result:
             result.append(one)
     return result

@@ -78,12 +78,14 @@ class MeasureJob:
     def __call__(self, fabric, limit):
         limit()
         clock = pieces.clock_of(fabric.device)
-        talking = _whole(self.plan, [device.ranks for device in self.devices], 2, False, 2)
+        talking = _whole(self.plan, [device.ranks for device in self.devices],
+                         len(self.devices[0].ranks), False, 2)
         fabric.make_groups(groups_of(talking))
         figures = self._figures(fabric, clock)
         (first, *_), (second, *_) = (device.ranks for device in self.devices)
         pairs = [(first, second, None)] + [(*device.ranks[:2], None)
-                                           for device in self.devices]
+                                           for device in self.devices
+                                           if len(device.ranks) > 1]
         mine = (figures, machine.rates(fabric.device, clock),
                 machine.memory_bytes(fabric.device, 1),
                 talks.collectives(talking, fabric, settings(self.plan).dtype, clock),

@@ -2,6 +2,7 @@
 can emulate them, a short run. What it measures is not looked at."""
 
 import importlib.util
+import itertools
 import json
 import pathlib
 import subprocess
@@ -30,17 +31,20 @@ def bench():
 class DrawTest(unittest.TestCase):
 
     def test_a_seed_draws_the_same_unlike_plans(self):
-        for model in draw.MODELS:
-            first, second = (draw.plans(model, 20, 1, ("fast", "slow")) for _ in range(2))
+        for model, ranks in itertools.product(draw.MODELS, (1, 2)):
+            first, second = (draw.plans(model, 20, 1, ranks, ("fast", "slow"))
+                             for _ in range(2))
             self.assertEqual(first, second)
             self.assertEqual(len({json.dumps(one) for one in first}), 20)
-            self.assertNotEqual(first, draw.plans(model, 20, 2, ("fast", "slow")))
+            self.assertNotEqual(first, draw.plans(model, 20, 2, ranks, ("fast", "slow")))
 
     @unittest.skipUnless(TANGRAM.exists(), "the command is not built")
     def test_the_evaluator_accepts_them(self):
         main = bench()
-        both = [islands.Island(name, (0.5, 0.5)) for name in ("fast", "slow")]
-        for i, one in enumerate(draw.plans("llama", 40, 3, ("fast", "slow"))):
+        names = ("fast", "slow")
+        for i, (ranks, one) in enumerate((ranks, one) for ranks in (1, 2)
+                                         for one in draw.plans("llama", 40, 3, ranks, names)):
+            both = [islands.Island(name, (0.5,) * ranks) for name in names]
             with self.subTest(i), tempfile.TemporaryDirectory() as folder:
                 predicted = main.predict(TANGRAM, pathlib.Path(folder), {
                     **one, "cluster": main.stand_in(both)}, [])
@@ -82,7 +86,7 @@ class CommandTest(unittest.TestCase):
     def test_a_short_run(self):
         done = subprocess.run(
             ["/usr/bin/python3", BENCH, "--tangram", TANGRAM, "--model", "small",
-             "--plans", "2", "--rounds", "1", "--sweeps", "1"],
+             "--plans", "2", "--rounds", "1", "--sweeps", "1", "--ranks", "2"],
             capture_output=True, text=True, check=False)
         if done.returncode == SKIPPED:
             self.skipTest(done.stdout.strip())

@@ -175,19 +175,6 @@ class Pass:
         self.end.backward()
         return self._input_gradients()
 
-    def backward_to_inputs(self, gradients):
-        """Returns the gradients of the inputs and leaves those of parameters out."""
-        self.gradients.update(gradients)
-        if self.shapes:
-            torch.autograd.grad(self.end, self.anchor, retain_graph=True,
-                                allow_unused=True)
-        return self._input_gradients()
-
-    def backward_to(self, shards):
-        """The rest of a backward pass, for parameters alone."""
-        torch.autograd.grad(self.end, [shard.anchor for shard in shards],
-                            allow_unused=True)
-
     def _input_gradients(self):
         return {name: self.found[name] if name in self.found else
                 torch.zeros(shape, dtype=dtype, device=device)

@@ -14,15 +14,12 @@ class _Step(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, tensor, forward, backward):
-        ctx.backward_step, ctx.result = backward, None
+        ctx.backward_step = backward
         return forward(tensor)
 
     @staticmethod
     def backward(ctx, gradient):
-        # The second half of a backward pass (halves.py) may come by here again.
-        if ctx.result is None:
-            ctx.result = ctx.backward_step(gradient)
-        return ctx.result, None, None
+        return ctx.backward_step(gradient), None, None
 
 
 def _same(tensor):

@@ -11,13 +11,13 @@ import functools
 import torch
 
 from . import data
-from .halves import in_halves
 from .kept import Keeper, Pass, Segment
 from .memory import Memory
 from .model import Cut, positions_between
 from .operators import full_name, operator_at, routing
 from .operators.context import Context
 from .parameters import Shard
+from .products import PutOff
 from .schedule import splits_backward
 from .sync import region, replicas
 from .weights import first_values
@@ -34,6 +34,7 @@ class StageRun:
         self.live = live  # From each cut to its live tensors.
         self.memory = Memory(fabric.device)
         self.keeper = Keeper(self.memory, stage.offload.activations)
+        self.put_off = PutOff(self.memory) if splits_backward(pipeline.schedule) else None
         self.place = team.place(fabric.rank)
         self.is_first = stage.begin == Cut(0, 0)
         self.is_last = stage.end == Cut(len(plan.layers), 0)
@@ -46,10 +47,6 @@ class StageRun:
         # Multiplies the gradients, so that small ones do not vanish in 16 bits.
         self.loss_scale = 1.0
         self.held = {}  # From microbatch to its Pass.
-        self.splits_backward = splits_backward(pipeline.schedule)
-        # Second halves of operators: of the pass that runs, and from microbatch to those
-        # of its backward pass.
-        self.later, self.delayed = [], {}
         # From name to (tensor, function that makes it again), in a forward pass.
         self.dropped = {}
         # Called with (cut, tensors) between operators, if set. Returns tensors
@@ -72,7 +69,8 @@ class StageRun:
             parameters[parameter.name] = self.shards[name]
         context = Context(spec, self.team, self.place, self.fabric,
                           self.plan.sequence_length,
-                          self.plan.global_batch_size * self.plan.sequence_length)
+                          self.plan.global_batch_size * self.plan.sequence_length,
+                          self.put_off)
         return Cut(layer, op), operator, context, parameters
 
     def _segments(self):
@@ -152,10 +150,6 @@ class StageRun:
         def forward(tensors):
             return operator.forward(context, parameters, {**tensors, **ids})
 
-        # Gradients of vectors take less time than to put them off.
-        if self.splits_backward and any(len(s.shape) > 1 for s in shards.values()):
-            forward = functools.partial(in_halves, forward, list(shards.values()),
-                                        self.later)
         with self.keeper.instead(again):
             written = forward(live)
         return {name: tensor.to(self.settings.dtype)
@@ -203,11 +197,10 @@ class StageRun:
             gradients = {"loss": torch.tensor(self.loss_scale, device=self.fabric.device,
                                               dtype=self.settings.compute_dtype)}
         found = self.held.pop(microbatch).backward(gradients)
-        if self.splits_backward:
-            self.delayed[microbatch], self.later[:] = self.later[:], []
+        if self.put_off:
+            self.put_off.end_pass(microbatch)
         return found
 
     def weight_gradients(self, microbatch):
-        """The second halves of the operators of a backward pass that was split."""
-        for second_half in self.delayed.pop(microbatch):
-            second_half()
+        """The second half of a backward pass that was split."""
+        self.put_off.run(microbatch)

@@ -8,6 +8,8 @@ from . import pieces
 from .sync import groups_of
 
 SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22)
+# Gradients are added up in one piece.
+COLLECTIVE_SIZES = (*SIZES, 1 << 24)
 WARM_UP, ROUNDS = 1, 5
 # One block for each collective and size, so that a share of a core is felt here too.
 EFFORT = pieces.Effort(1, 0)
@@ -52,7 +54,7 @@ def _group(fabric, ranks, dtype, clock):
     result = []
     for name, run in _operations(fabric, ranks).items():
         points = []
-        for size in SIZES:
+        for size in COLLECTIVE_SIZES:
             element = torch.empty((), dtype=dtype).element_size()
             count = max(1, size // element // len(ranks)) * len(ranks)
             tensor = torch.ones(count, dtype=dtype, device=fabric.device)

@@ -260,6 +260,26 @@ TEST(MeasuredLayerTest, ReplacesOptimizerAndState) {
   EXPECT_NEAR(stage_cost().optimizer_s, 2 * 3 / 4.0, 1e-9);
 }
 
+TEST(MeasuredLayerTest, PartsOfALayerShareItsOptimizerAndStateByParameters) {
+  Setting setting;
+  setting.Measure({.samples = 2,
+                   .forward_s = 4,
+                   .backward_s = 6,
+                   .optimizer_s = 3,
+                   .state_bytes = 7e9});
+  const double whole = setting.Estimate().parameters.dense;
+  const int cut = 5;
+  for (const auto& [begin, end] : {std::pair(0, cut), {cut, kOpCount}}) {
+    const LayerCost part = setting.Estimate(kRecomputeNone, begin, end);
+    const double share = part.parameters.dense / whole;
+    ASSERT_GT(share, 0.1);
+    const StageCost cost =
+        StageCostOf(part, setting.parallelism, setting.Environment());
+    EXPECT_NEAR(cost.optimizer_s, share * 3, 1e-9);
+    EXPECT_NEAR(cost.memory.static_bytes, share * 7e9, 1);
+  }
+}
+
 TEST(MeasuredLayerTest, WithItsOperatorsMeasuredTooKeepsItsOwnTime) {
   Setting setting;
   setting.device.measured = {

@@ -82,7 +82,7 @@ def _qkv(context, parameters, live):
     result = {}
     for each in qkv_live(context.layer):
         name = each.name
-        out = torch.einsum("bsh,ndh->bsnd", a, parameters[f"{name}.weight"])
+        out = context.product("bsh,ndh->bsnd", a, parameters[f"{name}.weight"])
         out = context.leave_first(out, 2, each.features[0])
         if f"{name}.bias" in parameters:
             out = out + parameters[f"{name}.bias"]
@@ -138,7 +138,7 @@ def output_parameters(layer):
 
 def _output(context, parameters, live):
     c = context.enter_second(live["c"], 2)
-    y = context.leave_second(torch.einsum("bsnd,hnd->bsh", c, parameters["weight"]))
+    y = context.leave_second(context.product("bsnd,hnd->bsh", c, parameters["weight"]))
     # After the sum, so that the bias is added once.
     return {"y": y + parameters["bias"] if "bias" in parameters else y}
 

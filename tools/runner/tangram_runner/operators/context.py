@@ -8,6 +8,7 @@ from .. import sharing
 from ..boxes import shard
 from ..model import Layer
 from ..plan import Place, Team
+from ..products import product
 
 # Dimensions of the residual stream.
 TOKENS, FEATURES = 1, 2
@@ -23,6 +24,12 @@ class Context:
     # Tokens of the global batch. Each weighs the same, whichever stage, replica
     # or pipeline computes it.
     num_tokens: int
+    # Where gradients of weights are left, if the schedule splits backward passes.
+    put_off: Any = None
+
+    def product(self, equation, tensor, weight):
+        """All products with weights are made here, so that each can be split."""
+        return product(equation, tensor, weight, self, self.put_off)
 
     @property
     def parallelism(self):

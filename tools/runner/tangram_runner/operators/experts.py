@@ -47,7 +47,7 @@ def router_live(layer):
 
 def _router(context, parameters, live):
     layer, m = context.layer, live["m"]
-    scores = functional.softmax(functional.linear(m, parameters["weight"]), -1)
+    scores = functional.softmax(context.product("bsh,eh->bse", m, parameters["weight"]), -1)
     weights, chosen = scores.topk(layer.experts_per_token, -1)
     if layer.experts_per_token > 1:
         weights = weights / weights.sum(-1, keepdim=True)
@@ -56,8 +56,8 @@ def _router(context, parameters, live):
         up, down = ({name[len(prefix):]: value for name, value in parameters.items()
                      if name.startswith(prefix)}
                     for prefix in (f"{SHARED}up.", f"{SHARED}down."))
-        z = mlp.activate(mlp.up(context.enter_tp(m), up), layer.gated_mlp)
-        s = context.leave_tp(functional.linear(z, down["weight"]))
+        z = mlp.activate(mlp.up(context, context.enter_tp(m), up), layer.gated_mlp)
+        s = context.leave_tp(context.product("bsf,hf->bsh", z, down["weight"]))
         result["s"] = mlp.add_bias(s, down)
     return result
 
@@ -113,12 +113,13 @@ def fetch(context, routing, values, hidden):
 
 
 def each(context, parameters, live, described, product):
-    """Applies `product(rows, parameters)` to the rows of each expert of this rank."""
+    """Applies `product(context, rows, parameters)` to the rows of each expert of this
+    rank."""
     routing = Routing(context, live["e"])
     whole = {p.name: fetch(context, routing, parameters[p.name], p.hidden)
              for p in described}
     return routing, lambda tensor: torch.cat([
-        product(rows, {name: value[i] for name, value in whole.items()})
+        product(context, rows, {name: value[i] for name, value in whole.items()})
         for i, rows in enumerate(tensor.split(routing.sizes))])
 
 
@@ -136,8 +137,8 @@ def _activation(context, parameters, live):
 def _down(context, parameters, live):
     adds_bias = 1.0 if context.place.tp == 0 else 0.0
 
-    def product(rows, weights):
-        out = functional.linear(rows[:, :-1], weights["weight"])
+    def product(context, rows, weights):
+        out = context.product("nf,hf->nh", rows[:, :-1], weights["weight"])
         if "bias" in weights:
             out = out + rows[:, -1:] * weights["bias"] * adds_bias
         return out

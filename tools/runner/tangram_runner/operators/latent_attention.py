@@ -5,8 +5,9 @@ Every tensor-parallel rank holds the projections to the latents in full and thos
 to its heads. The rotary part of the keys is one for all heads.
 """
 
+import functools
+
 import torch
-from torch.nn import functional
 
 from .base import Parameter, IF_STREAM_IS_SPLIT, matrix
 from .residual import normalize
@@ -36,21 +37,18 @@ def forward(context, weights, a, rotate):
     """Returns q, k and v of this rank's heads."""
     layer, rank = context.layer, context.layer.kv_lora_rank
     nope = layer.head_dim - layer.rope_head_dim
+    heads = functools.partial(context.product, "bsh,ndh->bsnd")
     latent = a
     if layer.q_lora_rank:
-        latent = normalize(functional.linear(a, weights["q_down.weight"]),
+        latent = normalize(context.product("bsh,rh->bsr", a, weights["q_down.weight"]),
                            weights["q_norm"])
-    q = _heads(context.enter_tp(latent), weights["q.weight"])
+    q = heads(context.enter_tp(latent), weights["q.weight"])
     q = torch.cat([q[..., :nope], rotate(q[..., nope:], context)], -1)
-    down = functional.linear(a, weights["kv_down.weight"])
+    down = context.product("bsh,rh->bsr", a, weights["kv_down.weight"])
     latent = normalize(down[..., :rank], weights["kv_norm"])
     shared = context.enter_tp(torch.cat([latent, down[..., rank:]], -1))
     latent, rotary = shared[..., :rank], shared[..., None, rank:]
-    k = _heads(latent, weights["k.weight"])
+    k = heads(latent, weights["k.weight"])
     rotary = rotate(rotary, context).expand(*k.shape[:-1], layer.rope_head_dim)
     return {"q": q, "k": torch.cat([k, rotary], -1),
-            "v": _heads(latent, weights["v.weight"])}
-
-
-def _heads(tensor, weight):
-    return torch.einsum("bsh,ndh->bsnd", tensor, weight)
+            "v": heads(latent, weights["v.weight"])}

@@ -26,9 +26,9 @@ def down_parameters(layer, ffn):
     return weight, bias("bias", (layer.hidden_size,), None, IF_STREAM_IS_SPLIT, hidden=0)
 
 
-def up(m, parameters):
+def up(context, m, parameters):
     """(…, hidden) to (…, matrices, ffn)."""
-    return add_bias(torch.einsum("...h,kfh->...kf", m, parameters["weight"]), parameters)
+    return add_bias(context.product("...h,kfh->...kf", m, parameters["weight"]), parameters)
 
 
 def add_bias(tensor, parameters):
@@ -42,8 +42,8 @@ def activate(u, gated):
 
 
 def _up(context, parameters, live):
-    u = torch.einsum("bsh,kfh->bskf", context.enter_first(live["m"]),
-                     parameters["weight"])
+    u = context.product("bsh,kfh->bskf", context.enter_first(live["m"]),
+                        parameters["weight"])
     u = context.leave_first(u, 3, context.layer.ffn_hidden_size)
     return {"u": add_bias(u, parameters)}
 
@@ -54,7 +54,7 @@ def _activation(context, parameters, live):
 
 def _down(context, parameters, live):
     z = context.enter_second(live["z"], 2)
-    y = context.leave_second(functional.linear(z, parameters["weight"]))
+    y = context.leave_second(context.product("bsf,hf->bsh", z, parameters["weight"]))
     # After the sum, so that the bias is added once.
     return {"y": add_bias(y, parameters)}
 

@@ -55,7 +55,7 @@ def head_parameters(layer):
 def _head(context, parameters, live):
     """Cross entropy, summed over this rank's tokens. All tp ranks return it."""
     fabric, ranks = context.fabric, context.tp_ranks
-    logits = functional.linear(context.enter_tp(live["f"]), parameters["weight"])
+    logits = context.product("bsh,vh->bsv", context.enter_tp(live["f"]), parameters["weight"])
     # Any constant cancels; the greatest logit avoids overflow.
     greatest = fabric.all_reduce_max(logits.detach().amax(-1), ranks)
     logits = logits - greatest[..., None]
