@@ -41,7 +41,7 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=1, help="of the plans")
     parser.add_argument("--steps", type=int, default=3, help="timed, of each run")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each plan")
-    parser.add_argument("--sweeps", type=int, default=3, help="of measuring the islands")
+    parser.add_argument("--sweeps", type=int, default=5, help="of measuring the islands")
     parser.add_argument("--ranks", type=int, choices=(1, 2), help="of each island; by "
                         "default as many as there are cores for")
     parser.add_argument("--fast", type=float, help="share of a core")

@@ -151,7 +151,7 @@ class _Leave(torch.autograd.Function):
 
 
 class Pass:
-    """One microbatch in a stage, from its forward to its last backward pass."""
+    """One microbatch in a stage, from its forward to its backward pass."""
 
     def __init__(self, device):
         self.anchor = torch.zeros((), device=device, requires_grad=True)
@@ -173,9 +173,6 @@ class Pass:
         """Also adds the gradients of parameters. Returns those of the inputs."""
         self.gradients.update(gradients)
         self.end.backward()
-        return self._input_gradients()
-
-    def _input_gradients(self):
         return {name: self.found[name] if name in self.found else
                 torch.zeros(shape, dtype=dtype, device=device)
                 for name, (shape, dtype, device) in self.shapes.items()}
