@@ -132,12 +132,12 @@ void AddMeasuredState(const MeasuredLayer& measured,
   if (measured.optimizer_s.has_value()) {
     // The launch is paid once for a stage.
     const double launch_s = environment.device.efficiency.kernel_launch_s;
-    cost.optimizer_beyond_model_s = beyond_model(
-        *measured.optimizer_s,
-        [&](const StageParameters& parameters, const StageParallelism& p,
-            const StageEnvironment& e) {
-          return OptimizerSeconds(parameters, p, e) - launch_s;
-        });
+    cost.optimizer_beyond_model_s =
+        beyond_model(*measured.optimizer_s,
+                     [&](const StageParameters& parameters,
+                         const StageParallelism& p, const StageEnvironment& e) {
+                       return OptimizerSeconds(parameters, p, e) - launch_s;
+                     });
   }
   if (measured.state_bytes.has_value()) {
     cost.state_beyond_model_bytes =

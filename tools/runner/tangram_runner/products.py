@@ -36,7 +36,7 @@ class PutOff:
         self._of_pass, self._halves = [], {}  # The latter by microbatch.
 
     def add(self, half):
-        # What autograd has kept for its pass is kept on.
+        # Autograd counts both no longer, once the pass has ended.
         self._count(half, 1)
         self._of_pass.append(half)
 
