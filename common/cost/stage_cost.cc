@@ -43,21 +43,26 @@ int UniformLength(const StagePlan& stage, int layer, int length) {
 }
 
 // The runtime's reserve is outside the allocator, so it does not fragment.
+// State that was measured beyond the model is on the host in the modelled
+// share.
 StageMemory MemoryOf(const LayerCost& sum, const ModelState& state,
                      const HostBytes& host,
                      const DeviceEfficiency& efficiency) {
   const double growth = 1 + efficiency.fragmentation;
   const double host_state_bytes =
       host.weights + host.gradients + host.optimizer;
+  const double host_share =
+      host_state_bytes > 0 ? host_state_bytes / state.total() : 0;
+  const double beyond_bytes = sum.state_beyond_model_bytes;
   return {.static_bytes = efficiency.reserved_bytes +
                           growth * (state.total() - host_state_bytes +
-                                    sum.state_beyond_model_bytes),
+                                    beyond_bytes * (1 - host_share)),
           .weight_bytes = growth * (state.weights - host.weights),
           .gradient_bytes = growth * (state.gradients - host.gradients),
           .optimizer_bytes = growth * (state.optimizer - host.optimizer),
           .activation_bytes = growth * sum.activation_bytes,
           .transient_bytes = growth * sum.transient_bytes,
-          .host_static_bytes = host_state_bytes,
+          .host_static_bytes = host_state_bytes + beyond_bytes * host_share,
           .host_activation_bytes = sum.host_activation_bytes};
 }
 

@@ -35,6 +35,8 @@ class Memory:
         self._storages[key] += times
         if before == 0 or self._storages[key] == 0:
             self.count(DEVICE, ACTIVATIONS, times * _storage(tensor).nbytes())
+        if self._storages[key] == 0:
+            del self._storages[key]
 
     def to_host(self, tensor, kind):
         self.moved[HOST, kind] += bytes_of(tensor)

@@ -9,8 +9,8 @@ import torch
 
 
 def product(equation, tensor, weight, operator, put_off=None):
-    """torch.einsum, such as "bsh,fh->bsf". With `put_off`, the backward pass leaves the
-    gradient of the operator's weight there."""
+    """torch.einsum, such as "bsh,fh->bsf", of an operator. With `put_off`, the backward pass
+    leaves the factors of the weight's gradient there; `tensor` must need a gradient."""
     inputs, output = equation.split("->")
     first, second = inputs.split(",")
     equations = Equations(equation, f"{output},{second}->{first}",
@@ -29,19 +29,17 @@ class Equations(NamedTuple):
 
 
 class PutOff:
-    """The second halves of a stage's products."""
+    """The second halves of a stage's products. `keeper` keeps their factors."""
 
-    def __init__(self, memory):
-        self._memory = memory
+    def __init__(self, keeper):
+        self.keeper = keeper
         self._of_pass, self._halves = [], {}  # The latter by microbatch.
 
     def add(self, half):
-        # Autograd counts both no longer, once the pass has ended.
-        self._count(half, 1)
         self._of_pass.append(half)
 
     def end_pass(self, microbatch):
-        """What was added since the last call is of this microbatch's backward pass."""
+        """All that was added since the last call is of this microbatch."""
         self._halves[microbatch], self._of_pass = self._of_pass, []
 
     def run(self, microbatch):
@@ -49,15 +47,8 @@ class PutOff:
         # An operator may have fetched its weights together, so their gradients go back
         # together.
         for _, halves in itertools.groupby(self._halves.pop(microbatch),
-                                           lambda half: half.operator):
-            halves = list(halves)
-            for half in halves:
-                self._count(half, -1)
+                                           lambda half: id(half.operator)):
             torch.autograd.backward([half.compute() for half in halves])
-
-    def _count(self, half, times):
-        for tensor in half.operands:
-            self._memory.count_storage(tensor, times)
 
 
 class _Half:
@@ -65,14 +56,20 @@ class _Half:
 
     def __init__(self, equation, weight, operator, put_off):
         self.equation, self.operator, self.put_off = equation, operator, put_off
-        self.operands = None
-        self.gradient = []  # The computed one.
+        self.factors = None
+        # Once it is computed. Shared with `way`, whose backward pass takes it.
+        self.gradient = []
         self.way = _Way.apply(weight, self.gradient)
 
+    def keep(self, *factors):
+        self.factors = [self.put_off.keeper.keep(factor) for factor in factors]
+        self.put_off.add(self)
+
     def compute(self):
-        """Returns a number whose backward pass passes the gradient on."""
-        self.gradient.append(torch.einsum(self.equation, *self.operands))
-        self.operands = None
+        """Returns a number whose backward pass hands the gradient to the weight."""
+        factors, self.factors = self.factors, None
+        self.gradient.append(torch.einsum(self.equation,
+                                          *(factor.get() for factor in factors)))
         return self.way
 
 
@@ -104,6 +101,5 @@ class _Product(torch.autograd.Function):
         found = torch.einsum(ctx.equations.to_tensor, gradient, weight)
         if ctx.half is None:
             return found, torch.einsum(ctx.equations.to_weight, gradient, tensor), None, None
-        ctx.half.operands = gradient, tensor
-        ctx.half.put_off.add(ctx.half)
+        ctx.half.keep(gradient, tensor)
         return found, None, None, None

@@ -34,7 +34,7 @@ class StageRun:
         self.live = live  # From each cut to its live tensors.
         self.memory = Memory(fabric.device)
         self.keeper = Keeper(self.memory, stage.offload.activations)
-        self.put_off = PutOff(self.memory) if splits_backward(pipeline.schedule) else None
+        self.put_off = PutOff(self.keeper) if splits_backward(pipeline.schedule) else None
         self.place = team.place(fabric.rank)
         self.is_first = stage.begin == Cut(0, 0)
         self.is_last = stage.end == Cut(len(plan.layers), 0)

@@ -17,8 +17,7 @@ constexpr double kNothingYet = kInfinity;
 
 // The least bytes of the layer's model state on a GPU: under ZeRO 3, and scaled
 // by the measured share of the model's figure where a profile has measured
-// less. A stage that cuts the layer has the model's figure, so a measurement
-// above it does not raise the bound.
+// less. More does not raise the bound, as host memory may hold it.
 double LeastStateBytes(const LayerCost& cost,
                        const StageParallelism& parallelism,
                        const StageEnvironment& environment) {

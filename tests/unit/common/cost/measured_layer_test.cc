@@ -280,6 +280,26 @@ TEST(MeasuredLayerTest, PartsOfALayerShareItsOptimizerAndStateByParameters) {
   }
 }
 
+TEST(MeasuredLayerTest, StateBeyondTheModelIsOnTheHostInTheModelledShare) {
+  for (const double state_bytes : {1000.0, 7e9}) {
+    Setting setting;
+    setting.Measure({.samples = 2,
+                     .forward_s = 4,
+                     .backward_s = 6,
+                     .state_bytes = state_bytes});
+    for (const double share : {0.0, 0.25, 1.0}) {
+      const HostOffload offload = {
+          .weights = share, .gradients = share, .optimizer = share};
+      const StageMemory memory =
+          StageCostOf(setting.Estimate(), setting.parallelism,
+                      setting.Environment(), offload)
+              .memory;
+      EXPECT_NEAR(memory.static_bytes, (1 - share) * state_bytes, 1);
+      EXPECT_NEAR(memory.host_static_bytes, share * state_bytes, 1);
+    }
+  }
+}
+
 TEST(MeasuredLayerTest, WithItsOperatorsMeasuredTooKeepsItsOwnTime) {
   Setting setting;
   setting.device.measured = {
