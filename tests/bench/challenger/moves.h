@@ -1,0 +1,44 @@
+#ifndef TANGRAM_TESTS_BENCH_CHALLENGER_MOVES_H_
+#define TANGRAM_TESTS_BENCH_CHALLENGER_MOVES_H_
+
+#include "absl/types/span.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/sim/evaluate_plan.h"
+#include "tests/bench/challenger/challenge.h"
+#include "tests/bench/challenger/draw.h"
+
+// Random changes of whole plans. None checks that the result is legal or fits:
+// the judge does.
+namespace tangram::bench {
+
+struct MoveContext {
+  const Challenge& challenge;
+  const Evaluation& now;  // The plan before the first of several moves.
+  Draw& draw;
+};
+
+struct Move {
+  const char* name;
+  int weight;  // Its chance among the moves of its list.
+  // Returns false if the plan has nothing to change so.
+  bool (*change)(const MoveContext& context, PipelinePlan& plan);
+};
+
+// Borders between stages, and what stages recompute or keep on the host.
+absl::Span<const Move> SmallMoves();
+
+// Degrees and options of stages, and the microbatch.
+absl::Span<const Move> StageMoves();
+
+// GPUs of stages, their number and their order.
+absl::Span<const Move> GpuMoves();
+
+// The schedule, its virtual stages and its warm-up passes.
+absl::Span<const Move> ScheduleMoves();
+
+// Draws a move by the weights.
+const Move& DrawMove(absl::Span<const Move> moves, Draw& draw);
+
+}  // namespace tangram::bench
+
+#endif  // TANGRAM_TESTS_BENCH_CHALLENGER_MOVES_H_

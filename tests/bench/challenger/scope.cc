@@ -1,0 +1,77 @@
+#include "tests/bench/challenger/scope.h"
+
+#include <numeric>
+
+#include "absl/algorithm/container.h"
+#include "coordinator/planners/polish/plan_moves.h"
+
+namespace tangram::bench {
+
+const Move& DrawMove(absl::Span<const Move> moves, Draw& draw) {
+  int sum = 0;
+  for (const Move& move : moves) sum += move.weight;
+  int left = draw.Below(sum);
+  const Move* drawn = moves.data();
+  while (left >= drawn->weight) left -= (drawn++)->weight;
+  return *drawn;
+}
+
+std::vector<int> DrawScope(Draw& draw, const PipelinePlan& plan) {
+  const int num_devices = plan.num_devices();
+  const int one = draw.Below(num_devices);
+  const int width = draw.Below(4);  // 0, 1: one stage; 2: island; 3: all.
+  std::vector<int> scope;
+  for (int s = 0; s < plan.num_stages(); ++s) {
+    const int device = s % num_devices;
+    const bool is_on_island =
+        plan.stages[device].island == plan.stages[one].island;
+    if (width == 3 || (width == 2 && is_on_island) || device == one) {
+      scope.push_back(s);
+    }
+  }
+  return scope;
+}
+
+StageParallelism DrawDegrees(const MoveContext& context, int num_gpus) {
+  Draw& draw = context.draw;
+  StageParallelism drawn;
+  drawn.tp_degree = draw.Of(DivisorsOf(num_gpus));
+  const int rest = num_gpus / drawn.tp_degree;
+  if (draw.OneIn(5)) drawn.cp_degree = draw.Of(DivisorsOf(rest));
+  drawn.dp_degree = rest / drawn.cp_degree;
+  const bool has_experts =
+      absl::c_any_of(context.challenge.request.model.layers,
+                     [](const LayerSpec& layer) { return layer.is_moe(); });
+  if (has_experts) drawn.ep_degree = draw.Of(DivisorsOf(rest));
+  drawn.sequence_parallel = drawn.tp_degree > 1 && draw.OneIn(2);
+  return drawn;
+}
+
+void SetDegrees(const StageParallelism& drawn, PlacedStage& stage) {
+  const int num_gpus = static_cast<int>(stage.gpus.size());
+  StageParallelism set = drawn;
+  set.tp_degree = std::gcd(drawn.tp_degree, num_gpus);
+  set.cp_degree = std::gcd(drawn.cp_degree, num_gpus / set.tp_degree);
+  set.dp_degree = num_gpus / set.tp_degree / set.cp_degree;
+  set.ep_degree = std::gcd(drawn.ep_degree, set.cp_degree * set.dp_degree);
+  set.sequence_parallel = drawn.sequence_parallel && set.tp_degree > 1;
+  set.fsep = stage.plan.parallelism.fsep && set.ep_degree > 1;
+  const bool has_replicas = set.dp_degree * set.cp_degree > 1;
+  set.zero_stage = has_replicas ? stage.plan.parallelism.zero_stage : 0;
+  stage.plan.parallelism = set;
+  stage.mixed = {};
+}
+
+OpMask DrawMask(const MoveContext& context, const PipelinePlan& plan) {
+  return context.draw.Of(MasksOf(context.challenge.request.model, plan));
+}
+
+std::vector<int> DivisorsOf(int n) {
+  std::vector<int> divisors;
+  for (int d = 1; d <= n; ++d) {
+    if (n % d == 0) divisors.push_back(d);
+  }
+  return divisors;
+}
+
+}  // namespace tangram::bench
