@@ -20,7 +20,7 @@ from .fabric import Fabric
 
 # Ranks that fail for want of another say so this much earlier than the kernel tells the
 # end of that one, at most.
-GRACE_S = 0.5
+GRACE_S = 5
 
 
 def started_by_torchrun():
@@ -99,6 +99,8 @@ def _keep_freed_memory():
 class Failure:
     """The answer of a rank that failed. The reason is empty if nobody is to hear it."""
     reason: str
+    # Whether another rank that ended may be why.
+    may_miss_another: bool = False
 
 
 def _one_of(rank, num_ranks, port, work, results, enter):
@@ -117,11 +119,15 @@ def _one_of(rank, num_ranks, port, work, results, enter):
         # do not miss this one.
         results.put((rank, Failure("")))
         signal.pause()
-    except (CannotMeet, PlanError, OSError) as error:
+    except PlanError as error:
         results.put((rank, Failure(str(error))))
         signal.pause()
+    except (CannotMeet, OSError) as error:
+        results.put((rank, Failure(str(error), may_miss_another=True)))
+        signal.pause()
     except Exception:
-        results.put((rank, Failure(f"rank {rank}: {traceback.format_exc().rstrip()}")))
+        reason = f"rank {rank}: {traceback.format_exc().rstrip()}"
+        results.put((rank, Failure(reason, may_miss_another=True)))
         signal.pause()
 
 
@@ -171,8 +177,9 @@ def _end(ranks, failures):
     """Ends all ranks. Names those that a signal has killed, as others fail for want of
     them; otherwise says why the first one failed."""
     # A killed rank loses its connections before its parent can see its end.
-    connection.wait([process.sentinel for process in ranks if process.is_alive()],
-                    timeout=GRACE_S)
+    may_come = any(failure.may_miss_another for failure in failures)
+    if may_come and all(process.is_alive() for process in ranks):
+        connection.wait([process.sentinel for process in ranks], timeout=GRACE_S)
     codes = [process.exitcode or 0 for process in ranks]
     killed = [(rank, -code) for rank, code in enumerate(codes) if code < 0]
     ended = [(rank, code) for rank, code in enumerate(codes) if code > 0]
