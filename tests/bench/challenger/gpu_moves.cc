@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "tests/bench/challenger/moves.h"
 #include "tests/bench/challenger/scope.h"
 #include "tests/bench/challenger/spread.h"

@@ -2,8 +2,9 @@
 
 #include <numeric>
 
-#include "absl/algorithm/container.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
 #include "coordinator/planners/polish/plan_moves.h"
+#include "frameworks/framework_table.h"
 
 namespace tangram::bench {
 
@@ -39,10 +40,8 @@ StageParallelism DrawDegrees(const MoveContext& context, int num_gpus) {
   const int rest = num_gpus / drawn.tp_degree;
   if (draw.OneIn(5)) drawn.cp_degree = draw.Of(DivisorsOf(rest));
   drawn.dp_degree = rest / drawn.cp_degree;
-  const bool has_experts =
-      absl::c_any_of(context.challenge.request.model.layers,
-                     [](const LayerSpec& layer) { return layer.is_moe(); });
-  if (has_experts) drawn.ep_degree = draw.Of(DivisorsOf(rest));
+  if (HasExperts(context.challenge.request.model))
+    drawn.ep_degree = draw.Of(DivisorsOf(rest));
   drawn.sequence_parallel = drawn.tp_degree > 1 && draw.OneIn(2);
   return drawn;
 }
@@ -64,14 +63,6 @@ void SetDegrees(const StageParallelism& drawn, PlacedStage& stage) {
 
 OpMask DrawMask(const MoveContext& context, const PipelinePlan& plan) {
   return context.draw.Of(MasksOf(context.challenge.request.model, plan));
-}
-
-std::vector<int> DivisorsOf(int n) {
-  std::vector<int> divisors;
-  for (int d = 1; d <= n; ++d) {
-    if (n % d == 0) divisors.push_back(d);
-  }
-  return divisors;
 }
 
 }  // namespace tangram::bench

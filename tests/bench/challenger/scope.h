@@ -34,9 +34,6 @@ void SetDegrees(const StageParallelism& drawn, PlacedStage& stage);
 // Draws a mask that the plan or every framework has.
 OpMask DrawMask(const MoveContext& context, const PipelinePlan& plan);
 
-// Returns the divisors of n, ascending.
-std::vector<int> DivisorsOf(int n);
-
 }  // namespace tangram::bench
 
 #endif  // TANGRAM_TESTS_BENCH_CHALLENGER_SCOPE_H_

@@ -2,17 +2,14 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
+#include "frameworks/framework_table.h"
 #include "tests/bench/challenger/moves.h"
 #include "tests/bench/challenger/scope.h"
 #include "tests/bench/challenger/spread.h"
 
 namespace tangram::bench {
 namespace {
-
-bool HasExperts(const ModelSpec& model) {
-  return absl::c_any_of(model.layers,
-                        [](const LayerSpec& layer) { return layer.is_moe(); });
-}
 
 bool ChangeDegrees(const MoveContext& context, PipelinePlan& plan) {
   Draw& draw = context.draw;
@@ -65,11 +62,8 @@ bool ChangeAllRecompute(const MoveContext& context, PipelinePlan& plan) {
 }
 
 bool ChangeMicrobatch(const MoveContext& context, PipelinePlan& plan) {
-  const int batch = context.challenge.request.training.global_batch_size;
-  std::vector<int> sizes;
-  for (int size = 1; size <= batch; ++size) {
-    if (batch % size == 0) sizes.push_back(size);
-  }
+  const std::vector<int> sizes =
+      DivisorsOf(context.challenge.request.training.global_batch_size);
   const auto now = absl::c_lower_bound(sizes, plan.pipeline_microbatch_size);
   const int at =
       static_cast<int>(now - sizes.begin()) + (context.draw.OneIn(2) ? 1 : -1);

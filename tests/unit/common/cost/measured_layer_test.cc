@@ -238,13 +238,15 @@ TEST(MeasuredLayerTest, ReplacesSavedBytes) {
   EXPECT_DOUBLE_EQ(recomputed.transient_bytes, 1e9);
 }
 
+const MeasuredLayer kWithState = {.samples = 2,
+                                  .forward_s = 4,
+                                  .backward_s = 6,
+                                  .optimizer_s = 3,
+                                  .state_bytes = 7e9};
+
 TEST(MeasuredLayerTest, ReplacesOptimizerAndState) {
   Setting setting;
-  setting.Measure({.samples = 2,
-                   .forward_s = 4,
-                   .backward_s = 6,
-                   .optimizer_s = 3,
-                   .state_bytes = 7e9});
+  setting.Measure(kWithState);
   const auto stage_cost = [&] {
     LayerCost sum;
     AddLayers(setting.Estimate(), 2, sum);
@@ -262,11 +264,7 @@ TEST(MeasuredLayerTest, ReplacesOptimizerAndState) {
 
 TEST(MeasuredLayerTest, PartsOfALayerShareItsOptimizerAndStateByParameters) {
   Setting setting;
-  setting.Measure({.samples = 2,
-                   .forward_s = 4,
-                   .backward_s = 6,
-                   .optimizer_s = 3,
-                   .state_bytes = 7e9});
+  setting.Measure(kWithState);
   const double whole = setting.Estimate().parameters.dense;
   const int cut = 5;
   for (const auto& [begin, end] : {std::pair(0, cut), {cut, kOpCount}}) {
