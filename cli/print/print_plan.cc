@@ -150,7 +150,8 @@ void PrintFrameworks(const PlanResult& result, Console& console) {
                        ": the notes say why"));
   }
   if (any == nullptr || !any->iteration_time_s || any->reason.empty()) return;
-  print(absl::StrCat(FormatPercent(1 - *any->iteration_time_s /
+  print(absl::StrCat("at least ",
+                     FormatPercent(1 - *any->iteration_time_s /
                                            result.evaluation.iteration_time_s),
                      " faster with --runtime any, ",
                      FormatSeconds(*any->iteration_time_s), ", but ",

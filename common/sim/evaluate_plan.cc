@@ -14,12 +14,12 @@
 #include "common/cost/collectives.h"
 #include "common/cost/kernels.h"
 #include "common/cost/stage_cost.h"
-#include "common/domain/model_slice.h"
 #include "common/domain/stage_part.h"
 #include "common/sim/evaluate_mixed_stages.h"
 #include "common/sim/held_microbatches.h"
 #include "common/sim/model_flops.h"
 #include "common/sim/play_pipeline.h"
+#include "common/sim/stage_estimator.h"
 #include "common/sim/stage_figures.h"
 #include "common/sim/stage_placement.h"
 
@@ -27,22 +27,23 @@ namespace tangram {
 namespace {
 
 // Sets the transfers from stage `s` to the next stage and back.
-void SetTransfers(const ModelSpec& model, const Cluster& cluster,
-                  const TrainingOptions& training, const PipelinePlan& plan,
-                  int s, StageTimes& times) {
+void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
+                  StageTimes& times) {
   // Chunks of a single device need no transfers.
   if (s + 1 == plan.num_stages() || plan.num_devices() == 1) return;
   const OperatorCut cut = plan.stages[s].plan.end;
-  const double bytes = BoundaryBytes(model.layers[cut.layer], cut.op,
-                                     plan.pipeline_microbatch_size, training);
+  const TrainingOptions& training = estimator.training();
+  const double bytes =
+      BoundaryBytes(estimator.model().layers[cut.layer], cut.op,
+                    plan.pipeline_microbatch_size, training);
   const absl::Span<const GpuId> here = plan.stages[s].gpus;
   const absl::Span<const GpuId> next = plan.stages[s + 1].gpus;
-  const TransferPath path = PathBetween(cluster, here, next);
+  const TransferPath path = estimator.PathBetween(here, next);
   times.send_forward_s = TransferSeconds(bytes, path);
   times.send_blocks = TransferBlocks(training, plan.schedule, bytes, path);
   times.send_is_buffered = training.buffered_sends;
   times.send_backward_s =
-      TransferSeconds(bytes, PathBetween(cluster, next, here));
+      TransferSeconds(bytes, estimator.PathBetween(next, here));
 }
 
 // Sets the microbatches that the stages hold and the peak of each device:
@@ -187,43 +188,29 @@ void AddViolations(const StageEvaluation& figures, int s,
 // Evaluates the stages of a plan in which every stage has equal replicas,
 // except for what the schedule decides, and returns their times. The result is
 // of no use if the poll has stopped.
-std::vector<StageTimes> EstimateStages(const EvaluatedPipeline& in,
-                                       Evaluation& evaluation) {
-  const PipelinePlan& plan = in.plan;
-  const std::vector<LayerRun> runs =
-      MakeSlice({0, in.model.num_layers()}, in.model.layers).runs;
+std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
+                                       const PipelinePlan& plan,
+                                       const PipelineShape& shape,
+                                       StopPoll& poll, Evaluation& evaluation) {
   std::vector<StageCost> costs;
   std::vector<StageTimes> times;
-  const int64_t steps_per_stage = static_cast<int64_t>(runs.size());
   for (int s = 0; s < plan.num_stages(); ++s) {
-    if (in.poll.After(steps_per_stage)) return {};
+    if (poll.After(estimator.num_runs())) return {};
     const PlacedStage& stage = plan.stages[s];
-    const PlacedGpus placed = PlacedGpusOf(in.cluster, stage.gpus);
-    const DeviceSpec& device = placed.device;
-    StageEnvironment environment =
-        placed.Environment(in.training, plan.pipeline_microbatch_size);
-    environment.state = in.state;
-    costs.push_back(EstimateStage(runs, stage.plan, environment));
+    costs.push_back(estimator.CostOf(stage, plan.pipeline_microbatch_size));
+    const DeviceSpec& device = estimator.DeviceOf(stage.gpus);
     // The runtime's reserve counts once per GPU.
     if (s >= plan.num_devices()) {
       costs.back().memory.static_bytes -= device.efficiency.reserved_bytes;
     }
     times.push_back(TimesOf(costs.back()));
-    SetTransfers(in.model, in.cluster, in.training, plan, s, times.back());
+    SetTransfers(estimator, plan, s, times.back());
     evaluation.stages.push_back(
         StaticEvaluation(costs.back(), times.back(), device));
   }
-  SetMemory(in.shape, costs, in.poll, evaluation);
+  SetMemory(shape, costs, poll, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
   return times;
-}
-
-PipelineRun EvaluateStages(const EvaluatedPipeline& in,
-                           std::vector<TimelineEvent>* timeline,
-                           Evaluation& evaluation) {
-  const std::vector<StageTimes> times = EstimateStages(in, evaluation);
-  if (in.poll.stopped()) return {};
-  return PlayPipeline(in.shape, times, timeline, in.poll);
 }
 
 // Returns a lower bound in seconds on the time of the schedule. A device runs
@@ -293,24 +280,31 @@ double PeakFlopsOf(const Cluster& cluster, const TrainingOptions& training,
 }
 
 absl::StatusOr<Evaluation> EvaluatePlan(
-    const ModelSpec& model, const Cluster& cluster,
-    const TrainingOptions& training, const PipelinePlan& plan,
-    std::vector<TimelineEvent>* timeline, const StateShare& state,
+    StageEstimator& estimator, const PipelinePlan& plan,
+    std::vector<TimelineEvent>* timeline,
     const std::function<bool()>& should_stop) {
+  const ModelSpec& model = estimator.model();
+  const Cluster& cluster = estimator.cluster();
+  const TrainingOptions& training = estimator.training();
   TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
   const PipelineShape shape = ShapeOf(plan, training);
   StopPoll poll(should_stop);
-  const EvaluatedPipeline in = {.model = model,
-                                .cluster = cluster,
-                                .training = training,
-                                .plan = plan,
-                                .shape = shape,
-                                .poll = poll,
-                                .state = state};
   Evaluation evaluation;
-  const PipelineRun run = HasMixedStages(plan)
-                              ? EvaluateMixedStages(in, timeline, evaluation)
-                              : EvaluateStages(in, timeline, evaluation);
+  PipelineRun run;
+  if (HasMixedStages(plan)) {
+    run = EvaluateMixedStages({.model = model,
+                               .cluster = cluster,
+                               .training = training,
+                               .plan = plan,
+                               .shape = shape,
+                               .poll = poll,
+                               .state = estimator.state()},
+                              timeline, evaluation);
+  } else {
+    const std::vector<StageTimes> times =
+        EstimateStages(estimator, plan, shape, poll, evaluation);
+    if (!poll.stopped()) run = PlayPipeline(shape, times, timeline, poll);
+  }
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   evaluation.violations = ViolationsOf(evaluation.stages, plan.num_devices());
@@ -319,24 +313,25 @@ absl::StatusOr<Evaluation> EvaluatePlan(
   return evaluation;
 }
 
-absl::StatusOr<PlanOutline> OutlinePlan(
+absl::StatusOr<Evaluation> EvaluatePlan(
     const ModelSpec& model, const Cluster& cluster,
     const TrainingOptions& training, const PipelinePlan& plan,
+    std::vector<TimelineEvent>* timeline, const StateShare& state,
     const std::function<bool()>& should_stop) {
-  TANGRAM_RETURN_IF_ERROR(ValidatePlan(model, cluster, training, plan));
+  StageEstimator estimator(model, cluster, training, state);
+  return EvaluatePlan(estimator, plan, timeline, should_stop);
+}
+
+absl::StatusOr<PlanOutline> OutlinePlan(
+    StageEstimator& estimator, const PipelinePlan& plan,
+    const std::function<bool()>& should_stop) {
+  TANGRAM_RETURN_IF_ERROR(ValidatePlan(estimator.model(), estimator.cluster(),
+                                       estimator.training(), plan));
   if (HasMixedStages(plan)) return PlanOutline();
-  const PipelineShape shape = ShapeOf(plan, training);
+  const PipelineShape shape = ShapeOf(plan, estimator.training());
   StopPoll poll(should_stop);
-  const StateShare state;
   Evaluation evaluation;
-  EstimateStages({.model = model,
-                  .cluster = cluster,
-                  .training = training,
-                  .plan = plan,
-                  .shape = shape,
-                  .poll = poll,
-                  .state = state},
-                 evaluation);
+  EstimateStages(estimator, plan, shape, poll, evaluation);
   if (poll.stopped()) return absl::CancelledError("evaluation stopped");
   TANGRAM_RETURN_IF_ERROR(CheckStagesFinite(evaluation.stages));
   return PlanOutline{

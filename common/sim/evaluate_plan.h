@@ -130,6 +130,15 @@ absl::StatusOr<Evaluation> EvaluatePlan(
     const StateShare& state = {},
     const std::function<bool()>& should_stop = nullptr);
 
+class StageEstimator;
+
+// Likewise for a search that evaluates many plans of one job: the cost of a
+// stage that was seen before is known.
+absl::StatusOr<Evaluation> EvaluatePlan(
+    StageEstimator& estimator, const PipelinePlan& plan,
+    std::vector<TimelineEvent>* timeline = nullptr,
+    const std::function<bool()>& should_stop = nullptr);
+
 // The figures of a plan that need no play of its schedule.
 struct PlanOutline {
   double least_s = 0;                 // At most Evaluation::iteration_time_s.
@@ -139,10 +148,9 @@ struct PlanOutline {
 // Returns the outline of a plan, in a fraction of the time of EvaluatePlan, for
 // searches that drop most of what they try. Nothing is known of plans with
 // mixed stages. Errors are those of EvaluatePlan before it plays the schedule.
-// Thread-safe, deterministic.
+// Deterministic.
 absl::StatusOr<PlanOutline> OutlinePlan(
-    const ModelSpec& model, const Cluster& cluster,
-    const TrainingOptions& training, const PipelinePlan& plan,
+    StageEstimator& estimator, const PipelinePlan& plan,
     const std::function<bool()>& should_stop = nullptr);
 
 }  // namespace tangram

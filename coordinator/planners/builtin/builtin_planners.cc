@@ -95,7 +95,8 @@ std::vector<SharedSwitch> TangramSwitches() {
       {Switch("early_stop", "search smaller slices with less effort"),
        [](TangramOptions& o) -> bool& { return o.pruning.early_stop; }},
       {Switch("polish",
-              "move borders of stages and recomputation where it helps",
+              "change borders of stages, recomputation, offloading and ZeRO "
+              "where it helps",
               usual.polish),
        [](TangramOptions& o) -> bool& { return o.polish; }},
   };
@@ -164,16 +165,20 @@ PlannerInfo WholeCluster() {
                    .default_value = "listed",
                    .description = "which nodes the first stages take",
                    .choices = {"listed", "fastest-first", "slowest-first"}}},
-      .apply = ApplyEffort,
-      .create = [](SlicePlanSource& source, const TangramOptions& search,
-                   const PlannerOptionValues& values,
-                   const PipelineRules& rules) {
-        return CreateWholeClusterPlanner(
-            source,
-            {.max_search_steps = search.max_search_steps,
-             .node_order = NodeOrderOf(values.Choice("node_order"))},
-            rules);
-      }};
+      .apply =
+          [](const PlannerOptionValues& values, TangramOptions& search) {
+            ApplyEffort(values, search);
+            search.polish = false;  // A baseline is what its parallelizer made.
+          },
+      .create =
+          [](SlicePlanSource& source, const TangramOptions& search,
+             const PlannerOptionValues& values, const PipelineRules& rules) {
+            return CreateWholeClusterPlanner(
+                source,
+                {.max_search_steps = search.max_search_steps,
+                 .node_order = NodeOrderOf(values.Choice("node_order"))},
+                rules);
+          }};
 }
 
 }  // namespace

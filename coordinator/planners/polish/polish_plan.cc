@@ -1,7 +1,6 @@
 #include "coordinator/planners/polish/polish_plan.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/judge/judge_plan.h"
 #include "coordinator/planners/polish/plan_moves.h"
+#include "coordinator/planners/polish/stage_tuner.h"
 
 namespace tangram {
 namespace {
@@ -27,17 +27,18 @@ constexpr double kSlack = 2e-4;
 // The power of Imbalance. High, as the slowest stages count.
 constexpr double kPower = 16;
 
-// The effort, in stages simulated.
-constexpr int64_t kMaxStagesPlayed = 100'000;
+// The effort, in stages whose cost is looked up.
+constexpr int64_t kMostEstimates = 300'000;
 
 // The slowest stages, which may give work to others.
 constexpr int kMostGivers = 6;
 
-// The layers that a stage may recompute besides, to hold the work that it gets,
-// and the distance from which it gets work then. Beyond, too many plans would
-// be tried.
-constexpr int kMostRepairs = 4;
-constexpr int kMostRepairedDistance = 2;
+// The distance over which the stages that give and take work are tuned again.
+// Beyond, too many plans would be tried.
+constexpr int kMostTunedDistance = 2;
+
+// Pairs of stages are swapped in pipelines of at most so many.
+constexpr int kMostSwappedStages = 16;
 
 // Returns the time of one microbatch.
 double SecondsOf(const StageEvaluation& stage) {
@@ -57,11 +58,12 @@ class Polisher {
       : request_(request),
         rules_(rules),
         observer_(observer),
+        estimator_(request.model, request.cluster, request.training),
         best_(std::move(start)),
         current_(best_),
         runs_(MakeSlice({0, request.model.num_layers()}, request.model.layers)
                   .runs),
-        masks_(MasksOf(request.model, best_.plan)) {
+        tuner_(request, rules, best_.plan, estimator_) {
     for (const Runtime::Cuts cuts :
          {Runtime::Cuts::kLayers, Runtime::Cuts::kResiduals,
           Runtime::Cuts::kOperators}) {
@@ -91,7 +93,9 @@ class Polisher {
                : rules_.runtime->cuts;
   }
 
-  bool is_spent() const { return stopped_ || num_played_ >= kMaxStagesPlayed; }
+  bool is_spent() const {
+    return stopped_ || num_played_ + tuner_.num_estimated() >= kMostEstimates;
+  }
 
   // Returns the stages, the one with the longest microbatch first.
   std::vector<int> SlowestFirst() const {
@@ -122,40 +126,103 @@ class Polisher {
     const size_t num_givers = std::min<size_t>(kMostGivers, stages.size());
     const absl::Span<const int> givers(stages.data(), num_givers);
     const int furthest = static_cast<int>(stages.size()) - 1;
-    return absl::c_any_of(stages,
-                          [this](int stage) { return RecomputeLess(stage); }) ||
-           absl::c_any_of(givers,
-                          [&](int giver) {
-                            return GiveWork(giver, furthest, &Polisher::Try);
-                          }) ||
-           absl::c_any_of(givers, [this](int giver) {
-             return GiveWork(giver, kMostRepairedDistance,
-                             &Polisher::TryWithRepairs);
-           });
+    const auto tune = [this](int stage) { return TryTuned(stage); };
+    const auto give = [&](int giver) {
+      return GiveWork(giver, furthest, &StageTuner::FitRecompute);
+    };
+    const auto give_tuned = [&](int giver) {
+      return GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
+    };
+    return absl::c_any_of(stages, tune) || absl::c_any_of(givers, give) ||
+           absl::c_any_of(givers, give_tuned) || ChangeOrder();
   }
 
-  bool RecomputeLess(int stage) {
-    for (const OpMask from : masks_) {
-      for (const OpMask to : masks_) {
-        if (std::popcount(to) >= std::popcount(from)) continue;
-        PipelinePlan plan = current_.plan;
-        if (!ChangeMask(request_.model, stage, from, to, plan)) continue;
-        if (Try(plan)) return true;
+  StageSetting SettingOf(const PipelinePlan& plan, int position) const {
+    const int in_flight = current_.evaluation.stages[position].in_flight;
+    return {.microbatch_size = plan.pipeline_microbatch_size,
+            .num_microbatches = request_.training.global_batch_size /
+                                plan.pipeline_microbatch_size,
+            .in_flight = in_flight};
+  }
+
+  // Likewise if the other stages stay as they are. The slowest of them sets the
+  // pace, and the last of them the end.
+  StageSetting SettingBesideOthers(const PipelinePlan& plan,
+                                   int position) const {
+    StageSetting setting = SettingOf(plan, position);
+    const std::vector<StageEvaluation>& stages = current_.evaluation.stages;
+    double end_s = 0;
+    for (int s = 0; s < plan.num_stages(); ++s) {
+      if (s == position) continue;
+      const StageEvaluation& other = stages[s];
+      setting.free_pass_s =
+          std::max(setting.free_pass_s, other.forward_s + other.backward_s);
+      end_s = std::max(end_s,
+                       other.passes_end_s + other.sync_s + other.optimizer_s);
+    }
+    setting.free_tail_s = std::max(0.0, end_s - stages[position].passes_end_s);
+    return setting;
+  }
+
+  // How a stage is made to fit.
+  using Fitting = bool (StageTuner::*)(const StageSetting&, PlacedStage&);
+
+  // Lets the stages of `plan` that differ from those of the current one fit.
+  // Returns false if one does not.
+  bool FitStages(Fitting fit, PipelinePlan& plan) {
+    for (int s = 0; s < plan.num_stages(); ++s) {
+      if (plan.stages[s] == current_.plan.stages[s]) continue;
+      if (!(tuner_.*fit)(SettingOf(plan, s), plan.stages[s])) return false;
+    }
+    return true;
+  }
+
+  bool TryTuned(int stage) {
+    const PipelinePlan& now = current_.plan;
+    const StageSetting settings[] = {SettingOf(now, stage),
+                                     SettingBesideOthers(now, stage)};
+    return absl::c_any_of(settings, [&](const StageSetting& setting) {
+      if (is_spent()) return false;
+      PipelinePlan plan = current_.plan;
+      return tuner_.Tune(setting, plan.stages[stage]) &&
+             plan != current_.plan && Try(plan);
+    });
+  }
+
+  // Moves work from `giver` to another stage, the nearest first.
+  bool GiveWork(int giver, int furthest, Fitting fit) {
+    for (const Step& step : steps_) {
+      for (int distance = 1; distance <= furthest; ++distance) {
+        for (const int taker : {giver - distance, giver + distance}) {
+          if (is_spent()) return false;
+          std::optional<PipelinePlan> plan = MoveWork(giver, taker, step);
+          if (plan.has_value() && FitStages(fit, *plan) && Try(*plan)) {
+            return true;
+          }
+        }
       }
     }
     return false;
   }
 
-  // Moves work from `giver` to another stage, the nearest first.
-  bool GiveWork(int giver, int furthest,
-                bool (Polisher::*try_plan)(const PipelinePlan&)) {
-    for (const Step& step : steps_) {
-      for (int distance = 1; distance <= furthest; ++distance) {
-        for (const int taker : {giver - distance, giver + distance}) {
-          if (is_spent()) return false;
-          const std::optional<PipelinePlan> plan = MoveWork(giver, taker, step);
-          if (plan.has_value() && (this->*try_plan)(*plan)) return true;
-        }
+  // Swaps the GPUs of two stages on different islands.
+  bool ChangeOrder() {
+    const int num_stages = current_.plan.num_stages();
+    if (num_stages > kMostSwappedStages || !request_.constraints.pins.empty()) {
+      return false;
+    }
+    for (int a = 0; a < num_stages; ++a) {
+      for (int b = a + 1; b < num_stages; ++b) {
+        if (is_spent()) return false;
+        PipelinePlan plan = current_.plan;
+        PlacedStage& first = plan.stages[a];
+        PlacedStage& second = plan.stages[b];
+        if (first.island == second.island) continue;
+        std::swap(first, second);
+        std::swap(first.plan.begin, second.plan.begin);
+        std::swap(first.plan.end, second.plan.end);
+        if (FitStages(&StageTuner::FitRecompute, plan) && Try(plan))
+          return true;
       }
     }
     return false;
@@ -207,51 +274,23 @@ class Polisher {
            stages[border].island == stages[border + 1].island;
   }
 
-  // Tries the plan. If a stage exceeds its memory, it recomputes more layers,
-  // with the fewest operators that suffice.
-  bool TryWithRepairs(const PipelinePlan& plan) {
-    if (Try(plan)) return true;
-    const std::optional<int> first_short = short_of_memory_;
-    for (size_t m = masks_.size(); first_short.has_value() && m-- > 0;) {
-      PipelinePlan repaired = plan;
-      std::optional<int> stage = first_short;
-      for (int layer = 0; layer < kMostRepairs && stage.has_value(); ++layer) {
-        if (is_spent() || !RecomputeMore(*stage, masks_[m], repaired)) break;
-        if (Try(repaired)) return true;
-        stage = short_of_memory_;
-      }
-    }
-    return false;
-  }
-
-  // Recomputes the operators of `mask` in one more layer of the stage.
-  bool RecomputeMore(int stage, OpMask mask, PipelinePlan& plan) const {
-    for (size_t from = masks_.size(); from-- > 0;) {
-      if (std::popcount(masks_[from]) < std::popcount(mask) &&
-          ChangeMask(request_.model, stage, masks_[from], mask, plan)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   // Plays the plan if it is legal, and makes it the current one if it fits and
-  // helps. Sets short_of_memory_.
+  // helps.
   bool Try(const PipelinePlan& wanted) {
-    short_of_memory_.reset();
     stopped_ |= observer_.ShouldStop();
     if (stopped_) return false;
-    if (!IsRunnable(wanted)) return false;
+    // A runtime seldom changes plans, so the outline first saves most fits.
+    if (!IsRunnable(wanted) || !CanHelp(wanted)) return false;
     PipelinePlan plan = wanted;
     if (rules_.fit) {
       absl::StatusOr<PipelinePlan> fitted = rules_.fit(request_, wanted);
       if (!fitted.ok() || *fitted == current_.plan) return false;
       plan = *std::move(fitted);
     }
-    if (!CanHelp(plan)) return false;
+    if (plan != wanted && !CanHelp(plan)) return false;
     num_played_ += plan.num_stages();
     absl::StatusOr<std::optional<Evaluation>> judged =
-        JudgePlan(request_, plan, observer_);
+        JudgePlan(estimator_, plan, observer_);
     stopped_ |= !judged.ok();
     if (!judged.ok() || !judged->has_value()) return false;
     Evaluation& played = **judged;
@@ -268,20 +307,14 @@ class Polisher {
     return true;
   }
 
-  // Returns whether the plan fits and may be fast enough. Sets
-  // short_of_memory_.
+  // Returns whether the plan fits and may be fast enough.
   bool CanHelp(const PipelinePlan& plan) {
     num_played_ += plan.num_stages();
-    const absl::StatusOr<PlanOutline> outline =
-        OutlinePlan(request_.model, request_.cluster, request_.training, plan,
-                    [this] { return observer_.ShouldStop(); });
+    const absl::StatusOr<PlanOutline> outline = OutlinePlan(
+        estimator_, plan, [this] { return observer_.ShouldStop(); });
     stopped_ |= absl::IsCancelled(outline.status());
-    if (!outline.ok()) return false;
-    if (!outline->violations.empty()) {
-      short_of_memory_ = outline->violations.front().stage;
-      return false;
-    }
-    return outline->least_s < best_.evaluation.iteration_time_s * (1 + kSlack);
+    return outline.ok() && outline->violations.empty() &&
+           outline->least_s < best_.evaluation.iteration_time_s * (1 + kSlack);
   }
 
   bool IsRunnable(const PipelinePlan& plan) const {
@@ -294,17 +327,16 @@ class Polisher {
   const PlanRequest& request_;
   const PipelineRules& rules_;
   PlanObserver& observer_;
+  StageEstimator estimator_;
   PolishedPlan best_;
   PolishedPlan current_;  // About as fast as the best.
   const std::vector<LayerRun> runs_;
-  const std::vector<OpMask> masks_;             // Most recomputation first.
+  StageTuner tuner_;
   std::vector<std::vector<OperatorCut>> cuts_;  // Coarse to fine.
   std::vector<Step> steps_;
   double slowest_s_ = 0;  // The slowest stage at the start.
   double imbalance_ = 0;  // Imbalance of the current plan.
   int64_t num_played_ = 0;
-  // The stage of the last plan tried that exceeds its memory.
-  std::optional<int> short_of_memory_;
   bool stopped_ = false;
 };
 

@@ -26,7 +26,7 @@ absl::Status PolishResult(const PlanRequest& request,
   // A polished plan need not be a composition of slice plans.
   result.lower_bound_s = std::min(result.lower_bound_s, after_s);
   result.notes.push_back(absl::StrFormat(
-      "moved borders of stages and recomputation: %.1f %% faster",
+      "polished by small changes that the evaluation confirms: %.1f %% faster",
       100 * (before_s / after_s - 1)));
   return absl::OkStatus();
 }

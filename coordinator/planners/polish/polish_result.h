@@ -7,6 +7,10 @@
 
 namespace tangram {
 
+// Plans that take longer than the best by more than this fraction hardly ever
+// become the best by polishing.
+inline constexpr double kWorthPolishing = 0.12;
+
 // Polishes the plan of a result (PolishPlan), if it has one. `rules` are those
 // of the search that found it. The only error is kCancelled.
 absl::Status PolishResult(const PlanRequest& request,

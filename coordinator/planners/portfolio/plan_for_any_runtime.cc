@@ -21,6 +21,7 @@
 #include "common/domain/runtime.h"
 #include "common/planner/keep_closest.h"
 #include "coordinator/planners/judge/judge_plan.h"
+#include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/auto_notes.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
@@ -66,7 +67,9 @@ class Search {
 
   // Searches plans of any kind, and those of every runtime.
   absl::Status Run(Freely freely) {
-    if (freely == Freely::kFirst) TANGRAM_RETURN_IF_ERROR(PlanFreely());
+    if (freely == Freely::kFirst) {
+      TANGRAM_RETURN_IF_ERROR(PlanFreelyWith(Everyone()));
+    }
     const std::vector<const PlanningRuntime*> all = parts_.runtimes.All();
     std::vector<size_t> others;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -89,9 +92,12 @@ class Search {
       TANGRAM_RETURN_IF_ERROR(TryOtherMembers(tried));
     }
     TANGRAM_RETURN_IF_ERROR(PlayAsAsked());
-    if (freely == Freely::kLast) TANGRAM_RETURN_IF_ERROR(PlanFreely());
+    if (freely == Freely::kLast) {
+      TANGRAM_RETURN_IF_ERROR(
+          PlanFreelyWith(parts_.runtimes.FreeParallelizers(request_.model)));
+    }
     if (!best_.has_value()) {
-      if (!of_any_kind_.plan.has_value()) {
+      if (!of_any_kind_.plan.has_value() && freely == Freely::kLast) {
         TANGRAM_RETURN_IF_ERROR(AskEveryone());
       }
       return not_offered_;
@@ -140,17 +146,19 @@ class Search {
            best_->evaluation.iteration_time_s * (1 + fraction);
   }
 
-  // Plans without a runtime. If no member plans so, others may plan for one.
-  absl::Status PlanFreely() {
-    return PlanFreelyWith(parts_.runtimes.FreeParallelizers(request_.model));
+  // Returns the time, in seconds, of plans that may become the fastest by
+  // polishing.
+  double WorthPolishing() const {
+    return best_.has_value()
+               ? best_->evaluation.iteration_time_s * (1 + kWorthPolishing)
+               : kInfinity;
   }
 
-  // Plans without a runtime with all members that some runtime knows, unless
-  // all were asked.
-  absl::Status AskEveryone() {
-    const std::vector<std::string> free =
+  // Returns the parallelizers that plan without a runtime, those that are asked
+  // by default first, and all that some runtime knows.
+  std::vector<std::string> Everyone() const {
+    std::vector<std::string> everyone =
         parts_.runtimes.FreeParallelizers(request_.model);
-    std::vector<std::string> everyone = free;
     for (const PlanningRuntime* runtime : parts_.runtimes.All()) {
       for (std::string& name : runtime->AllParallelizers()) {
         if (!absl::c_linear_search(everyone, name)) {
@@ -158,7 +166,14 @@ class Search {
         }
       }
     }
-    const auto asked = parts_.asked(free);
+    return everyone;
+  }
+
+  // Plans without a runtime with all of them, unless all were asked.
+  absl::Status AskEveryone() {
+    const std::vector<std::string> everyone = Everyone();
+    const auto asked =
+        parts_.asked(parts_.runtimes.FreeParallelizers(request_.model));
     const auto all = parts_.asked(everyone);
     if (!all.ok() || (asked.ok() && Includes(*asked, *all))) {
       return absl::OkStatus();
@@ -170,6 +185,8 @@ class Search {
     return absl::OkStatus();
   }
 
+  // Plans without a runtime, with those of `suitable` that are offered. If none
+  // is, others may plan for a runtime.
   absl::Status PlanFreelyWith(const std::vector<std::string>& suitable) {
     not_offered_ = parts_.asked(suitable).status();
     if (!not_offered_.ok()) {
@@ -254,7 +271,9 @@ class Search {
     PlanAlternative& alternative = alternatives_[index];
     alternative.parallelizers = NamesOf(members);
     absl::StatusOr<PlanResult> result =
-        PlanForRuntime({.members = members, .scout = parts_.scout},
+        PlanForRuntime({.members = members,
+                        .scout = parts_.scout,
+                        .worth_polishing_s = WorthPolishing()},
                        parts_.choice, runtime, request_, observer_);
     if (absl::IsUnimplemented(result.status())) {
       alternative.reason = std::string(result.status().message());
@@ -302,9 +321,11 @@ class Search {
   // Looks for a plan that is faster than the best so far.
   absl::Status TryFaster(const Tried& tried,
                          const std::vector<PortfolioMember>& members) {
-    absl::StatusOr<PlanResult> result = PlanForRuntime(
-        {.members = members, .incumbent_s = IncumbentSeconds(*best_)},
-        parts_.choice, *tried.runtime, request_, observer_);
+    absl::StatusOr<PlanResult> result =
+        PlanForRuntime({.members = members,
+                        .incumbent_s = IncumbentSeconds(*best_),
+                        .worth_polishing_s = WorthPolishing()},
+                       parts_.choice, *tried.runtime, request_, observer_);
     // A member that does not know the model.
     if (absl::IsUnimplemented(result.status())) return absl::OkStatus();
     TANGRAM_RETURN_IF_ERROR(result.status());

@@ -100,7 +100,8 @@ class RuntimeSearch {
     PlanResult result = *std::move(best_);
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
-    if (choice_.search.polish) {
+    if (choice_.search.polish &&
+        result.evaluation.iteration_time_s <= asked_.worth_polishing_s) {
       TANGRAM_RETURN_IF_ERROR(
           PolishResult(request_, best_rules_, observer_, result));
     }

@@ -27,6 +27,8 @@ struct RuntimeMembers {
   SlicePlanSource* scout = nullptr;
   // Plans that take longer, in seconds, are not looked for.
   double incumbent_s = kInfinity;
+  // Plans that take longer, in seconds, are not polished.
+  double worth_polishing_s = kInfinity;
 };
 
 // Returns the best plan that `runtime` can run, from the slice plans of all

@@ -80,11 +80,17 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
  private:
+  // One search and its result.
+  struct Searched {
+    PlanResult result;
+    PipelineRules rules;
+    size_t rank = 0;  // Index of its entry in `alternatives`.
+  };
+
   // The results so far.
   struct Answer {
-    std::optional<PlanResult> best;
-    PipelineRules rules;  // With which `best` was found.
-    size_t rank = 0;      // Index of its entry in `alternatives`.
+    std::vector<Searched> searched;
+    size_t best = 0;  // Index of the best result.
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
     double incumbent_s = kInfinity;  // No other plan is of use.
@@ -92,8 +98,10 @@ class PortfolioPlanner : public ClusterPlanner {
 
     // Returns the time of plans that no further search need look for.
     double IncumbentToBeat() const {
-      return best.has_value() ? std::min(incumbent_s, IncumbentSeconds(*best))
-                              : incumbent_s;
+      return searched.empty()
+                 ? incumbent_s
+                 : std::min(incumbent_s,
+                            IncumbentSeconds(searched[best].result));
     }
     std::vector<std::string> limits;  // All limits of alternatives without one.
     std::vector<std::string> left_out;  // Members that are in no mix.
@@ -271,7 +279,7 @@ class PortfolioPlanner : public ClusterPlanner {
     Answer answer{.incumbent_s = incumbent_s};
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
                              PlanAlone(members, request, observer, answer));
-    if (!answer.best.has_value()) {
+    if (answer.searched.empty()) {
       return absl::UnimplementedError(
           absl::StrCat("parallelizer: no member knows the model: ",
                        answer.alternatives.front().reason));
@@ -279,11 +287,11 @@ class PortfolioPlanner : public ClusterPlanner {
     if (mixable.size() > 1 && choice_.planner->features.mixes_parallelizers) {
       TANGRAM_RETURN_IF_ERROR(PlanMixes(mixable, request, observer, answer));
     }
-    PlanResult result = *std::move(answer.best);
+    TANGRAM_RETURN_IF_ERROR(PolishBest(request, observer, answer));
+    PlanResult result = std::move(answer.searched[answer.best].result);
     result.alternatives = std::move(answer.alternatives);
     result.stats = answer.stats;
     result.lower_bound_s = answer.lower_bound_s;
-    TANGRAM_RETURN_IF_ERROR(Polish(request, answer.rules, observer, result));
     AddLimits(answer.left_out, result.notes);
     if (!result.plan.has_value()) {
       AddLimits(answer.left_out, answer.limits);
@@ -327,8 +335,38 @@ class PortfolioPlanner : public ClusterPlanner {
     return PolishResult(request, rules, observer, result);
   }
 
-  // Adds one result, and keeps the better plan; of equal ones the first in the
-  // order of `rank`. Returns the entry for the alternatives.
+  // Polishes the plans that may become the fastest by that.
+  absl::Status PolishBest(const PlanRequest& request, PlanObserver& observer,
+                          Answer& answer) const {
+    const double near_s =
+        answer.searched[answer.best].result.evaluation.iteration_time_s *
+        (1 + kWorthPolishing);
+    for (Searched& searched : answer.searched) {
+      PlanResult& result = searched.result;
+      if (!result.plan.has_value()) continue;
+      if (result.evaluation.iteration_time_s > near_s) continue;
+      TANGRAM_RETURN_IF_ERROR(
+          Polish(request, searched.rules, observer, result));
+      answer.alternatives[searched.rank].iteration_time_s =
+          result.evaluation.iteration_time_s;
+    }
+    FindBest(answer);
+    return absl::OkStatus();
+  }
+
+  // Finds the best result; of equal ones the first in the order of their ranks.
+  static void FindBest(Answer& answer) {
+    for (size_t i = 0; i < answer.searched.size(); ++i) {
+      const Searched& best = answer.searched[answer.best];
+      const Searched& other = answer.searched[i];
+      if (IsBetter(other.result, best.result) ||
+          (other.rank < best.rank && !IsBetter(best.result, other.result))) {
+        answer.best = i;
+      }
+    }
+  }
+
+  // Adds one result. Returns the entry for the alternatives.
   static PlanAlternative Take(PlanResult result, const PipelineRules& rules,
                               std::vector<std::string> parallelizers,
                               absl::string_view runtime, size_t rank,
@@ -342,14 +380,8 @@ class PortfolioPlanner : public ClusterPlanner {
       alternative.reason = absl::StrCat("no plan that takes less than ",
                                         FormatSeconds(rules.incumbent_s));
     }
-    const bool is_best =
-        !answer.best.has_value() || IsBetter(result, *answer.best) ||
-        (rank < answer.rank && !IsBetter(*answer.best, result));
-    if (is_best) {
-      answer.best = std::move(result);
-      answer.rules = rules;
-      answer.rank = rank;
-    }
+    answer.searched.push_back({std::move(result), rules, rank});
+    FindBest(answer);
     return alternative;
   }
 

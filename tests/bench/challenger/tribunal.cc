@@ -14,7 +14,9 @@ Tribunal::Tribunal(const Challenge& challenge)
     : challenge_(challenge),
       runs_(MakeSlice({0, challenge.request.model.num_layers()},
                       challenge.request.model.layers)
-                .runs) {}
+                .runs),
+      estimator_(challenge.request.model, challenge.request.cluster,
+                 challenge.request.training) {}
 
 std::optional<JudgedPlan> Tribunal::Judge(const PipelinePlan& candidate,
                                           double limit_s) {
@@ -30,7 +32,7 @@ std::optional<JudgedPlan> Tribunal::Judge(const PipelinePlan& candidate,
   }
   testing::SilentObserver observer;
   absl::StatusOr<std::optional<Evaluation>> judged =
-      JudgePlan(request, plan, observer);
+      JudgePlan(estimator_, plan, observer);
   ++num_played_;
   if (!judged.ok() || !judged->has_value()) return std::nullopt;
   if ((*judged)->iteration_time_s > limit_s) return std::nullopt;
@@ -59,10 +61,8 @@ bool Tribunal::MayRunOn(const PipelinePlan& plan) const {
   return WhyNotDevices(rules, challenge_.request.cluster, used).empty();
 }
 
-bool Tribunal::MayBeatLimit(const PipelinePlan& plan, double limit_s) const {
-  const PlanRequest& request = challenge_.request;
-  const absl::StatusOr<PlanOutline> outline =
-      OutlinePlan(request.model, request.cluster, request.training, plan);
+bool Tribunal::MayBeatLimit(const PipelinePlan& plan, double limit_s) {
+  const absl::StatusOr<PlanOutline> outline = OutlinePlan(estimator_, plan);
   return outline.ok() && outline->violations.empty() &&
          outline->least_s <= limit_s;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/domain/model_spec.h"
+#include "common/sim/stage_estimator.h"
 #include "tests/bench/challenger/anneal.h"
 #include "tests/bench/challenger/challenge.h"
 
@@ -25,10 +26,11 @@ class Tribunal {
  private:
   bool IsRunnable(const PipelinePlan& plan) const;
   bool MayRunOn(const PipelinePlan& plan) const;
-  bool MayBeatLimit(const PipelinePlan& plan, double limit_s) const;
+  bool MayBeatLimit(const PipelinePlan& plan, double limit_s);
 
   const Challenge& challenge_;
   const std::vector<LayerRun> runs_;
+  StageEstimator estimator_;
   int num_played_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "common/sim/evaluate_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "common/cost/stage_cost.h"
 #include "common/domain/model_slice.h"
 #include "common/sim/model_flops.h"
+#include "common/sim/stage_estimator.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/builders.h"
@@ -477,6 +479,61 @@ TEST(EvaluatePlanTest, NoFigureThatIsNotFiniteIsASuccess) {
                        HasSubstr("iteration_time_s: inf")));
 }
 
+absl::StatusOr<PlanOutline> Outline(const Inputs& in) {
+  StageEstimator estimator(in.model, in.cluster, in.training);
+  return OutlinePlan(estimator, in.plan);
+}
+
+// Every change of one field of a stage, back and forth.
+TEST(EvaluatePlanTest, CostsThatAreKnownAreThoseOfAFreshEvaluation) {
+  Inputs in;
+  in.training.global_batch_size = 32;
+  for (Node& node : in.cluster.nodes) {
+    node.device.host = {.bandwidth_bytes_per_s = 1e9, .memory_bytes = 1e12};
+  }
+  StageEstimator known(in.model, in.cluster, in.training);
+  const std::vector<std::function<void(PlacedStage&)>> changes = {
+      [](PlacedStage&) {},
+      [](PlacedStage& s) {
+        s.plan.parallelism = {.tp_degree = 2, .dp_degree = 2};
+      },
+      [](PlacedStage& s) {
+        s.plan.parallelism = {.cp_degree = 2, .dp_degree = 2};
+      },
+      [](PlacedStage& s) { s.plan.parallelism.zero_stage = 1; },
+      [](PlacedStage& s) {
+        s.plan.parallelism = {.tp_degree = 4, .sequence_parallel = true};
+      },
+      [](PlacedStage& s) { s.plan.parallelism = {.tp_degree = 4}; },
+      [](PlacedStage& s) {
+        s.plan.parallelism = {.tp_degree = 4, .tp_y_degree = 2};
+      },
+      [](PlacedStage& s) {
+        s.plan.recompute = {{1, 0}, {4, 2}, {1, 0}};
+      },
+      [](PlacedStage& s) { s.plan.offload.optimizer = 0.5; },
+      [](PlacedStage& s) { s.plan.offload.activations = 0.5; },
+      [](PlacedStage& s) { s.gpus = NodeGpus(1, 4); }};
+  const PipelinePlan start = {
+      .pipeline_microbatch_size = 16,
+      .stages = {StageOn(0, 6, {.dp_degree = 4}, NodeGpus(0, 4))}};
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& change : changes) {
+      for (const int microbatch : {8, 16}) {
+        in.plan = start;
+        in.plan.pipeline_microbatch_size = microbatch;
+        change(in.plan.stages[0]);
+        ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
+                             EvaluatePlan(known, in.plan));
+        const Evaluation fresh = in.Evaluate();
+        EXPECT_EQ(evaluation.iteration_time_s, fresh.iteration_time_s);
+        EXPECT_EQ(evaluation.stages[0].peak_bytes, fresh.stages[0].peak_bytes);
+        EXPECT_EQ(evaluation.stages[0].host_bytes, fresh.stages[0].host_bytes);
+      }
+    }
+  }
+}
+
 // Cuts in two, of equal and of unequal work, under all schedules.
 TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
   int num_tight = 0;
@@ -492,9 +549,7 @@ TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
                           StageOn(cut, 6, {.dp_degree = 4}, NodeGpus(1, 4))};
         in.cluster.nodes[0].device.memory_bytes = cut * 0.5e9;
         const Evaluation evaluation = in.Evaluate();
-        ASSERT_OK_AND_ASSIGN(
-            const PlanOutline outline,
-            OutlinePlan(in.model, in.cluster, in.training, in.plan));
+        ASSERT_OK_AND_ASSIGN(const PlanOutline outline, Outline(in));
         EXPECT_LE(outline.least_s, evaluation.iteration_time_s);
         EXPECT_GT(outline.least_s, 0);
         num_tight += outline.least_s > 0.7 * evaluation.iteration_time_s;
@@ -512,9 +567,8 @@ TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
 TEST(OutlinePlanTest, RefusesWhatValidatePlanRefuses) {
   Inputs in;
   in.plan.stages[0].gpus[0].node = 9;
-  EXPECT_THAT(OutlinePlan(in.model, in.cluster, in.training, in.plan),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("stages[0].gpus[0]")));
+  EXPECT_THAT(Outline(in), StatusIs(absl::StatusCode::kInvalidArgument,
+                                    HasSubstr("stages[0].gpus[0]")));
 }
 
 }  // namespace

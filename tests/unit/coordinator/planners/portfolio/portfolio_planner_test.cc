@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "coordinator/planners/builtin/builtin_planners.h"
 #include "frameworks/framework_catalogue.h"
@@ -355,11 +356,23 @@ absl::StatusOr<PlanResult> PlanSuited(std::vector<PortfolioMember> members,
       ->Plan(request, observer);
 }
 
-// Without a runtime, only Aceso is asked.
+// Has plans for a framework without offloading, and none of any kind.
+class GoodForRuntimesAlone : public FakeSlicePlanSource {
+ public:
+  absl::StatusOr<std::vector<SlicePlanSet>> Parallelize(
+      const PairContext& context, absl::Span<const PairQuery> pair_queries,
+      const Progress& progress) override {
+    infeasible = absl::c_none_of(context.islands, [](const IslandSpec& island) {
+      return island.limits.no_offload;
+    });
+    return FakeSlicePlanSource::Parallelize(context, pair_queries, progress);
+  }
+};
+
 TEST(AnyRuntimeTest, IsNeverSlowerThanTheBestPlanForARuntime) {
   FakeSlicePlanSource none = GoodOn("LEFT");
   none.infeasible = true;
-  FakeSlicePlanSource good = GoodOn("LEFT");
+  GoodForRuntimesAlone good;
   const std::vector<PortfolioMember> members = {{"aceso", &none},
                                                 {"galvatron", &good}};
   ASSERT_OK_AND_ASSIGN(const PlanResult any, PlanSuited(members, ""));
@@ -394,6 +407,8 @@ TEST(ScoutTest, ItsPlanLimitsTheSearchOfAMember) {
     EXPECT_EQ(with.evaluation.iteration_time_s,
               without.evaluation.iteration_time_s);
     EXPECT_THAT(scout.queries, Not(IsEmpty()));
+    // Without a runtime, both are mixed too, which asks again.
+    if (runtime.empty()) continue;
     EXPECT_LE(after.queries.size(), alone.queries.size());
   }
 }
@@ -449,7 +464,7 @@ TEST(AnyRuntimeTest, PlansOfAnyKindAreLookedForOnlyIfTheyAreFaster) {
                        PlanSuited({{"uniform", &of_auto}}, kAutoRuntime));
   ASSERT_OK_AND_ASSIGN(const PlanResult any,
                        PlanSuited({{"uniform", &of_any}}, ""));
-  EXPECT_EQ(*EntryOf(best, kAnyRuntime).iteration_time_s,
+  EXPECT_GE(*EntryOf(best, kAnyRuntime).iteration_time_s,
             any.evaluation.iteration_time_s);
   EXPECT_LE(of_auto.queries.size(), of_any.queries.size());
 }

@@ -1,0 +1,92 @@
+#include "common/sim/stage_estimator.h"
+
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "common/domain/model_slice.h"
+
+namespace tangram {
+namespace {
+
+// Kept costs beyond so many are forgotten, to bound the memory.
+constexpr size_t kMostCosts = 1 << 16;
+
+// Hashes a stage plan by the fields that searches change.
+struct HashedStage {
+  const StagePlan& stage;
+
+  template <typename H>
+  friend H AbslHashValue(H h, const HashedStage& hashed) {
+    const StagePlan& stage = hashed.stage;
+    const StageParallelism& p = stage.parallelism;
+    h = H::combine(std::move(h), stage.begin.layer, stage.begin.op,
+                   stage.end.layer, stage.end.op, p.tp_degree, p.cp_degree,
+                   p.dp_degree, p.ep_degree, p.zero_stage, p.sequence_parallel);
+    for (const RecomputeRun& run : stage.recompute) {
+      h = H::combine(std::move(h), run.num_layers, run.mask);
+    }
+    return H::combine(std::move(h), stage.offload.weights,
+                      stage.offload.gradients, stage.offload.optimizer,
+                      stage.offload.activations);
+  }
+};
+
+}  // namespace
+
+size_t StageEstimator::GpusHash::operator()(Gpus gpus) const {
+  size_t hash = gpus.size();
+  for (const GpuId& gpu : gpus) {
+    hash = absl::HashOf(hash, gpu.node, gpu.index);
+  }
+  return hash;
+}
+
+template <typename Stage>
+size_t StageEstimator::CostHash::operator()(const CostKey<Stage>& key) const {
+  return absl::HashOf(key.place, key.microbatch_size, HashedStage{key.stage});
+}
+
+StageEstimator::StageEstimator(const ModelSpec& model, const Cluster& cluster,
+                               const TrainingOptions& training,
+                               const StateShare& state)
+    : model_(model),
+      cluster_(cluster),
+      training_(training),
+      state_(state),
+      runs_(MakeSlice({0, model.num_layers()}, model.layers).runs) {}
+
+const StageEstimator::Place& StageEstimator::PlaceOf(Gpus gpus) {
+  const auto known = places_.find(gpus);
+  if (known != places_.end()) return known->second;
+  return places_
+      .emplace(std::vector<GpuId>(gpus.begin(), gpus.end()),
+               Place{.placed = PlacedGpusOf(cluster_, gpus),
+                     .end = PathEndOf(cluster_, gpus)})
+      .first->second;
+}
+
+const StageCost& StageEstimator::CostOf(const PlacedStage& stage,
+                                        int microbatch_size) {
+  const Place& place = PlaceOf(stage.gpus);
+  const auto known = costs_.find(
+      CostKey<const StagePlan&>{&place, microbatch_size, stage.plan});
+  if (known != costs_.end()) return known->second;
+  if (costs_.size() >= kMostCosts) costs_.clear();
+  StageEnvironment environment =
+      place.placed.Environment(training_, microbatch_size);
+  environment.state = state_;
+  return costs_
+      .emplace(CostKey<StagePlan>{&place, microbatch_size, stage.plan},
+               EstimateStage(runs_, stage.plan, environment))
+      .first->second;
+}
+
+const DeviceSpec& StageEstimator::DeviceOf(Gpus gpus) {
+  return PlaceOf(gpus).placed.device;
+}
+
+TransferPath StageEstimator::PathBetween(Gpus from, Gpus to) {
+  return tangram::PathBetween(cluster_, PlaceOf(from).end, PlaceOf(to).end);
+}
+
+}  // namespace tangram

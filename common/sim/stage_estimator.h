@@ -1,0 +1,97 @@
+#ifndef TANGRAM_COMMON_SIM_STAGE_ESTIMATOR_H_
+#define TANGRAM_COMMON_SIM_STAGE_ESTIMATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/node_hash_map.h"
+#include "absl/types/span.h"
+#include "common/cost/operator_cost.h"
+#include "common/cost/stage_cost.h"
+#include "common/domain/cluster.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/training_options.h"
+#include "common/sim/stage_placement.h"
+
+namespace tangram {
+
+// The costs of stages of one job, without mixed ones. Plans that a search tries
+// differ in few stages, so costs are kept: a known one takes the time of a
+// look-up. Keeps references to the model, the cluster and the training options.
+// Thread-compatible.
+class StageEstimator {
+ public:
+  StageEstimator(const ModelSpec& model, const Cluster& cluster,
+                 const TrainingOptions& training, const StateShare& state = {});
+
+  const ModelSpec& model() const { return model_; }
+  const Cluster& cluster() const { return cluster_; }
+  const TrainingOptions& training() const { return training_; }
+  const StateShare& state() const { return state_; }
+  // The runs of equal layers of the model.
+  int64_t num_runs() const { return static_cast<int64_t>(runs_.size()); }
+
+  // Returns the cost of a stage that passes ValidatePlan. The reference lives
+  // until the next call.
+  const StageCost& CostOf(const PlacedStage& stage, int microbatch_size);
+
+  // Returns the weakest device of the GPUs.
+  const DeviceSpec& DeviceOf(absl::Span<const GpuId> gpus);
+
+  // Returns the path of transfers between two stages.
+  TransferPath PathBetween(absl::Span<const GpuId> from,
+                           absl::Span<const GpuId> to);
+
+ private:
+  using Gpus = absl::Span<const GpuId>;
+  // GPUs of a stage, and what depends on them alone.
+  struct Place {
+    PlacedGpus placed;
+    PathEnd end;
+  };
+  // Hashes and compares keys of the maps without copying them.
+  struct GpusHash {
+    using is_transparent = void;
+    size_t operator()(Gpus gpus) const;
+  };
+  struct GpusEqual {
+    using is_transparent = void;
+    bool operator()(Gpus a, Gpus b) const { return a == b; }
+  };
+  template <typename Stage>
+  struct CostKey {
+    const Place* place;
+    int microbatch_size;
+    Stage stage;
+  };
+  struct CostHash {
+    using is_transparent = void;
+    template <typename Stage>
+    size_t operator()(const CostKey<Stage>& key) const;
+  };
+  struct CostEqual {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const CostKey<A>& a, const CostKey<B>& b) const {
+      return a.place == b.place && a.microbatch_size == b.microbatch_size &&
+             a.stage == b.stage;
+    }
+  };
+
+  const Place& PlaceOf(Gpus gpus);
+
+  const ModelSpec& model_;
+  const Cluster& cluster_;
+  const TrainingOptions& training_;
+  const StateShare state_;
+  const std::vector<LayerRun> runs_;
+  absl::node_hash_map<std::vector<GpuId>, Place, GpusHash, GpusEqual> places_;
+  absl::node_hash_map<CostKey<StagePlan>, StageCost, CostHash, CostEqual>
+      costs_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COMMON_SIM_STAGE_ESTIMATOR_H_

@@ -1,0 +1,85 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_POLISH_STAGE_TUNER_H_
+#define TANGRAM_COORDINATOR_PLANNERS_POLISH_STAGE_TUNER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/domain/model_spec.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/stage_plan.h"
+#include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
+#include "common/sim/stage_estimator.h"
+
+namespace tangram {
+
+// The time and the memory of a stage also depend on these.
+struct StageSetting {
+  int microbatch_size = 0;
+  int num_microbatches = 0;
+  int in_flight = 0;  // Microbatches that the stage holds.
+  // Time for a microbatch, and for the synchronisation and optimizer step,
+  // within which the stage delays nothing.
+  double free_pass_s = 0;
+  double free_tail_s = 0;
+};
+
+// Chooses how a stage fits in its memory for the least time: what it
+// recomputes, keeps on the host and shards. The time is what the stage adds to
+// an iteration of B microbatches, by f + b for a microbatch and a tail after
+// its last pass:
+//   B max(f + b, free_pass) + max(0, sync + optimizer - free_tail).
+// Layers, GPUs and degrees stay. Deterministic, thread-compatible.
+class StageTuner {
+ public:
+  // Stages may recompute what those of `plan` do, whole layers and attention
+  // cores, as far as the rules allow. All must outlive the tuner.
+  StageTuner(const PlanRequest& request, const PipelineRules& rules,
+             const PipelinePlan& plan, StageEstimator& estimator);
+
+  // Lets the stage recompute no more than it must. Its layers have at most
+  // three ways to recompute, in order from most to least. Returns false, and
+  // leaves the stage as it is, if it does not fit anyway.
+  bool FitRecompute(const StageSetting& setting, PlacedStage& stage);
+
+  // Likewise, and tries other shares of state and activations on the host, and
+  // other stages of ZeRO, one after another while that helps.
+  bool Tune(const StageSetting& setting, PlacedStage& stage);
+
+  // Returns the stages whose cost was looked up so far.
+  int64_t num_estimated() const { return num_estimated_; }
+
+ private:
+  // A way to recompute a layer: a mask for each run of equal layers.
+  using Choice = std::vector<OpMask>;
+
+  // The cost of a stage as it was tried.
+  struct Tried {
+    double seconds = 0;
+    bool fits = false;
+  };
+
+  void AddChoice(Choice choice);
+  std::vector<const Choice*> AllowedChoices(const StagePlan& stage) const;
+  bool IsAllowed(const StagePlan& stage) const;
+  // Lets the first `num_heavy` layers of the stage recompute by `heavy`, the
+  // next one by `odd` and the others by `light`.
+  void SetRecompute(int num_heavy, const Choice& heavy, const Choice& odd,
+                    const Choice& light, StagePlan& stage) const;
+  Tried Try(const StageSetting& setting, const PlacedStage& stage);
+  // Fit, and returns the seconds of the stage; infinite: it does not fit.
+  double Fit(const StageSetting& setting, PlacedStage& stage);
+  std::vector<StagePlan> Variations(const PlacedStage& placed);
+
+  const PlanRequest& request_;
+  const PipelineRules& rules_;
+  StageEstimator& estimator_;
+  const std::vector<LayerRun> runs_;
+  std::vector<int> run_of_layer_;
+  std::vector<Choice> choices_;
+  int64_t num_estimated_ = 0;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_POLISH_STAGE_TUNER_H_
