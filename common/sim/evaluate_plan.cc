@@ -46,10 +46,26 @@ void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
       TransferSeconds(bytes, estimator.PathBetween(next, here));
 }
 
+// Returns the memory of a microbatch between its backward pass and that of its
+// weight gradients, which need all that the backward pass recomputed.
+StageMemory MemoryBeforeWeightGradients(StageEstimator& estimator,
+                                        const PipelinePlan& plan, int s) {
+  PlacedStage stage = plan.stages[s];
+  stage.plan.recompute = {
+      {LayersTouched(stage.plan.begin, stage.plan.end), kRecomputeNone}};
+  return estimator.CostOf(stage, plan.pipeline_microbatch_size).memory;
+}
+
 // Sets the microbatches that the stages hold and the peak of each device:
-//   peak = Σ (static + in_flight · activation) over its stages + max transient.
+//   peak = Σ (static + activations) over its stages + max transient.
 // Only the largest transient counts, because a device runs one pass at a time.
-void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
+//
+// A stage that holds h microbatches keeps k bytes of each. If weight gradients
+// have passes of their own, which device d runs d microbatches later, the last
+// m = d + 1 of them wait for these with all u bytes that they recomputed:
+//   activations = k (h − m) + u m, m = min(d + 1, h); otherwise m = 0.
+void SetMemory(StageEstimator& estimator, const PipelinePlan& plan,
+               const PipelineShape& shape, absl::Span<const StageCost> costs,
                StopPoll& poll, Evaluation& evaluation) {
   std::vector<double> activation_bytes;
   for (const StageCost& cost : costs) {
@@ -61,14 +77,27 @@ void SetMemory(const PipelineShape& shape, absl::Span<const StageCost> costs,
   std::vector<StageMemory> devices(shape.num_devices);
   for (int s = 0; s < shape.num_stages(); ++s) {
     StageEvaluation& stage = evaluation.stages[s];
+    const StageMemory& kept = costs[s].memory;
+    const int d = s % shape.num_devices;
     stage.in_flight = held[s];
-    stage.activation_bytes = held[s] * costs[s].memory.activation_bytes;
-    StageMemory& device = devices[s % shape.num_devices];
+    stage.activation_bytes = held[s] * kept.activation_bytes;
+    double host_bytes = kept.HostBytes(held[s]);
+    if (shape.splits_backward()) {
+      const StageMemory all = MemoryBeforeWeightGradients(estimator, plan, s);
+      const int waiting = std::min(d + 1, held[s]);
+      stage.activation_bytes +=
+          waiting * (all.activation_bytes - kept.activation_bytes);
+      host_bytes +=
+          waiting * (all.host_activation_bytes - kept.host_activation_bytes);
+      // The activations include what was recomputed.
+      stage.transient_bytes = all.transient_bytes;
+    }
+    StageMemory& device = devices[d];
     device.static_bytes += stage.static_bytes;
     device.activation_bytes += stage.activation_bytes;
     device.transient_bytes =
         std::max(device.transient_bytes, stage.transient_bytes);
-    device.host_static_bytes += costs[s].memory.HostBytes(held[s]);
+    device.host_static_bytes += host_bytes;
   }
   for (int s = 0; s < shape.num_stages(); ++s) {
     const StageMemory& device = devices[s % shape.num_devices];
@@ -208,7 +237,7 @@ std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
     evaluation.stages.push_back(
         StaticEvaluation(costs.back(), times.back(), device));
   }
-  SetMemory(shape, costs, poll, evaluation);
+  SetMemory(estimator, plan, shape, costs, poll, evaluation);
   evaluation.measured_fraction = MeasuredFraction(plan, costs);
   return times;
 }

@@ -9,6 +9,7 @@
 #include "common/cost/operator_cost.h"
 #include "common/cost/stage_cost.h"
 #include "common/domain/model_slice.h"
+#include "common/domain/recompute_masks.h"
 #include "common/sim/model_flops.h"
 #include "common/sim/stage_estimator.h"
 #include "gmock/gmock.h"
@@ -410,6 +411,40 @@ TEST(EvaluatePlanTest, ZeroBubbleIsSoonerDoneAndHoldsNoMoreThanTheFirstStage) {
   EXPECT_EQ(zero_bubble.stages[0].peak_bytes, usual.stages[0].peak_bytes);
   EXPECT_EQ(zero_bubble.stages[1].in_flight, usual.stages[0].in_flight);
   EXPECT_DOUBLE_EQ(zero_bubble.stages[0].busy_s, usual.stages[0].busy_s);
+}
+
+// Device 0 puts gradients of weights off for no microbatch, device 1 for one.
+TEST(EvaluatePlanTest, ZeroBubbleKeepsWhatWasRecomputedForWeightGradients) {
+  Inputs in;
+  in.plan.schedule = PipelineSchedule::kZeroBubbleH1;
+  const Evaluation all = in.Evaluate();
+  for (PlacedStage& stage : in.plan.stages) {
+    const LayerSpec& layer = in.model.layers[1];
+    const OpMask whole = WholeLayerMask(layer);
+    const bool is_first = stage.plan.begin.layer == 0;
+    stage.plan.recompute = {{1, is_first ? kRecomputeNone : whole},
+                            {1, whole},
+                            {1, is_first ? whole : kRecomputeNone}};
+  }
+  const Evaluation recomputed = in.Evaluate();
+  in.plan.schedule = PipelineSchedule::kOneFOneB;
+  const Evaluation whole_passes = in.Evaluate();
+  for (int s = 0; s < 2; ++s) {
+    SCOPED_TRACE(s);
+    const int held = recomputed.stages[s].in_flight;
+    EXPECT_EQ(held, 2);
+    const int waiting = s + 1;
+    const double kept = whole_passes.stages[s].activation_bytes /
+                        whole_passes.stages[s].in_flight;
+    const double unrecomputed = all.stages[s].activation_bytes / held;
+    ASSERT_GT(unrecomputed, 2 * kept);
+    EXPECT_DOUBLE_EQ(recomputed.stages[s].activation_bytes,
+                     kept * (held - waiting) + unrecomputed * waiting);
+    EXPECT_EQ(recomputed.stages[s].transient_bytes,
+              all.stages[s].transient_bytes);
+    EXPECT_GT(recomputed.stages[s].peak_bytes,
+              whole_passes.stages[s].peak_bytes);
+  }
 }
 
 TEST(EvaluatePlanTest, FillsTheTimelineUpToTheEnd) {
