@@ -1,11 +1,13 @@
 #include "coordinator/planners/judge/judged_planner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
@@ -76,7 +78,8 @@ class Judge {
       : request_(request),
         options_(options),
         observer_(observer),
-        kept_(options.min_island_gain) {}
+        kept_(options.refine ? std::max(options.min_island_gain, kWorthRefining)
+                             : options.min_island_gain) {}
 
   // Adds a proposal, and a refusal of it to `refusals` if it cannot run.
   void Add(Proposal proposal, int index, std::vector<Refusal>& refusals) {
@@ -101,6 +104,22 @@ class Judge {
                                  .evaluation = std::move(evaluation)});
     }
     judgement_.proposals.push_back(judged);
+  }
+
+  // Refines the plans that are kept, if that is wanted.
+  absl::Status Refine() {
+    if (!options_.refine) return absl::OkStatus();
+    for (auto& [islands, kept] : kept_.plans()) {
+      PlanResult result{.plan = std::move(kept.proposal.plan),
+                        .evaluation = std::move(kept.evaluation)};
+      TANGRAM_RETURN_IF_ERROR(options_.refine(request_, observer_, result));
+      kept.proposal.plan = *std::move(result.plan);
+      kept.evaluation = std::move(result.evaluation);
+      kept.notes = std::move(result.notes);
+      judgement_.proposals[kept.index].iteration_time_s =
+          kept.evaluation.iteration_time_s;
+    }
+    return absl::OkStatus();
   }
 
   // Picks the answer, if any proposal fits.
@@ -133,6 +152,7 @@ class Judge {
     if (!chosen.proposal.note.empty()) {
       result.notes.push_back(std::move(chosen.proposal.note));
     }
+    absl::c_move(chosen.notes, std::back_inserter(result.notes));
     result.plan = std::move(chosen.proposal.plan);
     result.evaluation = std::move(chosen.evaluation);
   }
@@ -204,6 +224,7 @@ class JudgedPlanner : public ClusterPlanner {
                              planner_->Start(request, observer));
     Judge judge(request, options_, observer);
     TANGRAM_RETURN_IF_ERROR(JudgeAll(*search, observer, judge));
+    TANGRAM_RETURN_IF_ERROR(judge.Refine());
     judge.Choose();
     TANGRAM_ASSIGN_OR_RETURN(PlanFindings findings,
                              search->Conclude(judge.judgement()));
@@ -212,7 +233,9 @@ class JudgedPlanner : public ClusterPlanner {
     PlanResult result{.stats = findings.stats};
     if (judge.any_fits()) {
       judge.Fill(result);
-      result.lower_bound_s = findings.lower_bound_s;
+      // A refined plan may be faster than all that was proposed.
+      result.lower_bound_s =
+          std::min(findings.lower_bound_s, result.evaluation.iteration_time_s);
     } else {
       result.infeasible = WhyNone(judge, findings);
       result.limits = LimitsMet(judge, findings);

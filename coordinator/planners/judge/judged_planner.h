@@ -1,8 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_JUDGE_JUDGED_PLANNER_H_
 #define TANGRAM_COORDINATOR_PLANNERS_JUDGE_JUDGED_PLANNER_H_
 
+#include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
 #include "common/planner/planner.h"
@@ -15,7 +17,15 @@ struct JudgeOptions {
   // Their `fit` makes the plan that the runtime runs. The judge scores this
   // plan.
   PipelineRules rules;
+  // Makes the plan of a result faster. It is applied to the fastest plan of
+  // every set of islands that takes at most kWorthRefining more than the best.
+  // So one more island still never makes the answer slower, unless that gains
+  // more. The only error is kCancelled. Empty: plans stay as proposed.
+  std::function<absl::Status(const PlanRequest&, PlanObserver&, PlanResult&)>
+      refine;
 };
+
+inline constexpr double kWorthRefining = 0.25;
 
 // Returns `planner` with a judge of its proposals. This is the one place that
 // judges whole plans. It fits each proposal to the runtime, validates it

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "common/base/infinity.h"
 #include "common/planner/planner.h"
@@ -15,6 +17,7 @@ struct KeptPlan {
   int index = 0;  // Into Judgement::proposals.
   Proposal proposal;
   Evaluation evaluation;
+  std::vector<std::string> notes;  // How it was refined.
 };
 
 // Keeps the plans that ChooseIslands can still choose, and drops all others. A
@@ -36,6 +39,8 @@ class KeptPlans {
 
   // b_min·(1 + min_gain) in seconds; infinite without plans.
   double limit_s() const { return least_s_ * (1 + min_gain_); }
+  // The plans that are kept, by their islands. They may become faster.
+  std::map<uint32_t, KeptPlan>& plans() { return fastest_; }
   int size() const { return static_cast<int>(fastest_.size()); }
 
  private:

@@ -80,17 +80,10 @@ class PortfolioPlanner : public ClusterPlanner {
   }
 
  private:
-  // One search and its result.
-  struct Searched {
-    PlanResult result;
-    PipelineRules rules;
-    size_t rank = 0;  // Index of its entry in `alternatives`.
-  };
-
   // The results so far.
   struct Answer {
-    std::vector<Searched> searched;
-    size_t best = 0;  // Index of the best result.
+    std::optional<PlanResult> best;
+    size_t rank = 0;  // Index of its entry in `alternatives`.
     std::vector<PlanAlternative> alternatives;
     PlanningStats stats;
     double incumbent_s = kInfinity;  // No other plan is of use.
@@ -98,10 +91,8 @@ class PortfolioPlanner : public ClusterPlanner {
 
     // Returns the time of plans that no further search need look for.
     double IncumbentToBeat() const {
-      return searched.empty()
-                 ? incumbent_s
-                 : std::min(incumbent_s,
-                            IncumbentSeconds(searched[best].result));
+      return best.has_value() ? std::min(incumbent_s, IncumbentSeconds(*best))
+                              : incumbent_s;
     }
     std::vector<std::string> limits;  // All limits of alternatives without one.
     std::vector<std::string> left_out;  // Members that are in no mix.
@@ -270,16 +261,12 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
                              Asked(suitable));
     if (members.size() == 1) {
-      TANGRAM_ASSIGN_OR_RETURN(
-          PlanResult result,
-          PlanOne(*members.front().source, request, observer, incumbent_s));
-      TANGRAM_RETURN_IF_ERROR(Polish(request, {}, observer, result));
-      return result;
+      return PlanOne(*members.front().source, request, observer, incumbent_s);
     }
     Answer answer{.incumbent_s = incumbent_s};
     TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> mixable,
                              PlanAlone(members, request, observer, answer));
-    if (answer.searched.empty()) {
+    if (!answer.best.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat("parallelizer: no member knows the model: ",
                        answer.alternatives.front().reason));
@@ -287,8 +274,7 @@ class PortfolioPlanner : public ClusterPlanner {
     if (mixable.size() > 1 && choice_.planner->features.mixes_parallelizers) {
       TANGRAM_RETURN_IF_ERROR(PlanMixes(mixable, request, observer, answer));
     }
-    TANGRAM_RETURN_IF_ERROR(PolishBest(request, observer, answer));
-    PlanResult result = std::move(answer.searched[answer.best].result);
+    PlanResult result = *std::move(answer.best);
     result.alternatives = std::move(answer.alternatives);
     result.stats = answer.stats;
     result.lower_bound_s = answer.lower_bound_s;
@@ -328,45 +314,8 @@ class PortfolioPlanner : public ClusterPlanner {
     return result;
   }
 
-  // Polishes a plan that `rules` led to, if that is wanted.
-  absl::Status Polish(const PlanRequest& request, const PipelineRules& rules,
-                      PlanObserver& observer, PlanResult& result) const {
-    if (!choice_.search.polish) return absl::OkStatus();
-    return PolishResult(request, rules, observer, result);
-  }
-
-  // Polishes the plans that may become the fastest by that.
-  absl::Status PolishBest(const PlanRequest& request, PlanObserver& observer,
-                          Answer& answer) const {
-    const double near_s =
-        answer.searched[answer.best].result.evaluation.iteration_time_s *
-        (1 + kWorthPolishing);
-    for (Searched& searched : answer.searched) {
-      PlanResult& result = searched.result;
-      if (!result.plan.has_value()) continue;
-      if (result.evaluation.iteration_time_s > near_s) continue;
-      TANGRAM_RETURN_IF_ERROR(
-          Polish(request, searched.rules, observer, result));
-      answer.alternatives[searched.rank].iteration_time_s =
-          result.evaluation.iteration_time_s;
-    }
-    FindBest(answer);
-    return absl::OkStatus();
-  }
-
-  // Finds the best result; of equal ones the first in the order of their ranks.
-  static void FindBest(Answer& answer) {
-    for (size_t i = 0; i < answer.searched.size(); ++i) {
-      const Searched& best = answer.searched[answer.best];
-      const Searched& other = answer.searched[i];
-      if (IsBetter(other.result, best.result) ||
-          (other.rank < best.rank && !IsBetter(best.result, other.result))) {
-        answer.best = i;
-      }
-    }
-  }
-
-  // Adds one result. Returns the entry for the alternatives.
+  // Adds one result, and keeps the better plan; of equal ones the first in the
+  // order of `rank`. Returns the entry for the alternatives.
   static PlanAlternative Take(PlanResult result, const PipelineRules& rules,
                               std::vector<std::string> parallelizers,
                               absl::string_view runtime, size_t rank,
@@ -380,8 +329,13 @@ class PortfolioPlanner : public ClusterPlanner {
       alternative.reason = absl::StrCat("no plan that takes less than ",
                                         FormatSeconds(rules.incumbent_s));
     }
-    answer.searched.push_back({std::move(result), rules, rank});
-    FindBest(answer);
+    const bool is_best =
+        !answer.best.has_value() || IsBetter(result, *answer.best) ||
+        (rank < answer.rank && !IsBetter(*answer.best, result));
+    if (is_best) {
+      answer.best = std::move(result);
+      answer.rank = rank;
+    }
     return alternative;
   }
 
@@ -467,9 +421,16 @@ class PortfolioPlanner : public ClusterPlanner {
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     const PlannerChoice& choice, SlicePlanSource& source,
     const PipelineRules& rules) {
-  return CreateJudgedPlanner(
-      choice.Create(source, rules),
-      {.min_island_gain = choice.search.min_island_gain, .rules = rules});
+  JudgeOptions options{.min_island_gain = choice.search.min_island_gain,
+                       .rules = rules};
+  // Plans for a runtime are polished once its searches are done.
+  if (choice.search.polish && !rules.fit) {
+    options.refine = [rules](const PlanRequest& request, PlanObserver& observer,
+                             PlanResult& result) {
+      return PolishResult(request, rules, observer, result);
+    };
+  }
+  return CreateJudgedPlanner(choice.Create(source, rules), options);
 }
 
 std::unique_ptr<ClusterPlanner> CreatePortfolioPlanner(

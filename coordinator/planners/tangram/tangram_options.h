@@ -39,7 +39,7 @@ struct TangramOptions {
   double min_island_gain = 0.02;
   // Moves borders and recomputation of the chosen plan where that makes it
   // faster (PolishPlan).
-  bool polish = false;
+  bool polish = true;
 };
 
 }  // namespace tangram

@@ -134,6 +134,46 @@ TEST(JudgedPlannerTest, TheFasterProposalWinsWhateverThePlannerPredicts) {
   EXPECT_EQ(script.chosen, 1);
 }
 
+TEST(JudgedPlannerTest, PlansOnOtherIslandsAreRefinedToo) {
+  const PlanRequest request = TwoGpus(1e15);
+  Script script{.calls = {{{.plan = CutAfter(3)}, {.plan = WholeModel()}}}};
+  std::vector<double> refined_s;
+  PipelinePlan near = CutAfter(4);
+  const auto refine = [&](const PlanRequest&, PlanObserver&,
+                          PlanResult& result) {
+    refined_s.push_back(result.evaluation.iteration_time_s);
+    if (result.plan == CutAfter(3)) return absl::OkStatus();
+    result.evaluation.iteration_time_s /= 1000;
+    result.notes.push_back("refined");
+    return absl::OkStatus();
+  };
+  // One GPU takes about twice as long, which is too far behind.
+  ASSERT_OK_AND_ASSIGN(PlanResult result,
+                       PlanScript(request, script, {.refine = refine}));
+  EXPECT_EQ(result.plan, CutAfter(3));
+  EXPECT_EQ(refined_s.size(), 1);
+
+  near.stages[0].island = 2;
+  refined_s.clear();
+  script = {.calls = {{{.plan = CutAfter(3)}, {.plan = near}}}};
+  ASSERT_OK_AND_ASSIGN(result, PlanScript(request, script, {.refine = refine}));
+  EXPECT_EQ(refined_s.size(), 2);
+  EXPECT_EQ(result.plan, near);
+  EXPECT_EQ(script.chosen, 1);
+  EXPECT_THAT(result.notes, ElementsAre("refined"));
+  EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);
+  ASSERT_EQ(result.runners_up.size(), 1);
+  EXPECT_GT(result.runners_up[0].iteration_time_s,
+            result.evaluation.iteration_time_s);
+
+  const auto stop = [](const PlanRequest&, PlanObserver&, PlanResult&) {
+    return absl::CancelledError("planning stopped");
+  };
+  script = {.calls = {{{.plan = CutAfter(3)}}}};
+  EXPECT_THAT(PlanScript(request, script, {.refine = stop}).status(),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+}
+
 TEST(JudgedPlannerTest, NotesSayWhichGpusOfThePlanEmulateThePrecision) {
   PlanRequest request = TwoGpus(1e15);
   request.training.precision = Precision::kBf16;
