@@ -98,7 +98,8 @@ class PlanSearch {
   virtual absl::StatusOr<std::vector<Proposal>> Propose(
       absl::Span<const Refusal> refused) = 0;
 
-  // Called after a proposal fitted, again and again until it returns none.
+  // Called after a proposal fitted, again and again until it returns none, and
+  // then perhaps so once more with a higher limit.
   // `refused` are refusals of the last proposals, of Propose or Improve.
   // Returns proposals that may take less than `limit_s` seconds and may be the
   // fastest on their set of islands. Others change no answer. A planner that

@@ -77,6 +77,19 @@ TEST_P(PlannerPropertyTest, AddingAnIslandNeverMakesItSlower) {
   }
 }
 
+// Polishing may make fewer islands nearly as fast, which are then chosen.
+TEST_P(PlannerPropertyTest, PolishingNeverMakesItSlower) {
+  for (uint32_t seed = 0; seed < NumSeeds(); ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const PlanRequest request = TestRequest(RandomGroups(rng));
+    const TangramOptions plain = {.polish = false};
+    const double plain_s = Plan(request, plain).evaluation.iteration_time_s;
+    EXPECT_LE(Plan(request).evaluation.iteration_time_s,
+              plain_s * (1 + plain.min_island_gain));
+  }
+}
+
 TEST_P(PlannerPropertyTest, DoublingComputeNeverSlowsThePlan) {
   for (uint32_t seed = 0; seed < NumSeeds(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

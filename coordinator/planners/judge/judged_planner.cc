@@ -135,8 +135,12 @@ class Judge {
   // True: the observer stopped the last evaluation.
   bool stopped() const { return stopped_; }
   bool any_fits() const { return kept_.size() > 0; }
-  // Slower proposals cannot be chosen.
-  double limit_s() const { return kept_.limit_s(); }
+  // Slower proposals cannot be chosen unless they are refined.
+  double limit_s() const {
+    return kept_.least_s() * (1 + options_.min_island_gain);
+  }
+  // Slower proposals are not kept.
+  double kept_limit_s() const { return kept_.limit_s(); }
   int num_judged() const {
     return static_cast<int>(judgement_.proposals.size());
   }
@@ -273,12 +277,18 @@ class JudgedPlanner : public ClusterPlanner {
       TANGRAM_RETURN_IF_ERROR(
           JudgeRound(std::move(proposals), observer, judge, refusals));
     }
-    while (judge.num_judged() < kMaxJudged) {
-      TANGRAM_ASSIGN_OR_RETURN(std::vector<Proposal> proposals,
-                               search.Improve(judge.limit_s(), refusals));
-      if (proposals.empty()) return absl::OkStatus();
-      TANGRAM_RETURN_IF_ERROR(
-          JudgeRound(std::move(proposals), observer, judge, refusals));
+    // First those that may be chosen as they are. The search for more takes in
+    // more slice plans and may stop at its limits.
+    for (const bool kept : {false, true}) {
+      while (judge.num_judged() < kMaxJudged) {
+        const double limit_s = kept ? judge.kept_limit_s() : judge.limit_s();
+        TANGRAM_ASSIGN_OR_RETURN(std::vector<Proposal> proposals,
+                                 search.Improve(limit_s, refusals));
+        if (proposals.empty()) break;
+        TANGRAM_RETURN_IF_ERROR(
+            JudgeRound(std::move(proposals), observer, judge, refusals));
+      }
+      if (judge.kept_limit_s() <= judge.limit_s()) break;
     }
     return absl::OkStatus();
   }

@@ -37,7 +37,9 @@ class KeptPlans {
   // Returns the plan that ChooseIslands chose. It must be kept.
   KeptPlan Take(int index);
 
-  // b_min·(1 + min_gain) in seconds; infinite without plans.
+  // b_min in seconds; infinite without plans.
+  double least_s() const { return least_s_; }
+  // b_min·(1 + min_gain), likewise.
   double limit_s() const { return least_s_ * (1 + min_gain_); }
   // The plans that are kept, by their islands. They may become faster.
   std::map<uint32_t, KeptPlan>& plans() { return fastest_; }

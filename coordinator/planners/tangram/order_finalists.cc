@@ -26,6 +26,8 @@ double BusiestSeconds(const std::vector<StageTimes>& stages,
 }  // namespace
 
 absl::StatusOr<std::optional<Finalist>> OrderFinalists::Next(double limit_s) {
+  if (order_ != nullptr && limit_s > limit_s_ && is_exact()) BeginAgain();
+  limit_s_ = limit_s;
   if (order_ == nullptr) TANGRAM_RETURN_IF_ERROR(Build(limit_s));
   if (!is_exact_) return std::nullopt;
   TANGRAM_ASSIGN_OR_RETURN(
@@ -45,6 +47,16 @@ absl::StatusOr<std::optional<Finalist>> OrderFinalists::Next(double limit_s) {
   return finalist;
 }
 
+void OrderFinalists::BeginAgain() {
+  began_again_ = true;
+  is_exact_ = true;
+  order_.reset();
+  sources_.clear();
+  slices_.clear();
+  num_slices_ = 0;
+  num_stages_ = 0;
+}
+
 absl::Status OrderFinalists::Build(double limit_s) {
   std::vector<PlayedProblem> problems;
   for (int m = 0; m < static_cast<int>(space_.microbatch_sizes.size()); ++m) {
@@ -55,6 +67,7 @@ absl::Status OrderFinalists::Build(double limit_s) {
     if (!is_exact_) break;
   }
   order_ = std::make_unique<PlayedOrder>(std::move(problems), limit_s);
+  for (const uint32_t islands : settled_) order_->Settle(islands);
   return absl::OkStatus();
 }
 

@@ -29,17 +29,22 @@ class OrderFinalists {
                  SliceTimes& times, PlanObserver& observer)
       : space_(space), search_(search), times_(times), observer_(observer) {}
 
-  // Returns the next composition that takes less than `limit_s`, which must not
-  // rise from call to call. Empty: none is left, or is_exact() is false.
-  // Errors: kCancelled.
+  // Returns the next composition that takes less than `limit_s`. If that is
+  // more than in the call before, the search begins again, with more slice
+  // plans. Then a limit that ends it leaves is_exact() as it is. Empty: none is
+  // left, or is_exact() is false. Errors: kCancelled.
   absl::StatusOr<std::optional<Finalist>> Next(double limit_s);
 
   // No more compositions on exactly these islands (a bit each) are wanted.
-  void Settle(uint32_t islands) { order_->Settle(islands); }
+  void Settle(uint32_t islands) {
+    settled_.push_back(islands);
+    order_->Settle(islands);
+  }
 
   // False once a limit ended the search. Then a faster composition may exist.
   bool is_exact() const {
-    return is_exact_ && (order_ == nullptr || order_->is_exact());
+    return began_again_ ||
+           (is_exact_ && (order_ == nullptr || order_->is_exact()));
   }
 
  private:
@@ -52,6 +57,7 @@ class OrderFinalists {
   bool IsTooLarge() const {
     return num_slices_ > kMaxPlayedSlices || num_stages_ > kMaxPlayedStages;
   }
+  void BeginAgain();
   absl::Status Build(double limit_s);
   absl::StatusOr<PlayedProblem> ProblemOf(int microbatch, double limit_s);
   void AddPlans(const PairId& pair, int island, double limit_s,
@@ -66,6 +72,9 @@ class OrderFinalists {
   std::unique_ptr<PlayedOrder> order_;
   size_t num_slices_ = 0;
   size_t num_stages_ = 0;
+  std::vector<uint32_t> settled_;
+  double limit_s_ = 0;        // In the last call.
+  bool began_again_ = false;  // The search to the first limit was exact.
   bool is_exact_ = true;
 };
 
