@@ -53,7 +53,8 @@ struct Checker {
         {.training = context.training,
          .pipeline_microbatch_size = query.pipeline_microbatch_size,
          .trailing_stages = query.trailing_stages,
-         .max_search_steps = query.max_search_steps},
+         .max_search_steps = query.max_search_steps,
+         .limit_s = query.limit_s},
         adapter);
   }
 

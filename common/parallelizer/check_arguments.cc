@@ -224,6 +224,10 @@ absl::Status CheckParallelizeOptions(const ParallelizeOptions& options,
     return FieldError(absl::StrCat(field, ".max_search_steps"),
                       options.max_search_steps, "0 or a positive integer");
   }
+  if (!(options.limit_s > 0)) {  // Also if it is NaN.
+    return FieldError(absl::StrCat(field, ".limit_s"), options.limit_s,
+                      "a positive number of seconds");
+  }
   return absl::OkStatus();
 }
 

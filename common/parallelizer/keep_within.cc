@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/infinity.h"
+#include "common/domain/closed_form.h"
 
 namespace tangram {
 namespace {
@@ -57,6 +59,19 @@ int KeepWithin(const StageLimits& limits, SlicePlanSet& answer) {
     answer.infeasible = Infeasible{.reason = why};
   }
   return static_cast<int>(dropped);
+}
+
+void KeepUseful(const ParallelizeOptions& options, SlicePlanSet& answer) {
+  if (options.limit_s == kInfinity || answer.plans.empty()) return;
+  const int num_microbatches =
+      options.training.global_batch_size / options.pipeline_microbatch_size;
+  SettleCoverage(options.trailing_stages, answer);
+  std::erase_if(answer.plans, [&](const SlicePlan& plan) {
+    return ClosedFormSeconds(plan.latency_s(), plan.slowest_stage_s(),
+                             num_microbatches) > options.limit_s;
+  });
+  if (answer.plans.empty())
+    answer.infeasible = Infeasible{.reason = kNotFastEnough};
 }
 
 int SettleWithin(const StageLimits& limits, int asked_trailing_stages,

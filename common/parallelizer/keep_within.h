@@ -24,6 +24,14 @@ void SettleCoverage(int asked_trailing_stages, SlicePlanSet& answer);
 // of them was outside.
 int KeepWithin(const StageLimits& limits, SlicePlanSet& answer);
 
+// The reason of answers without plans that take at most
+// ParallelizeOptions::limit_s.
+inline constexpr char kNotFastEnough[] = "no plan is fast enough to be of use";
+
+// Drops plans that take longer than options.limit_s, after it has settled the
+// coverage. The plans need not be checked.
+void KeepUseful(const ParallelizeOptions& options, SlicePlanSet& answer);
+
 // Does both for an answer of a parallelizer that does not know limits, or not
 // all of them. Without limits, does nothing.
 int SettleWithin(const StageLimits& limits, int asked_trailing_stages,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/infinity.h"
 #include "common/domain/island.h"
 #include "common/domain/model_slice.h"
 #include "common/domain/model_spec.h"
@@ -71,6 +72,10 @@ struct ParallelizeOptions {
   // Search effort in the adapter's own steps. The result depends on it, not on
   // time. 0: the adapter's default.
   int64_t max_search_steps = 0;
+
+  // A time in seconds above which plans are of no use. Plans of the slice may
+  // be left out if their closed form (ClosedFormSeconds) exceeds it.
+  double limit_s = kInfinity;
 
   // Stops a search that takes too long or was cancelled. Polled from time to
   // time. A stopped search returns the plans found so far, marked truncated.

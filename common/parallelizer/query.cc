@@ -58,6 +58,7 @@ struct Caller {
          .pipeline_microbatch_size = query.pipeline_microbatch_size,
          .trailing_stages = query.trailing_stages,
          .max_search_steps = query.max_search_steps,
+         .limit_s = query.limit_s,
          .should_stop = should_stop});
   }
 };

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/infinity.h"
 #include "common/parallelizer/parallelizer.h"
 
 namespace tangram {
@@ -29,6 +30,7 @@ struct PairQuery {
   int pipeline_microbatch_size = 1;
   int trailing_stages = 0;
   int64_t max_search_steps = 0;
+  double limit_s = kInfinity;
 };
 
 // The data that the queries of one batch refer to, sent once per batch.

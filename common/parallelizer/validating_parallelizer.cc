@@ -10,6 +10,7 @@
 #include "common/parallelizer/check_answer.h"
 #include "common/parallelizer/check_answers.h"
 #include "common/parallelizer/check_arguments.h"
+#include "common/parallelizer/keep_within.h"
 
 namespace tangram {
 namespace {
@@ -80,6 +81,7 @@ class ValidatingParallelizer : public Parallelizer {
     TANGRAM_RETURN_IF_ERROR(CheckParallelizeOptions(options, "options"));
     TANGRAM_ASSIGN_OR_RETURN(SlicePlanSet answer,
                              wrapped_->Parallelize(slice, island, options));
+    KeepUseful(options, answer);
     absl::Status status = CheckPlans(answer, slice, island, options, name());
     if (status.ok()) status = CheckFeatures(answer, features());
     if (status.ok()) return answer;

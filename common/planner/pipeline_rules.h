@@ -40,6 +40,9 @@ struct PipelineRules {
   // The closed form of a plan that is already known. The search skips slower
   // plans.
   double incumbent_s = kInfinity;
+  // Plans that take this fraction longer than the best are of use too, as they
+  // may be made faster.
+  double worth_refining = 0;
   // Whether the search looks on for plans slower than its first, up to the
   // incumbent, if these are all refused.
   bool persists = true;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/wire/cluster_wire.h"
 #include "common/wire/field_checks.h"
@@ -90,6 +91,7 @@ v1::PairQuery ToProto(const PairQuery& query) {
   message.set_pipeline_microbatch_size(query.pipeline_microbatch_size);
   message.set_trailing_stages(query.trailing_stages);
   message.set_max_search_steps(query.max_search_steps);
+  if (query.limit_s < kInfinity) message.set_limit_s(query.limit_s);
   return message;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/field_error.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/digest/sha256.h"
 #include "common/wire/field_checks.h"
@@ -145,7 +146,8 @@ absl::StatusOr<Query> DecodeQuery(const v1::Lease& lease) {
           .island = query.island(),
           .pipeline_microbatch_size = query.pipeline_microbatch_size(),
           .trailing_stages = query.trailing_stages(),
-          .max_search_steps = query.max_search_steps()};
+          .max_search_steps = query.max_search_steps(),
+          .limit_s = query.limit_s() == 0 ? kInfinity : query.limit_s()};
     }
     case v1::Lease::QUERY_NOT_SET:
       break;

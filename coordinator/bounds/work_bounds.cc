@@ -134,17 +134,22 @@ double WorkBounds::PrefixSeconds(int num_prefix, uint32_t usable) const {
 // atoms on the other islands, and o', r' the bounds of their latencies:
 //
 //   J ≥ (o' + r') + (B − 1) · max(o, r).
+double WorkBounds::RestLatencySeconds(AtomRange range, int island) const {
+  if (range.size() == num_atoms_) return 0;
+  const uint32_t others = all_islands_ & ~(uint32_t{1} << island);
+  return std::max(RestLatencySeconds(RestOf(mean_work_, range), others),
+                  RestOf(least_latency_[island], range));
+}
+
 double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
   const double own_s = SliceSeconds(range, island);
   double rest_s = 0;
-  double rest_latency_s = 0;
   if (range.size() < num_atoms_) {
     const double rest = RestOf(mean_work_, range);
     const uint32_t others = all_islands_ & ~(uint32_t{1} << island);
     const double least_s = RestOf(least_latency_[island], range);
     rest_s =
         std::max(RestSeconds(rest, others), least_s / RestOf(stages_, range));
-    rest_latency_s = std::max(RestLatencySeconds(rest, others), least_s);
   }
   const double slowest_s = std::max(own_s, rest_s);
   // One microbatch would multiply an infinite time by zero, which bounds
@@ -154,8 +159,8 @@ double WorkBounds::PairIterationSeconds(AtomRange range, int island) const {
   const double own_latency_s =
       std::max(SumOf(work_[island], range) / own.most_stage_gpus,
                SumOf(latency_[island], range));
-  return ClosedFormSeconds(own_latency_s + rest_latency_s, slowest_s,
-                           num_microbatches_);
+  return ClosedFormSeconds(own_latency_s + RestLatencySeconds(range, island),
+                           slowest_s, num_microbatches_);
 }
 
 // With t the bound of the slowest stage of the whole model on all islands, and

@@ -70,6 +70,10 @@ class WorkBounds {
   // Infinite if there is no such pipeline.
   double PairIterationSeconds(AtomRange range, int island) const;
 
+  // Returns a lower bound in seconds on the latency of the atoms that are not
+  // in `range`, on the other islands.
+  double RestLatencySeconds(AtomRange range, int island) const;
+
   // Returns a lower bound in seconds on the iteration time of any pipeline.
   double IterationSeconds() const;
 

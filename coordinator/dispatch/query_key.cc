@@ -1,5 +1,6 @@
 #include "coordinator/dispatch/query_key.h"
 
+#include <bit>
 #include <utility>
 #include <variant>
 
@@ -10,7 +11,7 @@ namespace {
 
 // The version of the bytes of a question. Change it whenever they change:
 // answers that are stored under other bytes are then no longer found.
-constexpr absl::string_view kQuestionFormat = "tangram question 1";
+constexpr absl::string_view kQuestionFormat = "tangram question 2";
 
 std::vector<Digest> IdsOf(absl::Span<const ModelSlice> slices) {
   Sha256 sha256;
@@ -93,11 +94,12 @@ struct ContentWriter {
   }
   void operator()(const PairQuery& query) {
     const auto& [slice, island, pipeline_microbatch_size, trailing_stages,
-                 max_search_steps] = query;
+                 max_search_steps, limit_s] = query;
     AppendPlace(slice, island);
     AppendCanonical(bytes, pipeline_microbatch_size);
     AppendCanonical(bytes, trailing_stages);
     AppendCanonical(bytes, max_search_steps);
+    AppendCanonical(bytes, std::bit_cast<int64_t>(limit_s));
   }
 
   void AppendPlace(int slice, int island) {

@@ -220,6 +220,30 @@ TEST_P(ParallelizerConformanceTest, CoveredTrailingStagesBringNothingNew) {
   }
 }
 
+// A limit on the time of plans leaves out only what it says.
+TEST_P(ParallelizerConformanceTest, LimitKeepsTheFastestPlan) {
+  for (Query& query : Queries()) {
+    SCOPED_TRACE(query.name);
+    const auto least_seconds = [&query](const SlicePlanSet& answer) {
+      double least_s = kInfinity;
+      for (const SlicePlan& plan : answer.plans) {
+        least_s = std::min(least_s, ClosedFormOf(query, plan));
+      }
+      return least_s;
+    };
+    const double least_s = least_seconds(Ask(query));
+    if (least_s == kInfinity) continue;
+    for (const double share : {1.0, 1.1, 1.5}) {
+      query.options.limit_s = least_s * share;
+      EXPECT_LE(least_seconds(Ask(query)), least_s);
+    }
+    query.options.limit_s = least_s / 2;
+    const SlicePlanSet none = Ask(query);
+    EXPECT_GE(least_seconds(none), least_s);
+    EXPECT_EQ(none.plans.empty(), none.infeasible.has_value());
+  }
+}
+
 TEST_P(ParallelizerConformanceTest, SameQuestionHasTheSameAnswer) {
   for (const Query& query : Queries()) {
     SCOPED_TRACE(query.name);

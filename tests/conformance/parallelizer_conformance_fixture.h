@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "common/base/infinity.h"
 #include "common/cost/stage_cost.h"
+#include "common/domain/closed_form.h"
 #include "common/parallelizer/parallelizer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -99,6 +101,12 @@ class ParallelizerConformanceTest
       end->tied_embeddings = true;
     }
     return model;
+  }
+
+  static double ClosedFormOf(const Query& query, const SlicePlan& plan) {
+    return ClosedFormSeconds(plan.latency_s(), plan.slowest_stage_s(),
+                             query.options.training.global_batch_size /
+                                 query.options.pipeline_microbatch_size);
   }
 
   // Slices with and without embedding and head, one node and several, ample

@@ -1,5 +1,7 @@
 #include "tests/testing/fake_slice_plan_source.h"
 
+#include "common/parallelizer/keep_within.h"
+
 namespace tangram::testing {
 
 absl::StatusOr<std::vector<ModelSlice>> FakeSlicePlanSource::SliceModel(
@@ -61,6 +63,11 @@ absl::StatusOr<std::vector<SlicePlanSet>> FakeSlicePlanSource::Parallelize(
                      .backward_s = seconds / 2}},
          .max_trailing_stages = bears(query.trailing_stages),
          .made_by = "fake"});
+    KeepUseful({.training = context.training,
+                .pipeline_microbatch_size = query.pipeline_microbatch_size,
+                .trailing_stages = query.trailing_stages,
+                .limit_s = query.limit_s},
+               answer);
   }
   progress(static_cast<int>(pair_queries.size()),
            static_cast<int>(pair_queries.size()));

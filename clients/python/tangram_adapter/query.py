@@ -1,5 +1,7 @@
 """The question that an adapter answers."""
 
+import math
+
 from tangram_adapter.messages import model_pb2
 
 
@@ -23,6 +25,9 @@ class Query:
                                  // self.microbatch)
         self.trailing_stages = request.query.trailing_stages
         self.max_search_steps = request.query.max_search_steps
+        # Slower plans are dropped: the sum of the stages' times and, for each
+        # microbatch but the first, the slowest stage.
+        self.limit_s = request.query.limit_s or math.inf
         self._estimates = {
             (e.layer_type, e.tp_degree, e.dp_degree): e
             for e in request.estimates.layers}

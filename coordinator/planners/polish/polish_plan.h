@@ -14,18 +14,22 @@ struct PolishedPlan {
   Evaluation evaluation;  // It has no violations.
 };
 
-// Makes a plan faster by small changes, each of them simulated: borders between
-// stages move, and stages recompute more or less. GPUs, degrees and the number
-// of stages stay. A composition is the best of whole slice plans by the closed
-// form. It knows neither borders inside other slices nor overlapped transfers.
+// How far from the plan to look: small changes alone, or large ones too.
+enum class Reach { kNear, kFar };
+
+// Makes a plan faster. A composition is the best of whole slice plans by the
+// closed form. It knows neither borders inside other slices nor overlapped
+// transfers, and a slice plan is the best of its slice alone.
 //
-// A hill climb: the stages are taken from the slowest to the fastest, and the
-// first change that helps is kept, until none does or the effort is spent.
+// Near, small changes lead uphill (PlanClimber). Far, so do they after each of
+// several leaps (LeapsFrom), from the best plans so far and from some that are
+// a little slower, until no leap helps or the effort is spent.
+//
 // `start` must fit and be legal for `rules`; so is the result, which is never
 // slower. Plans with mixed or virtual stages are returned as they are.
 // Deterministic. The only error is kCancelled, once the observer asks to stop.
 absl::StatusOr<PolishedPlan> PolishPlan(const PlanRequest& request,
-                                        const PipelineRules& rules,
+                                        const PipelineRules& rules, Reach reach,
                                         PolishedPlan start,
                                         PlanObserver& observer);
 

@@ -10,14 +10,15 @@
 namespace tangram {
 
 absl::Status PolishResult(const PlanRequest& request,
-                          const PipelineRules& rules, PlanObserver& observer,
-                          PlanResult& result) {
+                          const PipelineRules& rules, Reach reach,
+                          PlanObserver& observer, PlanResult& result) {
   if (!result.plan.has_value()) return absl::OkStatus();
   observer.OnPhase(PlanPhase::kEvaluation);
   const double before_s = result.evaluation.iteration_time_s;
   TANGRAM_ASSIGN_OR_RETURN(
       PolishedPlan polished,
-      PolishPlan(request, rules, {*result.plan, result.evaluation}, observer));
+      PolishPlan(request, rules, reach, {*result.plan, result.evaluation},
+                 observer));
   result.plan = std::move(polished.plan);
   result.evaluation = std::move(polished.evaluation);
   const double after_s = result.evaluation.iteration_time_s;
@@ -26,7 +27,8 @@ absl::Status PolishResult(const PlanRequest& request,
   // A polished plan need not be a composition of slice plans.
   result.lower_bound_s = std::min(result.lower_bound_s, after_s);
   result.notes.push_back(absl::StrFormat(
-      "polished by small changes that the evaluation confirms: %.1f %% faster",
+      "polished by %s changes that the evaluation confirms: %.1f %% faster",
+      reach == Reach::kNear ? "small" : "large and small",
       100 * (before_s / after_s - 1)));
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
+#include "coordinator/planners/polish/polish_plan.h"
 
 namespace tangram {
 
@@ -14,8 +15,8 @@ inline constexpr double kWorthPolishing = 0.12;
 // Polishes the plan of a result (PolishPlan), if it has one. `rules` are those
 // of the search that found it. The only error is kCancelled.
 absl::Status PolishResult(const PlanRequest& request,
-                          const PipelineRules& rules, PlanObserver& observer,
-                          PlanResult& result);
+                          const PipelineRules& rules, Reach reach,
+                          PlanObserver& observer, PlanResult& result);
 
 }  // namespace tangram
 

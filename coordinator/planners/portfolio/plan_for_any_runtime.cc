@@ -29,13 +29,13 @@
 namespace tangram {
 namespace {
 
-// Runtimes whose plans take longer than the best by more than this fraction are
-// not searched again with the mix of all members. It seldom brings 2 %.
-constexpr double kSearchedAgain = 0.05;
+// The plan of the scout is enough for runtimes for which it takes longer than
+// the best scouted by more than this fraction. The parallelizers of a runtime
+// bring up to a quarter, where memory is scarce.
+constexpr double kFarBehind = 0.3;
 
-// Others than these are not searched again at all: one parallelizer hardly ever
-// brings so much, as a fraction, beyond those that suit the runtime best.
-constexpr double kFarBehind = 0.15;
+// Tells cheaply what plans of any kind would bring.
+constexpr absl::string_view kHinter = "mist";
 
 std::vector<std::string> NamesOf(absl::Span<const PortfolioMember> members) {
   std::vector<std::string> names;
@@ -59,6 +59,10 @@ bool Includes(absl::Span<const PortfolioMember> all,
 // the best plan for a runtime limits the search, which takes less time then.
 enum class Freely { kFirst, kLast };
 
+// The parallelizers that plan for a runtime: those that suit it by default,
+// which say best what is missing if nothing fits, or all that suit it.
+enum class Members { kDefault, kAll };
+
 class Search {
  public:
   Search(const AnyRuntimeSearch& parts, const PlanRequest& request,
@@ -70,38 +74,15 @@ class Search {
     if (freely == Freely::kFirst) {
       TANGRAM_RETURN_IF_ERROR(PlanFreelyWith(Everyone()));
     }
-    const std::vector<const PlanningRuntime*> all = parts_.runtimes.All();
-    std::vector<size_t> others;
-    for (size_t i = 0; i < all.size(); ++i) {
-      alternatives_.push_back({.runtime = std::string(all[i]->name())});
-      TANGRAM_ASSIGN_OR_RETURN(const bool suits, TrySuited(*all[i], i));
-      if (!suits) others.push_back(i);
+    TANGRAM_RETURN_IF_ERROR(Scout());
+    const bool is_scouted = LeastScouted() < kInfinity;
+    TANGRAM_RETURN_IF_ERROR(
+        SearchRuntimes(is_scouted ? Members::kAll : Members::kDefault));
+    if (freely == Freely::kLast) TANGRAM_RETURN_IF_ERROR(Hint());
+    if (!best_.has_value() && !is_scouted && of_any_kind_.plan.has_value()) {
+      TANGRAM_RETURN_IF_ERROR(SearchRuntimes(Members::kAll));
     }
-    // Members that make plans for other runtimes seldom make good ones here,
-    // and search long for them.
-    const bool needs_others = !best_.has_value();
-    for (const size_t i : others) {
-      TANGRAM_RETURN_IF_ERROR(TryUnsuited(*all[i], needs_others, i));
-    }
-    // The fastest first, as what they find limits the searches of others.
-    std::vector<Tried> again = tried_;
-    absl::c_stable_sort(again, [this](const Tried& a, const Tried& b) {
-      return SecondsOf(a) < SecondsOf(b);
-    });
-    for (const Tried& tried : again) {
-      TANGRAM_RETURN_IF_ERROR(TryOtherMembers(tried));
-    }
-    TANGRAM_RETURN_IF_ERROR(PlayAsAsked());
-    if (freely == Freely::kLast) {
-      TANGRAM_RETURN_IF_ERROR(
-          PlanFreelyWith(parts_.runtimes.FreeParallelizers(request_.model)));
-    }
-    if (!best_.has_value()) {
-      if (!of_any_kind_.plan.has_value() && freely == Freely::kLast) {
-        TANGRAM_RETURN_IF_ERROR(AskEveryone());
-      }
-      return not_offered_;
-    }
+    if (!best_.has_value()) return not_offered_;
     TakeForAnyKind();
     return absl::OkStatus();
   }
@@ -128,23 +109,49 @@ class Search {
   }
 
  private:
-  // A runtime that was searched, and the members that were asked.
+  // A runtime, its search, and the index of its entry.
   struct Tried {
     const PlanningRuntime* runtime;
-    std::vector<PortfolioMember> members;
-    size_t alternative;  // Index of its entry.
+    RuntimeSearch search;
+    size_t alternative;
+    bool is_finished = false;
   };
 
-  double SecondsOf(const Tried& tried) const {
-    return *alternatives_[tried.alternative].iteration_time_s;
+  // Lets the scout try every runtime. Those for which it finds the fastest
+  // plans go first, as what they find limits the searches of the others.
+  absl::Status Scout() {
+    for (const PlanningRuntime* runtime : parts_.runtimes.All()) {
+      tried_.push_back(
+          {runtime, RuntimeSearch(*runtime, parts_.choice, request_, observer_),
+           alternatives_.size()});
+      alternatives_.push_back({.runtime = std::string(runtime->name())});
+      if (parts_.scout == nullptr) continue;
+      TANGRAM_RETURN_IF_ERROR(tried_.back().search.Scout(*parts_.scout));
+    }
+    absl::c_stable_sort(tried_, [](const Tried& a, const Tried& b) {
+      return a.search.scouted_s() < b.search.scouted_s();
+    });
+    return absl::OkStatus();
   }
 
-  // Returns whether the best plan of the runtime takes longer than the best of
-  // all by more than this fraction.
-  bool IsBehind(const Tried& tried, double fraction) const {
-    return SecondsOf(tried) >
-           best_->evaluation.iteration_time_s * (1 + fraction);
+  // Searches plans of every runtime. Those that take too long by the scout keep
+  // its plan.
+  absl::Status SearchRuntimes(Members members) {
+    std::vector<Tried*> others;
+    for (Tried& tried : tried_) {
+      TANGRAM_ASSIGN_OR_RETURN(const bool suits, TrySuited(tried, members));
+      if (!suits) others.push_back(&tried);
+    }
+    // Members that make plans for other runtimes seldom make good ones here,
+    // and search long for them.
+    const bool needs_others = !best_.has_value();
+    for (Tried* const tried : others) {
+      TANGRAM_RETURN_IF_ERROR(TryUnsuited(*tried, needs_others));
+    }
+    return PlayAsAsked();
   }
+
+  double LeastScouted() const { return tried_.front().search.scouted_s(); }
 
   // Returns the time, in seconds, of plans that may become the fastest by
   // polishing.
@@ -232,32 +239,35 @@ class Search {
                           });
   }
 
-  // Plans for the runtime with the members that suit it, as if the request had
-  // named the runtime. Returns false if members were named and none suits.
-  absl::StatusOr<bool> TrySuited(const PlanningRuntime& runtime,
-                                 size_t alternative) {
-    const auto members = parts_.asked(runtime.Parallelizers(request_.model));
+  // Plans for the runtime with the members that suit it. Returns false if
+  // members were named and none suits.
+  absl::StatusOr<bool> TrySuited(Tried& tried, Members which) {
+    const auto members = parts_.asked(
+        which == Members::kAll ? tried.runtime->AllParallelizers()
+                               : tried.runtime->Parallelizers(request_.model));
     if (!members.ok()) {
-      alternatives_[alternative].reason =
+      alternatives_[tried.alternative].reason =
           std::string(members.status().message());
       return true;
     }
-    std::vector<PortfolioMember> suited = Suited(*members, runtime);
+    std::vector<PortfolioMember> suited = Suited(*members, *tried.runtime);
     if (suited.empty()) return false;
-    TANGRAM_RETURN_IF_ERROR(Try(runtime, std::move(suited), alternative));
+    const double scouted_s = tried.search.scouted_s();
+    if (scouted_s < kInfinity &&
+        scouted_s > LeastScouted() * (1 + kFarBehind)) {
+      suited.clear();
+    }
+    TANGRAM_RETURN_IF_ERROR(Try(tried, suited));
     return true;
   }
 
   // Plans for the runtime with members that do not suit it, if that is needed.
-  absl::Status TryUnsuited(const PlanningRuntime& runtime, bool is_needed,
-                           size_t alternative) {
+  absl::Status TryUnsuited(Tried& tried, bool is_needed) {
     TANGRAM_ASSIGN_OR_RETURN(
-        std::vector<PortfolioMember> members,
-        parts_.asked(runtime.Parallelizers(request_.model)));
-    if (is_needed) {
-      return Try(runtime, std::move(members), alternative);
-    }
-    alternatives_[alternative].reason = absl::StrCat(
+        const std::vector<PortfolioMember> members,
+        parts_.asked(tried.runtime->Parallelizers(request_.model)));
+    if (is_needed) return Try(tried, members);
+    alternatives_[tried.alternative].reason = absl::StrCat(
         absl::StrJoin(NamesOf(members), ", "),
         members.size() == 1 ? " makes" : " make",
         " plans for other frameworks; --runtime NAME searches one with ",
@@ -266,15 +276,23 @@ class Search {
     return absl::OkStatus();
   }
 
-  absl::Status Try(const PlanningRuntime& runtime,
-                   std::vector<PortfolioMember> members, size_t index) {
-    PlanAlternative& alternative = alternatives_[index];
+  // Plans for the runtime with the scout and these members. If there is a
+  // scout, they look for plans that come close to the best so far.
+  absl::Status Try(Tried& tried, const std::vector<PortfolioMember>& members) {
+    PlanAlternative& alternative = alternatives_[tried.alternative];
     alternative.parallelizers = NamesOf(members);
+    const bool is_limited = parts_.scout != nullptr && best_.has_value();
+    const double incumbent_s =
+        is_limited ? IncumbentSeconds(*best_) : kInfinity;
+    if (tried.is_finished) {
+      tried.search =
+          RuntimeSearch(*tried.runtime, parts_.choice, request_, observer_);
+    }
+    tried.is_finished = true;
     absl::StatusOr<PlanResult> result =
-        PlanForRuntime({.members = members,
-                        .scout = parts_.scout,
-                        .worth_polishing_s = WorthPolishing()},
-                       parts_.choice, runtime, request_, observer_);
+        tried.search.Finish({.members = members,
+                             .incumbent_s = incumbent_s,
+                             .worth_polishing_s = WorthPolishing()});
     if (absl::IsUnimplemented(result.status())) {
       alternative.reason = std::string(result.status().message());
       return absl::OkStatus();
@@ -282,62 +300,35 @@ class Search {
     TANGRAM_RETURN_IF_ERROR(result.status());
     AddStats(result->stats, stats_);
     if (!result->plan.has_value()) {
-      alternative.reason = WhyNone(*result);
+      if (!alternative.reason.empty()) return absl::OkStatus();
+      alternative.reason = is_limited
+                               ? absl::StrCat("no plan that takes less than ",
+                                              FormatSeconds(incumbent_s))
+                               : WhyNone(*result);
       KeepClosest(result->infeasible, closest_);
       return absl::OkStatus();
     }
+    alternative.reason.clear();
     alternative.iteration_time_s = result->evaluation.iteration_time_s;
     for (std::string& maker : MakersOf(*result->plan)) {  // Perhaps the scout.
       if (!absl::c_linear_search(alternative.parallelizers, maker)) {
         alternative.parallelizers.push_back(std::move(maker));
       }
     }
-    tried_.push_back({.runtime = &runtime,
-                      .members = std::move(members),
-                      .alternative = index});
-    Keep(*std::move(result), runtime);
-    return absl::OkStatus();
-  }
-
-  // Searches the runtime once more, with each member alone and with all that
-  // suit it. Whole plans are rounded after a search, so neither is always
-  // better than the other.
-  absl::Status TryOtherMembers(const Tried& tried) {
-    if (IsBehind(tried, kFarBehind)) return absl::OkStatus();
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<PortfolioMember> members,
-                             parts_.asked(tried.runtime->AllParallelizers()));
-    members = Suited(members, *tried.runtime);
-    for (const PortfolioMember& member : members) {
-      if (tried.members.size() == 1 && Includes(tried.members, {member})) {
-        continue;
-      }
-      TANGRAM_RETURN_IF_ERROR(TryFaster(tried, {member}));
-    }
-    if (Includes(tried.members, members)) return absl::OkStatus();
-    if (IsBehind(tried, kSearchedAgain)) return absl::OkStatus();
-    return TryFaster(tried, members);
-  }
-
-  // Looks for a plan that is faster than the best so far.
-  absl::Status TryFaster(const Tried& tried,
-                         const std::vector<PortfolioMember>& members) {
-    absl::StatusOr<PlanResult> result =
-        PlanForRuntime({.members = members,
-                        .incumbent_s = IncumbentSeconds(*best_),
-                        .worth_polishing_s = WorthPolishing()},
-                       parts_.choice, *tried.runtime, request_, observer_);
-    // A member that does not know the model.
-    if (absl::IsUnimplemented(result.status())) return absl::OkStatus();
-    TANGRAM_RETURN_IF_ERROR(result.status());
-    AddStats(result->stats, stats_);
-    if (!result->plan.has_value() || !IsBetter(*result, *best_)) {
-      return absl::OkStatus();
-    }
-    PlanAlternative& alternative = alternatives_[tried.alternative];
-    alternative.parallelizers = NamesOf(members);
-    alternative.iteration_time_s = result->evaluation.iteration_time_s;
     Keep(*std::move(result), *tried.runtime);
     return absl::OkStatus();
+  }
+
+  // Looks for plans of any kind that are faster than the best for a runtime, or
+  // for any at all if there is none.
+  absl::Status Hint() {
+    std::vector<std::string> hinters = {std::string(kHinter)};
+    if (!best_.has_value() || !parts_.asked(hinters).ok()) {
+      hinters = parts_.runtimes.FreeParallelizers(request_.model);
+    }
+    TANGRAM_RETURN_IF_ERROR(PlanFreelyWith(hinters));
+    const bool some_plan = best_.has_value() || of_any_kind_.plan.has_value();
+    return some_plan ? absl::OkStatus() : AskEveryone();
   }
 
   // Keeps the better plan; of equally fast ones the first, but rather for a
@@ -479,7 +470,7 @@ class Search {
   PlanResult of_any_kind_;
   absl::Status not_offered_;  // Why nobody plans without a runtime.
   std::vector<PlanAlternative> alternatives_;
-  std::vector<Tried> tried_;  // Runtimes with a plan.
+  std::vector<Tried> tried_;  // All runtimes, those scouted fastest first.
   std::optional<PlanResult> best_;
   const PlanningRuntime* runtime_ = nullptr;  // The runtime of `best_`.
   // The reason that came closest, of runtimes without a plan.

@@ -33,11 +33,10 @@ struct AnyRuntimeSearch {
       plan_freely;
 };
 
-// Returns the fastest plan that at least one runtime can run. The runtimes are
-// searched one by one, each as if it had been asked for (PlanForRuntime), so
-// the answer is never slower than that for any of them. Then each is searched
-// for plans faster than the best so far, with each parallelizer alone that it
-// runs, and with all of them. Ties go to the first in the catalogue.
+// Returns the fastest plan that at least one runtime can run. The scout tries
+// every runtime. Then each for which it found a plan nearly as fast as the best
+// is searched by all parallelizers that suit it, for plans faster than the best
+// so far. Ties go to the runtime for which the scout was the fastest.
 //
 // PlanResult::alternatives has one entry for each runtime, and a last one,
 // kAnyRuntime, for plans of any kind, which are looked for last and only if

@@ -57,68 +57,127 @@ std::vector<std::optional<CollectiveLibrary>> LibrariesOf(
   return {all.begin(), all.end()};
 }
 
-// Plans for one runtime, with the training options that it supports.
-class RuntimeSearch {
+// The most plans that are polished for one runtime.
+constexpr size_t kMostPolished = 4;
+
+// Notes each difference between what `asked` asks for and what `runtime` does.
+// `planned` is the request with the options with which it trains.
+void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
+                const PlanRequest& planned, PlanResult& result) {
+  std::vector<std::string> losses;
+  if (planned.training != asked.training) {
+    result.training = planned.training;
+    losses = runtime.TrainingLosses(asked.training);
+  }
+  if (result.plan.has_value()) {
+    AddLimits(runtime.FrameworkLosses(planned, *result.plan), losses);
+  }
+  for (const std::string& loss : losses) {
+    result.notes.push_back(
+        absl::StrCat("runtime ", runtime.name(), ": ", loss));
+  }
+}
+
+}  // namespace
+
+class RuntimeSearch::Parts {
  public:
-  RuntimeSearch(const RuntimeMembers& asked, const PlanningRuntime& runtime,
-                const PlannerChoice& choice, const PlanRequest& request,
-                PlanObserver& observer)
-      : asked_(asked),
-        runtime_(runtime),
+  Parts(const PlanningRuntime& runtime, const PlannerChoice& choice,
+        const PlanRequest& request, PlanObserver& observer)
+      : runtime_(runtime),
         choice_(choice),
+        asked_request_(request),
         request_(request),
         observer_(observer) {
     request_.training = runtime.Train(request.training);
   }
 
-  const PlanRequest& request() const { return request_; }
-
-  absl::StatusOr<PlanResult> Run() {
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<Island> islands,
-                             choice_.Create(*asked_.members.front().source, {})
-                                 ->Islands(request_, observer_));
-    const absl::Status refusal = CheckRuntime(runtime_, request_);
-    if (!refusal.ok()) {
-      return PlanResult{
-          .islands = std::move(islands),
-          .infeasible = Infeasible{.reason = absl::StrCat(runtime_.name(), ": ",
-                                                          refusal.message())}};
+  // Lets the scout try first, and moves forward what it found good plans for.
+  // A good plan limits all later searches.
+  absl::Status Scout(SlicePlanSource& scout) {
+    TANGRAM_RETURN_IF_ERROR(Begin(scout));
+    if (!refusal_.ok() || !scout.SliceModel(request_.model).ok()) {
+      return absl::OkStatus();
     }
-    TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
-                             Mixable(asked_.members, request_.model));
-    const auto libraries = LibrariesOf(request_.cluster);
-    const std::vector<RuntimeVariant> variants = Variants(islands);
-    std::vector<Attempt> attempts;
-    for (const std::optional<CollectiveLibrary>& library : libraries) {
-      for (const RuntimeVariant& variant : variants) {
-        attempts.push_back({variant, library});
+    for (Attempt& attempt : attempts_) {
+      PipelineRules rules = RulesOf(attempt);
+      rules.persists = false;
+      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, scout));
+      if (!result.plan.has_value()) continue;
+      attempt.scouted_s = result.evaluation.iteration_time_s;
+      Keep(attempt, std::move(result));
+    }
+    absl::c_stable_sort(attempts_, [](const Attempt& a, const Attempt& b) {
+      return a.scouted_s < b.scouted_s;
+    });
+    return absl::OkStatus();
+  }
+
+  double scouted_s() const {
+    return HasPlan() ? best().evaluation.iteration_time_s : kInfinity;
+  }
+
+  absl::Status Begin(SlicePlanSource& source) {
+    if (has_begun_) return absl::OkStatus();
+    has_begun_ = true;
+    TANGRAM_ASSIGN_OR_RETURN(
+        islands_, choice_.Create(source, {})->Islands(request_, observer_));
+    refusal_ = CheckRuntime(runtime_, request_);
+    if (!refusal_.ok()) return absl::OkStatus();
+    libraries_ = LibrariesOf(request_.cluster);
+    variants_ = Variants(islands_);
+    for (const std::optional<CollectiveLibrary>& library : libraries_) {
+      for (const RuntimeVariant& variant : variants_) {
+        attempts_.push_back({variant, library});
       }
     }
-    TANGRAM_RETURN_IF_ERROR(Scout(mixable, attempts));
-    AddLimits(mixable.left_out(), limits_);
-    TANGRAM_RETURN_IF_ERROR(TryAll(mixable, attempts));
-    PlanResult result = *std::move(best_);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<PlanResult> Finish(const RuntimeMembers& asked) {
+    if (!asked.members.empty()) {
+      TANGRAM_RETURN_IF_ERROR(Begin(*asked.members.front().source));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Search(asked));
+    NoteLosses(runtime_, asked_request_, request_, result);
+    return result;
+  }
+
+ private:
+  absl::StatusOr<PlanResult> Search(const RuntimeMembers& asked) {
+    if (!refusal_.ok()) {
+      return PlanResult{
+          .islands = std::move(islands_),
+          .infeasible = Infeasible{.reason = absl::StrCat(runtime_.name(), ": ",
+                                                          refusal_.message())}};
+    }
+    incumbent_s_ = asked.incumbent_s;
+    std::vector<std::string> left_out;
+    if (!asked.members.empty()) {
+      TANGRAM_ASSIGN_OR_RETURN(const MixableMembers mixable,
+                               Mixable(asked.members, request_.model));
+      left_out = mixable.left_out();
+      AddLimits(left_out, limits_);
+      TANGRAM_RETURN_IF_ERROR(TryAll(mixable));
+    }
+    TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
+                             Polished(asked.worth_polishing_s));
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
-    if (choice_.search.polish &&
-        result.evaluation.iteration_time_s <= asked_.worth_polishing_s) {
-      TANGRAM_RETURN_IF_ERROR(
-          PolishResult(request_, best_rules_, observer_, result));
-    }
     if (!result.plan.has_value()) {
       result.infeasible = std::move(closest_);
       result.limits = std::move(limits_);
     }
-    AddLimits(mixable.left_out(), result.notes);
+    AddLimits(left_out, result.notes);
     result.notes.push_back(
-        absl::StrCat("runtime ", runtime_.name(), ": ", variants.size(),
-                     variants.size() == 1 ? " search"
-                                          : " searches, one for each value "
-                                            "of what its stages share"));
-    if (libraries.size() > 1) {
+        absl::StrCat("runtime ", runtime_.name(), ": ", variants_.size(),
+                     variants_.size() == 1 ? " search"
+                                           : " searches, one for each value "
+                                             "of what its stages share"));
+    if (libraries_.size() > 1) {
       result.notes.push_back(absl::StrCat(
           "runtime ", runtime_.name(), ": planned for the GPUs of ",
-          absl::StrJoin(libraries, ", of ",
+          absl::StrJoin(libraries_, ", of ",
                         [](std::string* out, const auto& library) {
                           absl::StrAppend(out, CollectiveLibraryName(*library));
                         }),
@@ -127,7 +186,6 @@ class RuntimeSearch {
     return result;
   }
 
- private:
   // One search.
   struct Attempt {
     RuntimeVariant variant;
@@ -136,39 +194,13 @@ class RuntimeSearch {
     double scouted_s = kInfinity;  // The scout's plan, if it was the best.
   };
 
-  // Lets the scout try first, and moves forward what it found good plans for.
-  // A good plan limits all later searches.
-  absl::Status Scout(const MixableMembers& mixable,
-                     std::vector<Attempt>& attempts) {
-    const std::vector<PortfolioMember>& members = mixable.members();
-    const bool is_alone =
-        members.size() == 1 && members.front().source == asked_.scout;
-    if (asked_.scout == nullptr || is_alone || attempts.size() == 1 ||
-        !asked_.scout->SliceModel(request_.model).ok()) {
-      return absl::OkStatus();
-    }
-    for (Attempt& attempt : attempts) {
-      PipelineRules rules = RulesOf(attempt);
-      rules.persists = false;
-      TANGRAM_ASSIGN_OR_RETURN(PlanResult result, Try(rules, *asked_.scout));
-      if (!result.plan.has_value()) continue;
-      attempt.scouted_s = result.evaluation.iteration_time_s;
-      Keep(attempt, std::move(result));
-    }
-    absl::c_stable_sort(attempts, [](const Attempt& a, const Attempt& b) {
-      return a.scouted_s < b.scouted_s;
-    });
-    return absl::OkStatus();
-  }
-
-  absl::Status TryAll(const MixableMembers& mixable,
-                      absl::Span<const Attempt> attempts) {
+  absl::Status TryAll(const MixableMembers& mixable) {
     std::vector<SlicePlanSource*> sources;
     for (const PortfolioMember& member : mixable.members()) {
       sources.push_back(member.source);
     }
     const auto source = CreateMixedSource(sources);
-    for (const Attempt& attempt : attempts) {
+    for (const Attempt& attempt : attempts_) {
       TANGRAM_ASSIGN_OR_RETURN(PlanResult result,
                                Try(RulesOf(attempt), *source));
       KeepLeastBound(result, lower_bound_s_);
@@ -220,12 +252,12 @@ class RuntimeSearch {
               return runtime_.Fit(request, plan);
             },
         .accepts_gpus = runtime_.AcceptsGpus(),
-        .incumbent_s = asked_.incumbent_s};
-    if (best_.has_value() && best_->plan.has_value()) {
+        .incumbent_s = incumbent_s_};
+    if (HasPlan()) {
       // Fit changes plans, so the plan that runs may be slower than composed.
       rules.incumbent_s = std::min(
           rules.incumbent_s,
-          std::max(best_->closed_form_s, best_->evaluation.iteration_time_s));
+          std::max(best().closed_form_s, best().evaluation.iteration_time_s));
     }
     return rules;
   }
@@ -240,45 +272,73 @@ class RuntimeSearch {
     return result;
   }
 
-  // Keeps the better plan.
+  // A result and the rules of the search that found it.
+  struct Kept {
+    PipelineRules rules;
+    PlanResult result;
+  };
+
+  // Keeps the best result, and those that polishing may make the best.
   void Keep(const Attempt& attempt, PlanResult result) {
-    if (best_.has_value() && !IsBetter(result, *best_)) return;
-    best_rules_ = RulesOf(attempt);
-    best_ = std::move(result);
+    const auto place = absl::c_upper_bound(
+        kept_, result, [](const PlanResult& added, const Kept& other) {
+          return IsBetter(added, other.result);
+        });
+    kept_.insert(place, {RulesOf(attempt), std::move(result)});
+    while (kept_.size() > 1 && !IsWorthKeeping(kept_.back().result)) {
+      kept_.pop_back();
+    }
+    if (kept_.size() > kMostPolished) kept_.resize(kMostPolished);
   }
 
-  const RuntimeMembers& asked_;
+  bool IsWorthKeeping(const PlanResult& result) const {
+    return result.plan.has_value() &&
+           result.evaluation.iteration_time_s <=
+               best().evaluation.iteration_time_s * (1 + kWorthPolishing);
+  }
+
+  bool HasPlan() const { return !kept_.empty() && best().plan.has_value(); }
+  const PlanResult& best() const { return kept_.front().result; }
+
+  // Returns the best of the results after polishing those that take at most
+  // `worth_polishing_s`, and the best of them once more.
+  absl::StatusOr<PlanResult> Polished(double worth_polishing_s) {
+    const auto is_worth_it = [&](const Kept& kept) {
+      return choice_.search.polish &&
+             kept.result.evaluation.iteration_time_s <= worth_polishing_s;
+    };
+    Kept* best = &kept_.front();
+    for (Kept& kept : kept_) {
+      if (is_worth_it(kept))
+        TANGRAM_RETURN_IF_ERROR(Polish(Reach::kNear, kept));
+      if (IsBetter(kept.result, best->result)) best = &kept;
+    }
+    if (is_worth_it(*best)) TANGRAM_RETURN_IF_ERROR(Polish(Reach::kFar, *best));
+    return std::move(best->result);
+  }
+
+  absl::Status Polish(Reach reach, Kept& kept) {
+    return PolishResult(request_, kept.rules, reach, observer_, kept.result);
+  }
+
   const PlanningRuntime& runtime_;
   const PlannerChoice& choice_;
-  PlanRequest request_;
+  const PlanRequest& asked_request_;
+  PlanRequest request_;  // With the options with which the runtime trains.
   PlanObserver& observer_;
-  std::optional<PlanResult> best_;
-  PipelineRules best_rules_;  // With which `best_` was found.
+  bool has_begun_ = false;
+  absl::Status refusal_;
+  std::vector<Island> islands_;
+  std::vector<std::optional<CollectiveLibrary>> libraries_;
+  std::vector<RuntimeVariant> variants_;
+  std::vector<Attempt> attempts_;
+  double incumbent_s_ = kInfinity;
+  std::vector<Kept> kept_;  // The best first.
   std::optional<Infeasible> closest_;
   std::vector<std::string> limits_;  // All limits of attempts without a plan.
   PlanningStats stats_;
   double lower_bound_s_ = 0;
 };
-
-// Notes each difference between what `asked` asks for and what `runtime` does.
-// `planned` is the request with the options with which it trains.
-void NoteLosses(const PlanningRuntime& runtime, const PlanRequest& asked,
-                const PlanRequest& planned, PlanResult& result) {
-  std::vector<std::string> losses;
-  if (planned.training != asked.training) {
-    result.training = planned.training;
-    losses = runtime.TrainingLosses(asked.training);
-  }
-  if (result.plan.has_value()) {
-    AddLimits(runtime.FrameworkLosses(planned, *result.plan), losses);
-  }
-  for (const std::string& loss : losses) {
-    result.notes.push_back(
-        absl::StrCat("runtime ", runtime.name(), ": ", loss));
-  }
-}
-
-}  // namespace
 
 absl::Status CheckRuntime(const PlanningRuntime& runtime,
                           const PlanRequest& request) {
@@ -296,15 +356,35 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
   return obstacles.AsStatus();
 }
 
-absl::StatusOr<PlanResult> PlanForRuntime(const RuntimeMembers& asked,
-                                          const PlannerChoice& choice,
-                                          const PlanningRuntime& runtime,
-                                          const PlanRequest& request,
-                                          PlanObserver& observer) {
-  RuntimeSearch search(asked, runtime, choice, request, observer);
-  TANGRAM_ASSIGN_OR_RETURN(PlanResult result, search.Run());
-  NoteLosses(runtime, request, search.request(), result);
-  return result;
+RuntimeSearch::RuntimeSearch(const PlanningRuntime& runtime,
+                             const PlannerChoice& choice,
+                             const PlanRequest& request, PlanObserver& observer)
+    : parts_(std::make_unique<Parts>(runtime, choice, request, observer)) {}
+
+RuntimeSearch::~RuntimeSearch() = default;
+RuntimeSearch::RuntimeSearch(RuntimeSearch&&) noexcept = default;
+RuntimeSearch& RuntimeSearch::operator=(RuntimeSearch&&) noexcept = default;
+
+absl::Status RuntimeSearch::Scout(SlicePlanSource& scout) {
+  return parts_->Scout(scout);
+}
+
+double RuntimeSearch::scouted_s() const { return parts_->scouted_s(); }
+
+absl::StatusOr<PlanResult> RuntimeSearch::Finish(const RuntimeMembers& asked) {
+  return parts_->Finish(asked);
+}
+
+absl::StatusOr<PlanResult> PlanForRuntime(
+    const std::vector<PortfolioMember>& members, SlicePlanSource* scout,
+    const PlannerChoice& choice, const PlanningRuntime& runtime,
+    const PlanRequest& request, PlanObserver& observer) {
+  RuntimeSearch search(runtime, choice, request, observer);
+  const bool is_alone = members.size() == 1 && members.front().source == scout;
+  if (scout != nullptr && !is_alone) {
+    TANGRAM_RETURN_IF_ERROR(search.Scout(*scout));
+  }
+  return search.Finish({.members = members});
 }
 
 }  // namespace tangram

@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_PLAN_FOR_RUNTIME_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,26 +22,47 @@ absl::Status CheckRuntime(const PlanningRuntime& runtime,
 
 // The members that a search for a runtime asks, and how long its plan may take.
 struct RuntimeMembers {
-  std::vector<PortfolioMember> members;
-  // A parallelizer that answers fast. It is asked first, so that its plans
-  // limit the search of the members and say where that begins. May be null.
-  SlicePlanSource* scout = nullptr;
+  std::vector<PortfolioMember> members;  // None: the scout's plan is enough.
   // Plans that take longer, in seconds, are not looked for.
   double incumbent_s = kInfinity;
   // Plans that take longer, in seconds, are not polished.
   double worth_polishing_s = kInfinity;
 };
 
+// A search for the plans that one runtime can run. There is one search for each
+// value of the properties that all stages of the runtime share. Every whole
+// plan is scored in the form that the runtime exports. So the plan is exported
+// without loss, with the training options in PlanResult::training. All
+// arguments must outlive the search. Not thread-safe.
+class RuntimeSearch {
+ public:
+  RuntimeSearch(const PlanningRuntime& runtime, const PlannerChoice& choice,
+                const PlanRequest& request, PlanObserver& observer);
+  ~RuntimeSearch();
+  RuntimeSearch(RuntimeSearch&& other) noexcept;
+  RuntimeSearch& operator=(RuntimeSearch&& other) noexcept;
+
+  // Asks a parallelizer that answers fast. Its plans limit the search of the
+  // members and say where that begins. Call it at most once, and first.
+  absl::Status Scout(SlicePlanSource& scout);
+  // Returns the time in seconds of the scout's best plan. Infinite: none.
+  double scouted_s() const;
+
+  // Returns the best plan from the slice plans of all members or those of the
+  // scout. Call it once, with members if there was no scout.
+  absl::StatusOr<PlanResult> Finish(const RuntimeMembers& asked);
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
 // Returns the best plan that `runtime` can run, from the slice plans of all
-// members or those of the scout. There is one search for each value of the
-// properties that all stages of the runtime share. Every whole plan is scored
-// in the form that the runtime exports. So the plan is exported without loss,
-// with the training options in PlanResult::training.
-absl::StatusOr<PlanResult> PlanForRuntime(const RuntimeMembers& asked,
-                                          const PlannerChoice& choice,
-                                          const PlanningRuntime& runtime,
-                                          const PlanRequest& request,
-                                          PlanObserver& observer);
+// members or those of the scout, which may be null.
+absl::StatusOr<PlanResult> PlanForRuntime(
+    const std::vector<PortfolioMember>& members, SlicePlanSource* scout,
+    const PlannerChoice& choice, const PlanningRuntime& runtime,
+    const PlanRequest& request, PlanObserver& observer);
 
 }  // namespace tangram
 

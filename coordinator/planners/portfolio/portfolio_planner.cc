@@ -183,10 +183,10 @@ class PortfolioPlanner : public ClusterPlanner {
     }
     TANGRAM_ASSIGN_OR_RETURN(const PlanningRuntime* runtime,
                              runtimes_.Find(name));
-    TANGRAM_ASSIGN_OR_RETURN(std::vector<PortfolioMember> members,
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<PortfolioMember> members,
                              Asked(runtime->Parallelizers(request.model)));
-    return PlanForRuntime({.members = std::move(members), .scout = Scout()},
-                          choice_, *runtime, request, observer);
+    return PlanForRuntime(members, Scout(), choice_, *runtime, request,
+                          observer);
   }
 
   // Plans for any runtime, or of any kind if the request names none. Members
@@ -201,10 +201,14 @@ class PortfolioPlanner : public ClusterPlanner {
     const auto asked = [this](absl::Span<const std::string> suitable) {
       return Asked(suitable);
     };
+    // Beside the plan for a runtime, one of any kind is a hint.
+    PlannerChoice choice = choice_;
+    choice.search.polishes_far &= is_of_any_kind;
+    PortfolioPlanner freely(members_, std::move(choice), runtimes_, asked_);
     const auto plan_freely = [&](const PlanRequest& free,
                                  absl::Span<const std::string> suitable,
                                  double incumbent_s) {
-      return PlanFreelyWith(suitable, free, observer, incumbent_s);
+      return freely.PlanFreelyWith(suitable, free, observer, incumbent_s);
     };
     const AnyRuntimeSearch search{.choice = choice_,
                                   .runtimes = runtimes_,
@@ -420,14 +424,18 @@ class PortfolioPlanner : public ClusterPlanner {
 
 std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
     const PlannerChoice& choice, SlicePlanSource& source,
-    const PipelineRules& rules) {
+    const PipelineRules& asked) {
+  PipelineRules rules = asked;
   JudgeOptions options{.min_island_gain = choice.search.min_island_gain,
-                       .rules = rules};
+                       .rules = asked};
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
-    options.refine = [rules](const PlanRequest& request, PlanObserver& observer,
-                             PlanResult& result) {
-      return PolishResult(request, rules, observer, result);
+    rules.worth_refining = kWorthRefining;
+    const Reach reach = choice.search.polishes_far ? Reach::kFar : Reach::kNear;
+    options.refine = [asked, reach](const PlanRequest& request,
+                                    PlanObserver& observer,
+                                    PlanResult& result) {
+      return PolishResult(request, asked, reach, observer, result);
     };
   }
   return CreateJudgedPlanner(choice.Create(source, rules), options);

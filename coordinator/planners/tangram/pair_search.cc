@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
@@ -15,6 +17,7 @@
 #include "common/parallelizer/keep_within.h"
 #include "coordinator/planners/tangram/planning_limits.h"
 #include "coordinator/planners/tangram/seed_pairs.h"
+#include "coordinator/planners/tangram/slice_plan_limit.h"
 
 namespace tangram {
 namespace {
@@ -110,7 +113,8 @@ absl::Status PairSearch::Run() {
 absl::Status PairSearch::AskTheRest() {
   TANGRAM_RETURN_IF_ERROR(
       AskWave(options_.pruning.imbalance ? Limit() : kInfinity));
-  stats_.pruned_imbalanced = static_cast<int64_t>(open_.size());
+  stats_.pruned_imbalanced = absl::c_count_if(
+      open_, [this](const PairId& pair) { return !store_.Asked(pair); });
   CollectFinalists();
   return absl::OkStatus();
 }
@@ -124,6 +128,9 @@ absl::Status PairSearch::Resume() {
     composed.compositions.clear();
   }
   TANGRAM_RETURN_IF_ERROR(ComposeAll());
+  absl::c_copy(limited_, std::back_inserter(open_));
+  limited_.clear();
+  absl::c_sort(open_);
   return AskTheRest();
 }
 
@@ -250,7 +257,8 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
          .island = space_.ContextIslandOf(pair),
          .pipeline_microbatch_size = space_.microbatch_sizes[pair.microbatch],
          .trailing_stages = question.trailing_stages,
-         .max_search_steps = steps});
+         .max_search_steps = steps,
+         .limit_s = std::max(store_.LimitOf(pair), PlanLimit(pair))});
   }
   TANGRAM_ASSIGN_OR_RETURN(
       std::vector<SlicePlanSet> answers,
@@ -276,9 +284,20 @@ absl::Status PairSearch::AskBatch(absl::Span<const Question> questions,
     stats_.truncated |= answers[i].truncated;
     met_.cut_short += answers[i].truncated ? 1 : 0;
     composed_[question.pair.microbatch].changed = true;
-    store_.Add(question.pair, std::move(answers[i]));
+    if (queries[i].limit_s < kInfinity) limited_.insert(question.pair);
+    store_.Add(question.pair, queries[i].limit_s, std::move(answers[i]));
   }
   return absl::OkStatus();
+}
+
+// A search without an incumbent has no limit: a plan that is of no use here may
+// be in the answer to others.
+double PairSearch::PlanLimit(const PairId& pair) const {
+  const bool is_limited = rules_.fit || rules_.incumbent_s < kInfinity;
+  if (!is_limited || !options_.pruning.imbalance || Limit() == kInfinity) {
+    return kInfinity;
+  }
+  return SlicePlanLimit(space_, pair, Limit() * (1 + rules_.worth_refining));
 }
 
 PairSearch::Question PairSearch::FirstQuestion(const PairId& pair) const {
@@ -297,6 +316,10 @@ absl::Status PairSearch::AskWave(double limit_s) {
     const double least_s = space_.PairIterationSeconds(pair);
     // A pair with an infinite bound is in no pipeline.
     const bool can_matter = least_s <= limit_s && least_s < kInfinity;
+    if (can_matter && store_.Asked(pair) && IsAnswered(pair)) {
+      limited_.insert(pair);
+      continue;
+    }
     if (!options_.pruning.imbalance || can_matter) {
       matter.push_back({least_s, pair});
     } else {

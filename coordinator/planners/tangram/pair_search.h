@@ -124,6 +124,12 @@ class PairSearch {
   absl::Status LeaveUnasked();
   absl::Status AskBatch(absl::Span<const Question> questions, size_t done,
                         size_t total);
+  // Returns the time above which plans of a pair are of no use.
+  double PlanLimit(const PairId& pair) const;
+  // Returns whether the pair was asked for all plans that are of use.
+  bool IsAnswered(const PairId& pair) const {
+    return store_.LimitOf(pair) >= PlanLimit(pair);
+  }
   // Returns the question with which a pair is asked first.
   Question FirstQuestion(const PairId& pair) const;
   // Asks the pairs of open_ whose lower bound is at most `limit_s`. The others
@@ -173,6 +179,7 @@ class PairSearch {
   double best_s_;  // Closed form of the best pipeline that fits.
   SearchLimits met_;
   std::vector<PairId> open_;  // Neither asked nor pruned for good.
+  std::set<PairId> limited_;  // Asked with a limit.
   size_t window_ = 0;         // Index into kWindows.
   std::vector<Finalist> finalists_;
   std::set<std::vector<ChosenSlice>> collected_;  // All finalists ever.

@@ -62,7 +62,7 @@ PairStore::PairStore(int num_microbatch_sizes, int num_slice_classes,
       entries_(static_cast<size_t>(num_microbatch_sizes) * num_slice_classes *
                num_island_classes) {}
 
-void PairStore::Add(const PairId& id, SlicePlanSet answer) {
+void PairStore::Add(const PairId& id, double limit_s, SlicePlanSet answer) {
   std::unique_ptr<Entry>& place = entries_[Index(id)];
   if (place == nullptr) {
     place = std::make_unique<Entry>();
@@ -87,8 +87,12 @@ void PairStore::Add(const PairId& id, SlicePlanSet answer) {
   }
   entry.plans.insert(entry.plans.end(), std::make_move_iterator(added.begin()),
                      std::make_move_iterator(added.end()));
-  entry.candidates.covers_trailing_stages = std::max(
-      answer.covers_trailing_stages, entry.candidates.covers_trailing_stages);
+  // Plans above the earlier limit are covered as far as this answer goes.
+  int& covers = entry.candidates.covers_trailing_stages;
+  covers = limit_s > entry.limit_s
+               ? answer.covers_trailing_stages
+               : std::max(answer.covers_trailing_stages, covers);
+  entry.limit_s = limit_s;
   if (entry.plans.empty()) entry.infeasible = std::move(answer.infeasible);
 }
 

@@ -34,10 +34,12 @@ class PairStore {
   // should be asked.
   bool is_full() const;
 
-  // Adds an answer whose coverage is settled (SettleCoverage). Its plans join
-  // those of earlier answers for the same pair. A plan with the stages of an
-  // earlier one is not kept twice: it only raises the claim of that one.
-  void Add(const PairId& id, SlicePlanSet answer);
+  // Adds an answer to a question with this limit (PairQuery::limit_s), at least
+  // that of earlier questions for the pair, whose coverage is settled
+  // (SettleCoverage). Its plans join those of earlier answers for the same
+  // pair. A plan with the stages of an earlier one is not kept twice: it only
+  // raises the claim of that one.
+  void Add(const PairId& id, double limit_s, SlicePlanSet answer);
 
   const PairCandidates& CandidatesOf(const PairId& id) const {
     return EntryOf(id).candidates;
@@ -46,6 +48,8 @@ class PairStore {
   absl::Span<const SlicePlan> PlansOf(const PairId& id) const {
     return EntryOf(id).plans;
   }
+  // Returns the limit in seconds with which the pair was asked; 0: not asked.
+  double LimitOf(const PairId& id) const { return EntryOf(id).limit_s; }
   const std::optional<Infeasible>& InfeasibleOf(const PairId& id) const {
     return EntryOf(id).infeasible;
   }
@@ -55,6 +59,7 @@ class PairStore {
     PairCandidates candidates;
     std::vector<SlicePlan> plans;
     std::optional<Infeasible> infeasible;
+    double limit_s = 0;
   };
 
   size_t Index(const PairId& id) const {

@@ -40,6 +40,8 @@ struct TangramOptions {
   // Moves borders and recomputation of the chosen plan where that makes it
   // faster (PolishPlan).
   bool polish = true;
+  // Whether polishing also tries large changes (Reach::kFar).
+  bool polishes_far = true;
 };
 
 }  // namespace tangram

@@ -23,14 +23,16 @@ constexpr double kLastMargin = 4;
 
 // Tries ever looser bounds. That is faster than searching without a bound at
 // once, because few plans are far from the lower bound.
-std::optional<double> LeastSlowestFrom(double bound_s,
+// Slower stages than `most_s` are of no use.
+std::optional<double> LeastSlowestFrom(double bound_s, double most_s,
                                        const StageCutProblem& problem) {
   for (double margin = kFirstMargin; margin < kLastMargin; margin *= margin) {
+    if (bound_s * margin > most_s) break;
     const std::optional<double> slowest_s =
         LeastSlowestStage(problem, bound_s * margin);
     if (slowest_s.has_value()) return slowest_s;
   }
-  return LeastSlowestStage(problem, std::numeric_limits<double>::max());
+  return LeastSlowestStage(problem, most_s);
 }
 
 }  // namespace
@@ -52,8 +54,11 @@ Depth::Depth(const SliceLayers& layers, const EqualStages& layout,
           island, options, {stage * size, size, size}, next));
     }
   }
-  slowest_s_ = table_.LeastSeconds({.begin = 0, .end = layers.size()}) /
-               layout.num_stages;
+  latency_s_ = table_.LeastSeconds({.begin = 0, .end = layers.size()});
+  slowest_s_ = latency_s_ / layout.num_stages;
+  if (num_microbatches_ > 1) {
+    most_s_ = (options.limit_s - latency_s_) / (num_microbatches_ - 1);
+  }
 }
 
 // 1F1B holds one microbatch for the stage itself and one for each stage behind.
@@ -117,7 +122,8 @@ std::vector<SlicePlan> Depth::Best(int trailing_stages) {
                                    .seconds = seconds,
                                    .least_seconds = least_seconds,
                                    .poll = &poll_};
-  const std::optional<double> slowest_s = LeastSlowestFrom(slowest_s_, problem);
+  const std::optional<double> slowest_s =
+      LeastSlowestFrom(slowest_s_, most_s_, problem);
   if (!slowest_s.has_value()) return {};
   slowest_s_ = *slowest_s;
   std::vector<SlicePlan> plans;

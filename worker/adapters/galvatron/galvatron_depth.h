@@ -1,10 +1,12 @@
 #ifndef TANGRAM_WORKER_ADAPTERS_GALVATRON_GALVATRON_DEPTH_H_
 #define TANGRAM_WORKER_ADAPTERS_GALVATRON_GALVATRON_DEPTH_H_
 
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "common/base/stop_poll.h"
+#include "common/domain/closed_form.h"
 #include "common/domain/slice_plan.h"
 #include "worker/adapters/galvatron/galvatron_stages.h"
 
@@ -30,6 +32,12 @@ class Depth {
   // exactly. Empty if nothing fits. `trailing_stages` must not fall from call
   // to call.
   std::vector<SlicePlan> Best(int trailing_stages);
+
+  // Returns a lower bound on the closed form of every plan, in seconds. Best
+  // raises it.
+  double LeastSeconds() const {
+    return ClosedFormSeconds(latency_s_, slowest_s_, num_microbatches_);
+  }
 
   // Returns the bytes by which an even split exceeds the memory of a GPU of its
   // fullest stage.
@@ -65,6 +73,9 @@ class Depth {
   StopPoll poll_;
   StageTable table_;
   std::vector<double> transfer_s_;  // By stage and kind of the next layer.
+  double latency_s_ = 0;            // A lower bound on that of every plan.
+  // No plan with a slower stage is of use.
+  double most_s_ = std::numeric_limits<double>::max();
   // A lower bound on the slowest stage of every plan, raised by each call of
   // Best.
   double slowest_s_ = 0;

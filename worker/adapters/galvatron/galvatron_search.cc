@@ -45,7 +45,7 @@ class Search {
                    StageSizes(island_, limits, kGalvatronDegrees))) {
       if (answer_.truncated) break;
       Depth depth(layers_, layout, island_, options_);
-      SearchDepth(depth);
+      if (depth.LeastSeconds() <= options_.limit_s) SearchDepth(depth);
       answer_.search_steps += depth.num_steps();
     }
     return Finish();
@@ -74,6 +74,8 @@ class Search {
         plans_.push_back(std::move(plan));
       }
       if (borne == kUnlimitedTrailingStages) break;
+      // Plans for more trailing stages are no faster.
+      if (depth.LeastSeconds() > options_.limit_s) break;
       while (trailing <= borne) trailing = NextTrailing(trailing);
     }
     if (found || answer_.truncated) return;
@@ -87,7 +89,11 @@ class Search {
     if (!answer_.truncated) {
       answer_.covers_trailing_stages = kUnlimitedTrailingStages;
     }
-    if (answer_.plans.empty()) answer_.infeasible = WhyNoPlan(bytes_short_);
+    if (answer_.plans.empty()) {
+      answer_.infeasible = answer_.truncated
+                               ? WhyNoPlan(std::nullopt)
+                               : WhyNoPlan(bytes_short_, options_.limit_s);
+    }
     return std::move(answer_);
   }
 

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "common/base/infinity.h"
+#include "common/domain/closed_form.h"
 #include "common/domain/plan_merits.h"
 #include "common/parallelizer/stage_transfer.h"
 #include "worker/adapters/mist/inter_stage.h"
@@ -62,6 +64,7 @@ class Search {
     EqualStages layout;
     std::vector<int> cuts;  // Ends of the balanced stages.
     int trailing_stages = 0;
+    double most_s = kInfinity;  // No plan with a slower stage is of use.
   };
 
   StagePolicies& StagesOf(int num_gpus) {
@@ -73,13 +76,33 @@ class Search {
     return *stages;
   }
 
+  // Returns a lower bound in seconds on the latency of stages of one size.
+  double LeastLatency(const StagePolicies& stages) const {
+    std::vector<double> least_s(layers_.size(), kInfinity);
+    for (const auto& degrees : stages.degrees()) {
+      const std::vector<double> layer_s = degrees->LayerSeconds();
+      for (size_t i = 0; i < least_s.size(); ++i) {
+        least_s[i] = std::min(least_s[i], layer_s[i]);
+      }
+    }
+    return absl::c_accumulate(least_s, 0.0);
+  }
+
   // Returns false if the search was stopped.
   bool SearchLayout(const EqualStages& layout) {
     const std::vector<double> layer_seconds =
         StagesOf(layout.gpus_per_stage).degrees()[0]->LayerSeconds();
+    const double least_s = LeastLatency(StagesOf(layout.gpus_per_stage));
+    if (ClosedFormSeconds(least_s, least_s / layout.num_stages,
+                          num_microbatches_) > options_.limit_s) {
+      return true;
+    }
     Case searched = {.layout = layout,
                      .cuts = SplitLayers(layer_seconds, layout.num_stages),
                      .trailing_stages = options_.trailing_stages};
+    if (num_microbatches_ > 1) {
+      searched.most_s = (options_.limit_s - least_s) / (num_microbatches_ - 1);
+    }
     for (int more = 0; more <= kMoreTrailing; ++more) {
       if (options_.should_stop && options_.should_stop()) return false;
       const int borne = SearchCase(searched);
@@ -102,9 +125,11 @@ class Search {
       std::vector<StagedPipeline> front = ChoosePolicies(
           {.num_layers = layers_.size(),
            .num_stages = searched.layout.num_stages,
-           .option = [&](int stage, int begin, int end) {
-             return OptionOf(searched, stage, begin, end, hidden);
-           }});
+           .option =
+               [&](int stage, int begin, int end) {
+                 return OptionOf(searched, stage, begin, end, hidden);
+               },
+           .slowest_bound_s = searched.most_s});
       for (const StagedPipeline& pipeline : front) {
         borne = std::min(borne, TrailingStagesBorneBy(searched, pipeline));
       }
@@ -198,8 +223,9 @@ class Search {
   void Finish(absl::Span<const EqualStages> layouts) {
     KeepNonDominated(answer_.plans);
     if (answer_.plans.empty()) {
-      answer_.infeasible = answer_.truncated ? WhyNoPlan(std::nullopt)
-                                             : WhyNoPlan(LeastShort(layouts));
+      answer_.infeasible =
+          answer_.truncated ? WhyNoPlan(std::nullopt)
+                            : WhyNoPlan(LeastShort(layouts), options_.limit_s);
     }
     if (answer_.truncated) answer_.covers_trailing_stages = 0;
     for (const auto& [unused, stages] : stages_) {

@@ -92,7 +92,8 @@ class ProcessParallelizer : public Parallelizer {
     *request.mutable_query() = ToProto(
         PairQuery{.pipeline_microbatch_size = options.pipeline_microbatch_size,
                   .trailing_stages = options.trailing_stages,
-                  .max_search_steps = options.max_search_steps});
+                  .max_search_steps = options.max_search_steps,
+                  .limit_s = options.limit_s});
     *request.mutable_estimates() = EstimatesFor(
         slice, WithoutLimits(island),
         {.training = options.training,

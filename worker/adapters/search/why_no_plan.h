@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/base/infinity.h"
 #include "common/domain/slice_plan.h"
+#include "common/parallelizer/keep_within.h"
 
 namespace tangram {
 
 // Returns why a search found no plan. `bytes_short` is the least shortage of
 // memory among the plans that it tried, per GPU. Empty if it was stopped before
-// it tried one.
-inline Infeasible WhyNoPlan(std::optional<double> bytes_short) {
+// it tried one, or left all out because of `limit_s`.
+inline Infeasible WhyNoPlan(std::optional<double> bytes_short,
+                            double limit_s = kInfinity) {
+  if (limit_s < kInfinity && bytes_short.value_or(0) <= 0) {
+    return {.reason = kNotFastEnough};
+  }
   if (!bytes_short.has_value()) return {.reason = "stopped before any plan"};
   return {.reason = "does not fit in memory", .bytes_short = *bytes_short};
 }

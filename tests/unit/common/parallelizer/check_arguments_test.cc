@@ -1,5 +1,6 @@
 #include "common/parallelizer/check_arguments.h"
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -218,7 +219,15 @@ INSTANTIATE_TEST_SUITE_P(
         OptionsCase{"NegativeSteps",
                     [](ParallelizeOptions& o) { o.max_search_steps = -1; },
                     "options.max_search_steps: -1; expected 0 or a positive "
-                    "integer"}),
+                    "integer"},
+        OptionsCase{"NoTimeAllowed",
+                    [](ParallelizeOptions& o) { o.limit_s = 0; },
+                    "options.limit_s: 0; expected a positive number of "
+                    "seconds"},
+        OptionsCase{"LimitIsNotANumber",
+                    [](ParallelizeOptions& o) { o.limit_s = std::nan(""); },
+                    "options.limit_s: nan; expected a positive number of "
+                    "seconds"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(CheckProfileOptionsTest, ChecksTheMicrobatch) {

@@ -58,6 +58,26 @@ TEST(KeepRunnableTest, DropsWhatTheRuntimeCannotRun) {
   EXPECT_FALSE(answer.infeasible.has_value());
 }
 
+// Two microbatches of a stage that takes t seconds take 2 t.
+TEST(KeepUsefulTest, DropsWhatTakesLongerThanTheLimit) {
+  SlicePlanSet answer{.plans = {Bearing(3), Bearing(5)},
+                      .covers_trailing_stages = 0};
+  answer.plans[0].stages.front().time_s = 2;
+  answer.plans[1].stages.front().time_s = 1;
+  ParallelizeOptions options{.training = {.global_batch_size = 2},
+                             .limit_s = 2};
+  KeepUseful(options, answer);
+  ASSERT_THAT(answer.plans, SizeIs(1));
+  EXPECT_EQ(answer.plans[0].stages.front().time_s, 1);
+  EXPECT_FALSE(answer.infeasible.has_value());
+  // Another plan may be in the place of the one dropped from 4 on.
+  EXPECT_EQ(answer.covers_trailing_stages, 3);
+  options.limit_s = 1.9;
+  KeepUseful(options, answer);
+  EXPECT_THAT(answer.plans, IsEmpty());
+  EXPECT_TRUE(answer.infeasible.has_value());
+}
+
 TEST(KeepRunnableTest, SaysWhatTheRuntimeLacksWhereNothingIsLeft) {
   const Runtime narrow = {.name = "narrow"};
   SlicePlanSet answer{.plans = {Bearing(0, {.cp_degree = 2})}};

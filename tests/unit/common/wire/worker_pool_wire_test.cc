@@ -1,5 +1,6 @@
 #include "common/wire/worker_pool_wire.h"
 
+#include "common/base/infinity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tangram/v1/worker_pool_service.pb.h"
@@ -79,9 +80,13 @@ TEST(WorkerPoolWireTest, QueriesSurviveTheRoundTrip) {
     EXPECT_EQ(got_profile.pipeline_microbatch_size,
               profile.pipeline_microbatch_size);
 
-    const PairQuery pair{random.Int(0, 99), random.Int(0, 99),
-                         random.Int(1, 99), random.Int(0, 99),
-                         int64_t{random.Int(0, 1 << 30)} << 8};
+    const PairQuery pair{
+        random.Int(0, 99),
+        random.Int(0, 99),
+        random.Int(1, 99),
+        random.Int(0, 99),
+        int64_t{random.Int(0, 1 << 30)} << 8,
+        random.Int(0, 1) == 0 ? kInfinity : random.Int(1, 99) / 7.0};
     ASSERT_OK_AND_ASSIGN(const Query sent_pair, Sent(pair));
     const auto& got_pair = std::get<PairQuery>(sent_pair);
     EXPECT_EQ(got_pair.slice, pair.slice);
@@ -89,6 +94,7 @@ TEST(WorkerPoolWireTest, QueriesSurviveTheRoundTrip) {
     EXPECT_EQ(got_pair.pipeline_microbatch_size, pair.pipeline_microbatch_size);
     EXPECT_EQ(got_pair.trailing_stages, pair.trailing_stages);
     EXPECT_EQ(got_pair.max_search_steps, pair.max_search_steps);
+    EXPECT_EQ(got_pair.limit_s, pair.limit_s);
   }
 }
 

@@ -40,7 +40,8 @@ TEST(QueryKeyTest, EverythingThatChangesTheAnswerChangesTheKey) {
        {PairQuery{.slice = 0, .island = 0}, PairQuery{.slice = 1, .island = 1},
         PairQuery{.slice = 1, .pipeline_microbatch_size = 2},
         PairQuery{.slice = 1, .trailing_stages = 1},
-        PairQuery{.slice = 1, .max_search_steps = 1}}) {
+        PairQuery{.slice = 1, .max_search_steps = 1},
+        PairQuery{.slice = 1, .limit_s = 1}}) {
     EXPECT_TRUE(keys.insert(KeyOf(kScope, &context, changed)).second);
   }
   EXPECT_TRUE(keys.insert(KeyOf(kScope, &retrained, query)).second);

@@ -1,9 +1,11 @@
 #include "coordinator/planners/polish/polish_plan.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/base/infinity.h"
+#include "common/cost/measured_layer.h"
 #include "coordinator/planners/polish/polish_result.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -57,9 +59,10 @@ Evaluation Play(const PlanRequest& request, const PipelinePlan& plan) {
 }
 
 PolishedPlan Polish(const PlanRequest& request, const PipelineRules& rules,
-                    const PipelinePlan& plan) {
+                    const PipelinePlan& plan, Reach reach = Reach::kNear) {
   testing::SilentObserver observer;
-  return *PolishPlan(request, rules, {plan, Play(request, plan)}, observer);
+  return *PolishPlan(request, rules, reach, {plan, Play(request, plan)},
+                     observer);
 }
 
 constexpr Runtime kCutsLayers = {.name = "layers"};
@@ -129,11 +132,60 @@ TEST(PolishPlanTest, RecomputesOnlyWhatTheMemoryNeeds) {
             free.evaluation.iteration_time_s);
 }
 
+// Stages of one GPU on a cluster where all of them make good replicas.
+TEST(PolishPlanTest, FarAwayIsAnotherNumberOfStages) {
+  const PlanRequest request = {
+      .cluster = testing::TestCluster({{.name = "a",
+                                        .gpus_per_node = 4,
+                                        .device = testing::TestDevice("GPU")}},
+                                      1e12),
+      .model = testing::TestModel(kLayers - 2),
+      .training = testing::TestTraining(16)};
+  PipelinePlan plan = PlanOf({3, 6, 9}, kRecomputeNone);
+  for (int s = 0; s < 4; ++s) {
+    plan.stages[s].gpus = {{0, s}};
+    plan.stages[s].island = 0;
+  }
+  const PolishedPlan near = Polish(request, {}, plan);
+  const PolishedPlan far = Polish(request, {}, plan, Reach::kFar);
+  EXPECT_EQ(near.plan.num_stages(), 4);
+  EXPECT_LT(far.plan.num_stages(), 4);
+  EXPECT_LT(far.evaluation.iteration_time_s,
+            near.evaluation.iteration_time_s * 0.95);
+  EXPECT_EQ(far.plan, Polish(request, {}, plan, Reach::kFar).plan);
+}
+
+// Layers that take longer than the model says, measured at one batch size.
+TEST(PolishPlanTest, DoesNotLeaveMeasuredTimesForModelledOnes) {
+  PlanRequest request = UnlikeGpus(2);
+  const PipelinePlan plan = PlanOf({3}, kRecomputeNone);
+  const double modelled_s = Play(request, plan).iteration_time_s;
+  Cluster cluster = *request.cluster;
+  for (Node& node : cluster.nodes) {
+    const Fingerprint key =
+        LayerMeasurementKey(request.model.layers[1], {}, request.training,
+                            node.device.supports_flash_attention);
+    node.device.measured_layers = {
+        {.key = key, .samples = 1, .forward_s = 1, .backward_s = 2}};
+  }
+  request.cluster = std::move(cluster);
+  ASSERT_GT(Play(request, plan).iteration_time_s, 10 * modelled_s);
+  const PolishedPlan far = Polish(request, {}, plan, Reach::kFar);
+  EXPECT_LT(far.evaluation.iteration_time_s,
+            Play(request, plan).iteration_time_s);
+  EXPECT_GT(far.evaluation.iteration_time_s, 10 * modelled_s);
+  EXPECT_GT(far.evaluation.measured_fraction, 0.95);
+}
+
 TEST(PolishPlanTest, PinnedLayersStayOnTheirIslands) {
   PlanRequest request = UnlikeGpus(2);
   request.constraints.pins = {{.first_layer = 0, .island = "0"}};
   const PipelinePlan plan = PlanOf({2}, kRecomputeNone);
   EXPECT_EQ(Polish(request, {}, plan).plan, plan);
+  for (const PlacedStage& stage :
+       Polish(request, {}, plan, Reach::kFar).plan.stages) {
+    EXPECT_EQ(stage.island, stage.plan.begin.layer < 2 ? 0 : 1);
+  }
 }
 
 TEST(PolishPlanTest, TheRuntimeHasTheLastWord) {
@@ -144,7 +196,7 @@ TEST(PolishPlanTest, TheRuntimeHasTheLastWord) {
                 const PipelinePlan&) -> absl::StatusOr<PipelinePlan> {
         return absl::InvalidArgumentError("no");
       }};
-  EXPECT_EQ(Polish(request, refuses, plan).plan, plan);
+  EXPECT_EQ(Polish(request, refuses, plan, Reach::kFar).plan, plan);
   // This one cuts in the middle, whatever it is given.
   const PipelinePlan middle = PlanOf({6}, kRecomputeNone);
   const PipelineRules fixed = {
@@ -152,7 +204,7 @@ TEST(PolishPlanTest, TheRuntimeHasTheLastWord) {
                  const PipelinePlan&) -> absl::StatusOr<PipelinePlan> {
         return middle;
       }};
-  EXPECT_EQ(Polish(request, fixed, plan).plan, middle);
+  EXPECT_EQ(Polish(request, fixed, plan, Reach::kFar).plan, middle);
 }
 
 TEST(PolishPlanTest, StopsWhenTold) {
@@ -161,7 +213,9 @@ TEST(PolishPlanTest, StopsWhenTold) {
   testing::SilentObserver observer;
   observer.stop = true;
   EXPECT_THAT(
-      PolishPlan(request, {}, {plan, Play(request, plan)}, observer).status(),
+      PolishPlan(request, {}, Reach::kFar, {plan, Play(request, plan)},
+                 observer)
+          .status(),
       StatusIs(absl::StatusCode::kCancelled, ::testing::HasSubstr("stopped")));
 }
 
@@ -172,13 +226,13 @@ TEST(PolishResultTest, KeepsTheBoundBelowThePlan) {
   const double before_s = result.evaluation.iteration_time_s;
   result.lower_bound_s = before_s * 0.999;
   testing::SilentObserver observer;
-  ASSERT_TRUE(PolishResult(request, {}, observer, result).ok());
+  ASSERT_TRUE(PolishResult(request, {}, Reach::kNear, observer, result).ok());
   EXPECT_LT(result.evaluation.iteration_time_s, before_s * 0.99);
   EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);
   EXPECT_THAT(result.notes,
               ::testing::ElementsAre(::testing::HasSubstr("% faster")));
   PlanResult none;
-  ASSERT_TRUE(PolishResult(request, {}, observer, none).ok());
+  ASSERT_TRUE(PolishResult(request, {}, Reach::kNear, observer, none).ok());
   EXPECT_FALSE(none.plan.has_value());
 }
 

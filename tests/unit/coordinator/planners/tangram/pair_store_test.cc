@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/infinity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -26,8 +27,9 @@ SlicePlanSet AnswerOf(std::vector<SlicePlan> plans) {
 TEST(PairStoreTest, KeepsAPlanOnceHoweverOftenItIsAnswered) {
   PairStore store(1, 1, 1);
   const PairId pair;
-  store.Add(pair, AnswerOf({PlanOf(1, 0), PlanOf(2, 3)}));
-  store.Add(pair, AnswerOf({PlanOf(2, 3), PlanOf(3, 4), PlanOf(1, 1)}));
+  store.Add(pair, kInfinity, AnswerOf({PlanOf(1, 0), PlanOf(2, 3)}));
+  store.Add(pair, kInfinity,
+            AnswerOf({PlanOf(2, 3), PlanOf(3, 4), PlanOf(1, 1)}));
   ASSERT_THAT(store.PlansOf(pair), SizeIs(3));
   const std::vector<Candidate>& candidates =
       store.CandidatesOf(pair).candidates;
@@ -42,12 +44,24 @@ TEST(PairStoreTest, KeepsAPlanOnceHoweverOftenItIsAnswered) {
   EXPECT_EQ(candidates[1].max_trailing_stages, 3);
 }
 
+// Plans above the first limit may be others with more trailing stages.
+TEST(PairStoreTest, AGreaterLimitIsCoveredAsFarAsItsAnswerGoes) {
+  PairStore store(1, 1, 1);
+  EXPECT_EQ(store.LimitOf({}), 0);
+  store.Add({}, 2, AnswerOf({PlanOf(1, 7)}));
+  store.Add({}, 2, AnswerOf({PlanOf(2, 5)}));
+  EXPECT_EQ(store.CandidatesOf({}).covers_trailing_stages, 7);
+  store.Add({}, 3, AnswerOf({PlanOf(3, 4)}));
+  EXPECT_EQ(store.CandidatesOf({}).covers_trailing_stages, 4);
+  EXPECT_EQ(store.LimitOf({}), 3);
+}
+
 TEST(PairStoreTest, PlansOfEqualTimesStayApart) {
   PairStore store(1, 1, 1);
   SlicePlan other = PlanOf(1, 0);
   other.stages.front().sync_s = 1;
-  store.Add({}, AnswerOf({PlanOf(1, 0)}));
-  store.Add({}, AnswerOf({other}));
+  store.Add({}, kInfinity, AnswerOf({PlanOf(1, 0)}));
+  store.Add({}, kInfinity, AnswerOf({other}));
   EXPECT_THAT(store.PlansOf({}), SizeIs(2));
 }
 

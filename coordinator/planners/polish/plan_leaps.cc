@@ -1,0 +1,322 @@
+#include "coordinator/planners/polish/plan_leaps.h"
+
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "common/domain/model_slice.h"
+#include "common/domain/runtime.h"
+#include "common/domain/stage_limits.h"
+#include "coordinator/planners/constraints/microbatch_sizes.h"
+#include "coordinator/planners/polish/plan_moves.h"
+
+namespace tangram {
+namespace {
+
+// The degree that changes with the number of GPUs, or against another.
+using Degree = int StageParallelism::*;
+constexpr Degree kDegrees[] = {&StageParallelism::tp_degree,
+                               &StageParallelism::dp_degree,
+                               &StageParallelism::cp_degree};
+
+// The microbatch size changes by at most this factor.
+constexpr int kMostFactor = 4;
+
+// Stages that change together, in order.
+using Group = std::vector<int>;
+
+bool Contains(const Group& group, int stage) {
+  return absl::c_linear_search(group, stage);
+}
+
+// Stages change alone in plans of at most so many stages and GPUs. Larger plans
+// would have many leaps, each of which gains little.
+constexpr int kMostStages = 32;
+constexpr size_t kMostGpus = 2048;
+
+bool ChangesAlone(const PipelinePlan& plan) {
+  size_t num_gpus = 0;
+  for (const PlacedStage& stage : plan.stages) num_gpus += stage.gpus.size();
+  return plan.num_stages() <= kMostStages && num_gpus <= kMostGpus;
+}
+
+// Returns the stages that change together: those of each island, and all. Small
+// plans have also each stage alone.
+std::vector<Group> GroupsOf(const PipelinePlan& plan) {
+  std::set<int> islands;
+  Group all(plan.num_stages());
+  absl::c_iota(all, 0);
+  std::vector<Group> groups;
+  if (ChangesAlone(plan)) {
+    for (const int s : all) groups.push_back({s});
+  }
+  for (const int s : all) islands.insert(plan.stages[s].island);
+  for (const int island : islands) {
+    Group& group = groups.emplace_back();
+    absl::c_copy_if(all, std::back_inserter(group),
+                    [&](int s) { return plan.stages[s].island == island; });
+  }
+  groups.push_back(std::move(all));
+  return groups;
+}
+
+class Leaps {
+ public:
+  Leaps(const PlanRequest& request, const PipelineRules& rules,
+        const PipelinePlan& plan)
+      : request_(request),
+        rules_(rules),
+        plan_(plan),
+        runs_(MakeSlice({0, request.model.num_layers()}, request.model.layers)
+                  .runs),
+        cuts_(CutsOf(request.model, Runtime::Cuts::kLayers)) {}
+
+  std::vector<PipelinePlan> All() && {
+    const PlanConstraints& constraints = request_.constraints;
+    const bool keeps_degrees =
+        !constraints.tp_degrees.empty() || !constraints.dp_degrees.empty();
+    const bool keeps_stages = !constraints.max_stages.empty() ||
+                              !constraints.pins.empty() ||
+                              rules_.stages.max_stages > 0;
+    if (request_.pipeline_microbatch_size == 0) ChangeMicrobatch();
+    if (constraints.pins.empty()) SwapIslands();
+    for (const Group& group : GroupsOf(plan_)) {
+      if (!keeps_degrees) ChangeDegrees(group);
+      if (!keeps_degrees && !keeps_stages) Split(group);
+      if (!keeps_degrees && constraints.pins.empty()) Merge(group);
+    }
+    return std::move(leaps_);
+  }
+
+ private:
+  bool IsAllowed(const PipelinePlan& plan) const {
+    return absl::c_all_of(plan.stages, [&](const PlacedStage& stage) {
+      const bool is_end =
+          &stage == &plan.stages.front() || &stage == &plan.stages.back();
+      return WhyOutside(rules_.stages, stage.plan).empty() &&
+             (!is_end || WhyOutside(rules_.ends, stage.plan).empty()) &&
+             (rules_.runtime == nullptr ||
+              WhyNotRunnable(*rules_.runtime, stage.plan, runs_).empty());
+    });
+  }
+
+  void Add(PipelinePlan plan) {
+    if (plan == plan_ || !IsAllowed(plan)) return;
+    if (absl::c_linear_search(leaps_, plan)) return;
+    leaps_.push_back(std::move(plan));
+  }
+
+  // Lets what depends on the degrees follow them.
+  void Adapt(const StageParallelism& before, StageParallelism& degrees) const {
+    const int replicas = degrees.dp_degree * degrees.cp_degree;
+    degrees.ep_degree = std::gcd(degrees.ep_degree, replicas);
+    if (degrees.ep_degree == 1) degrees.fsep = false;
+    if (replicas == 1) degrees.zero_stage = 0;
+    if (degrees.tp_degree % degrees.tp_y_degree != 0) degrees.tp_y_degree = 1;
+    if (degrees.tp_degree == 1) {
+      degrees.sequence_parallel = false;
+    } else if (before.tp_degree == 1) {
+      degrees.sequence_parallel =
+          !rules_.stages.no_sequence_parallel &&
+          (rules_.runtime == nullptr || rules_.runtime->sequence_parallel);
+    }
+  }
+
+  // Tries the divisors of the batch around the present size.
+  void ChangeMicrobatch() {
+    const int size = plan_.pipeline_microbatch_size;
+    for (const int changed : DivisorsOf(request_.training.global_batch_size)) {
+      if (changed * kMostFactor < size || changed > size * kMostFactor) {
+        continue;
+      }
+      PipelinePlan plan = plan_;
+      plan.pipeline_microbatch_size = changed;
+      Add(std::move(plan));
+    }
+  }
+
+  // Swaps two neighbouring runs of stages on one island each. The stages keep
+  // their numbers of layers.
+  void SwapIslands() {
+    std::vector<Group> runs;
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      if (s == 0 || plan_.stages[s].island != plan_.stages[s - 1].island) {
+        runs.emplace_back();
+      }
+      runs.back().push_back(s);
+    }
+    for (size_t r = 0; r + 1 < runs.size(); ++r) {
+      std::vector<Group> swapped = runs;
+      std::swap(swapped[r], swapped[r + 1]);
+      AddInOrder(swapped);
+    }
+    absl::c_reverse(runs);
+    AddInOrder(runs);
+  }
+
+  // Adds the plan with the stages in another order.
+  void AddInOrder(const std::vector<Group>& order) {
+    PipelinePlan plan = plan_;
+    plan.stages.clear();
+    int next = 0;  // The layer where the next stage begins.
+    for (const Group& group : order) {
+      for (const int s : group) {
+        PlacedStage& stage = plan.stages.emplace_back(plan_.stages[s]);
+        const int layers = stage.plan.end.layer - stage.plan.begin.layer;
+        const bool is_last = plan.num_stages() == plan_.num_stages();
+        const int end = is_last ? request_.model.num_layers() : next + layers;
+        if (end <= next) return;
+        SetCuts({next, 0}, {end, 0}, stage.plan);
+        next = end;
+      }
+    }
+    Add(std::move(plan));
+  }
+
+  void ChangeDegrees(const Group& group) {
+    for (const Degree more : kDegrees) {
+      for (const Degree less : kDegrees) {
+        if (more == less) continue;
+        PipelinePlan plan = plan_;
+        for (const int s : group) {
+          StageParallelism& degrees = plan.stages[s].plan.parallelism;
+          if (degrees.*less % 2 != 0) continue;
+          const StageParallelism before = degrees;
+          degrees.*less /= 2;
+          degrees.*more *= 2;
+          Adapt(before, degrees);
+        }
+        Add(std::move(plan));
+      }
+    }
+    PipelinePlan plan = plan_;
+    for (const bool more : {false, true}) {
+      plan = plan_;
+      for (const int s : group) {
+        StageParallelism& degrees = plan.stages[s].plan.parallelism;
+        if (more) {
+          degrees.ep_degree *= 2;
+        } else if (degrees.ep_degree % 2 == 0) {
+          degrees.ep_degree /= 2;
+        }
+      }
+      Add(plan);
+    }
+  }
+
+  void Split(const Group& group) {
+    for (const Degree degree : kDegrees) {
+      std::optional<PipelinePlan> plan = SplitPlan(group, degree);
+      if (plan.has_value()) Add(*std::move(plan));
+    }
+  }
+
+  void Merge(const Group& group) {
+    for (const Degree degree : kDegrees) {
+      std::optional<PipelinePlan> plan = MergedPlan(group, degree);
+      if (plan.has_value()) Add(*std::move(plan));
+    }
+    if (group.size() != 1 || group.front() + 1 >= plan_.num_stages()) return;
+    const Group pair = {group.front(), group.front() + 1};
+    for (const Degree degree : kDegrees) {
+      std::optional<PipelinePlan> plan = MergedPlan(pair, degree);
+      if (plan.has_value()) Add(*std::move(plan));
+    }
+  }
+
+  // Returns the plan with two stages for each of the group, on half of its GPUs
+  // and with half of its layers each.
+  std::optional<PipelinePlan> SplitPlan(const Group& group,
+                                        Degree degree) const {
+    PipelinePlan plan = plan_;
+    plan.stages.clear();
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      const PlacedStage& stage = plan_.stages[s];
+      plan.stages.push_back(stage);
+      if (!Contains(group, s) || stage.plan.parallelism.*degree % 2 != 0) {
+        continue;
+      }
+      const std::optional<OperatorCut> middle = MiddleOf(stage.plan);
+      if (!middle.has_value()) continue;
+      PlacedStage& first = plan.stages.back();
+      StageParallelism& degrees = first.plan.parallelism;
+      degrees.*degree /= 2;
+      Adapt(stage.plan.parallelism, degrees);
+      PlacedStage second = first;
+      const auto half = stage.gpus.begin() +
+                        static_cast<std::ptrdiff_t>(stage.gpus.size() / 2);
+      first.gpus.assign(stage.gpus.begin(), half);
+      second.gpus.assign(half, stage.gpus.end());
+      SetCuts(stage.plan.begin, *middle, first.plan);
+      SetCuts(*middle, stage.plan.end, second.plan);
+      plan.stages.push_back(std::move(second));
+    }
+    if (plan.num_stages() == plan_.num_stages()) return std::nullopt;
+    return plan;
+  }
+
+  // Returns the plan with one stage for each two neighbours of the group that
+  // are alike.
+  std::optional<PipelinePlan> MergedPlan(const Group& group,
+                                         Degree degree) const {
+    PipelinePlan plan = plan_;
+    plan.stages.clear();
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      plan.stages.push_back(plan_.stages[s]);
+      if (s + 1 >= plan_.num_stages()) break;
+      const PlacedStage& next = plan_.stages[s + 1];
+      PlacedStage& merged = plan.stages.back();
+      StageParallelism& degrees = merged.plan.parallelism;
+      const StageParallelism before = degrees;
+      if (!Contains(group, s) || !Contains(group, s + 1) ||
+          merged.island != next.island || before != next.plan.parallelism) {
+        continue;
+      }
+      degrees.*degree *= 2;
+      Adapt(before, degrees);
+      merged.gpus.insert(merged.gpus.end(), next.gpus.begin(), next.gpus.end());
+      SetCuts(merged.plan.begin, next.plan.end, merged.plan);
+      ++s;
+    }
+    if (plan.num_stages() == plan_.num_stages()) return std::nullopt;
+    return plan;
+  }
+
+  // Returns the border between layers nearest to the middle of the stage.
+  // Empty: there is none inside.
+  std::optional<OperatorCut> MiddleOf(const StagePlan& stage) const {
+    const auto begin = absl::c_upper_bound(cuts_, stage.begin);
+    const auto end = absl::c_lower_bound(cuts_, stage.end);
+    if (begin >= end) return std::nullopt;
+    return *(begin + (end - begin) / 2);
+  }
+
+  static void SetCuts(OperatorCut begin, OperatorCut end, StagePlan& stage) {
+    stage.begin = begin;
+    stage.end = end;
+    stage.recompute = {{.num_layers = LayersTouched(begin, end)}};
+  }
+
+  const PlanRequest& request_;
+  const PipelineRules& rules_;
+  const PipelinePlan& plan_;
+  const std::vector<LayerRun> runs_;
+  const std::vector<OperatorCut> cuts_;
+  std::vector<PipelinePlan> leaps_;
+};
+
+}  // namespace
+
+std::vector<PipelinePlan> LeapsFrom(const PlanRequest& request,
+                                    const PipelineRules& rules,
+                                    const PipelinePlan& plan) {
+  if (plan.schedule != PipelineSchedule::kOneFOneB ||
+      !plan.warm_up_passes.empty()) {
+    return {};
+  }
+  return Leaps(request, rules, plan).All();
+}
+
+}  // namespace tangram

@@ -1,0 +1,22 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_LEAPS_H_
+#define TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_LEAPS_H_
+
+#include <vector>
+
+#include "common/domain/pipeline_plan.h"
+#include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
+
+namespace tangram {
+
+// Returns plans that differ from `plan` in much: the microbatch size, the order
+// of islands, or the degrees of a stage, of those on an island or of all, or
+// how many stages share their GPUs, by a factor of 2. They meet the constraints
+// of the request and the limits of the rules, but may be invalid, or not fit.
+std::vector<PipelinePlan> LeapsFrom(const PlanRequest& request,
+                                    const PipelineRules& rules,
+                                    const PipelinePlan& plan);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_LEAPS_H_

@@ -1,0 +1,146 @@
+#include "coordinator/planners/polish/plan_leaps.h"
+
+#include <set>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/builders.h"
+
+namespace tangram {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr int kModelLayers = 12;
+
+PlanRequest TwoIslands() {
+  return {.cluster = testing::TestCluster({{.name = "a", .gpus_per_node = 4},
+                                           {.name = "b", .gpus_per_node = 4}},
+                                          100e9),
+          .model = testing::TestModel(kModelLayers - 2),
+          .training = testing::TestTraining(24)};
+}
+
+// Two stages on each island, of 2 GPUs with dp 2.
+PipelinePlan FourStages() {
+  PipelinePlan plan{.pipeline_microbatch_size = 4};
+  for (int s = 0; s < 4; ++s) {
+    plan.stages.push_back(
+        {.plan = {.begin = {3 * s, 0},
+                  .end = {3 * s + 3, 0},
+                  .parallelism = {.dp_degree = 2, .zero_stage = 1},
+                  .recompute = {{.num_layers = 3}}},
+         .gpus = {{s / 2, s % 2 * 2}, {s / 2, s % 2 * 2 + 1}},
+         .island = s / 2});
+  }
+  return plan;
+}
+
+std::vector<int> NumbersOfStages(const std::vector<PipelinePlan>& plans) {
+  std::vector<int> numbers;
+  for (const PipelinePlan& plan : plans) numbers.push_back(plan.num_stages());
+  return numbers;
+}
+
+std::vector<int> MicrobatchSizesOf(const std::vector<PipelinePlan>& plans) {
+  std::vector<int> sizes;
+  for (const PipelinePlan& plan : plans) {
+    sizes.push_back(plan.pipeline_microbatch_size);
+  }
+  return sizes;
+}
+
+TEST(LeapsFromTest, EachPlanHasAllGpusAndLayersOnce) {
+  const PlanRequest request = TwoIslands();
+  const PipelinePlan plan = FourStages();
+  const std::vector<PipelinePlan> leaps = LeapsFrom(request, {}, plan);
+  ASSERT_THAT(leaps, Not(IsEmpty()));
+  for (const PipelinePlan& leap : leaps) {
+    EXPECT_NE(leap, plan);
+    std::set<std::pair<int, int>> gpus;
+    OperatorCut next;
+    for (const PlacedStage& stage : leap.stages) {
+      EXPECT_EQ(stage.plan.begin, next);
+      next = stage.plan.end;
+      for (const GpuId& gpu : stage.gpus) {
+        EXPECT_EQ(gpu.node, stage.island);
+        gpus.emplace(gpu.node, gpu.index);
+      }
+      EXPECT_EQ(stage.plan.parallelism.num_gpus(),
+                static_cast<int>(stage.gpus.size()));
+    }
+    EXPECT_EQ(next, (OperatorCut{kModelLayers, 0}));
+    EXPECT_THAT(gpus, SizeIs(8));
+  }
+  EXPECT_THAT(NumbersOfStages(leaps), Contains(2));  // Merged on both islands,
+  EXPECT_THAT(NumbersOfStages(leaps), Contains(3));  // or on one.
+  EXPECT_THAT(NumbersOfStages(leaps), Contains(5));  // One stage split,
+  EXPECT_THAT(NumbersOfStages(leaps), Contains(8));  // or all.
+  EXPECT_THAT(MicrobatchSizesOf(leaps), Contains(6));
+  EXPECT_TRUE(absl::c_any_of(leaps, [](const PipelinePlan& leap) {
+    return leap.stages.front().island == 1;
+  }));
+  EXPECT_TRUE(absl::c_any_of(leaps, [](const PipelinePlan& leap) {
+    return absl::c_all_of(leap.stages, [](const PlacedStage& stage) {
+      return stage.plan.parallelism.tp_degree == 2 &&
+             stage.plan.parallelism.zero_stage == 0;
+    });
+  }));
+}
+
+TEST(LeapsFromTest, LeavesAloneWhatTheRequestFixes) {
+  const PipelinePlan plan = FourStages();
+  PlanRequest request = TwoIslands();
+  request.pipeline_microbatch_size = 4;
+  EXPECT_THAT(MicrobatchSizesOf(LeapsFrom(request, {}, plan)), Each(4));
+
+  request = TwoIslands();
+  request.constraints.max_stages = {{.value = 4}};
+  EXPECT_THAT(NumbersOfStages(LeapsFrom(request, {}, plan)),
+              Each(::testing::Le(4)));
+
+  request = TwoIslands();
+  request.constraints.dp_degrees = {{.value = 2}};
+  for (const PipelinePlan& leap : LeapsFrom(request, {}, plan)) {
+    for (const PlacedStage& stage : leap.stages) {
+      EXPECT_EQ(stage.plan.parallelism.dp_degree, 2);
+    }
+  }
+
+  request = TwoIslands();
+  request.constraints.pins = {{.first_layer = 0, .island = "0"}};
+  for (const PipelinePlan& leap : LeapsFrom(request, {}, plan)) {
+    EXPECT_EQ(leap.num_stages(), plan.num_stages());
+    EXPECT_EQ(leap.stages.front().island, 0);
+  }
+}
+
+TEST(LeapsFromTest, StaysWithinTheRules) {
+  constexpr Runtime kPlain = {.name = "plain", .max_zero_stage = 1};
+  const PipelineRules rules = {
+      .runtime = &kPlain, .stages = {.tp_degree = 1}, .ends = {.dp_degree = 2}};
+  for (const PipelinePlan& leap :
+       LeapsFrom(TwoIslands(), rules, FourStages())) {
+    EXPECT_EQ(leap.stages.front().plan.parallelism.dp_degree, 2);
+    EXPECT_EQ(leap.stages.back().plan.parallelism.dp_degree, 2);
+    for (const PlacedStage& stage : leap.stages) {
+      EXPECT_EQ(stage.plan.parallelism.tp_degree, 1);
+      EXPECT_EQ(stage.plan.parallelism.cp_degree, 1);
+    }
+  }
+}
+
+TEST(LeapsFromTest, KnowsNoOtherSchedules) {
+  PipelinePlan plan = FourStages();
+  plan.warm_up_passes = {4, 3, 2, 1};
+  EXPECT_THAT(LeapsFrom(TwoIslands(), {}, plan), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tangram
