@@ -176,10 +176,14 @@ def _answer(ranks, results):
 def _end(ranks, failures):
     """Ends all ranks. Names those that a signal has killed, as others fail for want of
     them; otherwise says why the first one failed."""
-    # A killed rank loses its connections before its parent can see its end.
+    # A killed rank loses its connections first, then its sentinel, and only then can its
+    # parent see its exit code.
     may_come = any(failure.may_miss_another for failure in failures)
     if may_come and all(process.is_alive() for process in ranks):
-        connection.wait([process.sentinel for process in ranks], timeout=GRACE_S)
+        ends = connection.wait([process.sentinel for process in ranks], timeout=GRACE_S)
+        for process in ranks:
+            if process.sentinel in ends:
+                process.join()
     codes = [process.exitcode or 0 for process in ranks]
     killed = [(rank, -code) for rank, code in enumerate(codes) if code < 0]
     ended = [(rank, code) for rank, code in enumerate(codes) if code > 0]
