@@ -41,7 +41,7 @@ CommandResult PrintResult(const v1::Job& job, const std::string& output_file,
   TANGRAM_RETURN_IF_ERROR(
       WriteOutputs({.plan_file = output_file}, file, {}, console.out));
   if (!IsStandardOutput(output_file)) PrintPlanFile(file, console);
-  return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
+  return file.result.has_plan() ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 
 }  // namespace

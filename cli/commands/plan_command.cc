@@ -292,7 +292,7 @@ CommandResult Plan(const PlanOptions& options, const PlanOutputs& outputs,
       PlanFile file, MakePlan(options, request, setup, console, tracer.get()));
 
   PlanTimelines timelines;
-  if (file.result.plan) {
+  if (file.result.has_plan()) {
     TANGRAM_RETURN_IF_ERROR(
         EvaluatePlanFile("plan", file, &timelines, Interrupted));
   }
@@ -302,7 +302,7 @@ CommandResult Plan(const PlanOptions& options, const PlanOutputs& outputs,
   }
   TANGRAM_RETURN_IF_ERROR(WriteOutputs(outputs, file, timelines, console.out));
   PrintAnswer(options, file, console);
-  return file.result.plan ? ExitCode::kOk : ExitCode::kNoPlan;
+  return file.result.has_plan() ? ExitCode::kOk : ExitCode::kNoPlan;
 }
 
 }  // namespace

@@ -59,21 +59,36 @@ std::string PipelineLabel(const PipelinePlan& plan, int stage) {
   return absl::StrCat(stage - first + 1, "/", end - first);
 }
 
+// Returns "left out", "stage 3" or "stages 0-2" for the numbers in `used`.
+std::string UseLabel(const std::set<int>& used, absl::string_view what) {
+  if (used.empty()) return "left out";
+  return absl::StrCat(what, used.size() == 1 ? " " : "s ", RangesLabel(used));
+}
+
 std::vector<std::string> IslandUses(const PlanResult& result) {
-  if (!result.plan) return {};
-  std::vector<std::set<int>> stages(result.islands.size());
-  for (int s = 0; s < result.plan->num_stages(); ++s) {
-    const int island = result.plan->stages[s].island;
+  if (!result.has_plan()) return {};
+  std::vector<std::set<int>> used(result.islands.size());
+  const auto use = [&used](int island, int number) {
     // A file from elsewhere may name an island that does not exist.
-    if (island >= 0 && island < static_cast<int>(stages.size())) {
-      stages[island].insert(s);
+    if (island >= 0 && island < static_cast<int>(used.size())) {
+      used[island].insert(number);
+    }
+  };
+  if (result.plan) {
+    for (int s = 0; s < result.plan->num_stages(); ++s) {
+      use(result.plan->stages[s].island, s);
+    }
+  } else {
+    const auto& pipelines = result.replicated_plan->pipelines;
+    for (size_t r = 0; r < pipelines.size(); ++r) {
+      for (const PlacedStage& stage : pipelines[r].plan.stages) {
+        use(stage.island, static_cast<int>(r));
+      }
     }
   }
   std::vector<std::string> uses;
-  for (const std::set<int>& used_for : stages) {
-    uses.push_back(used_for.empty()       ? "left out"
-                   : used_for.size() == 1 ? "stage " + RangesLabel(used_for)
-                                          : "stages " + RangesLabel(used_for));
+  for (const std::set<int>& numbers : used) {
+    uses.push_back(UseLabel(numbers, result.plan ? "stage" : "pipeline"));
   }
   return uses;
 }

@@ -109,8 +109,7 @@ struct PlanResult {
   std::optional<TrainingOptions> training;
   // Empty: no plan fits, and `infeasible` says why.
   std::optional<PipelinePlan> plan;
-  // Several pipelines, in place of `plan` and its evaluation. No planner
-  // returns it, but a plan file may hold it.
+  // Several pipelines, in place of `plan` and its evaluation.
   std::optional<ReplicatedPlan> replicated_plan;
   ReplicatedEvaluation replicated_evaluation;
   std::optional<Infeasible> infeasible;
@@ -136,6 +135,16 @@ struct PlanResult {
   std::vector<PlanAlternative> alternatives;
   PlanningStats stats;             // Summed over all alternatives.
   std::vector<std::string> notes;  // For display; deterministic.
+
+  // Whether there is a plan, of one pipeline or of several.
+  bool has_plan() const {
+    return plan.has_value() || replicated_plan.has_value();
+  }
+  // Of that plan.
+  double iteration_time_s() const {
+    return replicated_plan.has_value() ? replicated_evaluation.iteration_time_s
+                                       : evaluation.iteration_time_s;
+  }
 };
 
 // Plans a model on a heterogeneous cluster and returns an evaluated plan.

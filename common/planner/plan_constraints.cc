@@ -1,5 +1,6 @@
 #include "common/planner/plan_constraints.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace tangram {
@@ -58,6 +59,16 @@ std::vector<std::string> DescribeConstraints(
     all.push_back("runtime " + constraints.runtime);
   }
   return all;
+}
+
+bool NamesIslands(const PlanConstraints& constraints) {
+  const auto names_one = [](const auto& constraint) {
+    return !constraint.island.empty();
+  };
+  return !constraints.exclude_islands.empty() || !constraints.pins.empty() ||
+         absl::c_any_of(constraints.tp_degrees, names_one) ||
+         absl::c_any_of(constraints.dp_degrees, names_one) ||
+         absl::c_any_of(constraints.max_stages, names_one);
 }
 
 PlanConstraints Without(PlanConstraints constraints, size_t index) {

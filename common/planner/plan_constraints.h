@@ -55,6 +55,10 @@ struct PlanConstraints {
 std::vector<std::string> DescribeConstraints(
     const PlanConstraints& constraints);
 
+// Returns whether a constraint is about an island. Its number or name may be
+// that of another island once islands are divided or nodes are left out.
+bool NamesIslands(const PlanConstraints& constraints);
+
 // Returns `constraints` without the one of description `index` of
 // DescribeConstraints.
 PlanConstraints Without(PlanConstraints constraints, size_t index);

@@ -2,6 +2,7 @@
 #define TANGRAM_COMMON_SIM_SHARE_BATCH_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -36,6 +37,21 @@ std::vector<int64_t> ShareMicrobatches(absl::Span<const PipelinePace> pipelines,
 // largest microbatch_s.
 double WaterLevelSeconds(absl::Span<const PipelinePace> pipelines,
                          int64_t num_microbatches);
+
+// A pipeline and its microbatch size.
+struct SamplePace {
+  PipelinePace pace;
+  int microbatch_size = 1;  // Samples.
+};
+
+// Shares exactly `num_samples` among pipelines of unlike microbatch sizes:
+// minimises max_r J_r(B_r) over integers B_r ≥ 0 with Σ B_r·M_r = num_samples.
+// A pipeline with B_r = 0 takes no time, and one of infinite fill takes none.
+// Returns the B_r; empty if no integers
+// add up. With G samples, R pipelines and the candidates for the end in C,
+// O(R·G·log C) by bisection of the end and a bounded knapsack.
+std::optional<std::vector<int64_t>> ShareSamples(
+    absl::Span<const SamplePace> pipelines, int64_t num_samples);
 
 }  // namespace tangram
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/sim/explain_plan.h"
+#include "common/sim/explain_replicated_plan.h"
 
 namespace tangram {
 
@@ -15,6 +16,11 @@ PlanFile AnsweredRequest(PlanRequest request, PlanResult result) {
   if (file.result.plan.has_value()) {
     file.explanation = ExplainPlan(file.model, file.cluster, *file.result.plan,
                                    file.result.evaluation);
+  } else if (file.result.replicated_plan.has_value()) {
+    file.explanation =
+        ExplainReplicatedPlan(file.model, file.cluster,
+                              file.training, *file.result.replicated_plan,
+                              file.result.replicated_evaluation);
   }
   return file;
 }

@@ -66,8 +66,8 @@ void LogEnd(const PlanningClient& client, const absl::StatusOr<PlanFile>& file,
   }
   Log(LogLevel::kInfo, "plan finished",
       {{client.kind, client.name},
-       {"feasible", file->result.plan.has_value() ? "yes" : "no"},
-       {"iteration_time_s", file->result.evaluation.iteration_time_s},
+       {"feasible", file->result.has_plan() ? "yes" : "no"},
+       {"iteration_time_s", file->result.iteration_time_s()},
        {"queries", file->result.stats.queries},
        {"cache_hits", file->provenance.cache_hits},
        {"wall_s", wall_s}});
@@ -115,7 +115,7 @@ void FinishTrace(const absl::StatusOr<PlanFile>& file,
                      {"pruned_incompatible", stats.pruned_incompatible},
                      {"pruned_infeasible", stats.pruned_infeasible},
                      {"queries", stats.queries},
-                     {"feasible", file->result.plan.has_value()}});
+                     {"feasible", file->result.has_plan()}});
   tracer.Finish("", std::move(attributes));
 }
 

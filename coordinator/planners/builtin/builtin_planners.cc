@@ -108,8 +108,21 @@ void ApplyEffort(const PlannerOptionValues& values, TangramOptions& search) {
   }
 }
 
+PlannerOption PipelinesOption() {
+  return {.name = "max_pipelines",
+          .type = Type::kInteger,
+          .default_value = absl::StrCat(TangramOptions().max_pipelines),
+          .description = "plan up to so many pipelines that share each batch, "
+                         "where no framework is named",
+          .least = 1,
+          .most = kMostPipelines};
+}
+
 void ApplyTangram(const PlannerOptionValues& values, TangramOptions& search) {
   ApplyEffort(values, search);
+  if (values.IsGiven("max_pipelines")) {
+    search.max_pipelines = static_cast<int>(values.Integer("max_pipelines"));
+  }
   for (const SharedNumber& shared : TangramNumbers()) {
     const std::string& name = shared.option.name;
     if (values.IsGiven(name)) shared.field(search) = values.Number(name);
@@ -130,7 +143,7 @@ PlannerInfo Tangram() {
                    .constraints = true,
                    .runtimes = true,
                    .lower_bound = true},
-      .options = {EffortOption()},
+      .options = {EffortOption(), PipelinesOption()},
       .apply = ApplyTangram,
       .create = [](SlicePlanSource& source, const TangramOptions& search,
                    const PlannerOptionValues&, const PipelineRules& rules) {

@@ -21,6 +21,7 @@
 #include "coordinator/planners/portfolio/plan_for_any_runtime.h"
 #include "coordinator/planners/portfolio/plan_for_runtime.h"
 #include "coordinator/planners/portfolio/split_planner.h"
+#include "coordinator/planners/replicas/plan_pipelines.h"
 
 namespace tangram {
 namespace {
@@ -75,6 +76,8 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
+    } else if (request.constraints.runtime.empty()) {
+      TANGRAM_RETURN_IF_ERROR(TrySeveral(request, observer, result));
     }
     return result;
   }
@@ -97,6 +100,45 @@ class PortfolioPlanner : public ClusterPlanner {
     std::vector<std::string> limits;  // All limits of alternatives without one.
     std::vector<std::string> left_out;  // Members that are in no mix.
   };
+
+  // Looks for several pipelines that are faster than that of `result`. The
+  // scout plans their nodes, and all members those of the best.
+  absl::Status TrySeveral(const PlanRequest& request, PlanObserver& observer,
+                          PlanResult& result) {
+    if (choice_.search.max_pipelines < 2) return absl::OkStatus();
+    std::vector<std::string> everyone;
+    for (const PortfolioMember& member : members_) {
+      everyone.push_back(member.parallelizer);
+    }
+    std::vector<std::string> scout = everyone;
+    if (Scout() != nullptr) scout = {std::string(kScout)};
+    PlannerChoice near = choice_;
+    near.search.polishes_far = false;
+    PortfolioPlanner quick(members_, std::move(near), runtimes_,
+                           MembersAsked::kSuitable);
+    PortfolioPlanner thorough(members_, choice_, runtimes_,
+                              MembersAsked::kSuitable);
+    PlanningStats stats = result.stats;
+    const auto plan_with = [&](PortfolioPlanner& planner,
+                               const std::vector<std::string>& names) {
+      return [&](const PlanRequest& part) -> absl::StatusOr<PlanResult> {
+        TANGRAM_ASSIGN_OR_RETURN(
+            PlanResult planned,
+            planner.PlanFreelyWith(names, part, observer, kInfinity));
+        AddStats(planned.stats, stats);
+        return planned;
+      };
+    };
+    TANGRAM_RETURN_IF_ERROR(PlanPipelines(
+        request,
+        {.max_pipelines = choice_.search.max_pipelines,
+         .min_gain = choice_.search.min_island_gain,
+         .quick = plan_with(quick, scout),
+         .thorough = plan_with(thorough, everyone)},
+        observer, result));
+    result.stats = stats;
+    return absl::OkStatus();
+  }
 
   // Adds to the reason of `result`, which has no plan, what to do.
   absl::Status Explain(const PlanRequest& request, PlanObserver& observer,

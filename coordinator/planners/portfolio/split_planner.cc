@@ -4,28 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coordinator/planners/portfolio/combine_results.h"
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
 namespace tangram {
-namespace {
-
-// Returns whether a constraint names an island. Its number or name may be that
-// of another island once the islands are divided.
-bool NamesIslands(const PlanConstraints& constraints) {
-  const auto names_one = [](const auto& constraint) {
-    return !constraint.island.empty();
-  };
-  return !constraints.exclude_islands.empty() || !constraints.pins.empty() ||
-         absl::c_any_of(constraints.tp_degrees, names_one) ||
-         absl::c_any_of(constraints.dp_degrees, names_one) ||
-         absl::c_any_of(constraints.max_stages, names_one);
-}
-
-}  // namespace
 
 absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
                                           SlicePlanSource& source,

@@ -42,7 +42,12 @@ struct TangramOptions {
   bool polish = true;
   // Whether polishing also tries large changes (Reach::kFar).
   bool polishes_far = true;
+  // The most pipelines that share the batch. Plans for a framework have one.
+  int max_pipelines = 1;
 };
+
+// The most that max_pipelines may be.
+inline constexpr int kMostPipelines = 16;
 
 }  // namespace tangram
 

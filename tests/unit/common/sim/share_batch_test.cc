@@ -115,5 +115,70 @@ TEST(ShareMicrobatchesTest, ZorsesExampleComesOutAndItsSharesCanBeBetter) {
   EXPECT_NEAR(end, 182.91, 0.01);
 }
 
+// Returns the earliest end of pipelines from `first` on over all shares of
+// exactly `left` samples; infinite if none add up.
+double BestEnd(const std::vector<SamplePace>& pipelines, size_t first,
+               int64_t left) {
+  if (first == pipelines.size()) return left == 0 ? 0 : HUGE_VAL;
+  const SamplePace& pipeline = pipelines[first];
+  double best_s = HUGE_VAL;
+  for (int64_t n = 0; n * pipeline.microbatch_size <= left; ++n) {
+    const double own_s = n == 0 ? 0 : EndSeconds(pipeline.pace, n);
+    const double rest_s =
+        BestEnd(pipelines, first + 1, left - n * pipeline.microbatch_size);
+    best_s = std::min(best_s, std::max(own_s, rest_s));
+  }
+  return best_s;
+}
+
+TEST(ShareSamplesPropertyTest, NoOtherSharesEndEarlier) {
+  std::mt19937 generator(5);
+  int none = 0;
+  for (int i = 0; i < 2000; ++i) {
+    SCOPED_TRACE(i);
+    std::vector<SamplePace> pipelines(1 + generator() % 3);
+    for (SamplePace& pipeline : pipelines) {
+      pipeline = {
+          .pace = {.fill_s = static_cast<double>(generator() % 40) / 4,
+                   .microbatch_s = static_cast<double>(1 + generator() % 16) / 4},
+          .microbatch_size = 1 + static_cast<int>(generator() % 6)};
+    }
+    const int64_t samples = 1 + generator() % 24;
+    const double best_s = BestEnd(pipelines, 0, samples);
+    const auto shares = ShareSamples(pipelines, samples);
+    ASSERT_EQ(shares.has_value(), best_s < HUGE_VAL);
+    if (!shares.has_value()) {
+      ++none;
+      continue;
+    }
+    int64_t sum = 0;
+    double end_s = 0;
+    for (size_t r = 0; r < pipelines.size(); ++r) {
+      sum += (*shares)[r] * pipelines[r].microbatch_size;
+      if ((*shares)[r] == 0) continue;
+      end_s = std::max(end_s, EndSeconds(pipelines[r].pace, (*shares)[r]));
+    }
+    ASSERT_EQ(sum, samples);
+    ASSERT_NEAR(end_s, best_s, 1e-9);
+  }
+  EXPECT_GT(none, 100);
+}
+
+TEST(ShareSamplesTest, APipelineOfInfiniteFillTakesNothing) {
+  const auto shares = ShareSamples(
+      {{.pace = {.fill_s = HUGE_VAL, .microbatch_s = 1}, .microbatch_size = 2},
+       {.pace = {.microbatch_s = 1}, .microbatch_size = 4}},
+      8);
+  ASSERT_TRUE(shares.has_value());
+  EXPECT_THAT(*shares, ElementsAre(0, 2));
+}
+
+TEST(ShareSamplesTest, SamplesThatNoMicrobatchesAddUpToHaveNoShares) {
+  EXPECT_FALSE(ShareSamples({{.pace = {.microbatch_s = 1}, .microbatch_size = 4},
+                             {.pace = {.microbatch_s = 1}, .microbatch_size = 6}},
+                            10 + 1)
+                   .has_value());
+}
+
 }  // namespace
 }  // namespace tangram

@@ -1,0 +1,308 @@
+#include "coordinator/planners/replicas/partition_search.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "common/base/status_macros.h"
+#include "common/cost/model_state.h"
+#include "common/sim/share_batch.h"
+#include "common/sim/unlike_ring.h"
+#include "coordinator/planners/replicas/exchange_estimate.h"
+#include "coordinator/planners/replicas/place_groups.h"
+
+namespace tangram {
+namespace {
+
+// The plans of groups, each with a search of its own.
+constexpr int kMostPlans = 60;
+
+// The partitions that are played at each step.
+constexpr size_t kMostPlayed = 4;
+
+// The microbatches that move between pipelines, one after another.
+constexpr int kMostShifts = 16;
+
+// By which the units of shares are divided.
+constexpr int kUnitDivisors[] = {1, 4, 16};
+
+// Several pipelines by the quick planner may take this much longer than one, as
+// the thorough planner may gain more for them.
+constexpr double kWorthFinishing = 0.15;
+
+double TimeOf(const std::optional<PlayedPartition>& played) {
+  return played.has_value() ? played->evaluation.iteration_time_s : kInfinity;
+}
+
+// The pace of a group that no plan fits.
+constexpr PipelinePace kTakesNone = {.fill_s = kInfinity, .microbatch_s = 1};
+
+}  // namespace
+
+PartitionSearch::PartitionSearch(const PlanRequest& request,
+                                 const PipelinesSearch& options,
+                                 PlanObserver& observer,
+                                 const std::vector<Island>& islands)
+    : request_(request),
+      options_(options),
+      observer_(observer),
+      islands_(islands),
+      gradient_bytes_(
+          GradientBytes(request.training) *
+          ParametersOf(request.model, {}, {request.model.num_layers(), 0})),
+      plans_(request, islands, options.quick, kMostPlans) {}
+
+absl::Status PartitionSearch::Run() {
+  TANGRAM_ASSIGN_OR_RETURN(const PlanResult one, options_.quick(request_));
+  if (one.plan.has_value()) {
+    limit_s_ = one.evaluation.iteration_time_s * (1 + kWorthFinishing);
+  }
+  for (Partition& first : FirstPartitions(islands_)) {
+    TANGRAM_RETURN_IF_ERROR(Climb(std::move(first)));
+  }
+  return best_.has_value() ? Finish() : absl::OkStatus();
+}
+
+// Returns the pace of each group by samples.
+absl::StatusOr<std::vector<PipelinePace>> PartitionSearch::PacesOf(
+    const Partition& partition) {
+  std::vector<PipelinePace> paces;
+  for (const NodeGroup& group : partition) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::optional<PipelinePace> pace,
+                             plans_.PaceOf(group));
+    paces.push_back(pace.value_or(kTakesNone));
+  }
+  return paces;
+}
+
+// Returns the time if the pipelines could share fractions of samples, without
+// the exchange of gradients. Infinite: fewer than two groups have a plan.
+absl::StatusOr<double> PartitionSearch::LevelOf(const Partition& partition) {
+  TANGRAM_ASSIGN_OR_RETURN(std::vector<PipelinePace> paces, PacesOf(partition));
+  std::erase_if(paces, [](const PipelinePace& pace) {
+    return pace.fill_s == kInfinity;
+  });
+  if (paces.size() < 2) return kInfinity;
+  return WaterLevelSeconds(paces, request_.training.global_batch_size);
+}
+
+// Goes from `partition` to the fastest of the neighbours, until none is faster.
+absl::Status PartitionSearch::Climb(Partition partition) {
+  if (static_cast<int>(partition.size()) > options_.max_pipelines) {
+    return absl::OkStatus();
+  }
+  TANGRAM_ASSIGN_OR_RETURN(double seconds, SecondsOf(partition));
+  while (true) {
+    TANGRAM_ASSIGN_OR_RETURN(const std::vector<Partition> next,
+                             MostPromising(partition));
+    std::optional<Partition> fastest;
+    for (const Partition& other : next) {
+      TANGRAM_ASSIGN_OR_RETURN(const double other_s, SecondsOf(other));
+      if (other_s >= seconds) continue;
+      seconds = other_s;
+      fastest = other;
+    }
+    if (!fastest.has_value()) return absl::OkStatus();
+    partition = *std::move(fastest);
+  }
+}
+
+// Returns the neighbours that are worth playing, those with the least level and
+// exchange first.
+absl::StatusOr<std::vector<Partition>> PartitionSearch::MostPromising(
+    const Partition& partition) {
+  std::vector<std::pair<double, Partition>> found;
+  for (Partition& other : NeighboursOf(partition, options_.max_pipelines)) {
+    if (other.size() < 2) continue;
+    TANGRAM_ASSIGN_OR_RETURN(const double level_s, LevelOf(other));
+    if (level_s >= limit_s_) continue;
+    const double exchange_s =
+        ExchangeSeconds(request_.cluster, islands_, other, gradient_bytes_);
+    found.emplace_back(level_s + exchange_s, std::move(other));
+  }
+  absl::c_sort(found);
+  if (found.size() > kMostPlayed) found.resize(kMostPlayed);
+  std::vector<Partition> promising;
+  for (auto& [about_s, other] : found) promising.push_back(std::move(other));
+  return promising;
+}
+
+// Returns the simulated time of the partition. Infinite: it has no plan of
+// several pipelines, or no share of the batch lets it beat the best.
+absl::StatusOr<double> PartitionSearch::SecondsOf(const Partition& partition) {
+  const auto known = seconds_.find(partition);
+  if (known != seconds_.end()) return known->second;
+  TANGRAM_ASSIGN_OR_RETURN(const double level_s, LevelOf(partition));
+  std::optional<PlayedPartition> played;
+  if (level_s < limit_s_) {
+    TANGRAM_ASSIGN_OR_RETURN(played, PlayShared(partition));
+  }
+  const double seconds = TimeOf(played);
+  seconds_[partition] = seconds;
+  if (seconds < limit_s_) Keep(*std::move(played));
+  return seconds;
+}
+
+void PartitionSearch::Keep(PlayedPartition played) {
+  limit_s_ = played.evaluation.iteration_time_s;
+  best_ = std::move(played);
+}
+
+// Returns the samples of each group that end earliest by their paces, in units
+// that suit its GPUs, divided by `divisor`. Empty: none add up.
+absl::StatusOr<std::optional<PartitionSearch::Shares>>
+PartitionSearch::SharesOf(const Partition& partition, int divisor) {
+  TANGRAM_ASSIGN_OR_RETURN(const std::vector<PipelinePace> paces,
+                           PacesOf(partition));
+  const int batch = request_.training.global_batch_size;
+  std::vector<SamplePace> units;
+  for (size_t g = 0; g < partition.size(); ++g) {
+    const int unit = std::max(1, plans_.UnitOf(partition[g]) / divisor);
+    units.push_back({.pace = {.fill_s = paces[g].fill_s,
+                              .microbatch_s = paces[g].microbatch_s * unit},
+                     .microbatch_size = unit});
+  }
+  const auto numbers = ShareSamples(units, batch);
+  if (!numbers.has_value()) return std::nullopt;
+  Shares shares;
+  for (size_t g = 0; g < partition.size(); ++g) {
+    shares.push_back(static_cast<int>((*numbers)[g]) *
+                     units[g].microbatch_size);
+  }
+  return shares;
+}
+
+// Plays the groups with shares of several units. Large units suit large
+// microbatches, small ones balance the pipelines.
+PartitionSearch::MaybePlayed PartitionSearch::PlayShared(
+    const Partition& partition) {
+  std::optional<PlayedPartition> fastest;
+  std::optional<Shares> before;
+  for (const int divisor : kUnitDivisors) {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<Shares> shares,
+                             SharesOf(partition, divisor));
+    if (!shares.has_value() || shares == before) continue;
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
+                             PlayShares(partition, *shares));
+    if (TimeOf(played) < TimeOf(fastest)) fastest = std::move(played);
+    before = std::move(shares);
+  }
+  return fastest;
+}
+
+// Plays the groups with these shares. Empty: a group has no plan for its share,
+// they do not fit, or a single one would do all.
+PartitionSearch::MaybePlayed PartitionSearch::PlayShares(
+    const Partition& partition, const Shares& shares) {
+  Partition used;
+  Plans plans;
+  Shares samples;
+  for (size_t g = 0; g < partition.size(); ++g) {
+    if (shares[g] == 0) continue;
+    used.push_back(partition[g]);
+    samples.push_back(shares[g]);
+    TANGRAM_ASSIGN_OR_RETURN(plans.emplace_back(),
+                             plans_.Plan(used.back(), samples.back()));
+    if (plans.back() == nullptr) return std::nullopt;
+  }
+  return PlayPlans(used, plans, samples);
+}
+
+// Plays plans of groups side by side, with the best way to exchange gradients.
+PartitionSearch::MaybePlayed PartitionSearch::PlayPlans(
+    const Partition& groups, const Plans& plans, const Shares& samples) {
+  std::vector<PlacedGroup> placed;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const PipelinePlan& plan = plans[g]->plan;
+    placed.push_back(
+        {&groups[g], &plan, samples[g] / plan.pipeline_microbatch_size});
+  }
+  std::optional<PlayedPartition> fastest;
+  for (const ReplicaSync sync :
+       {ReplicaSync::kAllReduce, ReplicaSync::kZero1}) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        std::optional<PlayedPartition> played,
+        Play(groups, PlaceGroups(islands_, placed, sync)));
+    if (TimeOf(played) < TimeOf(fastest)) fastest = std::move(played);
+  }
+  return fastest;
+}
+
+PartitionSearch::MaybePlayed PartitionSearch::Play(const Partition& groups,
+                                                   ReplicatedPlan plan) {
+  if (plan.pipelines.size() < 2) return std::nullopt;
+  if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
+  absl::StatusOr<ReplicatedEvaluation> evaluation = EvaluateReplicatedPlan(
+      request_.model, request_.cluster, request_.training, plan,
+      /*timelines=*/nullptr, [this] { return observer_.ShouldStop(); });
+  if (absl::IsCancelled(evaluation.status())) return evaluation.status();
+  if (!evaluation.ok() || !evaluation->fits()) return std::nullopt;
+  return PlayedPartition{groups, std::move(plan), *std::move(evaluation)};
+}
+
+// Plans the groups of the best partition again, for the shares that they have.
+// Then moves microbatches between the pipelines while that helps.
+absl::Status PartitionSearch::Finish() {
+  const Partition groups = best_->groups;
+  std::map<std::pair<NodeGroup, int>, std::optional<GroupPlan>> again;
+  Plans plans;
+  Shares samples;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const PipelineReplica& replica = best_->plan.pipelines[g];
+    samples.push_back(replica.num_microbatches *
+                      replica.plan.pipeline_microbatch_size);
+    const auto [place, is_new] =
+        again.try_emplace({groups[g], samples.back()}, std::nullopt);
+    if (is_new) {
+      TANGRAM_ASSIGN_OR_RETURN(
+          place->second,
+          plans_.PlanBy(options_.thorough, groups[g], samples.back()));
+    }
+    if (place->second.has_value()) plans.push_back(&*place->second);
+  }
+  if (plans.size() == groups.size()) {
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
+                             PlayPlans(groups, plans, samples));
+    if (TimeOf(played) < limit_s_) Keep(*std::move(played));
+  }
+  bool is_faster = true;
+  for (int shift = 0; shift < kMostShifts && is_faster; ++shift) {
+    TANGRAM_ASSIGN_OR_RETURN(is_faster, ShiftShares());
+  }
+  return absl::OkStatus();
+}
+
+// Moves microbatches from the pipeline that ends last to the first other one
+// with which that makes the iteration shorter. False: there is none.
+absl::StatusOr<bool> PartitionSearch::ShiftShares() {
+  const ReplicatedPlan from = best_->plan;
+  const std::vector<Evaluation>& ends = best_->evaluation.pipelines;
+  const size_t last =
+      absl::c_max_element(ends,
+                          [](const Evaluation& a, const Evaluation& b) {
+                            return a.iteration_time_s < b.iteration_time_s;
+                          }) -
+      ends.begin();
+  const int size = from.pipelines[last].plan.pipeline_microbatch_size;
+  for (size_t r = 0; r < from.pipelines.size(); ++r) {
+    if (r == last) continue;
+    ReplicatedPlan shifted = from;
+    const int other = shifted.pipelines[r].plan.pipeline_microbatch_size;
+    const int64_t samples = std::lcm(int64_t{size}, int64_t{other});
+    int& fewer = shifted.pipelines[last].num_microbatches;
+    if (fewer <= samples / size) continue;
+    fewer -= static_cast<int>(samples / size);
+    shifted.pipelines[r].num_microbatches += static_cast<int>(samples / other);
+    TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
+                             Play(best_->groups, std::move(shifted)));
+    if (TimeOf(played) >= limit_s_) continue;
+    Keep(*std::move(played));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tangram

@@ -1,0 +1,81 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_REPLICAS_PARTITION_SEARCH_H_
+#define TANGRAM_COORDINATOR_PLANNERS_REPLICAS_PARTITION_SEARCH_H_
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/infinity.h"
+#include "common/domain/island.h"
+#include "common/domain/replicated_plan.h"
+#include "common/planner/cluster_planner.h"
+#include "common/sim/evaluate_replicated_plan.h"
+#include "coordinator/planners/replicas/group_plans.h"
+#include "coordinator/planners/replicas/node_groups.h"
+#include "coordinator/planners/replicas/plan_pipelines.h"
+
+namespace tangram {
+
+// A plan of several pipelines that fits, and the nodes of each.
+struct PlayedPartition {
+  Partition groups;
+  ReplicatedPlan plan;
+  ReplicatedEvaluation evaluation;
+};
+
+// A hill climb over partitions of the nodes of islands; see PlanPipelines. A
+// partition is as good as its simulated time with quick plans of its groups.
+// Deterministic, thread-compatible. All arguments must outlive it.
+class PartitionSearch {
+ public:
+  PartitionSearch(const PlanRequest& request, const PipelinesSearch& options,
+                  PlanObserver& observer, const std::vector<Island>& islands);
+
+  // Finds the best plan of several pipelines, if one is about as fast as one
+  // pipeline. Errors: those of the planners, and kCancelled.
+  absl::Status Run();
+
+  const std::optional<PlayedPartition>& best() const { return best_; }
+  int num_plans() const { return plans_.num_plans(); }
+  int num_partitions() const { return static_cast<int>(seconds_.size()); }
+
+ private:
+  // The plan of each group of a partition.
+  using Plans = std::vector<const GroupPlan*>;
+  // The samples of each group.
+  using Shares = std::vector<int>;
+  using MaybePlayed = absl::StatusOr<std::optional<PlayedPartition>>;
+
+  absl::StatusOr<std::vector<PipelinePace>> PacesOf(const Partition& partition);
+  absl::StatusOr<double> LevelOf(const Partition& partition);
+  absl::Status Climb(Partition partition);
+  absl::StatusOr<std::vector<Partition>> MostPromising(
+      const Partition& partition);
+  absl::StatusOr<double> SecondsOf(const Partition& partition);
+  void Keep(PlayedPartition played);
+  absl::StatusOr<std::optional<Shares>> SharesOf(const Partition& partition,
+                                                 int divisor);
+  MaybePlayed PlayShared(const Partition& partition);
+  MaybePlayed PlayShares(const Partition& partition, const Shares& shares);
+  MaybePlayed PlayPlans(const Partition& groups, const Plans& plans,
+                        const Shares& samples);
+  MaybePlayed Play(const Partition& groups, ReplicatedPlan plan);
+  absl::Status Finish();
+  absl::StatusOr<bool> ShiftShares();
+
+  const PlanRequest& request_;
+  const PipelinesSearch& options_;
+  PlanObserver& observer_;
+  const std::vector<Island>& islands_;
+  const double gradient_bytes_;  // Of the whole model.
+  double limit_s_ = kInfinity;   // Slower plans are of no use.
+  GroupPlans plans_;
+  std::map<Partition, double> seconds_;  // What SecondsOf returned.
+  std::optional<PlayedPartition> best_;
+};
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_REPLICAS_PARTITION_SEARCH_H_
