@@ -4,11 +4,12 @@ import json
 import pathlib
 
 import harness
-from harness import BAD_INPUT, Folder, OK
+from harness import BAD_INPUT, CLUSTER, Folder, MODEL, OK, SOURCE
 
 EXAMPLE = str(pathlib.Path(__file__).parents[2] /
               "examples/plans/two-pipelines.json")
 DIFFER = 6
+C2 = str(pathlib.Path(SOURCE) / "deploy/clusters/c2-modern-het.yaml")
 
 
 class ReplicatedPlanTest(Folder):
@@ -111,6 +112,56 @@ class ReplicatedPlanTest(Folder):
                                "--output", "out")
         self.assertIn("flashflex: replicated_plan: one pipeline; expected it "
                       "as plan", run.stderr)
+
+
+class PlannedPipelinesTest(Folder):
+    """C2 has as many A100 as H100, with 10 GB/s between them."""
+
+    JOB = ["plan", "--cluster", C2, "--model", "gpt3-1.3b", "--global-batch",
+           "256", "--runtime", "any", "--parallelizer", "uniform"]
+
+    def seconds(self, name):
+        plan = json.loads(self.read(name))
+        key = ("replicated_evaluation" if "replicated_plan" in plan
+               else "evaluation")
+        return plan[key]["iteration_time_s"]
+
+    def test_unlike_gpus_share_the_batch_where_that_is_faster(self):
+        self.tangram(*self.JOB, "--output", "one.json")
+        text = self.tangram(*self.JOB, "--planner-option", "max_pipelines=4",
+                            "--output", "two.json")
+        self.assertIn("pipeline 1", text)
+        self.assertIn("several pipelines:", text)
+        self.assertLess(self.seconds("two.json") * 1.02,
+                        self.seconds("one.json"))
+        plan = json.loads(self.read("two.json"))
+        replicas = plan["replicated_plan"]["pipelines"]
+        self.assertEqual(256, sum(
+            r["num_microbatches"] * r["plan"]["pipeline_microbatch_size"]
+            for r in replicas))
+        self.tangram("evaluate", "two.json", "--output", "again.json")
+        self.assertEqual(self.seconds("two.json"), self.seconds("again.json"))
+
+    def test_threads_change_nothing(self):
+        for threads in "1", "2":
+            self.tangram(*self.JOB, "--planner-option", "max_pipelines=4",
+                         "--threads", threads, "--output", threads + ".json")
+        one, two = (json.loads(self.read(name))
+                    for name in ("1.json", "2.json"))
+        for plan in one, two:
+            del plan["provenance"]
+        self.assertEqual(one, two)
+
+    def test_one_pipeline_stays_where_links_are_slow(self):
+        self.tangram("plan", *MODEL, *CLUSTER, "--runtime", "any",
+                     "--planner-option", "max_pipelines=2", "--output",
+                     "plan.json")
+        self.assertIn("plan", json.loads(self.read("plan.json")))
+
+    def test_numbers_out_of_range_are_refused(self):
+        self.fails(BAD_INPUT, "planner_options.max_pipelines: 0; expected a "
+                   "whole number from 1 to 16", *self.JOB, "--planner-option",
+                   "max_pipelines=0")
 
 
 MIXED = str(pathlib.Path(EXAMPLE).parent / "mixed-stages.json")
