@@ -18,7 +18,7 @@ namespace tangram {
 namespace {
 
 // The plans of groups, each with a search of its own.
-constexpr int kMostPlans = 60;
+constexpr int kMostPlans = 80;
 
 // The partitions that are played at each step.
 constexpr size_t kMostPlayed = 4;
@@ -28,6 +28,9 @@ constexpr int kMostShifts = 16;
 
 // By which the units of shares are divided.
 constexpr int kUnitDivisors[] = {1, 4, 16};
+
+// Likewise of the samples that move to balance the pipelines.
+constexpr int kMovedDivisors[] = {1, 2, 4, 8, 16};
 
 // Several pipelines by the quick planner may take this much longer than one, as
 // the thorough planner may gain more for them.
@@ -63,7 +66,9 @@ absl::Status PartitionSearch::Run() {
   for (Partition& first : FirstPartitions(islands_)) {
     TANGRAM_RETURN_IF_ERROR(Climb(std::move(first)));
   }
-  return best_.has_value() ? Finish() : absl::OkStatus();
+  if (!best_.has_value()) return absl::OkStatus();
+  TANGRAM_RETURN_IF_ERROR(Rebalance());
+  return Finish();
 }
 
 // Returns the pace of each group by samples.
@@ -243,23 +248,61 @@ PartitionSearch::MaybePlayed PartitionSearch::Play(const Partition& groups,
   return PlayedPartition{groups, std::move(plan), *std::move(evaluation)};
 }
 
+// Moves samples from the pipeline that ends last to the one that ends first,
+// ever fewer, and plans both again while that helps.
+absl::Status PartitionSearch::Rebalance() {
+  for (const int divisor : kMovedDivisors) {
+    for (bool is_faster = true; is_faster;) {
+      const auto [first, last] = FirstAndLast();
+      Shares shares = SharesOfBest();
+      const int unit = std::min(plans_.UnitOf(best_->groups[first]),
+                                plans_.UnitOf(best_->groups[last]));
+      const int moved = std::max(1, unit / divisor);
+      if (shares[last] <= moved) break;
+      shares[last] -= moved;
+      shares[first] += moved;
+      TANGRAM_ASSIGN_OR_RETURN(std::optional<PlayedPartition> played,
+                               PlayShares(best_->groups, shares));
+      is_faster = TimeOf(played) < limit_s_;
+      if (is_faster) Keep(*std::move(played));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Returns the pipelines of the best plan that end first and last.
+std::pair<size_t, size_t> PartitionSearch::FirstAndLast() const {
+  const std::vector<Evaluation>& ends = best_->evaluation.pipelines;
+  const auto [first, last] = std::minmax_element(
+      ends.begin(), ends.end(), [](const Evaluation& a, const Evaluation& b) {
+        return a.iteration_time_s < b.iteration_time_s;
+      });
+  return {first - ends.begin(), last - ends.begin()};
+}
+
+PartitionSearch::Shares PartitionSearch::SharesOfBest() const {
+  Shares samples;
+  for (const PipelineReplica& replica : best_->plan.pipelines) {
+    samples.push_back(replica.num_microbatches *
+                      replica.plan.pipeline_microbatch_size);
+  }
+  return samples;
+}
+
 // Plans the groups of the best partition again, for the shares that they have.
 // Then moves microbatches between the pipelines while that helps.
 absl::Status PartitionSearch::Finish() {
   const Partition groups = best_->groups;
   std::map<std::pair<NodeGroup, int>, std::optional<GroupPlan>> again;
   Plans plans;
-  Shares samples;
+  const Shares samples = SharesOfBest();
   for (size_t g = 0; g < groups.size(); ++g) {
-    const PipelineReplica& replica = best_->plan.pipelines[g];
-    samples.push_back(replica.num_microbatches *
-                      replica.plan.pipeline_microbatch_size);
     const auto [place, is_new] =
-        again.try_emplace({groups[g], samples.back()}, std::nullopt);
+        again.try_emplace({groups[g], samples[g]}, std::nullopt);
     if (is_new) {
       TANGRAM_ASSIGN_OR_RETURN(
           place->second,
-          plans_.PlanBy(options_.thorough, groups[g], samples.back()));
+          plans_.PlanBy(options_.thorough, groups[g], samples[g]));
     }
     if (place->second.has_value()) plans.push_back(&*place->second);
   }
@@ -279,13 +322,7 @@ absl::Status PartitionSearch::Finish() {
 // with which that makes the iteration shorter. False: there is none.
 absl::StatusOr<bool> PartitionSearch::ShiftShares() {
   const ReplicatedPlan from = best_->plan;
-  const std::vector<Evaluation>& ends = best_->evaluation.pipelines;
-  const size_t last =
-      absl::c_max_element(ends,
-                          [](const Evaluation& a, const Evaluation& b) {
-                            return a.iteration_time_s < b.iteration_time_s;
-                          }) -
-      ends.begin();
+  const size_t last = FirstAndLast().second;
   const int size = from.pipelines[last].plan.pipeline_microbatch_size;
   for (size_t r = 0; r < from.pipelines.size(); ++r) {
     if (r == last) continue;

@@ -1,8 +1,10 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_REPLICAS_PARTITION_SEARCH_H_
 #define TANGRAM_COORDINATOR_PLANNERS_REPLICAS_PARTITION_SEARCH_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -62,6 +64,9 @@ class PartitionSearch {
   MaybePlayed PlayPlans(const Partition& groups, const Plans& plans,
                         const Shares& samples);
   MaybePlayed Play(const Partition& groups, ReplicatedPlan plan);
+  absl::Status Rebalance();
+  std::pair<size_t, size_t> FirstAndLast() const;
+  Shares SharesOfBest() const;
   absl::Status Finish();
   absl::StatusOr<bool> ShiftShares();
 
