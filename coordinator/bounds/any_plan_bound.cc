@@ -54,7 +54,7 @@ DeviceKinds KindsOf(const Cluster& cluster, absl::Span<const int> left_out) {
   return kinds;
 }
 
-// What an iteration has to do, by job and kind of device: each operator of each
+// The work of an iteration, by job and kind of device: each operator of each
 // run of layers for all samples, then the optimizer.
 class JobTable {
  public:

@@ -193,7 +193,7 @@ double WorkBounds::IterationSeconds() const {
 // island i has Σ γ ≤ N_i / c_i and each γ ≤ g_i / c_i.
 double WorkBounds::MostWorkASecond() const {
   struct Stages {
-    double capacity = 0;  // Of each.
+    double capacity = 0;  // Mean work per second of each stage.
     int count = 0;
   };
   std::vector<Stages> stages;

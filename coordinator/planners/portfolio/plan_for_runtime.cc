@@ -340,7 +340,7 @@ class RuntimeSearch::Parts {
   std::vector<std::string> limits_;  // All limits of attempts without a plan.
   PlanningStats stats_;
   double lower_bound_s_ = 0;
-  std::optional<Certificate> scope_;  // Of all attempts.
+  std::optional<Certificate> scope_;  // Covers all attempts.
 };
 
 absl::Status CheckRuntime(const PlanningRuntime& runtime,

@@ -98,7 +98,7 @@ class PortfolioPlanner : public ClusterPlanner {
     PlanningStats stats;
     double incumbent_s = kInfinity;  // No other plan is of use.
     double lower_bound_s = 0;        // Least over all alternatives with a plan.
-    std::optional<Certificate> scope;  // Of all alternatives.
+    std::optional<Certificate> scope;  // Covers all alternatives.
 
     // Returns the time of plans that no further search need look for.
     double IncumbentToBeat() const {
@@ -137,13 +137,13 @@ class PortfolioPlanner : public ClusterPlanner {
         return planned;
       };
     };
-    TANGRAM_RETURN_IF_ERROR(PlanPipelines(
-        request,
-        {.max_pipelines = choice_.search.max_pipelines,
-         .min_gain = choice_.search.min_island_gain,
-         .quick = plan_with(quick, scout),
-         .thorough = plan_with(thorough, everyone)},
-        observer, result));
+    TANGRAM_RETURN_IF_ERROR(
+        PlanPipelines(request,
+                      {.max_pipelines = choice_.search.max_pipelines,
+                       .min_gain = choice_.search.min_island_gain,
+                       .quick = plan_with(quick, scout),
+                       .thorough = plan_with(thorough, everyone)},
+                      observer, result));
     result.stats = stats;
     return absl::OkStatus();
   }
