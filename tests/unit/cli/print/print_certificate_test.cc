@@ -55,9 +55,10 @@ TEST(PrintCertificateTest, SaysWhereNothingIsProven) {
 TEST(PrintCertificateTest, APolishedPlanMayBeFasterThanItsParallelizersPlans) {
   PlanResult result = TwoSeconds();
   result.certificate = Certificate{.asked_s = 2.5, .any_plan_s = 1.25};
-  EXPECT_THAT(PrintedCertificate(result),
-              HasSubstr("   below any 1F1B pipeline in the parallelizers' spaces "
-                        "(2.50 s or more)\n"));
+  EXPECT_THAT(
+      PrintedCertificate(result),
+      HasSubstr("   below any 1F1B pipeline in the parallelizers' spaces "
+                "(2.50 s or more)\n"));
 }
 
 TEST(PrintCertificateTest, OlderFilesHaveOneScopeOrNone) {
