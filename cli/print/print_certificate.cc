@@ -36,11 +36,11 @@ std::vector<Scope> ScopesOf(const PlanResult& result) {
     return result.lower_bound_s > 0 ? std::vector<Scope>{answered}
                                     : std::vector<Scope>{};
   }
-  return {answered,
-          {"any 1F1B pipeline in the parallelizers' spaces",
-           result.certificate->asked_s},
-          {"any plan at all, by compute and memory",
-           result.certificate->any_plan_s}};
+  return {
+      answered,
+      {"any 1F1B pipeline of the parallelizers", result.certificate->asked_s},
+      {"any plan at all, by compute and memory",
+       result.certificate->any_plan_s}};
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ TEST(PrintCertificateTest, PrintsTheGapToEachScope) {
       PrintedCertificate(result),
       "  certificate      at most 0.0 % above any composition of the slice "
       "plans (2.00 s or more)\n"
-      "                   at most 25.0 % above any 1F1B pipeline in the "
-      "parallelizers' spaces (1.60 s or more)\n"
+      "                   at most 25.0 % above any 1F1B pipeline of the "
+      "parallelizers (1.60 s or more)\n"
       "                   at most 60.0 % above any plan at all, by compute "
       "and memory (1.25 s or more)\n");
 }
@@ -46,8 +46,8 @@ TEST(PrintCertificateTest, SaysWhereNothingIsProven) {
       PrintedCertificate(result),
       "  certificate      nothing is proven about any composition of the "
       "slice plans\n"
-      "                   nothing is proven about any 1F1B pipeline in the "
-      "parallelizers' spaces\n"
+      "                   nothing is proven about any 1F1B pipeline of the "
+      "parallelizers\n"
       "                   at most 60.0 % above any plan at all, by compute "
       "and memory (1.25 s or more)\n");
 }
@@ -55,10 +55,9 @@ TEST(PrintCertificateTest, SaysWhereNothingIsProven) {
 TEST(PrintCertificateTest, APolishedPlanMayBeFasterThanItsParallelizersPlans) {
   PlanResult result = TwoSeconds();
   result.certificate = Certificate{.asked_s = 2.5, .any_plan_s = 1.25};
-  EXPECT_THAT(
-      PrintedCertificate(result),
-      HasSubstr("   below any 1F1B pipeline in the parallelizers' spaces "
-                "(2.50 s or more)\n"));
+  EXPECT_THAT(PrintedCertificate(result),
+              HasSubstr("   below any 1F1B pipeline of the parallelizers "
+                        "(2.50 s or more)\n"));
 }
 
 TEST(PrintCertificateTest, OlderFilesHaveOneScopeOrNone) {
