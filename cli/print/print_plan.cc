@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "cli/print/print_certificate.h"
 #include "cli/print/print_islands.h"
 #include "cli/print/table.h"
 #include "common/base/format.h"
@@ -91,18 +92,6 @@ std::vector<std::string> IslandUses(const PlanResult& result) {
     uses.push_back(UseLabel(numbers, result.plan ? "stage" : "pipeline"));
   }
   return uses;
-}
-
-void PrintLowerBound(const PlanResult& result, Console& console) {
-  if (result.lower_bound_s <= 0 || result.evaluation.iteration_time_s <= 0) {
-    return;
-  }
-  const double above = std::max(
-      0.0, result.evaluation.iteration_time_s / result.lower_bound_s - 1);
-  console.out << "  lower bound      " << FormatSeconds(result.lower_bound_s)
-              << " for any composition of the slice plans asked; this plan is "
-                 "at most\n                   "
-              << FormatPercent(above) << " above the best of them\n";
 }
 
 void PrintUnusedIslands(const PlanResult& result, Console& console) {
@@ -466,9 +455,10 @@ void PrintPlanFile(const PlanFile& file, Console& console) {
     PrintStages(file, console);
     console.out << "\n";
     PrintPrediction(result.evaluation, console);
-    PrintLowerBound(result, console);
+    PrintCertificate(result, console);
   } else if (result.replicated_plan) {
     PrintPipelines(file, console);
+    PrintCertificate(result, console);
   } else {
     PrintNoPlan(result, console);
   }

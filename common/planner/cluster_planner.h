@@ -102,6 +102,20 @@ struct RunnerUp {
   bool operator==(const RunnerUp&) const = default;
 };
 
+// Lower bounds in seconds on simulated iteration times beyond the slice plans
+// that were answered (PlanResult::lower_bound_s), of wider and wider scopes. 0:
+// none is proven.
+struct Certificate {
+  // Every 1F1B pipeline of plans that the parallelizers asked could return, at
+  // the microbatch sizes and on the islands that were tried. A polished plan
+  // need not be one, so it may be faster.
+  double asked_s = 0;
+  // Every plan at all on these GPUs, with these training options.
+  double any_plan_s = 0;
+
+  bool operator==(const Certificate&) const = default;
+};
+
 struct PlanResult {
   std::vector<Island> islands;
   // The training options that were planned for, if the requested runtime trains
@@ -127,6 +141,8 @@ struct PlanResult {
   // plans that pruning excluded from queries, nor plans that are no such
   // composition. 0: no bound was proven.
   double lower_bound_s = 0;
+  // Empty without a plan, and in files from before there was one.
+  std::optional<Certificate> certificate;
   // The planner's own estimate of the iteration time of `plan`, by which it
   // ranked the plan; see Proposal::predicted_s. 0: none.
   double closed_form_s = 0;

@@ -73,6 +73,7 @@ struct PlanFindings {
   std::vector<UnusedIsland> unused_islands;
   // See PlanResult::lower_bound_s; 0: the planner proves none.
   double lower_bound_s = 0;
+  double asked_s = 0;  // See Certificate; 0: the planner proves nothing.
   PlanningStats stats;
   std::vector<std::string> notes;
   // The reason for having no proposals. Read only if there were none.

@@ -147,6 +147,11 @@ void EncodeResult(const PlanFile& file, v1::PlanFile& message) {
   }
   message.set_lower_bound_s(result.lower_bound_s);
   message.set_closed_form_s(result.closed_form_s);
+  if (result.certificate.has_value()) {
+    message.mutable_certificate()->set_asked_s(result.certificate->asked_s);
+    message.mutable_certificate()->set_any_plan_s(
+        result.certificate->any_plan_s);
+  }
   for (const PlanAlternative& alternative : result.alternatives) {
     *message.add_alternatives() = ToProto(alternative);
   }
@@ -199,6 +204,15 @@ absl::StatusOr<PlanResult> DecodeResult(const v1::PlanFile& message,
   TANGRAM_RETURN_IF_ERROR(
       FirstError({CheckFinite("lower_bound_s", result.lower_bound_s),
                   CheckFinite("closed_form_s", result.closed_form_s)}));
+  if (message.has_certificate()) {
+    const v1::Certificate& certificate = message.certificate();
+    result.certificate = {.asked_s = certificate.asked_s(),
+                          .any_plan_s = certificate.any_plan_s()};
+    TANGRAM_RETURN_IF_ERROR(InField(
+        "certificate",
+        FirstError({CheckFinite("asked_s", certificate.asked_s()),
+                    CheckFinite("any_plan_s", certificate.any_plan_s())})));
+  }
   for (int i = 0; i < message.islands_size(); ++i) {
     TANGRAM_ASSIGN_OR_RETURN(
         Island island,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "common/base/infinity.h"
 #include "common/domain/closed_form.h"
@@ -171,6 +172,62 @@ double WorkBounds::IterationSeconds() const {
                                     latency_s / stages_[num_atoms_]);
   return ClosedFormSeconds(std::max(latency_s, slowest_s), slowest_s,
                            num_microbatches_);
+}
+
+// Let t_s be the passes of one microbatch in stage s, without transfers. In a
+// 1F1B pipeline with B microbatches, stage s waits for the first microbatch and
+// is busy with all of them. The last one then goes back through the stages
+// before it, so
+//
+//   T ≥ Σ_{i<s} t_i + B t_s   for each s.
+//
+// So with q = 1 − 1/B and Σ_s the sum over the first s stages, T − Σ_{s+1} ≥ q
+// (T − Σ_s). Any k stages together, taken alone, obey the same, so they have at
+// most T (1 − q^k) seconds. A stage of capacity γ (mean work per second) does γ
+// t_s of a microbatch's work. With capacities in descending order, Abel's
+// summation gives
+//
+//   Σ_s γ_s t_s ≤ Σ_k (γ_k − γ_{k+1}) T (1 − q^k) = T Σ_k γ_k (q^{k−1} − q^k).
+//
+// The right side is greatest if the capacity of the islands is in few stages:
+// island i has Σ γ ≤ N_i / c_i and each γ ≤ g_i / c_i.
+double WorkBounds::MostWorkASecond() const {
+  struct Stages {
+    double capacity = 0;  // Mean work per second of each stage.
+    int count = 0;
+  };
+  std::vector<Stages> stages;
+  for (size_t i = 0; i < islands_.size(); ++i) {
+    if (islands_[i].num_gpus == 0) continue;
+    if (std::isinf(capacity_[i])) return kInfinity;
+    const int count = islands_[i].num_gpus / islands_[i].most_stage_gpus;
+    stages.push_back({stage_capacity_[i], count});
+    stages.push_back({capacity_[i] - count * stage_capacity_[i], 1});
+  }
+  std::sort(stages.begin(), stages.end(), [](const Stages& a, const Stages& b) {
+    return a.capacity > b.capacity;
+  });
+  const double q = 1 - 1.0 / num_microbatches_;
+  double work = 0;
+  double left = 1;  // q to the number of stages so far.
+  for (const Stages& equal : stages) {
+    const double after = left * std::pow(q, equal.count);
+    work += std::max(0.0, equal.capacity) * (left - after);
+    left = after;
+  }
+  return work;
+}
+
+// Likewise Σ_s t_s ≤ T (1 − q^k) for k stages, and Σ_s t_s is at least the
+// least latency.
+double WorkBounds::PlayedSeconds() const {
+  const double work = mean_work_[num_atoms_];
+  const double most_work = MostWorkASecond();
+  const double q = 1 - 1.0 / num_microbatches_;
+  const double latency_s = least_latency_.back()[num_atoms_] /
+                           (1 - std::pow(q, stages_[num_atoms_]));
+  if (work <= 0) return latency_s;
+  return std::max(latency_s, most_work > 0 ? work / most_work : kInfinity);
 }
 
 bool WorkBounds::ExceedsMemory(AtomRange range, int island) const {

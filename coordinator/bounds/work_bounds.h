@@ -77,6 +77,10 @@ class WorkBounds {
   // Returns a lower bound in seconds on the iteration time of any pipeline.
   double IterationSeconds() const;
 
+  // Returns a lower bound in seconds on the simulated iteration time of any
+  // 1F1B pipeline, whose transfers run beside its passes.
+  double PlayedSeconds() const;
+
   // True if the least memory that `range` needs exceeds that of the island.
   bool ExceedsMemory(AtomRange range, int island) const;
 
@@ -100,6 +104,10 @@ class WorkBounds {
   // `mean_work` spread over `usable`.
   double RestSeconds(double mean_work, uint32_t usable) const;
   double RestLatencySeconds(double mean_work, uint32_t usable) const;
+
+  // Returns the most mean work of one microbatch that the stages of a 1F1B
+  // pipeline can hold if the iteration takes one second.
+  double MostWorkASecond() const;
 
   // Fills a row of least_latency_: the least over the usable islands other than
   // `left_out`.

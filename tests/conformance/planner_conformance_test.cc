@@ -128,6 +128,7 @@ TEST_P(PlannerConformanceTest, TheNumberOfThreadsChangesNothing) {
   ASSERT_OK_AND_ASSIGN(const PlanResult four, Plan(request, 4));
   EXPECT_EQ(one.plan, four.plan);
   EXPECT_EQ(one.lower_bound_s, four.lower_bound_s);
+  EXPECT_EQ(one.certificate, four.certificate);
   EXPECT_EQ(one.closed_form_s, four.closed_form_s);
   EXPECT_EQ(one.runners_up, four.runners_up);
   EXPECT_EQ(one.notes, four.notes);

@@ -39,16 +39,25 @@ function bottleneck(answer: Answer): { device: number; seconds: number } {
   return { device: paces.indexOf(seconds), seconds };
 }
 
+// Returns how much longer the iteration takes than `bound_s`.
+function above(answer: Answer, bound_s: number): string {
+  return format.percent(
+    Math.max(0, answer.prediction.iteration_time_s / bound_s - 1),
+  );
+}
+
 // Any composition of the slice plans asked takes at least the lower bound.
 // Files from before planners could be chosen bound another figure by it, the
-// closed form, which may lie above the simulated time.
+// closed form, which may lie above the simulated time. Plans for a framework
+// have only the bound for any plan at all.
 function aboveLowerBound(answer: Answer): string {
-  if (answer.lower_bound_s <= 0) return "";
-  const above = Math.max(
-    0,
-    answer.prediction.iteration_time_s / answer.lower_bound_s - 1,
-  );
-  return `at most ${format.percent(above)} above the best composition`;
+  if (answer.lower_bound_s > 0) {
+    return `at most ${above(answer, answer.lower_bound_s)} above the best composition`;
+  }
+  if (answer.any_plan_bound_s > 0) {
+    return `at most ${above(answer, answer.any_plan_bound_s)} above any plan`;
+  }
+  return "";
 }
 
 function tiles(plan: Plan, answer: Answer): HTMLElement {

@@ -86,6 +86,7 @@ export interface Answer {
   prediction: Prediction;
   lower_bound_s: number;
   closed_form_s: number;
+  any_plan_bound_s: number; // 0: none is proven.
   timeline: Track[];
 }
 

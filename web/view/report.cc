@@ -29,6 +29,8 @@ Json AnswerView(const ReportedPlan& reported) {
           {"prediction", PredictionView(plan, result.evaluation)},
           {"lower_bound_s", result.lower_bound_s},
           {"closed_form_s", result.closed_form_s},
+          {"any_plan_bound_s",
+           result.certificate.value_or(Certificate()).any_plan_s},
           {"timeline", TimelineView(reported.timeline,
                                     result.evaluation.iteration_time_s)}};
 }

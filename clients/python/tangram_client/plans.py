@@ -36,6 +36,16 @@ class Infeasible:
 
 
 @dataclasses.dataclass(frozen=True)
+class Certificate:
+    """Lower bounds on simulated iteration times in seconds, of wider and wider
+    scopes. 0: none is proven."""
+
+    answered_s: float  # Compositions of the slice plans that were answered.
+    asked_s: float  # Pipelines of all plans that could have been answered.
+    any_plan_s: float  # Any plan at all on these GPUs.
+
+
+@dataclasses.dataclass(frozen=True)
 class Group:
     """Equal replicas of a mixed stage and their estimates."""
 
@@ -192,6 +202,16 @@ class Plan:
     @property
     def iteration_time_s(self):
         return self._evaluation.iteration_time_s
+
+    @property
+    def certificate(self) -> Optional[Certificate]:
+        """Lower bounds on iteration times; None without a plan, and in files
+        from before there was one."""
+        if not self.message.HasField("certificate"):
+            return None
+        bounds = self.message.certificate
+        return Certificate(self.message.lower_bound_s, bounds.asked_s,
+                           bounds.any_plan_s)
 
     @property
     def tokens_per_s(self):

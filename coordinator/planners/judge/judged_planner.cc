@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/planner/keep_closest.h"
 #include "common/sim/describe.h"
@@ -99,6 +100,8 @@ class Judge {
       refusals.push_back(*std::move(refusal));
     } else {
       judged.iteration_time_s = evaluation.iteration_time_s;
+      least_proposed_s_ =
+          std::min(least_proposed_s_, evaluation.iteration_time_s);
       kept_.Add(judged.islands, {.index = num_judged(),
                                  .proposal = std::move(proposal),
                                  .evaluation = std::move(evaluation)});
@@ -141,6 +144,8 @@ class Judge {
   }
   // Slower proposals are not kept.
   double kept_limit_s() const { return kept_.limit_s(); }
+  // The least time of the proposals as they were made.
+  double least_proposed_s() const { return least_proposed_s_; }
   int num_judged() const {
     return static_cast<int>(judgement_.proposals.size());
   }
@@ -186,6 +191,7 @@ class Judge {
   bool stopped_ = false;
   Judgement judgement_;
   KeptPlans kept_;
+  double least_proposed_s_ = kInfinity;
   std::optional<Infeasible> closest_;
 };
 
@@ -235,6 +241,9 @@ class JudgedPlanner : public ClusterPlanner {
     findings.exhausted &=
         judge.num_judged() < kMaxJudged && !findings.stats.truncated;
     PlanResult result{.stats = findings.stats};
+    // A parallelizer that claims too much for its profiles is refuted.
+    result.certificate = {
+        .asked_s = std::min(findings.asked_s, judge.least_proposed_s())};
     if (judge.any_fits()) {
       judge.Fill(result);
       // A refined plan may be faster than all that was proposed.

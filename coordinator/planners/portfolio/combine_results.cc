@@ -59,6 +59,13 @@ std::string WhyNone(const PlanResult& result) {
       reason, "; a plan may exist: ", absl::StrJoin(result.limits, "; "));
 }
 
+// Without a bound for one of the searches, there is none for all.
+void Widen(const PlanResult& result, std::optional<Certificate>& scope) {
+  if (!result.certificate.has_value()) return;
+  if (!scope.has_value()) scope = *result.certificate;
+  scope->asked_s = std::min(scope->asked_s, result.certificate->asked_s);
+}
+
 void KeepLeastBound(const PlanResult& result, double& lower_bound_s) {
   if (!result.plan.has_value()) return;
   lower_bound_s = lower_bound_s == 0

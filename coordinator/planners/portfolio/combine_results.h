@@ -1,6 +1,7 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_COMBINE_RESULTS_H_
 #define TANGRAM_COORDINATOR_PLANNERS_PORTFOLIO_COMBINE_RESULTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ void AddLimits(absl::Span<const std::string> more,
 // Returns the reason of a result without a plan, with the limits that may hide
 // one: "does not fit; a plan may exist: ...".
 std::string WhyNone(const PlanResult& result);
+
+// Widens `scope`, of the searches so far, by that of another search, with a
+// plan or without.
+void Widen(const PlanResult& result, std::optional<Certificate>& scope);
 
 // Keeps in `lower_bound_s` the least bound of the results with a plan, in
 // seconds; 0: no result had a plan yet.

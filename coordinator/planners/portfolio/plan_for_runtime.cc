@@ -164,6 +164,7 @@ class RuntimeSearch::Parts {
                              Polished(asked.worth_polishing_s));
     result.stats = stats_;
     result.lower_bound_s = lower_bound_s_;
+    result.certificate = scope_;
     if (!result.plan.has_value()) {
       result.infeasible = std::move(closest_);
       result.limits = std::move(limits_);
@@ -269,6 +270,7 @@ class RuntimeSearch::Parts {
         PlanResult result,
         CreateJudgedPlanner(choice_, source, rules)->Plan(request_, observer_));
     AddStats(result.stats, stats_);
+    Widen(result, scope_);
     return result;
   }
 
@@ -338,6 +340,7 @@ class RuntimeSearch::Parts {
   std::vector<std::string> limits_;  // All limits of attempts without a plan.
   PlanningStats stats_;
   double lower_bound_s_ = 0;
+  std::optional<Certificate> scope_;  // Covers all attempts.
 };
 
 absl::Status CheckRuntime(const PlanningRuntime& runtime,

@@ -1,6 +1,7 @@
 #include "coordinator/planners/portfolio/portfolio_planner.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,8 @@
 #include "common/base/infinity.h"
 #include "common/base/status_macros.h"
 #include "common/domain/runtime.h"
+#include "coordinator/bounds/any_plan_bound.h"
+#include "coordinator/planners/constraints/resolve_constraints.h"
 #include "coordinator/planners/judge/judged_planner.h"
 #include "coordinator/planners/polish/polish_result.h"
 #include "coordinator/planners/portfolio/combine_results.h"
@@ -76,9 +79,13 @@ class PortfolioPlanner : public ClusterPlanner {
     TANGRAM_ASSIGN_OR_RETURN(PlanResult result, PlanOnce(request, observer));
     if (!result.plan.has_value()) {
       TANGRAM_RETURN_IF_ERROR(Explain(request, observer, result));
-    } else if (request.constraints.runtime.empty()) {
+      result.certificate.reset();
+      return result;
+    }
+    if (request.constraints.runtime.empty()) {
       TANGRAM_RETURN_IF_ERROR(TrySeveral(request, observer, result));
     }
+    TANGRAM_RETURN_IF_ERROR(Certify(request, result));
     return result;
   }
 
@@ -91,6 +98,7 @@ class PortfolioPlanner : public ClusterPlanner {
     PlanningStats stats;
     double incumbent_s = kInfinity;  // No other plan is of use.
     double lower_bound_s = 0;        // Least over all alternatives with a plan.
+    std::optional<Certificate> scope;  // Covers all alternatives.
 
     // Returns the time of plans that no further search need look for.
     double IncumbentToBeat() const {
@@ -129,14 +137,29 @@ class PortfolioPlanner : public ClusterPlanner {
         return planned;
       };
     };
-    TANGRAM_RETURN_IF_ERROR(PlanPipelines(
-        request,
-        {.max_pipelines = choice_.search.max_pipelines,
-         .min_gain = choice_.search.min_island_gain,
-         .quick = plan_with(quick, scout),
-         .thorough = plan_with(thorough, everyone)},
-        observer, result));
+    TANGRAM_RETURN_IF_ERROR(
+        PlanPipelines(request,
+                      {.max_pipelines = choice_.search.max_pipelines,
+                       .min_gain = choice_.search.min_island_gain,
+                       .quick = plan_with(quick, scout),
+                       .thorough = plan_with(thorough, everyone)},
+                      observer, result));
     result.stats = stats;
+    return absl::OkStatus();
+  }
+
+  // Adds the bound for any plan at all, which also holds for every narrower
+  // scope.
+  static absl::Status Certify(const PlanRequest& request, PlanResult& result) {
+    TANGRAM_ASSIGN_OR_RETURN(
+        const std::vector<int> left_out,
+        ExcludedNodes(request.constraints, request.cluster));
+    Certificate certificate = result.certificate.value_or(Certificate());
+    certificate.any_plan_s =
+        AnyPlanSeconds(request.model, request.cluster, left_out,
+                       result.training.value_or(request.training));
+    certificate.asked_s = std::max(certificate.asked_s, certificate.any_plan_s);
+    result.certificate = certificate;
     return absl::OkStatus();
   }
 
@@ -324,6 +347,7 @@ class PortfolioPlanner : public ClusterPlanner {
     result.alternatives = std::move(answer.alternatives);
     result.stats = answer.stats;
     result.lower_bound_s = answer.lower_bound_s;
+    result.certificate = answer.scope;
     AddLimits(answer.left_out, result.notes);
     if (!result.plan.has_value()) {
       AddLimits(answer.left_out, answer.limits);
@@ -352,10 +376,13 @@ class PortfolioPlanner : public ClusterPlanner {
         PlanResult result,
         PlanWithSplits(choice_, source, rules, request, observer));
     KeepLeastBound(scouted, result.lower_bound_s);
+    std::optional<Certificate> scope = result.certificate;
+    Widen(scouted, scope);
     if (scouted.plan.has_value() && IsBetter(scouted, result)) {
       std::swap(scouted, result);
       result.lower_bound_s = scouted.lower_bound_s;
     }
+    result.certificate = scope;
     AddStats(scouted.stats, result.stats);
     return result;
   }
@@ -369,6 +396,7 @@ class PortfolioPlanner : public ClusterPlanner {
     AddStats(result.stats, answer.stats);
     AddLimits(result.limits, answer.limits);
     KeepLeastBound(result, answer.lower_bound_s);
+    Widen(result, answer.scope);
     PlanAlternative alternative =
         AlternativeOf(result, std::move(parallelizers), runtime);
     if (!result.plan.has_value() && rules.incumbent_s < kInfinity) {

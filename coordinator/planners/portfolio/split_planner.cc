@@ -1,5 +1,6 @@
 #include "coordinator/planners/portfolio/split_planner.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,8 @@ absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
   std::vector<std::string> limits = best.limits;
   double lower_bound_s = 0;
   KeepLeastBound(best, lower_bound_s);
+  std::optional<Certificate> scope;
+  Widen(best, scope);
   for (const IslandSplit& split : splits) {
     PlannerChoice divided = choice;
     divided.search.split = split;
@@ -38,11 +41,13 @@ absl::StatusOr<PlanResult> PlanWithSplits(const PlannerChoice& choice,
     AddStats(result.stats, stats);
     AddLimits(result.limits, limits);
     KeepLeastBound(result, lower_bound_s);
+    Widen(result, scope);
     if (IsBetter(result, best)) best = std::move(result);
   }
   best.stats = stats;
   if (!best.plan.has_value()) best.limits = std::move(limits);
   best.lower_bound_s = lower_bound_s;
+  best.certificate = scope;
   if (!splits.empty()) {
     best.notes.push_back(absl::StrCat(
         "islands of several groups of nodes: planned as one, and divided in ",

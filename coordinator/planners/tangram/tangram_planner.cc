@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
+#include "coordinator/planners/tangram/asked_bound.h"
 #include "coordinator/planners/tangram/bound_slices.h"
 #include "coordinator/planners/tangram/explain_search.h"
 #include "coordinator/planners/tangram/order_finalists.h"
@@ -130,6 +131,7 @@ class TangramSearch : public PlanSearch {
                                                        search_.store())
                                       : WhyAllKeptOut();
     }
+    findings.asked_s = AskedSeconds(space_, request_.cluster);
     findings.limits = search_.Limits();
     findings.exhausted = findings.limits.empty();
     findings.notes.push_back(

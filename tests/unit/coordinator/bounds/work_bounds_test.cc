@@ -160,5 +160,37 @@ TEST(WorkBoundsTest, ProfilesWithoutTimesBoundNothing) {
   EXPECT_TRUE(std::isinf(bounds.SliceSeconds({0, 1}, 1)));
 }
 
+TEST(WorkBoundsTest, PlayedTimeIsThatOfStagesThatWaitForTheFirst) {
+  // One stage of each island is largest: capacities 6 and 1.5, q = 9/10, work
+  // 48: T = 48 / (6 / 10 + 1.5 · 0.9 / 10).
+  EXPECT_DOUBLE_EQ(FastAndSlow().PlayedSeconds(), 48 / 0.735);
+  // One microbatch is in one stage at a time: 48 / 6.
+  EXPECT_DOUBLE_EQ(FastAndSlow(/*num_microbatches=*/1).PlayedSeconds(), 8);
+}
+
+TEST(WorkBoundsTest, PlayedTimeKnowsSmallStagesAndTheRest) {
+  // Stages of at most 3 of 4 GPUs, and of 2 of 2: capacities 4.5, 1.5 and 1.5.
+  const std::vector<IslandCapacity> islands = {{4, 35, 3}, {2, 45, 2}};
+  const std::vector<std::vector<PerformanceProfile>> profiles = {
+      std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 8}),
+      std::vector<PerformanceProfile>(4, {.min_gpu_seconds = 16})};
+  const WorkBounds bounds(islands, profiles, kWhole, /*num_microbatches=*/2);
+  // 4.5 / 2 + 1.5 / 4 + 1.5 / 8.
+  EXPECT_DOUBLE_EQ(bounds.PlayedSeconds(), 48 / 2.8125);
+}
+
+TEST(WorkBoundsTest, PlayedTimeIsAtLeastTheLatencyOfAsManyStagesAsThereAre) {
+  const std::vector<IslandCapacity> islands = {{1000, 35, 1000}};
+  const std::vector<std::vector<PerformanceProfile>> profiles = {
+      std::vector<PerformanceProfile>(
+          2, {.min_gpu_seconds = 1, .min_latency_s = 3})};
+  const std::vector<int> most_stages = {1, 1};
+  const WorkBounds bounds(islands, profiles, most_stages,
+                          /*num_microbatches=*/2);
+  // Two stages of 6 s together: 6 / (1 − 1/4). With 4 s and 2 s, T = 2 · 4 = 4
+  // + 2 · 2.
+  EXPECT_DOUBLE_EQ(bounds.PlayedSeconds(), 8);
+}
+
 }  // namespace
 }  // namespace tangram

@@ -441,6 +441,11 @@ TEST(ScoutTest, TheAnswerIsNeverSlowerThanItsPlan) {
     EXPECT_LE(result.evaluation.iteration_time_s,
               best.evaluation.iteration_time_s);
     EXPECT_LE(result.lower_bound_s, result.evaluation.iteration_time_s);
+    ASSERT_TRUE(result.certificate.has_value());
+    EXPECT_GT(result.certificate->any_plan_s, 0);
+    EXPECT_LE(result.certificate->any_plan_s, result.certificate->asked_s);
+    EXPECT_LE(result.certificate->any_plan_s,
+              result.evaluation.iteration_time_s);
   }
 }
 
