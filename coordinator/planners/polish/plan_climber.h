@@ -41,7 +41,7 @@ class PlanClimber {
   absl::StatusOr<PolishedPlan> From(PolishedPlan start, int64_t most_estimates);
 
   // Lets the stages of a plan recompute, shard and keep on the host what they
-  // must, in 1F1B. Empty: the plan is not valid or does not fit, or too little
+  // must under its schedule. Empty: the plan is not valid or does not fit, or too little
   // of it is measured.
   absl::StatusOr<std::optional<PolishedPlan>> Settle(PipelinePlan plan);
 

@@ -473,7 +473,9 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
     rules.worth_refining = kWorthRefining;
-    const Reach reach = choice.search.polishes_far ? Reach::kFar : Reach::kNear;
+    const Reach reach = !choice.search.polishes_far ? Reach::kNear
+                        : choice.search.schedules   ? Reach::kSchedules
+                                                    : Reach::kFar;
     options.refine = [asked, reach](const PlanRequest& request,
                                     PlanObserver& observer,
                                     PlanResult& result) {
