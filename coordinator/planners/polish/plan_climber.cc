@@ -146,7 +146,8 @@ class PlanClimber::Climb {
       return current_.plan.virtual_stages == 1 &&
              GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
     };
-    return absl::c_any_of(stages, tune) || absl::c_any_of(givers, give) ||
+    return absl::c_any_of(stages, tune) || ChangeWarmUp() ||
+           absl::c_any_of(givers, give) ||
            absl::c_any_of(givers, give_tuned) || ChangeOrder();
   }
 
@@ -215,6 +216,35 @@ class PlanClimber::Climb {
       }
     }
     return false;
+  }
+
+  // Adds a warm-up pass to the first stages of a plan that sets them, or takes
+  // one from them.
+  bool ChangeWarmUp() {
+    if (current_.plan.warm_up_passes.empty()) return false;
+    for (int last = 0; last + 1 < current_.plan.num_stages(); ++last) {
+      for (const int change : {1, -1}) {
+        if (is_spent()) return false;
+        PipelinePlan plan = current_.plan;
+        std::vector<int>& passes = plan.warm_up_passes;
+        if (passes[last] + change < passes[last + 1]) continue;
+        for (int s = 0; s <= last; ++s) passes[s] += change;
+        if (FitFirst(last + 1, plan) && Try(plan)) return true;
+      }
+    }
+    return false;
+  }
+
+  // Lets the first stages fit that hold other numbers of microbatches than now.
+  bool FitFirst(int num_stages, PipelinePlan& plan) {
+    const std::vector<int> held = HeldByStages(plan, request_.training);
+    for (int s = 0; s < num_stages; ++s) {
+      if (!tuner_.FitRecompute(SettingOf(estimator_, plan, held, s),
+                               plan.stages[s])) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // Swaps the GPUs of two stages on different islands.

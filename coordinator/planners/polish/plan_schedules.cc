@@ -21,7 +21,7 @@ constexpr int kMostWarmedStages = 128;
 
 // Warm-up passes let the period be longer than the slowest stage by these
 // fractions. Each pass costs memory.
-constexpr double kPeriodSlacks[] = {0.002, 0.02, 0.05};
+constexpr double kPeriodSlacks[] = {0.002, 0.03, 0.1};
 
 // A border has at most so many more passes. They hide a transfer of four times
 // the slowest stage.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -30,10 +31,12 @@ constexpr double kWorthClimbing = 0.15;
 // run, and fewer frameworks do.
 constexpr double kLeastLeap = 0.002;
 
-// The effort of other schedules, the plans under them from which to climb, and
-// how much longer these may take than the best before.
+// The effort of other schedules and of each climb under one, the plans under
+// each of them from which to climb, and how much longer these may take than the
+// best before.
 constexpr int64_t kMostScheduling = 60'000;
-constexpr size_t kMostSchedules = 4;
+constexpr int64_t kMostUnderSchedule = 15'000;
+constexpr size_t kMostOfSchedule = 2;
 constexpr double kWorthScheduling = 0.03;
 
 // The plans from which leaps begin: so many at a time, each of them at most
@@ -115,7 +118,7 @@ class Polisher {
     std::vector<PolishedPlan> landings;
     TANGRAM_RETURN_IF_ERROR(Land(LeapsFrom(request_, rules_, plan),
                                  kWorthClimbing, kMostLeaps, landings));
-    return ClimbFrom(landings);
+    return ClimbFrom(landings, kMostAfterLeap);
   }
 
   // Climbs from the fastest plans under other schedules, and after leaps from
@@ -124,14 +127,19 @@ class Polisher {
     const double one_f_one_b_s = SecondsOf(best_);
     most_estimates_ = climber_.num_estimated() + kMostScheduling;
     DropSlow(kWorthLeaping, fastest_);
-    std::vector<PolishedPlan> landings;
+    std::map<PipelineSchedule, std::vector<PolishedPlan>> landings;
     for (const PolishedPlan& plan : fastest_) {
-      TANGRAM_RETURN_IF_ERROR(
-          Land(OtherSchedules(request_, rules_, plan.plan, plan.evaluation,
-                              kLeastLeap),
-               kWorthScheduling, kMostSchedules, landings));
+      for (PipelinePlan& other :
+           OtherSchedules(request_, rules_, plan.plan, plan.evaluation,
+                          kLeastLeap)) {
+        std::vector<PolishedPlan>& same = landings[other.schedule];
+        TANGRAM_RETURN_IF_ERROR(Land({std::move(other)}, kWorthScheduling,
+                                     kMostOfSchedule, same));
+      }
     }
-    TANGRAM_RETURN_IF_ERROR(ClimbFrom(landings));
+    for (auto& [schedule, plans] : landings) {
+      TANGRAM_RETURN_IF_ERROR(ClimbFrom(plans, kMostUnderSchedule));
+    }
     if (SecondsOf(best_) == one_f_one_b_s) return absl::OkStatus();
     TANGRAM_RETURN_IF_ERROR(LeapFrom(PipelinePlan(best_.plan)));
     best_.one_f_one_b_s = one_f_one_b_s;
@@ -156,11 +164,12 @@ class Polisher {
     return absl::OkStatus();
   }
 
-  absl::Status ClimbFrom(std::vector<PolishedPlan>& landings) {
+  absl::Status ClimbFrom(std::vector<PolishedPlan>& landings,
+                         int64_t most_estimates) {
     for (PolishedPlan& landing : landings) {
       if (is_spent()) break;
       TANGRAM_ASSIGN_OR_RETURN(
-          PolishedPlan top, climber_.From(std::move(landing), kMostAfterLeap));
+          PolishedPlan top, climber_.From(std::move(landing), most_estimates));
       Keep(std::move(top));
     }
     return absl::OkStatus();
