@@ -37,7 +37,7 @@ constexpr double kLeastLeap = 0.002;
 constexpr int64_t kMostScheduling = 60'000;
 constexpr int64_t kMostUnderSchedule = 15'000;
 constexpr size_t kMostOfSchedule = 2;
-constexpr double kWorthScheduling = 0.03;
+constexpr double kWorthScheduling = 0.06;
 
 // The plans from which leaps begin: so many at a time, each of them at most
 // this fraction slower than the best.
