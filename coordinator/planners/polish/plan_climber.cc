@@ -146,7 +146,7 @@ class PlanClimber::Climb {
       return current_.plan.virtual_stages == 1 &&
              GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
     };
-    return absl::c_any_of(stages, tune) || ChangeWarmUp() ||
+    return ChangeWarmUp() || absl::c_any_of(stages, tune) ||
            absl::c_any_of(givers, give) ||
            absl::c_any_of(givers, give_tuned) || ChangeOrder();
   }
@@ -408,7 +408,7 @@ absl::StatusOr<PolishedPlan> PlanClimber::From(PolishedPlan start,
 }
 
 absl::StatusOr<std::optional<PolishedPlan>> PlanClimber::Settle(
-    PipelinePlan plan) {
+    PipelinePlan plan, Effort effort) {
   if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
   if (!ValidatePlan(request_.model, *request_.cluster, request_.training, plan)
            .ok()) {
@@ -425,7 +425,9 @@ absl::StatusOr<std::optional<PolishedPlan>> PlanClimber::Settle(
     }
   }
   for (int s = 0; s < plan.num_stages(); ++s) {
-    if (!(tuner_.*FittingFor(plan))(setting(s), plan.stages[s])) {
+    const bool fits = effort == Effort::kHasty &&
+                      tuner_.FitRecompute(setting(s), plan.stages[s]);
+    if (!fits && !(tuner_.*FittingFor(plan))(setting(s), plan.stages[s])) {
       return std::nullopt;
     }
   }

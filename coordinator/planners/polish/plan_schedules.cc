@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "common/base/infinity.h"
 #include "coordinator/planners/polish/plan_moves.h"
 
 namespace tangram {
@@ -14,14 +15,17 @@ namespace {
 
 // The numbers of chunks that are tried, the smallest first. Each more saves
 // less time and costs more transfers.
-constexpr size_t kMostChunkCounts = 3;
+constexpr size_t kMostChunkCounts = 2;
 
 // Pipelines with more stages keep their warm-up.
 constexpr int kMostWarmedStages = 128;
 
-// Warm-up passes let the period be longer than the slowest stage by these
-// fractions. Each pass costs memory.
-constexpr double kPeriodSlacks[] = {0.002, 0.03, 0.1};
+// Warm-up passes let the period be longer than the slowest stage by this
+// fraction.
+constexpr double kPeriodSlack = 0.002;
+
+// More warm-up passes for each border, to fill the wait for the first gradient.
+constexpr double kExtraPasses[] = {0.5, 1, 2};
 
 // A border has at most so many more passes. They hide a transfer of four times
 // the slowest stage.
@@ -105,17 +109,21 @@ class Schedules {
   }
 
   // Returns whether so much is saved if no iteration takes less than
-  //   max_s (B t_s + Σ_{u<s} before_u).
+  //   max_s (B t_s + Σ_{u<s} before_u) + min_s tail_s
+  // with tail_s the time of stage s after its last pass.
   template <typename Before>
   bool MaySave(const Before& before) const {
     double before_s = 0;
-    double least_s = 0;
+    double passes_s = 0;
+    double tail_s = kInfinity;
     for (size_t s = 0; s < stages_.size(); ++s) {
-      least_s =
-          std::max(least_s, num_microbatches_ * stages_[s].stage_s + before_s);
-      before_s += before(evaluation_.stages[s]);
+      const StageEvaluation& stage = evaluation_.stages[s];
+      passes_s =
+          std::max(passes_s, num_microbatches_ * stages_[s].stage_s + before_s);
+      before_s += before(stage);
+      tail_s = std::min(tail_s, stage.sync_s + stage.optimizer_s);
     }
-    return evaluation_.iteration_time_s - least_s >= least_saved_s_;
+    return evaluation_.iteration_time_s - passes_s - tail_s >= least_saved_s_;
   }
 
   void SplitBackward() {
@@ -126,21 +134,32 @@ class Schedules {
     Add(std::move(plan));
   }
 
+  // More warm-up passes hide transfers. And where the slowest stage is not the
+  // last, they fill its wait for the first gradient.
   void AddWarmUp() {
-    if (plan_.num_stages() > kMostWarmedStages) return;
-    const std::vector<int> usual = UsualWarmUp(plan_.num_stages());
-    const double period_s = PeriodSeconds(stages_, usual);
+    const int num_stages = plan_.num_stages();
+    const auto before = [](const StageEvaluation& stage) {
+      return stage.forward_s + stage.backward_s;
+    };
+    if (num_stages > kMostWarmedStages || !MaySave(before)) return;
     double slowest_s = 0;
     for (const PassSeconds& stage : stages_) {
       slowest_s = std::max(slowest_s, stage.stage_s);
     }
-    std::set<std::vector<int>> tried = {usual};
-    for (const double slack : kPeriodSlacks) {
-      const double most_s = slowest_s * (1 + slack);
-      if (num_microbatches_ * (period_s - most_s) < least_saved_s_) break;
+    std::vector<std::vector<int>> warm_ups;
+    warm_ups.push_back(WarmUpFor(stages_, slowest_s * (1 + kPeriodSlack)));
+    for (const double extra : kExtraPasses) {
+      std::vector<int>& passes = warm_ups.emplace_back();
+      for (int behind = num_stages - 1; behind >= 0; --behind) {
+        passes.push_back(1 + behind + static_cast<int>(extra * behind));
+      }
+    }
+    std::set<std::vector<int>> tried = {UsualWarmUp(num_stages)};
+    for (std::vector<int>& passes : warm_ups) {
+      if (!tried.insert(passes).second) continue;
       PipelinePlan plan = plan_;
-      plan.warm_up_passes = WarmUpFor(stages_, most_s);
-      if (tried.insert(plan.warm_up_passes).second) Add(std::move(plan));
+      plan.warm_up_passes = std::move(passes);
+      Add(std::move(plan));
     }
   }
 

@@ -35,7 +35,7 @@ constexpr double kLeastLeap = 0.002;
 // each of them from which to climb, and how much longer these may take than the
 // best before.
 constexpr int64_t kMostScheduling = 60'000;
-constexpr int64_t kMostUnderSchedule = 15'000;
+constexpr int64_t kMostUnderSchedule = 20'000;
 constexpr size_t kMostOfSchedule = 2;
 constexpr double kWorthScheduling = 0.06;
 
@@ -117,7 +117,8 @@ class Polisher {
   absl::Status LeapFrom(const PipelinePlan& plan) {
     std::vector<PolishedPlan> landings;
     TANGRAM_RETURN_IF_ERROR(Land(LeapsFrom(request_, rules_, plan),
-                                 kWorthClimbing, kMostLeaps, landings));
+                                 PlanClimber::Effort::kFull, kWorthClimbing,
+                                 kMostLeaps, landings));
     return ClimbFrom(landings, kMostAfterLeap);
   }
 
@@ -133,8 +134,9 @@ class Polisher {
            OtherSchedules(request_, rules_, plan.plan, plan.evaluation,
                           kLeastLeap)) {
         std::vector<PolishedPlan>& same = landings[other.schedule];
-        TANGRAM_RETURN_IF_ERROR(Land({std::move(other)}, kWorthScheduling,
-                                     kMostOfSchedule, same));
+        TANGRAM_RETURN_IF_ERROR(
+            Land({std::move(other)}, PlanClimber::Effort::kHasty,
+                 kWorthScheduling, kMostOfSchedule, same));
       }
     }
     for (auto& [schedule, plans] : landings) {
@@ -148,12 +150,13 @@ class Polisher {
 
   // Adds those of `plans`, once settled, that take at most this fraction longer
   // than the best, up to so many.
-  absl::Status Land(std::vector<PipelinePlan> plans, double slack, size_t most,
+  absl::Status Land(std::vector<PipelinePlan> plans, PlanClimber::Effort effort,
+                    double slack, size_t most,
                     std::vector<PolishedPlan>& landings) {
     for (PipelinePlan& plan : plans) {
       if (is_spent()) break;
       TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landing,
-                               climber_.Settle(std::move(plan)));
+                               climber_.Settle(std::move(plan), effort));
       if (!landing.has_value() ||
           SecondsOf(*landing) > SecondsOf(best_) * (1 + slack) ||
           !IsNew(*landing)) {

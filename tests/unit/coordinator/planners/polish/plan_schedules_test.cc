@@ -127,10 +127,25 @@ TEST(OtherSchedulesTest, AreZbH1AndChunksOfDivisorsOfTheLayers) {
   EXPECT_EQ(CountChunks(plans, 3), 0);
   EXPECT_EQ(CountChunks(plans, 4), 1);
   EXPECT_EQ(CountChunks(plans, 8), 0);
-  // The link is fast.
-  for (const PipelinePlan& plan : plans) {
-    EXPECT_THAT(plan.warm_up_passes, IsEmpty());
-  }
+}
+
+// The first of two stages is the slower one. It waits for the first gradient,
+// and could run forward passes meanwhile.
+TEST(OtherSchedulesTest, HaveMoreWarmUpPassesForAnEarlySlowStage) {
+  const auto warm_ups = [](int cut) {
+    PipelinePlan plan = TwoStages();
+    plan.stages[0].plan.end = plan.stages[1].plan.begin = {cut, 0};
+    plan.stages[0].plan.recompute = {{cut, kRecomputeNone}};
+    plan.stages[1].plan.recompute = {{kScheduledLayers - cut, kRecomputeNone}};
+    std::vector<std::vector<int>> found;
+    for (const PipelinePlan& other : SchedulesOf(TwoGpus(1e15), {}, plan)) {
+      if (!other.warm_up_passes.empty()) found.push_back(other.warm_up_passes);
+    }
+    return found;
+  };
+  EXPECT_THAT(warm_ups(9), ElementsAre(ElementsAre(3, 1), ElementsAre(4, 1)));
+  // The last stage never waits for a gradient.
+  EXPECT_THAT(warm_ups(4), IsEmpty());
 }
 
 TEST(OtherSchedulesTest, HaveMoreWarmUpPassesWhereTheLinkIsSlow) {
