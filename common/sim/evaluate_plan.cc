@@ -231,8 +231,8 @@ double LeastSeconds(const PipelineShape& shape,
                     absl::Span<const StageEvaluation> stages) {
   std::vector<double> busy_s(shape.num_devices);
   for (size_t s = 0; s < stages.size(); ++s) {
-    busy_s[s % busy_s.size()] += shape.num_microbatches *
-                                 (stages[s].forward_s + stages[s].backward_s);
+    busy_s[s % busy_s.size()] +=
+        shape.num_microbatches * (stages[s].forward_s + stages[s].backward_s);
   }
   double before_s = 0;
   double least_s = 0;

@@ -147,8 +147,8 @@ class PlanClimber::Climb {
              GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
     };
     return ChangeWarmUp() || absl::c_any_of(stages, tune) ||
-           absl::c_any_of(givers, give) ||
-           absl::c_any_of(givers, give_tuned) || ChangeOrder();
+           absl::c_any_of(givers, give) || absl::c_any_of(givers, give_tuned) ||
+           ChangeOrder();
   }
 
   StageSetting SettingAt(const PipelinePlan& plan, int position) {
@@ -174,8 +174,7 @@ class PlanClimber::Climb {
                        other.passes_end_s + other.sync_s + other.optimizer_s);
     }
     const double own_s = passes_s[position % num_devices()];
-    setting.free_pass_s =
-        std::max(0.0, *absl::c_max_element(passes_s) - own_s);
+    setting.free_pass_s = std::max(0.0, *absl::c_max_element(passes_s) - own_s);
     setting.free_tail_s = std::max(0.0, end_s - stages[position].passes_end_s);
     return setting;
   }

@@ -35,7 +35,7 @@ class PlanClimber {
   PlanClimber(const PlanRequest& request, const PipelineRules& rules,
               const PolishedPlan& plan, PlanObserver& observer);
 
-  enum class Effort { kHasty, kFull };
+  enum class Effort { kHasty, kFull };  // Of Settle.
 
   // Returns the fastest plan on the way up from `start`, which must fit and be
   // legal for the rules, as the result is. It looks up the cost of stages about
@@ -43,8 +43,8 @@ class PlanClimber {
   absl::StatusOr<PolishedPlan> From(PolishedPlan start, int64_t most_estimates);
 
   // Lets the stages of a plan recompute, shard and keep on the host what they
-  // must under its schedule. Hasty: stages change
-  // only what they recompute if that suffices. Empty: the plan is not valid or does not fit, or too little
+  // must under its schedule. Hasty: a stage changes what it recomputes alone if
+  // that suffices. Empty: the plan is not valid or does not fit, or too little
   // of it is measured.
   absl::StatusOr<std::optional<PolishedPlan>> Settle(PipelinePlan plan,
                                                      Effort effort);

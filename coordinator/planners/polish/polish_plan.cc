@@ -130,13 +130,12 @@ class Polisher {
     DropSlow(kWorthLeaping, fastest_);
     std::map<PipelineSchedule, std::vector<PolishedPlan>> landings;
     for (const PolishedPlan& plan : fastest_) {
-      for (PipelinePlan& other :
-           OtherSchedules(request_, rules_, plan.plan, plan.evaluation,
-                          kLeastLeap)) {
+      for (PipelinePlan& other : OtherSchedules(request_, rules_, plan.plan,
+                                                plan.evaluation, kLeastLeap)) {
         std::vector<PolishedPlan>& same = landings[other.schedule];
-        TANGRAM_RETURN_IF_ERROR(
-            Land({std::move(other)}, PlanClimber::Effort::kHasty,
-                 kWorthScheduling, kMostOfSchedule, same));
+        TANGRAM_RETURN_IF_ERROR(Land({std::move(other)},
+                                     PlanClimber::Effort::kHasty,
+                                     kWorthScheduling, kMostOfSchedule, same));
       }
     }
     for (auto& [schedule, plans] : landings) {
@@ -185,8 +184,8 @@ class Polisher {
   PlanClimber climber_;
   std::vector<PolishedPlan> beam_;     // The fastest first.
   std::vector<PolishedPlan> fastest_;  // Of all that were kept, likewise.
-  std::set<double> seen_s_;         // Times of plans after leaps,
-  std::set<double> tops_s_;         // and of those at the end of climbs.
+  std::set<double> seen_s_;            // Times of plans after leaps,
+  std::set<double> tops_s_;            // and of those at the end of climbs.
   int64_t most_estimates_ = 0;
 };
 

@@ -117,9 +117,8 @@ StageTuner::Tried StageTuner::Try(const StageSetting& setting,
                                   const PlacedStage& stage) {
   ++num_estimated_;
   const StageCost cost = estimator_.CostOf(stage, setting.microbatch_size);
-  const StageMemory memory =
-      MemoryHolding(estimator_, stage, setting.microbatch_size, setting.held,
-                    cost.memory);
+  const StageMemory memory = MemoryHolding(
+      estimator_, stage, setting.microbatch_size, setting.held, cost.memory);
   const DeviceSpec& device = estimator_.DeviceOf(stage.gpus);
   const double peak_bytes =
       memory.static_bytes +

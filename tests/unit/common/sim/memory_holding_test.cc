@@ -24,8 +24,7 @@ TEST(MemoryHoldingTest, CountsWhatWasRecomputedUntilTheWeightGradients) {
       testing::TestCluster({{.name = "a", .gpus_per_node = 1}});
   const TrainingOptions training = testing::TestTraining(16);
   StageEstimator estimator(model, cluster, training);
-  PlacedStage stage{.plan = {.begin = {1, 0}, .end = {4, 0}},
-                    .gpus = {{0, 0}}};
+  PlacedStage stage{.plan = {.begin = {1, 0}, .end = {4, 0}}, .gpus = {{0, 0}}};
   stage.plan.recompute = {{3, kRecomputeNone}};
   const StageMemory all = estimator.CostOf(stage, 2).memory;
   stage.plan.recompute = {{3, WholeLayerMask(model.layers[1])}};

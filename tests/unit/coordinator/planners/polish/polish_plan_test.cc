@@ -176,9 +176,9 @@ TEST(PolishPlanTest, OtherSchedulesFillTheBubble) {
             Play(request, best.plan).iteration_time_s);
   EXPECT_EQ(best.plan, Polish(request, {}, plan, Reach::kSchedules).plan);
   // A runtime of 1F1B alone has the plan that it runs.
-  EXPECT_EQ(Polish(request, {.runtime = &kCutsLayers}, plan, Reach::kSchedules)
-                .plan,
-            Polish(request, {.runtime = &kCutsLayers}, plan, Reach::kFar).plan);
+  EXPECT_EQ(
+      Polish(request, {.runtime = &kCutsLayers}, plan, Reach::kSchedules).plan,
+      Polish(request, {.runtime = &kCutsLayers}, plan, Reach::kFar).plan);
 }
 
 // The same with chunks, for each memory that leaves some room.
@@ -206,8 +206,7 @@ TEST(PolishPlanTest, WarmUpPassesHideASlowLink) {
   PlanRequest request = UnlikeGpus(2);
   const PipelinePlan plan = PlanOf({7}, kRecomputeNone);
   const StageEvaluation stage = Play(request, plan).stages[0];
-  const double slowdown =
-      (stage.forward_s + stage.backward_s) / stage.send_s;
+  const double slowdown = (stage.forward_s + stage.backward_s) / stage.send_s;
   request = UnlikeGpus(2, 1e15, kLinkBytesPerSecond / slowdown);
   request.training = testing::TestTraining(64);
   const PolishedPlan far = Polish(request, {}, plan, Reach::kFar);

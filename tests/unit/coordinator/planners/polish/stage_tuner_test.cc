@@ -179,8 +179,7 @@ TEST(StageTunerTest, LeavesTheMemoryOfOtherStagesAlone) {
   PlacedStage most = plan.stages[0];
   tuner.RecomputeMost(setting, most);
   const OpMask whole = WholeLayerMask(request.model.layers[1]);
-  EXPECT_EQ(most.plan.recompute,
-            OneStage(whole).stages[0].plan.recompute);
+  EXPECT_EQ(most.plan.recompute, OneStage(whole).stages[0].plan.recompute);
 }
 
 // A stage that is not the slowest takes more time for a shorter tail.
