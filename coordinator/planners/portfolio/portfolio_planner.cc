@@ -243,13 +243,13 @@ class PortfolioPlanner : public ClusterPlanner {
     const auto asked = [this](absl::Span<const std::string> suitable) {
       return Asked(suitable);
     };
-    // Beside the plan for a runtime, one of any kind is a hint.
-    PlannerChoice choice = choice_;
-    choice.search.polishes_far &= is_of_any_kind;
-    PortfolioPlanner freely(members_, std::move(choice), runtimes_, asked_);
     const auto plan_freely = [&](const PlanRequest& free,
                                  absl::Span<const std::string> suitable,
                                  double incumbent_s) {
+      // Beside a plan for a runtime, one of any kind is a hint.
+      PlannerChoice choice = choice_;
+      choice.search.polishes_far &= is_of_any_kind || incumbent_s == kInfinity;
+      PortfolioPlanner freely(members_, std::move(choice), runtimes_, asked_);
       return freely.PlanFreelyWith(suitable, free, observer, incumbent_s);
     };
     const AnyRuntimeSearch search{.choice = choice_,
