@@ -11,8 +11,7 @@ namespace tangram {
 // The microbatches that a stage holds at the peak of its device.
 struct HeldMicrobatches {
   int all = 0;
-  // Of them: those between their backward pass and that of their weight
-  // gradients.
+  // Those between their backward pass and that of their weight gradients.
   int before_weight_gradients = 0;
 };
 
@@ -23,9 +22,9 @@ HeldMicrobatches HeldOf(const PipelineShape& shape, int s, int all);
 
 // Returns the memory of a stage whose activations are those of all `held`
 // microbatches: its peak is that of one microbatch in flight. `kept` is the
-// memory of the stage by its cost. Of the h microbatches, m wait for their
-// weight gradients with all u bytes that the backward pass recomputed, and the
-// others keep k bytes:
+// memory of the stage by its cost. If m of the h microbatches wait for their
+// weight gradients, they hold all u bytes that the backward pass recomputed,
+// and the others keep k bytes:
 //   activations = k (h − m) + u m.
 // Then nothing is recomputed into a buffer of its own.
 StageMemory MemoryHolding(StageEstimator& estimator, const PlacedStage& stage,

@@ -35,7 +35,8 @@ class PlanClimber {
   PlanClimber(const PlanRequest& request, const PipelineRules& rules,
               const PolishedPlan& plan, PlanObserver& observer);
 
-  enum class Effort { kHasty, kFull };  // Of Settle.
+  // How hard Settle tries.
+  enum class Effort { kHasty, kFull };
 
   // Returns the fastest plan on the way up from `start`, which must fit and be
   // legal for the rules, as the result is. It looks up the cost of stages about

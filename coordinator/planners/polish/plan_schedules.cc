@@ -220,7 +220,7 @@ double PeriodSeconds(absl::Span<const PassSeconds> stages,
   return SlowestWindow(stages, warm_up).period_s;
 }
 
-// Of the window with the longest period, the border with the longest transfer
+// In the window with the longest period, the border with the longest transfer
 // for each of its passes gets one more.
 std::vector<int> WarmUpFor(absl::Span<const PassSeconds> stages,
                            double most_s) {

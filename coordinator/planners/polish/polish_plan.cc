@@ -183,7 +183,7 @@ class Polisher {
   PolishedPlan best_;
   PlanClimber climber_;
   std::vector<PolishedPlan> beam_;     // The fastest first.
-  std::vector<PolishedPlan> fastest_;  // Of all that were kept, likewise.
+  std::vector<PolishedPlan> fastest_;  // All that were kept, likewise.
   std::set<double> seen_s_;            // Times of plans after leaps,
   std::set<double> tops_s_;            // and of those at the end of climbs.
   int64_t most_estimates_ = 0;

@@ -14,7 +14,8 @@ namespace tangram {
 struct PolishedPlan {
   PipelinePlan plan;
   Evaluation evaluation;  // It has no violations.
-  // Of the best plan of 1F1B that was found, if the plan has another schedule.
+  // The time of the best plan of 1F1B that was found, if the plan has another
+  // schedule.
   std::optional<double> one_f_one_b_s = std::nullopt;
 };
 

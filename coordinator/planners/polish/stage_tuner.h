@@ -19,8 +19,8 @@ struct StageSetting {
   int microbatch_size = 0;
   int num_microbatches = 0;
   HeldMicrobatches held;
-  // What other stages on the same GPUs hold there and on the host, and the
-  // largest buffer that one of them needs for a pass.
+  // The bytes that other stages on the same GPUs hold there and on the host,
+  // and the largest buffer that one of them needs for a pass.
   double taken_bytes = 0;
   double taken_host_bytes = 0;
   double taken_transient_bytes = 0;

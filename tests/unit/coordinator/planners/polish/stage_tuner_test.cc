@@ -140,7 +140,7 @@ TEST(StageTunerTest, LeavesTheHostAloneIfItsLinkIsUnknownOrNotAllowed) {
   }
 }
 
-// Of 3 microbatches, 3 wait for their weight gradients with all that the
+// All 3 microbatches wait for their weight gradients with all that the
 // backward pass recomputed: recomputation saves nothing.
 TEST(StageTunerTest, RecomputesInVainWhereAllWaitForWeightGradients) {
   const PipelinePlan plan = OneStage(kRecomputeNone);
