@@ -124,4 +124,19 @@ absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
   return "";
 }
 
+absl::string_view WhyNotScheduled(const Runtime& runtime,
+                                  const PipelinePlan& plan) {
+  if (!plan.warm_up_passes.empty()) return "a number of warm-up passes";
+  switch (plan.schedule) {
+    case PipelineSchedule::kInterleaved:
+      return runtime.interleaved ? "" : "the schedule interleaved";
+    case PipelineSchedule::kZeroBubbleH1:
+      return "the schedule zb-h1";
+    case PipelineSchedule::kGpipe:
+    case PipelineSchedule::kOneFOneB:
+      return "";
+  }
+  return "";
+}
+
 }  // namespace tangram

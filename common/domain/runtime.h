@@ -4,6 +4,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/domain/model_spec.h"
+#include "common/domain/pipeline_plan.h"
 #include "common/domain/stage_plan.h"
 
 namespace tangram {
@@ -34,15 +35,23 @@ struct Runtime {
   bool sharded_experts = false;  // StageParallelism::fsep.
   int max_zero_stage = 0;
   bool offload = false;  // To host memory.
+  // Runs PipelineSchedule::kInterleaved beside 1F1B. None runs ZB-H1, nor
+  // warm-up passes that a plan sets.
+  bool interleaved = false;
 };
 
-// Returns whether `a` supports everything that `b` supports.
+// Returns whether `a` runs all stages that `b` runs.
 bool Covers(const Runtime& a, const Runtime& b);
 
 // Returns why `runtime` cannot run `stage`: "a stage that begins inside a
 // layer". Empty if it can. The stage's layers count from the start of `runs`.
 absl::string_view WhyNotRunnable(const Runtime& runtime, const StagePlan& stage,
                                  absl::Span<const LayerRun> runs);
+
+// Returns why `runtime` cannot run the stages of `plan` in their order of
+// passes: "the schedule zb-h1". Empty if it can.
+absl::string_view WhyNotScheduled(const Runtime& runtime,
+                                  const PipelinePlan& plan);
 
 }  // namespace tangram
 

@@ -17,6 +17,7 @@
 #include "common/domain/stage_part.h"
 #include "common/sim/evaluate_mixed_stages.h"
 #include "common/sim/held_microbatches.h"
+#include "common/sim/memory_holding.h"
 #include "common/sim/model_flops.h"
 #include "common/sim/play_pipeline.h"
 #include "common/sim/stage_estimator.h"
@@ -46,24 +47,9 @@ void SetTransfers(StageEstimator& estimator, const PipelinePlan& plan, int s,
       TransferSeconds(bytes, estimator.PathBetween(next, here));
 }
 
-// Returns the memory of a microbatch between its backward pass and that of its
-// weight gradients, which need all that the backward pass recomputed.
-StageMemory MemoryBeforeWeightGradients(StageEstimator& estimator,
-                                        const PipelinePlan& plan, int s) {
-  PlacedStage stage = plan.stages[s];
-  stage.plan.recompute = {
-      {LayersTouched(stage.plan.begin, stage.plan.end), kRecomputeNone}};
-  return estimator.CostOf(stage, plan.pipeline_microbatch_size).memory;
-}
-
 // Sets the microbatches that the stages hold and the peak of each device:
 //   peak = Σ (static + activations) over its stages + max transient.
 // Only the largest transient counts, because a device runs one pass at a time.
-//
-// A stage that holds h microbatches keeps k bytes of each. If weight gradients
-// have passes of their own, which device d runs d microbatches later, the last
-// m = d + 1 of them wait for these with all u bytes that they recomputed:
-//   activations = k (h − m) + u m, m = min(d + 1, h); otherwise m = 0.
 void SetMemory(StageEstimator& estimator, const PipelinePlan& plan,
                const PipelineShape& shape, absl::Span<const StageCost> costs,
                StopPoll& poll, Evaluation& evaluation) {
@@ -78,26 +64,18 @@ void SetMemory(StageEstimator& estimator, const PipelinePlan& plan,
   for (int s = 0; s < shape.num_stages(); ++s) {
     StageEvaluation& stage = evaluation.stages[s];
     const StageMemory& kept = costs[s].memory;
-    const int d = s % shape.num_devices;
     stage.in_flight = held[s];
-    stage.activation_bytes = held[s] * kept.activation_bytes;
-    double host_bytes = kept.HostBytes(held[s]);
-    if (shape.splits_backward()) {
-      const StageMemory all = MemoryBeforeWeightGradients(estimator, plan, s);
-      const int waiting = std::min(d + 1, held[s]);
-      stage.activation_bytes +=
-          waiting * (all.activation_bytes - kept.activation_bytes);
-      host_bytes +=
-          waiting * (all.host_activation_bytes - kept.host_activation_bytes);
-      // The activations include what was recomputed.
-      stage.transient_bytes = all.transient_bytes;
-    }
-    StageMemory& device = devices[d];
+    const StageMemory full =
+        MemoryHolding(estimator, plan.stages[s], plan.pipeline_microbatch_size,
+                      HeldOf(shape, s, held[s]), kept);
+    stage.activation_bytes = full.activation_bytes;
+    stage.transient_bytes = full.transient_bytes;
+    StageMemory& device = devices[s % shape.num_devices];
     device.static_bytes += stage.static_bytes;
     device.activation_bytes += stage.activation_bytes;
     device.transient_bytes =
         std::max(device.transient_bytes, stage.transient_bytes);
-    device.host_static_bytes += host_bytes;
+    device.host_static_bytes += full.HostBytes(/*in_flight=*/1);
   }
   for (int s = 0; s < shape.num_stages(); ++s) {
     const StageMemory& device = devices[s % shape.num_devices];
@@ -242,42 +220,28 @@ std::vector<StageTimes> EstimateStages(StageEstimator& estimator,
   return times;
 }
 
-// Returns a lower bound in seconds on the time of the schedule. A device runs
-// all passes of B microbatches, one at a time:
+// Returns a lower bound in seconds on the time of the schedule. Device d runs
+// all passes of B microbatches, one at a time. Before, the first microbatch
+// comes through the first stages of all devices before it. Afterwards, the last
+// gradient goes back through them, unless weight gradients, which the device
+// may still compute then, have passes of their own:
 //
-//   T >= max_d Σ_{s on d} B·(f_s + b_s).
-//
-// Unless the weight gradients have passes of their own, the first microbatch
-// comes through all stages before s, and the last gradient goes back through
-// them:
-//
-//   T >= B·(f_s + b_s) + Σ_{u<s} (f_u + b_u).
+//   T >= max_d Σ_{s on d} B·(f_s + b_s) + Σ_{u<d} (f_u + b_u or 0).
 double LeastSeconds(const PipelineShape& shape,
                     absl::Span<const StageEvaluation> stages) {
-  const bool one_by_one = shape.virtual_stages == 1 &&
-                          (shape.schedule == PipelineSchedule::kOneFOneB ||
-                           shape.schedule == PipelineSchedule::kGpipe);
   std::vector<double> busy_s(shape.num_devices);
+  for (size_t s = 0; s < stages.size(); ++s) {
+    busy_s[s % busy_s.size()] +=
+        shape.num_microbatches * (stages[s].forward_s + stages[s].backward_s);
+  }
   double before_s = 0;
   double least_s = 0;
-  for (size_t s = 0; s < stages.size(); ++s) {
-    const double passes_s = stages[s].forward_s + stages[s].backward_s;
-    double& device_s = busy_s[s % busy_s.size()];
-    device_s += shape.num_microbatches * passes_s;
-    least_s = std::max(least_s, device_s + (one_by_one ? before_s : 0));
-    before_s += passes_s;
+  for (size_t d = 0; d < busy_s.size(); ++d) {
+    least_s = std::max(least_s, busy_s[d] + before_s);
+    before_s += stages[d].forward_s +
+                (shape.splits_backward() ? 0 : stages[d].backward_s);
   }
   return least_s;
-}
-
-PipelineShape ShapeOf(const PipelinePlan& plan,
-                      const TrainingOptions& training) {
-  return {.schedule = plan.schedule,
-          .num_devices = plan.num_devices(),
-          .virtual_stages = plan.virtual_stages,
-          .num_microbatches =
-              training.global_batch_size / plan.pipeline_microbatch_size,
-          .warm_up_passes = plan.warm_up_passes};
 }
 
 }  // namespace

@@ -38,6 +38,16 @@ void SetIdleOfGroups(const PlacedStage& stage, double iteration_s,
 
 }  // namespace
 
+PipelineShape ShapeOf(const PipelinePlan& plan,
+                      const TrainingOptions& training) {
+  return {.schedule = plan.schedule,
+          .num_devices = plan.num_devices(),
+          .virtual_stages = plan.virtual_stages,
+          .num_microbatches =
+              training.global_batch_size / plan.pipeline_microbatch_size,
+          .warm_up_passes = plan.warm_up_passes};
+}
+
 StageTimes TimesOf(const StageCost& cost) {
   return {.forward_s = cost.forward_s,
           .backward_s = cost.backward_s,

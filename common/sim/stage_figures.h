@@ -29,6 +29,10 @@ struct EvaluatedPipeline {
   StateShare state;
 };
 
+// Returns what fixes the order of the plan's passes.
+PipelineShape ShapeOf(const PipelinePlan& plan,
+                      const TrainingOptions& training);
+
 // Returns the durations of a stage of that cost, without transfers.
 StageTimes TimesOf(const StageCost& cost);
 

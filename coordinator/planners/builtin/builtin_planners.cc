@@ -99,6 +99,11 @@ std::vector<SharedSwitch> TangramSwitches() {
               "where it helps",
               usual.polish),
        [](TangramOptions& o) -> bool& { return o.polish; }},
+      {Switch("schedules",
+              "polish under other schedules than 1f1b too, where the runtime "
+              "runs them",
+              usual.schedules),
+       [](TangramOptions& o) -> bool& { return o.schedules; }},
   };
 }
 

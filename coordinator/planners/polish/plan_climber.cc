@@ -14,10 +14,20 @@
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/judge/judge_plan.h"
 #include "coordinator/planners/polish/plan_moves.h"
+#include "coordinator/planners/polish/stage_settings.h"
 #include "coordinator/planners/polish/stage_tuner.h"
 
 namespace tangram {
 namespace {
+
+// How a stage is made to fit.
+using Fitting = bool (StageTuner::*)(const StageSetting&, PlacedStage&);
+
+// Chunks of one device share their degrees, so these stay.
+Fitting FittingFor(const PipelinePlan& plan) {
+  return plan.virtual_stages > 1 ? &StageTuner::FitRecompute
+                                 : &StageTuner::Tune;
+}
 
 // A change must gain more than this fraction, so that rounding makes no cycle.
 constexpr double kLeastGain = 1e-6;
@@ -42,11 +52,6 @@ constexpr double kMostMeasuredLoss = 0.02;
 
 // Pairs of stages are swapped in pipelines of at most so many.
 constexpr int kMostSwappedStages = 16;
-
-// Returns the time of one microbatch.
-double SecondsOf(const StageEvaluation& stage) {
-  return stage.forward_s + stage.backward_s + stage.send_s;
-}
 
 // How far borders move: over so many cuts of a list.
 struct Step {
@@ -75,14 +80,14 @@ class PlanClimber::Climb {
     for (const Runtime::Cuts cuts :
          {Runtime::Cuts::kLayers, Runtime::Cuts::kResiduals,
           Runtime::Cuts::kOperators}) {
-      if (cuts > FinestCuts()) continue;
+      if (cuts > FinestCuts(rules)) continue;
       const int list = static_cast<int>(cuts_.size());
       cuts_.push_back(CutsOf(request.model, cuts));
       for (const int num_cuts : {2, 1}) steps_.push_back({list, num_cuts});
     }
-    for (const StageEvaluation& stage : best_.evaluation.stages) {
-      slowest_s_ = std::max(slowest_s_, SecondsOf(stage));
-    }
+    const std::vector<double> seconds =
+        DeviceSeconds(best_.plan, best_.evaluation.stages);
+    slowest_s_ = *absl::c_max_element(seconds);
     imbalance_ = Imbalance(best_.evaluation);
   }
 
@@ -96,35 +101,32 @@ class PlanClimber::Climb {
   int64_t num_played() const { return num_played_; }
 
  private:
-  Runtime::Cuts FinestCuts() const {
-    if (rules_.runtime == nullptr) return Runtime::Cuts::kOperators;
-    return rules_.stages.residual_cuts
-               ? std::min(rules_.runtime->cuts, Runtime::Cuts::kResiduals)
-               : rules_.runtime->cuts;
-  }
-
   bool is_spent() const {
     return stopped_ || num_played_ + tuner_.num_estimated() >= most_estimates_;
   }
 
-  // Returns the stages, the one with the longest microbatch first.
+  int num_devices() const { return current_.plan.num_devices(); }
+
+  // Returns the stages, those of the device with the longest microbatch first.
   std::vector<int> SlowestFirst() const {
-    const auto& stages = current_.evaluation.stages;
-    std::vector<int> order(stages.size());
+    const std::vector<double> seconds =
+        DeviceSeconds(current_.plan, current_.evaluation.stages);
+    std::vector<int> order(current_.plan.num_stages());
     absl::c_iota(order, 0);
-    absl::c_stable_sort(order, [&stages](int a, int b) {
-      return SecondsOf(stages[a]) > SecondsOf(stages[b]);
+    absl::c_stable_sort(order, [&](int a, int b) {
+      return seconds[a % seconds.size()] > seconds[b % seconds.size()];
     });
     return order;
   }
 
-  // Σ (t_s / t)^p with t_s the time of a microbatch in stage s, and t that of
-  // the slowest stage at the start. It falls if one of several slow stages
+  // Σ (t_d / t)^p with t_d the time of a microbatch on device d, and t that of
+  // the slowest device at the start. It falls if one of several slow devices
   // becomes faster, which alone leaves the iteration as long as it was.
   double Imbalance(const Evaluation& evaluation) const {
     double sum = 0;
-    for (const StageEvaluation& stage : evaluation.stages) {
-      sum += std::pow(SecondsOf(stage) / slowest_s_, kPower);
+    for (const double seconds :
+         DeviceSeconds(current_.plan, evaluation.stages)) {
+      sum += std::pow(seconds / slowest_s_, kPower);
     }
     return sum;
   }
@@ -141,60 +143,60 @@ class PlanClimber::Climb {
       return GiveWork(giver, furthest, &StageTuner::FitRecompute);
     };
     const auto give_tuned = [&](int giver) {
-      return GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
+      return current_.plan.virtual_stages == 1 &&
+             GiveWork(giver, kMostTunedDistance, &StageTuner::Tune);
     };
-    return absl::c_any_of(stages, tune) || absl::c_any_of(givers, give) ||
-           absl::c_any_of(givers, give_tuned) || ChangeOrder();
+    return ChangeWarmUp() || absl::c_any_of(stages, tune) ||
+           absl::c_any_of(givers, give) || absl::c_any_of(givers, give_tuned) ||
+           ChangeOrder();
   }
 
-  StageSetting SettingOf(const PipelinePlan& plan, int position) const {
-    const int in_flight = current_.evaluation.stages[position].in_flight;
-    return {.microbatch_size = plan.pipeline_microbatch_size,
-            .num_microbatches = request_.training.global_batch_size /
-                                plan.pipeline_microbatch_size,
-            .in_flight = in_flight};
+  StageSetting SettingAt(const PipelinePlan& plan, int position) {
+    std::vector<int> held;
+    for (const StageEvaluation& stage : current_.evaluation.stages) {
+      held.push_back(stage.in_flight);
+    }
+    return SettingOf(estimator_, plan, held, position);
   }
 
   // Likewise if the other stages stay as they are. The slowest of them sets the
   // pace, and the last of them the end.
-  StageSetting SettingBesideOthers(const PipelinePlan& plan,
-                                   int position) const {
-    StageSetting setting = SettingOf(plan, position);
+  StageSetting SettingBesideOthers(const PipelinePlan& plan, int position) {
+    StageSetting setting = SettingAt(plan, position);
     const std::vector<StageEvaluation>& stages = current_.evaluation.stages;
+    std::vector<double> passes_s(num_devices());
     double end_s = 0;
     for (int s = 0; s < plan.num_stages(); ++s) {
       if (s == position) continue;
       const StageEvaluation& other = stages[s];
-      setting.free_pass_s =
-          std::max(setting.free_pass_s, other.forward_s + other.backward_s);
+      passes_s[s % num_devices()] += other.forward_s + other.backward_s;
       end_s = std::max(end_s,
                        other.passes_end_s + other.sync_s + other.optimizer_s);
     }
+    const double own_s = passes_s[position % num_devices()];
+    setting.free_pass_s = std::max(0.0, *absl::c_max_element(passes_s) - own_s);
     setting.free_tail_s = std::max(0.0, end_s - stages[position].passes_end_s);
     return setting;
   }
-
-  // How a stage is made to fit.
-  using Fitting = bool (StageTuner::*)(const StageSetting&, PlacedStage&);
 
   // Lets the stages of `plan` that differ from those of the current one fit.
   // Returns false if one does not.
   bool FitStages(Fitting fit, PipelinePlan& plan) {
     for (int s = 0; s < plan.num_stages(); ++s) {
       if (plan.stages[s] == current_.plan.stages[s]) continue;
-      if (!(tuner_.*fit)(SettingOf(plan, s), plan.stages[s])) return false;
+      if (!(tuner_.*fit)(SettingAt(plan, s), plan.stages[s])) return false;
     }
     return true;
   }
 
   bool TryTuned(int stage) {
     const PipelinePlan& now = current_.plan;
-    const StageSetting settings[] = {SettingOf(now, stage),
+    const StageSetting settings[] = {SettingAt(now, stage),
                                      SettingBesideOthers(now, stage)};
     return absl::c_any_of(settings, [&](const StageSetting& setting) {
       if (is_spent()) return false;
       PipelinePlan plan = current_.plan;
-      return tuner_.Tune(setting, plan.stages[stage]) &&
+      return (tuner_.*FittingFor(plan))(setting, plan.stages[stage]) &&
              plan != current_.plan && Try(plan);
     });
   }
@@ -215,10 +217,40 @@ class PlanClimber::Climb {
     return false;
   }
 
+  // Adds a warm-up pass to the first stages of a plan that sets them, or takes
+  // one from them.
+  bool ChangeWarmUp() {
+    if (current_.plan.warm_up_passes.empty()) return false;
+    for (int last = 0; last + 1 < current_.plan.num_stages(); ++last) {
+      for (const int change : {1, -1}) {
+        if (is_spent()) return false;
+        PipelinePlan plan = current_.plan;
+        std::vector<int>& passes = plan.warm_up_passes;
+        if (passes[last] + change < passes[last + 1]) continue;
+        for (int s = 0; s <= last; ++s) passes[s] += change;
+        if (FitFirst(last + 1, plan) && Try(plan)) return true;
+      }
+    }
+    return false;
+  }
+
+  // Lets the first stages fit that hold other numbers of microbatches than now.
+  bool FitFirst(int num_stages, PipelinePlan& plan) {
+    const std::vector<int> held = HeldByStages(plan, request_.training);
+    for (int s = 0; s < num_stages; ++s) {
+      if (!tuner_.FitRecompute(SettingOf(estimator_, plan, held, s),
+                               plan.stages[s])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // Swaps the GPUs of two stages on different islands.
   bool ChangeOrder() {
     const int num_stages = current_.plan.num_stages();
-    if (num_stages > kMostSwappedStages || !request_.constraints.pins.empty()) {
+    if (num_stages > kMostSwappedStages || current_.plan.virtual_stages > 1 ||
+        !request_.constraints.pins.empty()) {
       return false;
     }
     for (int a = 0; a < num_stages; ++a) {
@@ -329,7 +361,8 @@ class PlanClimber::Climb {
   }
 
   bool IsRunnable(const PipelinePlan& plan) const {
-    return rules_.runtime == nullptr ||
+    if (rules_.runtime == nullptr) return true;
+    return WhyNotScheduled(*rules_.runtime, plan).empty() &&
            absl::c_all_of(plan.stages, [this](const PlacedStage& stage) {
              return WhyNotRunnable(*rules_.runtime, stage.plan, runs_).empty();
            });
@@ -374,21 +407,28 @@ absl::StatusOr<PolishedPlan> PlanClimber::From(PolishedPlan start,
 }
 
 absl::StatusOr<std::optional<PolishedPlan>> PlanClimber::Settle(
-    PipelinePlan plan) {
+    PipelinePlan plan, Effort effort) {
   if (observer_.ShouldStop()) return absl::CancelledError("planning stopped");
   if (!ValidatePlan(request_.model, *request_.cluster, request_.training, plan)
            .ok()) {
     return std::nullopt;
   }
-  const int num_microbatches =
-      request_.training.global_batch_size / plan.pipeline_microbatch_size;
+  const std::vector<int> held = HeldByStages(plan, request_.training);
+  const auto setting = [&](int s) {
+    return SettingOf(estimator_, plan, held, s);
+  };
+  if (plan.virtual_stages > 1) {
+    // Each chunk then gets the memory that the others leave.
+    for (int s = 0; s < plan.num_stages(); ++s) {
+      tuner_.RecomputeMost(setting(s), plan.stages[s]);
+    }
+  }
   for (int s = 0; s < plan.num_stages(); ++s) {
-    const int in_flight =
-        InFlightMicrobatches(plan.num_stages() - 1 - s, num_microbatches);
-    const StageSetting setting{.microbatch_size = plan.pipeline_microbatch_size,
-                               .num_microbatches = num_microbatches,
-                               .in_flight = in_flight};
-    if (!tuner_.Tune(setting, plan.stages[s])) return std::nullopt;
+    const bool fits = effort == Effort::kHasty &&
+                      tuner_.FitRecompute(setting(s), plan.stages[s]);
+    if (!fits && !(tuner_.*FittingFor(plan))(setting(s), plan.stages[s])) {
+      return std::nullopt;
+    }
   }
   if (rules_.fit) {
     absl::StatusOr<PipelinePlan> fitted = rules_.fit(request_, plan);

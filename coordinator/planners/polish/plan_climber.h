@@ -35,15 +35,20 @@ class PlanClimber {
   PlanClimber(const PlanRequest& request, const PipelineRules& rules,
               const PolishedPlan& plan, PlanObserver& observer);
 
+  // How hard Settle tries.
+  enum class Effort { kHasty, kFull };
+
   // Returns the fastest plan on the way up from `start`, which must fit and be
   // legal for the rules, as the result is. It looks up the cost of stages about
   // `most_estimates` times.
   absl::StatusOr<PolishedPlan> From(PolishedPlan start, int64_t most_estimates);
 
   // Lets the stages of a plan recompute, shard and keep on the host what they
-  // must, in 1F1B. Empty: the plan is not valid or does not fit, or too little
+  // must under its schedule. Hasty: a stage changes what it recomputes alone if
+  // that suffices. Empty: the plan is not valid or does not fit, or too little
   // of it is measured.
-  absl::StatusOr<std::optional<PolishedPlan>> Settle(PipelinePlan plan);
+  absl::StatusOr<std::optional<PolishedPlan>> Settle(PipelinePlan plan,
+                                                     Effort effort);
 
   // Returns the stages whose cost was looked up so far.
   int64_t num_estimated() const { return num_played_ + tuner_.num_estimated(); }

@@ -312,10 +312,7 @@ class Leaps {
 std::vector<PipelinePlan> LeapsFrom(const PlanRequest& request,
                                     const PipelineRules& rules,
                                     const PipelinePlan& plan) {
-  if (plan.schedule != PipelineSchedule::kOneFOneB ||
-      !plan.warm_up_passes.empty()) {
-    return {};
-  }
+  if (plan.virtual_stages > 1 || !plan.warm_up_passes.empty()) return {};
   return Leaps(request, rules, plan).All();
 }
 

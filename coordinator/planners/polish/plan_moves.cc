@@ -61,6 +61,13 @@ std::vector<OperatorCut> CutsOf(const ModelSpec& model, Runtime::Cuts cuts) {
   return all;
 }
 
+Runtime::Cuts FinestCuts(const PipelineRules& rules) {
+  if (rules.runtime == nullptr) return Runtime::Cuts::kOperators;
+  return rules.stages.residual_cuts
+             ? std::min(rules.runtime->cuts, Runtime::Cuts::kResiduals)
+             : rules.runtime->cuts;
+}
+
 void Recut(const ModelSpec& model, absl::Span<const OperatorCut> borders,
            PipelinePlan& plan) {
   const int num_borders = static_cast<int>(borders.size());

@@ -8,6 +8,7 @@
 #include "common/domain/pipeline_plan.h"
 #include "common/domain/runtime.h"
 #include "common/domain/stage_plan.h"
+#include "common/planner/pipeline_rules.h"
 
 // Small changes of a plan: of the borders between its stages, and of what a
 // stage recomputes. None checks that the result is legal or fits.
@@ -16,6 +17,9 @@ namespace tangram {
 // Returns the places where a stage may end, in order, without the end of the
 // model: between all layers, and inside them if `cuts` allows it.
 std::vector<OperatorCut> CutsOf(const ModelSpec& model, Runtime::Cuts cuts);
+
+// Returns where stages may end by the rules.
+Runtime::Cuts FinestCuts(const PipelineRules& rules);
 
 // Cuts the model at `borders`, one for each two neighbours of the stages, in
 // ascending order. A layer that a stage gains is recomputed like the equal

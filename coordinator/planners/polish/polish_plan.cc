@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "common/domain/stage_part.h"
 #include "coordinator/planners/polish/plan_climber.h"
 #include "coordinator/planners/polish/plan_leaps.h"
+#include "coordinator/planners/polish/plan_schedules.h"
 
 namespace tangram {
 namespace {
@@ -28,6 +30,14 @@ constexpr double kWorthClimbing = 0.15;
 // The fraction that leaps must gain. A plan with unlike degrees is harder to
 // run, and fewer frameworks do.
 constexpr double kLeastLeap = 0.002;
+
+// The effort of other schedules and of each climb under one, the plans under
+// each of them from which to climb, and how much longer these may take than the
+// best before.
+constexpr int64_t kMostScheduling = 60'000;
+constexpr int64_t kMostUnderSchedule = 20'000;
+constexpr size_t kMostOfSchedule = 2;
+constexpr double kWorthScheduling = 0.06;
 
 // The plans from which leaps begin: so many at a time, each of them at most
 // this fraction slower than the best.
@@ -60,10 +70,9 @@ class Polisher {
       for (const PolishedPlan& plan : from) {
         TANGRAM_RETURN_IF_ERROR(LeapFrom(plan.plan));
       }
-      std::erase_if(beam_, [this](const PolishedPlan& plan) {
-        return SecondsOf(plan) > SecondsOf(best_) * (1 + kWorthLeaping);
-      });
+      DropSlow(kWorthLeaping, beam_);
     }
+    if (reach_ == Reach::kSchedules) TANGRAM_RETURN_IF_ERROR(TrySchedules());
     return std::move(best_);
   }
 
@@ -89,32 +98,80 @@ class Polisher {
     return seen_s_.insert(SecondsOf(plan)).second;
   }
 
+  void DropSlow(double slack, std::vector<PolishedPlan>& plans) const {
+    std::erase_if(plans, [&](const PolishedPlan& plan) {
+      return SecondsOf(plan) > SecondsOf(best_) * (1 + slack);
+    });
+  }
+
   // Keeps the plan if it is new.
   void Keep(PolishedPlan plan) {
     if (!tops_s_.insert(SecondsOf(plan)).second) return;
     seen_s_.insert(SecondsOf(plan));
     if (SecondsOf(plan) < SecondsOf(best_) * (1 - kLeastLeap)) best_ = plan;
+    Insert(plan, kBeam, fastest_);
     Insert(std::move(plan), kBeam, beam_);
   }
 
   // Climbs after the leaps from `plan` that seem best.
   absl::Status LeapFrom(const PipelinePlan& plan) {
     std::vector<PolishedPlan> landings;
-    for (PipelinePlan& leap : LeapsFrom(request_, rules_, plan)) {
+    TANGRAM_RETURN_IF_ERROR(Land(LeapsFrom(request_, rules_, plan),
+                                 PlanClimber::Effort::kFull, kWorthClimbing,
+                                 kMostLeaps, landings));
+    return ClimbFrom(landings, kMostAfterLeap);
+  }
+
+  // Climbs from the fastest plans under other schedules, and after leaps from
+  // the best of them.
+  absl::Status TrySchedules() {
+    const double one_f_one_b_s = SecondsOf(best_);
+    most_estimates_ = climber_.num_estimated() + kMostScheduling;
+    DropSlow(kWorthLeaping, fastest_);
+    std::map<PipelineSchedule, std::vector<PolishedPlan>> landings;
+    for (const PolishedPlan& plan : fastest_) {
+      for (PipelinePlan& other : OtherSchedules(request_, rules_, plan.plan,
+                                                plan.evaluation, kLeastLeap)) {
+        std::vector<PolishedPlan>& same = landings[other.schedule];
+        TANGRAM_RETURN_IF_ERROR(Land({std::move(other)},
+                                     PlanClimber::Effort::kHasty,
+                                     kWorthScheduling, kMostOfSchedule, same));
+      }
+    }
+    for (auto& [schedule, plans] : landings) {
+      TANGRAM_RETURN_IF_ERROR(ClimbFrom(plans, kMostUnderSchedule));
+    }
+    if (SecondsOf(best_) == one_f_one_b_s) return absl::OkStatus();
+    TANGRAM_RETURN_IF_ERROR(LeapFrom(PipelinePlan(best_.plan)));
+    best_.one_f_one_b_s = one_f_one_b_s;
+    return absl::OkStatus();
+  }
+
+  // Adds those of `plans`, once settled, that take at most this fraction longer
+  // than the best, up to so many.
+  absl::Status Land(std::vector<PipelinePlan> plans, PlanClimber::Effort effort,
+                    double slack, size_t most,
+                    std::vector<PolishedPlan>& landings) {
+    for (PipelinePlan& plan : plans) {
       if (is_spent()) break;
       TANGRAM_ASSIGN_OR_RETURN(std::optional<PolishedPlan> landing,
-                               climber_.Settle(std::move(leap)));
+                               climber_.Settle(std::move(plan), effort));
       if (!landing.has_value() ||
-          SecondsOf(*landing) > SecondsOf(best_) * (1 + kWorthClimbing) ||
+          SecondsOf(*landing) > SecondsOf(best_) * (1 + slack) ||
           !IsNew(*landing)) {
         continue;
       }
-      Insert(*std::move(landing), kMostLeaps, landings);
+      Insert(*std::move(landing), most, landings);
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ClimbFrom(std::vector<PolishedPlan>& landings,
+                         int64_t most_estimates) {
     for (PolishedPlan& landing : landings) {
       if (is_spent()) break;
       TANGRAM_ASSIGN_OR_RETURN(
-          PolishedPlan top, climber_.From(std::move(landing), kMostAfterLeap));
+          PolishedPlan top, climber_.From(std::move(landing), most_estimates));
       Keep(std::move(top));
     }
     return absl::OkStatus();
@@ -125,9 +182,10 @@ class Polisher {
   const Reach reach_;
   PolishedPlan best_;
   PlanClimber climber_;
-  std::vector<PolishedPlan> beam_;  // The fastest first.
-  std::set<double> seen_s_;         // Times of plans after leaps,
-  std::set<double> tops_s_;         // and of those at the end of climbs.
+  std::vector<PolishedPlan> beam_;     // The fastest first.
+  std::vector<PolishedPlan> fastest_;  // All that were kept, likewise.
+  std::set<double> seen_s_;            // Times of plans after leaps,
+  std::set<double> tops_s_;            // and of those at the end of climbs.
   int64_t most_estimates_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #ifndef TANGRAM_COORDINATOR_PLANNERS_POLISH_POLISH_PLAN_H_
 #define TANGRAM_COORDINATOR_PLANNERS_POLISH_POLISH_PLAN_H_
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "common/domain/pipeline_plan.h"
 #include "common/planner/cluster_planner.h"
@@ -12,10 +14,14 @@ namespace tangram {
 struct PolishedPlan {
   PipelinePlan plan;
   Evaluation evaluation;  // It has no violations.
+  // The time of the best plan of 1F1B that was found, if the plan has another
+  // schedule.
+  std::optional<double> one_f_one_b_s = std::nullopt;
 };
 
-// How far from the plan to look: small changes alone, or large ones too.
-enum class Reach { kNear, kFar };
+// How far from the plan to look: small changes alone, or large ones too, or
+// other schedules than 1F1B beside these.
+enum class Reach { kNear, kFar, kSchedules };
 
 // Makes a plan faster. A composition is the best of whole slice plans by the
 // closed form. It knows neither borders inside other slices nor overlapped
@@ -23,7 +29,8 @@ enum class Reach { kNear, kFar };
 //
 // Near, small changes lead uphill (PlanClimber). Far, so do they after each of
 // several leaps (LeapsFrom), from the best plans so far and from some that are
-// a little slower, until no leap helps or the effort is spent.
+// a little slower, until no leap helps or the effort is spent. Then the best of
+// these plans are tried under other schedules (OtherSchedules).
 //
 // `start` must fit and be legal for `rules`; so is the result, which is never
 // slower. Plans with mixed or virtual stages are returned as they are.

@@ -116,8 +116,16 @@ std::vector<const StageTuner::Choice*> StageTuner::AllowedChoices(
 StageTuner::Tried StageTuner::Try(const StageSetting& setting,
                                   const PlacedStage& stage) {
   ++num_estimated_;
-  const StageCost& cost = estimator_.CostOf(stage, setting.microbatch_size);
+  const StageCost cost = estimator_.CostOf(stage, setting.microbatch_size);
+  const StageMemory memory = MemoryHolding(
+      estimator_, stage, setting.microbatch_size, setting.held, cost.memory);
   const DeviceSpec& device = estimator_.DeviceOf(stage.gpus);
+  const double peak_bytes =
+      memory.static_bytes +
+      std::max(memory.transient_bytes, setting.taken_transient_bytes) +
+      memory.activation_bytes + setting.taken_bytes;
+  const double host_bytes =
+      memory.HostBytes(/*in_flight=*/1) + setting.taken_host_bytes;
   const double passes_s = cost.forward_s + cost.backward_s;
   const double tail_s = cost.sync_s + cost.optimizer_s;
   const int num_microbatches = setting.num_microbatches;
@@ -125,9 +133,9 @@ StageTuner::Tried StageTuner::Try(const StageSetting& setting,
       .seconds = num_microbatches * std::max(passes_s, setting.free_pass_s) +
                  std::max(0.0, tail_s - setting.free_tail_s) +
                  kFreeWeight * (num_microbatches * passes_s + tail_s),
-      .fits =
-          cost.memory.PeakBytes(setting.in_flight) <= device.memory_bytes &&
-          cost.memory.HostBytes(setting.in_flight) <= device.host.memory_bytes};
+      .fits = peak_bytes <= device.memory_bytes &&
+              host_bytes <= device.host.memory_bytes,
+      .peak_bytes = peak_bytes};
 }
 
 // The layers of a stage are alike. If all of them recompute in one way a, the
@@ -179,6 +187,19 @@ double StageTuner::Fit(const StageSetting& setting, PlacedStage& stage) {
 
 bool StageTuner::FitRecompute(const StageSetting& setting, PlacedStage& stage) {
   return Fit(setting, stage) < kInfinity;
+}
+
+void StageTuner::RecomputeMost(const StageSetting& setting,
+                               PlacedStage& stage) {
+  double least_bytes = kInfinity;
+  PlacedStage next = stage;
+  for (const Choice* choice : AllowedChoices(stage.plan)) {
+    SetRecompute(0, *choice, *choice, *choice, next.plan);
+    const double bytes = Try(setting, next).peak_bytes;
+    if (bytes >= least_bytes) continue;
+    least_bytes = bytes;
+    stage.plan.recompute = next.plan.recompute;
+  }
 }
 
 std::vector<StagePlan> StageTuner::Variations(const PlacedStage& placed) {

@@ -9,6 +9,7 @@
 #include "common/domain/stage_plan.h"
 #include "common/planner/cluster_planner.h"
 #include "common/planner/pipeline_rules.h"
+#include "common/sim/memory_holding.h"
 #include "common/sim/stage_estimator.h"
 
 namespace tangram {
@@ -17,7 +18,12 @@ namespace tangram {
 struct StageSetting {
   int microbatch_size = 0;
   int num_microbatches = 0;
-  int in_flight = 0;  // Microbatches that the stage holds.
+  HeldMicrobatches held;
+  // The bytes that other stages on the same GPUs hold there and on the host,
+  // and the largest buffer that one of them needs for a pass.
+  double taken_bytes = 0;
+  double taken_host_bytes = 0;
+  double taken_transient_bytes = 0;
   // Time for a microbatch, and for the synchronisation and optimizer step,
   // within which the stage delays nothing.
   double free_pass_s = 0;
@@ -46,6 +52,9 @@ class StageTuner {
   // other stages of ZeRO, one after another while that helps.
   bool Tune(const StageSetting& setting, PlacedStage& stage);
 
+  // Lets the stage recompute so that it holds the least. It may not fit.
+  void RecomputeMost(const StageSetting& setting, PlacedStage& stage);
+
   // Returns the stages whose cost was looked up so far.
   int64_t num_estimated() const { return num_estimated_; }
 
@@ -57,6 +66,7 @@ class StageTuner {
   struct Tried {
     double seconds = 0;
     bool fits = false;
+    double peak_bytes = 0;
   };
 
   void AddChoice(Choice choice);

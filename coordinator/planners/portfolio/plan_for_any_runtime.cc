@@ -415,6 +415,10 @@ class Search {
       return some_runs ? absl::StrCat(runtime_->name(), " does not run ", why)
                        : absl::StrCat("no framework trains ", why);
     }
+    const absl::string_view why = WhyNotScheduled(runtime_->runs(), plan);
+    if (!why.empty()) {
+      return absl::StrCat(runtime_->name(), " does not run ", why);
+    }
     PlanRequest request = request_;
     request.training = runtime_->Train(request.training);
     const absl::Status status = runtime_->Fit(request, plan).status();

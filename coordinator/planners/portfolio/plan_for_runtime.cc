@@ -315,7 +315,9 @@ class RuntimeSearch::Parts {
         TANGRAM_RETURN_IF_ERROR(Polish(Reach::kNear, kept));
       if (IsBetter(kept.result, best->result)) best = &kept;
     }
-    if (is_worth_it(*best)) TANGRAM_RETURN_IF_ERROR(Polish(Reach::kFar, *best));
+    const Reach far =
+        choice_.search.schedules ? Reach::kSchedules : Reach::kFar;
+    if (is_worth_it(*best)) TANGRAM_RETURN_IF_ERROR(Polish(far, *best));
     return std::move(best->result);
   }
 

@@ -266,13 +266,13 @@ class PortfolioPlanner : public ClusterPlanner {
     const auto asked = [this](absl::Span<const std::string> suitable) {
       return Asked(suitable);
     };
-    // Beside the plan for a runtime, one of any kind is a hint.
-    PlannerChoice choice = choice_;
-    choice.search.polishes_far &= is_of_any_kind;
-    PortfolioPlanner freely(members_, std::move(choice), runtimes_, asked_);
     const auto plan_freely = [&](const PlanRequest& free,
                                  absl::Span<const std::string> suitable,
                                  double incumbent_s) {
+      // Beside a plan for a runtime, one of any kind is a hint.
+      PlannerChoice choice = choice_;
+      choice.search.polishes_far &= is_of_any_kind || incumbent_s == kInfinity;
+      PortfolioPlanner freely(members_, std::move(choice), runtimes_, asked_);
       return freely.PlanFreelyWith(suitable, free, observer, incumbent_s);
     };
     const AnyRuntimeSearch search{.choice = choice_,
@@ -501,7 +501,9 @@ std::unique_ptr<ClusterPlanner> CreateJudgedPlanner(
   // Plans for a runtime are polished once its searches are done.
   if (choice.search.polish && !rules.fit) {
     rules.worth_refining = kWorthRefining;
-    const Reach reach = choice.search.polishes_far ? Reach::kFar : Reach::kNear;
+    const Reach reach = !choice.search.polishes_far ? Reach::kNear
+                        : choice.search.schedules   ? Reach::kSchedules
+                                                    : Reach::kFar;
     options.refine = [asked, reach](const PlanRequest& request,
                                     PlanObserver& observer,
                                     PlanResult& result) {

@@ -44,6 +44,9 @@ struct TangramOptions {
   bool polishes_far = true;
   // The most pipelines that share the batch. Plans for a framework have one.
   int max_pipelines = 1;
+  // Whether polishing that tries large changes tries other schedules than 1F1B
+  // too (Reach::kSchedules).
+  bool schedules = true;
 };
 
 // The most that max_pipelines may be.

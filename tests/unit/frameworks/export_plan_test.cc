@@ -219,6 +219,29 @@ TEST(ExportPlanTest, AlpaRefusesHostsOfDifferentSizes) {
                 "stages[1].gpus: a host of 8 GPUs; expected 4");
 }
 
+// A schedule that no export writes is named in its losses, or refused.
+TEST(ExportPlanTest, NoTargetTakesAnotherScheduleSilently) {
+  int num_written = 0;
+  for (const Framework* target : ExportTargets()) {
+    SCOPED_TRACE(target->name);
+    for (PlannedTraining planned :
+         {TwoReplicas(), OneMesh(), TwoIslands(), ForGalvatron()}) {
+      planned.plan.schedule = PipelineSchedule::kZeroBubbleH1;
+      const absl::StatusOr<FrameworkExport> written =
+          ExportPlan(target->name, planned);
+      if (written.ok()) {
+        ++num_written;
+        EXPECT_THAT(written->losses,
+                    Contains(HasSubstr("schedule: zb-h1; becomes 1f1b")));
+      }
+      planned.plan.schedule = PipelineSchedule::kOneFOneB;
+      planned.plan.warm_up_passes = {3, 1};
+      EXPECT_FALSE(ExportPlan(target->name, planned).ok());
+    }
+  }
+  EXPECT_GT(num_written, 6);
+}
+
 TEST(ExportPlanTest, SomeFrameworksHoldNoPlan) {
   for (const char* target : {"deepspeed", "nnscaler", "nanotron"}) {
     EXPECT_THAT(ExportPlan(target, TwoIslands()).status(),

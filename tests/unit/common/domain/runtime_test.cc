@@ -131,6 +131,21 @@ TEST_F(WhyNotRunnableTest, OffloadNeedsARuntimeForIt) {
   EXPECT_THAT(Why({.name = "offload", .offload = true}, stage), IsEmpty());
 }
 
+TEST(WhyNotScheduledTest, NamesTheScheduleThatItDoesNotRun) {
+  const Runtime plain = {.name = "plain"};
+  const Runtime chunks = {.name = "chunks", .interleaved = true};
+  PipelinePlan plan;
+  EXPECT_EQ(WhyNotScheduled(plain, plan), "");
+  plan.schedule = PipelineSchedule::kInterleaved;
+  EXPECT_EQ(WhyNotScheduled(plain, plan), "the schedule interleaved");
+  EXPECT_EQ(WhyNotScheduled(chunks, plan), "");
+  plan.schedule = PipelineSchedule::kZeroBubbleH1;
+  EXPECT_EQ(WhyNotScheduled(chunks, plan), "the schedule zb-h1");
+  plan.schedule = PipelineSchedule::kOneFOneB;
+  plan.warm_up_passes = {3, 1};
+  EXPECT_EQ(WhyNotScheduled(chunks, plan), "a number of warm-up passes");
+}
+
 TEST(CoversTest, TheWiderRuntimeCoversTheNarrower) {
   const Runtime narrow = {.name = "narrow", .max_zero_stage = 1};
   const Runtime wide = {

@@ -599,6 +599,24 @@ TEST(OutlinePlanTest, IsNeverSlowerThanThePlanAndHasItsViolations) {
   EXPECT_GT(num_tight, 10);
 }
 
+// Chunks of unequal work, in two rounds over the devices.
+TEST(OutlinePlanTest, IsNeverSlowerThanAnInterleavedPlan) {
+  for (int cut = 1; cut < 4; ++cut) {
+    Inputs in;
+    in.plan.schedule = PipelineSchedule::kInterleaved;
+    in.plan.virtual_stages = 2;
+    in.plan.pipeline_microbatch_size = 4;
+    in.plan.stages = {StageOn(0, cut, {.dp_degree = 4}, NodeGpus(0, 4)),
+                      StageOn(cut, 4, {.dp_degree = 4}, NodeGpus(1, 4)),
+                      StageOn(4, 5, {.dp_degree = 4}, NodeGpus(0, 4)),
+                      StageOn(5, 6, {.dp_degree = 4}, NodeGpus(1, 4))};
+    const Evaluation evaluation = in.Evaluate();
+    ASSERT_OK_AND_ASSIGN(const PlanOutline outline, Outline(in));
+    EXPECT_LE(outline.least_s, evaluation.iteration_time_s);
+    EXPECT_GT(outline.least_s, 0.5 * evaluation.iteration_time_s);
+  }
+}
+
 TEST(OutlinePlanTest, RefusesWhatValidatePlanRefuses) {
   Inputs in;
   in.plan.stages[0].gpus[0].node = 9;

@@ -20,8 +20,11 @@ using testing::StatusIs;
 
 constexpr int kLayers = 12;
 
+constexpr double kLinkBytesPerSecond = 100e9;
+
 // Two or three GPUs, the second half as fast as the first.
-PlanRequest UnlikeGpus(int num_gpus, double memory_bytes = 1e15) {
+PlanRequest UnlikeGpus(int num_gpus, double memory_bytes = 1e15,
+                       double between_bytes_per_s = kLinkBytesPerSecond) {
   std::vector<testing::TestGroup> groups;
   for (int g = 0; g < num_gpus; ++g) {
     DeviceSpec device = testing::TestDevice("GPU");
@@ -31,7 +34,7 @@ PlanRequest UnlikeGpus(int num_gpus, double memory_bytes = 1e15) {
                       .gpus_per_node = 1,
                       .device = device});
   }
-  return {.cluster = testing::TestCluster(groups, 100e9),
+  return {.cluster = testing::TestCluster(groups, between_bytes_per_s),
           .model = testing::TestModel(kLayers - 2),
           .training = testing::TestTraining(16)};
 }
@@ -153,6 +156,65 @@ TEST(PolishPlanTest, FarAwayIsAnotherNumberOfStages) {
   EXPECT_LT(far.evaluation.iteration_time_s,
             near.evaluation.iteration_time_s * 0.95);
   EXPECT_EQ(far.plan, Polish(request, {}, plan, Reach::kFar).plan);
+}
+
+// Few microbatches, so that half of the time of 1F1B is a bubble.
+TEST(PolishPlanTest, OtherSchedulesFillTheBubble) {
+  PlanRequest request = UnlikeGpus(3);
+  request.training = testing::TestTraining(4);
+  const PipelinePlan plan = PlanOf({4, 7}, kRecomputeNone);
+  // Degrees of one GPU have no leaps but other microbatches and orders.
+  const PolishedPlan far = Polish(request, {}, plan, Reach::kFar);
+  EXPECT_EQ(far.plan.schedule, PipelineSchedule::kOneFOneB);
+  EXPECT_FALSE(far.one_f_one_b_s.has_value());
+  const PolishedPlan best = Polish(request, {}, plan, Reach::kSchedules);
+  EXPECT_NE(best.plan.schedule, PipelineSchedule::kOneFOneB);
+  EXPECT_EQ(best.one_f_one_b_s, far.evaluation.iteration_time_s);
+  EXPECT_LT(best.evaluation.iteration_time_s,
+            far.evaluation.iteration_time_s * 0.95);
+  EXPECT_EQ(best.evaluation.iteration_time_s,
+            Play(request, best.plan).iteration_time_s);
+  EXPECT_EQ(best.plan, Polish(request, {}, plan, Reach::kSchedules).plan);
+  // A runtime of 1F1B alone has the plan that it runs.
+  EXPECT_EQ(
+      Polish(request, {.runtime = &kCutsLayers}, plan, Reach::kSchedules).plan,
+      Polish(request, {.runtime = &kCutsLayers}, plan, Reach::kFar).plan);
+}
+
+// The same with chunks, for each memory that leaves some room.
+TEST(PolishPlanTest, ChunksOfADeviceShareItsMemory) {
+  constexpr Runtime kChunks = {.name = "chunks", .interleaved = true};
+  PlanRequest request = UnlikeGpus(2);
+  request.training = testing::TestTraining(4);
+  const PipelinePlan plan = PlanOf({7}, kRecomputeNone);
+  const double bytes = Play(request, plan).stages[0].peak_bytes;
+  double last_s = kInfinity;
+  for (const double memory_bytes : {1.01 * bytes, 1.2 * bytes, 2 * bytes}) {
+    request = UnlikeGpus(2, memory_bytes);
+    request.training = testing::TestTraining(4);
+    const PolishedPlan best =
+        Polish(request, {.runtime = &kChunks}, plan, Reach::kSchedules);
+    EXPECT_THAT(Play(request, best.plan).violations, ::testing::IsEmpty());
+    EXPECT_LE(best.evaluation.iteration_time_s, last_s * 1.01);
+    last_s = best.evaluation.iteration_time_s;
+    EXPECT_EQ(best.plan.schedule, PipelineSchedule::kInterleaved);
+  }
+}
+
+// A link over which an activation takes as long as a stage.
+TEST(PolishPlanTest, WarmUpPassesHideASlowLink) {
+  PlanRequest request = UnlikeGpus(2);
+  const PipelinePlan plan = PlanOf({7}, kRecomputeNone);
+  const StageEvaluation stage = Play(request, plan).stages[0];
+  const double slowdown = (stage.forward_s + stage.backward_s) / stage.send_s;
+  request = UnlikeGpus(2, 1e15, kLinkBytesPerSecond / slowdown);
+  request.training = testing::TestTraining(64);
+  const PolishedPlan far = Polish(request, {}, plan, Reach::kFar);
+  const PolishedPlan best = Polish(request, {}, plan, Reach::kSchedules);
+  ASSERT_EQ(best.plan.warm_up_passes.size(), 2u);
+  EXPECT_GT(best.plan.warm_up_passes[0], 2);
+  EXPECT_LT(best.evaluation.iteration_time_s,
+            far.evaluation.iteration_time_s * 0.98);
 }
 
 // Layers that take longer than the model says, measured at one batch size.

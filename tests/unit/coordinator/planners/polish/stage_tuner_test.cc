@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kStageLayers = 8;
 constexpr StageSetting kSetting = {
-    .microbatch_size = 4, .num_microbatches = 8, .in_flight = 3};
+    .microbatch_size = 4, .num_microbatches = 8, .held = {.all = 3}};
 
 // A node of four GPUs with so much memory.
 PlanRequest OneNode(double memory_bytes, double host_bandwidth = 0) {
@@ -50,7 +50,7 @@ StageCosts CostsOf(const PlanRequest& request, const PlacedStage& stage) {
   return {.seconds =
               kSetting.num_microbatches * (cost.forward_s + cost.backward_s) +
               cost.sync_s + cost.optimizer_s,
-          .peak_bytes = cost.memory.PeakBytes(kSetting.in_flight)};
+          .peak_bytes = cost.memory.PeakBytes(kSetting.held.all)};
 }
 
 // Calls `call` with each way to recompute no layer, the attention core or the
@@ -138,6 +138,48 @@ TEST(StageTunerTest, LeavesTheHostAloneIfItsLinkIsUnknownOrNotAllowed) {
     ASSERT_TRUE(tuner.Tune(kSetting, stage));
     EXPECT_TRUE(stage.plan.offload.none());
   }
+}
+
+// All 3 microbatches wait for their weight gradients with all that the
+// backward pass recomputed: recomputation saves nothing.
+TEST(StageTunerTest, RecomputesInVainWhereAllWaitForWeightGradients) {
+  const PipelinePlan plan = OneStage(kRecomputeNone);
+  const double bytes = CostsOf(OneNode(1e15), plan.stages[0]).peak_bytes;
+  const PlanRequest request = OneNode(0.95 * bytes);
+  const PipelineRules rules;
+  StageEstimator estimator(request.model, request.cluster, request.training);
+  StageTuner tuner(request, rules, plan, estimator);
+  StageSetting setting = kSetting;
+  for (int waiting = 0; waiting <= 3; ++waiting) {
+    SCOPED_TRACE(waiting);
+    setting.held.before_weight_gradients = waiting;
+    PlacedStage stage = plan.stages[0];
+    EXPECT_EQ(tuner.FitRecompute(setting, stage), waiting < 3);
+  }
+}
+
+// Another stage on the GPUs takes what this one could use.
+TEST(StageTunerTest, LeavesTheMemoryOfOtherStagesAlone) {
+  const PlanRequest vast = OneNode(1e15);
+  const PipelinePlan plan = OneStage(kRecomputeNone);
+  const double bytes = CostsOf(vast, plan.stages[0]).peak_bytes;
+  const PlanRequest request = OneNode(2 * bytes);
+  const PipelineRules rules;
+  StageEstimator estimator(request.model, request.cluster, request.training);
+  StageTuner tuner(request, rules, plan, estimator);
+  StageSetting setting = kSetting;
+  setting.taken_bytes = bytes;
+  PlacedStage stage = plan.stages[0];
+  ASSERT_TRUE(tuner.FitRecompute(setting, stage));
+  EXPECT_EQ(stage.plan.recompute,
+            std::vector<RecomputeRun>({{kStageLayers, kRecomputeNone}}));
+  setting.taken_bytes = 1.05 * bytes;
+  ASSERT_TRUE(tuner.FitRecompute(setting, stage));
+  EXPECT_GT(stage.plan.recompute.size(), 1u);
+  PlacedStage most = plan.stages[0];
+  tuner.RecomputeMost(setting, most);
+  const OpMask whole = WholeLayerMask(request.model.layers[1]);
+  EXPECT_EQ(most.plan.recompute, OneStage(whole).stages[0].plan.recompute);
 }
 
 // A stage that is not the slowest takes more time for a shorter tail.

@@ -1,0 +1,58 @@
+#ifndef TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_SCHEDULES_H_
+#define TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_SCHEDULES_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/domain/model_spec.h"
+#include "common/domain/pipeline_plan.h"
+#include "common/domain/runtime.h"
+#include "common/planner/cluster_planner.h"
+#include "common/planner/pipeline_rules.h"
+#include "common/sim/evaluate_plan.h"
+
+namespace tangram {
+
+// A plan of 1F1B under other schedules.
+
+// Returns the plan under each schedule that the rules allow and that may be
+// faster by at least the fraction `least_gain`: ZB-H1, interleaved with several
+// numbers of chunks, and 1F1B with more warm-up passes. `evaluation` is that of
+// the plan. They may be invalid, or not fit. None for plans that are not of
+// plain 1F1B, and where transfers block, which other schedules than 1F1B are
+// not played with.
+std::vector<PipelinePlan> OtherSchedules(const PlanRequest& request,
+                                         const PipelineRules& rules,
+                                         const PipelinePlan& plan,
+                                         const Evaluation& evaluation,
+                                         double least_gain);
+
+// The time of a stage for one microbatch, and that of its transfers to and from
+// the next stage.
+struct PassSeconds {
+  double stage_s = 0;
+  double border_s = 0;
+};
+
+// Returns the time of a microbatch in the steady state of 1F1B, if stage s runs
+// w_s forward passes before its first backward pass and sends block nothing:
+//   Π = max_{s ≤ u} (Σ_{v=s..u} t_v + Σ_{v=s..u−1} c_v) / (w_s − w_u + 1).
+double PeriodSeconds(absl::Span<const PassSeconds> stages,
+                     absl::Span<const int> warm_up);
+
+// Returns the fewest warm-up passes, or nearly so, with a period of at most
+// `most_s`, which must be at least the time of the slowest stage. The last
+// stage has one.
+std::vector<int> WarmUpFor(absl::Span<const PassSeconds> stages, double most_s);
+
+// Returns the plan with `chunks` stages on each device, with equal parts of the
+// layers that it has in `plan`, cut where `cuts` allows. Empty: a chunk would
+// be empty.
+std::optional<PipelinePlan> Interleaved(const ModelSpec& model,
+                                        Runtime::Cuts cuts, int chunks,
+                                        const PipelinePlan& plan);
+
+}  // namespace tangram
+
+#endif  // TANGRAM_COORDINATOR_PLANNERS_POLISH_PLAN_SCHEDULES_H_
