@@ -56,8 +56,8 @@ struct InterOperatorAnswer {
 // stages precede or follow. These are the pipelines that none with at most as
 // many stages beats in both total and latency Σ t_s. (If another stage is the
 // slowest, only latency counts. For every time of that stage, the pipeline that
-// is better in both stays better.) Pipelines above the limit are left out, and so
-// do not keep out others, as the total counts more than the closed form.
+// is better in both stays better.) Pipelines above the limit are left out, and
+// so do not keep out others, as the total counts more than the closed form.
 //
 // Deviates from the paper, which solves
 //   f(s, i, d) = min over k, m, c of f(s - 1, k, d - |m|) + C[i][k][m][c]

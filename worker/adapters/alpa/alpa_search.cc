@@ -63,8 +63,9 @@ class Search {
     }
     KeepNonDominated(answer_.plans);
     if (answer_.plans.empty()) {
-      answer_.infeasible =
-          answer_.truncated ? WhyNoPlan(std::nullopt) : WhyNoPlan(LeastShort(), options_.limit_s);
+      answer_.infeasible = answer_.truncated
+                               ? WhyNoPlan(std::nullopt)
+                               : WhyNoPlan(LeastShort(), options_.limit_s);
     }
     return std::move(answer_);
   }
