@@ -34,7 +34,7 @@ namespace {
 // bring up to a quarter, where memory is scarce.
 constexpr double kFarBehind = 0.3;
 
-// What polishing brings a plan for a runtime, as a fraction. Slower plans than
+// The fraction that polishing brings a plan for a runtime. Slower plans than
 // the best polished one and this are not looked for.
 constexpr double kPolishingBrings = 0.04;
 

@@ -7,11 +7,12 @@ planning_growth [--bin FOLDER] [--runtime NAME] [--parallelizer NAME]
 
 Plans jobs that differ in one size alone: the GPUs of four islands, the layers
 of the model, the number of islands, or the divisors of the batch. A line has
-the CPU time of planning on one thread, that of composition, and the peak
-memory. Below each table stands the exponent with which each grows, fitted to
-all lines; a job of next to no size takes some time too, so it is rather too low
-for small jobs. --most leaves out larger jobs. The parallelizer is by default
-`uniform`, whose own search is the shortest; "auto" takes all that suit.
+the CPU time of planning on one thread, the time of composition by the clock, as
+`tangram plan --verbose` has it, and the peak memory. Below each table stand the
+exponents of their growth, fitted to all lines. They are rather too low for
+small jobs, as a job of next to no size takes some time too. --most leaves out
+larger jobs. The parallelizer is by default `uniform`, whose own search is the
+shortest; "auto" takes all that suit.
 
 Ends with 1 if an exponent of CPU time is above --max-exponent.
 """

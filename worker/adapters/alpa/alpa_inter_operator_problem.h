@@ -15,7 +15,7 @@ struct StageOption {
   double seconds = 0;
   int max_trailing_stages = 0;
   int config = 0;  // The caller's identifier.
-  // What of `seconds` the closed form of a pipeline counts. 0: unknown.
+  // The part of `seconds` that closed forms count. 0: unknown.
   double pass_s = 0;
 };
 
